@@ -1,0 +1,42 @@
+# `make demo` and `make test` set up all they need in .venv; the machine brings Python 3.11+ and make.
+
+CANDIDATES = python3 python3.14 python3.13 python3.12 python3.11 python
+PYTHON ?= $(shell for p in $(CANDIDATES); do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+BIN = .venv/bin
+INSTALL = $(BIN)/python -m pip install --disable-pip-version-check --quiet --constraint constraints.txt
+
+.PHONY: demo test check format clean
+
+demo: .venv/core.stamp  ## every baseline on the embedded default: a table, and demo.json
+	$(BIN)/failgym demo --json demo.json
+
+test: .venv/dev.stamp
+	$(BIN)/python -m pytest
+
+check: .venv/dev.stamp
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest
+
+format: .venv/dev.stamp
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:
+	rm -rf .venv build dist demo.json .hypothesis .import_linter_cache .pytest_cache .ruff_cache
+
+.venv/core.stamp: $(BIN)/pip pyproject.toml constraints.txt
+	$(INSTALL) --editable .
+	touch $@
+
+.venv/dev.stamp: $(BIN)/pip pyproject.toml constraints.txt
+	$(INSTALL) --editable '.[agents,dev]'
+	touch $@ .venv/core.stamp
+
+# pip is the last thing that venv writes: an interrupted set-up starts again.
+$(BIN)/pip:
+	@test -n "$(PYTHON)" || { echo "failgym needs Python 3.11 or newer; set PYTHON=/path/to/python" >&2; exit 1; }
+	$(PYTHON) -m venv --clear .venv

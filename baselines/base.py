@@ -1,0 +1,125 @@
+"""What the heuristics share: reading fields by name, batches, and legal answers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from failgym.policy import Actions, State
+from failgym.sim.fields import FIELDS, INDEX
+from failgym.sim.records import ACTIONS, Action
+from failgym.sim.rules import Rules
+
+__all__ = [
+    "Bools",
+    "Choices",
+    "Heuristic",
+    "ObservationView",
+    "check_probability",
+    "choose",
+    "flagged",
+]
+
+Bools = npt.NDArray[np.bool_]
+Choices = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class ObservationView:
+    """A batch of observations, read by name: ``view["risk"]`` is float32 [batch]."""
+
+    values: Floats
+    """[batch, fields]"""
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, name: str) -> Floats:
+        return self.values[:, INDEX[name]]
+
+    def is_on(self, name: str) -> Bools:
+        """A 0/1 field as truth values [batch]."""
+        return self[name] > 0
+
+    def count(self, name: str) -> Choices:
+        """A field of unit log2 or count as the whole number that it stands for [batch]."""
+        values = self[name].astype(np.float64)
+        counts = np.exp2(values) - 1.0 if FIELDS[INDEX[name]].unit == "log2" else values
+        return np.rint(counts).astype(np.int64)
+
+    def minutes(self, name: str) -> npt.NDArray[np.float64]:
+        """A field of unit log2 min as the minutes that it stands for [batch]."""
+        return np.exp2(self[name].astype(np.float64)) - 1.0
+
+
+@dataclass(frozen=True)
+class Heuristic(ABC):
+    """A policy without memory that follows a written rule.
+
+    Subclasses are frozen dataclasses whose fields are the parameters of the rule, the source's
+    values being the defaults. They say what they want in `act`; what the mask forbids becomes
+    CONTINUE.
+    """
+
+    name: ClassVar[str]
+    """The name in tables and on the command line."""
+    needs: ClassVar[frozenset[str]] = frozenset()
+    """The decisions that the rule is about, as fields of `Rules` (clone, checkpoint, kill, give_up,
+    retry). It is compatible with a scenario that enables *all* of them."""
+
+    @abstractmethod
+    def act(self, view: ObservationView, mask: Bools) -> Choices:
+        """Return the wanted actions, int64 [batch]; the mask is bool [batch, actions]."""
+
+    @classmethod
+    def compatible(cls, rules: Rules) -> bool:
+        """Does a scenario with these rules enable all that the heuristic needs?"""
+        return all(bool(getattr(rules, need)) for need in cls.needs)
+
+    def predict(
+        self,
+        observation: npt.NDArray[np.float32],
+        state: State = None,
+        episode_start: npt.NDArray[np.bool_] | None = None,
+        deterministic: bool = True,
+        action_masks: npt.NDArray[Any] | None = None,
+    ) -> tuple[Actions, State]:
+        """Choose actions as `failgym.policy.Policy` says; ``state`` is passed through.
+
+        Raises:
+            ValueError: if the observations do not hold the fields of `failgym.sim.fields.FIELDS`.
+        """
+        observation = np.asarray(observation, dtype=np.float32)
+        if observation.ndim not in (1, 2) or observation.shape[-1] != len(FIELDS):
+            raise ValueError(
+                f"observation: expected [{len(FIELDS)}] or [batch, {len(FIELDS)}],"
+                f" got {list(observation.shape)}"
+            )
+        batch = np.atleast_2d(observation)
+        given = batch[:, -ACTIONS:] if action_masks is None else np.atleast_2d(action_masks)
+        mask = np.asarray(given > 0, dtype=np.bool_)
+        wanted = self.act(ObservationView(batch), mask)
+        legal = mask[np.arange(len(wanted)), wanted]
+        actions = np.where(legal, wanted, int(Action.CONTINUE)).astype(np.int64)
+        return (actions if observation.ndim == 2 else actions[0]), state
+
+
+def choose(when: Bools, action: Action) -> Choices:
+    """Return ``action`` where ``when`` holds and CONTINUE elsewhere, int64 [batch]."""
+    return np.where(when, int(action), int(Action.CONTINUE)).astype(np.int64)
+
+
+def flagged(view: ObservationView, threshold: float) -> Bools:
+    """Is the forecast risk at least the threshold, compared in the precision of the observation?"""
+    return view["risk"] >= np.float32(threshold)
+
+
+def check_probability(name: str, value: float) -> None:
+    """Raise ValueError, naming the parameter, unless the value is in [0, 1]."""
+    if not 0.0 <= value <= 1.0:
+        raise ValueError(f"{name}: expected a probability, got {value}")

@@ -1,0 +1,23 @@
+"""failgym: Gymnasium environments that replay cluster traces.
+
+An agent decides for each task whether to clone it, checkpoint it, kill it after a grace period or
+retry it. Importing failgym registers the environments and loads nothing heavy.
+"""
+
+from __future__ import annotations
+
+from gymnasium.envs.registration import register, registry
+
+__version__ = "0.1.0"
+
+ENVIRONMENTS = ("Cloning-v0", "GracePeriod-v0", "Checkpoint-v0")
+"""Names of the registered scenarios (`failgym.envs.SCENARIOS`)."""
+
+for _name in ENVIRONMENTS:
+    if f"failgym/{_name}" not in registry:
+        register(
+            id=f"failgym/{_name}",
+            entry_point="failgym.envs.mitigation:MitigationEnv",
+            vector_entry_point="failgym.envs.vector:MitigationVectorEnv",
+            kwargs={"scenario": _name},
+        )

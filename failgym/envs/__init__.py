@@ -1,0 +1,11 @@
+"""Gymnasium environments: scenarios, the single and the batched environment."""
+
+from __future__ import annotations
+
+from failgym.envs.mitigation import MitigationEnv
+from failgym.envs.scenario import Scenario
+from failgym.envs.scenarios import SCENARIOS, resolve
+from failgym.envs.vector import MitigationVectorEnv
+from failgym.sim.fields import FIELDS
+
+__all__ = ["FIELDS", "SCENARIOS", "MitigationEnv", "MitigationVectorEnv", "Scenario", "resolve"]

@@ -1,0 +1,181 @@
+"""`MitigationEnv`: one episode at a time, behind Gymnasium's `Env`."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import gymnasium as gym
+import numpy as np
+import numpy.typing as npt
+
+from failgym.envs.scenario import Scenario
+from failgym.envs.scenarios import resolve
+from failgym.envs.spaces import TERMS, action_space, observation_space, totals
+from failgym.envs.worlds import build_world
+from failgym.sim.batch import Batch
+from failgym.sim.records import ACTIONS, Action
+
+__all__ = ["MitigationEnv"]
+
+_KEYS = 2**63
+
+
+class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
+    """A cluster replays a trace; the agent decides, task by task, how failures are met.
+
+    ## Description
+    The tasks of a slice of a trace run as recorded until the agent departs from the record. It is
+    asked at the start of an attempt and after monitoring windows (WINDOW) and when an attempt has
+    failed (FAILED), and only when more than CONTINUE is legal; after an action other than CONTINUE it
+    is asked again as long as another is legal. What follows a departure is decided by written
+    counterfactual rules: `failgym.sim.reference` states them.
+
+    ## Action Space
+    `Discrete(5)`, one alphabet for every environment:
+
+    | action | WINDOW | FAILED |
+    |---|---|---|
+    | 0 CONTINUE | let the attempt run | leave it to the cluster |
+    | 1 CLONE | start the next attempt beside it | - |
+    | 2 CHECKPOINT | save its progress | - |
+    | 3 KILL | arm the grace period; armed: end the task now | give up: start nothing more |
+    | 4 RETRY | - | start the next attempt now |
+
+    The mask of legal actions is in the observation (its last five fields), in `info["action_mask"]`
+    (int8) and in `action_masks()` (bool). An illegal action counts as CONTINUE and is counted.
+
+    ## Observation Space
+    `Box(float32)` of the named fields in `failgym.envs.FIELDS`: name, group, unit, bounds, meaning.
+
+    ## Rewards
+    Minus the change of the cost since the last decision, a sum of four named terms
+    (`info["reward_terms"]`): `wasted` (lost, redundant and ghost work), `overhead` (checkpoints and
+    restores), `completion` (time integral of unsettled tasks), `forfeited` (tasks that the record
+    finishes and the agent does not: their finished work and recorded completion time again). Work is in
+    mean machine-times, time in mean completion times of a task of the train split. The return of an
+    episode is minus its final cost.
+
+    ## Starting State
+    A slice of `slice_tasks` tasks in order of submission: drawn by `reset(seed=...)`, or named by
+    `reset(options={"slice": i})`. Cost before the first decision belongs to the first step.
+
+    ## Episode End
+    Terminates when every task of the slice is over. Never truncates by itself.
+
+    ## Info
+    `action_mask`; `task` (trace row of the task of the decision, -1 after the end); `slice`;
+    `elapsed` (simulated ms since the last decision, 0 across tasks that are served one after the other);
+    `illegal` (illegal actions so far); `reward_terms`. At the end also `totals` (machine-ms by account,
+    forfeited tasks, decisions) and `outcomes` (the outcome table: `failgym.sim.pinned.TaskOutcome`).
+
+    ## Arguments
+    `scenario`: a registered name or a `Scenario`; `strict=True`: an illegal action raises; any field of
+    the scenario by name.
+
+    >>> import gymnasium as gym, failgym
+    >>> env = gym.make("failgym/Checkpoint-v0", jobs=200)
+    >>> obs, info = env.reset(seed=1)
+    >>> obs, reward, terminated, truncated, info = env.step(0)
+    >>> reward <= 0.0
+    True
+
+    ## Fidelity
+    A task that is left alone happens as recorded, to the millisecond. Open loop: extra attempts take
+    no capacity from others. See each scenario's own docstring.
+
+    ## Version History
+    * v0: first version.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+
+    def __init__(
+        self,
+        scenario: str | Scenario,
+        *,
+        strict: bool = False,
+        render_mode: str | None = None,
+        **overrides: Any,
+    ) -> None:
+        if render_mode is not None:
+            raise ValueError(f"render_mode: expected None, got {render_mode!r}")
+        self.scenario = resolve(scenario, overrides)
+        self.strict = strict
+        self.render_mode = render_mode
+        self.observation_space = observation_space()
+        self.action_space = action_space()
+        self.batch = Batch(build_world(self.scenario), self.scenario, 1, self.scenario.order)
+        self._running = False
+        self._action = np.zeros(1, dtype=np.int64)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
+        """Begin an episode on the slice drawn by the seed, or on ``options={"slice": i}``.
+
+        Raises:
+            ValueError: for an unknown option, or a slice that does not exist.
+        """
+        chosen = chosen_slice(options, len(self.batch.world.slices) - 1)
+        keyed = bool(self.batch.state.episodes["key"][0])
+        super().reset(seed=seed)
+        if seed is not None or not keyed:
+            key = self.np_random.integers(1, _KEYS, dtype=np.int64)
+            self.batch.seed(np.array([key], dtype=np.uint64))
+        self.batch.reset(np.array([chosen], dtype=np.int64))
+        self._running = True
+        return self.batch.output.obs[0].copy(), self._info()
+
+    def step(
+        self, action: int | np.int64
+    ) -> tuple[npt.NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        """Answer the open decision and run to the next one.
+
+        Raises:
+            RuntimeError: before the first reset or after the end of the episode.
+            ValueError: for an action out of range, or an illegal one under ``strict=True``.
+        """
+        if not self._running:
+            raise RuntimeError("step: expected a running episode; call reset first")
+        chosen = int(action)
+        if not 0 <= chosen < ACTIONS:
+            raise ValueError(f"action: expected 0 to {ACTIONS - 1}, got {action}")
+        if self.strict and not self.batch.output.mask[0, chosen]:
+            raise ValueError(f"action: {Action(chosen).name} is illegal in this decision")
+        self._action[0] = chosen
+        out = self.batch.step(self._action)
+        ended = bool(out.terminated[0])
+        self._running = not ended
+        return out.obs[0].copy(), float(out.reward[0]), ended, False, self._info(ended)
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """Legal actions of the open decision, bool [5] (sb3-contrib's MaskablePPO asks for it)."""
+        return self.batch.output.mask[0].astype(np.bool_)
+
+    def _info(self, ended: bool = False) -> dict[str, Any]:
+        out, episode = self.batch.output, self.batch.state.episodes[0]
+        info: dict[str, Any] = {
+            "action_mask": out.mask[0].copy(),
+            "task": int(out.task[0]),
+            "slice": int(episode["slice"]),
+            "elapsed": int(out.elapsed[0]),
+            "illegal": int(episode["illegal"]),
+            "reward_terms": dict(zip(TERMS, out.terms[0].tolist(), strict=True)),
+        }
+        if ended:
+            final = totals(self.batch.state.episodes)
+            info["totals"] = {name: int(values[0]) for name, values in final.items()}
+            info["outcomes"] = self.batch.outcomes(0)
+        return info
+
+
+def chosen_slice(options: dict[str, Any] | None, slices: int) -> int:
+    """The slice that reset options name, -1 for none. Raises ValueError."""
+    options = options or {}
+    unknown = set(options) - {"slice"}
+    if unknown:
+        raise ValueError(f"options: unknown option {sorted(unknown)[0]!r}, expected 'slice'")
+    chosen = options.get("slice", -1)
+    if "slice" in options and not (isinstance(chosen, int | np.integer) and 0 <= chosen < slices):
+        raise ValueError(f"options: slice expected 0 to {slices - 1}, got {chosen!r}")
+    return int(chosen)

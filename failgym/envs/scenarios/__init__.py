@@ -1,0 +1,34 @@
+"""The registered scenarios: one file each."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+from failgym.envs.scenario import Scenario
+from failgym.envs.scenarios.checkpoint import CHECKPOINT
+from failgym.envs.scenarios.cloning import CLONING
+from failgym.envs.scenarios.grace_period import GRACE_PERIOD
+
+__all__ = ["SCENARIOS", "resolve"]
+
+SCENARIOS: dict[str, Scenario] = {
+    scenario.name: scenario for scenario in (CLONING, GRACE_PERIOD, CHECKPOINT)
+}
+"""Name -> scenario; the Gymnasium id is ``failgym/<name>``."""
+
+
+def resolve(scenario: str | Scenario, overrides: dict[str, Any] | None = None) -> Scenario:
+    """A scenario by name (with or without ``failgym/``), with some fields changed.
+
+    Raises:
+        ValueError: for an unknown scenario or field, naming the nearest.
+    """
+    if isinstance(scenario, str):
+        short = scenario.removeprefix("failgym/")
+        if short not in SCENARIOS:
+            near = difflib.get_close_matches(short, SCENARIOS, 1)
+            hint = f", did you mean {near[0]}?" if near else f"; known: {', '.join(SCENARIOS)}"
+            raise ValueError(f"unknown environment {scenario!r}{hint}")
+        scenario = SCENARIOS[short]
+    return scenario.override(**overrides) if overrides else scenario

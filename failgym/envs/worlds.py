@@ -1,0 +1,155 @@
+"""From a scenario to a compiled world: trace, split, forecast, expectations, prices, slices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from failgym.envs.scenario import Scenario
+from failgym.predictors import (
+    Calibrated,
+    Forecast,
+    NoForecast,
+    Perfect,
+    Predictor,
+    load_forecast,
+)
+from failgym.sim.compile import compile_world, parameters, with_slices
+from failgym.sim.context import Context, expectations, system_table
+from failgym.sim.pinned import asked_tasks
+from failgym.sim.records import NEVER, World
+from failgym.sim.rules import Weights
+from failgym.traces import Outcome, Trace
+from failgym.traces.synthetic import PROFILES, generate
+
+__all__ = ["PREDICTORS", "build_world", "load_trace", "split_of"]
+
+Ints = npt.NDArray[np.int64]
+
+PREDICTORS: dict[str, Callable[[Scenario], Predictor]] = {
+    "none": lambda s: NoForecast(window=s.window),
+    "perfect": lambda s: Perfect(window=s.window),
+    "elsayed": lambda s: Calibrated.elsayed(window=s.window, seed=s.seed),
+    "rosa": lambda s: Calibrated.rosa(window=s.window, seed=s.seed),
+    "kumar": lambda s: Calibrated.kumar(window=s.window, seed=s.seed),
+}
+"""Predictors that a scenario may name."""
+
+
+@lru_cache(maxsize=4)
+def load_trace(source: str | Path | Trace, jobs: int, seed: int) -> Trace:
+    """The trace of a scenario: as given, generated from a profile, or read from a folder.
+
+    Raises:
+        ValueError: if it is neither a profile nor a stored trace.
+    """
+    if isinstance(source, Trace):
+        return source
+    if str(source) in PROFILES:
+        return generate(str(source), jobs=jobs, seed=seed)
+    if not Path(source).is_dir():
+        known = ", ".join(PROFILES)
+        raise ValueError(f"trace: expected a profile ({known}) or the folder of a trace, got {source}")
+    return Trace.load(source)
+
+
+@lru_cache(maxsize=8)
+def split_of(source: str | Path | Trace, jobs: int, seed: int, split: str, boundary: float) -> Trace:
+    """A split of a trace."""
+    trace = load_trace(source, jobs, seed)
+    if split == "all":
+        return trace
+    return trace.split("train" if split == "train" else "test", boundary)
+
+
+def _split(scenario: Scenario, split: str) -> Trace:
+    return split_of(
+        scenario.trace, scenario.jobs, scenario.trace_seed, split, scenario.boundary
+    )
+
+
+def _forecast(scenario: Scenario, trace: Trace) -> Forecast:
+    """The forecast of a split."""
+    wanted = scenario.forecast
+    if isinstance(wanted, Forecast):
+        return wanted
+    if isinstance(wanted, str):
+        if wanted not in PREDICTORS:
+            if Path(wanted).is_file():
+                return load_forecast(Path(wanted))
+            known = ", ".join(PREDICTORS)
+            raise ValueError(f"forecast: expected one of {known} or a file, got {wanted!r}")
+        wanted = PREDICTORS[wanted](scenario)
+    return wanted.fit(_split(scenario, "train")).predict(trace)
+
+
+@lru_cache(maxsize=4)
+def _system(source: str | Path | Trace, jobs: int, seed: int) -> npt.NDArray[np.float32]:
+    """The system table of the whole trace: what a split sees of the rest is the load."""
+    return system_table(load_trace(source, jobs, seed))
+
+
+def _compiled(scenario: Scenario, split: str) -> tuple[World, Ints]:
+    """A split compiled without prices, and its tasks that slices are made of, by submission."""
+    trace = _split(scenario, split)
+    context = Context(
+        expectations=expectations(_split(scenario, "train"), scenario.window),
+        system=_system(scenario.trace, scenario.jobs, scenario.trace_seed),
+        forecast=_forecast(scenario, trace),
+    )
+    world = compile_world(trace, scenario, context, seed=scenario.seed)
+    return world, asked_tasks(world, scenario, np.flatnonzero(_eligible(scenario, trace, world)))
+
+
+def _eligible(scenario: Scenario, trace: Trace, world: World) -> npt.NDArray[np.bool_]:
+    """Tasks that the scenario selects."""
+    tasks = world.tasks
+    chosen = tasks["rows"] <= scenario.max_attempts
+    if scenario.select == "failing":
+        job = trace.column("tasks", "job")
+        failed = np.zeros(trace.jobs.num_rows, dtype=np.bool_)
+        failed[job[tasks["own_fail"] != NEVER]] = True
+        killed = np.zeros(trace.jobs.num_rows, dtype=np.bool_)
+        by_user = (tasks["kill_at"] != NEVER) & (tasks["record_outcome"] == Outcome.KILL)
+        killed[job[by_user]] = True
+        chosen &= (failed & ~killed)[job]
+    return chosen
+
+
+@lru_cache(maxsize=16)
+def _prices(scenario: Scenario) -> Weights:
+    """The prices of a scenario: weights over the means per task of its train split."""
+    world, tasks = _compiled(scenario, "all" if scenario.split == "all" else "train")
+    if not len(tasks):
+        raise ValueError("scenario: no task of the train split is ever asked about")
+    record = world.tasks[tasks]
+    row_task = np.repeat(np.arange(len(world.tasks)), world.tasks["rows"])
+    work = np.bincount(row_task, world.rows["duration"], len(world.tasks)) * world.tasks["width"]
+    return Weights(
+        wasted=scenario.weight_wasted,
+        overhead=scenario.weight_overhead,
+        completion=scenario.weight_completion,
+        forfeited=scenario.weight_forfeited,
+        work_scale=max(float(work[tasks].mean()), 1.0),
+        time_scale=max(float((record["record_end"] - record["submit"]).mean()), 1.0),
+    )
+
+
+@lru_cache(maxsize=16)
+def build_world(scenario: Scenario) -> World:
+    """The world of a scenario, compiled once per process.
+
+    Raises:
+        ValueError: if the split has no task that is ever asked about, or a value names nothing.
+    """
+    prices = _prices(replace(scenario, split="all" if scenario.split == "all" else "train"))
+    world, tasks = _compiled(scenario, scenario.split)
+    if not len(tasks):
+        raise ValueError(f"scenario: no task of the {scenario.split} split is ever asked about")
+    world = world._replace(parameters=parameters(scenario, prices))
+    return with_slices(world, tasks, scenario.slice_tasks)

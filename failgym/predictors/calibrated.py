@@ -1,0 +1,227 @@
+"""`Calibrated`: forecasts of a stated quality, drawn from the known outcomes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from statistics import NormalDist
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from failgym.predictors.base import attempt_numbers, window_offsets
+from failgym.predictors.classes import ClassQuality, draw_classes, draw_jobs
+from failgym.sim.forecast import Forecast
+from failgym.sim.keys import Purpose, uniform
+from failgym.sim.rules import MINUTE
+from failgym.traces.trace import Outcome, Trace
+
+__all__ = ["KUMAR_MODELS", "Calibrated", "ClassQuality"]
+
+Floats = npt.NDArray[np.float64]
+Floats32 = npt.NDArray[np.float32]
+Integers = npt.NDArray[np.int64]
+Levels = float | tuple[float, ...]
+
+KUMAR_MODELS: dict[str, tuple[float, float]] = {
+    "shared single": (2.1, 0.8),
+    "nonshared single": (2.5, 1.0),
+    "nonshared multi": (3.2, 1.5),
+    "system b multi": (2.8, 0.5),
+}
+"""Distance d' and spread s of the binormal model behind each row of Kumar et al.'s Table VIII:
+scores of failing jobs are N(d', s), of the others N(0, 1). Fitted to the table's 24 cells."""
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """A predictor of known quality: recall and false-positive rate at each threshold.
+
+    **Risk.** One latent score per attempt, keyed by (seed, task row, attempt number), drives all
+    its windows. At each ``threshold`` the risk reaches it, at some time of the attempt, for a
+    share ``recall`` of the attempts that end in FAIL (whatever the cause) and a share ``fpr`` of
+    the others. Between thresholds the rates are interpolated; above the highest one they fall to 0
+    at risk 1. An attempt that reaches none says ``prior`` throughout, and so does every attempt
+    until its alarm: below the lowest threshold a risk says nothing. After its alarm the risk keeps
+    its one value. Attempts that the end of the data cut off are drawn like those that do not fail.
+
+    **Time of the alarm.** In absolute time since the attempt's start, by one law for all attempts:
+    at the start with probability ``at_start`` (what is known then suffices), else exponential with
+    mean ``delay``, conditioned to come at a window of the attempt. An attempt of one window has
+    its alarm at its start. So an alarm at t > 0 tells of the duration that it is at least t, and
+    favours shorter ones by the conditioning: by at most a factor 1 / (1 - exp(-t / delay)). With
+    ``lead``, the alarm of an attempt that FAILs comes instead an exponential time of that mean
+    before its end, or at its start if that is later: a monitor that sees failures coming.
+
+    **Classes.** Confidences as `ClassQuality` says, driven by the latent score of the task's first
+    attempt: classes and risk err together, and averaging them reveals nothing.
+
+    The default is `elsayed`.
+    """
+
+    threshold: Levels = (0.1, 0.5, 0.9, 0.95, 0.99)
+    """Risks at which the quality is stated, increasing."""
+    recall: Levels = (0.80, 0.68, 0.60, 0.58, 0.50)
+    """Share of FAIL attempts whose risk reaches each threshold, decreasing."""
+    fpr: Levels = (0.139, 0.046, 0.020, 0.017, 0.007)
+    """Share of the other attempts whose risk reaches each threshold, decreasing."""
+    prior: float = 0.02
+    """Risk without an alarm; less than the lowest threshold (El-Sayed et al., ICDCS 2017, Fig. 6:
+    2 % of first attempts fail)."""
+    at_start: float = 0.3
+    """Probability that an alarm comes at the start."""
+    delay: int = 60 * MINUTE
+    """Mean time of the other alarms after the start [ms]. With ``at_start`` an alarm comes on
+    average at about .3 of the duration of attempts of several windows, as Fig. 11 of El-Sayed et
+    al. implies."""
+    lead: int | None = None
+    """Mean time of a true alarm before the failure [ms]; None: alarms follow ``delay``."""
+    window: int = 5 * MINUTE
+    """Monitoring window [ms]."""
+    classes: ClassQuality = field(default_factory=ClassQuality)
+    """Quality of the class confidences."""
+    seed: int = 0
+    """Different seeds draw independent forecasts."""
+
+    def __post_init__(self) -> None:
+        threshold, recall, fpr = (_levels(x) for x in (self.threshold, self.recall, self.fpr))
+        if not len(threshold) == len(recall) == len(fpr) > 0:
+            raise ValueError("threshold, recall, fpr: expected the same number of levels")
+        rising = bool(np.all(np.diff(threshold) > 0))
+        if not rising or threshold[0] <= self.prior or threshold[-1] > 1.0 or self.prior < 0.0:
+            raise ValueError("threshold: expected increasing levels in (prior, 1], prior >= 0")
+        for name, rates in (("recall", recall), ("fpr", fpr)):
+            falling = bool(np.all(np.diff(rates) < 0))
+            if not falling or rates[0] > 1.0 or rates[-1] < 0.0:
+                raise ValueError(f"{name}: expected decreasing shares in [0, 1]")
+        if not 0.0 <= self.at_start <= 1.0:
+            raise ValueError(f"at_start: expected a probability, got {self.at_start}")
+        if self.delay < 1 or self.window < 1 or (self.lead is not None and self.lead < 0):
+            raise ValueError("delay, window, lead: expected times of at least 1 ms (lead: 0)")
+
+    @classmethod
+    def elsayed(cls, *, window: int = 5 * MINUTE, seed: int = 0) -> Self:
+        """El-Sayed et al., ICDCS 2017: one predictor, used at the thresholds of Table V.
+
+        The false-positive rates are those that the table's overheads with one clone imply, given
+        the durations of Table II. The recalls lie on a binormal curve of slope .6 through .6 at
+        threshold .9, which gives Fig. 11's median task 20 % faster; the paper states neither.
+        """
+        return cls(window=window, seed=seed)
+
+    @classmethod
+    def rosa(cls, *, window: int = 5 * MINUTE, seed: int = 0) -> Self:
+        """Rosà et al., IWQoS 2015: class confidences known at arrival, and no risk of attempts.
+
+        The risk is the prior everywhere; all that is known is in the confidences (`ClassQuality`).
+        """
+        return cls(threshold=1.0, recall=0.0, fpr=0.0, window=window, seed=seed)
+
+    @classmethod
+    def kumar(
+        cls,
+        model: str = "shared single",
+        *,
+        base_rate: float = 0.5,
+        lead: int = 10 * MINUTE,
+        window: int = MINUTE,
+        seed: int = 0,
+    ) -> Self:
+        """Kumar et al., DSN 2020: failures seen coming in the use of resources (Fig. 8, Table
+        VIII).
+
+        The risk is the probability of failure given the score of the binormal ``model``
+        (`KUMAR_MODELS`), if a share ``base_rate`` of attempts fails; at even odds, the default,
+        thresholds do not depend on the trace. The paper prints no lead time; its model is asked
+        every 5 minutes (System A), and two of these are the default.
+
+        Raises:
+            ValueError: for an unknown model, or a base rate outside (0, 1).
+        """
+        if not 0.0 < base_rate < 1.0:
+            raise ValueError(f"base_rate: expected a share in (0, 1), got {base_rate}")
+        if model not in KUMAR_MODELS:
+            raise ValueError(f"model: expected one of {', '.join(KUMAR_MODELS)}, got {model!r}")
+        threshold, recall, fpr = _binormal_levels(*KUMAR_MODELS[model], base_rate)
+        return cls(threshold, recall, fpr, prior=0.0, lead=lead, window=window, seed=seed)
+
+    def fit(self, trace: Trace) -> Self:
+        """Return itself: the quality is stated, not learned."""
+        return self
+
+    def predict(self, trace: Trace) -> Forecast:
+        """Draw the forecast of every attempt, task and job of the trace."""
+        task, number = trace.column("attempts", "task"), attempt_numbers(trace)
+        offset = window_offsets(trace, self.window)
+        fails = trace.column("attempts", "outcome") == Outcome.FAIL
+        score = self._scores(fails, uniform(self.seed, task, number, Purpose.FORECAST_ALARM))
+        moment = uniform(self.seed, task, number, Purpose.FORECAST_TIME)
+        quiet = self._quiet_windows(trace, np.diff(offset), fails, moment)
+        jobs = draw_jobs(self.classes, trace, self.seed)
+        health = uniform(self.seed, np.arange(trace.rows("tasks")), 0, Purpose.FORECAST_ALARM)
+        return Forecast(
+            trace_hash=trace.content_hash,
+            window=self.window,
+            offset=offset,
+            risk=_two_levels(np.diff(offset), quiet, self.prior, score),
+            confidence=draw_classes(self.classes, trace, self.seed, health, jobs),
+            job_confidence=jobs,
+        )
+
+    def _scores(self, fails: npt.NDArray[np.bool_], latent: Floats) -> Floats:
+        """The risk after the alarm, [attempts]; the prior for those that raise none."""
+        levels = np.array([1.0, *reversed(_levels(self.threshold))])
+        scores = np.empty(len(latent))
+        for group, rates in ((fails, _levels(self.recall)), (~fails, _levels(self.fpr))):
+            reached = np.interp(latent[group], [0.0, *reversed(rates)], levels)
+            scores[group] = np.where(latent[group] < rates[0], reached, self.prior)
+        return scores
+
+    def _quiet_windows(
+        self, trace: Trace, windows: Integers, fails: npt.NDArray[np.bool_], moment: Floats
+    ) -> Integers:
+        """How many windows of each attempt come before its alarm, [attempts]."""
+        last = np.maximum(windows - 1, 0)
+        time = self._since_start(moment, last * self.window)
+        if self.lead is not None:
+            duration = trace.column("attempts", "end") - trace.column("attempts", "start")
+            before = duration + self.lead * np.log1p(-moment)
+            time = np.where(fails, np.maximum(before, 0.0), time)
+        return np.minimum(np.ceil(time / self.window).astype(np.int64), last)
+
+    def _since_start(self, moment: Floats, latest: Integers) -> Floats:
+        """Times of alarms after the start [ms], given that they come no later than ``latest``."""
+        share = np.maximum(moment - self.at_start, 0.0) / max(1.0 - self.at_start, 1e-12)
+        return -self.delay * np.log1p(share * np.expm1(-latest / self.delay))
+
+
+def _two_levels(windows: Integers, quiet: Integers, prior: float, score: Floats) -> Floats32:
+    """Flat risks: each attempt at the prior for its quiet windows, then at its score."""
+    lengths = np.stack([quiet, windows - quiet], axis=1)
+    values = np.stack([np.full(len(score), prior), score], axis=1).astype(np.float32)
+    return np.repeat(values.ravel(), lengths.ravel())
+
+
+def _levels(value: Levels) -> tuple[float, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _binormal_levels(
+    distance: float, spread: float, base_rate: float, points: int = 64
+) -> tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]]:
+    """Risks, recalls and false-positive rates along a binormal model's curve.
+
+    From the median score of attempts that do not fail up to where the risk ceases to rise.
+    """
+    top = distance + 3.0 * spread
+    if spread < 1.0:
+        top = min(top, distance / (1.0 - spread**2))
+    failing, other = NormalDist(distance, spread), NormalDist()
+    odds = base_rate / (1.0 - base_rate)
+    scores = [top * i / points for i in range(points)]
+    ratios = [odds * failing.pdf(x) / other.pdf(x) for x in scores]
+    return (
+        tuple(ratio / (1.0 + ratio) for ratio in ratios),
+        tuple(1.0 - failing.cdf(x) for x in scores),
+        tuple(1.0 - other.cdf(x) for x in scores),
+    )

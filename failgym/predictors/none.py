@@ -1,0 +1,29 @@
+"""`NoForecast`: the predictor that says nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+from failgym.sim.forecast import Forecast
+from failgym.sim.rules import MINUTE
+from failgym.traces.trace import Trace
+
+__all__ = ["NoForecast"]
+
+
+@dataclass(frozen=True)
+class NoForecast:
+    """No risks and no confidences: every forecast field of the observation is zero."""
+
+    window: int = 5 * MINUTE
+    """Monitoring window [ms]."""
+
+    def fit(self, trace: Trace) -> Self:
+        """Return itself: nothing is learned."""
+        return self
+
+    def predict(self, trace: Trace) -> Forecast:
+        """Return the empty forecast of the trace."""
+        rows = (trace.rows("jobs"), trace.rows("tasks"), trace.rows("attempts"))
+        return Forecast.none(trace.content_hash, *rows, self.window)

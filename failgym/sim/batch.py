@@ -1,0 +1,141 @@
+"""`Batch`: many episodes of a pinned world, stepped together by threads into preallocated arrays."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from failgym.sim import engine
+from failgym.sim.fields import FIELDS
+from failgym.sim.pinned import Order, make_state, outcome_table
+from failgym.sim.records import ACTIONS, EPISODE, Output, World
+from failgym.sim.rules import Rules
+
+__all__ = ["Batch"]
+
+SMALLEST_CHUNK = 32
+"""Episodes that are worth a thread: below, handing them over costs more than stepping them."""
+
+
+def _output(episodes: int) -> Output:
+    return Output(
+        obs=np.zeros((episodes, len(FIELDS)), dtype=np.float32),
+        mask=np.zeros((episodes, ACTIONS), dtype=np.int8),
+        reward=np.zeros(episodes),
+        terms=np.zeros((episodes, 4)),
+        terminated=np.zeros(episodes, dtype=np.bool_),
+        elapsed=np.zeros(episodes, dtype=np.int64),
+        task=np.full(episodes, -1, dtype=np.int64),
+        final=np.zeros(episodes, dtype=EPISODE),
+    )
+
+
+class Batch:
+    """N episodes of one world.
+
+    Results are written to two sets of arrays in turn: what a step returned stays as it is until the step
+    after the next (stable-baselines3 reads the last observation after the next step). Threads are plain
+    Python threads over kernels that release the lock, so that forked processes and other threads are safe.
+
+    Args:
+        world: a compiled world with at least one slice.
+        rules: the rules that it was compiled for.
+        episodes: N.
+        order: serve the decisions of a slice task by task, or merged by time.
+        threads: threads per step; 0 for as many as there are processors, at most 8.
+    """
+
+    def __init__(
+        self, world: World, rules: Rules, episodes: int, order: Order = "task", threads: int = 1
+    ) -> None:
+        if len(world.slices) < 2:
+            raise ValueError("world: expected at least one slice, got none")
+        self.world, self.rules, self.order = world, rules, order
+        self.threads = threads or min(os.cpu_count() or 1, 8)
+        self.state = make_state(world, rules, episodes, order)
+        self.outputs = (_output(episodes), _output(episodes))
+        self.turn = 0
+        self._pool: tuple[int, ThreadPoolExecutor] | None = None
+
+    def __len__(self) -> int:
+        return len(self.state.episodes)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_pool": None}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Batch:
+        """A copy that continues as the original; the world, which never changes, is shared."""
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__getstate__())
+        twin.state = type(self.state)(*(array.copy() for array in self.state))
+        first, second = (Output(*(array.copy() for array in out)) for out in self.outputs)
+        twin.outputs = (first, second)
+        memo[id(self)] = twin
+        return twin
+
+    @property
+    def output(self) -> Output:
+        """What the last reset or step wrote."""
+        return self.outputs[self.turn]
+
+    def seed(self, keys: npt.NDArray[np.uint64]) -> None:
+        """Key the draws of slices of every episode; draw number 0 comes next."""
+        self.state.episodes["key"] = keys
+        self.state.episodes["count"] = 0
+
+    def reset(self, slices: npt.NDArray[np.int64] | None = None) -> Output:
+        """Begin episodes on slices [N]; -1 draws one, -2 leaves the episode as it is.
+
+        Raises:
+            ValueError: if a slice does not exist.
+        """
+        chosen = np.full(len(self), -1, dtype=np.int64) if slices is None else slices
+        count = len(self.world.slices) - 1
+        if chosen.max() >= count or chosen.min() < -2:
+            raise ValueError(f"slice: expected 0 to {count - 1}, got {chosen.max()}")
+        self.turn ^= 1
+        out, merged = self.output, self.order == "time"
+        self._run(lambda a, b: engine.reset_batch(self.world, self.state, out, a, b, chosen, merged))
+        return out
+
+    def step(self, actions: npt.NDArray[np.int64], again: bool = False) -> Output:
+        """Answer the open decision of every episode; one that ends begins anew where ``again``."""
+        self.turn ^= 1
+        out, merged = self.output, self.order == "time"
+        self._run(
+            lambda a, b: engine.step_batch(
+                self.world, self.state, out, a, b, actions, merged, again
+            )
+        )
+        return out
+
+    def outcomes(self, episode: int) -> dict[str, npt.NDArray[Any]]:
+        """Outcome table of an episode: the fields of `TaskOutcome`, an array each."""
+        tasks = int(self.state.episodes["tasks"][episode])
+        return outcome_table(self.world, self.state.tasks[episode, :tasks])
+
+    def _run(self, work: Callable[[int, int], None]) -> None:
+        """Do the work on all episodes, in chunks by threads if there are enough of them."""
+        n = len(self)
+        chunks = min(self.threads, n // SMALLEST_CHUNK)
+        if chunks <= 1:
+            work(0, n)
+            return
+        edges = [n * i // chunks for i in range(chunks + 1)]
+        futures = [
+            self._workers().submit(work, *span) for span in zip(edges[1:-1], edges[2:], strict=True)
+        ]
+        work(edges[0], edges[1])
+        for future in futures:
+            future.result()
+
+    def _workers(self) -> ThreadPoolExecutor:
+        """The threads of this process: a forked child inherits none."""
+        if self._pool is None or self._pool[0] != os.getpid():
+            self._pool = (os.getpid(), ThreadPoolExecutor(self.threads - 1, "failgym"))
+        return self._pool[1]

@@ -1,0 +1,71 @@
+"""Checkpoints: progress stops for the cost, the state is durable at its end, lost if the attempt dies before."""
+
+# Kernels lose their types to the decorator.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
+
+from __future__ import annotations
+
+from typing import Any
+
+from failgym.sim.jit import kernel
+
+from failgym.sim.accounts import work_of
+from failgym.sim.attempts import date_end
+from failgym.sim.events import note, push, sort_key
+from failgym.sim.records import Event, World
+
+__all__ = ["begin_checkpoint", "make_durable", "may_checkpoint"]
+
+_DURABLE = int(Event.DURABLE)
+
+
+@kernel
+def may_checkpoint(run: Any, now: int) -> bool:
+    """Is nothing being saved or restored, and has something been gained since the last checkpoint?"""
+    if now < run.restored or now < run.pause_until:
+        return False
+    return work_of(run, now) > run.checkpoint_work
+
+
+@kernel
+def _fraction(w: World, run: Any, work: int) -> float:
+    """Share of the length that an attempt with so much own work has reached, at most 1."""
+    length = w.rows[run.row].length
+    if length == 0:
+        return 1.0
+    return min(1.0, run.f0 + work / length)
+
+
+@kernel
+def begin_checkpoint(
+    w: World, ep: Any, task: Any, runs: Any, heap: Any, local: int, i: int
+) -> None:
+    """Stop an attempt to save its progress."""
+    cost = w.parameters[0].checkpoint_cost
+    run = runs[i]
+    run.checkpoint_work = work_of(run, ep.now)
+    run.pause_from = ep.now
+    run.pause_until = ep.now + cost
+    run.fin += cost
+    date_end(w, run)
+    key = sort_key(_DURABLE, task.task, run.number)
+    push(ep, heap, run.pause_until, key, local, i, 0)
+
+
+@kernel
+def make_durable(w: World, ep: Any, task: Any, runs: Any, log: Any, i: int) -> None:
+    """Complete a checkpoint; the task keeps it if it holds more than the one it has."""
+    run = runs[i]
+    run.paused += run.pause_until - run.pause_from
+    run.pause_from = -1
+    run.durable_work = run.checkpoint_work
+    task.checkpoints += 1
+    note(ep, log, _DURABLE, task.task, run.number, 0)
+    fraction = _fraction(w, run, run.checkpoint_work)
+    if fraction > task.durable:
+        task.durable = fraction
+        task.best_run = i
+        task.best_amount = run.checkpoint_work
+        task.durable_work = run.chain + run.checkpoint_work
+        run.saved = run.checkpoint_work

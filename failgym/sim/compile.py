@@ -1,0 +1,300 @@
+"""Compile a trace into the packed arrays of the engine.
+
+What the record says of each task is worked out once, here, in plain numpy: which row is the user's
+final kill, what ends each attempt, how long it would have taken, what its siblings had done by when.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from failgym.sim.context import Context, task_class
+from failgym.sim.forecast import Forecast
+from failgym.sim.keys import Purpose, uniform
+from failgym.sim.records import NEVER, PARAMETERS, ROW, TASK, Array, Ending, World
+from failgym.sim.rules import Rules, Weights
+from failgym.sim.siblings import by_job, running_medians
+from failgym.sim.usage import usage_table
+from failgym.traces import Cause, Outcome, Trace
+
+__all__ = ["compile_world", "parameters", "with_slices"]
+
+SMALLEST_FRACTION = 2.0**-20
+"""u of a failure is uniform on [2**-20, 1): a length is at most 2**20 times what was seen."""
+SPACINGS = ("every", "geometric", "alarm")
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class _Attempts:
+    """Columns of the attempts table, with what belongs to each row's task."""
+
+    task: Ints
+    number: Ints
+    start: Ints
+    end: Ints
+    outcome: Ints
+    cause: Ints
+    length: Ints
+    first: Ints
+    """[tasks + 1] first row of each task"""
+
+    @property
+    def started(self) -> Bools:
+        return self.start >= 0
+
+    def per_task(self, reduce: np.ufunc, values: Ints, empty: int) -> Ints:
+        """Reduce a column over the rows of each task; ``empty`` for a task without rows."""
+        out = np.full(len(self.first) - 1, empty, dtype=np.int64)
+        filled = np.flatnonzero(np.diff(self.first) > 0)
+        if len(filled):
+            out[filled] = reduce.reduceat(values, self.first[filled])
+        return out
+
+    def last_of(self, rows: Bools) -> Ints:
+        """Of each task, the row of a selection that ends last (ties: the later row), else -1."""
+        chosen = np.flatnonzero(rows)
+        order = chosen[np.lexsort((chosen, self.end[chosen], self.task[chosen]))]
+        return _last_of_each(self.task[order], order, len(self.first) - 1)
+
+    def first_of(self, rows: Bools) -> Ints:
+        """Of each task, the row of a selection that ends first (ties: the earlier row), else -1."""
+        chosen = np.flatnonzero(rows)
+        order = chosen[np.lexsort((-chosen, -self.end[chosen], self.task[chosen]))]
+        return _last_of_each(self.task[order], order, len(self.first) - 1)
+
+
+def _last_of_each(task: Ints, value: Ints, tasks: int) -> Ints:
+    """Of each task the last value in a list grouped by task, else -1."""
+    out = np.full(tasks, -1, dtype=np.int64)
+    out[task] = value  # of repeated indices numpy keeps the last assignment
+    return out
+
+
+def _attempts(trace: Trace) -> _Attempts:
+    task = trace.column("attempts", "task")
+    first = np.searchsorted(task, np.arange(trace.tasks.num_rows + 1)).astype(np.int64)
+    start = trace.column("attempts", "start", missing=-1)
+    queued = trace.column("attempts", "queued", missing=-1)
+    end = trace.column("attempts", "end", missing=-1)
+    return _Attempts(
+        task=task,
+        number=np.arange(len(task)) - first[task],
+        start=start,
+        end=np.where(end < 0, np.maximum(start, queued), end),
+        outcome=trace.column("attempts", "outcome").astype(np.int64),
+        cause=trace.column("attempts", "cause", missing=-1).astype(np.int64),
+        length=trace.column("attempts", "length", missing=-1),
+        first=first,
+    )
+
+
+def _user_kill(a: _Attempts) -> Ints:
+    """Time of each task's final user kill, else NEVER.
+
+    It is the end of the row that ends last, if its cause is the user and no row starts as late.
+    """
+    last = a.last_of(np.ones(len(a.task), dtype=np.bool_))
+    by_user = (last >= 0) & (a.cause[last] == Cause.USER) & (a.outcome[last] == Outcome.KILL)
+    kill_at = np.where(by_user, a.end[last], NEVER)
+    latest_start = a.per_task(np.maximum, a.start, -1)
+    return np.where(latest_start < kill_at, kill_at, NEVER)
+
+
+def _endings(a: _Attempts, kill_at: Ints) -> npt.NDArray[np.int8]:
+    """What ends each row (`Ending`)."""
+    ending = np.full(len(a.task), Ending.EXTERNAL, dtype=np.int8)
+    intrinsic = np.isin(a.cause, (-1, Cause.INTRINSIC, Cause.DEPENDENCY))
+    ending[(a.outcome == Outcome.FAIL) & intrinsic] = Ending.INTRINSIC
+    ending[a.outcome == Outcome.FINISH] = Ending.FINISH
+    ending[a.outcome == Outcome.CENSORED] = Ending.CENSORED
+    by_user = (a.outcome == Outcome.KILL) & (a.cause == Cause.USER)
+    ending[by_user & (a.end == kill_at[a.task])] = Ending.USER
+    return ending
+
+
+def _rows(trace: Trace, a: _Attempts, kill_at: Ints, context: Context, seed: int) -> Array:
+    """ROW of the started attempts."""
+    kept = np.flatnonzero(a.started)
+    task, d = a.task[kept], (a.end - a.start)[kept]
+    rows = np.zeros(len(kept), dtype=ROW)
+    rows["start"], rows["duration"], rows["number"] = a.start[kept], d, a.number[kept]
+    rows["outcome"], rows["ending"] = a.outcome[kept], _endings(a, kill_at)[kept]
+    finishes = rows["ending"] == Ending.FINISH
+    drawn = uniform(seed, task, a.number[kept], Purpose.LENGTH)
+    u = np.where(finishes, 1.0, SMALLEST_FRACTION + (1.0 - SMALLEST_FRACTION) * drawn)
+    length = np.where(finishes, d, np.floor(d / u + 0.5).astype(np.int64))
+    given = a.length[kept]
+    share = np.minimum(np.divide(d, given, out=np.ones(len(d)), where=given > 0), 1.0)
+    rows["fraction"] = np.where(given >= 0, np.where(finishes, 1.0, share), u)
+    rows["length"] = np.where(given >= 0, given, length)
+    same = task[1:] == task[:-1]
+    gap = np.where(same, a.start[kept][1:] - a.end[kept][:-1], 0)
+    rows["gap"][:-1] = np.maximum(gap, 0)
+    offset = context.forecast.offset
+    rows["risk_at"], rows["risks"] = offset[kept], (offset[1:] - offset[:-1])[kept]
+    used = trace.column("windows", "attempt")
+    rows["usage_at"] = np.searchsorted(used, kept)
+    rows["usages"] = np.searchsorted(used, kept, side="right") - rows["usage_at"]
+    return rows
+
+
+def _grace(rules: Rules, forecast: Forecast) -> Ints:
+    """Grace period of each task: class periods weighted by the confidences of not finishing.
+
+    GP = sum(o_i CG_i) / sum(o_i) over evict, fail and kill (Rosà et al. 2015, section IV); the plain
+    mean of the three where the forecast says nothing.
+    """
+    if not rules.grace:
+        return np.zeros(len(forecast.confidence), dtype=np.int64)
+    periods = np.array([rules.grace_evict, rules.grace_fail, rules.grace_kill], dtype=np.float64)
+    weight = forecast.confidence[:, 1:].astype(np.float64)
+    total = weight.sum(axis=1)
+    weighted = weight[:, 0] * periods[0] + weight[:, 1] * periods[1] + weight[:, 2] * periods[2]
+    mean = np.divide(weighted, total, out=np.full(len(total), periods.sum() / 3), where=total > 0)
+    return np.floor(mean + 0.5).astype(np.int64)
+
+
+def _describe_record(tasks: Array, a: _Attempts) -> None:
+    """Fill in what the record says of each task: its end, outcome, and what is pending."""
+    finish = a.first_of(a.outcome == Outcome.FINISH)
+    last = a.last_of(np.ones(len(a.task), dtype=np.bool_))
+    finished = finish >= 0
+    censored = a.per_task(np.maximum, (a.outcome == Outcome.CENSORED).astype(np.int64), 1) == 1
+    ending_row = np.where(finished, finish, last)
+    tasks["censored"] = censored & ~finished
+    tasks["record_end"] = a.end[ending_row]
+    tasks["record_outcome"] = np.where(
+        tasks["censored"], int(Outcome.CENSORED), a.outcome[ending_row]
+    )
+    duration = (a.end - a.start)[finish]
+    tasks["record_work"] = np.where(finished, duration * tasks["width"], 0)
+    tasks["own_finish"] = np.where(finished, a.end[finish], NEVER)
+    tasks["own_duration"] = np.where(finished, duration, 0)
+    fail = a.first_of(a.outcome == Outcome.FAIL)
+    tasks["own_fail"] = np.where(fail >= 0, a.end[fail], NEVER)
+    pending = a.last_of(~a.started)
+    is_pending = pending >= 0
+    tasks["pending_end"] = np.where(is_pending, a.end[pending], -1)
+    tasks["pending_number"] = np.where(is_pending, a.number[pending], -1)
+    tasks["pending_outcome"] = np.where(is_pending, a.outcome[pending], -1)
+
+
+def _tasks(trace: Trace, a: _Attempts, kill_at: Ints, rules: Rules, context: Context) -> Array:
+    """TASK of every task of the trace."""
+    job = trace.column("tasks", "job")
+    job_width = trace.column("jobs", "width").astype(np.int64)[job]
+    scheduling = trace.column("jobs", "scheduling_class", missing=0).astype(np.int64)[job]
+    tasks = np.zeros(len(job), dtype=TASK)
+    tasks["width"] = trace.column("tasks", "width")
+    tasks["job_width"], tasks["kind"] = job_width, task_class(scheduling, job_width)
+    tasks["walltime"] = trace.column("jobs", "walltime", missing=0)[job]
+    tasks["kill_at"] = kill_at
+    tasks["numbers"] = np.diff(a.first)
+    head = np.minimum(a.first[:-1], max(len(a.task) - 1, 0))
+    queued = trace.column("attempts", "queued", missing=-1)[head]
+    submit = trace.column("jobs", "submit")[job]
+    arrival = np.where(queued >= 0, queued, a.start[head])
+    tasks["submit"] = np.where((arrival >= 0) & (tasks["numbers"] > 0), arrival, submit)
+    started = np.concatenate([[0], np.cumsum(a.started)])
+    tasks["rows_at"] = started[a.first[:-1]]
+    tasks["rows"] = started[a.first[1:]] - tasks["rows_at"]
+    tasks["first_start"] = a.per_task(np.minimum, np.where(a.started, a.start, NEVER), NEVER)
+    tasks["grace"] = _grace(rules, context.forecast)
+    tasks["confidence"] = context.forecast.confidence
+    tasks["job_confidence"] = context.forecast.job_confidence[job]
+    _describe_record(tasks, a)
+    return tasks
+
+
+def _requests(trace: Trace) -> npt.NDArray[np.float32]:
+    """The request group of the observation, one row per task."""
+    job = trace.column("tasks", "job")
+    columns = [
+        trace.column("jobs", "priority", missing=0)[job] / 12.0,
+        trace.column("jobs", "scheduling_class", missing=0)[job] / 3.0,
+        trace.column("tasks", "cpu", missing=0),
+        trace.column("tasks", "memory", missing=0),
+        trace.column("tasks", "disk", missing=0),
+        np.log2(1.0 + trace.column("tasks", "width")),
+        np.log2(1.0 + trace.column("jobs", "width")[job]),
+        trace.column("tasks", "anti_affinity", missing=False),
+    ]
+    return np.stack([np.asarray(c, dtype=np.float64) for c in columns], axis=1).astype(np.float32)
+
+
+def parameters(rules: Rules, weights: Weights) -> Array:
+    """PARAMETERS [1] of rules and weights."""
+    p = np.zeros(1, dtype=PARAMETERS)
+    copied = "clone checkpoint kill give_up retry max_extra max_clones restart_limit every factor"
+    for name in [*copied.split(), "alarm", "window", "checkpoint_cost", "restore_cost"]:
+        p[name] = getattr(rules, name)
+    p["spacing"] = SPACINGS.index(rules.decide)
+    p["paper"] = rules.beyond_record == "paper"
+    p["young"] = rules.young_interval
+    p["wasted"] = weights.wasted / weights.work_scale
+    p["overhead"] = weights.overhead / weights.work_scale
+    p["completion"] = weights.completion / weights.time_scale
+    p["forfeited_work"] = weights.forfeited / weights.work_scale
+    p["forfeited_time"] = weights.forfeited / weights.time_scale
+    return p
+
+
+def compile_world(
+    trace: Trace, rules: Rules, context: Context, weights: Weights | None = None, seed: int = 0
+) -> World:
+    """Compile every task of a trace; `with_slices` then says which of them make up episodes.
+
+    Args:
+        trace: the record.
+        rules: what may be decided, caps and costs.
+        context: expectations, system table and forecast; the forecast must speak of this trace.
+        weights: prices of the cost terms; all 1 by default.
+        seed: key of the lengths of attempts that were cut.
+
+    Raises:
+        ValueError: if the forecast is of another trace.
+    """
+    if context.forecast.trace_hash != trace.content_hash:
+        raise ValueError(
+            f"forecast: expected one of trace {trace.content_hash[:12]}, "
+            f"got one of trace {context.forecast.trace_hash[:12]}"
+        )
+    a = _attempts(trace)
+    kill_at = _user_kill(a)
+    tasks = _tasks(trace, a, kill_at, rules, context)
+    job = trace.column("tasks", "job")
+    finishes = by_job(job, tasks["own_finish"], tasks["own_duration"], trace.jobs.num_rows)
+    fails = by_job(job, tasks["own_fail"], tasks["own_duration"], trace.jobs.num_rows)
+    low, high = running_medians(finishes.first, finishes.value)
+    tasks["finish_at"], tasks["finishes"] = finishes.first[job], np.diff(finishes.first)[job]
+    tasks["fail_at"], tasks["fails"] = fails.first[job], np.diff(fails.first)[job]
+    return World(
+        parameters=parameters(rules, weights or Weights()),
+        tasks=tasks,
+        rows=_rows(trace, a, kill_at, context, seed),
+        order=np.zeros(0, dtype=np.int64),
+        slices=np.zeros(1, dtype=np.int64),
+        finish_end=finishes.time,
+        finish_low=low,
+        finish_high=high,
+        fail_end=fails.time,
+        risk=np.append(context.forecast.risk, np.float32(0)),
+        usage=usage_table(trace),
+        request=_requests(trace),
+        system=context.system,
+        expectations=context.expectations,
+    )
+
+
+def with_slices(world: World, tasks: Ints, slice_tasks: int) -> World:
+    """The same world with slices of ``slice_tasks`` of the given tasks, in order of submission."""
+    tasks = np.asarray(tasks, dtype=np.int64)
+    order = tasks[np.lexsort((tasks, world.tasks["submit"][tasks]))]
+    slices = np.append(np.arange(0, len(order), slice_tasks), len(order)).astype(np.int64)
+    return world._replace(order=order, slices=slices)

@@ -1,0 +1,159 @@
+"""What an observation knows besides the record of its task: expectations, the system, a forecast.
+
+Kernel and reference share these tables; none of them decides what happens.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from failgym.sim.fields import FIELDS
+from failgym.sim.forecast import Forecast
+from failgym.sim.rules import MINUTE
+from failgym.traces import Outcome, Trace
+
+__all__ = [
+    "AGE_BUCKETS",
+    "CLASSES",
+    "SYSTEM_BIN",
+    "SYSTEM_FIELDS",
+    "Context",
+    "age_bucket",
+    "expectations",
+    "system_table",
+    "task_class",
+]
+
+CLASSES = 8
+"""Classes of tasks: scheduling class 0 to 3, in a job of one task or of several."""
+AGE_BUCKETS = 24
+"""Ages double from bucket to bucket: bucket b holds ages of [2**(b-1), 2**b) seconds, 0 less than 1 s."""
+SYSTEM_BIN = 5 * MINUTE
+"""Spacing of the system table [ms]."""
+SYSTEM_FIELDS = sum(field.group == "system" for field in FIELDS)
+_HOUR_BINS = 60 * MINUTE // SYSTEM_BIN
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Context:
+    """Shared inputs of the observation."""
+
+    expectations: Floats
+    """[CLASSES, AGE_BUCKETS, 3] Expected duration [ms], failures per window and chance of FINISH of
+    an attempt, given its class and that it has reached the age."""
+    system: npt.NDArray[np.float32]
+    """[bins, 8] The system group of the observation at the start of each bin of ``SYSTEM_BIN``."""
+    forecast: Forecast
+
+
+def task_class(scheduling_class: Ints, job_width: Ints) -> Ints:
+    """Class of tasks, 0 to 7, from the scheduling class (-1 unknown) and the tasks of the job."""
+    return np.clip(scheduling_class, 0, 3) + 4 * (job_width > 1)
+
+
+def age_bucket(age: Ints) -> Ints:
+    """Bucket of ages [ms]: the bit length of the whole seconds, at most 23."""
+    seconds = np.asarray(age) // 1000
+    bits = np.frexp(seconds.astype(np.float64))[1].astype(np.int64)
+    return np.minimum(bits, AGE_BUCKETS - 1)
+
+
+def _classes(trace: Trace) -> Ints:
+    """Class of each task of the trace."""
+    job = trace.column("tasks", "job")
+    return task_class(
+        trace.column("jobs", "scheduling_class", missing=0)[job],
+        trace.column("jobs", "width")[job],
+    )
+
+
+def expectations(train: Trace, window: int) -> Floats:
+    """Tables of `Context.expectations` from the attempts of a train split whose end is known.
+
+    A class without attempts of an age takes the mean over all classes, and an age that nothing
+    reached that of the age before.
+    """
+    start = train.column("attempts", "start", missing=-1)
+    outcome = train.column("attempts", "outcome")
+    seen = (start >= 0) & (outcome != Outcome.CENSORED)
+    d = (train.column("attempts", "end", missing=0) - start)[seen]
+    outcome = outcome[seen]
+    classes = _classes(train)[train.column("attempts", "task")[seen]]
+    last = age_bucket(d)
+
+    def table(weight: npt.NDArray[np.generic], bucket: Ints) -> Floats:
+        flat = np.bincount(classes * AGE_BUCKETS + bucket, weight, CLASSES * AGE_BUCKETS)
+        per_class = flat.reshape(CLASSES, AGE_BUCKETS).astype(np.float64)
+        return np.vstack([per_class, per_class.sum(axis=0)])
+
+    def reached(per_bucket: Floats) -> Floats:
+        return per_bucket[:, ::-1].cumsum(axis=1)[:, ::-1]
+
+    edges = np.concatenate([[0], 1000 * 2 ** np.arange(AGE_BUCKETS)]).astype(np.float64)
+    ones = np.ones(len(d))
+    ended = table(ones, last)
+    alive = reached(ended)
+    within = table(d - edges[last], last)
+    width = np.diff(edges)
+    exposure = within + (alive - ended) * width
+    mean = _ratio(reached(table(d.astype(np.float64), last)), alive)
+    hazard = _ratio(table(ones * (outcome == Outcome.FAIL), last) * window, exposure)
+    chance = _ratio(reached(table(ones * (outcome == Outcome.FINISH), last)), alive)
+    return np.stack([_filled(x) for x in (mean, np.minimum(hazard, 1.0), chance)], axis=-1)
+
+
+def _ratio(over: Floats, under: Floats) -> Floats:
+    """``over / under``, NaN where ``under`` is 0."""
+    return np.divide(over, under, out=np.full_like(over, np.nan), where=under > 0)
+
+
+def _filled(values: Floats) -> Floats:
+    """Fill NaN cells: by the pooled last row, then by the age before, then by 0; drop the pooled row."""
+    pooled = values[-1].copy()
+    for b in range(AGE_BUCKETS):
+        if np.isnan(pooled[b]):
+            pooled[b] = pooled[b - 1] if b else 0.0
+    return np.where(np.isnan(values[:-1]), pooled, values[:-1])
+
+
+def system_table(trace: Trace) -> npt.NDArray[np.float32]:
+    """The system group over time, read from the whole record; row b knows what happened before its start."""
+    start = trace.column("attempts", "start", missing=-1)
+    end = trace.column("attempts", "end", missing=-1)
+    queued = trace.column("attempts", "queued", missing=-1)
+    queued = np.where(queued < 0, np.maximum(start, 0), queued)
+    outcome = trace.column("attempts", "outcome")
+    known = outcome != Outcome.CENSORED
+    left_queue = np.where(start >= 0, start, end)
+    horizon = int(max(end.max(initial=0), queued.max(initial=0)))
+    bins = horizon // SYSTEM_BIN + 2
+
+    def before(times: Ints) -> Ints:
+        """Events strictly before the start of each bin, cumulated."""
+        bin_after = times // SYSTEM_BIN + 1
+        return np.bincount(np.minimum(bin_after, bins), minlength=bins + 1)[:bins].cumsum()
+
+    def hourly(cumulated: Ints, back: int = 0) -> Ints:
+        """Events of the hour that ends ``back`` hours before each bin."""
+        padded = np.concatenate([np.zeros(_HOUR_BINS * (back + 1), dtype=np.int64), cumulated])
+        late = padded[_HOUR_BINS : _HOUR_BINS + bins] if back else cumulated
+        return late - padded[:bins]
+
+    started, ended = before(start[start >= 0]), before(end[(start >= 0) & known])
+    arrived = before(queued)
+    waiting = arrived - before(left_queue[left_queue >= 0])
+    finished = before(end[outcome == Outcome.FINISH])
+    failed = before(end[outcome == Outcome.FAIL])
+    log = [np.log2(1.0 + np.maximum(x, 0)) for x in (started - ended, waiting)]
+    arrival = [np.log2(1.0 + hourly(arrived, back)) for back in (0, 1)]
+    throughput = [np.log2(1.0 + hourly(finished, back)) for back in (0, 1)]
+    rate = hourly(failed) / np.maximum(hourly(ended), 1)
+    columns = [*log, np.zeros(bins), arrival[0], throughput[0]]
+    columns += [arrival[0] - arrival[1], throughput[0] - throughput[1], rate]
+    return np.stack(columns, axis=1).astype(np.float32)

@@ -1,0 +1,165 @@
+"""Decisions: what is legal, and what an action does."""
+
+# Kernels lose their types to the decorator.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
+
+from __future__ import annotations
+
+from typing import Any
+
+from failgym.sim.jit import kernel
+
+from failgym.sim.accounts import work_of
+from failgym.sim.checkpoints import begin_checkpoint, may_checkpoint
+from failgym.sim.events import note, push, sort_key
+from failgym.sim.records import Action, Decision, Event, World
+from failgym.sim.settlement import (
+    depart,
+    execute_kill,
+    give_up,
+    owe_after_failure,
+    settle_if_over,
+    start_next,
+    void_restarts,
+)
+
+__all__ = ["apply", "ask", "close", "risk_of", "window_index"]
+
+_CONTINUE, _CLONE, _CHECKPOINT = int(Action.CONTINUE), int(Action.CLONE), int(Action.CHECKPOINT)
+_KILL, _RETRY = int(Action.KILL), int(Action.RETRY)
+_WINDOW, _FAILED = int(Decision.WINDOW), int(Decision.FAILED)
+_GRACE, _DECISION = int(Event.GRACE), int(Event.DECISION)
+ONLY_CONTINUE = 1
+
+
+@kernel
+def window_index(w: World, run: Any, now: int) -> int:
+    """Whole windows of progress that an attempt has behind it."""
+    return (run.base + work_of(run, now)) // w.parameters[0].window
+
+
+@kernel
+def risk_of(w: World, run: Any, index: int) -> Any:
+    """Forecast risk of an attempt after so many windows of progress, held at the last one."""
+    row = w.rows[run.row]
+    if row.risks == 0:
+        return w.risk[-1]
+    return w.risk[row.risk_at + min(max(index, 0), row.risks - 1)]
+
+
+@kernel
+def legal_window(w: World, task: Any, run: Any, now: int) -> int:
+    """Legal actions of a WINDOW decision, a bit each."""
+    p = w.parameters[0]
+    mask = ONLY_CONTINUE
+    if p.clone and not task.given_up and task.extra < p.max_extra and task.clones < p.max_clones:
+        mask |= 1 << _CLONE
+    if p.checkpoint and may_checkpoint(run, now):
+        mask |= 1 << _CHECKPOINT
+    if p.kill:
+        mask |= 1 << _KILL
+    return mask
+
+
+@kernel
+def legal_failed(w: World, task: Any) -> int:
+    """Legal actions of a FAILED decision, a bit each."""
+    p = w.parameters[0]
+    mask = ONLY_CONTINUE
+    if task.given_up:
+        return mask
+    if p.give_up:
+        mask |= 1 << _KILL
+    if p.retry and task.extra < p.max_extra:
+        mask |= 1 << _RETRY
+    return mask
+
+
+@kernel
+def ask(w: World, ep: Any, task: Any, runs: Any, local: int, i: int, kind: int) -> bool:
+    """Open a decision, if more than CONTINUE is legal."""
+    if kind == _WINDOW:
+        mask = legal_window(w, task, runs[i], ep.now)
+    else:
+        mask = legal_failed(w, task)
+    if mask == ONLY_CONTINUE:
+        return False
+    ep.decision, ep.local, ep.run, ep.mask = kind, local, i, mask
+    ep.taken, ep.retried = 0, False
+    ep.decisions += 1
+    task.decisions += 1
+    return True
+
+
+@kernel
+def close(w: World, ep: Any, tasks: Any, task: Any, runs: Any, heap: Any, log: Any) -> None:
+    """Close the open decision; a failure that was not answered is left to the cluster."""
+    run = runs[ep.run]
+    task.flagged = max(task.flagged, risk_of(w, run, window_index(w, run, ep.now)))
+    if ep.decision == _FAILED:
+        if not ep.retried:
+            owe_after_failure(w, ep, task, runs, heap, ep.local, ep.run)
+        settle_if_over(w, ep, tasks, task, runs, log)
+
+
+@kernel
+def _kill(w: World, ep: Any, tasks: Any, task: Any, runs: Any, heap: Any, log: Any) -> None:
+    """Arm the task to be killed after its grace period; armed, or the period over, kill it now."""
+    record = w.tasks[task.task]
+    due = record.first_start + record.grace
+    if task.armed or due <= ep.now:
+        task.armed = True
+        execute_kill(w, ep, tasks, task, runs, log)
+        return
+    task.armed = True
+    push(ep, heap, due, sort_key(_GRACE, task.task, 0), ep.local, -1, 0)
+
+
+@kernel
+def _act(w: World, ep: Any, tasks: Any, task: Any, runs: Any, heap: Any, log: Any, action: int) -> None:
+    """Carry out a legal action other than CONTINUE."""
+    local, i = ep.local, ep.run
+    if action == _CLONE:
+        depart(w, ep, task, runs, heap, local, -1)
+        task.extra += 1
+        task.clones += 1
+        start_next(w, ep, task, runs, heap, log, local)
+    elif action == _CHECKPOINT:
+        depart(w, ep, task, runs, heap, local, -1)
+        begin_checkpoint(w, ep, task, runs, heap, local, i)
+    elif action == _RETRY:
+        depart(w, ep, task, runs, heap, local, i)
+        void_restarts(task)
+        task.extra += 1
+        task.retries += 1
+        ep.retried = True
+        start_next(w, ep, task, runs, heap, log, local)
+    elif ep.decision == _FAILED:
+        give_up(w, ep, task, runs, heap, local, i)
+    else:
+        _kill(w, ep, tasks, task, runs, heap, log)
+
+
+@kernel
+def apply(w: World, ep: Any, tasks: Any, runs: Any, heap: Any, log: Any, action: int) -> bool:
+    """Answer the open decision; True if it is asked again."""
+    task = tasks[ep.local]
+    if action < 0 or action > _RETRY or not (ep.mask >> action) & 1:
+        ep.illegal += 1
+        action = _CONTINUE
+    note(ep, log, _DECISION, task.task, runs[ep.run].number, action)
+    if action != _CONTINUE:
+        _act(w, ep, tasks, task, runs, heap, log, action)
+        ep.taken += 1
+        if not task.settled:
+            if ep.decision == _FAILED:
+                ep.mask = legal_failed(w, task)
+            elif runs[ep.run].alive:
+                ep.mask = legal_window(w, task, runs[ep.run], ep.now)
+            else:
+                ep.mask = ONLY_CONTINUE
+            if ep.mask != ONLY_CONTINUE:
+                return True
+    close(w, ep, tasks, task, runs, heap, log)
+    return False

@@ -1,0 +1,366 @@
+"""The engine of the pinned world: run to the next decision, carry one out, write it down.
+
+No machines and no capacity: tasks are independent of each other. The scheduled world, with machines,
+queues and lineage, is another entry point over the same attempts, checkpoints and accounts.
+"""
+
+# Kernels lose their types to the decorator.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from failgym.sim.jit import kernel
+
+from failgym.sim.accounts import costs
+from failgym.sim.attempts import begin, end_attempt, next_window, own_outcome, windows_matter
+from failgym.sim.checkpoints import make_durable
+from failgym.sim.decisions import apply, ask, close, risk_of, window_index
+from failgym.sim.events import kind_of, note, pop, push, sort_key
+from failgym.sim.fields import INDEX
+from failgym.sim.observe import observe
+from failgym.sim.records import NEVER, Decision, Ending, Event, Output, State, World
+from failgym.sim.settlement import (
+    execute_kill,
+    kill_all,
+    owe_after_external,
+    restart,
+    settle,
+    settle_if_over,
+    succeed,
+)
+from failgym.traces import Outcome
+
+__all__ = ["advance", "count_decisions", "reset_batch", "start_episode", "step_batch", "step_one"]
+
+_END, _DURABLE, _RESTORED = int(Event.END), int(Event.DURABLE), int(Event.RESTORED)
+_GRACE, _USER_KILL, _START = int(Event.GRACE), int(Event.USER_KILL), int(Event.START)
+_WINDOW_EVENT = int(Event.WINDOW)
+_WINDOW, _FAILED = int(Decision.WINDOW), int(Decision.FAILED)
+_EXTERNAL, _INTRINSIC = int(Ending.EXTERNAL), int(Ending.INTRINSIC)
+_FINISH, _KILL = int(Outcome.FINISH), int(Outcome.KILL)
+_ALARM = 2
+_MAY_CONTINUE = INDEX["may_continue"]
+RECORDED, PENDING = -3, -4
+"""What a START or END carries in place of a run: a recorded start; the end of a row that never ran."""
+
+
+@kernel
+def _clear(task: Any, row: int) -> None:
+    """Put a task state at its beginning."""
+    task.task = row
+    task.next, task.live, task.first_run, task.last_run, task.ended = 0, 0, -1, -1, -1
+    task.departed, task.settled, task.given_up = False, False, False
+    task.armed, task.killed, task.pending = False, False, False
+    task.last_outcome, task.outcome, task.end = -1, -1, -1
+    task.ghosts, task.extra, task.clones, task.retries = 0, 0, 0, 0
+    task.checkpoints, task.failures, task.attempts, task.decisions = 0, 0, 0, 0
+    task.owed_external, task.owed_failure, task.stamp = 0, 0, 0
+    task.flagged, task.durable, task.durable_work = 0.0, 0.0, 0
+    task.best_run, task.best_amount = -1, 0
+    task.useful, task.lost, task.redundant, task.ghost = 0, 0, 0, 0
+    task.checkpoint, task.restore = 0, 0
+    for kind in range(3):
+        task.saved[kind] = 0
+
+
+@kernel
+def _expect_start(w: World, ep: Any, heap: Any, local: int, task: Any) -> None:
+    """Put the next recorded start of an untouched task on the calendar."""
+    record = w.tasks[task.task]
+    if task.next < record.rows:
+        row = w.rows[record.rows_at + task.next]
+        key = sort_key(_START, task.task, row.number)
+        push(ep, heap, row.start, key, local, RECORDED, 0)
+
+
+@kernel
+def _open(w: World, ep: Any, tasks: Any, heap: Any, local: int) -> None:
+    """Put on the calendar what the record says of a task."""
+    task = tasks[local]
+    record = w.tasks[task.task]
+    _expect_start(w, ep, heap, local, task)
+    if record.kill_at != NEVER:
+        push(ep, heap, record.kill_at, sort_key(_USER_KILL, task.task, 0), local, -1, 0)
+    if record.pending_end >= 0:
+        task.pending = True
+        if record.pending_end != record.kill_at:
+            key = sort_key(_END, task.task, record.pending_number)
+            push(ep, heap, record.pending_end, key, local, PENDING, 0)
+
+
+@kernel
+def _serve_next(w: World, ep: Any, tasks: Any, heap: Any) -> bool:
+    """Turn to the next task of a slice that is served task by task; False if there is none."""
+    if ep.merged:
+        return False
+    if ep.waiting > 0:  # a censored task never settles
+        ep.completed += ep.waiting * ep.now - ep.waiting_submit
+        ep.waiting, ep.waiting_submit = 0, 0
+    ep.cursor += 1
+    if ep.cursor >= ep.tasks:
+        return False
+    submit = w.tasks[tasks[ep.cursor].task].submit
+    ep.now, ep.runs = submit, 0
+    ep.waiting, ep.waiting_submit = 1, submit
+    _open(w, ep, tasks, heap, ep.cursor)
+    return True
+
+
+@kernel
+def start_episode(w: World, ep: Any, tasks: Any, heap: Any, chosen: Any, merged: bool) -> None:
+    """Begin an episode over the tasks ``chosen`` (trace rows, in order of submission)."""
+    n = len(chosen)
+    ep.tasks, ep.merged, ep.done, ep.cursor = n, merged, False, -1
+    ep.events, ep.runs, ep.logged = 0, 0, 0
+    ep.decision, ep.local, ep.run, ep.mask, ep.taken, ep.retried = -1, -1, -1, 0, 0, False
+    ep.decisions, ep.illegal = 0, 0
+    ep.arrived, ep.waiting, ep.waiting_submit, ep.completed = 0, 0, 0, 0
+    ep.useful, ep.lost, ep.redundant, ep.ghost = 0, 0, 0, 0
+    ep.checkpoint, ep.restore = 0, 0
+    ep.forfeited_work, ep.forfeited_time, ep.forfeited = 0, 0, 0
+    for k in range(4):
+        ep.cost[k] = 0.0
+    ep.now = w.tasks[chosen[0]].submit if n > 0 else 0
+    for local in range(n):
+        _clear(tasks[local], chosen[local])
+    if merged:
+        for local in range(n):
+            _open(w, ep, tasks, heap, local)
+
+
+@kernel
+def _end(
+    w: World, ep: Any, tasks: Any, runs: Any, heap: Any, log: Any, local: int, i: int
+) -> bool:
+    """An attempt's own end; True if a FAILED decision is asked."""
+    task, run = tasks[local], runs[i]
+    row = w.rows[run.row]
+    outcome = own_outcome(row, run)
+    end_attempt(w, ep, task, runs, log, i, outcome)
+    if task.settled:
+        return False
+    if outcome == _FINISH:
+        succeed(w, ep, tasks, task, runs, log, i)
+        return False
+    if row.ending == _INTRINSIC:
+        task.failures += 1
+        if not w.tasks[task.task].censored:
+            if ask(w, ep, task, runs, local, i, _FAILED):
+                return True
+            ep.decision, ep.local, ep.run, ep.retried = _FAILED, local, i, False
+            close(w, ep, tasks, task, runs, heap, log)
+            return False
+    elif row.ending == _EXTERNAL:
+        owe_after_external(w, ep, task, runs, heap, local, i)
+    settle_if_over(w, ep, tasks, task, runs, log)
+    return False
+
+
+@kernel
+def _pending_end(w: World, ep: Any, tasks: Any, runs: Any, log: Any, local: int) -> None:
+    """A row that never ran leaves the queue: the record of the task may end with it."""
+    task = tasks[local]
+    if task.departed or task.settled:
+        return
+    record = w.tasks[task.task]
+    task.pending = False
+    task.last_outcome = record.pending_outcome
+    note(ep, log, _END, task.task, record.pending_number, record.pending_outcome)
+    settle_if_over(w, ep, tasks, task, runs, log)
+
+
+@kernel
+def _user_kill(w: World, ep: Any, tasks: Any, runs: Any, log: Any, local: int) -> None:
+    """The user's final kill ends all that is alive."""
+    task = tasks[local]
+    if task.settled and task.live == 0:
+        return
+    note(ep, log, _USER_KILL, task.task, -1, 0)
+    kill_all(w, ep, task, runs, log, _KILL)
+    if not task.settled and not w.tasks[task.task].censored:
+        settle(w, ep, tasks, task, runs, log, _KILL, -1)
+
+
+@kernel
+def _recorded_start(w: World, ep: Any, task: Any, runs: Any, heap: Any, log: Any, local: int) -> None:
+    """An attempt starts as recorded, unless the task has left the record."""
+    if task.departed or task.killed:
+        return
+    task.next += 1
+    begin(w, ep, task, runs, heap, log, local, w.tasks[task.task].rows_at + task.next - 1, False)
+    _expect_start(w, ep, heap, local, task)
+
+
+@kernel
+def _window(w: World, ep: Any, task: Any, runs: Any, heap: Any, key: int, local: int, i: int) -> bool:
+    """A decision window of an attempt; True if a WINDOW decision is asked."""
+    run = runs[i]
+    if not run.alive or not windows_matter(w, task):
+        return False
+    run.window = next_window(w, run.window)
+    p = w.parameters[0]
+    push(ep, heap, run.start + run.window * p.window, key, local, i, 0)
+    if p.spacing == _ALARM and risk_of(w, run, window_index(w, run, ep.now)) < p.alarm:
+        return False
+    return ask(w, ep, task, runs, local, i, _WINDOW)
+
+
+@kernel
+def _happen(w: World, ep: Any, tasks: Any, runs: Any, heap: Any, log: Any) -> bool:
+    """Let the first event of the calendar happen; True if a decision is asked."""
+    time, key, local, i, stamp = pop(ep, heap)
+    ep.now = max(ep.now, time)
+    task, kind = tasks[local], kind_of(key)
+    if kind == _WINDOW_EVENT:
+        return _window(w, ep, task, runs, heap, key, local, i)
+    if kind == _END:
+        if i == PENDING:
+            _pending_end(w, ep, tasks, runs, log, local)
+        elif runs[i].alive and runs[i].end == ep.now:
+            return _end(w, ep, tasks, runs, heap, log, local, i)
+        elif runs[i].alive and runs[i].end != NEVER:
+            push(ep, heap, runs[i].end, key, local, i, 0)
+    elif kind == _START:
+        if i == RECORDED:
+            _recorded_start(w, ep, task, runs, heap, log, local)
+        elif task.stamp == stamp and not task.settled:
+            restart(w, ep, tasks, task, runs, heap, log, local, i)
+    elif kind == _DURABLE:
+        if runs[i].alive:
+            make_durable(w, ep, task, runs, log, i)
+    elif kind == _RESTORED:
+        if runs[i].alive:
+            note(ep, log, _RESTORED, task.task, runs[i].number, 0)
+    elif kind == _GRACE:
+        if not task.settled:
+            execute_kill(w, ep, tasks, task, runs, log)
+    elif kind == _USER_KILL and not task.killed:
+        _user_kill(w, ep, tasks, runs, log, local)
+    return False
+
+
+@kernel
+def advance(w: World, ep: Any, tasks: Any, runs: Any, heap: Any, log: Any) -> bool:
+    """Run to the next decision; False at the end of the episode."""
+    while True:
+        if ep.events == 0:
+            if not _serve_next(w, ep, tasks, heap):
+                ep.done = True
+                ep.mask = 0
+                return False
+            continue
+        if _happen(w, ep, tasks, runs, heap, log):
+            return True
+        if not ep.merged:
+            task = tasks[ep.cursor]
+            if task.settled and (task.departed or task.killed):
+                ep.events = 0
+
+
+@kernel
+def _charge_step(w: World, ep: Any, tasks: Any, terms: Any) -> float:
+    """Write the terms of the reward since the last decision; return their sum."""
+    now = costs(w, ep, tasks)
+    total = 0.0
+    for k in range(4):
+        terms[k] = ep.cost[k] - now[k]
+        ep.cost[k] = now[k]
+        total += terms[k]
+    return total
+
+
+@kernel
+def step_one(
+    w: World, ep: Any, tasks: Any, runs: Any, heap: Any, log: Any, action: int, terms: Any
+) -> float:
+    """Answer the open decision, run to the next one, and return the reward."""
+    if not apply(w, ep, tasks, runs, heap, log, action):
+        advance(w, ep, tasks, runs, heap, log)
+    return _charge_step(w, ep, tasks, terms)
+
+
+@kernel
+def count_decisions(w: World, s: State, counts: Any) -> None:
+    """Count the decisions of every task of World.order under CONTINUE, task by task."""
+    ep, tasks, runs, heap, log = s.episodes[0], s.tasks[0], s.runs[0], s.heap[0], s.log[0]
+    for j in range(len(w.order)):
+        start_episode(w, ep, tasks, heap, w.order[j : j + 1], False)
+        while advance(w, ep, tasks, runs, heap, log):
+            close(w, ep, tasks, tasks[ep.local], runs, heap, log)
+        counts[j] = ep.decisions
+
+
+@kernel
+def draw_slice(key: int, count: int, slices: int) -> int:
+    """The slice of episode number ``count`` of an environment with this key (SplitMix64)."""
+    x = key + (np.uint64(count) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    x = x ^ (x >> np.uint64(31))
+    return int(float(x >> np.uint64(11)) * 2.0**-53 * slices)
+
+
+@kernel
+def _reset(w: World, s: State, e: int, chosen: int, merged: bool) -> None:
+    """Begin episode ``e`` on a slice, or on one drawn by its key (``chosen`` -1), up to its first decision."""
+    ep, tasks, heap = s.episodes[e], s.tasks[e], s.heap[e]
+    if chosen < 0:
+        chosen = draw_slice(ep.key, ep.count, len(w.slices) - 1)
+        ep.count += 1
+    ep.slice = chosen
+    start_episode(w, ep, tasks, heap, w.order[w.slices[chosen] : w.slices[chosen + 1]], merged)
+    advance(w, ep, tasks, s.runs[e], heap, s.log[e])
+
+
+@kernel
+def _show(w: World, s: State, e: int, out: Output) -> None:
+    """Write down what episode ``e`` waits for; after its end everything is zero and CONTINUE legal."""
+    ep = s.episodes[e]
+    if ep.done:
+        out.obs[e, :] = 0.0
+        out.obs[e, _MAY_CONTINUE] = 1.0
+        out.mask[e, :] = 0
+        out.mask[e, 0] = 1
+        out.task[e] = -1
+        return
+    observe(w, ep, s.tasks[e], s.runs[e], out.obs[e], out.mask[e])
+    out.task[e] = s.tasks[e, ep.local].task
+
+
+@kernel
+def reset_batch(w: World, s: State, out: Output, begin: int, end: int, chosen: Any, merged: bool) -> None:
+    """Begin episodes ``begin`` to ``end`` on the slices ``chosen`` [N] (-1: drawn, -2: leave as it is)."""
+    for e in range(begin, end):
+        if chosen[e] >= -1:
+            _reset(w, s, e, chosen[e], merged)
+        _show(w, s, e, out)
+        out.reward[e], out.terminated[e], out.elapsed[e] = 0.0, False, 0
+
+
+@kernel
+def step_batch(
+    w: World, s: State, out: Output, begin: int, end: int, actions: Any, merged: bool, again: bool
+) -> None:
+    """Step episodes ``begin`` to ``end``; one that ends begins anew where ``again``, else stays ended."""
+    for e in range(begin, end):
+        ep = s.episodes[e]
+        if ep.done:
+            out.reward[e], out.terminated[e], out.elapsed[e] = 0.0, True, 0
+            out.terms[e, :] = 0.0
+            continue
+        before, local = ep.now, ep.local
+        out.reward[e] = step_one(
+            w, ep, s.tasks[e], s.runs[e], s.heap[e], s.log[e], actions[e], out.terms[e]
+        )
+        same = ep.merged or ep.local == local
+        out.elapsed[e] = ep.now - before if same else 0
+        out.terminated[e] = ep.done
+        if ep.done:
+            out.final[e] = ep
+            if again:
+                _reset(w, s, e, -1, merged)
+        _show(w, s, e, out)

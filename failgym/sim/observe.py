@@ -1,0 +1,208 @@
+"""Write an observation down: one function per group of fields, in the order of `fields.FIELDS`."""
+
+# Kernels lose their types to the decorator.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from failgym.sim.jit import kernel
+
+from failgym.sim.accounts import work_of
+from failgym.sim.context import AGE_BUCKETS, SYSTEM_BIN, SYSTEM_FIELDS
+from failgym.sim.decisions import risk_of, window_index
+from failgym.sim.fields import FIELDS, HIGH, INDEX, LOW
+from failgym.sim.records import ACTIONS, Ending, World
+from failgym.sim.usage import USAGE_FIELDS
+from failgym.traces import Outcome
+
+__all__ = ["observe"]
+
+_EXTERNAL, _INTRINSIC = int(Ending.EXTERNAL), int(Ending.INTRINSIC)
+_FINISHED = int(Outcome.FINISH)
+_MINUTE = 60_000.0
+
+
+def _first(group: str) -> int:
+    """Position of the first field of a group."""
+    return next(i for i, field in enumerate(FIELDS) if field.group == group)
+
+
+_DECISION, _REQUEST, _USAGE = _first("decision"), _first("request"), _first("usage")
+_HISTORY, _PROGRESS, _FORECAST = _first("history"), _first("progress"), _first("forecast")
+_COST, _SYSTEM, _MASK = _first("cost"), _first("system"), _first("mask")
+_ARMED, _TAKEN, _LIVE = INDEX["armed"], INDEX["actions_taken"], INDEX["live_attempts"]
+_REQUESTS = sum(field.group == "request" for field in FIELDS)
+
+
+@kernel
+def _put(obs: Any, i: int, value: float) -> None:
+    """Store a field, clipped to its bounds."""
+    obs[i] = min(max(np.float32(value), LOW[i]), HIGH[i])
+
+
+@kernel
+def _log_minutes(time: float) -> float:
+    return math.log2(1.0 + time / _MINUTE)
+
+
+@kernel
+def _log_count(count: float) -> float:
+    return math.log2(1.0 + count)
+
+
+@kernel
+def _decision(ep: Any, task: Any, obs: Any) -> None:
+    for kind in range(4):
+        obs[_DECISION + kind] = 1.0 if ep.decision == kind else 0.0
+    obs[_ARMED] = 1.0 if task.armed else 0.0
+    _put(obs, _TAKEN, ep.taken)
+    _put(obs, _LIVE, task.live)
+
+
+@kernel
+def _static(w: World, task: Any, obs: Any) -> None:
+    for j in range(_REQUESTS):
+        _put(obs, _REQUEST + j, w.request[task.task, j])
+
+
+@kernel
+def _usage(w: World, row: Any, index: int, obs: Any) -> None:
+    """Usage of the last whole window behind the attempt."""
+    last = min(index - 1, row.usages - 1)
+    for j in range(USAGE_FIELDS):
+        if last < 0:
+            obs[_USAGE + j] = 0.0
+        else:
+            _put(obs, _USAGE + j, w.usage[row.usage_at + last, j])
+
+
+@kernel
+def _up_to(times: Any, begin: int, count: int, now: int) -> int:
+    """How many of an ascending stretch of times are at most now."""
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) >> 1
+        if times[begin + middle] <= now:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def _history(w: World, task: Any, record: Any, runs: Any, run: Any, now: int, obs: Any) -> None:
+    failed, external = 0.0, 0.0
+    if task.ended >= 0:
+        row = w.rows[runs[task.ended].row]
+        if runs[task.ended].outcome == row.outcome:
+            failed = 1.0 if row.ending == _INTRINSIC else 0.0
+            external = 1.0 if row.ending == _EXTERNAL else 0.0
+    others_failed = _up_to(w.fail_end, record.fail_at, record.fails, now)
+    if record.own_fail <= now:
+        others_failed -= 1
+    finished = _up_to(w.finish_end, record.finish_at, record.finishes, now)
+    if record.own_finish <= now:
+        finished -= 1
+    _put(obs, _HISTORY, _log_count(run.number))
+    _put(obs, _HISTORY + 1, _log_count(task.failures))
+    obs[_HISTORY + 2] = failed
+    obs[_HISTORY + 3] = external
+    _put(obs, _HISTORY + 4, task.clones)
+    _put(obs, _HISTORY + 5, w.parameters[0].max_extra - task.extra)
+    _put(obs, _HISTORY + 6, task.flagged)
+    obs[_HISTORY + 7] = 1.0 if others_failed > 0 else 0.0
+    _put(obs, _HISTORY + 8, finished / max(1, record.job_width - 1))
+
+
+@kernel
+def _sibling_median(w: World, record: Any, now: int) -> int:
+    """Lower median duration of the job's other tasks that have finished, 0 if none has."""
+    m = _up_to(w.finish_end, record.finish_at, record.finishes, now)
+    own = record.own_finish <= now
+    if m - int(own) <= 0:
+        return 0
+    low, high = w.finish_low[record.finish_at + m - 1], w.finish_high[record.finish_at + m - 1]
+    if own:
+        return high if record.own_duration <= low else low
+    return high if m % 2 == 1 and m > 1 else low
+
+
+@kernel
+def _bucket(age: int) -> int:
+    """Age bucket: bit length of the whole seconds."""
+    seconds, bits = age // 1000, 0
+    while seconds > 0:
+        seconds >>= 1
+        bits += 1
+    return min(bits, AGE_BUCKETS - 1)
+
+
+@kernel
+def _ratio(over: float, under: float) -> float:
+    return over / under if under > 0.0 else 0.0
+
+
+@kernel
+def _progress(w: World, task: Any, record: Any, age: int, unsaved: int, now: int, obs: Any) -> None:
+    table = w.expectations[record.kind, _bucket(age)]
+    left = 0.0
+    if record.walltime > 0:
+        left = max(0.0, 1.0 - age / record.walltime)
+    _put(obs, _PROGRESS, _log_minutes(age))
+    _put(obs, _PROGRESS + 1, _log_minutes(unsaved))
+    _put(obs, _PROGRESS + 2, _ratio(task.durable_work, table[0]))
+    _put(obs, _PROGRESS + 3, _ratio(age, table[0]))
+    _put(obs, _PROGRESS + 4, _ratio(age, _sibling_median(w, record, now)))
+    _put(obs, _PROGRESS + 5, left)
+    _put(obs, _PROGRESS + 6, table[1])
+    _put(obs, _PROGRESS + 7, table[2])
+
+
+@kernel
+def _forecast(w: World, record: Any, run: Any, index: int, unsaved: int, obs: Any) -> None:
+    risk = risk_of(w, run, index)
+    _put(obs, _FORECAST, risk)
+    _put(obs, _FORECAST + 1, risk - risk_of(w, run, index - 1))
+    for j in range(4):
+        _put(obs, _FORECAST + 2 + j, record.confidence[j])
+    _put(obs, _FORECAST + 6, record.job_confidence)
+    _put(obs, _FORECAST + 7, _ratio(risk * float(unsaved), w.parameters[0].checkpoint_cost))
+
+
+@kernel
+def _costs(w: World, record: Any, unsaved: int, now: int, obs: Any) -> None:
+    p = w.parameters[0]
+    _put(obs, _COST, _log_minutes(p.checkpoint_cost))
+    _put(obs, _COST + 1, _log_minutes(p.restore_cost))
+    _put(obs, _COST + 2, _log_minutes(record.grace))
+    _put(obs, _COST + 3, _ratio(now - record.first_start, record.grace))
+    _put(obs, _COST + 4, _ratio(unsaved, p.young))
+
+
+@kernel
+def observe(w: World, ep: Any, tasks: Any, runs: Any, obs: Any, mask: Any) -> None:
+    """Write the open decision into ``obs`` [len(FIELDS)] float32 and ``mask`` [5] int8."""
+    task, run, now = tasks[ep.local], runs[ep.run], ep.now
+    record = w.tasks[task.task]
+    until = now if run.alive else run.ended
+    index = window_index(w, run, now)
+    unsaved = work_of(run, now) - run.durable_work
+    _decision(ep, task, obs)
+    _static(w, task, obs)
+    _usage(w, w.rows[run.row], index, obs)
+    _history(w, task, record, runs, run, now, obs)
+    _progress(w, task, record, until - run.start, unsaved, now, obs)
+    _forecast(w, record, run, index, unsaved, obs)
+    _costs(w, record, unsaved, now, obs)
+    bin_now = min(max(now // SYSTEM_BIN, 0), len(w.system) - 1)
+    for j in range(SYSTEM_FIELDS):
+        _put(obs, _SYSTEM + j, w.system[bin_now, j])
+    for j in range(ACTIONS):
+        legal = (ep.mask >> j) & 1
+        mask[j] = legal
+        obs[_MASK + j] = legal

@@ -1,0 +1,236 @@
+"""What the agent sees: one method per group of fields, one line per field."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log2, sqrt
+
+import numpy as np
+import numpy.typing as npt
+
+from failgym.sim.context import Context
+from failgym.sim.fields import FIELDS, HIGH, INDEX, LOW
+from failgym.sim.reference.record import Ending, TaskRecord
+from failgym.sim.reference.tasks import Run, Task
+from failgym.sim.reference.terms import Action, DecisionKind
+from failgym.sim.reference.world import Question, World, risk_at
+from failgym.sim.rules import MINUTE, SECOND, Rules
+from failgym.traces import Trace
+
+__all__ = ["Observer"]
+
+Values = dict[str, float]
+
+_SYSTEM_FIELDS = [field.name for field in FIELDS if field.group == "system"]
+_SYSTEM_BIN = 5 * MINUTE
+_LAST_AGE_BUCKET = 23
+
+
+def _ratio(over: float, under: float) -> float:
+    """``over / under``; 0 where there is nothing to compare with."""
+    return over / under if under != 0 else 0.0
+
+
+def _log_minutes(time: float) -> float:
+    return log2(1.0 + time / MINUTE)
+
+
+class Observer:
+    """Writes observations; knows the whole trace and reads of it what lies before now."""
+
+    def __init__(
+        self, trace: Trace, records: Sequence[TaskRecord], rules: Rules, context: Context
+    ) -> None:
+        self._rules = rules
+        self._context = context
+        self._records = records
+        self._requests = [_request(trace, record) for record in records]
+        self._job_width = [int(x) for x in trace.column("jobs", "width")]
+        self._scheduling_class = [
+            int(x) for x in trace.column("jobs", "scheduling_class", missing=0)
+        ]
+        self._walltime = [int(x) for x in trace.column("jobs", "walltime", missing=0)]
+        self._usage = _usage(trace)
+
+    def observe(
+        self, asked: Question, world: World, mask: Sequence[bool]
+    ) -> npt.NDArray[np.float32]:
+        """The observation of a decision: float32, shape (len(FIELDS),), within LOW and HIGH."""
+        task, run, now = asked.task, asked.run, world.now
+        values: Values = {
+            **self._decision(asked),
+            **self._requests[task.record.task],
+            **self._last_usage(task, run, now),
+            **self._history(task, run, now),
+            **self._progress(task, run, now),
+            **self._forecast(task, run, now),
+            **self._cost(task, run, now),
+            **self._system(now),
+            **{f"may_{action.name.lower()}": float(mask[action]) for action in Action},
+        }
+        observation = np.zeros(len(FIELDS), dtype=np.float64)
+        for name, value in values.items():
+            observation[INDEX[name]] = value
+        return np.clip(observation.astype(np.float32), LOW, HIGH)
+
+    def _decision(self, asked: Question) -> Values:
+        return {
+            "window": float(asked.kind is DecisionKind.WINDOW),
+            "failed": float(asked.kind is DecisionKind.FAILED),
+            "armed": float(asked.task.kill_at is not None),
+            "actions_taken": asked.actions_taken,
+            "live_attempts": len(asked.task.live),
+        }
+
+    def _last_usage(self, task: Task, run: Run, now: int) -> Values:
+        """Usage up to the last whole window of the attempt's progress, held beyond its last."""
+        windows = self._usage.get(run.row.attempt, [])
+        last = min(run.progress(now) // self._rules.window, len(windows)) - 1
+        if last < 0:
+            return {}
+        usage = windows[last]
+        request = self._requests[task.record.task]
+        return usage | {
+            "memory_ratio": _ratio(usage["max_memory"], request["memory_request"]),
+            "cpu_ratio": _ratio(usage["cpu"], request["cpu_request"]),
+        }
+
+    def _history(self, task: Task, run: Run, now: int) -> Values:
+        last = task.last_ended
+        recorded = last is not None and last.outcome == last.row.outcome
+        siblings = self._siblings(task)
+        finished = sum(s.success is not None and s.success.end <= now for s in siblings)
+        others = max(1, self._job_width[task.record.job] - 1)
+        return {
+            "attempt": log2(1 + run.number),
+            "failures": log2(1 + task.failures),
+            "last_failed": float(
+                recorded and last is not None and last.row.ending is Ending.INTRINSIC
+            ),
+            "last_external": float(
+                recorded and last is not None and last.row.ending is Ending.EXTERNAL
+            ),
+            "clones": task.clones,
+            "extra_left": self._rules.max_extra - task.extra,
+            "flagged_before": task.flagged,
+            "sibling_failed": float(any(end <= now for s in siblings for end in s.fail_ends)),
+            "siblings_finished": finished / others,
+        }
+
+    def _progress(self, task: Task, run: Run, now: int) -> Values:
+        age = run.elapsed(now)
+        duration, hazard, chance = (float(x) for x in self._expected(task, age))
+        walltime = self._walltime[task.record.job]
+        return {
+            "age": _log_minutes(age),
+            "unsaved": _log_minutes(self._unsaved(run, now)),
+            "durable_fraction": _ratio(task.durable_work, duration),
+            "age_over_expected": _ratio(age, duration),
+            "age_over_siblings": _ratio(age, self._sibling_median(task, now)),
+            "walltime_left": max(0.0, 1.0 - age / walltime) if walltime > 0 else 0.0,
+            "hazard": hazard,
+            "chance_of_finish": chance,
+        }
+
+    def _forecast(self, task: Task, run: Run, now: int) -> Values:
+        forecast = self._context.forecast
+        window = run.progress(now) // self._rules.window
+        risk = float(risk_at(forecast, run, window))
+        before = float(risk_at(forecast, run, window - 1))
+        finish, evict, fail, kill = (float(x) for x in forecast.confidence[task.record.task])
+        return {
+            "risk": risk,
+            "risk_change": risk - before,
+            "confidence_finish": finish,
+            "confidence_evict": evict,
+            "confidence_fail": fail,
+            "confidence_kill": kill,
+            "job_confidence": float(forecast.job_confidence[task.record.job]),
+            "risk_over_cost": _ratio(risk * self._unsaved(run, now), self._rules.checkpoint_cost),
+        }
+
+    def _cost(self, task: Task, run: Run, now: int) -> Values:
+        grace = task.record.grace
+        return {
+            "checkpoint_cost": _log_minutes(self._rules.checkpoint_cost),
+            "restore_cost": _log_minutes(self._rules.restore_cost),
+            "grace": _log_minutes(grace),
+            "age_over_grace": _ratio(now - task.first_start, grace),
+            "unsaved_over_young": _ratio(self._unsaved(run, now), self._rules.young_interval),
+        }
+
+    def _system(self, now: int) -> Values:
+        table = self._context.system
+        row = table[min(now // _SYSTEM_BIN, len(table) - 1)]
+        return {name: float(x) for name, x in zip(_SYSTEM_FIELDS, row, strict=True)}
+
+    def _unsaved(self, run: Run, now: int) -> int:
+        """Work since its last durable checkpoint began [ms]."""
+        return run.work(now) - run.durable
+
+    def _expected(self, task: Task, age: int) -> npt.NDArray[np.float64]:
+        """Expected duration, hazard and chance of FINISH, given class and age."""
+        job = task.record.job
+        several = self._job_width[job] > 1
+        group = min(max(self._scheduling_class[job], 0), 3) + 4 * several
+        bucket = min((age // SECOND).bit_length(), _LAST_AGE_BUCKET)
+        return self._context.expectations[group, bucket]
+
+    def _siblings(self, task: Task) -> list[TaskRecord]:
+        """The other tasks of the job, as recorded."""
+        record = task.record
+        return [r for r in self._records if r.job == record.job and r.task != record.task]
+
+    def _sibling_median(self, task: Task, now: int) -> int:
+        """Lower median duration of the siblings that the record has finished by now, 0 if none."""
+        successes = [sibling.success for sibling in self._siblings(task)]
+        durations = sorted(row.duration for row in successes if row is not None and row.end <= now)
+        return durations[(len(durations) - 1) // 2] if durations else 0
+
+
+def _request(trace: Trace, record: TaskRecord) -> Values:
+    """What the task asked for; 0 where the trace does not say."""
+    task, job = record.task, record.job
+
+    def of(table: str, column: str, row: int) -> float:
+        return float(trace.column(table, column, missing=0)[row])
+
+    return {
+        "priority": of("jobs", "priority", job) / 12,
+        "scheduling_class": of("jobs", "scheduling_class", job) / 3,
+        "cpu_request": of("tasks", "cpu", task),
+        "memory_request": of("tasks", "memory", task),
+        "disk_request": of("tasks", "disk", task),
+        "width": log2(1 + record.width),
+        "job_tasks": log2(1 + of("jobs", "width", job)),
+        "anti_affinity": float(trace.column("tasks", "anti_affinity")[task]),
+    }
+
+
+def _usage(trace: Trace) -> dict[int, list[Values]]:
+    """For each attempt with windows: what is known after each of them; missing counts as 0."""
+    names = ("cpu", "memory", "local_io", "remote_io", "network", "max_memory")
+    columns = [trace.column("windows", name, missing=0.0) for name in names]
+    attempts, offsets = trace.column("windows", "attempt"), trace.column("windows", "offset")
+    rows: dict[int, list[Values]] = {}
+    for i in sorted(range(len(attempts)), key=lambda i: (attempts[i], offsets[i])):
+        window = {name: float(column[i]) for name, column in zip(names, columns, strict=True)}
+        rows.setdefault(int(attempts[i]), []).append(window)
+    return {
+        attempt: [_usage_after(windows[: i + 1]) for i in range(len(windows))]
+        for attempt, windows in rows.items()
+    }
+
+
+def _usage_after(windows: Sequence[Values]) -> Values:
+    """What the windows of an attempt so far tell."""
+    last, cpu = windows[-1], [window["cpu"] for window in windows]
+    mean_cpu = sum(cpu) / len(cpu)
+    deviation = sqrt(sum((x - mean_cpu) ** 2 for x in cpu) / len(cpu))
+    return last | {
+        "mean_cpu": mean_cpu,
+        "mean_memory": sum(window["memory"] for window in windows) / len(windows),
+        "cpu_variation": _ratio(deviation, mean_cpu),
+        "memory_trend": last["memory"] - windows[0]["memory"],
+        "max_memory": max(window["max_memory"] for window in windows),
+    }

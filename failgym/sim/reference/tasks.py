@@ -1,0 +1,199 @@
+"""The state of a task and of its attempts, and everything that can be read off it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from failgym.sim.reference.record import Ending, Row, TaskRecord, round_half_up
+from failgym.sim.reference.terms import SimOutcome
+from failgym.sim.rules import Rules
+
+__all__ = ["Owed", "Pause", "Run", "Saved", "Task"]
+
+
+class Pause(NamedTuple):
+    """A checkpoint: the attempt does not work from ``start`` to ``end``."""
+
+    start: int
+    end: int
+    work: int
+    """Own work of the attempt when it began [ms]."""
+
+
+class Saved(NamedTuple):
+    """Work of an attempt that outlives it."""
+
+    run: Run
+    amount: int
+    """Its own work up to the start of the checkpoint [ms]."""
+
+
+@dataclass(eq=False)
+class Run:
+    """An attempt that was started: a row of the record replayed, or a ghost of the last one."""
+
+    row: Row
+    number: int
+    ghost: bool
+    start: int
+    resumed: float = 0.0
+    """f0: the fraction of the task's work that it resumed from."""
+    resumed_work: int = 0
+    """Work behind that fraction, over the whole chain of checkpoints [ms]."""
+    parent: Saved | None = None
+    """The checkpoint that it resumed from."""
+    restore: int = 0
+    """Time from its start that the restore takes [ms]."""
+    pauses: list[Pause] = field(default_factory=list[Pause])
+    end: int | None = None
+    """When it ended; None while it is alive."""
+    outcome: SimOutcome | None = None
+    durable: int = 0
+    """Work done when its latest durable checkpoint began, kept or not; 0 before the first [ms]."""
+    saved: int = 0
+    """Its own work that a kept checkpoint holds [ms]."""
+    account: str = ""
+    """Where its unsaved work went: useful, redundant, ghost, lost or in_flight."""
+
+    def elapsed(self, now: int) -> int:
+        """Time that it has occupied its slots [ms]."""
+        return (now if self.end is None else self.end) - self.start
+
+    def restored(self, now: int) -> int:
+        """Part of that spent on its restore [ms]."""
+        return min(self.restore, self.elapsed(now))
+
+    def paused(self, now: int) -> int:
+        """Part of that spent on checkpoints [ms]."""
+        until = self.start + self.elapsed(now)
+        return sum(min(pause.end, until) - pause.start for pause in self.pauses)
+
+    def work(self, now: int) -> int:
+        """Part of that spent working [ms]."""
+        return self.elapsed(now) - self.restored(now) - self.paused(now)
+
+    def progress(self, now: int) -> int:
+        """Position in the work of its row: what it resumed from, and its own work [ms]."""
+        return round_half_up(self.resumed * self.row.length) + self.work(now)
+
+    def work_checkpointed(self) -> int:
+        """Work done when its latest checkpoint began, durable or not; 0 before the first [ms]."""
+        return self.pauses[-1].work if self.pauses else 0
+
+    def busy_saving(self, now: int) -> bool:
+        """Does a restore or a checkpoint run?"""
+        until = [self.start + self.restore, *(pause.end for pause in self.pauses)]
+        return now < max(until)
+
+    def needed(self) -> int:
+        """Work until its own end, or, if that is external, until it would FINISH (rule 7) [ms]."""
+        progress_keyed = self.row.ending in (Ending.FINISH, Ending.INTRINSIC)
+        if self.resumed == 0.0:
+            return self.row.duration if progress_keyed else self.row.length
+        share = self.row.share if self.row.ending is Ending.INTRINSIC else 1.0
+        return round_half_up(max(share - self.resumed, 0.0) * self.row.length)
+
+    def work_done_at(self) -> int:
+        """When the needed work is done, if no further checkpoint begins."""
+        pauses = sum(pause.end - pause.start for pause in self.pauses)
+        return self.start + self.restore + self.needed() + pauses
+
+
+@dataclass(eq=False)
+class Owed:
+    """A restart that the cluster owes for an attempt that ended (rules 1, 4, 5)."""
+
+    due: int
+    number: int
+    """Number of the attempt that it follows."""
+    may_be_ghost: bool
+    """After an intrinsic failure, not after an external end."""
+
+
+@dataclass(eq=False)
+class Task:
+    """One task while it is played."""
+
+    record: TaskRecord
+    pool: list[Row]
+    """Rows not yet started, in row order: recorded starts to come, or, departed, what is left."""
+    runs: list[Run] = field(default_factory=list[Run])
+    owed: list[Owed] = field(default_factory=list[Owed])
+    last_ended: Run | None = None
+    durable: float = 0.0
+    """f: largest durable fraction."""
+    durable_work: int = 0
+    """Work behind it, over the whole chain of checkpoints [ms]."""
+    best: Saved | None = None
+    """The checkpoint that holds it."""
+
+    departed: bool = False
+    given_up: bool = False
+    kill_at: int | None = None
+    """When the grace period is over, once armed."""
+    killed: bool = False
+    user_killed: bool = False
+    """K has passed."""
+    settled: int | None = None
+    outcome: SimOutcome | None = None
+
+    extra: int = 0
+    clones: int = 0
+    retries: int = 0
+    ghosts: int = 0
+    checkpoints: int = 0
+    failures: int = 0
+    decisions: int = 0
+    flagged: float = 0.0
+    """Largest risk at closed decisions."""
+
+    useful: int = 0
+    lost: int = 0
+    redundant: int = 0
+    ghost: int = 0
+    checkpoint: int = 0
+    restore: int = 0
+    in_flight: int = 0
+    """Of attempts that have ended: saved work, and the work of CENSORED attempts [machine-ms]."""
+
+    @property
+    def live(self) -> list[Run]:
+        """Attempts that run, in order of their numbers."""
+        return sorted((run for run in self.runs if run.end is None), key=lambda run: run.number)
+
+    @property
+    def first_start(self) -> int:
+        """Start of the first attempt; only asked of tasks that have one."""
+        return self.record.rows[0].start
+
+    @property
+    def succeeded(self) -> bool:
+        """Has it settled by a FINISH?"""
+        return self.outcome is SimOutcome.FINISH
+
+    def may_be_asked(self) -> bool:
+        """Is anything still asked about it (rules 9, 10, 11)?"""
+        return self.settled is None and not self.record.censored and not self.user_killed
+
+    def may_start(self, rules: Rules) -> bool:
+        """May the agent still start an extra attempt?"""
+        return self.extra < rules.max_extra and not self.given_up
+
+    def is_due(self, rules: Rules) -> bool:
+        """Departed: is a restart owed that could still start something (rule 11)?"""
+        ghosts = rules.beyond_record == "ghost"
+        return any(bool(self.pool) or (owed.may_be_ghost and ghosts) for owed in self.owed)
+
+    def busy(self, now: int) -> int:
+        """Machine-time that its attempts have occupied, counted from their starts and ends."""
+        return self.record.width * sum(run.elapsed(now) for run in self.runs)
+
+    def in_flight_now(self, now: int) -> int:
+        """Machine-time not yet classified: live attempts, saved work, CENSORED attempts."""
+        return self.in_flight + self.record.width * sum(run.elapsed(now) for run in self.live)
+
+    def completion(self, now: int) -> int:
+        """Time from its submission until it settled, or until now [ms]."""
+        end = now if self.settled is None else min(self.settled, now)
+        return max(0, end - self.record.submit)

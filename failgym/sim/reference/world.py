@@ -1,0 +1,511 @@
+"""What happens in the pinned world: one small method per rule of the package's docstring."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from itertools import count
+
+import numpy as np
+
+from failgym.sim.forecast import Forecast
+from failgym.sim.reference.record import Ending, Row, TaskRecord
+from failgym.sim.reference.tasks import Owed, Pause, Run, Saved, Task
+from failgym.sim.reference.terms import (
+    Action,
+    DecisionKind,
+    EventKind,
+    LogEntry,
+    SimOutcome,
+)
+from failgym.sim.rules import Rules
+
+__all__ = ["Question", "World", "risk_at"]
+
+
+@dataclass
+class Question:
+    """A decision that waits for an answer."""
+
+    kind: DecisionKind
+    task: Task
+    run: Run
+    legal: frozenset[Action]
+    actions_taken: int
+
+
+Questions = Generator[Question, Action, None]
+"""What is played: it hands out questions and is sent the answers."""
+
+_Handler = Callable[[], Questions]
+
+
+def risk_at(forecast: Forecast, run: Run, position: int) -> np.float32:
+    """Risk of an attempt in a window of its progress, held beyond both ends; 0 if unknown."""
+    first, beyond = (int(x) for x in forecast.offset[run.row.attempt : run.row.attempt + 2])
+    if first == beyond:
+        return np.float32(0.0)
+    return forecast.risk[first + min(max(position, 0), beyond - first - 1)]
+
+
+class World:
+    """A clock, a heap of events, and the tasks that they move."""
+
+    def __init__(self, records: Sequence[TaskRecord], rules: Rules, forecast: Forecast) -> None:
+        self.rules = rules
+        self.forecast = forecast
+        self.now = 0
+        self.log: list[LogEntry] = []
+        self.tasks = [Task(record, pool=list(record.rows)) for record in records]
+        self.forfeited_work = 0
+        self.forfeited_time = 0
+        self.after_event: Callable[[], None] = lambda: None
+        """Called after every event and every action."""
+        self._heap: list[tuple[int, EventKind, int, int, int, _Handler]] = []
+        self._pushed = count()
+
+    # --- events ---------------------------------------------------------------------------------
+
+    def play(self, tasks: Sequence[Task]) -> Questions:
+        """Play tasks side by side, from their submissions to the last event of their records."""
+        for task in tasks:
+            self._begin(task)
+        while self._heap:
+            self.now, *_, handle = heapq.heappop(self._heap)
+            yield from handle()
+            self.after_event()
+
+    def _push(
+        self, time: int, kind: EventKind, task: Task, sequence: int, handle: _Handler
+    ) -> None:
+        """Put an event in its place in the total order; equal keys mean the same event."""
+        key = (time, kind, task.record.task, sequence, next(self._pushed), handle)
+        heapq.heappush(self._heap, key)
+
+    def _push_plain(
+        self, time: int, kind: EventKind, task: Task, sequence: int, do: Callable[[], None]
+    ) -> None:
+        """An event that asks nothing."""
+
+        def handle() -> Questions:
+            do()
+            yield from ()
+
+        self._push(time, kind, task, sequence, handle)
+
+    def _write(self, kind: EventKind, task: Task, number: int = -1, detail: int = 0) -> None:
+        self.log.append(LogEntry(self.now, int(kind), task.record.task, number, int(detail)))
+
+    def _begin(self, task: Task) -> None:
+        """Rules 1 and 9: the record's starts and the user's kill are due whatever is decided."""
+        record = task.record
+        for row in record.rows:
+            self._push_plain(
+                row.start,
+                EventKind.START,
+                task,
+                row.number,
+                lambda row=row: self._record_starts(task, row),
+            )
+        if record.user_kill is not None:
+            self._push_plain(
+                record.user_kill, EventKind.USER_KILL, task, 0, lambda: self._user_kills(task)
+            )
+        if not record.rows:
+            self.now = record.submit
+            self._check_settled(task)
+
+    # --- starts ---------------------------------------------------------------------------------
+
+    def _record_starts(self, task: Task, row: Row) -> None:
+        """Rule 1: an untouched task starts its rows as recorded; departures and kills void that."""
+        if not task.departed and not task.killed:
+            task.pool.remove(row)
+            self._start(task, row, row.number, ghost=False)
+
+    def _start_next(self, task: Task) -> None:
+        """Rule 2: the first attempt of the pool, or a ghost, or (paper mode) nothing."""
+        record = task.record
+        if task.pool:
+            row = task.pool.pop(0)
+            self._start(task, row, row.number, ghost=False)
+        elif self._may_make_ghost(task):
+            number = record.row_count + task.ghosts
+            task.ghosts += 1
+            self._start(task, record.rows[-1], number, ghost=True)
+
+    def _may_make_ghost(self, task: Task) -> bool:
+        """Rule 2: always, or in paper mode beside a live attempt whose row FINISHes."""
+        if self.rules.beyond_record == "ghost":
+            return True
+        return any(run.row.ending is Ending.FINISH for run in task.live)
+
+    def _start(self, task: Task, row: Row, number: int, *, ghost: bool) -> None:
+        """Start an attempt now, from the task's durable fraction (rule 7)."""
+        run = Run(row, number, ghost, start=self.now)
+        if task.durable > 0.0:
+            run.resumed, run.resumed_work = task.durable, task.durable_work
+            run.parent, run.restore = task.best, self.rules.restore_cost
+        task.runs.append(run)
+        self._write(EventKind.START, task, number, ghost)
+        if run.restore > 0:
+            self._push_plain(
+                self.now + run.restore,
+                EventKind.RESTORED,
+                task,
+                number,
+                lambda: self._restored(task, run),
+            )
+        self._date_end(task, run)
+        if not task.record.censored:
+            self._push_window(task, run, 0)
+
+    def _restored(self, task: Task, run: Run) -> None:
+        if run.end is None:
+            self._write(EventKind.RESTORED, task, run.number)
+
+    # --- ends -----------------------------------------------------------------------------------
+
+    def _own_end(self, task: Task, run: Run) -> tuple[int, SimOutcome] | None:
+        """When and how it ends if nothing interferes; None if that is left to the user's kill."""
+        row, done = run.row, run.work_done_at()
+        if row.ending in (Ending.FINISH, Ending.INTRINSIC):
+            return done, SimOutcome(row.outcome)
+        if row.ending is Ending.USER:
+            kill = task.record.user_kill
+            assert kill is not None
+            if done < kill:
+                return done, SimOutcome.FINISH
+            return (run.start, SimOutcome.KILL) if task.user_killed else None
+        ended_from_outside = run.start + row.duration
+        if row.ending is Ending.EXTERNAL and done < ended_from_outside:
+            return done, SimOutcome.FINISH
+        return ended_from_outside, SimOutcome(row.outcome)
+
+    def _date_end(self, task: Task, run: Run) -> None:
+        """Put its own end on the heap; a checkpoint dates it anew and voids the old one."""
+        own_end = self._own_end(task, run)
+        if own_end is None:
+            return
+
+        def handle() -> Questions:
+            if run.end is None and self._own_end(task, run) == own_end:
+                yield from self._ends(task, run, own_end[1])
+
+        self._push(own_end[0], EventKind.END, task, run.number, handle)
+
+    def _ends(self, task: Task, run: Run, outcome: SimOutcome) -> Questions:
+        """An attempt comes to its own end, and what follows from that."""
+        self._close(task, run, outcome)
+        failed = run.row.ending is Ending.INTRINSIC
+        if failed:
+            task.failures += 1
+        if task.settled is not None:
+            return
+        if outcome is SimOutcome.FINISH:
+            self._succeed(task, run)
+            return
+        replaced = False
+        if failed:
+            replaced = yield from self._ask_failed(task, run)
+        if task.departed and not task.given_up and not replaced:
+            self._owe_restart(task, run)
+        self._check_settled(task)
+
+    def _close(self, task: Task, run: Run, outcome: SimOutcome) -> None:
+        """The attempt is over: write it down and class its machine-time (accounts)."""
+        run.end, run.outcome = self.now, outcome
+        run.account = self._account(task, run, outcome)
+        task.last_ended = run
+        self._write(EventKind.END, task, run.number, outcome)
+        width, work = task.record.width, run.work(self.now)
+        task.checkpoint += width * run.paused(self.now)
+        task.restore += width * run.restored(self.now)
+        if run.account == "useful":
+            task.useful += width * work
+        else:
+            task.in_flight += width * run.saved
+            self._charge(task, run.account, work - run.saved)
+
+    def _account(self, task: Task, run: Run, outcome: SimOutcome) -> str:
+        """Where the attempt's unsaved work goes."""
+        if outcome is SimOutcome.CANCELLED or task.succeeded:
+            return "redundant"
+        if outcome is SimOutcome.FINISH:
+            return "useful"
+        if run.row.ending is Ending.CENSORED:
+            return "in_flight"
+        return "ghost" if run.ghost else "lost"
+
+    def _charge(self, task: Task, account: str, work: int) -> None:
+        """Add work [ms] to one of the task's accounts."""
+        setattr(task, account, getattr(task, account) + task.record.width * work)
+
+    # --- settlement -----------------------------------------------------------------------------
+
+    def _succeed(self, task: Task, winner: Run) -> None:
+        """Rule 3: the first success settles the task and, if it departed, cancels its siblings."""
+        if task.departed:
+            for sibling in task.live:
+                self._close(task, sibling, SimOutcome.CANCELLED)
+        self._settle(task, SimOutcome.FINISH, winner)
+
+    def _check_settled(self, task: Task) -> None:
+        """Rule 11: settle when nothing of the task is alive or due."""
+        if task.settled is not None or task.live:
+            return
+        if task.departed:
+            if task.is_due(self.rules):
+                return
+        elif task.pool or self._await_pending(task):
+            return
+        last = task.last_ended
+        outcome = SimOutcome.CENSORED if last is None or last.outcome is None else last.outcome
+        self._settle(task, outcome)
+
+    def _await_pending(self, task: Task) -> bool:
+        """Rule 11: is an untouched task due until a never-started row's end? Then await that."""
+        pending, last = task.record.pending, task.last_ended
+        if pending is None:
+            return False
+        if last is not None and (pending.end, pending.number) < (self.now, last.number):
+            return False
+        if pending.is_user_kill:
+            return not task.user_killed
+        self._push_plain(
+            pending.end, EventKind.END, task, pending.number, lambda: self._pending_ends(task)
+        )
+        return True
+
+    def _pending_ends(self, task: Task) -> None:
+        """The record's last row ends without ever having started."""
+        pending = task.record.pending
+        assert pending is not None
+        if task.settled is None:
+            self._write(EventKind.END, task, pending.number, pending.outcome)
+            self._settle(task, SimOutcome(pending.outcome))
+
+    def _settle(self, task: Task, outcome: SimOutcome, winner: Run | None = None) -> None:
+        """The task is over: class its saved work, and charge a success that was given away."""
+        if task.record.censored:
+            outcome = SimOutcome.CENSORED
+        self._class_saved_work(task, winner)
+        task.settled, task.outcome = self.now, outcome
+        task.owed.clear()
+        self._write(EventKind.SETTLED, task, detail=outcome)
+        success = task.record.success
+        if success is not None and outcome is not SimOutcome.FINISH:
+            self.forfeited_work += task.record.width * success.duration
+            self.forfeited_time += task.record.end - task.record.submit
+
+    def _class_saved_work(self, task: Task, winner: Run | None) -> None:
+        """Accounts: saved work is useful along the success's chain, else goes with its attempt."""
+        chain: dict[Run, int] = {}
+        link = None if winner is None else winner.parent
+        while link is not None:
+            chain[link.run] = link.amount
+            link = link.run.parent
+        for run in task.runs:
+            if run.end is not None and run is not winner:
+                useful = chain.get(run, 0)
+                self._charge(task, "in_flight", -run.saved)
+                self._charge(task, "useful", useful)
+                self._charge(task, run.account, run.saved - useful)
+
+    # --- restarts -------------------------------------------------------------------------------
+
+    def _depart(self, task: Task) -> None:
+        """Rule 1: recorded starts are void from now on; the one that follows an end stays owed."""
+        if task.departed:
+            return
+        task.departed = True
+        last = max(task.runs, key=lambda run: run.number)
+        if task.pool and last.end is not None:
+            due = max(self.now, task.pool[0].start)
+            self._owe(task, Owed(due, last.number, last.row.ending is Ending.INTRINSIC))
+
+    def _owe_restart(self, task: Task, run: Run) -> None:
+        """Rules 4 and 5: the cluster restarts a departed task after the recorded gap."""
+        if run.row.ending is Ending.INTRINSIC:
+            if task.failures <= self.rules.restart_limit:
+                self._owe(task, Owed(self.now + run.row.gap, run.number, may_be_ghost=True))
+        elif task.pool:
+            self._owe(task, Owed(self.now + run.row.gap, run.number, may_be_ghost=False))
+
+    def _owe(self, task: Task, owed: Owed) -> None:
+        task.owed.append(owed)
+        self._push_plain(
+            owed.due, EventKind.START, task, owed.number, lambda: self._restart(task, owed)
+        )
+
+    def _restart(self, task: Task, owed: Owed) -> None:
+        """A restart is due: it takes place if nothing is alive and there is something to start."""
+        if owed not in task.owed:
+            return
+        task.owed.remove(owed)
+        if not task.live and (task.pool or owed.may_be_ghost):
+            self._start_next(task)
+        self._check_settled(task)
+
+    # --- kills ----------------------------------------------------------------------------------
+
+    def _arm_or_kill(self, task: Task) -> None:
+        """Rule 8: the first KILL arms the task, the second ends it now."""
+        if task.kill_at is not None:
+            self._kill(task)
+            return
+        task.kill_at = max(self.now, task.first_start + task.record.grace)
+        if task.kill_at == self.now:
+            self._kill(task)
+        else:
+            self._push_plain(task.kill_at, EventKind.GRACE, task, 0, lambda: self._kill(task))
+
+    def _kill(self, task: Task) -> None:
+        """Rule 8: the grace period is over; void if the task settled before."""
+        if task.settled is not None:
+            return
+        task.killed = True
+        self._write(EventKind.GRACE, task)
+        for run in task.live:
+            self._close(task, run, SimOutcome.KILL)
+        self._settle(task, SimOutcome.KILL)
+
+    def _user_kills(self, task: Task) -> None:
+        """Rule 9: the user ends all that is alive."""
+        task.user_killed = True
+        if task.settled is not None and not task.live:
+            return
+        self._write(EventKind.USER_KILL, task)
+        for run in task.live:
+            self._close(task, run, SimOutcome.KILL)
+        starts_to_come = not task.departed and task.pool
+        if task.settled is None and not starts_to_come:
+            self._settle(task, SimOutcome.KILL)
+
+    # --- checkpoints ----------------------------------------------------------------------------
+
+    def _checkpoint(self, task: Task, run: Run) -> None:
+        """Rule 7: the work stops, the end moves."""
+        end = self.now + self.rules.checkpoint_cost
+        pause = Pause(self.now, end, run.work(self.now))
+        run.pauses.append(pause)
+        self._push_plain(
+            end, EventKind.DURABLE, task, run.number, lambda: self._durable(task, run, pause)
+        )
+        self._date_end(task, run)
+
+    def _durable(self, task: Task, run: Run, pause: Pause) -> None:
+        """Rule 7: the checkpoint holds, and is kept if it is the task's largest."""
+        if run.end is not None:
+            return
+        run.durable = pause.work
+        task.checkpoints += 1
+        self._write(EventKind.DURABLE, task, run.number)
+        length = run.row.length
+        fraction = min(1.0, run.resumed + pause.work / length) if length > 0 else 1.0
+        if fraction > task.durable:
+            run.saved = pause.work
+            task.durable, task.durable_work = fraction, run.resumed_work + pause.work
+            task.best = Saved(run, pause.work)
+
+    # --- decisions ------------------------------------------------------------------------------
+
+    def _push_window(self, task: Task, run: Run, k: int) -> None:
+        """Rule 12: the window that begins k windows after the start."""
+
+        def handle() -> Questions:
+            if run.end is None and task.may_be_asked():
+                self._push_window(task, run, self._next_window(k))
+                if self.rules.decide != "alarm" or self._alarm(run):
+                    yield from self._ask(DecisionKind.WINDOW, task, run)
+
+        time = run.start + k * self.rules.window
+        self._push(time, EventKind.WINDOW, task, run.number, handle)
+
+    def _next_window(self, k: int) -> int:
+        """Rule 12: the spacing of the decisions."""
+        if self.rules.decide == "every":
+            return k + self.rules.every
+        if self.rules.decide == "geometric":
+            return max(k + 1, math.ceil(self.rules.factor * k))
+        return k + 1
+
+    def risk(self, run: Run) -> np.float32:
+        """Risk of the attempt at its present progress."""
+        return risk_at(self.forecast, run, run.progress(self.now) // self.rules.window)
+
+    def _alarm(self, run: Run) -> bool:
+        return bool(self.risk(run) >= np.float32(self.rules.alarm))
+
+    def _ask_failed(self, task: Task, run: Run) -> Generator[Question, Action, bool]:
+        """Rule 5: ask about an intrinsic failure; tell whether the answer was a RETRY."""
+        retries = task.retries
+        yield from self._ask(DecisionKind.FAILED, task, run)
+        return task.retries > retries
+
+    def _ask(self, kind: DecisionKind, task: Task, run: Run) -> Questions:
+        """Rule 12: ask, and ask again, until CONTINUE or nothing else is legal."""
+        taken, asked = 0, False
+        while legal := self._legal(kind, task, run):
+            answer = yield Question(kind, task, run, legal, taken)
+            asked = True
+            task.decisions += 1
+            self._write(EventKind.DECISION, task, run.number, answer)
+            if answer is Action.CONTINUE:
+                break
+            taken += 1
+            self._carry_out(answer, kind, task, run)
+            self.after_event()
+        if asked:
+            task.flagged = max(task.flagged, float(self.risk(run)))
+
+    def _legal(self, kind: DecisionKind, task: Task, run: Run) -> frozenset[Action]:
+        """The actions besides CONTINUE that may be taken; none if the decision is moot."""
+        if not task.may_be_asked():
+            return frozenset()
+        if kind is DecisionKind.FAILED:
+            allowed = {
+                Action.KILL: self.rules.give_up and not task.given_up,
+                Action.RETRY: self.rules.retry and task.may_start(self.rules),
+            }
+        elif run.end is not None:
+            allowed = {}
+        else:
+            allowed = {
+                Action.CLONE: self.rules.clone
+                and task.may_start(self.rules)
+                and task.clones < self.rules.max_clones,
+                Action.CHECKPOINT: self.rules.checkpoint and self._may_checkpoint(run),
+                Action.KILL: self.rules.kill,
+            }
+        return frozenset(action for action, legal in allowed.items() if legal)
+
+    def _may_checkpoint(self, run: Run) -> bool:
+        """Rule 7: no restore or checkpoint runs, and something was gained since the last one."""
+        gained = run.work(self.now) - run.work_checkpointed()
+        return not run.busy_saving(self.now) and gained > 0
+
+    def _carry_out(self, action: Action, kind: DecisionKind, task: Task, run: Run) -> None:
+        """Do what the agent decided."""
+        if action is Action.CLONE:
+            self._depart(task)
+            task.extra += 1
+            task.clones += 1
+            self._start_next(task)
+        elif action is Action.CHECKPOINT:
+            self._depart(task)
+            self._checkpoint(task, run)
+        elif action is Action.RETRY:
+            self._depart(task)
+            task.owed.clear()
+            task.extra += 1
+            task.retries += 1
+            self._start_next(task)
+        elif kind is DecisionKind.FAILED:
+            self._depart(task)
+            task.owed.clear()
+            task.given_up = True
+        else:
+            self._arm_or_kill(task)

@@ -1,0 +1,111 @@
+"""The numbers of the simulated world that a scenario sets: what may be decided, caps, costs, spacing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["MINUTE", "SECOND", "Rules", "Weights"]
+
+SECOND = 1_000
+"""One second [ms]."""
+MINUTE = 60 * SECOND
+"""One minute [ms]."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The rules of a pinned world that are a matter of choice; everything else is fixed.
+
+    Times are in milliseconds.
+
+    Raises:
+        ValueError: if a value is out of range; the message names the field.
+    """
+
+    clone: bool = False
+    """WINDOW: may a clone be started beside the attempt?"""
+    checkpoint: bool = False
+    """WINDOW: may the progress of the attempt be saved?"""
+    kill: bool = False
+    """WINDOW: may the task be armed to be killed after its grace period?"""
+    give_up: bool = False
+    """FAILED: may KILL be chosen, so that nothing more is started?"""
+    retry: bool = False
+    """FAILED: may the next attempt be started at once?"""
+
+    max_extra: int = 4
+    """R: the agent's extra attempts of a task, clones included (El-Sayed et al. 2017, Alg. 1: R = 4)."""
+    max_clones: int = 1
+    """C: the agent's clones of a task (El-Sayed et al. 2017, Alg. 1: C = 1)."""
+    restart_limit: int = 4
+    """Intrinsic failures of a departed task up to which the cluster restarts it by itself."""
+    window: int = 5 * MINUTE
+    """Monitoring window (Google 2011: 5 minutes)."""
+    decide: Literal["every", "geometric", "alarm"] = "every"
+    """Spacing of the WINDOW decisions of an attempt after the one at its start."""
+    every: int = 1
+    """``decide="every"``: windows between decisions."""
+    factor: float = 1.25
+    """``decide="geometric"``: the next decision comes when the age has grown by this factor."""
+    alarm: float = 0.5
+    """``decide="alarm"``: decisions are asked in windows whose risk is at least this."""
+
+    checkpoint_cost: int = 0
+    """Time that a checkpoint stops progress for."""
+    restore_cost: int = 0
+    """Time that resuming from a checkpoint takes."""
+    mtbf: int = 10_000 * SECOND
+    """Mean time between failures of one attempt, for Young's interval (Kumar et al. 2020, Table VIII)."""
+    grace: bool = True
+    """Is a kill delayed by the grace period of the task? Otherwise it strikes at once."""
+    grace_evict: int = 324 * MINUTE
+    grace_fail: int = 56 * MINUTE
+    grace_kill: int = 83 * MINUTE
+    """Class grace periods: 84th percentiles of execution time (Rosà et al. 2015, section IV)."""
+    beyond_record: Literal["ghost", "paper"] = "ghost"
+    """What an attempt beyond the record is: a ghost, or, with "paper", none except beside an attempt
+    that will finish (El-Sayed et al.'s accounting, only for reproducing their figures)."""
+
+    def __post_init__(self) -> None:
+        for name in ("max_extra", "max_clones", "restart_limit", "checkpoint_cost", "restore_cost"):
+            self._check(name, getattr(self, name) >= 0, "at least 0")
+        for name in ("grace_evict", "grace_fail", "grace_kill"):
+            self._check(name, getattr(self, name) >= 0, "at least 0 ms")
+        for name in ("window", "every", "mtbf"):
+            self._check(name, getattr(self, name) >= 1, "at least 1")
+        self._check("factor", self.factor > 1.0, "greater than 1")
+        self._check("alarm", 0.0 <= self.alarm <= 1.0, "in [0, 1]")
+        choices = {"decide": ("every", "geometric", "alarm"), "beyond_record": ("ghost", "paper")}
+        for name, allowed in choices.items():
+            self._check(name, getattr(self, name) in allowed, f"one of {', '.join(allowed)}")
+
+    def _check(self, name: str, good: bool, expected: str) -> None:
+        if not good:
+            raise ValueError(f"{name}: expected {expected}, got {getattr(self, name)!r}")
+
+    @property
+    def young_interval(self) -> float:
+        """Young's interval sqrt(2 C MTBF) [ms] (Young, CACM 1974; Kumar et al. 2020, section VI-B)."""
+        return (2.0 * self.checkpoint_cost * self.mtbf) ** 0.5
+
+
+@dataclass(frozen=True)
+class Weights:
+    """What a scenario charges for, term by term, and the constants that make the terms comparable.
+
+    The cost of an episode is the sum of four terms, each at least 0; the reward is minus its change.
+    """
+
+    wasted: float = 1.0
+    """Weight of lost + redundant + ghost work, in units of ``work_scale``."""
+    overhead: float = 1.0
+    """Weight of checkpoint + restore time, in units of ``work_scale``."""
+    completion: float = 1.0
+    """Weight of completion time, in units of ``time_scale``."""
+    forfeited: float = 1.0
+    """Weight of forfeited tasks: their finished work and their recorded completion time again."""
+    work_scale: float = 1.0
+    """Mean machine-time of a task of the train split [machine-ms]."""
+    time_scale: float = 1.0
+    """Mean completion time of a task of the train split [ms]."""

@@ -1,0 +1,210 @@
+"""How a task leaves the record, what is restarted for it, and how it settles."""
+
+# Kernels lose their types to the decorator.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
+
+from __future__ import annotations
+
+from typing import Any
+
+from failgym.sim.jit import kernel
+
+from failgym.sim.accounts import arrivals, charge_settled
+from failgym.sim.attempts import begin, end_attempt
+from failgym.sim.events import note, push, sort_key
+from failgym.sim.records import CANCELLED, Ending, Event, World
+from failgym.traces import Outcome
+
+__all__ = [
+    "depart",
+    "execute_kill",
+    "give_up",
+    "kill_all",
+    "owe_after_external",
+    "owe_after_failure",
+    "restart",
+    "settle",
+    "settle_if_over",
+    "start_next",
+    "succeed",
+    "void_restarts",
+]
+
+EXTERNAL_RESTART, FAILURE_RESTART = -1, -2
+"""What an owed START carries in place of a run: which kind of end owes it."""
+_GRACE, _START, _SETTLED = int(Event.GRACE), int(Event.START), int(Event.SETTLED)
+_FINISH, _KILL = int(Outcome.FINISH), int(Outcome.KILL)
+_FINISHES, _INTRINSIC, _EXTERNAL = int(Ending.FINISH), int(Ending.INTRINSIC), int(Ending.EXTERNAL)
+
+
+@kernel
+def rows_left(w: World, task: Any) -> bool:
+    """Is a recorded row left in the pool?"""
+    return task.next < w.tasks[task.task].rows
+
+
+@kernel
+def settle(w: World, ep: Any, tasks: Any, task: Any, runs: Any, log: Any, outcome: int, finisher: int) -> None:
+    """Settle a task now; a task that the record finishes and the agent does not is forfeited."""
+    record = w.tasks[task.task]
+    if ep.merged:
+        arrivals(w, ep, tasks)
+    charge_settled(ep, task, runs, finisher, record.width)
+    task.settled, task.outcome, task.end = True, outcome, ep.now
+    ep.waiting -= 1
+    ep.waiting_submit -= record.submit
+    ep.completed += ep.now - record.submit
+    if record.record_outcome == _FINISH and outcome != _FINISH:
+        ep.forfeited += 1
+        ep.forfeited_work += record.record_work
+        ep.forfeited_time += record.record_end - record.submit
+    note(ep, log, _SETTLED, task.task, -1, outcome)
+
+
+@kernel
+def kill_all(w: World, ep: Any, task: Any, runs: Any, log: Any, outcome: int) -> None:
+    """End every live attempt of a task, in order of number."""
+    i = task.first_run
+    while task.live > 0 and i >= 0:
+        if runs[i].alive:
+            end_attempt(w, ep, task, runs, log, i, outcome)
+        i = runs[i].next
+
+
+@kernel
+def succeed(w: World, ep: Any, tasks: Any, task: Any, runs: Any, log: Any, finisher: int) -> None:
+    """First success: cancel the live siblings of a departed task, then settle."""
+    if task.departed:
+        kill_all(w, ep, task, runs, log, CANCELLED)
+    settle(w, ep, tasks, task, runs, log, _FINISH, finisher)
+
+
+@kernel
+def execute_kill(w: World, ep: Any, tasks: Any, task: Any, runs: Any, log: Any) -> None:
+    """Carry out the agent's kill: everything alive ends and the task settles."""
+    note(ep, log, _GRACE, task.task, -1, 0)
+    task.killed = True
+    kill_all(w, ep, task, runs, log, _KILL)
+    settle(w, ep, tasks, task, runs, log, _KILL, -1)
+
+
+@kernel
+def settle_if_over(w: World, ep: Any, tasks: Any, task: Any, runs: Any, log: Any) -> None:
+    """Settle a task of which nothing is alive or due."""
+    if task.settled or task.live > 0:
+        return
+    left = rows_left(w, task)
+    if task.departed:
+        ghosts = not w.parameters[0].paper
+        if task.owed_external > 0 and left or task.owed_failure > 0 and (left or ghosts):
+            return
+    elif left or task.pending:
+        return
+    if not w.tasks[task.task].censored:
+        settle(w, ep, tasks, task, runs, log, task.last_outcome, -1)
+
+
+@kernel
+def _owe(
+    ep: Any, task: Any, heap: Any, local: int, time: int, number: int, cause: int
+) -> None:
+    """Put a restart on the calendar."""
+    if cause == EXTERNAL_RESTART:
+        task.owed_external += 1
+    else:
+        task.owed_failure += 1
+    push(ep, heap, time, sort_key(_START, task.task, number), local, cause, task.stamp)
+
+
+@kernel
+def owe_after_external(w: World, ep: Any, task: Any, runs: Any, heap: Any, local: int, i: int) -> None:
+    """After an outer end of a departed task the cluster owes the next recorded attempt, if there is one."""
+    if task.departed and not task.given_up and rows_left(w, task):
+        due = ep.now + w.rows[runs[i].row].gap
+        _owe(ep, task, heap, local, due, runs[i].number, EXTERNAL_RESTART)
+
+
+@kernel
+def owe_after_failure(w: World, ep: Any, task: Any, runs: Any, heap: Any, local: int, i: int) -> None:
+    """After a failure of a departed task that the agent left to the cluster, up to the restart limit."""
+    limit = w.parameters[0].restart_limit
+    if task.departed and not task.given_up and task.failures <= limit:
+        due = ep.now + w.rows[runs[i].row].gap
+        _owe(ep, task, heap, local, due, runs[i].number, FAILURE_RESTART)
+
+
+@kernel
+def void_restarts(task: Any) -> None:
+    """Forget every restart that is still owed."""
+    task.stamp += 1
+    task.owed_external = 0
+    task.owed_failure = 0
+
+
+@kernel
+def depart(w: World, ep: Any, task: Any, runs: Any, heap: Any, local: int, failed: int) -> None:
+    """Leave the record: starts to come are void, but a restart owed for an end that happened stays due.
+
+    Args:
+        failed: the attempt whose FAILED decision is being answered, -1 for none.
+    """
+    if task.departed:
+        return
+    task.departed = True
+    task.pending = False
+    i = task.last_run
+    if i < 0 or i == failed or runs[i].alive or not rows_left(w, task):
+        return
+    ending = w.rows[runs[i].row].ending
+    if ending == _EXTERNAL or ending == _INTRINSIC:
+        due = w.rows[w.tasks[task.task].rows_at + task.next].start
+        _owe(ep, task, heap, local, max(ep.now, due), runs[i].number, EXTERNAL_RESTART)
+
+
+@kernel
+def give_up(w: World, ep: Any, task: Any, runs: Any, heap: Any, local: int, failed: int) -> None:
+    """Start nothing more for the task."""
+    depart(w, ep, task, runs, heap, local, failed)
+    task.given_up = True
+    void_restarts(task)
+
+
+@kernel
+def _finisher_alive(w: World, task: Any, runs: Any) -> bool:
+    """Does a live attempt of the task finish in the record?"""
+    i = task.first_run
+    while i >= 0:
+        if runs[i].alive and w.rows[runs[i].row].ending == _FINISHES:
+            return True
+        i = runs[i].next
+    return False
+
+
+@kernel
+def start_next(w: World, ep: Any, task: Any, runs: Any, heap: Any, log: Any, local: int) -> bool:
+    """Start the next recorded attempt of a departed task, or a ghost; False if nothing may be started."""
+    record = w.tasks[task.task]
+    if task.next < record.rows:
+        task.next += 1
+        begin(w, ep, task, runs, heap, log, local, record.rows_at + task.next - 1, False)
+        return True
+    if w.parameters[0].paper and not _finisher_alive(w, task, runs):
+        return False
+    begin(w, ep, task, runs, heap, log, local, record.rows_at + record.rows - 1, True)
+    return True
+
+
+@kernel
+def restart(
+    w: World, ep: Any, tasks: Any, task: Any, runs: Any, heap: Any, log: Any, local: int, cause: int
+) -> None:
+    """A restart falls due; it is dropped if something of the task is alive or nothing may be started."""
+    if cause == EXTERNAL_RESTART:
+        task.owed_external -= 1
+    else:
+        task.owed_failure -= 1
+    if task.live == 0 and not task.given_up:
+        if cause == FAILURE_RESTART or rows_left(w, task):
+            start_next(w, ep, task, runs, heap, log, local)
+    settle_if_over(w, ep, tasks, task, runs, log)

@@ -1,0 +1,265 @@
+"""CSV tables published in numbered parts (`part-00003-of-00500.csv.gz`): found, streamed, checked.
+
+A part is parsed by the block with pyarrow. Where that fails, the block is read again, slowly, to
+say which line and which column are wrong.
+"""
+
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO, Literal, NoReturn, cast
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.csv as pacsv
+
+from failgym.traces.schema import Table, TraceError
+
+Ints = npt.NDArray[np.int64]
+Advance = Callable[[int], None]
+"""Called with the number of bytes of a file as they are consumed."""
+
+BLOCK_BYTES = 1 << 24
+"""How much text is parsed at once [bytes]: bounds the reader's memory."""
+
+_PART = re.compile(r"part-(\d+)-of-\d+\.csv(\.gz)?")
+_INTEGER = re.compile(r"\d+")
+_NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_LARGEST = 2**63 - 1
+_EXPECTED = {
+    "integer": "an integer of at least 0",
+    "number": "a number of at least 0",
+    "text": "a text",
+}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A published column: an integer, a number (both not negative) or a text."""
+
+    name: str
+    kind: Literal["integer", "number", "text"]
+    required: bool = False
+    used: bool = True
+
+
+@dataclass(frozen=True)
+class Part:
+    """One file of a table."""
+
+    number: int
+    file: Path
+
+
+@dataclass(frozen=True)
+class Block:
+    """Consecutive parsed rows of a part; `first_line` is the line number of the first (from 1)."""
+
+    part: Part
+    first_line: int
+    rows: Table
+
+    def integers(self, name: str) -> Ints:
+        """An integer column, -1 where it is missing, shape (rows,)."""
+        values: Ints = self.rows.column(name).fill_null(-1).to_numpy().astype(np.int64, copy=False)
+        return values
+
+    def numbers(self, name: str) -> npt.NDArray[np.float64]:
+        """A number column, NaN where it is missing, shape (rows,)."""
+        values: npt.NDArray[np.float64] = self.rows.column(name).to_numpy()
+        return values
+
+    def texts(self, name: str) -> tuple[list[str], Ints]:
+        """A text column as its distinct texts and each row's position in them, -1 if missing."""
+        values = self.rows.column(name).combine_chunks()
+        codes: Ints = values.indices.fill_null(-1).to_numpy().astype(np.int64)
+        return values.dictionary.to_pylist(), codes
+
+    def fail(self, row: int, column: str, value: object, expected: str) -> NoReturn:
+        """Raise the TraceError for a field of the block."""
+        raise field_error(self.part.file, self.first_line + row, column, value, expected)
+
+
+@dataclass
+class Counts:
+    """Rows read, by kind; rows dropped, and rows kept that are peculiar, by reason."""
+
+    rows_read: dict[str, int] = field(default_factory=dict[str, int])
+    dropped: dict[str, int] = field(default_factory=dict[str, int])
+    noted: dict[str, int] = field(default_factory=dict[str, int])
+
+    def read(self, what: str, n: int) -> None:
+        """Count rows read."""
+        self.rows_read[what] = self.rows_read.get(what, 0) + n
+
+    def drop(self, reason: str, n: int) -> None:
+        """Count rows dropped."""
+        self.dropped[reason] = self.dropped.get(reason, 0) + n
+
+    def note(self, reason: str, n: int) -> None:
+        """Count rows kept that are peculiar."""
+        self.noted[reason] = self.noted.get(reason, 0) + n
+
+
+def field_error(file: Path, line: int, column: str, value: object, expected: str) -> TraceError:
+    """A TraceError that names file, line, column, what is there and what was expected."""
+    return TraceError(f"{file}, line {line}: column {column!r} is {value!r}, expected {expected}")
+
+
+def find_parts(folder: Path) -> list[Part]:
+    """The parts in a folder, in order. Raises TraceError: no folder, no part, a part twice."""
+    if not folder.is_dir():
+        raise TraceError(f"{folder}: no such folder: expected one with part-?????-of-?????.csv.gz")
+    parts: dict[int, Part] = {}
+    for file in sorted(folder.iterdir()):
+        if not file.name.endswith((".csv", ".csv.gz")):
+            continue
+        match = _PART.fullmatch(file.name)
+        if match is None:
+            raise TraceError(f"{file}: expected a name like part-00000-of-00500.csv.gz")
+        number = int(match[1])
+        if number in parts:
+            raise TraceError(f"{file}: part {number} is there twice, as {parts[number].file.name}")
+        parts[number] = Part(number, file)
+    if not parts:
+        raise TraceError(f"{folder}: empty: expected files part-?????-of-?????.csv.gz")
+    return [parts[number] for number in sorted(parts)]
+
+
+def segments(parts: list[Part]) -> list[list[Part]]:
+    """The runs of consecutive parts."""
+    runs: list[list[Part]] = []
+    for part in parts:
+        if runs and runs[-1][-1].number == part.number - 1:
+            runs[-1].append(part)
+        else:
+            runs.append([part])
+    return runs
+
+
+def read_part(part: Part, columns: tuple[Column, ...], advance: Advance) -> Iterator[Block]:
+    """The rows of a part, block by block; only columns that are `used` are kept.
+
+    Raises TraceError: an unreadable, corrupt or truncated file, a row with another number of
+    columns, a missing required field, a field that is not of its column's kind or is negative.
+    """
+    first_line, consumed = 1, 0
+    with _opened(part.file) as file:
+        for text in _texts(part.file, file):
+            block = Block(part, first_line, _parse(part.file, first_line, text, columns))
+            first_line += block.rows.num_rows
+            yield block
+            advance(file.tell() - consumed)
+            consumed = file.tell()
+
+
+def _opened(path: Path) -> BinaryIO:
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise TraceError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def _texts(path: Path, file: BinaryIO) -> Iterator[bytes]:
+    """The file's text in blocks of whole lines."""
+    rest = b""
+    try:
+        if path.suffix == ".gz" and path.stat().st_size == 0:
+            raise EOFError
+        source = cast(BinaryIO, gzip.GzipFile(fileobj=file)) if path.suffix == ".gz" else file
+        while chunk := source.read(BLOCK_BYTES):
+            cut = chunk.rfind(b"\n") + 1
+            if cut:
+                yield rest + chunk[:cut]
+                rest = chunk[cut:]
+            else:
+                rest += chunk
+    except EOFError as error:
+        raise TraceError(f"{path}: truncated gzip: expected the whole file") from error
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise TraceError(f"{path}: corrupt gzip: {error}") from error
+    except OSError as error:
+        raise TraceError(f"{path}: cannot be read: {error.strerror or error}") from error
+    if rest:
+        yield rest
+
+
+_TYPES = {
+    "integer": pa.int64(),
+    "number": pa.float64(),
+    "text": pa.dictionary(pa.int32(), pa.string()),
+}
+
+
+def _parse(path: Path, first_line: int, text: bytes, columns: tuple[Column, ...]) -> Table:
+    """The rows of a block; raises TraceError for the first line that is malformed."""
+    try:
+        rows = pacsv.read_csv(
+            pa.BufferReader(text),
+            read_options=pacsv.ReadOptions(
+                column_names=[column.name for column in columns], block_size=len(text) + 1
+            ),
+            parse_options=pacsv.ParseOptions(
+                quote_char=False, double_quote=False, ignore_empty_lines=False
+            ),
+            convert_options=pacsv.ConvertOptions(
+                column_types={column.name: _TYPES[column.kind] for column in columns},
+                include_columns=[column.name for column in columns if column.used],
+                null_values=[""],
+                strings_can_be_null=True,
+            ),
+        ).combine_chunks()
+        wrong = next((c.name for c in columns if c.used and not _sound(rows, c)), None)
+        reason = f"column {wrong!r} is not as expected"
+    except pa.ArrowException as error:
+        rows, wrong, reason = None, "", str(error).splitlines()[0]
+    if wrong is not None:
+        _locate(path, first_line, text, columns)
+        raise TraceError(f"{path}, from line {first_line}: {reason}")
+    return rows
+
+
+def _sound(rows: Table, column: Column) -> bool:
+    """Whether no required field is missing and every number is finite and not negative."""
+    values = rows.column(column.name)
+    if column.required and values.null_count:
+        return False
+    if column.kind == "text":
+        return True
+    known = values.fill_null(0).to_numpy()
+    return bool((np.isfinite(known) & (known >= 0)).all())
+
+
+def _locate(path: Path, first_line: int, text: bytes, columns: tuple[Column, ...]) -> None:
+    """Raise the TraceError for the first malformed line of a block, if there is one."""
+    for number, line in enumerate(text.removesuffix(b"\n").split(b"\n"), start=first_line):
+        try:
+            fields = line.removesuffix(b"\r").decode("utf-8").split(",")
+        except UnicodeDecodeError as error:
+            raise TraceError(f"{path}, line {number}: not a text in UTF-8") from error
+        if len(fields) != len(columns):
+            few = "few" if len(fields) < len(columns) else "many"
+            raise TraceError(
+                f"{path}, line {number}: too {few} columns: {len(fields)},"
+                f" expected {len(columns)} ({columns[0].name} ... {columns[-1].name})"
+            )
+        for column, value in zip(columns, fields, strict=True):
+            if column.used and not _fits(column, value.strip()):
+                raise field_error(path, number, column.name, value, _EXPECTED[column.kind])
+
+
+def _fits(column: Column, value: str) -> bool:
+    if not value:
+        return not column.required
+    if column.kind == "integer":
+        return _INTEGER.fullmatch(value) is not None and int(value) <= _LARGEST
+    return column.kind == "text" or _NUMBER.fullmatch(value) is not None

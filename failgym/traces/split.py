@@ -1,0 +1,170 @@
+"""Parting a trace by time: what was known at a boundary, and what was submitted after it."""
+
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from failgym.traces.schema import FOREIGN_KEYS, TABLES, Outcome, Table, column, present
+
+if TYPE_CHECKING:
+    from failgym.traces.trace import Trace
+
+Flags = npt.NDArray[np.bool_]
+Rows = npt.NDArray[np.int64]
+
+FAR = np.iinfo(np.int64).max
+
+
+def boundary(trace: Trace, share: float) -> int:
+    """The least submit time [ms] by which at least a `share` of the jobs was submitted."""
+    if not 0.0 < share < 1.0:
+        raise ValueError(f"boundary_share is {share}, expected a share between 0 and 1")
+    submits = np.sort(trace.column("jobs", "submit"))
+    if not len(submits):
+        return 0
+    return int(submits[max(int(np.ceil(share * len(submits))) - 1, 0)])
+
+
+def split(trace: Trace, part: str, share: float) -> Trace:
+    """The part of a trace before or after `boundary(trace, share)`.
+
+    `test`: the jobs submitted after the boundary, whole. `train`: the jobs submitted until then,
+    cut at the boundary: a run that starts later vanishes and one that ends later is CENSORED
+    there. An attempt that waits at the boundary stays, CENSORED and never started; so does the
+    first row behind a cut between two attempts of a task, since the task's fate was not yet known.
+    A job is CENSORED if anything of it was cut. Machines are kept in both parts.
+    """
+    if part not in ("train", "test"):
+        raise ValueError(f"part is {part!r}, expected 'train' or 'test'")
+    at = boundary(trace, share)
+    tables = {name: trace.table(name) for name in TABLES}
+    early = trace.column("jobs", "submit") <= at
+    if part == "test":
+        kept = _select(tables, {"jobs": ~early})
+        end = trace.meta.end
+    else:
+        kept = _cut(trace, tables, early, at)
+        end = at
+    meta = replace(trace.meta, source=f"{trace.meta.source} [{part}]", end=end)
+    return type(trace)(meta, **kept)
+
+
+def _cut(trace: Trace, tables: dict[str, Table], jobs: Flags, at: int) -> dict[str, Table]:
+    known = _began(trace) <= at
+    task = trace.column("attempts", "task")
+    over = trace.column("attempts", "end", missing=FAR) > at
+    alive = np.zeros(trace.rows("tasks"), dtype=np.bool_)
+    alive[task[known & over]] = True
+    follows = np.zeros(len(task), dtype=np.bool_)  # the first row behind a cut between two
+    follows[1:] = (task[1:] == task[:-1]) & known[:-1] & ~known[1:] & ~alive[task[1:]]
+    attempts = known | follows
+    started = trace.column("attempts", "start", missing=FAR) <= at
+    cut_jobs = np.zeros(len(jobs), dtype=np.bool_)
+    cut_jobs[trace.column("tasks", "job")[task[over]]] = True
+    windows, outages = tables["windows"], tables["outages"]
+    seen = trace.column("attempts", "start")[column(windows, "attempt")]
+    tasks = np.zeros(trace.rows("tasks"), dtype=np.bool_)
+    tasks[task[known]] = True
+    tables = {
+        **tables,
+        "attempts": _censor(tables["attempts"], over, started, at),
+        "jobs": _with(
+            _with(tables["jobs"], "outcome", Outcome.CENSORED, cut_jobs),
+            "exit_category",
+            None,
+            cut_jobs,
+        ),
+        "outages": _with(outages, "up", None, column(outages, "up", missing=FAR) > at),
+    }
+    return _select(
+        tables,
+        {
+            "jobs": jobs,
+            "tasks": tasks,
+            "attempts": attempts,
+            "placements": started[column(tables["placements"], "attempt")],
+            "windows": seen + column(windows, "offset") <= at,
+            "outages": column(outages, "down") <= at,
+        },
+    )
+
+
+def _began(trace: Trace) -> Rows:
+    """When the trace first tells of each attempt: queued, else started, else ended [ms]."""
+    began = trace.column("attempts", "end", missing=FAR).copy()
+    for name in ("start", "queued"):
+        known = trace.present("attempts", name)
+        began[known] = trace.column("attempts", name)[known]
+    return began
+
+
+def _censor(attempts: Table, over: Flags, started: Flags, at: int) -> Table:
+    """The attempts as they were known at the boundary: nothing later is left in them."""
+    late_queue = column(attempts, "queued") > at
+    for name, value, rows in (
+        ("outcome", Outcome.CENSORED, over),
+        ("cause", None, over),
+        ("exit_code", None, over),
+        ("length", None, over),
+        ("end", at, over),
+        ("start", None, over & ~started),
+        ("queued", None, late_queue),
+    ):
+        attempts = _with(attempts, name, value, rows)
+    return attempts
+
+
+def _with(table: Table, name: str, value: int | None, rows: Flags) -> Table:
+    """The table with one column's value replaced in some rows."""
+    field = table.schema.field(name)
+    choices = [pa.array(rows), pa.scalar(value, field.type), table.column(name)]
+    changed = pc.call_function("if_else", choices)
+    return table.set_column(table.schema.get_field_index(name), field, changed)
+
+
+def _select(tables: dict[str, Table], keep: dict[str, Flags]) -> dict[str, Table]:
+    """The rows to keep and everything that refers to them only, foreign keys renumbered."""
+    position: dict[str, Rows] = {}
+    result: dict[str, Table] = {}
+    for name in _parents_first():
+        table = tables[name]
+        kept = keep.get(name, np.ones(table.num_rows, dtype=np.bool_))
+        moved: dict[str, Rows] = {}
+        for (holder, key), target in FOREIGN_KEYS.items():
+            if holder != name:
+                continue
+            values, known = column(table, key), present(table, key)
+            moved[key] = np.full(table.num_rows, -1, dtype=np.int64)
+            moved[key][known] = position[target][values[known]]
+            kept = kept & (~known | (moved[key] >= 0))
+        position[name] = np.where(kept, np.cumsum(kept) - 1, -1)
+        result[name] = _renumber(table, moved).filter(pa.array(kept)).combine_chunks()
+    return result
+
+
+def _renumber(table: Table, moved: dict[str, Rows]) -> Table:
+    for key, values in moved.items():
+        array: Any = pa.array(values, mask=~present(table, key))
+        field = table.schema.field(key)
+        table = table.set_column(table.schema.get_field_index(key), field, array)
+    return table
+
+
+def _parents_first() -> tuple[str, ...]:
+    """Tables in an order in which every foreign key's target comes before its holder."""
+    order: list[str] = []
+    while len(order) < len(TABLES):
+        for name in TABLES:
+            targets = {target for (holder, _), target in FOREIGN_KEYS.items() if holder == name}
+            if name not in order and targets <= set(order):
+                order.append(name)
+    return tuple(order)

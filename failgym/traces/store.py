@@ -1,0 +1,237 @@
+"""A trace as a folder of Parquet files and a `meta.json`, written whole or not at all."""
+
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from failgym.traces.schema import SCHEMAS, TABLES, Table, TraceError
+from failgym.traces.trace import Meta
+
+if TYPE_CHECKING:
+    from failgym.traces.trace import Trace
+
+FORMAT = "failgym-trace"
+VERSION = 1
+META_FILE = "meta.json"
+
+
+def save_trace(trace: Trace, path: Path) -> None:
+    """Write `trace` to the folder `path`, replacing an older trace. Raises TraceError.
+
+    Everything is written to a temporary folder beside `path`, `meta.json` last, and renamed.
+    """
+    path = Path(os.path.abspath(path))
+    _refuse_foreign(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _sibling(path, "partial") as partial, _sibling(path, "replaced") as replaced:
+            partial.mkdir()
+            for name in TABLES:
+                pq.write_table(trace.table(name), partial / f"{name}.parquet", compression="zstd")
+            hashes = table_hashes(trace)
+            document = {
+                "format": FORMAT,
+                "version": VERSION,
+                "content_hash": content_hash(hashes),
+                "table_hashes": hashes,
+                **asdict(trace.meta),
+            }
+            (partial / META_FILE).write_text(json.dumps(document, indent=1) + "\n", "utf-8")
+            _swap(partial, path, replaced)
+    except OSError as error:
+        raise TraceError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def load_tables(path: Path) -> tuple[Meta, dict[str, Table]]:
+    """The meta data and the tables of a saved trace, checked against their hashes.
+
+    Raises TraceError: missing or incomplete folder, another format version, a changed table.
+    """
+    document = _read_document(path)
+    hashes: Mapping[str, Any] = document["table_hashes"]
+    tables: dict[str, Table] = {}
+    for name in TABLES:
+        tables[name] = _read_table(path / f"{name}.parquet", SCHEMAS[name])
+        if table_hash(name, tables[name]) != hashes.get(name):
+            raise TraceError(
+                f"{path / name}.parquet: content does not match the hash in {META_FILE}:"
+                " the table was changed after it was saved"
+            )
+    if content_hash({name: str(hashes[name]) for name in TABLES}) != document["content_hash"]:
+        raise TraceError(f"{path / META_FILE}: content_hash does not match the table hashes")
+    return _meta(path / META_FILE, document), tables
+
+
+def table_hashes(trace: Trace) -> dict[str, str]:
+    """Table name -> SHA-256 (hex) of its values."""
+    return {name: table_hash(name, trace.table(name)) for name in TABLES}
+
+
+def content_hash(hashes: Mapping[str, str]) -> str:
+    """One SHA-256 (hex) for the hashes of all tables."""
+    digest = hashlib.sha256(f"{FORMAT} {VERSION}\n".encode())
+    for name in TABLES:
+        digest.update(f"{name} {hashes[name]}\n".encode())
+    return digest.hexdigest()
+
+
+def table_hash(name: str, table: Table) -> str:
+    """SHA-256 (hex) of a table's canonical column bytes.
+
+    Per column: name, type, which rows are present (a bit each), then the values little-endian
+    with nulls as zero; strings as their lengths and their UTF-8 bytes.
+    """
+    digest = hashlib.sha256(f"{name} {table.num_rows}\n".encode())
+    for field, values in zip(table.schema, table.columns, strict=True):
+        digest.update(f"{field.name} {field.type} {values.null_count}\n".encode())
+        array = _one_array(values)
+        if array.null_count:
+            valid = array.is_valid().to_numpy(zero_copy_only=False)
+            digest.update(np.packbits(valid).tobytes())
+        for part in _value_bytes(array):
+            digest.update(part)
+    return digest.hexdigest()
+
+
+def _one_array(values: Any) -> Any:
+    if values.num_chunks == 1:
+        return values.chunk(0)
+    return pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], values.type)
+
+
+def _value_bytes(array: Any) -> Iterator[Any]:
+    if pa.types.is_string(array.type):
+        filled = array.fill_null("").cast(pa.large_string())
+        _, offsets_buffer, data = filled.buffers()
+        if not len(filled):
+            return
+        first, stop = filled.offset, filled.offset + len(filled) + 1
+        offsets = np.frombuffer(offsets_buffer, dtype="<i8")[first:stop]
+        yield np.diff(offsets).astype("<i8")
+        yield memoryview(data)[offsets[0] : offsets[-1]] if data else b""
+        return
+    numbers = array.fill_null(False if pa.types.is_boolean(array.type) else 0)
+    values = numbers.to_numpy(zero_copy_only=False)
+    yield np.ascontiguousarray(values.astype(values.dtype.newbyteorder("<"), copy=False))
+
+
+def _read_document(path: Path) -> dict[str, Any]:
+    if not path.is_dir():
+        raise TraceError(f"{path}: no such folder: expected a saved trace")
+    file = path / META_FILE
+    if not file.is_file():
+        raise TraceError(f"{path}: not a saved trace: {META_FILE} is missing")
+    try:
+        document: object = json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise TraceError(f"{file}: not readable as JSON: {error}") from error
+    if not isinstance(document, dict):
+        raise TraceError(f"{file}: expected a JSON object")
+    document = cast(dict[str, Any], document)
+    if document.get("format") != FORMAT:
+        raise TraceError(f"{file}: format is {document.get('format')!r}, expected {FORMAT!r}")
+    if document.get("version") != VERSION:
+        raise TraceError(
+            f"{file}: trace format version is {document.get('version')!r}, expected {VERSION}:"
+            " import the trace again"
+        )
+    if not isinstance(document.get("table_hashes"), dict) or "content_hash" not in document:
+        raise TraceError(f"{file}: table_hashes and content_hash are missing")
+    return document
+
+
+def _meta(file: Path, document: Mapping[str, Any]) -> Meta:
+    def counts(key: str) -> dict[str, int]:
+        value = document.get(key)
+        if not isinstance(value, dict):
+            raise TraceError(f"{file}: {key} is {value!r}, expected counts by reason")
+        return {str(reason): int(n) for reason, n in cast(dict[str, int], value).items()}
+
+    def text(key: str) -> str:
+        value = document.get(key)
+        if not isinstance(value, str):
+            raise TraceError(f"{file}: {key} is {value!r}, expected a text")
+        return value
+
+    end = document.get("end")
+    if end is not None and not isinstance(end, int):
+        raise TraceError(f"{file}: end is {end!r}, expected milliseconds or null")
+    try:
+        return Meta(
+            source=text("source"),
+            licence=text("licence"),
+            citation=text("citation"),
+            time_origin=text("time_origin"),
+            end=end,
+            rows_read=counts("rows_read"),
+            dropped=counts("dropped"),
+            noted=counts("noted"),
+        )
+    except (TypeError, ValueError) as error:
+        if isinstance(error, TraceError):
+            raise
+        raise TraceError(f"{file}: counts must be integers: {error}") from error
+
+
+def _read_table(file: Path, schema: Any) -> Table:
+    if not file.is_file():
+        raise TraceError(f"{file}: missing: the trace folder is incomplete")
+    try:
+        table = pq.ParquetFile(file).read()
+    except (OSError, ValueError, pa.ArrowException) as error:
+        reason = str(error).splitlines()[0]
+        raise TraceError(f"{file}: not readable as Parquet: {reason}") from error
+    if not table.schema.equals(schema, check_metadata=False):
+        raise TraceError(f"{file}: the table's columns are not those of format version {VERSION}")
+    return table
+
+
+def _refuse_foreign(path: Path) -> None:
+    if path.is_symlink() or (path.exists() and not path.is_dir()):
+        raise TraceError(f"{path}: exists and is not a folder: not overwritten")
+    if not path.exists() or not any(path.iterdir()):
+        return
+    try:
+        _read_document(path)
+    except TraceError as error:
+        if "version" not in str(error):  # an older trace may be replaced
+            raise TraceError(f"{path}: exists and is not a saved trace: not overwritten") from error
+
+
+def _swap(partial: Path, path: Path, replaced: Path) -> None:
+    """Put `partial` where `path` is; whatever was there stays there if that fails."""
+    if not path.exists():
+        partial.rename(path)
+        return
+    path.rename(replaced)
+    try:
+        partial.rename(path)
+    except BaseException:
+        replaced.rename(path)
+        raise
+
+
+@contextlib.contextmanager
+def _sibling(path: Path, purpose: str) -> Generator[Path]:
+    """A hidden name beside `path` for a folder that is gone afterwards."""
+    folder = path.with_name(f".{path.name}.{purpose}-{os.getpid()}")
+    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,186 @@
+"""Loads the worked micro-examples in `tests/golden/rules` and runs a simulator on them.
+
+The form of an example is described beside them, in `README.md`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from failgym.sim.context import Context
+from failgym.sim.forecast import Forecast
+from failgym.sim.reference import (
+    Accounts,
+    Action,
+    Decision,
+    DecisionKind,
+    EventKind,
+    LogEntry,
+    SimOutcome,
+)
+from failgym.sim.rules import Rules
+from failgym.traces import Cause, Meta, Outcome, Trace
+
+FOLDER = Path(__file__).parents[1] / "golden" / "rules"
+
+COST_TERMS = ("wasted", "overhead", "completion", "forfeited")
+
+
+class Simulator(Protocol):
+    """What the reference and the compiled engine have in common, as far as the examples need it."""
+
+    illegal: int
+
+    def start(self, tasks: Sequence[int]) -> None: ...
+    def step(self, action: int) -> float: ...
+    def accounts(self) -> Accounts: ...
+    def busy(self) -> int: ...
+
+    @property
+    def decision(self) -> Decision | None: ...
+    @property
+    def terms(self) -> tuple[float, float, float, float]: ...
+    @property
+    def log(self) -> list[LogEntry]: ...
+
+
+@dataclass(frozen=True)
+class Example:
+    """One worked micro-example."""
+
+    name: str
+    why: str
+    rows: str
+    log: str
+    accounts: dict[str, int]
+    rules: dict[str, Any] = field(default_factory=dict[str, Any])
+    width: int = 1
+    confidence: list[float] = field(default_factory=list[float])
+    actions: str = ""
+    asked: str | None = None
+    cost: dict[str, float] = field(default_factory=dict[str, float])
+    illegal: int = 0
+
+    def trace(self) -> Trace:
+        """The record: one job of as many tasks as the rows name."""
+        rows = [line.split() for line in lines(self.rows)]
+        tasks = sorted({row[0] for row in rows})
+        fields = [_attempt(row[1:]) for row in rows]
+        columns = {name: [each[name] for each in fields] for name in fields[0]}
+        return Trace.of(
+            Meta(self.name),
+            jobs={"original_id": ["job"], "submit": [0], "width": [len(tasks)], "outcome": [0]},
+            tasks={
+                "job": [0] * len(tasks),
+                "index": list(range(len(tasks))),
+                "width": [self.width] * len(tasks),
+            },
+            attempts={"task": [tasks.index(row[0].rstrip(":") + ":") for row in rows]} | columns,
+        )
+
+    def context(self, trace: Trace) -> Context:
+        """No expectations, no system, and no forecast but the class confidences."""
+        jobs, tasks, attempts = (trace.rows(name) for name in ("jobs", "tasks", "attempts"))
+        forecast = Forecast.none(trace.content_hash, jobs, tasks, attempts, self._rules().window)
+        if self.confidence:
+            forecast.confidence[:] = self.confidence
+        return Context(np.zeros((8, 24, 3)), np.zeros((1, 8), dtype=np.float32), forecast)
+
+    def _rules(self) -> Rules:
+        return Rules(**self.rules)
+
+    def simulator(self, kind: type[Any]) -> Any:
+        """A simulator of the example, not yet started."""
+        trace = self.trace()
+        return kind(trace, self._rules(), self.context(trace))
+
+    def answers(self) -> dict[tuple[int, str, str], list[Action]]:
+        """(time, kind, attempt) -> the answers, in order."""
+        parts = [line.split() for line in lines(self.actions)]
+        return {(int(p[0]), p[1], p[2]): [Action[name] for name in p[3:]] for p in parts}
+
+
+class Played(NamedTuple):
+    """What a simulator made of an example, in the example's own words."""
+
+    log: list[str]
+    asked: list[str]
+    accounts: dict[str, int]
+    cost: dict[str, float]
+    illegal: int
+    busy: int
+    unused: list[str]
+    """Answers that no decision asked for."""
+
+
+def examples() -> Iterator[Example]:
+    """All worked micro-examples."""
+    for path in sorted(FOLDER.glob("*.toml")):
+        for values in tomllib.loads(path.read_text())["example"]:
+            yield Example(**values)
+
+
+def lines(text: str) -> list[str]:
+    """The lines of a field without comments and white space."""
+    bare = (line.split("#")[0].strip() for line in text.splitlines())
+    return [line for line in bare if line]
+
+
+def play(example: Example, simulator: Simulator) -> Played:
+    """Answer every decision as the example says."""
+    simulator.start(range(len({line.split()[0] for line in lines(example.rows)})))
+    answers, asked, cost = example.answers(), list[str](), np.zeros(len(COST_TERMS))
+    times: Counter[tuple[int, str, str]] = Counter()
+    while (decision := simulator.decision) is not None:
+        key = (decision.time, DecisionKind(decision.kind).name, f"t{decision.task}/{decision.attempt}")
+        asked.append(" ".join(map(str, key)))
+        given = answers.get(key, [])
+        action = given[times[key]] if times[key] < len(given) else Action.CONTINUE
+        times[key] += 1
+        simulator.step(action)
+        cost -= simulator.terms
+    return Played(
+        log=[text for entry in simulator.log if (text := _text(entry))],
+        asked=asked,
+        accounts={k: int(v) for k, v in simulator.accounts()._asdict().items() if v},
+        cost={k: float(v) for k, v in zip(COST_TERMS, cost, strict=True) if v},
+        illegal=simulator.illegal,
+        busy=simulator.busy(),
+        unused=[str(key) for key, given in answers.items() if times[key] < len(given)],
+    )
+
+
+def _attempt(words: Sequence[str]) -> dict[str, int | None]:
+    queued, start, end, outcome, *rest = words
+    length = next((word for word in rest if word.startswith("L=")), None)
+    cause = next((word for word in rest if word not in (length, "-")), None)
+    return {
+        "queued": None if queued == "-" else int(queued),
+        "start": None if start == "-" else int(start),
+        "end": None if end == "-" else int(end),
+        "outcome": Outcome[outcome],
+        "cause": None if cause is None else Cause[cause],
+        "length": None if length is None else int(length.removeprefix("L=")),
+    }
+
+
+def _text(entry: LogEntry) -> str:
+    """A log entry as the examples write it; nothing for a decision answered by CONTINUE."""
+    kind, detail = EventKind(entry.kind), ""
+    if kind in (EventKind.END, EventKind.SETTLED):
+        detail = " " + SimOutcome(entry.detail).name
+    elif kind is EventKind.START:
+        detail = " ghost" if entry.detail else ""
+    elif kind is EventKind.DECISION:
+        if entry.detail == Action.CONTINUE:
+            return ""
+        detail = " " + Action(entry.detail).name
+    number = "" if entry.number < 0 else f"/{entry.number}"
+    return f"{entry.time} {kind.name} t{entry.task}{number}{detail}"

@@ -1,0 +1,202 @@
+"""Traces on disk: whole or not at all, and unchanged or refused."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from failgym.traces import Trace, TraceError, store
+from failgym.traces.schema import TABLES, make_table
+from tests.traces.traces import META, make
+
+
+def test_a_saved_trace_is_loaded_as_it_was(tmp_path: Path) -> None:
+    make().save(tmp_path / "deep" / "t")
+    loaded = Trace.load(tmp_path / "deep" / "t")
+    assert loaded.content_hash == make().content_hash
+    assert loaded.meta == META
+    assert all(loaded.table(name).equals(make().table(name)) for name in TABLES)
+    assert sorted(file.name for file in (tmp_path / "deep").iterdir()) == ["t"]
+
+
+def test_the_hash_does_not_depend_on_the_encoding(tmp_path: Path) -> None:
+    whole = make()
+    pieces = {
+        name: pa.concat_tables([whole.table(name).slice(n, 1) for n in range(whole.rows(name))])
+        for name in TABLES
+    }
+    assert Trace(META, **pieces).content_hash == whole.content_hash
+    sliced = make_table(
+        "jobs",
+        {name: [0, 0] for name in ("submit", "width", "outcome")} | {"original_id": ["x", "yy"]},
+    )
+    again = make_table("jobs", {"original_id": ["yy"], "submit": 0, "width": 0, "outcome": 0})
+    assert store.table_hash("jobs", sliced.slice(1)) == store.table_hash("jobs", again)
+
+
+def test_the_hash_tells_missing_from_zero_and_texts_apart() -> None:
+    assert make(tasks={"cpu": [0.5, 0.0, 0.25, 1.0]}).content_hash != make().content_hash
+    assert make(jobs={"user": ["eve", "", ""]}).content_hash != make().content_hash
+    left = make(jobs={"user": ["ab", "c", None]}).content_hash
+    assert left != make(jobs={"user": ["a", "bc", None]}).content_hash
+
+
+def test_a_trace_replaces_an_older_one(tmp_path: Path) -> None:
+    make().save(tmp_path / "t")
+    changed = make(jobs={"user": None})
+    changed.save(tmp_path / "t")
+    assert Trace.load(tmp_path / "t").content_hash == changed.content_hash
+    assert [file.name for file in tmp_path.iterdir()] == ["t"]
+
+
+def test_an_empty_folder_may_become_a_trace(tmp_path: Path) -> None:
+    (tmp_path / "t").mkdir()
+    make().save(tmp_path / "t")
+    Trace.load(tmp_path / "t")
+
+
+def test_what_is_no_trace_is_not_overwritten(tmp_path: Path) -> None:
+    folder = tmp_path / "precious"
+    folder.mkdir()
+    (folder / "work.txt").write_text("hours")
+    with pytest.raises(TraceError, match="not a saved trace: not overwritten"):
+        make().save(folder)
+    with pytest.raises(TraceError, match="not a folder: not overwritten"):
+        make().save(folder / "work.txt")
+    assert (folder / "work.txt").read_text() == "hours"
+
+
+def test_a_trace_of_another_version_may_be_replaced(tmp_path: Path) -> None:
+    make().save(tmp_path / "t")
+    edit_meta(tmp_path / "t", version=0)
+    make().save(tmp_path / "t")
+    Trace.load(tmp_path / "t")
+
+
+def test_an_unwritable_place_is_one_clear_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(TraceError, match="cannot be written"):
+        make().save(tmp_path / "file" / "t")
+
+
+def edit_meta(folder: Path, **changes: object) -> None:
+    file = folder / "meta.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), **changes}))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"version": 2}, "trace format version is 2, expected 1"),
+        ({"format": "other"}, "format is 'other', expected 'failgym-trace'"),
+        ({"table_hashes": None}, "table_hashes and content_hash are missing"),
+        ({"content_hash": "0"}, "content_hash does not match"),
+        ({"dropped": [1]}, "dropped is"),
+        ({"dropped": {"x": "many"}}, "counts must be integers"),
+        ({"source": None}, "source is None, expected a text"),
+        ({"end": "late"}, "end is 'late', expected milliseconds"),
+    ],
+)
+def test_a_strange_meta_file_is_refused(
+    tmp_path: Path, changes: dict[str, object], message: str
+) -> None:
+    make().save(tmp_path / "t")
+    edit_meta(tmp_path / "t", **changes)
+    with pytest.raises(TraceError, match=message) as caught:
+        Trace.load(tmp_path / "t")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_broken_folder_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "t"
+    with pytest.raises(TraceError, match="t: no such folder"):
+        Trace.load(folder)
+    make().save(folder)
+    meta = (folder / "meta.json").read_text()
+    (folder / "meta.json").write_text(meta[:50])
+    with pytest.raises(TraceError, match=r"meta\.json: not readable as JSON"):
+        Trace.load(folder)
+    (folder / "meta.json").write_text("[]")
+    with pytest.raises(TraceError, match="expected a JSON object"):
+        Trace.load(folder)
+    (folder / "meta.json").unlink()
+    with pytest.raises(TraceError, match=r"not a saved trace: meta\.json is missing"):
+        Trace.load(folder)
+    (folder / "meta.json").write_text(meta)
+    (folder / "tasks.parquet").write_bytes(b"PAR1 not a table")
+    with pytest.raises(TraceError, match=r"tasks\.parquet: not readable as Parquet") as caught:
+        Trace.load(folder)
+    assert "\n" not in str(caught.value)
+    (folder / "tasks.parquet").unlink()
+    with pytest.raises(TraceError, match=r"tasks\.parquet: missing"):
+        Trace.load(folder)
+
+
+def test_a_changed_table_is_refused(tmp_path: Path) -> None:
+    make().save(tmp_path / "t")
+    other = make(attempts={"end": [60, 201, 300, 700, 450, 2000]})
+    pq.write_table(other.attempts, tmp_path / "t" / "attempts.parquet")
+    with pytest.raises(TraceError, match=r"attempts\.parquet: .* was changed after it was saved"):
+        Trace.load(tmp_path / "t")
+    pq.write_table(pa.table({"task": [1]}), tmp_path / "t" / "attempts.parquet")
+    with pytest.raises(TraceError, match="columns are not those of format version 1"):
+        Trace.load(tmp_path / "t")
+
+
+def test_a_save_that_fails_leaves_the_older_trace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make().save(tmp_path / "t")
+    rename, calls = Path.rename, [0]
+
+    def failing(self: Path, target: Path) -> Path:
+        calls[0] += 1
+        if calls[0] == 2:
+            raise OSError(28, "No space left on device")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", failing)
+    with pytest.raises(TraceError, match="cannot be written: No space left"):
+        make(jobs={"user": None}).save(tmp_path / "t")
+    assert Trace.load(tmp_path / "t").content_hash == make().content_hash
+    assert [file.name for file in tmp_path.iterdir()] == ["t"]
+
+
+SAVE_SLOWLY = """
+import sys, time
+import pyarrow.parquet as pq
+from failgym.traces import Meta, Trace
+write = pq.write_table
+def slow(*args, **kwargs):
+    write(*args, **kwargs)
+    print("written", flush=True)
+    time.sleep(60)
+pq.write_table = slow
+Trace(Meta("new")).save(sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize("older", [False, True])
+def test_a_killed_save_leaves_nothing_that_loads_as_whole(tmp_path: Path, older: bool) -> None:
+    folder = tmp_path / "t"
+    if older:
+        make().save(folder)
+    command = [sys.executable, "-c", SAVE_SLOWLY, str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"written\n"
+        process.send_signal(signal.SIGKILL)
+    for left in tmp_path.iterdir():
+        if left != folder:
+            with pytest.raises(TraceError, match="not a saved trace"):
+                Trace.load(left)
+    assert folder.exists() == older
+    if older:
+        assert Trace.load(folder).content_hash == make().content_hash
