@@ -40,7 +40,7 @@ class RandomPolicy(Heuristic):
             words = np.ascontiguousarray(view.values).view(np.uint32).astype(np.uint64)
             seed = np.array([self.seed % 2**64], dtype=np.uint64)
             keys = self._mix(np.arange(1, words.shape[1] + 1, dtype=np.uint64) * _ODD + seed)
-            hashed = self._mix((words * (keys | np.uint64(1))).sum(axis=1, dtype=np.uint64) + seed)
+            hashed = self._mix(words @ (keys | np.uint64(1)) + seed)
         return (hashed >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
     @staticmethod

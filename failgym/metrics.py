@@ -292,7 +292,7 @@ def saving_combined(
     Table VIII was computed with. ``printed`` is the second line as it stands; it can exceed 1.
     """
     recall, runtime = np.asarray(recall, np.float64), np.asarray(runtime, np.float64)
-    flagged = recall * (1.0 - cost / (np.asarray(precision, np.float64) * runtime))
+    flagged = saving_ml(precision, recall, runtime, cost)
     periodic = saving_periodic(runtime, work, cost)
     paid = recall * np.floor(runtime / (work + cost)) * cost / runtime
     if form == "A":

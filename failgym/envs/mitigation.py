@@ -138,7 +138,7 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
         if not self._running:
             raise RuntimeError("step: expected a running episode; call reset first")
         chosen = int(action)
-        if not 0 <= chosen < ACTIONS:
+        if chosen != action or not 0 <= chosen < ACTIONS:
             raise ValueError(f"action: expected 0 to {ACTIONS - 1}, got {action}")
         if self.strict and not self.batch.output.mask[0, chosen]:
             raise ValueError(f"action: {Action(chosen).name} is illegal in this decision")

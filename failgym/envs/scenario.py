@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
 from failgym.predictors import Forecast, Predictor
-from failgym.sim.pinned import Order
+from failgym.sim.state import Order
 from failgym.sim.rules import Rules
 from failgym.traces import Trace
 

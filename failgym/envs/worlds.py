@@ -21,7 +21,7 @@ from failgym.predictors import (
 )
 from failgym.sim.compile import compile_world, parameters, with_slices
 from failgym.sim.context import Context, expectations, system_table
-from failgym.sim.pinned import asked_tasks
+from failgym.sim.batch import asked_tasks
 from failgym.sim.records import NEVER, World
 from failgym.sim.rules import Weights
 from failgym.traces import Outcome, Trace

@@ -93,7 +93,9 @@ def _read(path: Path) -> dict[str, npt.NDArray[Any]]:
     if not path.is_file():
         raise ValueError(f"{path}: no such file: expected a saved forecast")
     try:
+        if not zipfile.is_zipfile(path):
+            raise ValueError("not an archive")
         with np.load(path, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, EOFError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise ValueError(f"{path}: not readable as a saved forecast") from error

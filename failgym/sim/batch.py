@@ -12,13 +12,15 @@ import numpy.typing as npt
 
 from failgym.sim import engine
 from failgym.sim.fields import FIELDS
-from failgym.sim.pinned import Order, make_state, outcome_table
+from failgym.sim.compile import with_slices
+from failgym.sim.outcomes import outcome_table
 from failgym.sim.records import ACTIONS, EPISODE, Output, World
 from failgym.sim.rules import Rules
+from failgym.sim.state import Order, make_state
 
-__all__ = ["Batch"]
+__all__ = ["Batch", "asked_tasks"]
 
-SMALLEST_CHUNK = 32
+SMALLEST_CHUNK = 256
 """Episodes that are worth a thread: below, handing them over costs more than stepping them."""
 
 
@@ -48,16 +50,24 @@ class Batch:
         episodes: N.
         order: serve the decisions of a slice task by task, or merged by time.
         threads: threads per step; 0 for as many as there are processors, at most 8.
+        log: keep an event log, of as many events as may lie between two decisions?
     """
 
     def __init__(
-        self, world: World, rules: Rules, episodes: int, order: Order = "task", threads: int = 1
+        self,
+        world: World,
+        rules: Rules,
+        episodes: int,
+        order: Order = "task",
+        threads: int = 1,
+        *,
+        log: bool = False,
     ) -> None:
         if len(world.slices) < 2:
             raise ValueError("world: expected at least one slice, got none")
         self.world, self.rules, self.order = world, rules, order
         self.threads = threads or min(os.cpu_count() or 1, 8)
-        self.state = make_state(world, rules, episodes, order)
+        self.state = make_state(world, rules, episodes, order, log)
         self.outputs = (_output(episodes), _output(episodes))
         self.turn = 0
         self._pool: tuple[int, ThreadPoolExecutor] | None = None
@@ -100,7 +110,11 @@ class Batch:
             raise ValueError(f"slice: expected 0 to {count - 1}, got {chosen.max()}")
         self.turn ^= 1
         out, merged = self.output, self.order == "time"
-        self._run(lambda a, b: engine.reset_batch(self.world, self.state, out, a, b, chosen, merged))
+        self._run(
+            lambda a, b: engine.run(
+                self.world, self.state, out, a, b, chosen, True, merged, False
+            )
+        )
         return out
 
     def step(self, actions: npt.NDArray[np.int64], again: bool = False) -> Output:
@@ -108,8 +122,8 @@ class Batch:
         self.turn ^= 1
         out, merged = self.output, self.order == "time"
         self._run(
-            lambda a, b: engine.step_batch(
-                self.world, self.state, out, a, b, actions, merged, again
+            lambda a, b: engine.run(
+                self.world, self.state, out, a, b, actions, False, merged, again
             )
         )
         return out
@@ -139,3 +153,20 @@ class Batch:
         if self._pool is None or self._pool[0] != os.getpid():
             self._pool = (os.getpid(), ThreadPoolExecutor(self.threads - 1, "failgym"))
         return self._pool[1]
+
+
+def asked_tasks(world: World, rules: Rules, tasks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Of the given tasks, those of known fate that are asked at least once under CONTINUE."""
+    known = tasks[~world.tasks["censored"][tasks] & (world.tasks["rows"][tasks] > 0)]
+    if not len(known):
+        return known
+    singles = with_slices(world, known, 1)
+    batch = Batch(singles, rules, min(len(known), SMALLEST_CHUNK))
+    asked = np.zeros(len(known), dtype=np.bool_)
+    for first in range(0, len(known), len(batch)):
+        last = min(first + len(batch), len(known))
+        slices = np.full(len(batch), -2, dtype=np.int64)
+        slices[: last - first] = np.arange(first, last)
+        batch.reset(slices)
+        asked[first:last] = ~batch.state.episodes["done"][: last - first]
+    return singles.order[asked]

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from failgym.sim.jit import kernel
+from failgym.sim.jit import entry, kernel
 
 from failgym.sim.accounts import costs
 from failgym.sim.attempts import begin, end_attempt, next_window, own_outcome, windows_matter
@@ -34,7 +34,7 @@ from failgym.sim.settlement import (
 )
 from failgym.traces import Outcome
 
-__all__ = ["advance", "count_decisions", "reset_batch", "start_episode", "step_batch", "step_one"]
+__all__ = ["advance", "run", "start_episode"]
 
 _END, _DURABLE, _RESTORED = int(Event.END), int(Event.DURABLE), int(Event.RESTORED)
 _GRACE, _USER_KILL, _START = int(Event.GRACE), int(Event.USER_KILL), int(Event.START)
@@ -274,27 +274,6 @@ def _charge_step(w: World, ep: Any, tasks: Any, terms: Any) -> float:
 
 
 @kernel
-def step_one(
-    w: World, ep: Any, tasks: Any, runs: Any, heap: Any, log: Any, action: int, terms: Any
-) -> float:
-    """Answer the open decision, run to the next one, and return the reward."""
-    if not apply(w, ep, tasks, runs, heap, log, action):
-        advance(w, ep, tasks, runs, heap, log)
-    return _charge_step(w, ep, tasks, terms)
-
-
-@kernel
-def count_decisions(w: World, s: State, counts: Any) -> None:
-    """Count the decisions of every task of World.order under CONTINUE, task by task."""
-    ep, tasks, runs, heap, log = s.episodes[0], s.tasks[0], s.runs[0], s.heap[0], s.log[0]
-    for j in range(len(w.order)):
-        start_episode(w, ep, tasks, heap, w.order[j : j + 1], False)
-        while advance(w, ep, tasks, runs, heap, log):
-            close(w, ep, tasks, tasks[ep.local], runs, heap, log)
-        counts[j] = ep.decisions
-
-
-@kernel
 def draw_slice(key: int, count: int, slices: int) -> int:
     """The slice of episode number ``count`` of an environment with this key (SplitMix64)."""
     x = key + (np.uint64(count) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
@@ -332,35 +311,39 @@ def _show(w: World, s: State, e: int, out: Output) -> None:
 
 
 @kernel
-def reset_batch(w: World, s: State, out: Output, begin: int, end: int, chosen: Any, merged: bool) -> None:
-    """Begin episodes ``begin`` to ``end`` on the slices ``chosen`` [N] (-1: drawn, -2: leave as it is)."""
-    for e in range(begin, end):
-        if chosen[e] >= -1:
-            _reset(w, s, e, chosen[e], merged)
-        _show(w, s, e, out)
-        out.reward[e], out.terminated[e], out.elapsed[e] = 0.0, False, 0
+def _step(w: World, s: State, e: int, action: int, out: Output) -> None:
+    """Answer the decision of episode ``e`` and run to its next one; an ended episode stays as it is."""
+    ep, tasks, runs, heap, log = s.episodes[e], s.tasks[e], s.runs[e], s.heap[e], s.log[e]
+    before, local = ep.now, ep.local
+    if not ep.done and not apply(w, ep, tasks, runs, heap, log, action):
+        advance(w, ep, tasks, runs, heap, log)
+    out.reward[e] = _charge_step(w, ep, tasks, out.terms[e])
+    out.elapsed[e] = ep.now - before if ep.merged or ep.local == local else 0
+    out.terminated[e] = ep.done
 
 
-@kernel
-def step_batch(
-    w: World, s: State, out: Output, begin: int, end: int, actions: Any, merged: bool, again: bool
+@entry
+def run(
+    w: World, s: State, out: Output, begin: int, end: int, what: Any, resets: bool, merged: bool, again: bool
 ) -> None:
-    """Step episodes ``begin`` to ``end``; one that ends begins anew where ``again``, else stays ended."""
+    """Reset or step the episodes ``begin`` to ``end``, and write down what they wait for.
+
+    Args:
+        what: with ``resets`` the slices [N] to begin (-1: drawn, -2: leave the episode as it is), else
+            the actions [N].
+        merged: are the tasks of a slice merged by time?
+        again: does an episode that ends begin anew on a drawn slice?
+    """
     for e in range(begin, end):
-        ep = s.episodes[e]
-        if ep.done:
-            out.reward[e], out.terminated[e], out.elapsed[e] = 0.0, True, 0
-            out.terms[e, :] = 0.0
-            continue
-        before, local = ep.now, ep.local
-        out.reward[e] = step_one(
-            w, ep, s.tasks[e], s.runs[e], s.heap[e], s.log[e], actions[e], out.terms[e]
-        )
-        same = ep.merged or ep.local == local
-        out.elapsed[e] = ep.now - before if same else 0
-        out.terminated[e] = ep.done
-        if ep.done:
-            out.final[e] = ep
-            if again:
-                _reset(w, s, e, -1, merged)
+        if resets:
+            if what[e] >= -1:
+                _reset(w, s, e, what[e], merged)
+                out.reward[e], out.terminated[e], out.elapsed[e] = 0.0, s.episodes[e].done, 0
+                out.terms[e, :] = 0.0
+        else:
+            _step(w, s, e, what[e], out)
+            if out.terminated[e]:
+                out.final[e] = s.episodes[e]
+                if again:
+                    _reset(w, s, e, -1, merged)
         _show(w, s, e, out)

@@ -1,4 +1,7 @@
-"""`kernel`: how every kernel of the engine is compiled."""
+"""How kernels are compiled: `entry` for those that Python calls, `kernel` for those that kernels call.
+
+No reference counts, no exceptions and no allocation inside: a step is arithmetic on arrays that exist.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,15 @@ from typing import Any
 
 from numba import njit
 
-__all__ = ["kernel"]
+__all__ = ["entry", "kernel"]
 
-kernel: Any = njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+entry: Any = njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+"""Compiled with a way in from Python; releases the lock."""
+kernel: Any = njit(
+    cache=True,
+    error_model="numpy",
+    _nrt=False,
+    no_cpython_wrapper=True,
+    no_cfunc_wrapper=True,
+)
+"""Compiled to be called by other kernels only; the plain function is its ``py_func``."""

@@ -56,6 +56,23 @@ class Trace:
 
     A trace is valid from construction on: TraceError names table, row, column and what was
     expected. Two traces with the same `content_hash` hold the same tables.
+
+    >>> trace = Trace.of(
+    ...     Meta("by hand"),
+    ...     jobs={"original_id": ["a"], "submit": [0], "width": 1, "outcome": Outcome.FINISH},
+    ...     tasks={"job": [0], "index": [0], "width": 1},
+    ...     attempts={
+    ...         "task": [0, 0],
+    ...         "start": [0, 70],
+    ...         "end": [60, 200],
+    ...         "outcome": [Outcome.FAIL, Outcome.FINISH],
+    ...         "cause": [Cause.INTRINSIC, None],
+    ...     },
+    ... )
+    >>> trace
+    Trace('by hand': 1 jobs, 1 tasks, 2 attempts)
+    >>> trace.column("attempts", "end") - trace.column("attempts", "start")
+    array([ 60, 130])
     """
 
     meta: Meta

@@ -139,7 +139,11 @@ def play(example: Example, simulator: Simulator) -> Played:
     answers, asked, cost = example.answers(), list[str](), np.zeros(len(COST_TERMS))
     times: Counter[tuple[int, str, str]] = Counter()
     while (decision := simulator.decision) is not None:
-        key = (decision.time, DecisionKind(decision.kind).name, f"t{decision.task}/{decision.attempt}")
+        key = (
+            decision.time,
+            DecisionKind(decision.kind).name,
+            f"t{decision.task}/{decision.attempt}",
+        )
         asked.append(" ".join(map(str, key)))
         given = answers.get(key, [])
         action = given[times[key]] if times[key] < len(given) else Action.CONTINUE

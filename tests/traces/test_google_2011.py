@@ -159,6 +159,16 @@ def test_blocks_do_not_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, siz
     assert blocks.meta == whole.meta
 
 
+def test_progress_is_shown_on_standard_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = read_google_2011(write_nasty(tmp_path), progress=True)
+    shown = capsys.readouterr()
+    assert "reading google-2011" in shown.err
+    assert not shown.out
+    assert trace.rows("tasks") == sum(map(len, EXPECTED.values()))
+
+
 def test_the_last_newline_may_be_missing_and_lines_may_end_in_crlf(tmp_path: Path) -> None:
     whole = read_google_2011(write_nasty(tmp_path / "a", suffix=".csv"))
     folder = write_nasty(tmp_path / "b", suffix=".csv")
@@ -267,7 +277,7 @@ def test_the_first_event_without_a_submit_is_the_one_named(tmp_path: Path) -> No
     early = task_row("600000000", "9", "0", "5", "4")
     later = task_row("600000001", "2", "0", "5", "4")
     write(tmp_path, [GOOD, early, later])
-    with pytest.raises(TraceError, match="line 2: column 'event type'.* task 0 of job 9"):
+    with pytest.raises(TraceError, match=r"line 2: column 'event type'.* task 0 of job 9"):
         read_google_2011(tmp_path)
 
 

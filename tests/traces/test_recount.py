@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import itertools
 from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -141,6 +142,6 @@ def test_part_of_the_real_trace_agrees_with_the_recount(
         [source / "task_events" / f"part-{number:05}-of-00500.csv.gz" for number in segment]
         for segment in segments
     ]
-    for file in sum(files, []):
+    for file in itertools.chain(*files):
         (tmp_path / "task_events" / file.name).symlink_to(file)
     compare(read_google_2011(tmp_path), recount(files))

@@ -133,7 +133,7 @@ def test_columns_may_be_lists_arrays_masked_arrays_or_arrow() -> None:
     base = {"task": [0, 0], "outcome": np.array([0, 5], dtype=np.int16)}
     for start in ([3, None], np.array([3, np.nan]), np.ma.MaskedArray([3, 9], [False, True])):
         assert make_table("attempts", {**base, "start": start})["start"].to_pylist() == [3, None]
-    for start in (pa.array([3, None]), pa.chunked_array([pa.array([3]), pa.array([None])])):
+    for start in (pa.array([3, None]), pa.chunked_array([[3], [None]], type=pa.int64())):
         assert make_table("attempts", {**base, "start": start})["start"].to_pylist() == [3, None]
 
 

@@ -1,9 +1,10 @@
 """The pinned world in slow, plain Python: the definition of its rules, the oracle of the kernels.
 
 Read `record` (what a trace says about a task), then `tasks` (the state of a task and its
-attempts), `world` (what happens, one small method per rule), `simulator` (decisions in, rewards
-out) and `observe` (what the agent sees). Nothing here is shared with the compiled engine but keyed
-randomness, `Rules`, the list of fields, `Forecast` and `Context`.
+attempts), `decisions` (what may be answered), `world` (what happens, one small method per rule),
+`simulator` (answers in, rewards out) and `observe` (what the agent sees). Nothing here is shared
+with the compiled engine but keyed randomness, `Rules`, the list of fields, `Forecast` and
+`Context`.
 
 Time and order
 --------------

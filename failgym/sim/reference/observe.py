@@ -10,10 +10,11 @@ import numpy.typing as npt
 
 from failgym.sim.context import Context
 from failgym.sim.fields import FIELDS, HIGH, INDEX, LOW
+from failgym.sim.reference.decisions import Question, risk_at
 from failgym.sim.reference.record import Ending, TaskRecord
 from failgym.sim.reference.tasks import Run, Task
 from failgym.sim.reference.terms import Action, DecisionKind
-from failgym.sim.reference.world import Question, World, risk_at
+from failgym.sim.reference.world import World
 from failgym.sim.rules import MINUTE, SECOND, Rules
 from failgym.traces import Trace
 

@@ -10,11 +10,12 @@ import numpy.typing as npt
 
 from failgym.sim.context import Context
 from failgym.sim.fields import FIELDS
+from failgym.sim.reference.decisions import Question
 from failgym.sim.reference.observe import Observer
 from failgym.sim.reference.record import read_records
 from failgym.sim.reference.tasks import Task
 from failgym.sim.reference.terms import Accounts, Action, Decision, LogEntry, TaskOutcome
-from failgym.sim.reference.world import Question, Questions, World
+from failgym.sim.reference.world import Questions, World
 from failgym.sim.rules import Rules, Weights
 from failgym.traces import Trace
 

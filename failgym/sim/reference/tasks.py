@@ -185,6 +185,47 @@ class Task:
         ghosts = rules.beyond_record == "ghost"
         return any(bool(self.pool) or (owed.may_be_ghost and ghosts) for owed in self.owed)
 
+    def close(self, run: Run, outcome: SimOutcome, now: int) -> None:
+        """An attempt is over: class its machine-time (accounts)."""
+        run.end, run.outcome = now, outcome
+        run.account = self._account(run, outcome)
+        self.last_ended = run
+        self.checkpoint += self.record.width * run.paused(now)
+        self.restore += self.record.width * run.restored(now)
+        unsaved = run.work(now) - run.saved
+        self._charge(run.account, unsaved)
+        self._charge("useful" if run.account == "useful" else "in_flight", run.saved)
+
+    def settle(self, outcome: SimOutcome, winner: Run | None, now: int) -> None:
+        """Saved work is useful along the success's chain, else goes with its attempt (accounts)."""
+        self.settled, self.outcome = now, outcome
+        self.owed.clear()
+        chain: dict[Run, int] = {}
+        link = None if winner is None else winner.parent
+        while link is not None:
+            chain[link.run] = link.amount
+            link = link.run.parent
+        for run in self.runs:
+            if run.end is not None and run is not winner:
+                useful = chain.get(run, 0)
+                self._charge("in_flight", -run.saved)
+                self._charge("useful", useful)
+                self._charge(run.account, run.saved - useful)
+
+    def _account(self, run: Run, outcome: SimOutcome) -> str:
+        """Where the attempt's unsaved work goes."""
+        if outcome is SimOutcome.CANCELLED or self.succeeded:
+            return "redundant"
+        if outcome is SimOutcome.FINISH:
+            return "useful"
+        if run.row.ending is Ending.CENSORED:
+            return "in_flight"
+        return "ghost" if run.ghost else "lost"
+
+    def _charge(self, account: str, work: int) -> None:
+        """Add work [ms] to one of the accounts."""
+        setattr(self, account, getattr(self, account) + self.record.width * work)
+
     def busy(self, now: int) -> int:
         """Machine-time that its attempts have occupied, counted from their starts and ends."""
         return self.record.width * sum(run.elapsed(now) for run in self.runs)
@@ -195,5 +236,5 @@ class Task:
 
     def completion(self, now: int) -> int:
         """Time from its submission until it settled, or until now [ms]."""
-        end = now if self.settled is None else min(self.settled, now)
+        end = now if self.settled is None else self.settled
         return max(0, end - self.record.submit)

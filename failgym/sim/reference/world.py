@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import heapq
-import math
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
 from itertools import count
 
 import numpy as np
 
 from failgym.sim.forecast import Forecast
+from failgym.sim.reference.decisions import Question, legal_actions, next_window, risk_at
 from failgym.sim.reference.record import Ending, Row, TaskRecord
 from failgym.sim.reference.tasks import Owed, Pause, Run, Saved, Task
 from failgym.sim.reference.terms import (
@@ -22,32 +21,13 @@ from failgym.sim.reference.terms import (
 )
 from failgym.sim.rules import Rules
 
-__all__ = ["Question", "World", "risk_at"]
-
-
-@dataclass
-class Question:
-    """A decision that waits for an answer."""
-
-    kind: DecisionKind
-    task: Task
-    run: Run
-    legal: frozenset[Action]
-    actions_taken: int
+__all__ = ["Questions", "World"]
 
 
 Questions = Generator[Question, Action, None]
 """What is played: it hands out questions and is sent the answers."""
 
 _Handler = Callable[[], Questions]
-
-
-def risk_at(forecast: Forecast, run: Run, position: int) -> np.float32:
-    """Risk of an attempt in a window of its progress, held beyond both ends; 0 if unknown."""
-    first, beyond = (int(x) for x in forecast.offset[run.row.attempt : run.row.attempt + 2])
-    if first == beyond:
-        return np.float32(0.0)
-    return forecast.risk[first + min(max(position, 0), beyond - first - 1)]
 
 
 class World:
@@ -215,33 +195,9 @@ class World:
         self._check_settled(task)
 
     def _close(self, task: Task, run: Run, outcome: SimOutcome) -> None:
-        """The attempt is over: write it down and class its machine-time (accounts)."""
-        run.end, run.outcome = self.now, outcome
-        run.account = self._account(task, run, outcome)
-        task.last_ended = run
+        """The attempt is over, whatever ended it."""
+        task.close(run, outcome, self.now)
         self._write(EventKind.END, task, run.number, outcome)
-        width, work = task.record.width, run.work(self.now)
-        task.checkpoint += width * run.paused(self.now)
-        task.restore += width * run.restored(self.now)
-        if run.account == "useful":
-            task.useful += width * work
-        else:
-            task.in_flight += width * run.saved
-            self._charge(task, run.account, work - run.saved)
-
-    def _account(self, task: Task, run: Run, outcome: SimOutcome) -> str:
-        """Where the attempt's unsaved work goes."""
-        if outcome is SimOutcome.CANCELLED or task.succeeded:
-            return "redundant"
-        if outcome is SimOutcome.FINISH:
-            return "useful"
-        if run.row.ending is Ending.CENSORED:
-            return "in_flight"
-        return "ghost" if run.ghost else "lost"
-
-    def _charge(self, task: Task, account: str, work: int) -> None:
-        """Add work [ms] to one of the task's accounts."""
-        setattr(task, account, getattr(task, account) + task.record.width * work)
 
     # --- settlement -----------------------------------------------------------------------------
 
@@ -288,31 +244,15 @@ class World:
             self._settle(task, SimOutcome(pending.outcome))
 
     def _settle(self, task: Task, outcome: SimOutcome, winner: Run | None = None) -> None:
-        """The task is over: class its saved work, and charge a success that was given away."""
+        """Rule 11: the task is over; a recorded success that was given away is charged."""
         if task.record.censored:
             outcome = SimOutcome.CENSORED
-        self._class_saved_work(task, winner)
-        task.settled, task.outcome = self.now, outcome
-        task.owed.clear()
+        task.settle(outcome, winner, self.now)
         self._write(EventKind.SETTLED, task, detail=outcome)
         success = task.record.success
         if success is not None and outcome is not SimOutcome.FINISH:
             self.forfeited_work += task.record.width * success.duration
             self.forfeited_time += task.record.end - task.record.submit
-
-    def _class_saved_work(self, task: Task, winner: Run | None) -> None:
-        """Accounts: saved work is useful along the success's chain, else goes with its attempt."""
-        chain: dict[Run, int] = {}
-        link = None if winner is None else winner.parent
-        while link is not None:
-            chain[link.run] = link.amount
-            link = link.run.parent
-        for run in task.runs:
-            if run.end is not None and run is not winner:
-                useful = chain.get(run, 0)
-                self._charge(task, "in_flight", -run.saved)
-                self._charge(task, "useful", useful)
-                self._charge(task, run.account, run.saved - useful)
 
     # --- restarts -------------------------------------------------------------------------------
 
@@ -375,12 +315,12 @@ class World:
     def _user_kills(self, task: Task) -> None:
         """Rule 9: the user ends all that is alive."""
         task.user_killed = True
-        if task.settled is not None and not task.live:
+        starts_to_come = not task.departed and bool(task.pool)
+        if not task.live and (task.settled is not None or starts_to_come):
             return
         self._write(EventKind.USER_KILL, task)
         for run in task.live:
             self._close(task, run, SimOutcome.KILL)
-        starts_to_come = not task.departed and task.pool
         if task.settled is None and not starts_to_come:
             self._settle(task, SimOutcome.KILL)
 
@@ -417,20 +357,12 @@ class World:
 
         def handle() -> Questions:
             if run.end is None and task.may_be_asked():
-                self._push_window(task, run, self._next_window(k))
+                self._push_window(task, run, next_window(self.rules, k))
                 if self.rules.decide != "alarm" or self._alarm(run):
                     yield from self._ask(DecisionKind.WINDOW, task, run)
 
         time = run.start + k * self.rules.window
         self._push(time, EventKind.WINDOW, task, run.number, handle)
-
-    def _next_window(self, k: int) -> int:
-        """Rule 12: the spacing of the decisions."""
-        if self.rules.decide == "every":
-            return k + self.rules.every
-        if self.rules.decide == "geometric":
-            return max(k + 1, math.ceil(self.rules.factor * k))
-        return k + 1
 
     def risk(self, run: Run) -> np.float32:
         """Risk of the attempt at its present progress."""
@@ -448,7 +380,7 @@ class World:
     def _ask(self, kind: DecisionKind, task: Task, run: Run) -> Questions:
         """Rule 12: ask, and ask again, until CONTINUE or nothing else is legal."""
         taken, asked = 0, False
-        while legal := self._legal(kind, task, run):
+        while legal := legal_actions(self.rules, kind, task, run, self.now):
             answer = yield Question(kind, task, run, legal, taken)
             asked = True
             task.decisions += 1
@@ -460,32 +392,6 @@ class World:
             self.after_event()
         if asked:
             task.flagged = max(task.flagged, float(self.risk(run)))
-
-    def _legal(self, kind: DecisionKind, task: Task, run: Run) -> frozenset[Action]:
-        """The actions besides CONTINUE that may be taken; none if the decision is moot."""
-        if not task.may_be_asked():
-            return frozenset()
-        if kind is DecisionKind.FAILED:
-            allowed = {
-                Action.KILL: self.rules.give_up and not task.given_up,
-                Action.RETRY: self.rules.retry and task.may_start(self.rules),
-            }
-        elif run.end is not None:
-            allowed = {}
-        else:
-            allowed = {
-                Action.CLONE: self.rules.clone
-                and task.may_start(self.rules)
-                and task.clones < self.rules.max_clones,
-                Action.CHECKPOINT: self.rules.checkpoint and self._may_checkpoint(run),
-                Action.KILL: self.rules.kill,
-            }
-        return frozenset(action for action, legal in allowed.items() if legal)
-
-    def _may_checkpoint(self, run: Run) -> bool:
-        """Rule 7: no restore or checkpoint runs, and something was gained since the last one."""
-        gained = run.work(self.now) - run.work_checkpointed()
-        return not run.busy_saving(self.now) and gained > 0
 
     def _carry_out(self, action: Action, kind: DecisionKind, task: Task, run: Run) -> None:
         """Do what the agent decided."""

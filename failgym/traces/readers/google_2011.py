@@ -15,18 +15,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from failgym.traces.readers.google_2011_machines import read_machines
-from failgym.traces.readers.google_2011_tables import JobEvents, Tasks, assemble
-from failgym.traces.readers.google_2011_tasks import (
+from failgym.traces.readers.google_2011_kernel import (
     DROPPED,
     EVENT,
     EVENT_NAMES,
     NOTED,
     SUBMIT,
     UPDATE_PENDING,
-    Finished,
-    Segment,
 )
+from failgym.traces.readers.google_2011_machines import read_machines
+from failgym.traces.readers.google_2011_tables import JobEvents, Tasks, assemble
+from failgym.traces.readers.google_2011_tasks import Finished, Segment
 from failgym.traces.readers.google_2011_usage import read_usage
 from failgym.traces.readers.parts import (
     Advance,

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from failgym.traces.readers.google_2011_kernel import OUTCOMES, SUBMIT
 from failgym.traces.readers.google_2011_machines import Machines
-from failgym.traces.readers.google_2011_tasks import OUTCOMES, SUBMIT, Finished
+from failgym.traces.readers.google_2011_tasks import Finished
 from failgym.traces.readers.parts import Counts
 from failgym.traces.schema import Outcome
 

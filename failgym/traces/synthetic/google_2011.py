@@ -21,13 +21,14 @@ from failgym.traces.synthetic.quantiles import (
     Ints,
     allot,
     choose,
+    evenly,
     first_of_group,
     normal_score,
     position_in_group,
+    quotas,
     ranks,
     shuffled_position,
     spread,
-    stratified,
 )
 from failgym.traces.synthetic.tables import in_order
 from failgym.traces.trace import Meta, Trace
@@ -92,14 +93,14 @@ def _jobs(profile: Google2011, n: int, rng: np.random.Generator) -> Jobs:
     fate = np.empty(n, dtype=np.int64)
     for wide, shares in enumerate(_fate_shares(profile)):
         here = np.flatnonzero(multi == bool(wide))
-        fate[here] = allot(rng, shares, len(here))
+        fate[here] = np.repeat(np.arange(3), quotas(shares, len(here)))[evenly(rng, len(here))]
     size_score = rng.standard_normal(n)
     tasks = np.ones(n, dtype=np.int64)
     time = np.empty(n)
     for outcome, table in enumerate(profile.task_minutes):
         here = np.flatnonzero(fate == outcome)
         wide = here[multi[here]]
-        scores = normal_score(stratified(rng, len(wide)))
+        scores = normal_score(spread(rng, evenly(rng, len(wide))))
         size_score[wide] = scores
         tasks[wide] = np.clip(np.rint(profile.multi_tasks.at_score(scores)), 2, profile.job_tasks)
         # Jobs of one task rank below the others, each in random order.
@@ -180,7 +181,8 @@ def _task_times(
     weight = np.exp(profile.task_spread * rng.standard_normal(len(of)))
     share = (ranks(job.time) + 1.0) / len(job.tasks)  # of jobs with no more machine-time
     hangs = rng.random(len(job.tasks)) < share**profile.hung_power
-    weight[(fate == KILLED) & hangs[of]] *= profile.hung_factor
+    killed = fate == KILLED
+    weight[killed] *= np.where(hangs[of], profile.hung_factor, profile.cut_factor)[killed]
     weight[idle] = 0.0
     total = np.bincount(of, weight, len(job.tasks))
     return np.minimum(job.time[of] * weight / total[of], float(profile.longest))
@@ -222,7 +224,8 @@ def _timeline(
     profile: Google2011, job: Jobs, task: Tasks, rows: Rows, rng: np.random.Generator
 ) -> tuple[Ints, Ints, Ints]:
     """Queued, start and end of each attempt [ms], as if the data had no end."""
-    wait, run = np.rint(rows.wait).astype(np.int64), np.rint(rows.run).astype(np.int64)
+    wait = np.rint(rows.wait).astype(np.int64)
+    run = np.where(rows.run > 0, np.maximum(np.rint(rows.run), 1), 0).astype(np.int64)
     length = np.bincount(rows.task, wait + run, len(task.job)).astype(np.int64)
     span = np.zeros(len(job.tasks), dtype=np.int64)
     np.maximum.at(span, task.job, length)
@@ -301,8 +304,7 @@ def _task_columns(
     """Requests are those of the job; they grow, or fall, with its mean machine-time per task."""
     log_time = np.log(np.maximum(job.time / job.tasks, 1.0))
     unfinished = (task.fate != FINISHED) & (task.time > 0)
-    moments = np.cov(log_time[task.job[unfinished]], np.log(task.time[unfinished] + 1.0), bias=True)
-    shared = float(moments[0, 1]) if unfinished.any() else 1.0
+    shared = _covariance(log_time[task.job[unfinished]], np.log(task.time[unfinished] + 1.0))
     columns: dict[str, Any] = {
         "job": task.job,
         "index": position_in_group(job.tasks),
@@ -316,3 +318,9 @@ def _task_columns(
         request[job.fate == FAILED] += np.log(profile.failed_request[number])
         columns[resource] = np.clip(np.exp(request), 1e-6, 0.5)[task.job]
     return columns
+
+
+def _covariance(x: Floats, y: Floats) -> float:
+    if not len(x):
+        return 0.0
+    return float(np.dot(x - x.mean(), y - y.mean())) / len(x)

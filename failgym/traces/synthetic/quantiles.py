@@ -107,6 +107,15 @@ def stratified(rng: np.random.Generator, n: int) -> Floats:
     return spread(rng, rng.permutation(n))
 
 
+def evenly(rng: np.random.Generator, n: int) -> Ints:
+    """A permutation of 0 .. n-1 any stretch of which holds small and large numbers alike.
+
+    The ranks of multiples of the golden ratio, modulo 1, from a random start. What is allotted in
+    this order to jobs in order of submission is the same mix early and late.
+    """
+    return ranks((rng.random() + np.arange(n) * (np.sqrt(5.0) - 1.0) / 2.0) % 1.0)
+
+
 def spread(rng: np.random.Generator, rank: Ints) -> Floats:
     """Numbers in (0, 1) in the order of the ranks 0 .. n-1, one in each n-th of it."""
     jitter = np.clip(rng.random(len(rank)), 1e-6, 1.0 - 1e-6)

@@ -80,7 +80,7 @@ def toy() -> Trace:
     | 7 | unknown | runs at the end of the data | not asked | not asked | not asked |
 
     The last three columns tell what is best where only that can be done; - is to leave it alone.
-    Where cloning is allowed after a failure only, task 1 is best retried at once.
+    If tasks can be retried but not cloned, task 1 is best retried at once.
 
     Task 1: the clone runs the attempt that finishes, so it costs 5 + 5 minutes of machine-time
     against 10 + 5, and 5 of completion time against 45. Task 2: nothing that is started ever
@@ -93,7 +93,7 @@ def toy() -> Trace:
     Machine-time and width are 1 per minute. All attempts but the last task's have a true length.
 
     >>> toy().rows("attempts")
-    12
+    13
     """
     attempts: dict[str, list[Any]] = {
         name: [] for name in ("task", "queued", "start", "end", "outcome", "cause", "length")

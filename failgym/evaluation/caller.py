@@ -1,0 +1,91 @@
+"""How a policy is asked: one call per step for a batch of episodes, in stable-baselines3's convention."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from failgym.policy import Policy
+from failgym.sim.records import ACTIONS, Output
+
+__all__ = ["Caller", "policy_name"]
+
+Bools = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
+
+
+def policy_name(policy: Policy) -> str:
+    """The name that a policy gives itself, else that of its class."""
+    name = getattr(policy, "name", None)
+    return name if isinstance(name, str) else type(policy).__name__
+
+
+class Caller:
+    """A policy, the state that it carries in each lane, and checks of what it answers.
+
+    A policy that returns a state is recurrent: it sees every lane at every step, because its state
+    has a row per lane. One that returns None sees only the lanes with an open decision.
+
+    Args:
+        policy: the policy; it is given ``action_masks`` if its `predict` accepts them.
+        lanes: number of episodes that are served together.
+        deterministic: passed on.
+        name: what errors call the policy.
+    """
+
+    def __init__(self, policy: Policy, lanes: int, deterministic: bool, name: str) -> None:
+        self._predict: Any = policy.predict
+        self._deterministic, self._name = deterministic, name
+        self._takes_masks = _accepts(policy.predict, "action_masks")
+        self._state: Any = None
+        self._asked = False
+        self._starts = np.ones(lanes, dtype=np.bool_)
+        self._actions = np.zeros(lanes, dtype=np.int64)
+
+    def begin(self, lanes: Bools) -> None:
+        """Say which lanes [lanes] have begun an episode."""
+        self._starts |= lanes
+
+    def act(self, out: Output, live: Bools) -> Ints:
+        """Actions of all lanes, int64 [lanes]; those of lanes that are not live mean nothing.
+
+        Raises:
+            ValueError: if the policy answers with another shape, type or range; names the policy.
+        """
+        everywhere = bool(live.all()) or not self._asked or self._state is not None
+        asked: Any = slice(None) if everywhere else np.flatnonzero(live)
+        answer, state = self._call(out.obs[asked], out.mask[asked], self._starts[asked])
+        self._state, self._asked = state, True
+        self._actions[asked] = self._checked(answer, len(self._actions[asked]))
+        self._starts[asked] = False
+        return self._actions
+
+    def _call(self, obs: npt.NDArray[np.float32], mask: Any, starts: Bools) -> tuple[Any, Any]:
+        more = {"action_masks": mask.astype(np.bool_)} if self._takes_masks else {}
+        return self._predict(
+            obs, state=self._state, episode_start=starts, deterministic=self._deterministic, **more
+        )
+
+    def _checked(self, answer: Any, expected: int) -> Ints:
+        actions = np.asarray(answer)
+        if actions.shape != (expected,) or actions.dtype.kind not in "iu":
+            raise ValueError(
+                f"policy {self._name!r}: expected {expected} whole numbers as actions,"
+                f" got shape {list(actions.shape)} of {actions.dtype}"
+            )
+        if expected and (actions.min() < 0 or actions.max() >= ACTIONS):
+            wrong = actions[(actions < 0) | (actions >= ACTIONS)][0]
+            raise ValueError(
+                f"policy {self._name!r}: expected actions from 0 to {ACTIONS - 1}, got {wrong}"
+            )
+        return actions.astype(np.int64)
+
+
+def _accepts(function: Any, name: str) -> bool:
+    """Does a function take an argument of this name?"""
+    parameters = inspect.signature(function).parameters
+    anything = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())
+    return name in parameters or anything

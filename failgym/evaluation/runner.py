@@ -1,0 +1,171 @@
+"""`run_policy`: a policy on many slices of a world, a fixed number of them at a time.
+
+Episodes are served in lanes: a lane whose episode ends is given the next slice, so that the policy is
+asked once per step for as many episodes as there are lanes, however unequal the episodes are.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from failgym.evaluation.caller import Caller, policy_name
+from failgym.evaluation.progress import Advance, silent
+from failgym.policy import Policy
+from failgym.sim.batch import Batch
+from failgym.sim.outcomes import outcome_table
+from failgym.sim.records import TASK_STATE, World
+from failgym.sim.rules import Rules
+from failgym.sim.state import Order, make_state
+
+__all__ = ["LANES", "Run", "run_policy"]
+
+LANES = 4096
+"""Episodes served together by default: enough to hide the cost of a call of a policy in Python."""
+STATE_BYTES = 1 << 30
+"""Memory that the state of all lanes may take [bytes]."""
+IDLE_SHARE = 16
+"""Ended lanes wait for new slices until a lane in so many is idle: starting a few costs like many."""
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a policy did on some slices of a world."""
+
+    policy: str
+    slices: Ints
+    """[slices] the slices, in the order of the rows below"""
+    costs: npt.NDArray[np.float64]
+    """[slices, 4] cost by term: wasted, overhead, completion, forfeited"""
+    outcomes: dict[str, npt.NDArray[Any]]
+    """an array per field of `TaskOutcome`, with a row per task, slice after slice"""
+    decisions: int
+    illegal: int
+    """actions that the mask forbade; each counted as CONTINUE"""
+    seconds: float
+    """wall-clock time of the run [s]"""
+
+    @property
+    def decisions_per_second(self) -> float:
+        """Speed [1/s]."""
+        return self.decisions / max(self.seconds, 1e-9)
+
+    @property
+    def tasks_per_second(self) -> float:
+        """Speed [1/s]."""
+        return len(self.outcomes["task"]) / max(self.seconds, 1e-9)
+
+
+def run_policy(
+    world: World,
+    rules: Rules,
+    policy: Policy,
+    slices: Ints | None = None,
+    *,
+    order: Order = "task",
+    lanes: int = LANES,
+    threads: int = 0,
+    deterministic: bool = True,
+    name: str | None = None,
+    progress: Advance = silent,
+) -> Run:
+    """Run a policy on slices of a world, each once.
+
+    Args:
+        world: a compiled world with slices.
+        rules: the rules that it was compiled for.
+        policy: decides; asked once per step for all lanes.
+        slices: [n] which slices; all by default.
+        order: serve the decisions of a slice task by task, or merged by time.
+        lanes: episodes served together, fewer where there are fewer slices or memory is short.
+        threads: threads of the engine; 0 for as many as there are processors, at most 8.
+        deterministic: False lets a stochastic policy sample.
+        name: what to call the policy.
+        progress: called with the number of slices that ended.
+
+    Raises:
+        ValueError: for no slices, a slice that does not exist, or what the policy answers; the
+            message names the policy.
+    """
+    count = len(world.slices) - 1
+    chosen = np.arange(count) if slices is None else np.asarray(slices, dtype=np.int64)
+    if not len(chosen) or chosen.min() < 0 or chosen.max() >= count:
+        raise ValueError(f"slices: expected some from 0 to {count - 1}")
+    name = name or policy_name(policy)
+    begun = time.perf_counter()
+    lanes = _affordable(world, rules, min(lanes, len(chosen)), order)
+    batch = Batch(world, rules, lanes, order, threads)
+    ledger = _Ledger(world, chosen)
+    caller = Caller(policy, lanes, deterministic, name)
+    _serve(batch, caller, ledger, progress)
+    return Run(
+        policy=name,
+        slices=chosen,
+        costs=ledger.costs,
+        outcomes=outcome_table(world, ledger.states),
+        decisions=ledger.decisions,
+        illegal=ledger.illegal,
+        seconds=time.perf_counter() - begun,
+    )
+
+
+def _affordable(world: World, rules: Rules, lanes: int, order: Order) -> int:
+    """As many lanes as wanted, or as fit into the memory for their state."""
+    each = sum(array.nbytes for array in make_state(world, rules, 1, order))
+    return max(1, min(lanes, STATE_BYTES // max(each, 1)))
+
+
+class _Ledger:
+    """What ended episodes leave behind, by position in the list of slices."""
+
+    def __init__(self, world: World, slices: Ints) -> None:
+        sizes = np.diff(world.slices)[slices]
+        self.slices = slices
+        self.first = np.concatenate([[0], np.cumsum(sizes)])
+        self.costs = np.zeros((len(slices), 4))
+        self.states: npt.NDArray[Any] = np.zeros(int(self.first[-1]), dtype=TASK_STATE)
+        self.decisions = 0
+        self.illegal = 0
+
+    def enter(self, batch: Batch, lanes: Ints, positions: Ints) -> None:
+        """Write down the episodes of lanes that ended on the slices at these positions."""
+        episodes = batch.state.episodes[lanes]
+        self.costs[positions] = episodes["cost"]
+        self.decisions += int(episodes["decisions"].sum())
+        self.illegal += int(episodes["illegal"].sum())
+        for lane, position in zip(lanes.tolist(), positions.tolist(), strict=True):
+            first, last = self.first[position], self.first[position + 1]
+            self.states[first:last] = batch.state.tasks[lane, : last - first]
+
+
+def _serve(batch: Batch, caller: Caller, ledger: _Ledger, progress: Advance) -> None:
+    """Serve all slices: step the lanes, collect what has ended, hand out what is left."""
+    lanes, total = len(batch), len(ledger.slices)
+    at = np.full(lanes, -1, dtype=np.int64)  # position in the list of slices, -1 for an idle lane
+    begun = 0
+    while True:
+        idle = np.flatnonzero(at < 0)
+        if begun < total and (len(idle) * IDLE_SHARE >= lanes or len(idle) == lanes):
+            idle = idle[: total - begun]
+            at[idle] = np.arange(begun, begun + len(idle))
+            begun += len(idle)
+            fresh = np.full(lanes, -2, dtype=np.int64)
+            fresh[idle] = ledger.slices[at[idle]]
+            batch.reset(fresh)
+            caller.begin(fresh >= 0)
+        elif len(idle) == lanes:
+            return
+        live = (at >= 0) & ~batch.state.episodes["done"]
+        if live.any():
+            batch.step(caller.act(batch.output, live))
+        ended = np.flatnonzero((at >= 0) & batch.state.episodes["done"])
+        if len(ended):
+            ledger.enter(batch, ended, at[ended])
+            at[ended] = -1
+            progress(len(ended))

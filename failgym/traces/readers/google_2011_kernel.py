@@ -1,0 +1,311 @@
+"""The life of one of Google's tasks, event by event, as compiled functions over records.
+
+SUBMIT -> pending -> SCHEDULE -> running -> EVICT | FAIL | FINISH | KILL | LOST -> dead
+"""
+
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
+# pyright: reportMissingParameterType=false, reportUntypedFunctionDecorator=false
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from failgym.traces.schema import Cause, Outcome
+
+# Event types of the published format.
+SUBMIT, SCHEDULE, EVICT, FAIL, FINISH, KILL, LOST, UPDATE_PENDING, UPDATE_RUNNING = range(9)
+EVENT_NAMES = (
+    "SUBMIT",
+    "SCHEDULE",
+    "EVICT",
+    "FAIL",
+    "FINISH",
+    "KILL",
+    "LOST",
+    "UPDATE_PENDING",
+    "UPDATE_RUNNING",
+)
+
+OUTCOMES = np.array(
+    [-1, -1, Outcome.EVICT, Outcome.FAIL, Outcome.FINISH, Outcome.KILL, Outcome.LOST],
+    dtype=np.int8,
+)
+"""Event type -> outcome of the attempt that it ends."""
+
+REQUEUE_MICROSECONDS = 1000
+"""A SUBMIT at most this long after the task's end is the cluster's requeue [us]."""
+
+ABSENT, SEEN, PENDING, RUNNING, DEAD = range(5)
+"""States of a task. SEEN: ended, and forgotten since."""
+
+N_OPEN, N_ATTEMPTS, N_TASKS, NEXT_UID = range(4)
+"""What the kernel counts as it writes: open tasks, attempts, tasks; and the next task number."""
+
+FAILED, KILLED, EVICTED = int(Outcome.FAIL), int(Outcome.KILL), int(Outcome.EVICT)
+CENSORED = int(Outcome.CENSORED)
+INTRINSIC, PREEMPTION = int(Cause.INTRINSIC), int(Cause.PREEMPTION)
+REQUEUE, USER = int(Cause.REQUEUE), int(Cause.USER)
+
+_REQUEST = [
+    ("cpu", np.float64),
+    ("memory", np.float64),
+    ("disk", np.float64),
+    ("anti_affinity", np.int64),
+    ("priority", np.int64),
+    ("scheduling_class", np.int64),
+]
+
+EVENT = np.dtype(
+    [
+        ("time", np.int64),  # [us]
+        ("job", np.int64),
+        ("index", np.int64),
+        ("machine", np.int64),  # -1: none
+        ("type", np.int64),
+        ("user", np.int64),
+        *_REQUEST,
+    ]
+)
+"""A task event as it is read; -1 or NaN: missing."""
+
+TASK = np.dtype(
+    [
+        ("uid", np.int64),  # numbers the tasks as they appear; a task run again gets another
+        ("job", np.int64),
+        ("index", np.int64),
+        ("user", np.int64),
+        ("scheduled", np.bool_),  # the request is the first SCHEDULE's
+        *_REQUEST,
+    ]
+)
+
+ATTEMPT = np.dtype(
+    [
+        ("uid", np.int64),
+        ("queued", np.int64),  # [us], -1: unknown
+        ("start", np.int64),  # [us], -1: never ran
+        ("end", np.int64),  # [us]
+        ("machine", np.int64),
+        ("outcome", np.int8),
+        ("cause", np.int8),  # -1: none
+    ]
+)
+
+OPEN = np.dtype([("state", np.int64), ("task", TASK), ("attempt", ATTEMPT)])
+"""A task that is not over, with its latest attempt."""
+
+OPEN_SUBMIT, ODD_SCHEDULE, ODD_END, PENDING_FINISH, BACKWARDS, UNSEEN_END = range(6)
+DROPPED = (
+    "SUBMIT of a task that is pending or running",
+    "SCHEDULE of a task that is not pending",
+    "end of a task that is over",
+    "FINISH of a task that is pending",
+    "event earlier than the task's previous one",
+    "end of an attempt from before the segment",
+)
+"""Reasons for dropping a task event, in the order of their counters."""
+
+REQUEST_CHANGED, KILL_WITHOUT_MACHINE, FIRST_SCHEDULE = range(3)
+NOTED = (
+    "tasks whose request differs between SUBMIT and first SCHEDULE (SCHEDULE's taken)",
+    "KILLs of a running task without a machine (SCHEDULE's taken)",
+    "tasks first seen at SCHEDULE (queued unknown)",
+)
+"""Repairs, in the order of their counters."""
+
+
+@njit(cache=True)
+def follow(
+    carried,
+    events,
+    order,
+    head,
+    seen,
+    strict,
+    last,
+    now,
+    opened,
+    attempts,
+    tasks,
+    written,
+    dropped,
+    noted,
+):
+    """Follow every task through its open record and its events, both in `order`.
+
+    The task at hand lives in `opened`, behind those that stay open; it is kept there if it stays
+    open too. Returns the first event without a SUBMIT (-1: none).
+    """
+    wrong = -1
+    for position in range(len(order)):
+        here = opened[written[N_OPEN]]
+        row = order[position] - len(carried)
+        if row < 0:
+            opened[written[N_OPEN]] = carried[order[position]]
+        else:
+            event = events[row]
+            if head[position]:
+                here.state = SEEN if seen[row] else ABSENT
+            if strict and here.state == ABSENT and event.type != SUBMIT:
+                wrong = row if wrong < 0 else min(wrong, row)
+            elif event.type == SUBMIT:
+                _submit(here, event, attempts, tasks, written, dropped)
+            elif event.type == SCHEDULE:
+                _schedule(here, event, written, dropped, noted)
+            else:
+                _end(here, event, dropped, noted)
+        if head[position + 1]:
+            _leave(here, last, now, attempts, tasks, written)
+    return wrong
+
+
+@njit(cache=True)
+def _leave(here, last, now, attempts, tasks, written):
+    """The block has no more events of the task: it stays open, or is over."""
+    waits = here.state == DEAD and now - here.attempt.end <= REQUEUE_MICROSECONDS
+    lives = here.state == PENDING or here.state == RUNNING
+    if (lives or waits) and not last:
+        written[N_OPEN] += 1
+    elif lives:
+        here.attempt.end = now
+        here.attempt.outcome = CENSORED
+        _finish(here, attempts, tasks, written)
+    elif here.state == DEAD:
+        _finish(here, attempts, tasks, written)
+
+
+@njit(cache=True)
+def _submit(here, event, attempts, tasks, written, dropped):
+    """The cluster's requeue, the user running the task again, or a task that was not there."""
+    if here.state == PENDING or here.state == RUNNING:
+        dropped[OPEN_SUBMIT] += 1
+        return
+    if here.state == DEAD:
+        if event.time < here.attempt.end:
+            dropped[BACKWARDS] += 1
+            return
+        if event.time - here.attempt.end <= REQUEUE_MICROSECONDS:
+            _write_attempt(here.attempt, True, attempts, written)
+            _queue(here, event.time)
+            return
+        _finish(here, attempts, tasks, written)
+    _begin(here, event, written)
+    _queue(here, event.time)
+
+
+@njit(cache=True)
+def _schedule(here, event, written, dropped, noted):
+    """The waiting attempt starts."""
+    if here.state == ABSENT:
+        _begin(here, event, written)
+        _queue(here, -1)
+        noted[FIRST_SCHEDULE] += 1
+    elif here.state != PENDING:
+        dropped[ODD_SCHEDULE] += 1
+        return
+    elif event.time < here.attempt.queued:
+        dropped[BACKWARDS] += 1
+        return
+    here.state = RUNNING
+    here.attempt.start = event.time
+    here.attempt.machine = event.machine
+    if not here.task.scheduled:
+        here.task.scheduled = True
+        if not _same_request(here.task, event):
+            noted[REQUEST_CHANGED] += 1
+            _take_request(here.task, event)
+
+
+@njit(cache=True)
+def _end(here, event, dropped, noted):
+    """The attempt at hand ends."""
+    if here.state == ABSENT:
+        dropped[UNSEEN_END] += 1
+    elif here.state == SEEN or here.state == DEAD:
+        dropped[ODD_END] += 1
+    elif here.state == PENDING and event.type == FINISH:
+        dropped[PENDING_FINISH] += 1
+    elif event.time < max(here.attempt.queued, here.attempt.start):
+        dropped[BACKWARDS] += 1
+    else:
+        if here.state == RUNNING and event.type == KILL and event.machine < 0:
+            noted[KILL_WITHOUT_MACHINE] += 1
+        here.state = DEAD
+        here.attempt.end = event.time
+        here.attempt.outcome = OUTCOMES[event.type]
+
+
+@njit(cache=True)
+def _begin(here, event, written):
+    """A task that was not there, or is run again."""
+    task = here.task
+    task.uid = written[NEXT_UID]
+    written[NEXT_UID] += 1
+    task.job = event.job
+    task.index = event.index
+    task.user = event.user
+    task.scheduled = False
+    _take_request(task, event)
+
+
+@njit(cache=True)
+def _queue(here, time):
+    """The next attempt waits."""
+    here.state = PENDING
+    attempt = here.attempt
+    attempt.uid = here.task.uid
+    attempt.queued = time
+    attempt.start = -1
+    attempt.end = -1
+    attempt.machine = -1
+    attempt.outcome = -1
+    attempt.cause = -1
+
+
+@njit(cache=True)
+def _take_request(task, event):
+    task.cpu = event.cpu
+    task.memory = event.memory
+    task.disk = event.disk
+    task.anti_affinity = event.anti_affinity
+    task.priority = event.priority
+    task.scheduling_class = event.scheduling_class
+
+
+@njit(cache=True)
+def _same_request(task, event):
+    return (
+        _same(task.cpu, event.cpu)
+        and _same(task.memory, event.memory)
+        and _same(task.disk, event.disk)
+        and task.anti_affinity == event.anti_affinity
+        and task.priority == event.priority
+        and task.scheduling_class == event.scheduling_class
+    )
+
+
+@njit(cache=True)
+def _same(a, b):
+    return a == b or (np.isnan(a) and np.isnan(b))
+
+
+@njit(cache=True)
+def _finish(here, attempts, tasks, written):
+    """The task is over, and its last attempt with it."""
+    _write_attempt(here.attempt, False, attempts, written)
+    tasks[written[N_TASKS]] = here.task
+    written[N_TASKS] += 1
+
+
+@njit(cache=True)
+def _write_attempt(attempt, requeued, attempts, written):
+    if attempt.outcome == FAILED:
+        attempt.cause = INTRINSIC
+    elif attempt.outcome == EVICTED:
+        attempt.cause = PREEMPTION
+    elif attempt.outcome == KILLED:
+        attempt.cause = REQUEUE if requeued else USER
+    attempts[written[N_ATTEMPTS]] = attempt
+    written[N_ATTEMPTS] += 1

@@ -1,0 +1,256 @@
+"""What Gymnasium and its users expect of every registered environment."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import threading
+import warnings
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from failgym.envs import FIELDS, SCENARIOS
+from failgym.sim.fields import HIGH, INDEX, LOW
+from tests.envs.worlds import IDS, SMALL, legal, make, play
+
+pytestmark = pytest.mark.parametrize("env_id", IDS)
+
+
+def test_gymnasium_checker(env_id: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(make(env_id).unwrapped)
+
+
+def test_registered_scenario_has_the_name(env_id: str) -> None:
+    assert SCENARIOS[env_id.removeprefix("failgym/")].name == env_id.removeprefix("failgym/")
+
+
+def test_observations_stay_in_bounds_and_rewards_are_costs(env_id: str) -> None:
+    env, rng = make(env_id), np.random.default_rng(1)
+    obs, info = env.reset(seed=1)
+    for _ in range(2_000):
+        assert np.isfinite(obs).all() and (obs >= LOW).all() and (obs <= HIGH).all()
+        obs, reward, ended, truncated, info = env.step(int(legal(info["action_mask"], rng)[0]))
+        assert reward <= 0.0 and not truncated and np.isfinite(reward)
+        assert reward == pytest.approx(sum(info["reward_terms"].values()), abs=1e-9)
+        if ended:
+            obs, info = env.reset()
+
+
+def test_masks_agree_in_all_three_places(env_id: str) -> None:
+    env, rng = make(env_id), np.random.default_rng(2)
+    obs, info = env.reset(seed=2)
+    for _ in range(500):
+        mask = env.unwrapped.action_masks()  # type: ignore[attr-defined]
+        assert mask.dtype == np.bool_ and info["action_mask"].dtype == np.int8
+        assert mask.tolist() == (info["action_mask"] == 1).tolist() == (obs[-5:] == 1.0).tolist()
+        assert mask[0] and mask.sum() > 1
+        obs, _, ended, _, info = env.step(int(legal(mask, rng)[0]))
+        if ended:
+            assert info["action_mask"].tolist() == [1, 0, 0, 0, 0]
+            obs, info = env.reset()
+
+
+def test_same_seed_same_bits(env_id: str) -> None:
+    assert play(make(env_id), 3, 800) == play(make(env_id), 3, 800)
+    assert play(make(env_id), 3, 200) != play(make(env_id), 4, 200)
+
+
+def test_environments_stepped_in_turn_do_not_disturb_each_other(env_id: str) -> None:
+    alone = play(make(env_id), 5, 300)
+    one, other, rng = make(env_id), make(env_id), np.random.default_rng(5)
+    obs, info = one.reset(seed=5)
+    noise, noise_info = other.reset(seed=77)
+    seen = [(obs.tobytes(), 0.0, False, info["action_mask"].tobytes(), info["task"])]
+    chaos = np.random.default_rng(6)
+    for _ in range(300):
+        noise, _, noise_ended, _, noise_info = other.step(
+            int(legal(noise_info["action_mask"], chaos)[0])
+        )
+        if noise_ended:
+            noise, noise_info = other.reset()
+        obs, reward, ended, _, info = one.step(int(legal(info["action_mask"], rng)[0]))
+        seen.append((obs.tobytes(), reward, ended, info["action_mask"].tobytes(), info["task"]))
+        if ended:
+            obs, info = one.reset()
+            seen.append((obs.tobytes(), 0.0, False, info["action_mask"].tobytes(), info["task"]))
+    assert seen == alone
+
+
+@pytest.mark.parametrize("clone", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])  # noqa: S301
+def test_copies_continue_as_the_original(env_id: str, clone: Any) -> None:
+    env, rng = make(env_id), np.random.default_rng(7)
+    _, info = env.reset(seed=7)
+    for _ in range(20):
+        _, _, ended, _, info = env.step(int(legal(info["action_mask"], rng)[0]))
+        if ended:
+            _, info = env.reset()
+    twin = clone(env)
+    for _ in range(200):
+        action = int(legal(info["action_mask"], rng)[0])
+        a, b = env.step(action), twin.step(action)
+        assert a[0].tobytes() == b[0].tobytes() and a[1:4] == b[1:4]
+        info = a[4]
+        if a[2]:
+            first, second = env.reset(), twin.reset()
+            assert first[0].tobytes() == second[0].tobytes()
+            info = first[1]
+
+
+@pytest.mark.parametrize("order", ["task", "time"])
+@pytest.mark.parametrize(("n", "threads"), [(1, 1), (7, 1), (64, 2), (600, 2)])
+def test_batched_trajectories_equal_single_ones(
+    env_id: str, order: str, n: int, threads: int
+) -> None:
+    fields = {**SMALL, "order": order}
+    batched = gym.make_vec(
+        env_id, n, vectorization_mode="vector_entry_point", threads=threads, **fields
+    )
+    watched = sorted({0, n // 2, n - 1})
+    singles = {i: make(env_id, order=order) for i in watched}
+    rng = np.random.default_rng(8)
+    obs, info = batched.reset(seed=11)
+    for i, env in singles.items():
+        first, _ = env.reset(seed=11 + i)
+        assert first.tobytes() == obs[i].tobytes()
+    for _ in range(60):
+        actions = legal(info["action_mask"], rng)
+        obs, reward, ended, truncated, info = batched.step(actions)
+        for i, env in singles.items():
+            single, one_reward, one_ended, _, one_info = env.step(int(actions[i]))
+            assert one_reward == reward[i] and one_ended == ended[i] and not truncated[i]
+            for name, value in one_info["reward_terms"].items():
+                assert info["reward_terms"][name][i] == value
+            if one_ended:
+                assert info["final_obs"][i].tobytes() == single.tobytes()
+                assert info["_final_info"][i]
+                for name, value in one_info["totals"].items():
+                    assert info["final_info"]["totals"][name][i] == value
+                single, one_info = env.reset()
+            else:
+                assert one_info["elapsed"] == info["elapsed"][i]
+            assert single.tobytes() == obs[i].tobytes()
+            assert one_info["task"] == info["task"][i]
+            assert one_info["action_mask"].tobytes() == info["action_mask"][i].tobytes()
+
+
+def test_two_sets_of_arrays_in_turn(env_id: str) -> None:
+    batched = gym.make_vec(env_id, 3, vectorization_mode="vector_entry_point", **SMALL)
+    obs, info = batched.reset(seed=1)
+    kept, mask = obs.copy(), info["action_mask"].copy()
+    actions = legal(mask, np.random.default_rng(0))
+    after = batched.step(actions)[0]
+    assert obs is not after and (obs == kept).all() and (info["action_mask"] == mask).all()
+
+
+@pytest.mark.parametrize("context", ["fork", "spawn"])
+def test_async_vector_env(env_id: str, context: str) -> None:
+    make(env_id).reset(seed=0)  # kernels and threads of the parent must not hurt the children
+    envs = gym.vector.AsyncVectorEnv([lambda: make(env_id)] * 2, context=context)
+    try:
+        obs, info = envs.reset(seed=3)
+        single, _ = make(env_id).reset(seed=4)
+        assert obs[1].tobytes() == single.tobytes()
+        for _ in range(5):
+            obs, _, _, _, info = envs.step(np.zeros(2, dtype=np.int64))
+        assert info["action_mask"].shape == (2, 5)
+    finally:
+        envs.close()
+
+
+def test_two_python_threads(env_id: str) -> None:
+    expected = {seed: play(make(env_id), seed, 200) for seed in (1, 2)}
+    found: dict[int, Any] = {}
+    threads = [
+        threading.Thread(target=lambda s=seed: found.update({s: play(make(env_id), s, 200)}))
+        for seed in (1, 2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == expected
+
+
+def test_return_is_minus_the_final_cost(env_id: str) -> None:
+    env, rng = make(env_id), np.random.default_rng(9)
+    _, info = env.reset(seed=9)
+    for _ in range(5):
+        total, ended = 0.0, False
+        while not ended:
+            _, reward, ended, _, info = env.step(int(legal(info["action_mask"], rng)[0]))
+            total += reward
+        cost = env.unwrapped.batch.state.episodes["cost"][0].sum()  # type: ignore[attr-defined]
+        assert total == pytest.approx(-cost, rel=1e-9)
+        outcomes = info["outcomes"]
+        for account in ("useful", "lost", "redundant", "ghost", "checkpoint", "restore"):
+            assert outcomes[account].sum() == info["totals"][account]
+        _, info = env.reset()
+
+
+def test_slices_by_index_and_by_seed(env_id: str) -> None:
+    env = make(env_id)
+    first, info = env.reset(options={"slice": 1})
+    again, _ = env.reset(seed=5, options={"slice": 1})
+    assert info["slice"] == 1 and first.tobytes() == again.tobytes()
+    drawn = {env.reset(seed=seed)[1]["slice"] for seed in range(40)}
+    assert len(drawn) > 1
+
+
+def test_train_and_test_splits_share_no_task(env_id: str) -> None:
+    train, test = (make(env_id, split=split).unwrapped for split in ("train", "test"))
+    submits = [env.batch.world for env in (train, test)]  # type: ignore[attr-defined]
+    latest = submits[0].tasks["submit"][submits[0].order].max()
+    assert latest <= submits[1].tasks["submit"][submits[1].order].min()
+
+
+def test_illegal_actions_are_counted_or_refused(env_id: str) -> None:
+    env, strict = make(env_id), make(env_id, strict=True)
+    _, info = env.reset(seed=1)
+    strict.reset(seed=1)
+    illegal = int(np.flatnonzero(info["action_mask"] == 0)[0])
+    after, _, _, _, info = env.step(illegal)
+    assert info["illegal"] == 1
+    with pytest.raises(ValueError, match="illegal"):
+        strict.step(illegal)
+    plain, *_ = strict.step(0)
+    assert plain.tobytes() == after.tobytes()
+
+
+@pytest.mark.parametrize("action", [-1, 5, 1.5])
+def test_actions_out_of_range_raise(env_id: str, action: Any) -> None:
+    env = make(env_id).unwrapped
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match="action"):
+        env.step(action)
+
+
+def test_bad_use_raises_one_clear_line(env_id: str) -> None:
+    env = make(env_id).unwrapped
+    with pytest.raises(RuntimeError, match="reset"):
+        env.step(0)
+    with pytest.raises(ValueError, match="unknown option 'slize'"):
+        env.reset(options={"slize": 1})
+    with pytest.raises(ValueError, match="slice expected 0 to"):
+        env.reset(options={"slice": 10**9})
+    with pytest.raises(ValueError, match="did you mean slice_tasks"):
+        make(env_id, slice_task=3)
+    with pytest.raises(ValueError, match="jobs: expected int"):
+        make(env_id, jobs="many")
+    env.reset(seed=0)
+    ended = False
+    while not ended:
+        ended = env.step(0)[2]
+    with pytest.raises(RuntimeError, match="reset"):
+        env.step(0)
+
+
+def test_fields_are_documented(env_id: str) -> None:
+    assert env_id in IDS
+    assert len({field.name for field in FIELDS}) == len(FIELDS) == len(INDEX)
+    assert all(field.meaning and field.unit and field.low < field.high for field in FIELDS)

@@ -1,0 +1,215 @@
+"""Small nasty worlds: random traces, rules, contexts and policies for comparing simulators.
+
+Times lie on a coarse grid, so that events tie; durations are a few windows long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from failgym.sim.context import AGE_BUCKETS, CLASSES, SYSTEM_FIELDS, Context
+from failgym.sim.forecast import Forecast
+from failgym.sim.rules import Rules, Weights
+from failgym.traces import Cause, Meta, Outcome, Trace
+
+Policy = Callable[[tuple[bool, ...]], int]
+
+CAUSES: dict[Outcome, tuple[Cause | None, ...]] = {
+    Outcome.FINISH: (None,),
+    Outcome.FAIL: (
+        Cause.INTRINSIC,
+        Cause.INTRINSIC,
+        Cause.DEPENDENCY,
+        Cause.MACHINE,
+        Cause.WALLTIME,
+    ),
+    Outcome.KILL: (Cause.USER, Cause.USER, Cause.REQUEUE, Cause.WALLTIME),
+    Outcome.EVICT: (Cause.PREEMPTION, Cause.SHARED, Cause.MACHINE),
+    Outcome.LOST: (Cause.MACHINE, None),
+    Outcome.CENSORED: (None,),
+}
+"""Outcome -> causes that go with it."""
+
+
+def random_trace(rng: np.random.Generator) -> Trace:
+    """One to three jobs of one to six tasks in all, each of one to six attempts."""
+    grid = int(rng.choice([1, 10, 10, 50]))
+    jobs, tasks = int(rng.integers(1, 4)), int(rng.integers(1, 7))
+    job = np.sort(rng.integers(0, jobs, tasks))
+    submit = np.sort(rng.integers(0, 30, jobs)) * grid
+    lengths = rng.random() < 0.4
+    rows = [
+        row for t in range(tasks) for row in _attempts(rng, t, int(submit[job[t]]), grid, lengths)
+    ]
+    return Trace.of(
+        Meta("random"),
+        jobs={
+            "original_id": [f"job {i}" for i in range(jobs)],
+            "submit": submit,
+            "width": [max(1, int((job == i).sum()) + int(rng.integers(0, 2))) for i in range(jobs)],
+            "outcome": rng.integers(0, 6, jobs),
+            "priority": _gappy(rng, rng.integers(0, 13, jobs)),
+            "scheduling_class": _gappy(rng, rng.integers(0, 4, jobs)),
+            "walltime": _gappy(rng, rng.integers(0, 100, jobs) * grid),
+        },
+        tasks={
+            "job": job,
+            "index": [int((job[:t] == job[t]).sum()) for t in range(tasks)],
+            "width": rng.choice([1, 1, 2, 5], tasks),
+            "cpu": _gappy(rng, rng.random(tasks)),
+            "memory": _gappy(rng, rng.random(tasks)),
+            "disk": _gappy(rng, rng.random(tasks)),
+            "anti_affinity": _gappy(rng, rng.random(tasks) < 0.5),
+        },
+        attempts={name: [row[name] for row in rows] for name in rows[0]},
+        windows=_windows(rng, rows, grid) if rng.random() < 0.4 else {},
+    )
+
+
+def random_rules(rng: np.random.Generator) -> Rules:
+    """Rules with windows of a few milliseconds, and every switch and cap, 0 included."""
+
+    def switch() -> bool:
+        return bool(rng.random() < 0.7)
+
+    costs = [0, 0, 3, 10, 40]
+    return Rules(
+        clone=switch(),
+        checkpoint=switch(),
+        kill=switch(),
+        give_up=switch(),
+        retry=switch(),
+        max_extra=int(rng.integers(0, 5)),
+        max_clones=int(rng.integers(0, 4)),
+        restart_limit=int(rng.integers(0, 5)),
+        window=int(rng.choice([7, 10, 30, 100])),
+        decide=rng.choice(["every", "geometric", "alarm"]).item(),
+        every=int(rng.integers(1, 4)),
+        factor=float(rng.choice([1.01, 1.25, 2.0])),
+        alarm=float(rng.choice([0.0, 0.3, 0.7, 1.0])),
+        checkpoint_cost=int(rng.choice(costs)),
+        restore_cost=int(rng.choice(costs)),
+        mtbf=int(rng.integers(1, 500)),
+        grace=switch(),
+        grace_evict=int(rng.integers(0, 200)),
+        grace_fail=int(rng.integers(0, 200)),
+        grace_kill=int(rng.integers(0, 200)),
+        beyond_record=rng.choice(["ghost", "ghost", "paper"]).item(),
+    )
+
+
+def random_weights(rng: np.random.Generator) -> Weights:
+    """Weights and scales of any size, some weights 0."""
+    wasted, overhead, completion, forfeited = (
+        float(x) for x in rng.choice([0.0, 0.5, 1.0, 3.0], 4)
+    )
+    work_scale, time_scale = (float(x) for x in rng.uniform(1, 1000, 2))
+    return Weights(wasted, overhead, completion, forfeited, work_scale, time_scale)
+
+
+def random_context(rng: np.random.Generator, trace: Trace, rules: Rules) -> Context:
+    """Random expectations and system rows; a random forecast with gaps, or none."""
+    expectations = rng.random((CLASSES, AGE_BUCKETS, 3))
+    expectations[..., 0] *= rng.choice([0.0, 100.0, 1000.0], (CLASSES, AGE_BUCKETS))
+    system = rng.normal(0, 5, (int(rng.integers(1, 3)), SYSTEM_FIELDS)).astype(np.float32)
+    jobs, tasks, attempts = (trace.rows(name) for name in ("jobs", "tasks", "attempts"))
+    none = Forecast.none(trace.content_hash, jobs, tasks, attempts, rules.window)
+    if rng.random() < 0.2:
+        return Context(expectations, system, none)
+    sizes = rng.choice([0, 1, 2, 5, 10], attempts)
+    offset = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    certain = rng.choice([0.0, 0.25, 1.0], (tasks, 4))
+    confidence = np.where(rng.random((tasks, 1)) < 0.3, certain, rng.random((tasks, 4)))
+    forecast = Forecast(
+        trace_hash=trace.content_hash,
+        window=rules.window,
+        offset=offset,
+        risk=rng.random(int(offset[-1])).astype(np.float32),
+        confidence=confidence.astype(np.float32),
+        job_confidence=rng.random(jobs).astype(np.float32),
+    )
+    return Context(expectations, system, forecast)
+
+
+def random_policy(rng: np.random.Generator) -> Policy:
+    """A policy, mask -> action: favours some actions, waits a lot, is illegal now and then."""
+    weights = rng.random(5) ** 3
+    weights[0] = rng.choice([0.0, 1.0, 4.0])
+    weights[3] *= rng.choice([0.05, 1.0])
+    illegal = float(rng.choice([0.0, 0.1]))
+
+    def act(mask: tuple[bool, ...]) -> int:
+        odds = weights + 1e-9
+        if rng.random() >= illegal:
+            odds = odds * np.asarray(mask)
+        return int(rng.choice(5, p=odds / odds.sum()))
+
+    return act
+
+
+def _gappy(rng: np.random.Generator, values: np.ndarray[Any, Any]) -> list[Any]:
+    """The values, some of them missing."""
+    return [x.item() if rng.random() < 0.7 else None for x in values]
+
+
+def _attempts(
+    rng: np.random.Generator, task: int, submit: int, grid: int, lengths: bool
+) -> list[dict[str, Any]]:
+    """The record of one task; what is CENSORED ends together, at the end of the data."""
+    count, overlapping = int(rng.integers(1, 7)), rng.random() < 0.4
+    finishing, cut = rng.random() < 0.6, rng.random() < 0.1
+    rows: list[dict[str, Any]] = []
+    start = submit + int(rng.integers(0, 5)) * grid
+    for number in range(count):
+        last = number == count - 1
+        rows.append(_attempt(rng, task, start, grid, finishing and last, lengths))
+        resume = start if overlapping and rng.random() < 0.5 else int(rows[-1]["end"])
+        start = max(start, resume) + int(rng.integers(0, 6)) * grid
+    if cut:
+        horizon = max(row["end"] for row in rows)
+        for row in rows[int(rng.integers(0, count)) :]:
+            row |= {"end": horizon, "outcome": Outcome.CENSORED, "cause": None, "length": None}
+    return rows
+
+
+def _attempt(
+    rng: np.random.Generator, task: int, start: int, grid: int, finishes: bool, lengths: bool
+) -> dict[str, Any]:
+    usual = [Outcome.FAIL, Outcome.FAIL, Outcome.KILL, Outcome.EVICT, Outcome.EVICT, Outcome.LOST]
+    unusual = [*usual, Outcome.FINISH]
+    outcome = Outcome.FINISH if finishes else Outcome(rng.choice(unusual))
+    duration = 0 if rng.random() < 0.1 else int(rng.integers(0, 25)) * grid
+    never_started = outcome != Outcome.FINISH and rng.random() < 0.15
+    length = None
+    if lengths and rng.random() < 0.7:
+        longer = outcome != Outcome.FINISH and rng.random() < 0.8
+        length = duration + (int(rng.integers(0, 20)) * grid if longer else 0)
+    return {
+        "task": task,
+        "queued": None if rng.random() < 0.3 else max(0, start - int(rng.integers(0, 3)) * grid),
+        "start": None if never_started else start,
+        "end": start + duration,
+        "outcome": outcome,
+        "cause": CAUSES[outcome][int(rng.integers(len(CAUSES[outcome])))],
+        "length": length,
+    }
+
+
+def _windows(
+    rng: np.random.Generator, rows: Sequence[dict[str, Any]], grid: int
+) -> dict[str, list[Any]]:
+    """Usage of some of the attempts that started, with gaps."""
+    columns = ("cpu", "memory", "local_io", "remote_io", "network", "max_memory")
+    table: dict[str, list[Any]] = {name: [] for name in ("attempt", "offset", *columns)}
+    for attempt, row in enumerate(rows):
+        if row["start"] is None or rng.random() < 0.3:
+            continue
+        count = int(rng.integers(1, 6))
+        table["attempt"] += [attempt] * count
+        table["offset"] += [i * grid for i in range(count)]
+        for name in columns:
+            table[name] += _gappy(rng, rng.random(count).astype(np.float32))
+    return table
