@@ -1,4 +1,4 @@
-"""How a policy is asked: one call per step for a batch of episodes, in stable-baselines3's convention."""
+"""How a policy is asked: once per step for a batch of episodes, as stable-baselines3 does it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """`run_policy`: a policy on many slices of a world, a fixed number of them at a time.
 
-Episodes are served in lanes: a lane whose episode ends is given the next slice, so that the policy is
-asked once per step for as many episodes as there are lanes, however unequal the episodes are.
+Episodes are served in lanes: a lane whose episode ends is given the next slice, so that the policy
+is asked once per step for as many episodes as there are lanes, however unequal the episodes are.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LANES = 4096
 STATE_BYTES = 1 << 30
 """Memory that the state of all lanes may take [bytes]."""
 IDLE_SHARE = 16
-"""Ended lanes wait for new slices until a lane in so many is idle: starting a few costs like many."""
+"""Ended lanes wait until one in so many is idle: to start a few costs as much as to start many."""
 
 Ints = npt.NDArray[np.int64]
 

@@ -233,5 +233,5 @@ def _usage_after(windows: Sequence[Values]) -> Values:
         "mean_memory": sum(window["memory"] for window in windows) / len(windows),
         "cpu_variation": _ratio(deviation, mean_cpu),
         "memory_trend": last["memory"] - windows[0]["memory"],
-        "max_memory": max(window["max_memory"] for window in windows),
+        "max_memory": max(max(window["memory"], window["max_memory"]) for window in windows),
     }

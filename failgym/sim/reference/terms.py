@@ -129,8 +129,8 @@ class TaskOutcome(NamedTuple):
     """A kill of the agent was carried out."""
     departed: bool
     failures: int
-    """Intrinsic failures."""
+    """Intrinsic failures until the task settled."""
     decisions: int
-    """Questions asked; a decision asked again counts again."""
+    """Decisions asked; one that is asked again counts once."""
     recorded_work: int
     """Machine-time of the record's first success, 0 if there is none."""

@@ -179,16 +179,14 @@ class World:
     def _ends(self, task: Task, run: Run, outcome: SimOutcome) -> Questions:
         """An attempt comes to its own end, and what follows from that."""
         self._close(task, run, outcome)
-        failed = run.row.ending is Ending.INTRINSIC
-        if failed:
-            task.failures += 1
         if task.settled is not None:
             return
         if outcome is SimOutcome.FINISH:
             self._succeed(task, run)
             return
         replaced = False
-        if failed:
+        if run.row.ending is Ending.INTRINSIC:
+            task.failures += 1
             replaced = yield from self._ask_failed(task, run)
         if task.departed and not task.given_up and not replaced:
             self._owe_restart(task, run)
@@ -382,8 +380,8 @@ class World:
         taken, asked = 0, False
         while legal := legal_actions(self.rules, kind, task, run, self.now):
             answer = yield Question(kind, task, run, legal, taken)
+            task.decisions += not asked
             asked = True
-            task.decisions += 1
             self._write(EventKind.DECISION, task, run.number, answer)
             if answer is Action.CONTINUE:
                 break

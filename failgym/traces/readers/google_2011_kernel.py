@@ -9,10 +9,16 @@ SUBMIT -> pending -> SCHEDULE -> running -> EVICT | FAIL | FINISH | KILL | LOST 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 from numba import njit
 
 from failgym.traces.schema import Cause, Outcome
+
+Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 
 # Event types of the published format.
 SUBMIT, SCHEDULE, EVICT, FAIL, FINISH, KILL, LOST, UPDATE_PENDING, UPDATE_RUNNING = range(9)
@@ -118,21 +124,21 @@ NOTED = (
 
 @njit(cache=True)
 def follow(
-    carried,
-    events,
-    order,
-    head,
-    seen,
-    strict,
-    last,
-    now,
-    opened,
-    attempts,
-    tasks,
-    written,
-    dropped,
-    noted,
-):
+    carried: Any,
+    events: Any,
+    order: Ints,
+    head: Flags,
+    seen: Flags,
+    strict: bool,
+    last: bool,
+    now: int,
+    opened: Any,
+    attempts: Any,
+    tasks: Any,
+    written: Ints,
+    dropped: Ints,
+    noted: Ints,
+) -> int:
     """Follow every task through its open record and its events, both in `order`.
 
     The task at hand lives in `opened`, behind those that stay open; it is kept there if it stays

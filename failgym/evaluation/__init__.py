@@ -1,0 +1,23 @@
+"""Run a policy on many episodes at once, and score it between replay and a clairvoyant."""
+
+from __future__ import annotations
+
+from failgym.evaluation.evaluate import Anchors, Bound, Evaluation, evaluate
+from failgym.evaluation.runner import Run, run_policy
+from failgym.evaluation.score import Score, score
+from failgym.evaluation.whole_trace import Comparison, Record, compare, whole_trace_world
+
+__all__ = [
+    "Anchors",
+    "Bound",
+    "Comparison",
+    "Evaluation",
+    "Record",
+    "Run",
+    "Score",
+    "compare",
+    "evaluate",
+    "run_policy",
+    "score",
+    "whole_trace_world",
+]

@@ -1,0 +1,265 @@
+"""`evaluate`: the score of a policy on slices of a scenario, between replay and a clairvoyant."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from failgym import metrics
+from failgym.envs.scenario import Scenario, Split
+from failgym.envs.scenarios import resolve
+from failgym.envs.spaces import TERMS
+from failgym.envs.worlds import build_world
+from failgym.evaluation.continuing import CONTINUING
+from failgym.evaluation.progress import Advance, progress_bar, silent
+from failgym.evaluation.runner import LANES, Run, run_policy
+from failgym.evaluation.score import score
+from failgym.policy import Policy
+from failgym.sim.records import World
+from failgym.sim.rules import Rules
+
+__all__ = ["BOUND", "Anchors", "Bound", "Evaluation", "evaluate"]
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+Bound = Callable[[World, Rules, Ints], Floats]
+"""(world, rules, tasks) -> the least possible cost of each task, by term, float64 [tasks, 4]."""
+
+BOUND = "failgym.baselines.clairvoyant:clairvoyant_costs"
+"""Entry point of the bound that scores are relative to, unless another is given. It is looked up
+by name, as Gymnasium looks up environments: a bound is a baseline, and those lie above this layer."""
+
+_WASTED = TERMS.index("wasted")
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How a policy did. Ratios are relative to replay on the same slices; NaN is "not defined"."""
+
+    policy: str
+    env: str
+    split: str
+    episodes: int
+    """slices"""
+    tasks: int
+    seed: int
+    score: float
+    """0 is replay, 100 the clairvoyant bound"""
+    low: float
+    high: float
+    """95 % bootstrap interval of the score, over slices"""
+    cost: float
+    """sum of the terms, all slices"""
+    costs: dict[str, float]
+    """cost by term"""
+    wasted_work: float
+    """lost, redundant and ghost work, a share of replay's"""
+    checkpoint_work: float
+    """checkpoint and restore time, a share of the work that replay wastes"""
+    completion_ratio: float
+    """median of completion time over the recorded one, of tasks with the recorded outcome"""
+    forfeited: int | None
+    """tasks that the record finishes and the policy did not"""
+    false_kills: int | None
+    """of these, tasks that the policy killed"""
+    rescued: int | None
+    """tasks that the policy finished and the record did not"""
+    decisions: int
+    illegal: int
+    """actions that the mask forbade; each counted as CONTINUE"""
+    steps_per_second: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; what is not defined is None."""
+        return {name: _plain(value) for name, value in asdict(self).items()}
+
+
+@dataclass(frozen=True)
+class Anchors:
+    """The slices that policies are compared on, with what replay and the clairvoyant cost there.
+
+    Made once and shared by all policies of a table.
+    """
+
+    scenario: Scenario
+    world: World
+    seed: int
+    replay: Run
+    bound: Floats
+    """[slices, 4] least possible cost by term"""
+
+    @classmethod
+    def of(
+        cls,
+        env: str | Scenario,
+        *,
+        episodes: int | None = None,
+        seed: int = 0,
+        split: Split = "test",
+        bound: Bound | None = None,
+    ) -> Anchors:
+        """Draw slices and find out what replay and the clairvoyant cost on them.
+
+        Args:
+            env: an environment's id or a scenario.
+            episodes: slices to draw, without replacement; all if there are not more, or None.
+            seed: of the draw, and of the bootstrap.
+            split: of the trace; overrides the scenario's.
+            bound: least possible costs; by default the clairvoyant's (`BOUND`).
+
+        Raises:
+            ValueError: for an unknown environment, no episodes, a negative seed, or a split without
+                tasks.
+        """
+        if episodes is not None and episodes < 1:
+            raise ValueError(f"episodes: expected at least 1, got {episodes}")
+        if seed < 0:
+            raise ValueError(f"seed: expected at least 0, got {seed}")
+        scenario = replace(resolve(env), split=split)
+        world = build_world(scenario)
+        slices = _draw(len(world.slices) - 1, episodes, seed)
+        replay = run_policy(world, scenario, CONTINUING, slices, order=scenario.order)
+        least = (bound or _default_bound())(world, scenario, replay.outcomes["task"])
+        first = np.concatenate([[0], np.cumsum(np.diff(world.slices)[slices])[:-1]])
+        return cls(scenario, world, seed, replay, np.add.reduceat(least, first, axis=0))
+
+    def run(self, policy: Policy, **options: Any) -> Run:
+        """Run a policy on the slices; the options are those of `run_policy`."""
+        return run_policy(
+            self.world,
+            self.scenario,
+            policy,
+            self.replay.slices,
+            order=self.scenario.order,
+            **options,
+        )
+
+    def measure(self, run: Run) -> Evaluation:
+        """Compare what a policy did on the slices with replay and the clairvoyant."""
+        outcomes, before = run.outcomes, metrics.wasted_work(self.replay.outcomes)
+        return self._evaluation(
+            run.policy,
+            run.costs,
+            wasted_work=_share(metrics.wasted_work(outcomes), before),
+            checkpoint_work=_share(metrics.checkpoint_work(outcomes), before),
+            completion_ratio=metrics.completion_ratio(outcomes),
+            forfeited=metrics.forfeited(outcomes),
+            false_kills=metrics.false_kills(outcomes),
+            rescued=metrics.rescued(outcomes),
+            decisions=run.decisions,
+            illegal=run.illegal,
+            steps_per_second=run.decisions_per_second,
+        )
+
+    def clairvoyant(self) -> Evaluation:
+        """The bound as a row of a table; of its tasks only the cost is known."""
+        wasted, before = self.bound[:, _WASTED].sum(), self.replay.costs[:, _WASTED].sum()
+        return self._evaluation(
+            "clairvoyant",
+            self.bound,
+            wasted_work=_share(float(wasted), float(before)),
+            checkpoint_work=math.nan,
+            completion_ratio=math.nan,
+            forfeited=None,
+            false_kills=None,
+            rescued=None,
+            decisions=0,
+            illegal=0,
+            steps_per_second=math.nan,
+        )
+
+    def _evaluation(self, policy: str, costs: Floats, **measured: Any) -> Evaluation:
+        scored = score(
+            self.replay.costs.sum(axis=1), costs.sum(axis=1), self.bound.sum(axis=1), self.seed
+        )
+        return Evaluation(
+            policy=policy,
+            env=f"failgym/{self.scenario.name}",
+            split=self.scenario.split,
+            episodes=len(costs),
+            tasks=len(self.replay.outcomes["task"]),
+            seed=self.seed,
+            score=scored.value,
+            low=scored.low,
+            high=scored.high,
+            cost=float(costs.sum()),
+            costs=dict(zip(TERMS, costs.sum(axis=0).tolist(), strict=True)),
+            **measured,
+        )
+
+
+def evaluate(
+    policy: Policy,
+    env: str | Scenario,
+    *,
+    episodes: int | None = None,
+    seed: int = 0,
+    split: Split = "test",
+    bound: Bound | None = None,
+    deterministic: bool = True,
+    lanes: int = LANES,
+    name: str | None = None,
+    progress: bool = False,
+) -> Evaluation:
+    """Score a policy: 0 is replay, 100 the clairvoyant bound.
+
+    The policy is anything with stable-baselines3's `predict`: a heuristic, a model of
+    stable-baselines3 or sb3-contrib, your own. It is asked for many episodes at once. Several
+    policies are compared faster with one `Anchors`.
+
+    Args:
+        policy: the policy.
+        env: an environment's id or a scenario; the scenario says everything else that matters.
+        episodes: slices to draw, without replacement; all if there are not more, or None.
+        seed: of the draw, and of the bootstrap.
+        split: of the trace.
+        bound: least possible costs; by default the clairvoyant's (`BOUND`).
+        deterministic: False lets a stochastic policy sample.
+        lanes: episodes served together.
+        name: what to call the policy.
+        progress: show a bar on standard error.
+
+    Raises:
+        ValueError: for an unknown environment, no episodes, a negative seed, a split without tasks,
+            or actions of a wrong shape, type or range; then the message names the policy.
+    """
+    anchors = Anchors.of(env, episodes=episodes, seed=seed, split=split, bound=bound)
+
+    def run(advance: Advance) -> Run:
+        return anchors.run(
+            policy, deterministic=deterministic, lanes=lanes, name=name, progress=advance
+        )
+
+    if not progress:
+        return anchors.measure(run(silent))
+    with progress_bar("evaluating", len(anchors.replay.slices)) as advance:
+        return anchors.measure(run(advance))
+
+
+def _draw(count: int, episodes: int | None, seed: int) -> Ints:
+    """Slices drawn without replacement, in ascending order."""
+    if episodes is None or episodes >= count:
+        return np.arange(count)
+    rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed)))
+    return np.sort(rng.choice(count, episodes, replace=False))
+
+
+def _default_bound() -> Bound:
+    module, _, function = BOUND.partition(":")
+    return getattr(importlib.import_module(module), function)
+
+
+def _share(part: float, whole: float) -> float:
+    return part / whole if whole else math.nan
+
+
+def _plain(value: Any) -> Any:
+    """NaN as None, so that JSON can hold it."""
+    return None if isinstance(value, float) and math.isnan(value) else value

@@ -1,0 +1,155 @@
+"""A whole trace, task by task: what a policy makes of it, beside what the record says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from failgym import metrics
+from failgym.envs.scenario import Scenario
+from failgym.envs.worlds import PREDICTORS
+from failgym.evaluation.runner import Run
+from failgym.sim.compile import compile_world, with_slices
+from failgym.sim.context import Context, expectations, system_table
+from failgym.sim.records import World
+from failgym.traces import Outcome, Trace
+
+__all__ = ["Comparison", "Record", "compare", "whole_trace_world"]
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+WORK = ("useful", "lost", "redundant", "ghost", "checkpoint", "restore", "transfer")
+"""Accounts that divide the machine-time of a task."""
+SLICE_TASKS = 64
+"""Tasks of a slice: small, so that the lanes end together; not 1, so that they are seldom handed over."""
+
+
+def whole_trace_world(trace: Trace, scenario: Scenario, *, known_only: bool = False) -> World:
+    """Compile a trace with all its tasks in slices, whatever the scenario selects.
+
+    There is no unseen part here: expectations are those of the whole trace, and a predictor is
+    fitted on what it speaks about. Costs are in machine-milliseconds and milliseconds.
+
+    Args:
+        trace: the trace; the scenario's own is not looked at.
+        scenario: rules and forecast.
+        known_only: leave out the tasks whose fate the record does not know.
+
+    Raises:
+        ValueError: for an unknown predictor, or no task.
+    """
+    if not isinstance(scenario.forecast, str) or scenario.forecast not in PREDICTORS:
+        known = ", ".join(PREDICTORS)
+        raise ValueError(f"forecast: expected one of {known}, got {scenario.forecast!r}")
+    predictor = PREDICTORS[scenario.forecast](scenario)
+    context = Context(
+        expectations=expectations(trace, scenario.window),
+        system=system_table(trace),
+        forecast=predictor.fit(trace).predict(trace),
+    )
+    world = compile_world(trace, scenario, context, seed=scenario.seed)
+    tasks = np.arange(trace.rows("tasks"))
+    if known_only:
+        tasks = tasks[trace.task_outcome != Outcome.CENSORED]
+    if not len(tasks):
+        raise ValueError("trace: expected at least one task of known fate")
+    return with_slices(world, tasks, SLICE_TASKS)
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a trace says of each task, counted from its tables and from nothing else."""
+
+    end: Ints
+    """[tasks] the first FINISH, else the latest end of an attempt [ms]; -1 if its fate is unknown"""
+    outcome: npt.NDArray[np.int8]
+    """[tasks] `Outcome`"""
+    work: Ints
+    """[tasks] machine-time of the attempts whose end is known [machine-ms]"""
+
+    @classmethod
+    def of(cls, trace: Trace) -> Record:
+        """Recount a trace."""
+        task, outcome = trace.column("attempts", "task"), trace.column("attempts", "outcome")
+        start = trace.column("attempts", "start", missing=-1)
+        end = trace.column("attempts", "end", missing=-1)
+        tasks = trace.rows("tasks")
+        first_finish = np.full(tasks, np.iinfo(np.int64).max)
+        finished = outcome == Outcome.FINISH
+        np.minimum.at(first_finish, task[finished], end[finished])
+        last = np.full(tasks, -1)
+        np.maximum.at(last, task, np.maximum(end, start))
+        fate = trace.task_outcome
+        known = np.where(fate == Outcome.CENSORED, -1, last)
+        ran = (start >= 0) & (outcome != Outcome.CENSORED)
+        spent = np.zeros(tasks, dtype=np.int64)
+        np.add.at(spent, task[ran], (end - start)[ran])
+        return cls(
+            end=np.where(fate == Outcome.FINISH, first_finish, known),
+            outcome=fate,
+            work=spent * trace.column("tasks", "width"),
+        )
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How a run over a whole trace differs from the record."""
+
+    policy: str
+    tasks: int
+    unknown_fate: int
+    """tasks that the end of the data cut off: replayed, never asked about, their end unknown"""
+    mismatches: int
+    """tasks of which end, outcome or machine-time is not the recorded one"""
+    different_end: int
+    different_outcome: int
+    different_machine_time: int
+    forfeited: int
+    rescued: int
+    completion_ratio: float
+    work: dict[str, int]
+    """machine-time by account [machine-ms]"""
+    recorded_work: int
+    """machine-time of the record [machine-ms]"""
+    decisions: int
+    seconds: float
+    """of the run, without loading and compiling [s]"""
+    decisions_per_second: float
+    tasks_per_second: float
+
+
+def compare(run: Run, record: Record) -> Comparison:
+    """Compare every task of a run over a whole trace with the record."""
+    outcomes, task = run.outcomes, run.outcomes["task"]
+    unknown = record.outcome[task] == Outcome.CENSORED
+    end = outcomes["end"] != record.end[task]
+    outcome = np.where(
+        unknown, outcomes["outcome"] != -1, outcomes["outcome"] != record.outcome[task]
+    )
+    work = metrics.task_work(outcomes, WORK) != record.work[task]
+    return Comparison(
+        policy=run.policy,
+        tasks=len(task),
+        unknown_fate=int(unknown.sum()),
+        mismatches=int((end | outcome | work).sum()),
+        different_end=int(end.sum()),
+        different_outcome=int(outcome.sum()),
+        different_machine_time=int(work.sum()),
+        forfeited=metrics.forfeited(outcomes),
+        rescued=metrics.rescued(outcomes),
+        completion_ratio=metrics.completion_ratio(outcomes),
+        work=_by_account(outcomes),
+        recorded_work=int(record.work[task].sum()),
+        decisions=run.decisions,
+        seconds=run.seconds,
+        decisions_per_second=run.decisions_per_second,
+        tasks_per_second=run.tasks_per_second,
+    )
+
+
+def _by_account(outcomes: dict[str, Any]) -> dict[str, int]:
+    return {name: int(outcomes[name].sum()) for name in WORK}
