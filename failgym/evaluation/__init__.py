@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from failgym.evaluation.evaluate import Anchors, Bound, Evaluation, evaluate
+from failgym.evaluation.anchors import Anchors, Bound, Evaluation, evaluate
 from failgym.evaluation.runner import Run, run_policy
-from failgym.evaluation.score import Score, score
+from failgym.evaluation.scoring import Score, score
 from failgym.evaluation.whole_trace import Comparison, Record, compare, whole_trace_world
 
 __all__ = [

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from failgym.policy import Policy
 from failgym.sim.records import ACTIONS, Output
 
-__all__ = ["Caller", "policy_name"]
+__all__ = ["Caller", "Predicts", "policy_name"]
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
 
 
-def policy_name(policy: Policy) -> str:
+class Predicts(Protocol):
+    """A `Policy`, or a model whose `predict` takes no ``action_masks``, as most of SB3's do."""
+
+    @property
+    def predict(self) -> Callable[..., tuple[Any, Any]]:
+        """(observation, state, episode_start, deterministic) -> (actions, state)."""
+        ...
+
+
+def policy_name(policy: Predicts) -> str:
     """The name that a policy gives itself, else that of its class."""
     name = getattr(policy, "name", None)
     return name if isinstance(name, str) else type(policy).__name__
@@ -36,8 +45,8 @@ class Caller:
         name: what errors call the policy.
     """
 
-    def __init__(self, policy: Policy, lanes: int, deterministic: bool, name: str) -> None:
-        self._predict: Any = policy.predict
+    def __init__(self, policy: Predicts, lanes: int, deterministic: bool, name: str) -> None:
+        self._predict = policy.predict
         self._deterministic, self._name = deterministic, name
         self._takes_masks = _accepts(policy.predict, "action_masks")
         self._state: Any = None

@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from failgym.evaluation.caller import Caller, policy_name
+from failgym.evaluation.caller import Caller, Predicts, policy_name
 from failgym.evaluation.progress import Advance, silent
-from failgym.policy import Policy
 from failgym.sim.batch import Batch
 from failgym.sim.outcomes import outcome_table
 from failgym.sim.records import TASK_STATE, World
@@ -24,9 +23,10 @@ from failgym.sim.state import Order, make_state
 
 __all__ = ["LANES", "Run", "run_policy"]
 
-LANES = 4096
-"""Episodes served together by default: enough to hide the cost of a call of a policy in Python."""
-STATE_BYTES = 1 << 30
+LANES = 1024
+"""Episodes served together by default: enough to hide the cost of a call in Python, few enough for
+their state to stay in the caches."""
+STATE_BYTES = 1 << 29
 """Memory that the state of all lanes may take [bytes]."""
 IDLE_SHARE = 16
 """Ended lanes wait until one in so many is idle: to start a few costs as much as to start many."""
@@ -65,7 +65,7 @@ class Run:
 def run_policy(
     world: World,
     rules: Rules,
-    policy: Policy,
+    policy: Predicts,
     slices: Ints | None = None,
     *,
     order: Order = "task",

@@ -24,8 +24,8 @@ Bools = npt.NDArray[np.bool_]
 
 WORK = ("useful", "lost", "redundant", "ghost", "checkpoint", "restore", "transfer")
 """Accounts that divide the machine-time of a task."""
-SLICE_TASKS = 64
-"""Tasks of a slice: small, so that the lanes end together; not 1, so that they are seldom handed over."""
+SLICE_TASKS = 16
+"""Tasks of a slice: few, so that lanes end together; not 1, so that they seldom change hands."""
 
 
 def whole_trace_world(trace: Trace, scenario: Scenario, *, known_only: bool = False) -> World:
@@ -65,7 +65,7 @@ class Record:
     """What a trace says of each task, counted from its tables and from nothing else."""
 
     end: Ints
-    """[tasks] the first FINISH, else the latest end of an attempt [ms]; -1 if its fate is unknown"""
+    """[tasks] the first FINISH, else the latest end of an attempt [ms]"""
     outcome: npt.NDArray[np.int8]
     """[tasks] `Outcome`"""
     work: Ints
@@ -84,12 +84,11 @@ class Record:
         last = np.full(tasks, -1)
         np.maximum.at(last, task, np.maximum(end, start))
         fate = trace.task_outcome
-        known = np.where(fate == Outcome.CENSORED, -1, last)
         ran = (start >= 0) & (outcome != Outcome.CENSORED)
         spent = np.zeros(tasks, dtype=np.int64)
         np.add.at(spent, task[ran], (end - start)[ran])
         return cls(
-            end=np.where(fate == Outcome.FINISH, first_finish, known),
+            end=np.where(fate == Outcome.FINISH, first_finish, last),
             outcome=fate,
             work=spent * trace.column("tasks", "width"),
         )
@@ -102,7 +101,7 @@ class Comparison:
     policy: str
     tasks: int
     unknown_fate: int
-    """tasks that the end of the data cut off: replayed, never asked about, their end unknown"""
+    """tasks that the end of the data cut off: replayed up to there, never asked about"""
     mismatches: int
     """tasks of which end, outcome or machine-time is not the recorded one"""
     different_end: int
@@ -125,16 +124,13 @@ class Comparison:
 def compare(run: Run, record: Record) -> Comparison:
     """Compare every task of a run over a whole trace with the record."""
     outcomes, task = run.outcomes, run.outcomes["task"]
-    unknown = record.outcome[task] == Outcome.CENSORED
-    end = outcomes["end"] != record.end[task]
-    outcome = np.where(
-        unknown, outcomes["outcome"] != -1, outcomes["outcome"] != record.outcome[task]
-    )
+    end: Bools = outcomes["end"] != record.end[task]
+    outcome: Bools = outcomes["outcome"] != record.outcome[task]
     work = metrics.task_work(outcomes, WORK) != record.work[task]
     return Comparison(
         policy=run.policy,
         tasks=len(task),
-        unknown_fate=int(unknown.sum()),
+        unknown_fate=int((~metrics.known(outcomes)).sum()),
         mismatches=int((end | outcome | work).sum()),
         different_end=int(end.sum()),
         different_outcome=int(outcome.sum()),

@@ -60,7 +60,8 @@ def charge_ended(ep: Any, task: Any, run: Any, outcome: int, width: int) -> None
     ep.checkpoint += checkpoint * width
     task.restore += restore * width
     ep.restore += restore * width
-    if outcome == _CENSORED:
+    if outcome == _CENSORED and not task.settled:
+        task.unknown += work * width
         return
     if outcome == _FINISH and not task.settled:
         task.useful += work * width

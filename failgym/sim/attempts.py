@@ -115,7 +115,6 @@ def begin(
         task.ghosts += 1
     run.next, run.kind, run.outcome, run.window = -1, 0, -1, 0
     run.start, run.ended, run.f0 = ep.now, -1, task.durable
-    run.base = rounded(task.durable * row.length)
     run.restored = ep.now + (p.restore_cost if task.durable > 0.0 else 0)
     run.fin = run.restored + work_needed(row, task.durable)
     run.ext = ended_from_outside(w, task, row, ep.now)

@@ -107,12 +107,13 @@ def _user_kill(a: _Attempts) -> Ints:
 
 
 def _endings(a: _Attempts, kill_at: Ints) -> npt.NDArray[np.int8]:
-    """What ends each row (`Ending`)."""
+    """What ends each row (`Ending`); a censored one of a task that finishes is ended from outside."""
     ending = np.full(len(a.task), Ending.EXTERNAL, dtype=np.int8)
     intrinsic = np.isin(a.cause, (-1, Cause.INTRINSIC, Cause.DEPENDENCY))
     ending[(a.outcome == Outcome.FAIL) & intrinsic] = Ending.INTRINSIC
     ending[a.outcome == Outcome.FINISH] = Ending.FINISH
-    ending[a.outcome == Outcome.CENSORED] = Ending.CENSORED
+    finishes = a.per_task(np.maximum, (a.outcome == Outcome.FINISH).astype(np.int64), 0) == 1
+    ending[(a.outcome == Outcome.CENSORED) & ~finishes[a.task]] = Ending.CENSORED
     by_user = (a.outcome == Outcome.KILL) & (a.cause == Cause.USER)
     ending[by_user & (a.end == kill_at[a.task])] = Ending.USER
     return ending

@@ -36,7 +36,7 @@ ONLY_CONTINUE = 1
 @kernel
 def window_index(w: World, run: Any, now: int) -> int:
     """Whole windows of progress that an attempt has behind it."""
-    return (run.base + work_of(run, now)) // w.parameters[0].window
+    return (run.chain + work_of(run, now)) // w.parameters[0].window
 
 
 @kernel

@@ -18,7 +18,7 @@ from failgym.sim.jit import entry, kernel
 from failgym.sim.accounts import costs
 from failgym.sim.attempts import begin, end_attempt, next_window, own_outcome, windows_matter
 from failgym.sim.checkpoints import make_durable
-from failgym.sim.decisions import apply, ask, close, risk_of, window_index
+from failgym.sim.decisions import apply, ask, risk_of, window_index
 from failgym.sim.events import kind_of, note, pop, push, sort_key
 from failgym.sim.fields import INDEX
 from failgym.sim.observe import observe
@@ -27,6 +27,7 @@ from failgym.sim.settlement import (
     execute_kill,
     kill_all,
     owe_after_external,
+    owe_after_failure,
     restart,
     settle,
     settle_if_over,
@@ -62,7 +63,7 @@ def _clear(task: Any, row: int) -> None:
     task.flagged, task.durable, task.durable_work = 0.0, 0.0, 0
     task.best_run, task.best_amount = -1, 0
     task.useful, task.lost, task.redundant, task.ghost = 0, 0, 0, 0
-    task.checkpoint, task.restore = 0, 0
+    task.checkpoint, task.restore, task.unknown = 0, 0, 0
     for kind in range(3):
         task.saved[kind] = 0
 
@@ -97,9 +98,6 @@ def _serve_next(w: World, ep: Any, tasks: Any, heap: Any) -> bool:
     """Turn to the next task of a slice that is served task by task; False if there is none."""
     if ep.merged:
         return False
-    if ep.waiting > 0:  # a censored task never settles
-        ep.completed += ep.waiting * ep.now - ep.waiting_submit
-        ep.waiting, ep.waiting_submit = 0, 0
     ep.cursor += 1
     if ep.cursor >= ep.tasks:
         return False
@@ -148,29 +146,13 @@ def _end(
         return False
     if row.ending == _INTRINSIC:
         task.failures += 1
-        if not w.tasks[task.task].censored:
-            if ask(w, ep, task, runs, local, i, _FAILED):
-                return True
-            ep.decision, ep.local, ep.run, ep.retried = _FAILED, local, i, False
-            close(w, ep, tasks, task, runs, heap, log)
-            return False
+        if not w.tasks[task.task].censored and ask(w, ep, task, runs, local, i, _FAILED):
+            return True
+        owe_after_failure(w, ep, task, runs, heap, local, i)
     elif row.ending == _EXTERNAL:
         owe_after_external(w, ep, task, runs, heap, local, i)
     settle_if_over(w, ep, tasks, task, runs, log)
     return False
-
-
-@kernel
-def _pending_end(w: World, ep: Any, tasks: Any, runs: Any, log: Any, local: int) -> None:
-    """A row that never ran leaves the queue: the record of the task may end with it."""
-    task = tasks[local]
-    if task.departed or task.settled:
-        return
-    record = w.tasks[task.task]
-    task.pending = False
-    task.last_outcome = record.pending_outcome
-    note(ep, log, _END, task.task, record.pending_number, record.pending_outcome)
-    settle_if_over(w, ep, tasks, task, runs, log)
 
 
 @kernel
@@ -181,7 +163,7 @@ def _user_kill(w: World, ep: Any, tasks: Any, runs: Any, log: Any, local: int) -
         return
     note(ep, log, _USER_KILL, task.task, -1, 0)
     kill_all(w, ep, task, runs, log, _KILL)
-    if not task.settled and not w.tasks[task.task].censored:
+    if not task.settled:
         settle(w, ep, tasks, task, runs, log, _KILL, -1)
 
 
@@ -219,7 +201,8 @@ def _happen(w: World, ep: Any, tasks: Any, runs: Any, heap: Any, log: Any) -> bo
         return _window(w, ep, task, runs, heap, key, local, i)
     if kind == _END:
         if i == PENDING:
-            _pending_end(w, ep, tasks, runs, log, local)
+            if not task.departed:
+                settle_if_over(w, ep, tasks, task, runs, log)
         elif runs[i].alive and runs[i].end == ep.now:
             return _end(w, ep, tasks, runs, heap, log, local, i)
         elif runs[i].alive and runs[i].end != NEVER:

@@ -1,23 +1,62 @@
 """How kernels are compiled: `entry` for those that Python calls, `kernel` for those that kernels call.
 
 No reference counts, no exceptions and no allocation inside: a step is arithmetic on arrays that exist.
+Compiled code is kept on disk. numba would take it for fresh as long as the file of the function itself
+is unchanged, though it holds the code of every kernel called from there: here it is kept under the content of
+all the engine's files. Where neither the package nor the user's cache folder can be written, it goes to a
+temporary folder.
 """
+
+# numba's cache is not part of its typed interface.
+# pyright: reportPrivateUsage=false, reportUnknownMemberType=false
 
 from __future__ import annotations
 
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-from numba import njit
+from numba import config, njit
 
 __all__ = ["entry", "kernel"]
 
-entry: Any = njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+
+def _stamp() -> str:
+    """What the compiled code of any kernel depends on: the content of the engine's files."""
+    content = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        content.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return content.hexdigest()
+
+
+def _choose_folder() -> None:
+    """Send the cache to a temporary folder if numba would find no place for it."""
+    beside = Path(__file__).parent
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    places = [beside, home if home.exists() else home.parent]
+    if not config.CACHE_DIR and not any(os.access(place, os.W_OK) for place in places):
+        config.CACHE_DIR = str(Path(tempfile.gettempdir()) / f"failgym-{os.getuid()}")
+
+
+_STAMP = _stamp()
+_choose_folder()
+
+
+def _compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """A decorator that compiles a kernel when it is first called, or takes it from the cache."""
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        dispatcher: Any = njit(cache=True, error_model="numpy", _nrt=False, **options)(function)
+        dispatcher._cache._cache_file._source_stamp = _STAMP
+        return dispatcher
+
+    return decorate
+
+
+entry = _compiled(nogil=True)
 """Compiled with a way in from Python; releases the lock."""
-kernel: Any = njit(
-    cache=True,
-    error_model="numpy",
-    _nrt=False,
-    no_cpython_wrapper=True,
-    no_cfunc_wrapper=True,
-)
+kernel = _compiled(no_cpython_wrapper=True, no_cfunc_wrapper=True)
 """Compiled to be called by other kernels only; the plain function is its ``py_func``."""

@@ -23,7 +23,7 @@ from failgym.traces import Outcome
 __all__ = ["observe"]
 
 _EXTERNAL, _INTRINSIC = int(Ending.EXTERNAL), int(Ending.INTRINSIC)
-_FINISHED = int(Outcome.FINISH)
+_CENSORED = int(Outcome.CENSORED)
 _MINUTE = 60_000.0
 
 
@@ -99,7 +99,7 @@ def _history(w: World, task: Any, record: Any, runs: Any, run: Any, now: int, ob
     failed, external = 0.0, 0.0
     if task.ended >= 0:
         row = w.rows[runs[task.ended].row]
-        if runs[task.ended].outcome == row.outcome:
+        if runs[task.ended].outcome == row.outcome and row.outcome != _CENSORED:
             failed = 1.0 if row.ending == _INTRINSIC else 0.0
             external = 1.0 if row.ending == _EXTERNAL else 0.0
     others_failed = _up_to(w.fail_end, record.fail_at, record.fails, now)

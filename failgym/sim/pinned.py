@@ -15,7 +15,7 @@ from failgym.sim.outcomes import TaskOutcome
 from failgym.sim.records import ACTIONS, Action, Decision
 from failgym.sim.rules import Rules, Weights
 from failgym.sim.state import Order
-from failgym.traces import Outcome, Trace
+from failgym.traces import Trace
 
 __all__ = ["Accounts", "LogEntry", "OpenDecision", "PinnedSimulator"]
 
@@ -148,8 +148,8 @@ class PinnedSimulator:
         """Machine-time by account, now."""
         states = self._state[1]
         runs, elapsed = self._elapsed()
-        unknown = runs["outcome"] == Outcome.CENSORED
-        in_flight = int(elapsed[runs["alive"] | unknown].sum() + states["saved"].sum())
+        unclassified = states["saved"].sum() + states["unknown"].sum()
+        in_flight = int(elapsed[runs["alive"]].sum() + unclassified)
         names = ("lost", "redundant", "ghost", "checkpoint", "restore")
         totals = {name: int(states[name].sum()) for name in names}
         return Accounts(int(states["useful"].sum()), in_flight, **totals, transfer=0)
@@ -163,7 +163,7 @@ class PinnedSimulator:
         before = states[: 0 if ep["merged"] else max(int(ep["cursor"]), 0)]
         if ep["done"] and not ep["merged"]:
             before = states[: int(ep["tasks"]) - 1]
-        names = ("useful", "lost", "redundant", "ghost", "checkpoint", "restore")
+        names = ("useful", "lost", "redundant", "ghost", "checkpoint", "restore", "unknown")
         return int(self._elapsed()[1].sum() + sum(before[name].sum() for name in names))
 
     def outcomes(self) -> list[TaskOutcome]:

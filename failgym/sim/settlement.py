@@ -24,6 +24,7 @@ __all__ = [
     "owe_after_external",
     "owe_after_failure",
     "restart",
+    "rows_left",
     "settle",
     "settle_if_over",
     "start_next",
@@ -33,8 +34,11 @@ __all__ = [
 
 EXTERNAL_RESTART, FAILURE_RESTART = -1, -2
 """What an owed START carries in place of a run: which kind of end owes it."""
-_GRACE, _START, _SETTLED = int(Event.GRACE), int(Event.START), int(Event.SETTLED)
+_END, _GRACE, _START, _SETTLED = (
+    int(kind) for kind in (Event.END, Event.GRACE, Event.START, Event.SETTLED)
+)
 _FINISH, _KILL = int(Outcome.FINISH), int(Outcome.KILL)
+_CENSORED = int(Outcome.CENSORED)
 _FINISHES, _INTRINSIC, _EXTERNAL = int(Ending.FINISH), int(Ending.INTRINSIC), int(Ending.EXTERNAL)
 
 
@@ -90,6 +94,27 @@ def execute_kill(w: World, ep: Any, tasks: Any, task: Any, runs: Any, log: Any) 
 
 
 @kernel
+def _waits_for_pending(w: World, ep: Any, task: Any, runs: Any, log: Any) -> bool:
+    """Is an untouched task, nothing of it alive, still due for a row that never ran?
+
+    Where that row is the one that ends last (by end and number), its outcome is the task's.
+    """
+    record = w.tasks[task.task]
+    if not task.pending:
+        return False
+    if ep.now < record.pending_end or record.kill_at == record.pending_end:
+        return True
+    task.pending = False
+    if ep.now > record.pending_end:
+        return False
+    i = task.ended
+    if i < 0 or runs[i].ended < ep.now or runs[i].number < record.pending_number:
+        task.last_outcome = record.pending_outcome
+        note(ep, log, _END, task.task, record.pending_number, record.pending_outcome)
+    return False
+
+
+@kernel
 def settle_if_over(w: World, ep: Any, tasks: Any, task: Any, runs: Any, log: Any) -> None:
     """Settle a task of which nothing is alive or due."""
     if task.settled or task.live > 0:
@@ -99,10 +124,10 @@ def settle_if_over(w: World, ep: Any, tasks: Any, task: Any, runs: Any, log: Any
         ghosts = not w.parameters[0].paper
         if task.owed_external > 0 and left or task.owed_failure > 0 and (left or ghosts):
             return
-    elif left or task.pending:
+    elif left or _waits_for_pending(w, ep, task, runs, log):
         return
-    if not w.tasks[task.task].censored:
-        settle(w, ep, tasks, task, runs, log, task.last_outcome, -1)
+    outcome = _CENSORED if w.tasks[task.task].censored else task.last_outcome
+    settle(w, ep, tasks, task, runs, log, outcome, -1)
 
 
 @kernel

@@ -1,9 +1,13 @@
 """The usage group of the observation, worked out once for every monitoring window."""
 
+# Kernels lose their types to the decorator.
+# pyright: reportUnknownMemberType=false
+
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+from numba import njit
 
 from failgym.sim.fields import FIELDS
 from failgym.traces import Trace
@@ -24,18 +28,14 @@ def usage_table(trace: Trace) -> npt.NDArray[np.float32]:
     cpu, memory, local_io, remote_io, network, peak = (
         np.asarray(trace.column("windows", name, missing=0), dtype=np.float64) for name in names
     )
-    opens = np.append(True, attempt[1:] != attempt[:-1])
-    first = np.flatnonzero(opens)[np.cumsum(opens) - 1]
-    count = np.arange(len(attempt)) - first + 1.0
     task = trace.column("attempts", "task")[attempt]
-    mean = _running_sum(cpu, first) / count
-    spread = np.sqrt(np.maximum(_running_sum(cpu**2, first) / count - mean**2, 0.0))
-    largest = _running_maximum(np.maximum(peak, memory), first)
+    mean, mean_memory, spread, trend, largest = _running(
+        attempt, cpu, memory, np.maximum(peak, memory)
+    )
     columns = [
-        *(cpu, memory, local_io, remote_io, network, mean),
-        _running_sum(memory, first) / count,
+        *(cpu, memory, local_io, remote_io, network, mean, mean_memory),
         _share(spread, mean),
-        memory - memory[first],
+        trend,
         largest,
         _share(largest, np.asarray(trace.column("tasks", "memory", missing=0))[task]),
         _share(cpu, np.asarray(trace.column("tasks", "cpu", missing=0))[task]),
@@ -43,15 +43,30 @@ def usage_table(trace: Trace) -> npt.NDArray[np.float32]:
     return np.stack(columns, axis=1).astype(np.float32)
 
 
-def _running_sum(values: Floats, first: npt.NDArray[np.int64]) -> Floats:
-    total = np.cumsum(values)
-    return total - (total - values)[first]
+@njit(cache=True)
+def _running(
+    attempt: npt.NDArray[np.int64], cpu: Floats, memory: Floats, peak: Floats
+) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """Of the windows of each attempt so far: mean cpu, mean memory, deviation of cpu, trend, peak.
 
-
-def _running_maximum(values: Floats, first: npt.NDArray[np.int64]) -> Floats:
-    """Largest value since the first row of each group, by adding a rising step per group."""
-    step = (np.cumsum(np.arange(len(values)) == first) - 1) * (values.max() - values.min() + 1.0)
-    return np.maximum.accumulate(values + step) - step
+    The deviation is Welford's, so that a constant use has none.
+    """
+    n = len(attempt)
+    mean, mean_memory, spread = np.empty(n), np.empty(n), np.empty(n)
+    trend, largest = np.empty(n), np.empty(n)
+    first, average, squares, total = 0, 0.0, 0.0, 0.0
+    for i in range(n):
+        if i == 0 or attempt[i] != attempt[i - 1]:
+            first, average, squares, total = i, 0.0, 0.0, 0.0
+        count = i - first + 1
+        delta = cpu[i] - average
+        average += delta / count
+        squares += delta * (cpu[i] - average)
+        total += memory[i]
+        mean[i], mean_memory[i], spread[i] = average, total / count, np.sqrt(squares / count)
+        trend[i] = memory[i] - memory[first]
+        largest[i] = peak[i] if count == 1 else max(largest[i - 1], peak[i])
+    return mean, mean_memory, spread, trend, largest
 
 
 def _share(over: Floats, under: Floats) -> Floats:

@@ -61,13 +61,14 @@ The rules
     if nothing had been said. A second KILL ends it now. Grace is the mean of the class grace
     periods weighted by the forecast's confidences (their plain mean if these are all 0), or 0 with
     ``grace=False``.
-9.  *User kill.* If a row with cause USER ends at the latest end of the task's record, the user
-    kills the task at that time K, whatever the agent did. An attempt that replays such a row has
-    no end of its own before K, but FINISHes if its work is done strictly before. Other rows with
-    cause USER are requeues. What an untouched record starts in the millisecond of K, it starts
-    after the kill, and it ends by itself.
-10. *Censored tasks* (a CENSORED row and no FINISH) are replayed as recorded; nothing is asked
-    about them, they settle as CENSORED, and the work of their CENSORED attempts stays in flight.
+9.  *User kill.* If the row that ends last, by (end, number), has cause USER and did not end in the
+    millisecond of its start, the user kills the task at that time K, whatever the agent did. An
+    attempt that replays a row with cause USER that ends at K has no end of its own before K, but
+    FINISHes if its work is done strictly before. Other rows with cause USER are requeues.
+10. *Censored tasks* (a CENSORED row and no FINISH) are replayed as recorded; nothing is asked about
+    them, and they settle as CENSORED. A CENSORED row of a task that FINISHes ends externally. The
+    work of an attempt that ended as CENSORED, before its task succeeded, has an unknown fate and
+    stays in flight.
 11. *Settled.* A task settles at its first FINISH; at a kill by grace or user (KILL); else when
     nothing of it is alive or due, with the outcome of the attempt that ended last. Due are: in an
     untouched task, a recorded start, and the end of a never-started row that ends later than every

@@ -13,7 +13,7 @@ from failgym.sim.fields import FIELDS, HIGH, INDEX, LOW
 from failgym.sim.reference.decisions import Question, risk_at
 from failgym.sim.reference.record import Ending, TaskRecord
 from failgym.sim.reference.tasks import Run, Task
-from failgym.sim.reference.terms import Action, DecisionKind
+from failgym.sim.reference.terms import Action, DecisionKind, SimOutcome
 from failgym.sim.reference.world import World
 from failgym.sim.rules import MINUTE, SECOND, Rules
 from failgym.traces import Trace
@@ -97,20 +97,15 @@ class Observer:
         }
 
     def _history(self, task: Task, run: Run, now: int) -> Values:
-        last = task.last_ended
-        recorded = last is not None and last.outcome == last.row.outcome
+        ending = _last_ending(task)
         siblings = self._siblings(task)
         finished = sum(s.success is not None and s.success.end <= now for s in siblings)
         others = max(1, self._job_width[task.record.job] - 1)
         return {
             "attempt": log2(1 + run.number),
             "failures": log2(1 + task.failures),
-            "last_failed": float(
-                recorded and last is not None and last.row.ending is Ending.INTRINSIC
-            ),
-            "last_external": float(
-                recorded and last is not None and last.row.ending is Ending.EXTERNAL
-            ),
+            "last_failed": float(ending is Ending.INTRINSIC),
+            "last_external": float(ending is Ending.EXTERNAL),
             "clones": task.clones,
             "extra_left": self._rules.max_extra - task.extra,
             "flagged_before": task.flagged,
@@ -187,6 +182,14 @@ class Observer:
         successes = [sibling.success for sibling in self._siblings(task)]
         durations = sorted(row.duration for row in successes if row is not None and row.end <= now)
         return durations[(len(durations) - 1) // 2] if durations else 0
+
+
+def _last_ending(task: Task) -> Ending | None:
+    """What ended the attempt that ended last; None if it did not end as its row did, or was cut."""
+    last = task.last_ended
+    if last is None or last.outcome != last.row.outcome or last.outcome is SimOutcome.CENSORED:
+        return None
+    return last.row.ending
 
 
 def _request(trace: Trace, record: TaskRecord) -> Values:

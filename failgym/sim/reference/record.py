@@ -213,13 +213,13 @@ def _submit(raw: Sequence[_RawRow], job_submit: int) -> int:
 
 
 def _user_kill(raw: Sequence[_RawRow]) -> int | None:
-    """K: the latest end of the record, if a row with cause USER ends then (rule 9)."""
-    ends = [row.end for row in raw if row.end is not None]
-    if not ends:
+    """K: the end of the row that ends last, if its cause is USER and it took any time (rule 9)."""
+    ended = [(row.end, row.number) for row in raw if row.end is not None]
+    if not ended:
         return None
-    latest = max(ends)
-    killed = any(row.cause == Cause.USER and row.end == latest for row in raw)
-    return latest if killed else None
+    end, number = max(ended)
+    last = raw[number]
+    return end if last.cause == Cause.USER and last.start != end else None
 
 
 def _pending(raw: Sequence[_RawRow], user_kill: int | None) -> Pending | None:
@@ -268,7 +268,8 @@ def _started_rows(
 
 
 def _is_user_kill(row: _RawRow, user_kill: int | None) -> bool:
-    return row.cause == Cause.USER and row.end == user_kill
+    """Is it the user's kill that ends the row? A row that starts at K is not there to be killed."""
+    return row.cause == Cause.USER and row.end == user_kill and row.start != user_kill
 
 
 def _ending(row: _RawRow, user_kill: int | None, censored: bool) -> Ending:

@@ -74,8 +74,8 @@ class Run:
         return self.elapsed(now) - self.restored(now) - self.paused(now)
 
     def progress(self, now: int) -> int:
-        """Position in the work of its row: what it resumed from, and its own work [ms]."""
-        return round_half_up(self.resumed * self.row.length) + self.work(now)
+        """Work behind it: what it resumed from, and its own; its length plays no part [ms]."""
+        return self.resumed_work + self.work(now)
 
     def work_checkpointed(self) -> int:
         """Work done when its latest checkpoint began, durable or not; 0 before the first [ms]."""
@@ -216,10 +216,10 @@ class Task:
         """Where the attempt's unsaved work goes."""
         if outcome is SimOutcome.CANCELLED or self.succeeded:
             return "redundant"
+        if outcome is SimOutcome.CENSORED:
+            return "in_flight"
         if outcome is SimOutcome.FINISH:
             return "useful"
-        if run.row.ending is Ending.CENSORED:
-            return "in_flight"
         return "ghost" if run.ghost else "lost"
 
     def _charge(self, account: str, work: int) -> None:

@@ -156,9 +156,7 @@ class World:
         if row.ending is Ending.USER:
             kill = task.record.user_kill
             assert kill is not None
-            if done < kill:
-                return done, SimOutcome.FINISH
-            return (run.start, SimOutcome.KILL) if task.user_killed else None
+            return (done, SimOutcome.FINISH) if done < kill else None
         ended_from_outside = run.start + row.duration
         if row.ending is Ending.EXTERNAL and done < ended_from_outside:
             return done, SimOutcome.FINISH
@@ -226,8 +224,8 @@ class World:
             return False
         if last is not None and (pending.end, pending.number) < (self.now, last.number):
             return False
-        if pending.is_user_kill:
-            return not task.user_killed
+        if pending.is_user_kill and not task.user_killed:
+            return True
         self._push_plain(
             pending.end, EventKind.END, task, pending.number, lambda: self._pending_ends(task)
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
@@ -16,25 +15,22 @@ from failgym.envs.scenario import Scenario, Split
 from failgym.envs.scenarios import resolve
 from failgym.envs.spaces import TERMS
 from failgym.envs.worlds import build_world
+from failgym.evaluation.caller import Predicts
 from failgym.evaluation.continuing import CONTINUING
 from failgym.evaluation.progress import Advance, progress_bar, silent
 from failgym.evaluation.runner import LANES, Run, run_policy
-from failgym.evaluation.score import score
-from failgym.policy import Policy
+from failgym.evaluation.scoring import score
+from failgym.sim.clairvoyant import clairvoyant_costs
 from failgym.sim.records import World
 from failgym.sim.rules import Rules
 
-__all__ = ["BOUND", "Anchors", "Bound", "Evaluation", "evaluate"]
+__all__ = ["Anchors", "Bound", "Evaluation", "evaluate"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 Bound = Callable[[World, Rules, Ints], Floats]
 """(world, rules, tasks) -> the least possible cost of each task, by term, float64 [tasks, 4]."""
-
-BOUND = "failgym.baselines.clairvoyant:clairvoyant_costs"
-"""Entry point of the bound that scores are relative to, unless another is given. It is looked up
-by name, as Gymnasium looks up environments: a bound is a baseline, and those lie above this layer."""
 
 _WASTED = TERMS.index("wasted")
 
@@ -103,7 +99,7 @@ class Anchors:
         episodes: int | None = None,
         seed: int = 0,
         split: Split = "test",
-        bound: Bound | None = None,
+        bound: Bound = clairvoyant_costs,
     ) -> Anchors:
         """Draw slices and find out what replay and the clairvoyant cost on them.
 
@@ -112,7 +108,7 @@ class Anchors:
             episodes: slices to draw, without replacement; all if there are not more, or None.
             seed: of the draw, and of the bootstrap.
             split: of the trace; overrides the scenario's.
-            bound: least possible costs; by default the clairvoyant's (`BOUND`).
+            bound: least possible costs; by default the clairvoyant's.
 
         Raises:
             ValueError: for an unknown environment, no episodes, a negative seed, or a split without
@@ -126,11 +122,11 @@ class Anchors:
         world = build_world(scenario)
         slices = _draw(len(world.slices) - 1, episodes, seed)
         replay = run_policy(world, scenario, CONTINUING, slices, order=scenario.order)
-        least = (bound or _default_bound())(world, scenario, replay.outcomes["task"])
+        least = bound(world, scenario, replay.outcomes["task"])
         first = np.concatenate([[0], np.cumsum(np.diff(world.slices)[slices])[:-1]])
         return cls(scenario, world, seed, replay, np.add.reduceat(least, first, axis=0))
 
-    def run(self, policy: Policy, **options: Any) -> Run:
+    def run(self, policy: Predicts, **options: Any) -> Run:
         """Run a policy on the slices; the options are those of `run_policy`."""
         return run_policy(
             self.world,
@@ -196,13 +192,13 @@ class Anchors:
 
 
 def evaluate(
-    policy: Policy,
+    policy: Predicts,
     env: str | Scenario,
     *,
     episodes: int | None = None,
     seed: int = 0,
     split: Split = "test",
-    bound: Bound | None = None,
+    bound: Bound = clairvoyant_costs,
     deterministic: bool = True,
     lanes: int = LANES,
     name: str | None = None,
@@ -220,7 +216,7 @@ def evaluate(
         episodes: slices to draw, without replacement; all if there are not more, or None.
         seed: of the draw, and of the bootstrap.
         split: of the trace.
-        bound: least possible costs; by default the clairvoyant's (`BOUND`).
+        bound: least possible costs; by default the clairvoyant's.
         deterministic: False lets a stochastic policy sample.
         lanes: episodes served together.
         name: what to call the policy.
@@ -249,11 +245,6 @@ def _draw(count: int, episodes: int | None, seed: int) -> Ints:
         return np.arange(count)
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed)))
     return np.sort(rng.choice(count, episodes, replace=False))
-
-
-def _default_bound() -> Bound:
-    module, _, function = BOUND.partition(":")
-    return getattr(importlib.import_module(module), function)
 
 
 def _share(part: float, whole: float) -> float:

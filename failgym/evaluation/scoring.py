@@ -51,4 +51,4 @@ def score(replay: Floats, policy: Floats, bound: Floats, seed: int = 0) -> Score
 
 def _ratio(saved: Floats, possible: Floats) -> Floats:
     """Scores, NaN where nothing could be saved."""
-    return np.divide(100.0 * saved, possible, out=np.full(len(saved), np.nan), where=possible > 0)
+    return 100.0 * np.divide(saved, possible, out=np.full(len(saved), np.nan), where=possible > 0)

@@ -1,0 +1,56 @@
+"""The clairvoyant bound: what the best plan of somebody who knows the record costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from failgym.envs import Scenario, resolve
+from failgym.envs.worlds import build_world
+from failgym.sim.clairvoyant import SEARCH_LIMIT, Bound, clairvoyant, clairvoyant_costs
+
+__all__ = ["Bound", "Clairvoyant", "clairvoyant_costs"]
+
+
+@dataclass(frozen=True)
+class Clairvoyant:
+    """The least cost of each task over all plans, knowing the record; 100 on the scale of scores.
+
+    It is the exception among the baselines: it is given the world and not an observation, so it is no
+    policy and stands in no table of them. Tasks of a pinned world are independent of each other, so
+    the bound is exact, task by task; `Bound.exact` says where the search was cut short.
+    How it is found, and why that is enough: `failgym.sim.clairvoyant`.
+
+    >>> bound = Clairvoyant().plan("GracePeriod-v0")
+    >>> bound.costs.shape[1], bool(bound.exact.all())
+    (4, True)
+    """
+
+    limit: int = SEARCH_LIMIT
+    """Decisions that the search for the plan of one task may answer."""
+
+    def __post_init__(self) -> None:
+        if self.limit < 1:
+            raise ValueError(f"limit: expected at least 1, got {self.limit}")
+
+    def plan(self, scenario: str | Scenario, tasks: npt.NDArray[np.int64] | None = None) -> Bound:
+        """Find the cheapest plan of each task of a scenario.
+
+        Args:
+            scenario: a scenario or the name of one; its own split counts.
+            tasks: trace rows of tasks of known fate [tasks]; by default all that its slices are made of.
+
+        Raises:
+            ValueError: for an unknown scenario, or a task whose fate is not known.
+        """
+        rules = resolve(scenario)
+        world = build_world(rules)
+        return clairvoyant(world, rules, world.order if tasks is None else tasks, self.limit)
+
+    def costs(
+        self, scenario: str | Scenario, tasks: npt.NDArray[np.int64] | None = None
+    ) -> npt.NDArray[np.float64]:
+        """Cost terms of each task under its cheapest plan, [tasks, 4]; see `plan`."""
+        return self.plan(scenario, tasks).costs

@@ -1,0 +1,65 @@
+"""`failgym evaluate`: scores of policies in one environment."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from failgym.cli.options import Json, Seed, Settings, override
+from failgym.cli.output import JsonFile
+
+if TYPE_CHECKING:
+    from failgym.envs.scenario import Scenario, Split
+
+__all__ = ["evaluate"]
+
+Env = Annotated[str, typer.Option("--env", metavar="ID", help="The environment.")]
+Policies = Annotated[
+    list[str],
+    typer.Option(
+        "--policy",
+        metavar="SPEC",
+        help="name[:field=value,...] or module:Class[:field=value,...]; repeatable.",
+    ),
+]
+Episodes = Annotated[
+    int | None, typer.Option(help="Slices to draw; all of the test split by default.")
+]
+
+
+def evaluate(
+    env: Env,
+    policy: Policies,
+    episodes: Episodes = None,
+    seed: Seed = 0,
+    settings: Settings = None,
+    json: Json = None,
+) -> None:
+    """Score policies between replay (0) and the clairvoyant bound (100)."""
+    from failgym.cli.scores import measure, print_scores
+    from failgym.cli.specs import load_policy
+    from failgym.envs import resolve
+    from failgym.evaluation import Anchors
+
+    file = JsonFile.at(json)
+    policies = [(spec, load_policy(spec)) for spec in policy]
+    scenario = override(resolve(env), settings)
+    anchors = Anchors.of(scenario, episodes=episodes, seed=seed, split=_split(settings, scenario))
+    evaluations = measure(anchors, policies)
+    print_scores(evaluations)
+    file.write(
+        {
+            "env": f"failgym/{scenario.name}",
+            "settings": settings or [],
+            "replay": anchors.measure(anchors.replay).to_json(),
+            "clairvoyant": anchors.clairvoyant().to_json(),
+            "policies": [evaluation.to_json() for evaluation in evaluations],
+        }
+    )
+
+
+def _split(settings: list[str] | None, scenario: Scenario) -> Split:
+    """The test split, unless `--set` names one."""
+    named = any(setting.startswith("split=") for setting in settings or [])
+    return scenario.split if named else "test"

@@ -1,0 +1,44 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from failgym.envs import Scenario
+
+__all__ = ["Json", "Seed", "Settings", "override"]
+
+Json = Annotated[
+    Path | None, typer.Option("--json", metavar="FILE", help="Also write the result to a file.")
+]
+Seed = Annotated[int, typer.Option(help="Seed of all that is drawn.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="FIELD=VALUE", help="Change a field of the scenario; repeatable."
+    ),
+]
+
+
+def override(scenario: Scenario, settings: list[str] | None) -> Scenario:
+    """A scenario with the fields changed that `--set` names.
+
+    Raises:
+        ValueError: for an unknown field, naming the nearest, or a value of the wrong type or range.
+    """
+    from typing import get_type_hints
+
+    from failgym.cli.values import assignments, read_value, unknown
+
+    hints = get_type_hints(type(scenario))
+    texts = assignments(settings or [], "--set")
+    values: dict[str, Any] = {}
+    for name, text in texts.items():
+        if name not in hints:
+            raise ValueError(f"--set: {unknown('field', name, hints)}")
+        values[name] = read_value(name, text, hints[name])
+    return scenario.override(**values) if values else scenario

@@ -1,0 +1,113 @@
+"""`failgym replay`: a policy on a whole trace, every task compared with the record."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from failgym.cli.options import Json, Settings, override
+from failgym.cli.output import Cell, JsonFile, interactive, print_line, print_table
+
+if TYPE_CHECKING:
+    from failgym.envs import Scenario
+    from failgym.evaluation import Comparison
+    from failgym.policy import Policy
+
+__all__ = ["replay"]
+
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a trace.")]
+Spec = Annotated[str, typer.Option("--policy", metavar="SPEC", help="As for evaluate.")]
+Env = Annotated[
+    str | None,
+    typer.Option(
+        "--env",
+        metavar="ID",
+        help="Whose rules apply; by default the first environment that the policy is made for.",
+    ),
+]
+
+
+def replay(
+    folder: Folder,
+    policy: Spec = "replay",
+    env: Env = None,
+    settings: Settings = None,
+    json: Json = None,
+) -> None:
+    """Run a policy over a whole trace and compare every task with the record.
+
+    The policy replay is asked nothing: all tasks, those of unknown fate included, happen as
+    recorded. Another policy is asked about every task of known fate under an environment's rules.
+    """
+    from failgym.cli.specs import load_policy
+    from failgym.evaluation import Record, compare, run_policy, whole_trace_world
+    from failgym.evaluation.progress import progress_bar
+    from failgym.traces import Trace
+
+    file = JsonFile.at(json)
+    chosen = load_policy(policy)
+    scenario = override(_scenario(chosen, env), settings)
+    trace = Trace.load(folder)
+    begun = time.perf_counter()
+    world = whole_trace_world(trace, scenario, known_only=not _asks_nothing(scenario))
+    compiled = time.perf_counter() - begun
+    with progress_bar("replaying", len(world.slices) - 1, interactive()) as advance:
+        run = run_policy(world, scenario, chosen, name=policy, progress=advance)
+    comparison = compare(run, Record.of(trace))
+    _print(comparison, compiled)
+    file.write({"trace": trace.content_hash, "compile_seconds": compiled, **asdict(comparison)})
+
+
+def _scenario(policy: Policy, env: str | None) -> Scenario:
+    """The rules of an environment; for replay, rules under which nothing is asked."""
+    from failgym.baselines import Heuristic, Replay
+    from failgym.envs import SCENARIOS, resolve
+
+    if env is None:
+        fitting = [
+            scenario
+            for scenario in SCENARIOS.values()
+            if not isinstance(policy, Heuristic) or policy.compatible(scenario)
+        ]
+        if not fitting:
+            raise ValueError("policy: no environment allows what it decides; name one with --env")
+        scenario = fitting[0]
+    else:
+        scenario = resolve(env)
+    if isinstance(policy, Replay):
+        nothing = dict.fromkeys(("clone", "checkpoint", "kill", "give_up", "retry"), False)
+        return replace(scenario, forecast="none", **nothing)
+    return scenario
+
+
+def _asks_nothing(scenario: Scenario) -> bool:
+    """Does no decision have more than CONTINUE?"""
+    return not any((scenario.clone, scenario.checkpoint, scenario.kill)) and not any(
+        (scenario.give_up, scenario.retry)
+    )
+
+
+def _print(c: Comparison, compiled: float) -> None:
+    rows: list[tuple[Cell, Cell]] = [
+        ("tasks", c.tasks),
+        ("of unknown fate", c.unknown_fate),
+        ("mismatches", c.mismatches),
+        ("different end", c.different_end),
+        ("different outcome", c.different_outcome),
+        ("different machine-time", c.different_machine_time),
+        ("forfeited", c.forfeited),
+        ("rescued", c.rescued),
+        ("completion ratio (median)", c.completion_ratio),
+        ("recorded machine-time [h]", c.recorded_work / 3_600_000),
+    ]
+    rows += [(f"{account} [h]", work / 3_600_000) for account, work in c.work.items() if work]
+    rows.append(("decisions", c.decisions))
+    print_table(f"{c.policy}, against the record", ("", "value"), rows)
+    speed = f"{c.tasks_per_second:,.0f} tasks/s"
+    if c.decisions:
+        speed += f", {c.decisions_per_second:,.0f} decisions/s"
+    print_line(f"compiled in {compiled:.1f} s, run in {c.seconds:.1f} s: {speed}")

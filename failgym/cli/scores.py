@@ -1,0 +1,52 @@
+"""Tables of scores: policies on the same slices of one scenario."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from failgym.cli.output import Cell, interactive, print_table
+
+if TYPE_CHECKING:
+    from failgym.evaluation import Anchors, Evaluation
+    from failgym.policy import Policy
+
+__all__ = ["measure", "print_scores"]
+
+CHECKPOINTS = "checkpoint\nwork"
+"""A column that is shown where somebody checkpoints."""
+COLUMNS = (
+    *("policy", "score", "95 %\ninterval", "wasted\nwork", CHECKPOINTS, "completion\nratio"),
+    *("forfeited\ntasks", "false\nkills"),
+)
+SHARES = frozenset({"wasted\nwork", CHECKPOINTS})
+
+
+def measure(anchors: Anchors, policies: Sequence[tuple[str, Policy]]) -> list[Evaluation]:
+    """Evaluate named policies on the slices of the anchors, with a progress bar."""
+    from failgym.evaluation.progress import progress_bar
+
+    slices = len(anchors.replay.slices)
+    label = anchors.scenario.name
+    with progress_bar(label, slices * len(policies), interactive()) as advance:
+        runs = [anchors.run(policy, name=name, progress=advance) for name, policy in policies]
+    return [anchors.measure(run) for run in runs]
+
+
+def print_scores(evaluations: Sequence[Evaluation]) -> None:
+    """Print evaluations of one environment, best score first."""
+    first = evaluations[0]
+    title = f"{first.env}, {first.split} split: {first.episodes} slices, {first.tasks:,} tasks"
+    ranked = sorted(evaluations, key=lambda e: math.inf if math.isnan(e.score) else -e.score)
+    hidden = () if any(e.checkpoint_work > 0 for e in evaluations) else (CHECKPOINTS,)
+    shown = [i for i, column in enumerate(COLUMNS) if column not in hidden]
+    rows = [[row[i] for i in shown] for row in map(_row, ranked)]
+    print_table(title, [COLUMNS[i] for i in shown], rows, SHARES)
+
+
+def _row(e: Evaluation) -> tuple[Cell, ...]:
+    interval = "-" if math.isnan(e.low) else f"{e.low:.1f} to {e.high:.1f}"
+    score = "-" if math.isnan(e.score) else f"{e.score:.1f}"
+    work = (e.wasted_work, e.checkpoint_work)
+    return (e.policy, score, interval, *work, e.completion_ratio, e.forfeited, e.false_kills)

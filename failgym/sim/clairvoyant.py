@@ -1,0 +1,436 @@
+"""The least that a task of a pinned world can cost, for somebody who knows the record.
+
+Tasks of a pinned world are independent of each other, so the bound of any set of tasks is the sum of
+the bounds of its tasks. The bound of a task is found by a depth-first search over its decisions, on the
+engine's own kernels: at a decision the state is copied, every action but CONTINUE is tried, and then
+CONTINUE in place, so that only the actions of the present plan need a copy. The cost terms never
+decrease as time goes on, so a plan that costs as much as the best one so far is dropped half-way.
+
+Without further argument that search is exact for every rule. Four arguments make it short; each holds
+as its docstring says, and is tested against brute force over all action sequences:
+
+- `_finishes_at_once`: a record that is one successful attempt is best left alone, or killed;
+- `_try_kill`: a task worth killing is worth killing at its first decision, at once;
+- `_least_cost`: what is sure to be charged later is counted now;
+- `_is_chain` and `_worth_saving`: of attempts that follow each other on a grid of windows, each is
+  saved at most once, as late as it helps.
+"""
+
+# Kernels lose their types to the decorator.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from failgym.sim.accounts import costs, work_of
+from failgym.sim.attempts import own_outcome
+from failgym.sim.decisions import apply
+from failgym.sim.engine import advance, start_episode
+from failgym.sim.jit import entry, kernel
+from failgym.sim.records import Action, Decision, Ending, State, World
+from failgym.sim.rules import Rules
+from failgym.sim.state import make_state
+from failgym.traces import Outcome
+
+__all__ = ["SEARCH_LIMIT", "Bound", "clairvoyant", "clairvoyant_costs"]
+
+SEARCH_LIMIT = 2_000_000
+"""Decisions that the search for the bound of one task may answer, about a second's worth."""
+
+_CONTINUE, _CHECKPOINT, _KILL = int(Action.CONTINUE), int(Action.CHECKPOINT), int(Action.KILL)
+_WINDOW = int(Decision.WINDOW)
+_FINISH, _INTRINSIC = int(Ending.FINISH), int(Ending.INTRINSIC)
+_EXTERNAL, _CENSORED = int(Ending.EXTERNAL), int(Ending.CENSORED)
+_FINISHED = int(Outcome.FINISH)
+_EVERY, _ALARM = 0, 2
+_ANY = 0xFF & ~(1 << _CONTINUE)
+"""All actions but CONTINUE, a bit each."""
+
+CHOICE = np.dtype([("at", "i8"), ("action", "i1"), ("untried", "u1")], align=True)
+"""An action of a plan other than CONTINUE: which of the task's answers it is, counted from 0; which
+actions remain to be tried there."""
+FOUND = np.dtype(
+    [
+        ("cost", "f8"),
+        ("terms", "f8", (4,)),
+        ("decisions", "i8"),  # answers of the plan, CONTINUE included
+        ("choices", "i8"),  # of them, other than CONTINUE
+        ("nodes", "i8"),  # decisions answered in the search
+        ("exact", "?"),
+    ],
+    align=True,
+)
+"""The best plan of a task so far."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The cheapest plans of some tasks."""
+
+    costs: npt.NDArray[np.float64]
+    """[tasks, 4] cost of each task under its plan by term: wasted, overhead, completion, forfeited;
+    weighted, each at least 0"""
+    exact: npt.NDArray[np.bool_]
+    """[tasks] was the search completed? Else the plan is the best one found within the limit."""
+    decisions: npt.NDArray[np.int64]
+    """[tasks] answers of each plan"""
+    choices: npt.NDArray[np.int64]
+    """[tasks] answers other than CONTINUE"""
+    searched: npt.NDArray[np.int64]
+    """[tasks] decisions answered in the search"""
+    plans: npt.NDArray[Any]
+    """CHOICE [tasks, most choices]"""
+
+    def actions(self, i: int) -> list[int]:
+        """The plan of task number ``i`` of those asked for: an action for each decision, in order."""
+        plan = [_CONTINUE] * int(self.decisions[i])
+        for choice in self.plans[i, : self.choices[i]]:
+            plan[int(choice["at"])] = int(choice["action"])
+        return plan
+
+
+@kernel
+def _answer(w: World, s: State, action: int) -> None:
+    """Answer the open decision of the state being worked on, and run to the next one."""
+    ep, tasks, runs, heap, log = s.episodes[0], s.tasks[0], s.runs[0], s.heap[0], s.log[0]
+    if not apply(w, ep, tasks, runs, heap, log, action):
+        advance(w, ep, tasks, runs, heap, log)
+
+
+@kernel
+def _begin(w: World, s: State, j: int) -> None:
+    """Begin task number ``j`` of World.order and run to its first decision."""
+    ep, tasks, runs, heap, log = s.episodes[0], s.tasks[0], s.runs[0], s.heap[0], s.log[0]
+    start_episode(w, ep, tasks, heap, w.order[j : j + 1], False)
+    advance(w, ep, tasks, runs, heap, log)
+
+
+@kernel
+def _copy(s: State, source: int, to: int) -> None:
+    """Copy one state over another, as far as it is in use."""
+    ep = s.episodes[source]
+    s.episodes[to] = ep
+    s.tasks[to, 0] = s.tasks[source, 0]
+    for i in range(ep.runs):
+        s.runs[to, i] = s.runs[source, i]
+    for i in range(ep.events):
+        s.heap[to, i] = s.heap[source, i]
+
+
+@kernel
+def _keep_if_better(
+    w: World, s: State, path: Any, depth: int, answered: int, found: Any, plan: Any
+) -> None:
+    """Keep the plan that has just been played to its end, if it is the best so far."""
+    terms = costs(w, s.episodes[0], s.tasks[0])
+    total = terms[0] + terms[1] + terms[2] + terms[3]
+    if total < found.cost:
+        found.cost, found.decisions, found.choices = total, answered, depth
+        for k in range(4):
+            found.terms[k] = terms[k]
+        for k in range(depth):
+            plan[k] = path[k]
+
+
+@kernel
+def _least_cost(w: World, s: State) -> float:
+    """A lower bound of what the task will have cost, at an open decision.
+
+    All that has been charged, and of the attempts that are alive: their pauses and restores so far;
+    and, where nothing can be saved, the work so far of those that will not finish, and of those that
+    will, all but the longest. Attempts that the data cut are never charged for their work.
+    """
+    p, ep, task, runs = w.parameters[0], s.episodes[0], s.tasks[0, 0], s.runs[0]
+    terms = costs(w, ep, s.tasks[0])
+    overhead, wasted, longest = 0, 0, 0
+    i = task.first_run
+    while i >= 0:
+        run = runs[i]
+        if run.alive:
+            work = work_of(run, ep.now)
+            row = w.rows[run.row]
+            overhead += ep.now - run.start - work
+            if not p.checkpoint and row.ending != _CENSORED:
+                wasted += work
+                if own_outcome(row, run) == _FINISHED:
+                    longest = max(longest, work)
+        i = run.next
+    width = w.tasks[task.task].width
+    charged = terms[0] + terms[1] + terms[2] + terms[3]
+    return charged + width * (p.overhead * overhead + p.wasted * (wasted - longest))
+
+
+@kernel
+def _on_grid(w: World, record: Any) -> bool:
+    """Do the windows of all attempts keep their place relative to the work done, whatever is saved?
+
+    That is so if the attempts share one true length, every window is a decision, and checkpoint and
+    restore cost are multiples of their spacing.
+    """
+    p = w.parameters[0]
+    spacing = p.window * p.every
+    if p.spacing != _EVERY or p.checkpoint_cost % spacing != 0 or p.restore_cost % spacing != 0:
+        return False
+    length = w.rows[record.rows_at].length
+    for i in range(record.rows_at, record.rows_at + record.rows):
+        if w.rows[i].length != length or length == 0:
+            return False
+    return True
+
+
+@kernel
+def _is_chain(w: World, record: Any) -> bool:
+    """Do the attempts of a task follow each other, so that `_worth_saving` names what to try?
+
+    That is: only checkpoints (and kills) may be decided, at ages that are known beforehand, and
+    overhead is priced no lower than wasted work; the attempts do not overlap, none was cut by the
+    end of the data, a FINISH comes last, and no row that never started. And either all windows lie
+    on a grid, or no attempt but the first of several fails at a point of its progress, or there is
+    one attempt.
+    """
+    p = w.parameters[0]
+    if p.clone or p.give_up or p.retry or p.spacing == _ALARM or p.overhead < p.wasted:
+        return False
+    if record.pending_end >= 0 or record.rows == 0:
+        return False
+    first, last = record.rows_at, record.rows_at + record.rows - 1
+    loose = last > first
+    for i in range(first, last + 1):
+        row = w.rows[i]
+        if row.ending == _CENSORED:
+            return False
+        if i < last and (row.ending == _FINISH or row.start + row.duration > w.rows[i + 1].start):
+            return False
+        if i > first and row.ending == _INTRINSIC:
+            loose = False
+    return loose or record.rows == 1 or _on_grid(w, record)
+
+
+@kernel
+def _worth_saving(w: World, s: State) -> bool:
+    """In a chain: is this window one of the (at most two) at which a checkpoint may be worth it?
+
+    Write D for the work held by the task's checkpoint.
+
+    - An attempt that will finish is best left alone: a checkpoint delays it, and nothing comes
+      after. The same holds for the only attempt of a task: to leave the record saves nothing.
+    - Of the others only the last checkpoint that becomes durable counts for what follows. Take a
+      plan that saves an attempt at some windows, and one that saves it only at the last window that
+      can become durable before the end. Both pay the restore from then on. The second holds at
+      least as much work, paid no more pauses and lost no more, and the task comes out of the
+      attempt no later. More work held is never worse: an attempt with an outer end passes alike, or
+      finishes; one that fails at a point of its progress fails sooner. What that could spoil is the
+      place of the last window before the failure. On a grid it does not: D is larger by a
+      multiple m of the spacing, so where the first plan saves at work x, the second saves at x - m,
+      if that is positive, and both hold the same; else the second holds enough already. Whatever
+      comes earlier, before a user's kill, is made up for by as much work that was not done before.
+    - A checkpoint that does not become durable only makes the task leave the record, after which
+      the cluster restarts it `restart_limit` times at most. Its cheapest form is the last window of
+      an attempt with an outer end.
+    """
+    ep, task = s.episodes[0], s.tasks[0, 0]
+    run = s.runs[0, ep.run]
+    p, row = w.parameters[0], w.rows[run.row]
+    if w.tasks[task.task].rows == 1:
+        return False
+    following = run.start + run.window * p.window
+    if row.ending == _INTRINSIC:
+        return following >= run.fin
+    if row.ending != _EXTERNAL or run.fin < run.ext:
+        return False
+    if ep.now + p.checkpoint_cost < run.ext:
+        return following + p.checkpoint_cost >= run.ext
+    return not task.departed and following >= run.ext
+
+
+@kernel
+def _worth_trying(w: World, s: State, kill: bool, chain: bool) -> int:
+    """Actions other than CONTINUE to try at the open decision, a bit each."""
+    ep = s.episodes[0]
+    wanted = ep.mask & _ANY
+    if ep.decision == _WINDOW:
+        if not kill:
+            wanted &= ~(1 << _KILL)
+        if chain and not _worth_saving(w, s):
+            wanted &= ~(1 << _CHECKPOINT)
+    return wanted
+
+
+@kernel
+def _first_of(actions: int) -> int:
+    """The highest action of a set."""
+    action = 7
+    while not (actions >> action) & 1:
+        action -= 1
+    return action
+
+
+@kernel
+def _search(
+    w: World, s: State, path: Any, found: Any, plan: Any, kill: bool, chain: bool, limit: int
+) -> bool:
+    """Search from the open decision of state 0; False if it was not searched completely.
+
+    Args:
+        path: CHOICE [depth], room for the present plan; state i + 1 is the one in which choice i is made.
+        kill: try kills at WINDOW decisions.
+        chain: try only the checkpoints that `_worth_saving` names.
+        limit: decisions to answer before giving up.
+    """
+    depth, answered, complete = 0, 0, True
+    while True:
+        if not s.episodes[0].done and _least_cost(w, s) < found.cost:
+            found.nodes += 1
+            if found.nodes > limit:
+                return False
+            wanted = _worth_trying(w, s, kill, chain)
+            if wanted != 0 and depth == len(path):
+                complete, wanted = False, 0
+            if wanted == 0:
+                _answer(w, s, _CONTINUE)
+                answered += 1
+                continue
+            path[depth].at, path[depth].untried = answered, wanted
+            depth += 1
+            _copy(s, 0, depth)
+        else:
+            if s.episodes[0].done:
+                _keep_if_better(w, s, path, depth, answered, found, plan)
+            if depth == 0:
+                return complete
+            _copy(s, depth, 0)
+        choice = path[depth - 1]
+        action = _CONTINUE
+        if choice.untried != 0:
+            action = _first_of(choice.untried)
+            choice.action = action
+            choice.untried &= ~(1 << action)
+        else:
+            depth -= 1
+        _answer(w, s, action)
+        answered = choice.at + 1
+
+
+@kernel
+def _try_replay(w: World, s: State, path: Any, found: Any, plan: Any, j: int) -> None:
+    """The plan that leaves the task alone."""
+    _begin(w, s, j)
+    answered = 0
+    while not s.episodes[0].done:
+        _answer(w, s, _CONTINUE)
+        answered += 1
+    _keep_if_better(w, s, path, 0, answered, found, plan)
+
+
+@kernel
+def _try_kill(w: World, s: State, path: Any, found: Any, plan: Any, j: int) -> None:
+    """The plan that kills the task at its first decision, without waiting for the grace period.
+
+    No other plan that kills is cheaper: all that a task has done when it is killed is charged, and so
+    is the time until then; both only grow. Arming a kill, in itself, changes nothing. (An
+    attempt that the data cut is charged only if killed, so a task with such a one is searched in full.)
+    """
+    _begin(w, s, j)
+    depth = 0
+    while not s.episodes[0].done and not s.tasks[0, 0].killed and depth < len(path):
+        path[depth].at, path[depth].action = depth, _KILL
+        _answer(w, s, _KILL)
+        depth += 1
+    if s.tasks[0, 0].killed:
+        _keep_if_better(w, s, path, depth, depth, found, plan)
+
+
+@kernel
+def _cut(w: World, record: Any) -> bool:
+    """Was an attempt of the task cut by the end of the data?"""
+    for i in range(record.rows_at, record.rows_at + record.rows):
+        if w.rows[i].ending == _CENSORED:
+            return True
+    return False
+
+
+@kernel
+def _finishes_at_once(w: World, record: Any) -> bool:
+    """Is the record one attempt, which FINISHes?
+
+    Left alone it wastes nothing, and no plan finishes sooner: ghosts are copies that start later.
+    """
+    return record.rows == 1 and w.rows[record.rows_at].ending == _FINISH
+
+
+@kernel
+def _bound(w: World, s: State, path: Any, found: Any, plan: Any, j: int, limit: int) -> None:
+    """The cheapest plan of task number ``j`` of World.order."""
+    p, record = w.parameters[0], w.tasks[w.order[j]]
+    found.cost, found.nodes, found.exact = np.inf, 0, True
+    _try_replay(w, s, path, found, plan, j)
+    cut = _cut(w, record)
+    if p.kill and not cut:
+        _try_kill(w, s, path, found, plan, j)
+    if _finishes_at_once(w, record):
+        return
+    if not (p.clone or p.checkpoint or p.retry or p.give_up or cut):
+        return
+    chain = _is_chain(w, record)
+    if p.checkpoint:
+        _begin(w, s, j)
+        found.exact = _search(w, s, path, found, plan, cut, True, limit)
+    if not (p.checkpoint and chain):
+        found.nodes = 0
+        _begin(w, s, j)
+        found.exact = _search(w, s, path, found, plan, cut, False, limit)
+
+
+@entry
+def _bounds(w: World, s: State, path: Any, found: Any, plans: Any, limit: int) -> None:
+    """The cheapest plan of every task of World.order."""
+    for j in range(len(w.order)):
+        _bound(w, s, path, found[j], plans[j], j, limit)
+
+
+def clairvoyant(
+    world: World, rules: Rules, tasks: npt.NDArray[np.int64], limit: int = SEARCH_LIMIT
+) -> Bound:
+    """Find the cheapest plan of each task, knowing the record.
+
+    Args:
+        world: a compiled world; its parameters say what may be decided and what is charged.
+        rules: the rules that it was compiled for.
+        tasks: trace rows of tasks of known fate [tasks].
+        limit: decisions that the search for the plan of one task may answer.
+
+    Raises:
+        ValueError: if the fate of a task is not known.
+    """
+    tasks = np.asarray(tasks, dtype=np.int64)
+    if world.tasks["censored"][tasks].any():
+        raise ValueError("tasks: expected tasks of known fate, got one cut by the end of the data")
+    n = len(tasks)
+    single = world._replace(order=tasks, slices=np.arange(n + 1, dtype=np.int64))
+    longest = int(world.tasks["rows"][tasks].max(initial=1))
+    depth = 2 * (longest + rules.max_extra + rules.restart_limit) + 32
+    state = make_state(single, rules, depth + 1, "task")
+    path, plans = np.zeros(depth, dtype=CHOICE), np.zeros((n, depth), dtype=CHOICE)
+    found = np.zeros(n, dtype=FOUND)
+    _bounds(single, state, path, found, plans, limit)
+    return Bound(
+        costs=found["terms"].copy(),
+        exact=found["exact"].copy(),
+        decisions=found["decisions"].copy(),
+        choices=found["choices"].copy(),
+        searched=found["nodes"].copy(),
+        plans=plans[:, : int(found["choices"].max(initial=0))].copy(),
+    )
+
+
+def clairvoyant_costs(
+    world: World, rules: Rules, tasks: npt.NDArray[np.int64]
+) -> npt.NDArray[np.float64]:
+    """Cost terms of each task under its cheapest plan, [tasks, 4]: `Bound.costs`."""
+    return clairvoyant(world, rules, tasks).costs

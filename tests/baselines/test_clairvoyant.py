@@ -1,0 +1,256 @@
+"""The clairvoyant bound against brute force over all action sequences, and against the heuristics."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from failgym.baselines import REGISTRY
+from failgym.baselines.clairvoyant import Clairvoyant
+from failgym.envs import SCENARIOS, resolve
+from failgym.envs.worlds import build_world
+from failgym.evaluation.runner import run_policy
+from failgym.sim.batch import Batch
+from failgym.sim.clairvoyant import Bound, clairvoyant
+from failgym.sim.compile import compile_world, with_slices
+from failgym.sim.context import Context
+from failgym.sim.pinned import PinnedSimulator
+from failgym.sim.records import World
+from failgym.sim.rules import Rules, Weights
+from failgym.traces import Cause, Meta, Outcome, Trace
+from tests.sim.random_worlds import random_context, random_rules, random_trace, random_weights
+
+MOST_STEPS = 2_000
+"""Steps after which brute force gives a case up."""
+
+
+class Case(NamedTuple):
+    """A small world."""
+
+    trace: Trace
+    rules: Rules
+    context: Context
+    weights: Weights
+
+
+class TooLarge(Exception):
+    """Brute force would take too long."""
+
+
+def paid(sim: PinnedSimulator) -> np.ndarray[Any, Any]:
+    """Cost terms of the one task of an episode that is over, from the outcome table."""
+    (task,), p = sim.outcomes(), sim.batch.world.parameters[0]
+    forfeited = task.recorded_outcome == Outcome.FINISH != task.outcome
+    recorded_time = task.recorded_end - task.submit
+    return np.array(
+        [
+            p["wasted"] * (task.lost + task.redundant + task.ghost),
+            p["overhead"] * (task.checkpoint + task.restore),
+            p["completion"] * (task.end - task.submit),
+            p["forfeited_work"] * task.recorded_work * forfeited
+            + p["forfeited_time"] * recorded_time * forfeited,
+        ]
+    )
+
+
+def least_cost(sim: PinnedSimulator, task: int) -> float:
+    """The least cost of a task over all sequences of legal actions, one after the other."""
+    sim.start([task])
+    state, least, steps = sim.batch.state, np.inf, 0
+    stack: list[tuple[tuple[Any, ...], int]] = []
+    while True:
+        if sim.decision is None:
+            least = min(least, paid(sim).sum())
+        else:
+            legal = np.flatnonzero(sim.batch.output.mask[0])
+            stack += [(tuple(array.copy() for array in state), int(a)) for a in legal]
+        if not stack:
+            return least
+        saved, action = stack.pop()
+        for array, old in zip(state, saved, strict=True):
+            array[...] = old
+        sim.step(action)
+        steps += 1
+        if steps > MOST_STEPS:
+            raise TooLarge
+
+
+def replayed(sim: PinnedSimulator, task: int, actions: list[int]) -> np.ndarray[Any, Any]:
+    """Cost terms of a task under a plan; every action of it must be legal."""
+    sim.start([task])
+    for action in actions:
+        assert sim.mask[action]
+        sim.step(action)
+    assert sim.decision is None
+    return paid(sim)
+
+
+def any_case(rng: np.random.Generator) -> Case:
+    """Any record and any rules, but with few decisions."""
+    trace = random_trace(rng)
+    rules = random_rules(rng)
+    rules = replace(rules, window=int(rng.choice([30, 100, 300])), factor=2.0)
+    return Case(trace, rules, random_context(rng, trace, rules), random_weights(rng))
+
+
+def like_scenario(rng: np.random.Generator) -> Case:
+    """Any record under the decisions of one of the scenarios."""
+    case = any_case(rng)
+    switches = dict.fromkeys(("clone", "checkpoint", "kill", "give_up", "retry"), False)
+    enabled = [("clone", "give_up", "retry"), ("kill",), ("checkpoint",)][int(rng.integers(3))]
+    return case._replace(rules=replace(case.rules, **switches | dict.fromkeys(enabled, True)))
+
+
+def chain_case(rng: np.random.Generator) -> Case:
+    """Attempts that follow each other, mostly of one true length on a grid of windows."""
+    window, every = int(rng.choice([5, 10])), int(rng.integers(1, 3))
+    grid = bool(rng.random() < 0.6)
+    unit = window * every if grid else int(rng.integers(1, 12))
+    rules = Rules(
+        checkpoint=True,
+        kill=bool(rng.random() < 0.2),
+        window=window,
+        every=every,
+        decide="every" if grid else rng.choice(["every", "geometric"]).item(),
+        checkpoint_cost=unit * int(rng.integers(0, 3)),
+        restore_cost=unit * int(rng.integers(0, 3)),
+        restart_limit=int(rng.integers(0, 4)),
+        grace=bool(rng.random() < 0.5),
+        beyond_record=rng.choice(["ghost", "paper"]).item(),
+    )
+    trace = _chain_trace(rng, window * every, grid)
+    wasted = float(rng.choice([0.0, 0.5, 1.0]))
+    overhead = wasted + float(rng.choice([0.0, 0.0, 1.0]))
+    completion, forfeited = float(rng.choice([0.0, 0.1, 1.0])), float(rng.choice([0.0, 1.0]))
+    weights = Weights(wasted, overhead, completion, forfeited)
+    return Case(trace, rules, random_context(rng, trace, rules), weights)
+
+
+def _chain_trace(rng: np.random.Generator, spacing: int, grid: bool) -> Trace:
+    tasks = 3
+    rows: list[dict[str, Any]] = []
+    for task in range(tasks):
+        length, start = int(rng.integers(1, 8 * spacing)), int(rng.integers(0, 20))
+        failing = grid or bool(rng.random() < 0.3)
+        for last in [False] * int(rng.integers(0, 4)) + [True]:
+            rows.append(_chain_row(rng, task, start, length, last, failing))
+            if not grid:
+                rows[-1]["length"] += int(rng.integers(0, 30)) * (rows[-1]["outcome"] > 0)
+            start = int(rows[-1]["end"]) + int(rng.choice([0, 0, 3, 20]))
+    jobs = {"original_id": ["a"], "submit": [0], "width": [tasks], "outcome": [0]}
+    return Trace.of(
+        Meta("chain"),
+        jobs=jobs,
+        tasks={"job": [0] * tasks, "index": range(tasks), "width": rng.choice([1, 3], tasks)},
+        attempts={name: [row[name] for row in rows] for name in rows[0]},
+    )
+
+
+def _chain_row(
+    rng: np.random.Generator, task: int, start: int, length: int, last: bool, failing: bool
+) -> dict[str, Any]:
+    kinds: list[tuple[Outcome, Cause | None]] = [(Outcome.EVICT, Cause.MACHINE)]
+    if failing:
+        kinds += [(Outcome.FAIL, Cause.INTRINSIC)]
+    if last:
+        kinds += [(Outcome.KILL, Cause.USER)] + [(Outcome.FINISH, None)] * 3
+    outcome, cause = kinds[int(rng.integers(len(kinds)))]
+    duration = length if outcome == Outcome.FINISH else int(rng.integers(0, length + 1))
+    return {
+        "task": task,
+        "start": start,
+        "end": start + duration,
+        "outcome": outcome,
+        "cause": cause,
+        "length": length,
+    }
+
+
+def check(case: Case) -> Iterator[str]:
+    """Compare the bound of every task of a world with brute force, and say what came of it."""
+    trace, rules, context, weights = case
+    world = compile_world(trace, rules, context, weights)
+    sim = PinnedSimulator(trace, rules, context, weights)
+    for task in np.flatnonzero(~world.tasks["censored"] & (world.tasks["rows"] > 0)):
+        bound = clairvoyant(world, rules, np.array([task]), limit=50_000)
+        terms = replayed(sim, int(task), bound.actions(0))
+        np.testing.assert_array_equal(terms, bound.costs[0])
+        try:
+            least = least_cost(sim, int(task))
+        except TooLarge:
+            yield "too large" if bound.exact[0] else "too large for both"
+            continue
+        if bound.exact[0]:
+            assert bound.costs[0].sum() == pytest.approx(least, rel=1e-9, abs=1e-9)
+            yield "equal"
+        else:
+            assert bound.costs[0].sum() >= least - 1e-9
+            yield "inexact"
+
+
+@pytest.mark.parametrize("make", [any_case, like_scenario, chain_case])
+def test_is_the_least_cost_over_all_action_sequences(make: Any) -> None:
+    results = Counter[str]()
+    for seed in range(60):
+        results.update(check(make(np.random.default_rng(seed))))
+    assert results["equal"] >= 100
+    assert results["inexact"] == 0
+
+
+@pytest.fixture(scope="module", params=sorted(SCENARIOS))
+def scored(request: pytest.FixtureRequest) -> Any:
+    """A scenario with its test split and bound."""
+    scenario = resolve(request.param, {"split": "test"})
+    return scenario, build_world(scenario), Clairvoyant().plan(scenario)
+
+
+def test_of_the_default_scenarios_is_exact_and_can_be_played(scored: Any) -> None:
+    scenario, world, bound = scored
+    assert bound.exact.all()
+    np.testing.assert_allclose(play(world, scenario, bound), bound.costs, rtol=1e-9, atol=1e-9)
+
+
+def play(world: World, rules: Rules, bound: Bound) -> np.ndarray[Any, Any]:
+    """Play the plans of all tasks in the batched environment; cost terms [tasks, 4]."""
+    n = len(world.order)
+    single = with_slices(world, world.order, 1)
+    plans = [bound.actions(i) for i in range(n)]
+    batch = Batch(single, rules, n)
+    out = batch.reset(np.arange(n))
+    for step in range(max(map(len, plans))):
+        actions = np.array([plan[step] if step < len(plan) else 0 for plan in plans])
+        assert out.mask[np.arange(n), actions].all()
+        out = batch.step(actions)
+    assert out.terminated.all()
+    return batch.state.episodes["cost"].copy()
+
+
+def test_no_heuristic_is_cheaper_on_any_task(scored: Any) -> None:
+    scenario, world, bound = scored
+    single = with_slices(world, world.order, 1)
+    everything = np.arange(len(world.order))
+    for baseline in REGISTRY.values():
+        if baseline.compatible(scenario):
+            run = run_policy(single, scenario, baseline(), everything)
+            assert (run.costs.sum(axis=1) >= bound.costs.sum(axis=1) - 1e-9).all(), baseline.name
+
+
+def test_a_task_of_unknown_fate_has_no_bound() -> None:
+    world = build_world(resolve("GracePeriod-v0"))
+    cut = np.flatnonzero(world.tasks["censored"])[:1]
+    assert len(cut)
+    with pytest.raises(ValueError, match="known fate"):
+        clairvoyant(world, Rules(kill=True), cut)
+
+
+def test_the_limit_is_checked_and_said() -> None:
+    with pytest.raises(ValueError, match="limit"):
+        Clairvoyant(limit=0)
+    bound = Clairvoyant(limit=1).plan("Cloning-v0")
+    assert not bound.exact.all()
+    assert (bound.costs.sum(axis=1) >= Clairvoyant().costs("Cloning-v0").sum(axis=1)).all()

@@ -1,0 +1,225 @@
+"""The command: what it prints and writes, and one line for bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from failgym.baselines import REGISTRY
+from failgym.cli import run
+from failgym.envs import SCENARIOS
+from failgym.traces import Outcome, Trace, toy
+from failgym.traces.synthetic import generate
+
+SMALL = ("--set", "jobs=1500", "--set", "slice_tasks=16")
+
+
+def invoke(*arguments: str | int | Path) -> int:
+    return run([str(argument) for argument in arguments])
+
+
+def load(file: Path) -> Any:
+    return json.loads(file.read_text("utf-8"))
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> Path:
+    """A stored trace with tasks of known and unknown fate."""
+    folder = tmp_path / "trace"
+    generate("google-2011", jobs=60, seed=3).save(folder)
+    return folder
+
+
+def test_help_and_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in ([], ["--help"]):
+        assert invoke(*arguments) == 0
+        shown = capsys.readouterr().out
+        for command in ("demo", "envs", "evaluate", "replay", "trace"):
+            assert command in shown
+
+
+def test_envs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke("envs", "--json", tmp_path / "envs.json") == 0
+    assert "failgym/Cloning-v0" in capsys.readouterr().out
+    assert list(load(tmp_path / "envs.json")) == [f"failgym/{name}" for name in SCENARIOS]
+
+
+def test_evaluate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "scores.json"
+    policies = ["--policy", "young", "--policy", "young:factor=2", "--policy", "replay"]
+    arguments = ["evaluate", "--env", "failgym/Checkpoint-v0", *policies, "--episodes", "9"]
+    assert invoke(*arguments, "--seed", "4", *SMALL, "--json", file) == 0
+    written = load(file)
+    assert written["env"] == "failgym/Checkpoint-v0"
+    assert [row["policy"] for row in written["policies"]] == ["young", "young:factor=2", "replay"]
+    assert written["policies"][2]["score"] == 0.0
+    assert {row["episodes"] for row in written["policies"]} == {9}
+    assert {row["split"] for row in written["policies"]} == {"test"}
+    shown = capsys.readouterr()
+    assert "young:factor=2" in shown.out
+    assert shown.err == ""
+
+
+def test_evaluate_on_the_train_split(tmp_path: Path) -> None:
+    file = tmp_path / "scores.json"
+    arguments = ["evaluate", "--env", "Checkpoint-v0", "--policy", "young", *SMALL]
+    assert invoke(*arguments, "--set", "split=train", "--episodes", 2, "--json", file) == 0
+    assert load(file)["policies"][0]["split"] == "train"
+
+
+def test_demo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke("demo", "--episodes", "2", "--json", tmp_path / "demo.json") == 0
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    environments = load(tmp_path / "demo.json")["environments"]
+    assert list(environments) == [f"failgym/{name}" for name in SCENARIOS]
+    for name, scenario in SCENARIOS.items():
+        rows = {row["policy"]: row for row in environments[f"failgym/{name}"]}
+        compatible = {b.name for b in REGISTRY.values() if b.compatible(scenario)}
+        assert set(rows) == compatible | {"clairvoyant"}
+        assert rows["replay"]["score"] == 0.0
+        assert rows["clairvoyant"]["score"] == pytest.approx(100.0)
+        assert all(row["score"] <= 100.0 + 1e-6 for row in rows.values())
+        for policy in rows:
+            assert policy in shown.out
+
+
+def test_replay_compares_every_task(stored: Path, tmp_path: Path) -> None:
+    assert invoke("replay", stored, "--policy", "replay", "--json", tmp_path / "r.json") == 0
+    written, trace = load(tmp_path / "r.json"), Trace.load(stored)
+    assert written["tasks"] == trace.rows("tasks")
+    assert written["mismatches"] == 0
+    assert written["trace"] == trace.content_hash
+
+
+@pytest.mark.parametrize("policy", ["algorithm_1", "grace_period", "young", "random:seed=2"])
+def test_replay_with_a_policy(policy: str, stored: Path, tmp_path: Path) -> None:
+    settings = ["--set", "decide=every", "--set", "grace=false"]
+    file = tmp_path / "r.json"
+    assert invoke("replay", stored, "--policy", policy, *settings, "--json", file) == 0
+    written, trace = load(file), Trace.load(stored)
+    assert written["policy"] == policy
+    assert written["tasks"] == (trace.task_outcome != Outcome.CENSORED).sum()
+    assert written["decisions"] > 0
+
+
+def test_synth_and_info(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "deep" / "trace"
+    assert invoke("trace", "synth", "system-a", "--out", out, "--jobs", 30, "--seed", 5) == 0
+    assert Trace.load(out).content_hash == generate("system-a", jobs=30, seed=5).content_hash
+    assert invoke("trace", "info", out, "--json", tmp_path / "info.json") == 0
+    assert "success_by_failures" in load(tmp_path / "info.json")["tables"]
+    assert "Success by number of past failures" in capsys.readouterr().out
+
+
+def test_an_older_trace_is_replaced(tmp_path: Path) -> None:
+    out = tmp_path / "trace"
+    for seed in (1, 2):
+        assert invoke("trace", "synth", "system-a", "--out", out, "--jobs", 5, "--seed", seed) == 0
+    assert Trace.load(out).content_hash == generate("system-a", jobs=5, seed=2).content_hash
+    assert os.listdir(tmp_path) == ["trace"]
+
+
+EVALUATE = ["evaluate", "--env", "Checkpoint-v0", *SMALL]
+BAD: dict[str, tuple[list[str], str]] = {
+    "no command": (["nonsense"], "nonsense"),
+    "no option": (["demo", "--nonsense"], "nonsense"),
+    "no policy": (["evaluate", "--env", "Checkpoint-v0"], "--policy"),
+    "no environment": (["evaluate", "--env", "Clonning-v0", "--policy", "replay"], "Cloning-v0"),
+    "unknown policy": ([*EVALUATE, "--policy", "yong"], "did you mean young"),
+    "unknown policy field": ([*EVALUATE, "--policy", "young:factr=2"], "did you mean factor"),
+    "wrong policy value": ([*EVALUATE, "--policy", "young:factor=a"], "expected a number"),
+    "stored agent": ([*EVALUATE, "--policy", "agent.zip"], "stored agents"),
+    "unknown field": ([*EVALUATE, "--policy", "young", "--set", "jbs=3"], "did you mean jobs"),
+    "wrong value": ([*EVALUATE, "--policy", "young", "--set", "factor=big"], "a number"),
+    "no forecast": ([*EVALUATE, "--policy", "young", "--set", "forecast=oracle"], "forecast"),
+    "no trace": ([*EVALUATE, "--policy", "young", "--set", "trace=nowhere"], "trace"),
+    "no episodes": ([*EVALUATE, "--policy", "young", "--episodes", "0"], "episodes"),
+    "demo of no episodes": (["demo", "--episodes", "0"], "episodes"),
+    "not a number": ([*EVALUATE, "--policy", "young", "--episodes", "few"], "--episodes"),
+    "negative seed": ([*EVALUATE, "--policy", "young", "--seed", "-1"], "seed"),
+    "no JSON folder": (["demo", "--json", "{tmp}/nowhere/demo.json"], "no such folder"),
+    "JSON folder": (["envs", "--json", "{tmp}"], "is a folder"),
+    "no trace folder": (["replay", "{tmp}/nowhere"], "no such folder"),
+    "an empty folder": (["trace", "info", "{tmp}"], "meta.json"),
+    "unknown format": (["trace", "import", "gogle-2011", "x", "--out", "{tmp}/t"], "google-2011"),
+    "no source": (["trace", "import", "google-2011", "{tmp}/x", "--out", "{tmp}/t"], "no such"),
+    "an empty source": (["trace", "import", "google-2011", "{tmp}", "--out", "{tmp}/t"], "events"),
+    "unknown profile": (["trace", "synth", "google", "--out", "{tmp}/t"], "google-2011"),
+    "no jobs": (["trace", "synth", "system-a", "--out", "{tmp}/t", "--jobs", "0"], "jobs"),
+    "no out": (["trace", "synth", "system-a"], "--out"),
+    "a file as out": (["trace", "synth", "system-a", "--out", "{tmp}/file"], "not a folder"),
+    "a foreign out": (["trace", "synth", "system-a", "--out", "{tmp}/full"], "not overwritten"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_one_line(
+    case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "work"
+    (folder / "full").mkdir(parents=True)
+    (folder / "full" / "mine.txt").write_text("mine")
+    (folder / "file").write_text("mine")
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    arguments, expected = BAD[case]
+    base = folder if any("/full" in a or "/file" in a for a in arguments) else empty
+    before = sorted(base.rglob("*"))
+    assert invoke(*(a.replace("{tmp}", str(base)) for a in arguments)) == 2
+    shown = capsys.readouterr()
+    assert expected in shown.err
+    assert shown.err.startswith("failgym: ")
+    assert shown.err.count("\n") == 1
+    assert shown.out == ""
+    assert sorted(base.rglob("*")) == before
+
+
+def test_a_changed_trace_is_refused(stored: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    toy().save(stored.parent / "other")
+    (stored / "jobs.parquet").write_bytes((stored.parent / "other/jobs.parquet").read_bytes())
+    assert invoke("replay", stored) == 2
+    assert "hash" in capsys.readouterr().err
+
+
+def test_a_failed_run_leaves_the_old_json(tmp_path: Path) -> None:
+    file = tmp_path / "scores.json"
+    file.write_text("old")
+    assert invoke(*EVALUATE, "--policy", "young", "--episodes", 0, "--json", file) == 2
+    assert file.read_text() == "old"
+    assert os.listdir(tmp_path) == ["scores.json"]
+
+
+COMMAND = [sys.executable, "-c", "from failgym.cli import main; main()"]
+
+
+def test_interrupted(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [*COMMAND, "demo", "--json", str(tmp_path / "demo.json")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(1.5)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err == "failgym: interrupted\n"
+    assert os.listdir(tmp_path) == []
+
+
+def test_the_command_starts_without_what_it_does_not_need() -> None:
+    probe = (
+        "import sys; from failgym.cli import run; run(['--help']); "
+        "print([m for m in ('numba', 'pandas', 'pyarrow', 'torch') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"

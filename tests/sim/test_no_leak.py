@@ -1,0 +1,110 @@
+"""Nothing of the future leaks: editing the record after now changes no observation and no mask."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from failgym.predictors import Calibrated, Forecast, NoForecast
+from failgym.sim.context import Context, expectations, system_table
+from failgym.sim.pinned import PinnedSimulator
+from failgym.sim.rules import MINUTE, Rules
+from failgym.traces import Cause, Outcome, Trace, generate
+from failgym.traces.trace import make_table
+
+RULES = Rules(
+    clone=True,
+    checkpoint=True,
+    kill=True,
+    give_up=True,
+    retry=True,
+    decide="geometric",
+    checkpoint_cost=20_000,
+    restore_cost=10_000,
+    max_clones=2,
+)
+FATES = [
+    (Outcome.FINISH, None),
+    (Outcome.FAIL, Cause.INTRINSIC),
+    (Outcome.FAIL, Cause.MACHINE),
+    (Outcome.EVICT, Cause.PREEMPTION),
+    (Outcome.KILL, Cause.REQUEUE),
+]
+
+
+def _simulator(trace: Trace, rules: Rules, tables: Any, forecast: Forecast) -> PinnedSimulator:
+    """A simulator with the expectations and the forecast of the original trace."""
+    held = Forecast(trace.content_hash, *list(vars(forecast).values())[1:])
+    return PinnedSimulator(trace, rules, Context(tables, system_table(trace), held))
+
+
+def _play(sim: PinnedSimulator, actions: list[int], rng: np.random.Generator | None) -> list[Any]:
+    """Play given actions, or draw as many as there is room for; what was seen at each decision."""
+    seen: list[Any] = []
+    for k in range(len(actions) if rng is None else actions[0]):
+        if sim.decision is None:
+            break
+        seen.append((sim.decision, sim.mask, sim.observation().tobytes()))
+        if rng is None:
+            sim.step(actions[k])
+            continue
+        legal = [a for a in range(5) if sim.mask[a] and (a != 3 or rng.random() < 0.1)]
+        action = int(rng.choice(legal))
+        seen[-1] = (*seen[-1], action)
+        sim.step(action)
+    if sim.decision is not None:
+        seen.append((sim.decision, sim.mask, sim.observation().tobytes()))
+    return seen
+
+
+def _edit(trace: Trace, sim: PinnedSimulator, rng: np.random.Generator) -> Trace:
+    """Another future: every attempt that is still to end, here and in the record, may fare otherwise."""
+    assert sim.decision is not None
+    now = sim.decision.time
+    columns = {
+        name: trace.table("attempts")[name].to_pylist() for name in trace.attempts.column_names
+    }
+    state = sim.batch.state
+    runs = state.runs[0][: state.episodes[0]["runs"]]
+    started = {(int(state.tasks[0][r["local"]]["task"]), int(r["number"])): r for r in runs}
+    for i, task in enumerate(columns["task"]):
+        start, end, number = columns["start"][i], columns["end"][i], i - int(trace.task_first[task])
+        run = started.get((task, number))
+        if start is None or columns["outcome"][i] == Outcome.CENSORED or end <= now:
+            continue
+        if (run is not None and (not run["alive"] or run["f0"] > 0)) or (
+            run is None and start <= now
+        ):
+            continue
+        earliest = now + 1 - (start if run is None else min(start, int(run["start"])))
+        duration = max(earliest, 0) + int(rng.integers(0, 30 * MINUTE))
+        columns["end"][i] = start + duration
+        outcome, cause = FATES[int(rng.integers(len(FATES)))]
+        columns["outcome"][i], columns["cause"][i] = int(outcome), cause
+    return Trace(
+        trace.meta, jobs=trace.jobs, tasks=trace.tasks, attempts=make_table("attempts", columns)
+    )
+
+
+@pytest.mark.parametrize("forecasting", [True, False])
+@pytest.mark.parametrize("seed", range(12))
+def test_editing_the_future_changes_nothing_seen(forecasting: bool, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    trace = generate("google-2011", jobs=25, seed=seed)
+    forecast = (Calibrated.elsayed() if forecasting else NoForecast()).predict(trace)
+    tables = expectations(trace, RULES.window)
+    sim = _simulator(trace, RULES, tables, forecast)
+    tasks = np.flatnonzero(trace.task_outcome != Outcome.CENSORED)
+    sim.start(tasks.tolist(), order="time")
+    seen = _play(sim, [int(rng.integers(20, 300))], rng)
+    actions = [entry[3] for entry in seen if len(entry) == 4]
+    if sim.decision is None:
+        pytest.skip("the episode ended before the edit")
+    edited = _edit(trace, sim, rng)
+    assert edited.content_hash != trace.content_hash
+    other = _simulator(edited, RULES, tables, forecast)
+    other.start(tasks.tolist(), order="time")
+    again = _play(other, actions, None)
+    assert [entry[:3] for entry in again] == [entry[:3] for entry in seen]

@@ -1,0 +1,300 @@
+"""Evaluation: lanes, conventions of stable-baselines3, scores, and the comparison with a record."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import failgym
+from failgym.baselines import REGISTRY, GiveUp, RandomPolicy, Replay
+from failgym.envs import SCENARIOS, Scenario, resolve
+from failgym.envs.worlds import build_world
+from failgym.evaluation import (
+    Anchors,
+    Record,
+    compare,
+    evaluate,
+    run_policy,
+    score,
+    whole_trace_world,
+)
+from failgym.sim.records import ACTIONS, World
+from failgym.sim.rules import Rules
+from failgym.traces import Outcome, Trace, toy
+from failgym.traces.synthetic import generate
+
+assert failgym  # importing it registers the environments
+
+CHECKPOINT = resolve("Checkpoint-v0", {"jobs": 400, "slice_tasks": 8})
+GRACE = resolve("GracePeriod-v0", {"jobs": 400, "slice_tasks": 16})
+
+
+def nothing(world: World, rules: Rules, tasks: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """A bound that needs no baseline: nothing costs anything."""
+    return np.zeros((len(tasks), 4))
+
+
+class Recurrent:
+    """Answers by its own count of the decisions of the episode, as a recurrent model would."""
+
+    name = "recurrent"
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def predict(
+        self,
+        observation: npt.NDArray[np.float32],
+        state: Any = None,
+        episode_start: npt.NDArray[np.bool_] | None = None,
+        deterministic: bool = True,
+    ) -> tuple[Any, Any]:
+        single = observation.ndim == 1
+        batch = np.atleast_2d(observation)
+        starts = np.zeros(len(batch), bool) if episode_start is None else np.asarray(episode_start)
+        if state is None:
+            state = (np.zeros((1, len(batch), 1)),)
+        assert state[0].shape[1] == len(batch) == len(np.atleast_1d(starts))
+        count = np.where(starts[None, :, None], 0, state[0]) + 1
+        actions = np.where(count[0, :, 0] % 3 == 0, 2, 0).astype(np.int64)
+        self.calls += 1
+        return (actions[0] if single else actions), (count,)
+
+
+def zeros(n: int) -> Any:
+    return np.zeros(n, np.int64)
+
+
+def fours(n: int) -> Any:
+    return np.full(n, 4)
+
+
+class Constant:
+    """Answers whatever it was made with, and remembers how it was asked."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+        self.asked: dict[str, Any] = {}
+
+    def predict(self, observation: Any, **asked: Any) -> tuple[Any, Any]:
+        self.asked = asked
+        return self.answer(len(observation)), None
+
+
+def rollout(scenario: Scenario, policy: Any, index: int) -> tuple[float, dict[str, Any]]:
+    """Cost and outcomes of one slice through the single environment."""
+    env: Any = gym.make(f"failgym/{scenario.name}").unwrapped
+    env = type(env)(scenario)
+    obs, _ = env.reset(seed=1, options={"slice": index})
+    state, start, total = None, np.ones(1, bool), 0.0
+    while True:
+        action, state = policy.predict(obs, state=state, episode_start=start, deterministic=True)
+        obs, reward, ended, _, info = env.step(action)
+        total, start = total - reward, np.zeros(1, bool)
+        if ended:
+            return total, info["outcomes"]
+
+
+@pytest.mark.parametrize("make", [lambda: RandomPolicy(seed=3), Recurrent])
+def test_lanes_give_what_single_episodes_give(make: Any) -> None:
+    world = build_world(CHECKPOINT)
+    slices = np.arange(min(9, len(world.slices) - 1))[::-1]
+    run = run_policy(world, CHECKPOINT, make(), slices, lanes=4)
+    alone = [rollout(CHECKPOINT, make(), int(i)) for i in slices]
+    np.testing.assert_allclose(run.costs.sum(axis=1), [cost for cost, _ in alone], rtol=1e-12)
+    for name in run.outcomes:
+        together = np.concatenate([outcomes[name] for _, outcomes in alone])
+        np.testing.assert_array_equal(run.outcomes[name], together)
+    assert run.decisions == run.outcomes["decisions"].sum()
+
+
+def test_the_number_of_lanes_changes_nothing() -> None:
+    world = build_world(CHECKPOINT)
+    runs = [run_policy(world, CHECKPOINT, Recurrent(), lanes=n) for n in (1, 3, 7, 1000)]
+    for run in runs[1:]:
+        np.testing.assert_array_equal(run.costs, runs[0].costs)
+        assert run.decisions == runs[0].decisions
+
+
+def test_a_policy_is_called_once_per_step_for_all_lanes() -> None:
+    world = build_world(CHECKPOINT)
+    one, many = Recurrent(), Recurrent()
+    run = run_policy(world, CHECKPOINT, one, lanes=1)
+    run_policy(world, CHECKPOINT, many, lanes=1000)
+    assert one.calls == run.decisions
+    assert many.calls < run.decisions / 4
+
+
+def test_masks_are_given_to_those_who_take_them() -> None:
+    world = build_world(GRACE)
+    policy = Constant(zeros)
+    run_policy(world, GRACE, policy, np.array([0]))
+    assert policy.asked["action_masks"].shape == (1, ACTIONS)
+    assert policy.asked["action_masks"].dtype == np.bool_
+    assert run_policy(world, GRACE, Recurrent(), np.array([0])).decisions > 0
+
+
+def test_illegal_actions_are_counted() -> None:
+    world = build_world(GRACE)
+    run = run_policy(world, GRACE, Constant(fours), np.array([0]))
+    replayed = run_policy(world, GRACE, Replay(), np.array([0]))
+    assert run.illegal == run.decisions == replayed.decisions
+    np.testing.assert_array_equal(run.costs, replayed.costs)
+
+
+WRONG_ANSWERS: list[tuple[Callable[[int], Any], str]] = [
+    (lambda n: np.zeros((n, 1), np.int64), "shape"),
+    (lambda n: np.zeros(n + 1, np.int64), "shape"),
+    (lambda n: np.zeros(n), "whole numbers"),
+    (lambda n: np.full(n, 5), "from 0 to 4, got 5"),
+    (lambda n: np.full(n, -1), "from 0 to 4, got -1"),
+]
+
+
+@pytest.mark.parametrize(("answer", "expected"), WRONG_ANSWERS)
+def test_a_wrong_answer_names_the_policy(answer: Any, expected: str) -> None:
+    with pytest.raises(ValueError, match=rf"policy 'broken'.*{expected}"):
+        run_policy(build_world(GRACE), GRACE, Constant(answer), name="broken")
+
+
+@pytest.mark.parametrize("slices", [[], [-1], [10**6]])
+def test_slices_must_exist(slices: list[int]) -> None:
+    with pytest.raises(ValueError, match="slices"):
+        run_policy(build_world(GRACE), GRACE, Replay(), np.array(slices, np.int64))
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_replay_scores_0_and_the_bound_100(name: str) -> None:
+    anchors = Anchors.of(name, episodes=5, bound=nothing)
+    replay, best = anchors.measure(anchors.run(Replay())), anchors.clairvoyant()
+    assert (replay.score, replay.low, replay.high) == (0.0, 0.0, 0.0)
+    assert (best.score, best.low, best.high) == (100.0, 100.0, 100.0)
+    assert (replay.completion_ratio, replay.forfeited, replay.false_kills) == (1.0, 0, 0)
+    assert replay.wasted_work in (1.0, pytest.approx(float("nan"), nan_ok=True))
+
+
+def test_the_score_is_a_ratio_of_sums_over_slices() -> None:
+    replay, policy, bound = np.array([10.0, 30.0]), np.array([8.0, 20.0]), np.array([0.0, 16.0])
+    assert score(replay, policy, bound).value == pytest.approx(100 * 12 / 24)
+    same = score(replay, policy, bound, seed=1)
+    assert same == score(replay, policy, bound, seed=1)
+    assert same.low <= same.value <= same.high
+    assert np.isnan(score(replay, policy, replay).value)
+
+
+def test_the_interval_covers_as_it_says() -> None:
+    rng = np.random.default_rng(0)
+    covered = 0
+    for trial in range(200):
+        replay = rng.gamma(5.0, 2.0, 60)
+        saved = replay * rng.uniform(0.2, 0.6, 60)
+        got = score(replay, replay - saved, np.zeros(60), seed=trial)
+        covered += got.low <= 40.0 <= got.high
+    assert 178 <= covered <= 200
+
+
+def test_slices_are_drawn_without_replacement_by_seed() -> None:
+    drawn = [Anchors.of(GRACE, episodes=4, seed=s, bound=nothing).replay.slices for s in (0, 0, 1)]
+    assert len(set(drawn[0].tolist())) == 4
+    np.testing.assert_array_equal(drawn[0], drawn[1])
+    assert drawn[0].tolist() != drawn[2].tolist()
+    everything = Anchors.of(GRACE, episodes=10**9, bound=nothing).replay.slices
+    np.testing.assert_array_equal(everything, np.arange(len(everything)))
+
+
+@pytest.mark.parametrize("wrong", [{"episodes": 0}, {"episodes": -1}, {"seed": -1}])
+def test_wrong_numbers_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        evaluate(Replay(), GRACE, bound=nothing, **wrong)
+
+
+def test_an_evaluation_is_json() -> None:
+    result = evaluate(GiveUp(), "failgym/Cloning-v0", episodes=3, bound=nothing)
+    written = json.loads(json.dumps(result.to_json(), allow_nan=False))
+    assert written["env"] == "failgym/Cloning-v0"
+    assert written["split"] == "test"
+    assert set(written["costs"]) == {"wasted", "overhead", "completion", "forfeited"}
+    assert result.cost == pytest.approx(sum(result.costs.values()))
+
+
+def test_the_orders_of_service_cost_the_same() -> None:
+    merged = replace(CHECKPOINT, order="time")
+    results = [
+        evaluate(REGISTRY["young"](), scenario, bound=nothing) for scenario in (CHECKPOINT, merged)
+    ]
+    assert results[0].cost == pytest.approx(results[1].cost)
+    assert results[0].forfeited == results[1].forfeited
+
+
+def test_the_clairvoyant_costs_no_more_than_replay() -> None:
+    for name in SCENARIOS:
+        anchors = Anchors.of(name, episodes=2)
+        assert (anchors.bound.sum(axis=1) <= anchors.replay.costs.sum(axis=1) + 1e-9).all()
+
+
+# --- Models of stable-baselines3 ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["DQN", "PPO", "MaskablePPO", "RecurrentPPO"])
+def test_models_are_evaluated_like_heuristics(kind: str) -> None:
+    modules = ("stable_baselines3", "sb3_contrib")
+    libraries = [pytest.importorskip(module) for module in modules]
+    make: Any = next(getattr(library, kind) for library in libraries if hasattr(library, kind))
+    network = "MlpLstmPolicy" if kind == "RecurrentPPO" else "MlpPolicy"
+    env: Any = gym.make("failgym/Checkpoint-v0", jobs=400, slice_tasks=8)
+    model = make(network, env, seed=0, device="cpu")
+    world, slices = build_world(CHECKPOINT), np.arange(3)
+    run = run_policy(world, CHECKPOINT, model, slices, lanes=2)
+    assert run.policy == kind
+    masked = kind == "MaskablePPO"
+    assert (run.illegal == 0) or not masked
+    if not masked:
+        alone = [rollout(CHECKPOINT, model, int(i))[0] for i in slices]
+        np.testing.assert_allclose(run.costs.sum(axis=1), alone, rtol=1e-9)
+
+
+# --- Whole traces -------------------------------------------------------------------------------
+
+NOTHING_ASKED = replace(SCENARIOS["Cloning-v0"], clone=False, give_up=False, retry=False)
+
+
+@pytest.mark.parametrize("make", [toy, lambda: generate("google-2011", jobs=60, seed=2)])
+@pytest.mark.parametrize("asked", [False, True])
+def test_a_trace_left_alone_equals_its_record(make: Any, asked: bool) -> None:
+    trace: Trace = make()
+    rules = replace(SCENARIOS["Cloning-v0"], kill=True, decide="every") if asked else NOTHING_ASKED
+    world = whole_trace_world(trace, rules)
+    run = run_policy(world, rules, Replay(), lanes=5)
+    comparison = compare(run, Record.of(trace))
+    assert comparison.tasks == trace.rows("tasks")
+    assert comparison.mismatches == 0
+    assert comparison.unknown_fate == (trace.task_outcome == Outcome.CENSORED).sum()
+    assert (comparison.decisions > 0) == asked
+
+
+def test_a_policy_that_acts_differs_from_the_record() -> None:
+    trace = generate("google-2011", jobs=60, seed=2)
+    rules = replace(SCENARIOS["GracePeriod-v0"], grace=False)
+    world = whole_trace_world(trace, rules, known_only=True)
+    run = run_policy(world, rules, REGISTRY["blind_kill"]())
+    comparison = compare(run, Record.of(trace))
+    assert comparison.unknown_fate == 0
+    assert comparison.forfeited > 0
+    assert comparison.mismatches >= comparison.different_end > 0
+
+
+def test_a_record_that_is_wrong_is_noticed() -> None:
+    trace = toy()
+    run = run_policy(whole_trace_world(trace, NOTHING_ASKED), NOTHING_ASKED, Replay())
+    record = Record.of(trace)
+    later = replace(record, end=record.end + (np.arange(len(record.end)) == 0))
+    assert compare(run, later).mismatches == compare(run, later).different_end == 1
+    more = replace(record, work=record.work + (np.arange(len(record.end)) < 2))
+    assert compare(run, more).different_machine_time == 2
