@@ -23,7 +23,7 @@ _USAGE_ERROR: type[Exception] = typer.BadParameter.__bases__[0]
 """What Typer raises for a command line that it cannot parse: click's UsageError. Typer depends on
 click or bundles it, according to its version."""
 
-app = typer.Typer(name="failgym", add_completion=False)
+app = typer.Typer(name="failgym", add_completion=False, pretty_exceptions_enable=False)
 app.command()(demo)
 app.command()(envs)
 app.command()(evaluate)

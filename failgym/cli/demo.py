@@ -20,15 +20,14 @@ Episodes = Annotated[
 def demo(json: Json = None, episodes: Episodes = None, seed: Seed = 0) -> None:
     """Compare all baselines on the built-in traces: one table per environment."""
     from failgym.baselines import REGISTRY, Replay
-    from failgym.cli.scores import measure, print_scores
+    from failgym.cli.scores import draw, measure, print_scores
     from failgym.envs import SCENARIOS
-    from failgym.evaluation import Anchors
 
     file = JsonFile.at(json)
     begun = time.perf_counter()
     results: dict[str, list[dict[str, object]]] = {}
     for name, scenario in SCENARIOS.items():
-        anchors = Anchors.of(scenario, episodes=episodes, seed=seed)
+        anchors = draw(scenario, episodes=episodes, seed=seed)
         chosen = [b for b in REGISTRY.values() if b.compatible(scenario) and b is not Replay]
         evaluations = [
             anchors.clairvoyant(),

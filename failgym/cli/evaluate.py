@@ -37,15 +37,14 @@ def evaluate(
     json: Json = None,
 ) -> None:
     """Score policies between replay (0) and the clairvoyant bound (100)."""
-    from failgym.cli.scores import measure, print_scores
+    from failgym.cli.scores import draw, measure, print_scores
     from failgym.cli.specs import load_policy
     from failgym.envs import resolve
-    from failgym.evaluation import Anchors
 
     file = JsonFile.at(json)
     policies = [(spec, load_policy(spec)) for spec in policy]
     scenario = override(resolve(env), settings)
-    anchors = Anchors.of(scenario, episodes=episodes, seed=seed, split=_split(settings, scenario))
+    anchors = draw(scenario, episodes=episodes, seed=seed, split=_split(settings, scenario))
     evaluations = measure(anchors, policies)
     print_scores(evaluations)
     file.write(

@@ -13,6 +13,8 @@ from typing import Any, cast
 
 __all__ = ["JsonFile", "interactive", "print_line", "print_table"]
 
+PADDING = (0, 1, 0, 0)
+"""Of a cell: above, right, below, left."""
 WIDTH = 120
 """Columns of a table that is not shown in a terminal."""
 
@@ -72,7 +74,9 @@ def print_table(
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD)
+    table = Table(
+        title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, padding=PADDING
+    )
     for i, column in enumerate(columns):
         table.add_column(column, justify="right" if i else "left", no_wrap=not i)
     for row in rows:

@@ -45,15 +45,16 @@ def replay(
     """
     from failgym.cli.specs import load_policy
     from failgym.evaluation import Record, compare, run_policy, whole_trace_world
-    from failgym.evaluation.progress import progress_bar
+    from failgym.evaluation.progress import progress_bar, working
     from failgym.traces import Trace
 
     file = JsonFile.at(json)
     chosen = load_policy(policy)
     scenario = override(_scenario(chosen, env), settings)
-    trace = Trace.load(folder)
-    begun = time.perf_counter()
-    world = whole_trace_world(trace, scenario, known_only=not _asks_nothing(scenario))
+    with working("loading and compiling", interactive()):
+        trace = Trace.load(folder)
+        begun = time.perf_counter()
+        world = whole_trace_world(trace, scenario, known_only=not _asks_nothing(scenario))
     compiled = time.perf_counter() - begun
     with progress_bar("replaying", len(world.slices) - 1, interactive()) as advance:
         run = run_policy(world, scenario, chosen, name=policy, progress=advance)

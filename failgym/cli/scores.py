@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from failgym.cli.output import Cell, interactive, print_table
+from failgym.cli.output import Cell, interactive, print_line, print_table
 
 if TYPE_CHECKING:
+    from failgym.envs import Scenario
     from failgym.evaluation import Anchors, Evaluation
     from failgym.policy import Policy
 
-__all__ = ["measure", "print_scores"]
+__all__ = ["draw", "measure", "print_scores"]
 
 CHECKPOINTS = "checkpoint\nwork"
 """A column that is shown where somebody checkpoints."""
@@ -21,6 +22,21 @@ COLUMNS = (
     *("forfeited\ntasks", "false\nkills"),
 )
 SHARES = frozenset({"wasted\nwork", CHECKPOINTS})
+
+
+def draw(scenario: Scenario, **options: Any) -> Anchors:
+    """Draw slices as `Anchors.of` does, showing that work is being done."""
+    from failgym.evaluation import Anchors
+    from failgym.evaluation.progress import working
+
+    with working(f"{scenario.name}: replay and clairvoyant", interactive()):
+        anchors = Anchors.of(scenario, **options)
+    if anchors.unproven:
+        print_line(
+            f"{scenario.name}: the search for the clairvoyant's plan was cut short for"
+            f" {anchors.unproven:,} tasks: the bound may be too high, and scores too"
+        )
+    return anchors
 
 
 def measure(anchors: Anchors, policies: Sequence[tuple[str, Policy]]) -> list[Evaluation]:

@@ -48,8 +48,9 @@ def _load_class(spec: str, module: str, name: str) -> Callable[..., Any]:
         sys.path.insert(0, os.getcwd())
     try:
         found: Any = importlib.import_module(module)
-    except (ImportError, SyntaxError, ValueError) as error:
-        raise ValueError(f"policy {spec!r}: cannot import {module!r}: {error}") from error
+    except Exception as error:  # whatever the module does when it is imported
+        what = f"{type(error).__name__}: {error}"
+        raise ValueError(f"policy {spec!r}: cannot import {module!r}: {what}") from error
     built = getattr(found, name, None)
     if not callable(built):
         raise ValueError(f"policy {spec!r}: no class {name!r} in module {module!r}")

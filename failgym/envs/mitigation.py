@@ -153,13 +153,13 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
         return self.batch.output.mask[0].astype(np.bool_)
 
     def _info(self, ended: bool = False) -> dict[str, Any]:
-        out, episode = self.batch.output, self.batch.state.episodes[0]
+        out = self.batch.output
         info: dict[str, Any] = {
             "action_mask": out.mask[0].copy(),
             "task": int(out.task[0]),
-            "slice": int(episode["slice"]),
+            "slice": int(out.slice[0]),
             "elapsed": int(out.elapsed[0]),
-            "illegal": int(episode["illegal"]),
+            "illegal": int(out.illegal[0]),
             "reward_terms": dict(zip(TERMS, out.terms[0].tolist(), strict=True)),
         }
         if ended:

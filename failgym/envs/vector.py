@@ -70,6 +70,7 @@ class MitigationVectorEnv(
         self.batch = Batch(world, self.scenario, num_envs, self.scenario.order, threads)
         self._all = np.ones(num_envs, dtype=np.bool_)
         self._never = np.zeros(num_envs, dtype=np.bool_)
+        self._infos = [self._layout(out) for out in self.batch.outputs]
         self._seeded = False
 
     def reset(
@@ -93,7 +94,7 @@ class MitigationVectorEnv(
         self._seed(seed, wanted)
         slices = np.where(wanted, chosen, -2).astype(np.int64)
         out = self.batch.reset(slices)
-        return out.obs, self._info(out)
+        return out.obs, self._info()
 
     def _seed(self, seed: int | list[int | None] | None, wanted: npt.NDArray[np.bool_]) -> None:
         """Key the draws of the wanted episodes as `MitigationEnv.reset` does with the same seeds."""
@@ -132,12 +133,12 @@ class MitigationVectorEnv(
         actions = np.asarray(actions, dtype=np.int64)
         if actions.shape != (self.num_envs,):
             raise ValueError(f"actions: expected shape ({self.num_envs},), got {actions.shape}")
-        if actions.min() < 0 or actions.max() >= ACTIONS:
+        if actions.view(np.uint64).max() >= ACTIONS:  # negative numbers are huge ones
             raise ValueError(f"actions: expected 0 to {ACTIONS - 1}")
         if self.strict and not self.action_masks()[np.arange(self.num_envs), actions].all():
             raise ValueError("actions: an action is illegal in its decision")
         out = self.batch.step(actions, again=True)
-        info = self._info(out)
+        info = self._info()
         if out.terminated.any():
             self._add_final(info, out)
         return out.obs, out.reward, out.terminated, self._never, info
@@ -146,19 +147,29 @@ class MitigationVectorEnv(
         """Legal actions of the open decisions, bool [N, 5]."""
         return self.batch.output.mask.astype(np.bool_)
 
-    def _info(self, out: Output) -> dict[str, Any]:
-        """The infos of all episodes as arrays, in Gymnasium's layout: a mask beside each entry."""
-        episodes = self.batch.state.episodes
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_infos"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._infos = [self._layout(out) for out in self.batch.outputs]
+
+    def _layout(self, out: Output) -> dict[str, Any]:
+        """The infos over a set of arrays, in Gymnasium's layout: a mask beside each entry."""
         terms = {name: out.terms[:, k] for k, name in enumerate(TERMS)}
         info: dict[str, Any] = {
             "action_mask": out.mask,
             "task": out.task,
-            "slice": episodes["slice"].copy(),
+            "slice": out.slice,
             "elapsed": out.elapsed,
-            "illegal": episodes["illegal"].copy(),
+            "illegal": out.illegal,
             "reward_terms": {**terms, **{f"_{name}": self._all for name in TERMS}},
         }
         return {**info, **{f"_{name}": self._all for name in info}}
+
+    def _info(self) -> dict[str, Any]:
+        """The infos of the last reset or step."""
+        return self._infos[self.batch.turn].copy()
 
     def _add_final(self, info: dict[str, Any], out: Output) -> None:
         """Say what the episodes that ended in this step ended with."""

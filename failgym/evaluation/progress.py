@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-__all__ = ["Advance", "progress_bar", "silent"]
+__all__ = ["Advance", "progress_bar", "silent", "working"]
 
 Advance = Callable[[int], None]
 """Called with the number of items done since the last call."""
@@ -13,6 +13,18 @@ Advance = Callable[[int], None]
 
 def silent(done: int) -> None:
     """Say nothing about progress."""
+
+
+@contextmanager
+def working(label: str, shown: bool = True) -> Generator[None]:
+    """Show that something is being worked on while the block runs."""
+    if not shown:
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(label):
+        yield
 
 
 @contextmanager

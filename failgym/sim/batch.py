@@ -33,6 +33,8 @@ def _output(episodes: int) -> Output:
         terminated=np.zeros(episodes, dtype=np.bool_),
         elapsed=np.zeros(episodes, dtype=np.int64),
         task=np.full(episodes, -1, dtype=np.int64),
+        slice=np.zeros(episodes, dtype=np.int64),
+        illegal=np.zeros(episodes, dtype=np.int64),
         final=np.zeros(episodes, dtype=EPISODE),
     )
 

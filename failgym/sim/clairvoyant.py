@@ -33,7 +33,7 @@ from failgym.sim.attempts import own_outcome
 from failgym.sim.decisions import apply
 from failgym.sim.engine import advance, start_episode
 from failgym.sim.jit import entry, kernel
-from failgym.sim.records import Action, Decision, Ending, State, World
+from failgym.sim.records import NEVER, Action, Decision, Ending, State, World
 from failgym.sim.rules import Rules
 from failgym.sim.state import make_state
 from failgym.traces import Outcome
@@ -49,12 +49,23 @@ _FINISH, _INTRINSIC = int(Ending.FINISH), int(Ending.INTRINSIC)
 _EXTERNAL, _CENSORED = int(Ending.EXTERNAL), int(Ending.CENSORED)
 _FINISHED = int(Outcome.FINISH)
 _EVERY, _ALARM = 0, 2
+_SEARCH_ALL, _SEARCH_SEQUENCE, _SEARCH_WORTHY = 0, 1, 2
+_NEARLY = 1.0 - 1e-12
+"""A plan that is better by no more than rounding errors is no better."""
 _ANY = 0xFF & ~(1 << _CONTINUE)
 """All actions but CONTINUE, a bit each."""
 
-CHOICE = np.dtype([("at", "i8"), ("action", "i1"), ("untried", "u1")], align=True)
-"""An action of a plan other than CONTINUE: which of the task's answers it is, counted from 0; which
-actions remain to be tried there."""
+CHOICE = np.dtype(
+    [
+        ("at", "i8"),  # which of the task's answers it is, counted from 0
+        ("action", "i1"),
+        ("untried", "u1"),  # actions that remain to be tried there, a bit each
+        ("skipped", "i4"),  # attempt that was last left unsaved at a window before, see `_saved`
+        ("saved", "i4"),
+    ],
+    align=True,
+)
+"""An action of a plan other than CONTINUE."""
 FOUND = np.dtype(
     [
         ("cost", "f8"),
@@ -139,12 +150,12 @@ def _keep_if_better(
 
 
 @kernel
-def _least_cost(w: World, s: State) -> float:
+def _least_cost(w: World, s: State, mode: int, saved: int) -> float:
     """A lower bound of what the task will have cost, at an open decision.
 
     All that has been charged, and of the attempts that are alive: their pauses and restores so far;
-    and, where nothing can be saved, the work so far of those that will not finish, and of those that
-    will, all but the longest. Attempts that the data cut are never charged for their work.
+    and, where nothing can be saved, the work so far of those that will not finish, and of those
+    that will, all but the longest. Attempts that the data cut are never charged for their work.
     """
     p, ep, task, runs = w.parameters[0], s.episodes[0], s.tasks[0, 0], s.runs[0]
     terms = costs(w, ep, s.tasks[0])
@@ -163,7 +174,63 @@ def _least_cost(w: World, s: State) -> float:
         i = run.next
     width = w.tasks[task.task].width
     charged = terms[0] + terms[1] + terms[2] + terms[3]
-    return charged + width * (p.overhead * overhead + p.wasted * (wasted - longest))
+    if mode == _SEARCH_ALL:
+        return charged + width * (p.overhead * overhead + p.wasted * (wasted - longest))
+    run = runs[ep.run]
+    ahead = p.overhead * overhead
+    if saved == ep.run:
+        ahead += p.wasted * _unsaved_at_end(w, task, run)
+    return charged + max(width * ahead, _cost_of_failure(w, ep, task, run))
+
+
+@kernel
+def _ends_at(w: World, task: Any, run: Any) -> int:
+    """When an attempt that will not finish ends; -1 if it will finish, or the user may kill it."""
+    if w.tasks[task.task].kill_at != NEVER or own_outcome(w.rows[run.row], run) == _FINISHED:
+        return -1
+    return run.end
+
+
+@kernel
+def _unsaved_at_end(w: World, task: Any, run: Any) -> int:
+    """Work after the last checkpoint of an attempt that is not saved again [ms]: it will be lost."""
+    end = _ends_at(w, task, run)
+    if end < 0:
+        return 0
+    return max(0, end - max(run.pause_until, run.restored))
+
+
+@kernel
+def _cost_of_failure(w: World, ep: Any, task: Any, run: Any) -> float:
+    """In a sequence: a lower bound of what is not yet charged, if no attempt can finish; else 0.
+
+    Every millisecond of the attempts to come is then charged as work or, at no lower price, as
+    overhead, and so is what has been saved. That none can finish is clear if one would not
+    that resumed from all the work of those before it.
+    """
+    p, record = w.parameters[0], w.tasks[task.task]
+    end = _ends_at(w, task, run)
+    if end < 0:
+        return 0.0
+    row = w.rows[run.row]
+    if row.length == 0:
+        return 0.0
+    busy, certain = end - run.start, row.ending == _EXTERNAL
+    fraction = max(task.durable, run.f0 + row.duration / row.length)
+    for i in range(record.rows_at + task.next, record.rows_at + record.rows):
+        row = w.rows[i]
+        intrinsic = row.ending == _INTRINSIC
+        if row.length == 0 or not (intrinsic or row.ending == _EXTERNAL):
+            return 0.0
+        if not intrinsic and (1.0 - fraction) * row.length < row.duration + 1.0:
+            return 0.0
+        fraction += row.duration / row.length
+        certain = certain and not intrinsic
+        if certain:
+            busy += row.duration
+    saved = task.saved[0] + task.saved[1] + task.saved[2]
+    work = p.wasted * (saved + busy * record.width)
+    return work + p.completion * (busy - (ep.now - run.start))
 
 
 @kernel
@@ -185,36 +252,44 @@ def _on_grid(w: World, record: Any) -> bool:
 
 
 @kernel
-def _is_chain(w: World, record: Any) -> bool:
-    """Do the attempts of a task follow each other, so that `_worth_saving` names what to try?
+def _is_sequence(w: World, record: Any) -> bool:
+    """Do the attempts of a task follow each other, with nothing to decide but when to save them?
 
-    That is: only checkpoints (and kills) may be decided, at ages that are known beforehand, and
+    That is: only checkpoints (and kills) may be decided, at ages that are known beforehand;
     overhead is priced no lower than wasted work; the attempts do not overlap, none was cut by the
-    end of the data, a FINISH comes last, and no row that never started. And either all windows lie
-    on a grid, or no attempt but the first of several fails at a point of its progress, or there is
-    one attempt.
+    end of the data, a FINISH comes last, and there is no row that never started.
     """
     p = w.parameters[0]
     if p.clone or p.give_up or p.retry or p.spacing == _ALARM or p.overhead < p.wasted:
         return False
     if record.pending_end >= 0 or record.rows == 0:
         return False
-    first, last = record.rows_at, record.rows_at + record.rows - 1
-    loose = last > first
-    for i in range(first, last + 1):
+    last = record.rows_at + record.rows - 1
+    for i in range(record.rows_at, last + 1):
         row = w.rows[i]
         if row.ending == _CENSORED:
             return False
         if i < last and (row.ending == _FINISH or row.start + row.duration > w.rows[i + 1].start):
             return False
-        if i > first and row.ending == _INTRINSIC:
-            loose = False
-    return loose or record.rows == 1 or _on_grid(w, record)
+    return True
+
+
+@kernel
+def _is_regular(w: World, record: Any) -> bool:
+    """May `_worth_saving` be relied on in a sequence?
+
+    So it is if all windows lie on a grid, if no attempt but the first of several fails at a point
+    of its progress, and if there is but one attempt.
+    """
+    for i in range(record.rows_at + 1, record.rows_at + record.rows):
+        if w.rows[i].ending == _INTRINSIC:
+            return _on_grid(w, record)
+    return True
 
 
 @kernel
 def _worth_saving(w: World, s: State) -> bool:
-    """In a chain: is this window one of the (at most two) at which a checkpoint may be worth it?
+    """In a regular sequence: is this window one of the two at which a checkpoint may be worth it?
 
     Write D for the work held by the task's checkpoint.
 
@@ -250,14 +325,16 @@ def _worth_saving(w: World, s: State) -> bool:
 
 
 @kernel
-def _worth_trying(w: World, s: State, kill: bool, chain: bool) -> int:
+def _worth_trying(w: World, s: State, kill: bool, mode: int, saved: int) -> int:
     """Actions other than CONTINUE to try at the open decision, a bit each."""
     ep = s.episodes[0]
     wanted = ep.mask & _ANY
     if ep.decision == _WINDOW:
         if not kill:
             wanted &= ~(1 << _KILL)
-        if chain and not _worth_saving(w, s):
+        if mode == _SEARCH_WORTHY and not _worth_saving(w, s):
+            wanted &= ~(1 << _CHECKPOINT)
+        if mode == _SEARCH_SEQUENCE and saved == ep.run:
             wanted &= ~(1 << _CHECKPOINT)
     return wanted
 
@@ -273,23 +350,30 @@ def _first_of(actions: int) -> int:
 
 @kernel
 def _search(
-    w: World, s: State, path: Any, found: Any, plan: Any, kill: bool, chain: bool, limit: int
+    w: World, s: State, path: Any, found: Any, plan: Any, kill: bool, mode: int, limit: int
 ) -> bool:
     """Search from the open decision of state 0; False if it was not searched completely.
 
+    In a sequence, of the checkpoints of one attempt all but the last durable one only take time.
+    How many there are may matter, when they are made does not: they are made as early as possible, one
+    after the other. So an attempt that was left unsaved at a window is saved once more at most.
+
     Args:
-        path: CHOICE [depth], room for the present plan; state i + 1 is the one in which choice i is made.
+        path: CHOICE [depth], room for the present plan; state i + 1 is the one in which choice i is
+            made.
         kill: try kills at WINDOW decisions.
-        chain: try only the checkpoints that `_worth_saving` names.
+        mode: which checkpoints to try: all; in a sequence all that differ; those of `_worth_saving`.
         limit: decisions to answer before giving up.
     """
     depth, answered, complete = 0, 0, True
+    skipped, saved = -1, -1
     while True:
-        if not s.episodes[0].done and _least_cost(w, s) < found.cost:
+        ep = s.episodes[0]
+        if not ep.done and _least_cost(w, s, mode, saved) < found.cost * _NEARLY:
             found.nodes += 1
             if found.nodes > limit:
                 return False
-            wanted = _worth_trying(w, s, kill, chain)
+            wanted = _worth_trying(w, s, kill, mode, saved)
             if wanted != 0 and depth == len(path):
                 complete, wanted = False, 0
             if wanted == 0:
@@ -297,22 +381,26 @@ def _search(
                 answered += 1
                 continue
             path[depth].at, path[depth].untried = answered, wanted
+            path[depth].skipped, path[depth].saved = skipped, saved
             depth += 1
             _copy(s, 0, depth)
         else:
-            if s.episodes[0].done:
+            if ep.done:
                 _keep_if_better(w, s, path, depth, answered, found, plan)
             if depth == 0:
                 return complete
             _copy(s, depth, 0)
         choice = path[depth - 1]
-        action = _CONTINUE
+        action, skipped, saved = _CONTINUE, choice.skipped, choice.saved
         if choice.untried != 0:
             action = _first_of(choice.untried)
             choice.action = action
             choice.untried &= ~(1 << action)
+            if action == _CHECKPOINT and skipped == ep.run:
+                saved = ep.run
         else:
             depth -= 1
+            skipped = ep.run
         _answer(w, s, action)
         answered = choice.at + 1
 
@@ -377,14 +465,16 @@ def _bound(w: World, s: State, path: Any, found: Any, plan: Any, j: int, limit: 
         return
     if not (p.clone or p.checkpoint or p.retry or p.give_up or cut):
         return
-    chain = _is_chain(w, record)
+    sequence = _is_sequence(w, record)
     if p.checkpoint:
         _begin(w, s, j)
-        found.exact = _search(w, s, path, found, plan, cut, True, limit)
-    if not (p.checkpoint and chain):
-        found.nodes = 0
-        _begin(w, s, j)
-        found.exact = _search(w, s, path, found, plan, cut, False, limit)
+        found.exact = _search(w, s, path, found, plan, cut, _SEARCH_WORTHY, limit)
+        if sequence and _is_regular(w, record):
+            return
+    found.nodes = 0
+    _begin(w, s, j)
+    mode = _SEARCH_SEQUENCE if p.checkpoint and sequence else _SEARCH_ALL
+    found.exact = _search(w, s, path, found, plan, cut, mode, limit)
 
 
 @entry

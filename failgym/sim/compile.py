@@ -15,7 +15,7 @@ from failgym.sim.context import Context, task_class
 from failgym.sim.forecast import Forecast
 from failgym.sim.keys import Purpose, uniform
 from failgym.sim.records import NEVER, PARAMETERS, ROW, TASK, Array, Ending, World
-from failgym.sim.rules import Rules, Weights
+from failgym.sim.rules import MINUTE, Rules, Weights
 from failgym.sim.siblings import by_job, running_medians
 from failgym.sim.usage import usage_table
 from failgym.traces import Cause, Outcome, Trace
@@ -207,10 +207,16 @@ def _tasks(trace: Trace, a: _Attempts, kill_at: Ints, rules: Rules, context: Con
     tasks["rows"] = started[a.first[1:]] - tasks["rows_at"]
     tasks["first_start"] = a.per_task(np.minimum, np.where(a.started, a.start, NEVER), NEVER)
     tasks["grace"] = _grace(rules, context.forecast)
+    tasks["grace_minutes"] = log_minutes(tasks["grace"])
     tasks["confidence"] = context.forecast.confidence
     tasks["job_confidence"] = context.forecast.job_confidence[job]
     _describe_record(tasks, a)
     return tasks
+
+
+def log_minutes(time: npt.ArrayLike) -> npt.NDArray[np.float32]:
+    """Times [ms] on the scale of the observation: log2(1 + x / 1 min)."""
+    return np.log2(1.0 + np.asarray(time) / MINUTE).astype(np.float32)
 
 
 def _requests(trace: Trace) -> npt.NDArray[np.float32]:
@@ -238,6 +244,8 @@ def parameters(rules: Rules, weights: Weights) -> Array:
     p["spacing"] = SPACINGS.index(rules.decide)
     p["paper"] = rules.beyond_record == "paper"
     p["young"] = rules.young_interval
+    p["checkpoint_minutes"] = log_minutes(rules.checkpoint_cost)
+    p["restore_minutes"] = log_minutes(rules.restore_cost)
     p["wasted"] = weights.wasted / weights.work_scale
     p["overhead"] = weights.overhead / weights.work_scale
     p["completion"] = weights.completion / weights.time_scale

@@ -45,6 +45,8 @@ _EXTERNAL, _INTRINSIC = int(Ending.EXTERNAL), int(Ending.INTRINSIC)
 _FINISH, _KILL = int(Outcome.FINISH), int(Outcome.KILL)
 _ALARM = 2
 _MAY_CONTINUE = INDEX["may_continue"]
+STEP, DRAWN = -2, -1
+"""What stands for a slice where none is begun, and where one is drawn."""
 RECORDED, PENDING = -3, -4
 """What a START or END carries in place of a run: a recorded start; the end of a row that never ran."""
 
@@ -267,21 +269,22 @@ def draw_slice(key: int, count: int, slices: int) -> int:
 
 
 @kernel
-def _reset(w: World, s: State, e: int, chosen: int, merged: bool) -> None:
-    """Begin episode ``e`` on a slice, or on one drawn by its key (``chosen`` -1), up to its first decision."""
-    ep, tasks, heap = s.episodes[e], s.tasks[e], s.heap[e]
+def _begin(w: World, s: State, e: int, chosen: int, merged: bool) -> None:
+    """Begin episode ``e`` on a slice, or on one drawn by its key (``chosen`` -1)."""
+    ep = s.episodes[e]
     if chosen < 0:
         chosen = draw_slice(ep.key, ep.count, len(w.slices) - 1)
         ep.count += 1
     ep.slice = chosen
-    start_episode(w, ep, tasks, heap, w.order[w.slices[chosen] : w.slices[chosen + 1]], merged)
-    advance(w, ep, tasks, s.runs[e], heap, s.log[e])
+    rows = w.order[w.slices[chosen] : w.slices[chosen + 1]]
+    start_episode(w, ep, s.tasks[e], s.heap[e], rows, merged)
 
 
 @kernel
 def _show(w: World, s: State, e: int, out: Output) -> None:
     """Write down what episode ``e`` waits for; after its end everything is zero and CONTINUE legal."""
     ep = s.episodes[e]
+    out.slice[e], out.illegal[e] = ep.slice, ep.illegal
     if ep.done:
         out.obs[e, :] = 0.0
         out.obs[e, _MAY_CONTINUE] = 1.0
@@ -294,15 +297,34 @@ def _show(w: World, s: State, e: int, out: Output) -> None:
 
 
 @kernel
-def _step(w: World, s: State, e: int, action: int, out: Output) -> None:
-    """Answer the decision of episode ``e`` and run to its next one; an ended episode stays as it is."""
+def _run_one(
+    w: World, s: State, out: Output, e: int, chosen: int, action: int, merged: bool, again: bool
+) -> None:
+    """Begin episode ``e`` on slice ``chosen``, or (-2) answer its decision; run to the next one.
+
+    One place calls `apply` and one `advance`, since they are compiled into it whole.
+    """
     ep, tasks, runs, heap, log = s.episodes[e], s.tasks[e], s.runs[e], s.heap[e], s.log[e]
-    before, local = ep.now, ep.local
-    if not ep.done and not apply(w, ep, tasks, runs, heap, log, action):
-        advance(w, ep, tasks, runs, heap, log)
-    out.reward[e] = _charge_step(w, ep, tasks, out.terms[e])
-    out.elapsed[e] = ep.now - before if ep.merged or ep.local == local else 0
-    out.terminated[e] = ep.done
+    stepping = chosen < DRAWN
+    while True:
+        before, local, running = ep.now, ep.local, not ep.done
+        if chosen >= DRAWN:
+            _begin(w, s, e, chosen, merged)
+            running = True
+        elif running:
+            running = not apply(w, ep, tasks, runs, heap, log, action)
+        if running:
+            advance(w, ep, tasks, runs, heap, log)
+        if not stepping:
+            return
+        out.reward[e] = _charge_step(w, ep, tasks, out.terms[e])
+        out.elapsed[e] = ep.now - before if ep.merged or ep.local == local else 0
+        out.terminated[e] = ep.done
+        if ep.done:
+            out.final[e] = ep
+        if not (ep.done and again):
+            return
+        stepping, chosen = False, DRAWN
 
 
 @entry
@@ -318,15 +340,9 @@ def run(
         again: does an episode that ends begin anew on a drawn slice?
     """
     for e in range(begin, end):
-        if resets:
-            if what[e] >= -1:
-                _reset(w, s, e, what[e], merged)
-                out.reward[e], out.terminated[e], out.elapsed[e] = 0.0, s.episodes[e].done, 0
-                out.terms[e, :] = 0.0
-        else:
-            _step(w, s, e, what[e], out)
-            if out.terminated[e]:
-                out.final[e] = s.episodes[e]
-                if again:
-                    _reset(w, s, e, -1, merged)
+        if resets and what[e] >= DRAWN:
+            out.reward[e], out.terminated[e], out.elapsed[e] = 0.0, False, 0
+            out.terms[e, :] = 0.0
+        if not resets or what[e] >= DRAWN:
+            _run_one(w, s, out, e, what[e] if resets else STEP, what[e], merged, again)
         _show(w, s, e, out)

@@ -58,5 +58,6 @@ def _compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
 entry = _compiled(nogil=True)
 """Compiled with a way in from Python; releases the lock."""
-kernel = _compiled(no_cpython_wrapper=True, no_cfunc_wrapper=True)
-"""Compiled to be called by other kernels only; the plain function is its ``py_func``."""
+kernel = _compiled(forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+"""Compiled into the kernels that call it: a call would pass every array of the world by value, which costs
+more than most kernels do. The plain function is its ``py_func``."""

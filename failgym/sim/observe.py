@@ -95,7 +95,9 @@ def _up_to(times: Any, begin: int, count: int, now: int) -> int:
 
 
 @kernel
-def _history(w: World, task: Any, record: Any, runs: Any, run: Any, now: int, obs: Any) -> None:
+def _history(
+    w: World, task: Any, record: Any, runs: Any, run: Any, now: int, finished: int, obs: Any
+) -> None:
     failed, external = 0.0, 0.0
     if task.ended >= 0:
         row = w.rows[runs[task.ended].row]
@@ -105,9 +107,7 @@ def _history(w: World, task: Any, record: Any, runs: Any, run: Any, now: int, ob
     others_failed = _up_to(w.fail_end, record.fail_at, record.fails, now)
     if record.own_fail <= now:
         others_failed -= 1
-    finished = _up_to(w.finish_end, record.finish_at, record.finishes, now)
-    if record.own_finish <= now:
-        finished -= 1
+    others = finished - 1 if record.own_finish <= now else finished
     _put(obs, _HISTORY, _log_count(run.number))
     _put(obs, _HISTORY + 1, _log_count(task.failures))
     obs[_HISTORY + 2] = failed
@@ -116,13 +116,16 @@ def _history(w: World, task: Any, record: Any, runs: Any, run: Any, now: int, ob
     _put(obs, _HISTORY + 5, w.parameters[0].max_extra - task.extra)
     _put(obs, _HISTORY + 6, task.flagged)
     obs[_HISTORY + 7] = 1.0 if others_failed > 0 else 0.0
-    _put(obs, _HISTORY + 8, finished / max(1, record.job_width - 1))
+    _put(obs, _HISTORY + 8, others / max(1, record.job_width - 1))
 
 
 @kernel
-def _sibling_median(w: World, record: Any, now: int) -> int:
-    """Lower median duration of the job's other tasks that have finished, 0 if none has."""
-    m = _up_to(w.finish_end, record.finish_at, record.finishes, now)
+def _sibling_median(w: World, record: Any, now: int, m: int) -> int:
+    """Lower median duration of the job's other tasks that have finished, 0 if none has.
+
+    Args:
+        m: tasks of the job, this one included, that have finished by now in the record.
+    """
     own = record.own_finish <= now
     if m - int(own) <= 0:
         return 0
@@ -148,7 +151,9 @@ def _ratio(over: float, under: float) -> float:
 
 
 @kernel
-def _progress(w: World, task: Any, record: Any, age: int, unsaved: int, now: int, obs: Any) -> None:
+def _progress(
+    w: World, task: Any, record: Any, age: int, unsaved: int, now: int, finished: int, obs: Any
+) -> None:
     table = w.expectations[record.kind, _bucket(age)]
     left = 0.0
     if record.walltime > 0:
@@ -157,7 +162,7 @@ def _progress(w: World, task: Any, record: Any, age: int, unsaved: int, now: int
     _put(obs, _PROGRESS + 1, _log_minutes(unsaved))
     _put(obs, _PROGRESS + 2, _ratio(task.durable_work, table[0]))
     _put(obs, _PROGRESS + 3, _ratio(age, table[0]))
-    _put(obs, _PROGRESS + 4, _ratio(age, _sibling_median(w, record, now)))
+    _put(obs, _PROGRESS + 4, _ratio(age, _sibling_median(w, record, now, finished)))
     _put(obs, _PROGRESS + 5, left)
     _put(obs, _PROGRESS + 6, table[1])
     _put(obs, _PROGRESS + 7, table[2])
@@ -177,9 +182,9 @@ def _forecast(w: World, record: Any, run: Any, index: int, unsaved: int, obs: An
 @kernel
 def _costs(w: World, record: Any, unsaved: int, now: int, obs: Any) -> None:
     p = w.parameters[0]
-    _put(obs, _COST, _log_minutes(p.checkpoint_cost))
-    _put(obs, _COST + 1, _log_minutes(p.restore_cost))
-    _put(obs, _COST + 2, _log_minutes(record.grace))
+    _put(obs, _COST, p.checkpoint_minutes)
+    _put(obs, _COST + 1, p.restore_minutes)
+    _put(obs, _COST + 2, record.grace_minutes)
     _put(obs, _COST + 3, _ratio(now - record.first_start, record.grace))
     _put(obs, _COST + 4, _ratio(unsaved, p.young))
 
@@ -195,8 +200,9 @@ def observe(w: World, ep: Any, tasks: Any, runs: Any, obs: Any, mask: Any) -> No
     _decision(ep, task, obs)
     _static(w, task, obs)
     _usage(w, w.rows[run.row], index, obs)
-    _history(w, task, record, runs, run, now, obs)
-    _progress(w, task, record, until - run.start, unsaved, now, obs)
+    finished = _up_to(w.finish_end, record.finish_at, record.finishes, now)
+    _history(w, task, record, runs, run, now, finished, obs)
+    _progress(w, task, record, until - run.start, unsaved, now, finished, obs)
     _forecast(w, record, run, index, unsaved, obs)
     _costs(w, record, unsaved, now, obs)
     bin_now = min(max(now // SYSTEM_BIN, 0), len(w.system) - 1)

@@ -117,6 +117,8 @@ PARAMETERS = _record(
     checkpoint_cost="i8",
     restore_cost="i8",
     young="f8",  # Young's interval [ms]
+    checkpoint_minutes="f4",  # checkpoint_cost as the observation shows it
+    restore_minutes="f4",
     wasted="f8",  # cost of one machine-ms of lost, redundant or ghost work
     overhead="f8",  # cost of one machine-ms of checkpoint or restore
     completion="f8",  # cost of one ms of completion time
@@ -141,6 +143,7 @@ TASK = _record(
     numbers="i4",  # rows of the record, never-started ones included
     width="i8",
     grace="i8",
+    grace_minutes="f4",  # grace as the observation shows it
     walltime="i8",  # requested, else 0
     kind="i1",  # class of the expectation tables
     job_width="i8",
@@ -352,5 +355,9 @@ class Output(NamedTuple):
     """[N] simulated time since the last decision [ms], 0 across tasks served one after the other"""
     task: npt.NDArray[np.int64]
     """[N] trace row of the task of the decision, -1 after the end"""
+    slice: npt.NDArray[np.int64]
+    """[N]"""
+    illegal: npt.NDArray[np.int64]
+    """[N] illegal actions of the episode so far"""
     final: Array
     """EPISODE [N]: the episode that ended in this step, where one did"""

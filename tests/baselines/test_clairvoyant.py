@@ -136,7 +136,7 @@ def _chain_trace(rng: np.random.Generator, spacing: int, grid: bool) -> Trace:
     rows: list[dict[str, Any]] = []
     for task in range(tasks):
         length, start = int(rng.integers(1, 8 * spacing)), int(rng.integers(0, 20))
-        failing = grid or bool(rng.random() < 0.3)
+        failing = grid or bool(rng.random() < 0.6)
         for last in [False] * int(rng.integers(0, 4)) + [True]:
             rows.append(_chain_row(rng, task, start, length, last, failing))
             if not grid:
