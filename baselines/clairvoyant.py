@@ -18,10 +18,10 @@ __all__ = ["Bound", "Clairvoyant", "clairvoyant_costs"]
 class Clairvoyant:
     """The least cost of each task over all plans, knowing the record; 100 on the scale of scores.
 
-    It is the exception among the baselines: it is given the world and not an observation, so it is no
-    policy and stands in no table of them. Tasks of a pinned world are independent of each other, so
-    the bound is exact, task by task; `Bound.exact` says where the search was cut short.
-    How it is found, and why that is enough: `failgym.sim.clairvoyant`.
+    It is the exception among the baselines: it is given the world and not an observation, so it is
+    no `Heuristic` and not in the registry. Tasks of a pinned world are independent of each other,
+    so the bound is exact, task by task; `Bound.exact` says where the search was cut short. How it
+    is found, and why that is enough: `failgym.sim.clairvoyant`.
 
     >>> bound = Clairvoyant().plan("GracePeriod-v0")
     >>> bound.costs.shape[1], bool(bound.exact.all())
@@ -40,7 +40,7 @@ class Clairvoyant:
 
         Args:
             scenario: a scenario or the name of one; its own split counts.
-            tasks: trace rows of tasks of known fate [tasks]; by default all that its slices are made of.
+            tasks: trace rows of tasks of known fate [tasks]; by default those of its slices.
 
         Raises:
             ValueError: for an unknown scenario, or a task whose fate is not known.

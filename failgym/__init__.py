@@ -6,7 +6,14 @@ retry it. Importing failgym registers the environments and loads nothing heavy.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from gymnasium.envs.registration import register, registry
+
+if TYPE_CHECKING:
+    from failgym.evaluation import evaluate
+
+__all__ = ["ENVIRONMENTS", "__version__", "evaluate"]
 
 __version__ = "0.1.0"
 
@@ -21,3 +28,12 @@ for _name in ENVIRONMENTS:
             vector_entry_point="failgym.envs.vector:MitigationVectorEnv",
             kwargs={"scenario": _name},
         )
+
+
+def __getattr__(name: str) -> Any:
+    """Import `evaluate` when it is first asked for."""
+    if name == "evaluate":
+        from failgym.evaluation import evaluate
+
+        return evaluate
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -81,7 +81,7 @@ def _forecast(scenario: Scenario, trace: Trace) -> Forecast:
     if isinstance(wanted, str):
         if wanted not in PREDICTORS:
             if Path(wanted).is_file():
-                return load_forecast(Path(wanted))
+                return load_forecast(Path(wanted), trace)
             known = ", ".join(PREDICTORS)
             raise ValueError(f"forecast: expected one of {known} or a file, got {wanted!r}")
         wanted = PREDICTORS[wanted](scenario)

@@ -1,19 +1,20 @@
 """The least that a task of a pinned world can cost, for somebody who knows the record.
 
-Tasks of a pinned world are independent of each other, so the bound of any set of tasks is the sum of
-the bounds of its tasks. The bound of a task is found by a depth-first search over its decisions, on the
-engine's own kernels: at a decision the state is copied, every action but CONTINUE is tried, and then
-CONTINUE in place, so that only the actions of the present plan need a copy. The cost terms never
-decrease as time goes on, so a plan that costs as much as the best one so far is dropped half-way.
+Tasks of a pinned world are independent of each other, so the bound of any set of tasks is the sum
+of the bounds of its tasks. The bound of a task is found by a depth-first search over its decisions,
+on the engine's own kernels: at a decision the state is copied, every action but CONTINUE is tried,
+and then CONTINUE in place, so that only the other actions of the present plan need a copy. The
+cost terms never decrease as time goes on, so a plan that is sure to cost as much as the best one so
+far is dropped half-way.
 
-Without further argument that search is exact for every rule. Four arguments make it short; each holds
-as its docstring says, and is tested against brute force over all action sequences:
+Without further argument that search is exact for all rules. Some arguments make it short; each
+holds as its docstring says, and is tested against brute force over all action sequences:
 
 - `_finishes_at_once`: a record that is one successful attempt is best left alone, or killed;
 - `_try_kill`: a task worth killing is worth killing at its first decision, at once;
-- `_least_cost`: what is sure to be charged later is counted now;
-- `_is_chain` and `_worth_saving`: of attempts that follow each other on a grid of windows, each is
-  saved at most once, as late as it helps.
+- `_least_cost`, `_unsaved_at_end`, `_cost_of_failure`: what is sure to be charged is counted now;
+- `_worth_saving`: attempts that follow each other are saved once each at most, as late as it helps;
+- `_search`: where that is not certain, how often an attempt is saved matters, but not when.
 """
 
 # Kernels lose their types to the decorator.
@@ -99,7 +100,7 @@ class Bound:
     """CHOICE [tasks, most choices]"""
 
     def actions(self, i: int) -> list[int]:
-        """The plan of task number ``i`` of those asked for: an action for each decision, in order."""
+        """The plan of task number ``i`` of those asked for: an action per decision, in order."""
         plan = [_CONTINUE] * int(self.decisions[i])
         for choice in self.plans[i, : self.choices[i]]:
             plan[int(choice["at"])] = int(choice["action"])
@@ -165,14 +166,15 @@ def _least_cost(w: World, s: State, mode: int, saved: int) -> float:
         run = runs[i]
         if run.alive:
             work = work_of(run, ep.now)
-            row = w.rows[run.row]
+            row: Any = w.rows[run.row]
             overhead += ep.now - run.start - work
             if not p.checkpoint and row.ending != _CENSORED:
                 wasted += work
                 if own_outcome(row, run) == _FINISHED:
                     longest = max(longest, work)
         i = run.next
-    width = w.tasks[task.task].width
+    record: Any = w.tasks[task.task]
+    width = record.width
     charged = terms[0] + terms[1] + terms[2] + terms[3]
     if mode == _SEARCH_ALL:
         return charged + width * (p.overhead * overhead + p.wasted * (wasted - longest))
@@ -186,14 +188,15 @@ def _least_cost(w: World, s: State, mode: int, saved: int) -> float:
 @kernel
 def _ends_at(w: World, task: Any, run: Any) -> int:
     """When an attempt that will not finish ends; -1 if it will finish, or the user may kill it."""
-    if w.tasks[task.task].kill_at != NEVER or own_outcome(w.rows[run.row], run) == _FINISHED:
+    record: Any = w.tasks[task.task]
+    if record.kill_at != NEVER or own_outcome(w.rows[run.row], run) == _FINISHED:
         return -1
     return run.end
 
 
 @kernel
 def _unsaved_at_end(w: World, task: Any, run: Any) -> int:
-    """Work after the last checkpoint of an attempt that is not saved again [ms]: it will be lost."""
+    """Work after the last checkpoint of an attempt not saved again: it will be lost [ms]."""
     end = _ends_at(w, task, run)
     if end < 0:
         return 0
@@ -208,11 +211,12 @@ def _cost_of_failure(w: World, ep: Any, task: Any, run: Any) -> float:
     overhead, and so is what has been saved. That none can finish is clear if one would not
     that resumed from all the work of those before it.
     """
-    p, record = w.parameters[0], w.tasks[task.task]
+    p = w.parameters[0]
+    record: Any = w.tasks[task.task]
     end = _ends_at(w, task, run)
     if end < 0:
         return 0.0
-    row = w.rows[run.row]
+    row: Any = w.rows[run.row]
     if row.length == 0:
         return 0.0
     busy, certain = end - run.start, row.ending == _EXTERNAL
@@ -244,7 +248,8 @@ def _on_grid(w: World, record: Any) -> bool:
     spacing = p.window * p.every
     if p.spacing != _EVERY or p.checkpoint_cost % spacing != 0 or p.restore_cost % spacing != 0:
         return False
-    length = w.rows[record.rows_at].length
+    first: Any = w.rows[record.rows_at]
+    length = first.length
     for i in range(record.rows_at, record.rows_at + record.rows):
         if w.rows[i].length != length or length == 0:
             return False
@@ -278,10 +283,12 @@ def _is_sequence(w: World, record: Any) -> bool:
 def _is_regular(w: World, record: Any) -> bool:
     """May `_worth_saving` be relied on in a sequence?
 
-    So it is if all windows lie on a grid, if no attempt but the first of several fails at a point
-    of its progress, and if there is but one attempt.
+    So it is if no attempt fails at a point of its progress, if all windows lie on a grid, and if
+    there is but one attempt.
     """
-    for i in range(record.rows_at + 1, record.rows_at + record.rows):
+    if record.rows == 1:
+        return True
+    for i in range(record.rows_at, record.rows_at + record.rows):
         if w.rows[i].ending == _INTRINSIC:
             return _on_grid(w, record)
     return True
@@ -301,18 +308,21 @@ def _worth_saving(w: World, s: State) -> bool:
       least as much work, paid no more pauses and lost no more, and the task comes out of the
       attempt no later. More work held is never worse: an attempt with an outer end passes alike, or
       finishes; one that fails at a point of its progress fails sooner. What that could spoil is the
-      place of the last window before the failure. On a grid it does not: D is larger by a
-      multiple m of the spacing, so where the first plan saves at work x, the second saves at x - m,
-      if that is positive, and both hold the same; else the second holds enough already. Whatever
-      comes earlier, before a user's kill, is made up for by as much work that was not done before.
+      place of the last window before the failure. On a grid neither pauses nor restores do: D is
+      larger by a multiple m of the spacing, so where the first plan saves at work x, the second
+      saves at x - m, if that is positive, and both hold the same; else the second holds enough
+      already. Whatever comes earlier, before a user's kill, is made up for by as much work that was
+      not done before.
     - A checkpoint that does not become durable only makes the task leave the record, after which
       the cluster restarts it `restart_limit` times at most. Its cheapest form is the last window of
       an attempt with an outer end.
     """
     ep, task = s.episodes[0], s.tasks[0, 0]
     run = s.runs[0, ep.run]
-    p, row = w.parameters[0], w.rows[run.row]
-    if w.tasks[task.task].rows == 1:
+    p = w.parameters[0]
+    row: Any = w.rows[run.row]
+    record: Any = w.tasks[task.task]
+    if record.rows == 1:
         return False
     following = run.start + run.window * p.window
     if row.ending == _INTRINSIC:
@@ -355,14 +365,15 @@ def _search(
     """Search from the open decision of state 0; False if it was not searched completely.
 
     In a sequence, of the checkpoints of one attempt all but the last durable one only take time.
-    How many there are may matter, when they are made does not: they are made as early as possible, one
-    after the other. So an attempt that was left unsaved at a window is saved once more at most.
+    How many there are may matter, when they are made does not: they are made as early as possible,
+    one after the other. So an attempt left unsaved at a window is saved once more at most.
 
     Args:
         path: CHOICE [depth], room for the present plan; state i + 1 is the one in which choice i is
             made.
         kill: try kills at WINDOW decisions.
-        mode: which checkpoints to try: all; in a sequence all that differ; those of `_worth_saving`.
+        mode: which checkpoints to try: all; in a sequence, all that differ; only those that are
+            `_worth_saving`.
         limit: decisions to answer before giving up.
     """
     depth, answered, complete = 0, 0, True
@@ -417,24 +428,6 @@ def _try_replay(w: World, s: State, path: Any, found: Any, plan: Any, j: int) ->
 
 
 @kernel
-def _try_kill(w: World, s: State, path: Any, found: Any, plan: Any, j: int) -> None:
-    """The plan that kills the task at its first decision, without waiting for the grace period.
-
-    No other plan that kills is cheaper: all that a task has done when it is killed is charged, and so
-    is the time until then; both only grow. Arming a kill, in itself, changes nothing. (An
-    attempt that the data cut is charged only if killed, so a task with such a one is searched in full.)
-    """
-    _begin(w, s, j)
-    depth = 0
-    while not s.episodes[0].done and not s.tasks[0, 0].killed and depth < len(path):
-        path[depth].at, path[depth].action = depth, _KILL
-        _answer(w, s, _KILL)
-        depth += 1
-    if s.tasks[0, 0].killed:
-        _keep_if_better(w, s, path, depth, depth, found, plan)
-
-
-@kernel
 def _cut(w: World, record: Any) -> bool:
     """Was an attempt of the task cut by the end of the data?"""
     for i in range(record.rows_at, record.rows_at + record.rows):
@@ -444,37 +437,64 @@ def _cut(w: World, record: Any) -> bool:
 
 
 @kernel
+def _try_kill(w: World, s: State, path: Any, found: Any, plan: Any, j: int) -> bool:
+    """The plan that kills the task at its first decision, without waiting for the grace period.
+
+    No other plan that kills is cheaper: all that a task has done when it is killed is charged, and
+    so is the time until then; both only grow. Arming a kill, in itself, changes nothing. False if
+    that is not so: an attempt that the data cut is charged only if killed; and a failure may have
+    to be answered before a kill can be decided.
+    """
+    if _cut(w, w.tasks[w.order[j]]):
+        return False
+    _begin(w, s, j)
+    if s.episodes[0].done:
+        return True
+    if s.episodes[0].decision != _WINDOW:
+        return False
+    answered = 0
+    while not s.tasks[0, 0].killed:
+        path[answered].at, path[answered].action = answered, _KILL
+        _answer(w, s, _KILL)
+        answered += 1
+    _keep_if_better(w, s, path, answered, answered, found, plan)
+    return True
+
+
+@kernel
 def _finishes_at_once(w: World, record: Any) -> bool:
     """Is the record one attempt, which FINISHes?
 
     Left alone it wastes nothing, and no plan finishes sooner: ghosts are copies that start later.
     """
-    return record.rows == 1 and w.rows[record.rows_at].ending == _FINISH
+    if record.rows != 1:
+        return False
+    row: Any = w.rows[record.rows_at]
+    return row.ending == _FINISH
 
 
 @kernel
 def _bound(w: World, s: State, path: Any, found: Any, plan: Any, j: int, limit: int) -> None:
     """The cheapest plan of task number ``j`` of World.order."""
-    p, record = w.parameters[0], w.tasks[w.order[j]]
+    p = w.parameters[0]
+    record: Any = w.tasks[w.order[j]]
     found.cost, found.nodes, found.exact = np.inf, 0, True
     _try_replay(w, s, path, found, plan, j)
-    cut = _cut(w, record)
-    if p.kill and not cut:
-        _try_kill(w, s, path, found, plan, j)
-    if _finishes_at_once(w, record):
+    kill = p.kill and not _try_kill(w, s, path, found, plan, j)
+    if not kill and _finishes_at_once(w, record):
         return
-    if not (p.clone or p.checkpoint or p.retry or p.give_up or cut):
+    if not (p.clone or p.checkpoint or p.retry or p.give_up or kill):
         return
     sequence = _is_sequence(w, record)
     if p.checkpoint:
         _begin(w, s, j)
-        found.exact = _search(w, s, path, found, plan, cut, _SEARCH_WORTHY, limit)
+        found.exact = _search(w, s, path, found, plan, kill, _SEARCH_WORTHY, limit)
         if sequence and _is_regular(w, record):
             return
     found.nodes = 0
     _begin(w, s, j)
     mode = _SEARCH_SEQUENCE if p.checkpoint and sequence else _SEARCH_ALL
-    found.exact = _search(w, s, path, found, plan, cut, mode, limit)
+    found.exact = _search(w, s, path, found, plan, kill, mode, limit)
 
 
 @entry

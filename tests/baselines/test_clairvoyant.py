@@ -1,4 +1,4 @@
-"""The clairvoyant bound against brute force over all action sequences, and against the heuristics."""
+"""The clairvoyant bound against brute force over all action sequences, and the heuristics."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from failgym.sim.rules import Rules, Weights
 from failgym.traces import Cause, Meta, Outcome, Trace
 from tests.sim.random_worlds import random_context, random_rules, random_trace, random_weights
 
-MOST_STEPS = 2_000
+MOST_STEPS = 1_000
 """Steps after which brute force gives a case up."""
 
 

@@ -6,12 +6,18 @@ import numpy as np
 
 from failgym.traces.schema import TraceError
 from failgym.traces.synthetic.google_2011 import generate_google_2011
-from failgym.traces.synthetic.profiles import PROFILES, Google2011, Profile, SystemA
+from failgym.traces.synthetic.profiles import (
+    FAILING,
+    PROFILES,
+    Google2011,
+    Profile,
+    SystemA,
+)
 from failgym.traces.synthetic.system_a import generate_system_a
 from failgym.traces.synthetic.toy import toy
 from failgym.traces.trace import Trace
 
-__all__ = ["PROFILES", "Google2011", "Profile", "SystemA", "generate", "toy"]
+__all__ = ["FAILING", "PROFILES", "Google2011", "Profile", "SystemA", "generate", "toy"]
 
 
 def generate(profile: str | Profile, *, jobs: int | None = None, seed: int = 0) -> Trace:
