@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gymnasium.envs.registration import register, registry
+from gymnasium.envs.registration import (
+    register,  # pyright: ignore[reportUnknownVariableType]
+    registry,
+)
 
 if TYPE_CHECKING:
     from failgym.evaluation import evaluate

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
+from gymnasium import spaces
 
 from failgym.envs.scenario import Scenario
 from failgym.envs.scenarios import resolve
@@ -23,12 +24,11 @@ _KEYS = 2**63
 class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
     """A cluster replays a trace; the agent decides, task by task, how failures are met.
 
-    ## Description
-    The tasks of a slice of a trace run as recorded until the agent departs from the record. It is
-    asked at the start of an attempt and after monitoring windows (WINDOW) and when an attempt has
-    failed (FAILED), and only when more than CONTINUE is legal; after an action other than CONTINUE it
-    is asked again as long as another is legal. What follows a departure is decided by written
-    counterfactual rules: `failgym.sim.reference` states them.
+    ## Description The tasks of a slice of a trace run as recorded until the agent departs from the
+    record. It is asked at the start of an attempt and after monitoring windows (WINDOW) and when an
+    attempt has failed (FAILED), and only when more than CONTINUE is legal; after an action other
+    than CONTINUE it is asked again as long as another is legal. What follows a departure is decided
+    by written counterfactual rules: `failgym.sim.reference` states them.
 
     ## Action Space
     `Discrete(5)`, one alphabet for every environment:
@@ -47,13 +47,12 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
     ## Observation Space
     `Box(float32)` of the named fields in `failgym.envs.FIELDS`: name, group, unit, bounds, meaning.
 
-    ## Rewards
-    Minus the change of the cost since the last decision, a sum of four named terms
+    ## Rewards Minus the change of the cost since the last decision, a sum of four named terms
     (`info["reward_terms"]`): `wasted` (lost, redundant and ghost work), `overhead` (checkpoints and
     restores), `completion` (time integral of unsettled tasks), `forfeited` (tasks that the record
-    finishes and the agent does not: their finished work and recorded completion time again). Work is in
-    mean machine-times, time in mean completion times of a task of the train split. The return of an
-    episode is minus its final cost.
+    finishes and the agent does not: their finished work and recorded completion time again). Work
+    is in mean machine-times, time in mean completion times of a task of the train split. The return
+    of an episode is minus its final cost.
 
     ## Starting State
     A slice of `slice_tasks` tasks in order of submission: drawn by `reset(seed=...)`, or named by
@@ -62,15 +61,14 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
     ## Episode End
     Terminates when every task of the slice is over. Never truncates by itself.
 
-    ## Info
-    `action_mask`; `task` (trace row of the task of the decision, -1 after the end); `slice`;
-    `elapsed` (simulated ms since the last decision, 0 across tasks that are served one after the other);
-    `illegal` (illegal actions so far); `reward_terms`. At the end also `totals` (machine-ms by account,
-    forfeited tasks, decisions) and `outcomes` (the outcome table: `failgym.sim.pinned.TaskOutcome`).
+    ## Info `action_mask`; `task` (trace row of the task of the decision, -1 after the end);
+    `slice`; `elapsed` (simulated ms since the last decision, 0 across tasks that are served one
+    after the other); `illegal` (illegal actions so far); `reward_terms`. At the end also `totals`
+    (machine-ms by account, forfeited tasks, decisions) and `outcomes` (the outcome table:
+    `failgym.sim.pinned.TaskOutcome`).
 
-    ## Arguments
-    `scenario`: a registered name or a `Scenario`; `strict=True`: an illegal action raises; any field of
-    the scenario by name.
+    ## Arguments `scenario`: a registered name or a `Scenario`; `strict=True`: an illegal action
+    raises; any field of the scenario by name.
 
     >>> import gymnasium as gym, failgym
     >>> env = gym.make("failgym/Checkpoint-v0", jobs=200)
@@ -79,15 +77,14 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
     >>> reward <= 0.0
     True
 
-    ## Fidelity
-    A task that is left alone happens as recorded, to the millisecond. Open loop: extra attempts take
-    no capacity from others. See each scenario's own docstring.
+    ## Fidelity A task that is left alone happens as recorded, to the millisecond. Open loop: extra
+    attempts take no capacity from others. See each scenario's own docstring.
 
     ## Version History
     * v0: first version.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - Gymnasium declares it so
 
     def __init__(
         self,
@@ -102,7 +99,7 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
         self.scenario = resolve(scenario, overrides)
         self.strict = strict
         self.render_mode = render_mode
-        self.observation_space = observation_space()
+        self.observation_space: spaces.Space[Any] = observation_space()
         self.action_space = action_space()
         self.batch = Batch(build_world(self.scenario), self.scenario, 1, self.scenario.order)
         self._running = False
@@ -172,10 +169,10 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
 def chosen_slice(options: dict[str, Any] | None, slices: int) -> int:
     """The slice that reset options name, -1 for none. Raises ValueError."""
     options = options or {}
-    unknown = set(options) - {"slice"}
+    unknown = [name for name in options if name != "slice"]
     if unknown:
-        raise ValueError(f"options: unknown option {sorted(unknown)[0]!r}, expected 'slice'")
+        raise ValueError(f"options: unknown option {unknown[0]!r}, expected 'slice'")
     chosen = options.get("slice", -1)
     if "slice" in options and not (isinstance(chosen, int | np.integer) and 0 <= chosen < slices):
         raise ValueError(f"options: slice expected 0 to {slices - 1}, got {chosen!r}")
-    return int(chosen)
+    return int(chosen)  # pyright: ignore[reportUnknownArgumentType]

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
 from failgym.predictors import Forecast, Predictor
-from failgym.sim.state import Order
 from failgym.sim.rules import Rules
+from failgym.sim.state import Order
 from failgym.traces import Trace
 
 __all__ = ["Scenario", "Select", "Split"]
@@ -41,8 +41,8 @@ class Scenario(Rules):
     boundary: float = 0.7
     """Share of the jobs that are submitted before the boundary."""
     select: Select = "all"
-    """Tasks in slices: "all", or "failing": of jobs with a FAILed attempt in the split and without a
-    user's kill. A selection that uses the record."""
+    """Tasks in slices: "all", or "failing": of jobs with a FAILed attempt in the split and without
+    a user's kill. A selection that uses the record."""
     max_attempts: int = 100
     """Tasks of more recorded attempts are in no slice: a few of them would make up most of its cost
     (El-Sayed et al. 2017, Fig. 6: at most 70 to 100 retries)."""
@@ -51,8 +51,8 @@ class Scenario(Rules):
     order: Order = "task"
     """Serve the decisions of a slice task by task, or merged by time."""
     forecast: str | Forecast | Predictor = "none"
-    """What is predicted: the name of a predictor (`failgym.envs.worlds.PREDICTORS`), a stored forecast,
-    a predictor, which is fitted on the train split, or a forecast of the split."""
+    """What is predicted: the name of a predictor (`failgym.envs.worlds.PREDICTORS`), a stored
+    forecast, a predictor, which is fitted on the train split, or a forecast of the split."""
     seed: int = 0
     """Key of the lengths of attempts that were cut, and of drawn forecasts."""
     weight_wasted: float = 1.0
@@ -96,7 +96,7 @@ class Scenario(Rules):
 
 
 def _typed(name: str, value: Any) -> Any:
-    """A value of the type that the field has; whole numbers pass for real ones. Raises ValueError."""
+    """A value of the field's type; whole numbers pass for real ones. Raises ValueError."""
     expected = get_type_hints(Scenario)[name]
     if expected in (int, float, bool):
         whole = isinstance(value, int) and not isinstance(value, bool)

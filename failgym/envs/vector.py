@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +29,8 @@ class MitigationVectorEnv(
 
     An episode that ends begins anew in the same step (SAME_STEP): `info["final_obs"]` and
     `info["final_info"]` hold what it ended with. Observations, rewards and masks are written to two
-    sets of arrays in turn, without a copy: what a step returned is overwritten by the step after next.
+    sets of arrays in turn, without a copy: what a step returned is overwritten by the step after
+    next.
 
     Args:
         scenario: a registered name or a `Scenario`.
@@ -39,7 +40,7 @@ class MitigationVectorEnv(
         overrides: fields of the scenario.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {
+    metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium declares it so
         "render_modes": [],
         "autoreset_mode": AutoresetMode.SAME_STEP,
     }
@@ -79,14 +80,15 @@ class MitigationVectorEnv(
         seed: int | list[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
-        """Begin all episodes, or those of ``options["reset_mask"]``; ``options["slice"]`` names a slice.
+        """Begin all episodes, or those of ``options["reset_mask"]``.
 
         Args:
             seed: of the first episode, the others counting up, or one per episode.
             options: ``slice`` and ``reset_mask`` (bool [N]).
 
         Raises:
-            ValueError: for an unknown option, a slice that does not exist, or a list of another length.
+            ValueError: for an unknown option, a slice that does not exist, or a list of another
+            length.
         """
         options = dict(options or {})
         wanted = np.asarray(options.pop("reset_mask", self._all), dtype=np.bool_)
@@ -97,7 +99,7 @@ class MitigationVectorEnv(
         return out.obs, self._info()
 
     def _seed(self, seed: int | list[int | None] | None, wanted: npt.NDArray[np.bool_]) -> None:
-        """Key the draws of the wanted episodes as `MitigationEnv.reset` does with the same seeds."""
+        """Key the draws of the wanted episodes as `MitigationEnv.reset` does."""
         if seed is None and self._seeded:
             return
         seeds = [seed + i for i in range(self.num_envs)] if isinstance(seed, int) else seed
@@ -125,8 +127,8 @@ class MitigationVectorEnv(
         """Answer the open decision of every episode.
 
         Raises:
-            RuntimeError: before the first reset.
-            ValueError: for actions of another shape or out of range, or illegal under ``strict=True``.
+            RuntimeError: before the first reset. ValueError: for actions of another shape or out of
+            range, or illegal under ``strict=True``.
         """
         if not self._seeded:
             raise RuntimeError("step: expected running episodes; call reset first")
@@ -175,7 +177,7 @@ class MitigationVectorEnv(
         """Say what the episodes that ended in this step ended with."""
         ended = out.terminated
         observations = np.full(self.num_envs, None, dtype=object)
-        blank = np.zeros(self.single_observation_space.shape, dtype=np.float32)
+        blank = np.zeros(out.obs.shape[1], dtype=np.float32)
         blank[-ACTIONS] = 1.0
         for i in np.flatnonzero(ended):
             observations[i] = blank.copy()

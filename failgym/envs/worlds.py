@@ -19,9 +19,9 @@ from failgym.predictors import (
     Predictor,
     load_forecast,
 )
+from failgym.sim.batch import asked_tasks
 from failgym.sim.compile import compile_world, parameters, with_slices
 from failgym.sim.context import Context, expectations, system_table
-from failgym.sim.batch import asked_tasks
 from failgym.sim.records import NEVER, World
 from failgym.sim.rules import Weights
 from failgym.traces import Outcome, Trace
@@ -54,12 +54,16 @@ def load_trace(source: str | Path | Trace, jobs: int, seed: int) -> Trace:
         return generate(str(source), jobs=jobs, seed=seed)
     if not Path(source).is_dir():
         known = ", ".join(PROFILES)
-        raise ValueError(f"trace: expected a profile ({known}) or the folder of a trace, got {source}")
+        raise ValueError(
+            f"trace: expected a profile ({known}) or the folder of a trace, got {source}"
+        )
     return Trace.load(source)
 
 
 @lru_cache(maxsize=8)
-def split_of(source: str | Path | Trace, jobs: int, seed: int, split: str, boundary: float) -> Trace:
+def split_of(
+    source: str | Path | Trace, jobs: int, seed: int, split: str, boundary: float
+) -> Trace:
     """A split of a trace."""
     trace = load_trace(source, jobs, seed)
     if split == "all":
@@ -68,9 +72,7 @@ def split_of(source: str | Path | Trace, jobs: int, seed: int, split: str, bound
 
 
 def _split(scenario: Scenario, split: str) -> Trace:
-    return split_of(
-        scenario.trace, scenario.jobs, scenario.trace_seed, split, scenario.boundary
-    )
+    return split_of(scenario.trace, scenario.jobs, scenario.trace_seed, split, scenario.boundary)
 
 
 def _forecast(scenario: Scenario, trace: Trace) -> Forecast:

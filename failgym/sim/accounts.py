@@ -1,7 +1,8 @@
 """Where machine-time goes, and what it costs.
 
-When an attempt ends, its pauses go to checkpoint and restore and its work to useful, lost, redundant or ghost
-work, except what it saved in the task's checkpoint: that stays in flight until the task settles.
+When an attempt ends, its pauses go to checkpoint and restore and its work to useful, lost,
+redundant or ghost work, except what it saved in the task's checkpoint: that stays in flight until
+the task settles.
 """
 
 # Kernels lose their types to the decorator.
@@ -13,7 +14,6 @@ from __future__ import annotations
 from typing import Any
 
 from failgym.sim.jit import kernel
-
 from failgym.sim.records import CANCELLED, World
 from failgym.traces import Outcome
 
@@ -51,7 +51,7 @@ def _charge(ep: Any, task: Any, account: int, amount: int) -> None:
 
 @kernel
 def charge_ended(ep: Any, task: Any, run: Any, outcome: int, width: int) -> None:
-    """Charge an attempt that ends now, as far as its fate is known. Call before it is marked dead."""
+    """Charge an attempt that ends now, as far as its fate is known, before it is marked dead."""
     now = ep.now
     work = work_of(run, now)
     restore = min(now, run.restored) - run.start
@@ -78,7 +78,7 @@ def charge_ended(ep: Any, task: Any, run: Any, outcome: int, width: int) -> None
 
 @kernel
 def charge_settled(ep: Any, task: Any, runs: Any, finisher: int, width: int) -> None:
-    """Settle saved work: useful along the finisher's chain (``finisher`` -1: none), else to its class."""
+    """Settle saved work: useful along the finisher's chain (-1: no finisher), else to its class."""
     i = finisher
     while i >= 0 and runs[i].parent >= 0:
         amount = runs[i].parent_amount * width
@@ -105,7 +105,10 @@ def arrivals(w: World, ep: Any, tasks: Any) -> None:
 
 @kernel
 def costs(w: World, ep: Any, tasks: Any) -> tuple[float, float, float, float]:
-    """The cost of the episode up to now, by term: wasted, overhead, completion, forfeited; each >= 0."""
+    """The cost of the episode up to now, by term; each at least 0.
+
+    The terms are wasted, overhead, completion, forfeited.
+    """
     p = w.parameters[0]
     if ep.merged:
         arrivals(w, ep, tasks)

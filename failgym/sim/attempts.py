@@ -9,10 +9,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from failgym.sim.jit import kernel
-
 from failgym.sim.accounts import charge_ended
 from failgym.sim.events import note, push, sort_key
+from failgym.sim.jit import kernel
 from failgym.sim.records import NEVER, Ending, Event, World
 from failgym.traces import Outcome
 
@@ -29,7 +28,7 @@ _EVERY, _GEOMETRIC = 0, 1
 @kernel
 def rounded(x: float) -> int:
     """Round half up to whole milliseconds."""
-    return int(math.floor(x + 0.5))
+    return math.floor(x + 0.5)
 
 
 @kernel
@@ -68,8 +67,8 @@ def own_outcome(row: Any, run: Any) -> int:
 def date_end(w: World, run: Any) -> None:
     """Work out when an attempt ends: anew, and never earlier, after each checkpoint.
 
-    NEVER where the user's final kill takes it, which is an event of its own. The calendar holds one END
-    of each attempt; if it comes up before the attempt ends, it is put back.
+    NEVER where the user's final kill takes it, which is an event of its own. The calendar holds one
+    END of each attempt; if it comes up before the attempt ends, it is put back.
     """
     row = w.rows[run.row]
     run.end = run.fin
@@ -94,15 +93,23 @@ def next_window(w: World, k: int) -> int:
     if p.spacing == _EVERY:
         return k + p.every
     if p.spacing == _GEOMETRIC:
-        return max(k + 1, int(math.ceil(p.factor * k)))
+        return max(k + 1, math.ceil(p.factor * k))
     return k + 1
 
 
 @kernel
 def begin(
-    w: World, ep: Any, task: Any, runs: Any, heap: Any, log: Any, local: int, index: int, ghost: bool
+    w: World,
+    ep: Any,
+    task: Any,
+    runs: Any,
+    heap: Any,
+    log: Any,
+    local: int,
+    index: int,
+    ghost: bool,
 ) -> None:
-    """Start row ``index`` of World.rows, or its ghost, now, from the task's checkpoint if it has one."""
+    """Start row ``index`` of World.rows, or its ghost, now, from the task's checkpoint if any."""
     p = w.parameters[0]
     row = w.rows[index]
     i = ep.runs
@@ -141,9 +148,7 @@ def begin(
 
 
 @kernel
-def end_attempt(
-    w: World, ep: Any, task: Any, runs: Any, log: Any, i: int, outcome: int
-) -> None:
+def end_attempt(w: World, ep: Any, task: Any, runs: Any, log: Any, i: int, outcome: int) -> None:
     """End a live attempt now and charge it."""
     run = runs[i]
     charge_ended(ep, task, run, outcome, w.tasks[task.task].width)

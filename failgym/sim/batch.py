@@ -1,7 +1,8 @@
-"""`Batch`: many episodes of a pinned world, stepped together by threads into preallocated arrays."""
+"""`Batch`: many episodes of a pinned world, stepped together into preallocated arrays."""
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -11,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.sim import engine
-from failgym.sim.fields import FIELDS
 from failgym.sim.compile import with_slices
+from failgym.sim.fields import FIELDS
 from failgym.sim.outcomes import outcome_table
-from failgym.sim.records import ACTIONS, EPISODE, Output, World
+from failgym.sim.records import ACTIONS, EPISODE, Output, State, World
 from failgym.sim.rules import Rules
 from failgym.sim.state import Order, make_state
 
@@ -42,9 +43,10 @@ def _output(episodes: int) -> Output:
 class Batch:
     """N episodes of one world.
 
-    Results are written to two sets of arrays in turn: what a step returned stays as it is until the step
-    after the next (stable-baselines3 reads the last observation after the next step). Threads are plain
-    Python threads over kernels that release the lock, so that forked processes and other threads are safe.
+    Results are written to two sets of arrays in turn: what a step returned stays as it is until the
+    step after the next (stable-baselines3 reads the last observation after the next step). Threads
+    are plain Python threads over kernels that release the lock, so that forked processes and other
+    threads are safe.
 
     Args:
         world: a compiled world with at least one slice.
@@ -84,8 +86,8 @@ class Batch:
         """A copy that continues as the original; the world, which never changes, is shared."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__getstate__())
-        twin.state = type(self.state)(*(array.copy() for array in self.state))
-        first, second = (Output(*(array.copy() for array in out)) for out in self.outputs)
+        twin.state = State._make(array.copy() for array in self.state)
+        first, second = (Output._make(array.copy() for array in out) for out in self.outputs)
         twin.outputs = (first, second)
         memo[id(self)] = twin
         return twin
@@ -113,9 +115,7 @@ class Batch:
         self.turn ^= 1
         out, merged = self.output, self.order == "time"
         self._run(
-            lambda a, b: engine.run(
-                self.world, self.state, out, a, b, chosen, True, merged, False
-            )
+            lambda a, b: engine.run(self.world, self.state, out, a, b, chosen, True, merged, False)
         )
         return out
 
@@ -143,9 +143,7 @@ class Batch:
             work(0, n)
             return
         edges = [n * i // chunks for i in range(chunks + 1)]
-        futures = [
-            self._workers().submit(work, *span) for span in zip(edges[1:-1], edges[2:], strict=True)
-        ]
+        futures = [self._workers().submit(work, *span) for span in itertools.pairwise(edges)]
         work(edges[0], edges[1])
         for future in futures:
             future.result()

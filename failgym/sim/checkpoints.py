@@ -1,4 +1,4 @@
-"""Checkpoints: progress stops for the cost, the state is durable at its end, lost if the attempt dies before."""
+"""Checkpoints: progress stops for the cost; durable at its end, lost if the attempt dies before."""
 
 # Kernels lose their types to the decorator.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from failgym.sim.jit import kernel
-
 from failgym.sim.accounts import work_of
 from failgym.sim.attempts import date_end
 from failgym.sim.events import note, push, sort_key
+from failgym.sim.jit import kernel
 from failgym.sim.records import Event, World
 
 __all__ = ["begin_checkpoint", "make_durable", "may_checkpoint"]
@@ -22,7 +21,7 @@ _DURABLE = int(Event.DURABLE)
 
 @kernel
 def may_checkpoint(run: Any, now: int) -> bool:
-    """Is nothing being saved or restored, and has something been gained since the last checkpoint?"""
+    """Is nothing saved or restored just now, and was something gained since the last checkpoint?"""
     if now < run.restored or now < run.pause_until:
         return False
     return work_of(run, now) > run.checkpoint_work

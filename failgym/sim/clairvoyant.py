@@ -11,10 +11,10 @@ Without further argument that search is exact for all rules. Some arguments make
 holds as its docstring says, and is tested against brute force over all action sequences:
 
 - `_finishes_at_once`: a record that is one successful attempt is best left alone, or killed;
-- `_try_kill`: a task worth killing is worth killing at its first decision, at once;
 - `_least_cost`, `_unsaved_at_end`, `_cost_of_failure`: what is sure to be charged is counted now;
 - `_worth_saving`: attempts that follow each other are saved once each at most, as late as it helps;
-- `_search`: where that is not certain, how often an attempt is saved matters, but not when.
+- `_next_stage`: a task worth killing is worth killing at its first decision, at once; and where it
+  is not certain which checkpoint is best, how often an attempt is saved matters, but not when.
 """
 
 # Kernels lose their types to the decorator.
@@ -50,7 +50,8 @@ _FINISH, _INTRINSIC = int(Ending.FINISH), int(Ending.INTRINSIC)
 _EXTERNAL, _CENSORED = int(Ending.EXTERNAL), int(Ending.CENSORED)
 _FINISHED = int(Outcome.FINISH)
 _EVERY, _ALARM = 0, 2
-_SEARCH_ALL, _SEARCH_SEQUENCE, _SEARCH_WORTHY = 0, 1, 2
+_REPLAY, _KILL_AT_ONCE, _WORTHY, _SEQUENCE, _ALL, _OVER = 0, 1, 2, 3, 4, 5
+"""Stages of the search for a plan: see `_next_stage`."""
 _NEARLY = 1.0 - 1e-12
 """A plan that is better by no more than rounding errors is no better."""
 _ANY = 0xFF & ~(1 << _CONTINUE)
@@ -108,22 +109,6 @@ class Bound:
 
 
 @kernel
-def _answer(w: World, s: State, action: int) -> None:
-    """Answer the open decision of the state being worked on, and run to the next one."""
-    ep, tasks, runs, heap, log = s.episodes[0], s.tasks[0], s.runs[0], s.heap[0], s.log[0]
-    if not apply(w, ep, tasks, runs, heap, log, action):
-        advance(w, ep, tasks, runs, heap, log)
-
-
-@kernel
-def _begin(w: World, s: State, j: int) -> None:
-    """Begin task number ``j`` of World.order and run to its first decision."""
-    ep, tasks, runs, heap, log = s.episodes[0], s.tasks[0], s.runs[0], s.heap[0], s.log[0]
-    start_episode(w, ep, tasks, heap, w.order[j : j + 1], False)
-    advance(w, ep, tasks, runs, heap, log)
-
-
-@kernel
 def _copy(s: State, source: int, to: int) -> None:
     """Copy one state over another, as far as it is in use."""
     ep = s.episodes[source]
@@ -151,7 +136,7 @@ def _keep_if_better(
 
 
 @kernel
-def _least_cost(w: World, s: State, mode: int, saved: int) -> float:
+def _least_cost(w: World, s: State, stage: int, saved: int) -> float:
     """A lower bound of what the task will have cost, at an open decision.
 
     All that has been charged, and of the attempts that are alive: their pauses and restores so far;
@@ -176,7 +161,7 @@ def _least_cost(w: World, s: State, mode: int, saved: int) -> float:
     record: Any = w.tasks[task.task]
     width = record.width
     charged = terms[0] + terms[1] + terms[2] + terms[3]
-    if mode == _SEARCH_ALL:
+    if stage != _WORTHY and stage != _SEQUENCE:
         return charged + width * (p.overhead * overhead + p.wasted * (wasted - longest))
     run = runs[ep.run]
     ahead = p.overhead * overhead
@@ -335,16 +320,20 @@ def _worth_saving(w: World, s: State) -> bool:
 
 
 @kernel
-def _worth_trying(w: World, s: State, kill: bool, mode: int, saved: int) -> int:
+def _worth_trying(w: World, s: State, kill: bool, stage: int, saved: int) -> int:
     """Actions other than CONTINUE to try at the open decision, a bit each."""
     ep = s.episodes[0]
+    if stage == _REPLAY:
+        return 0
+    if stage == _KILL_AT_ONCE:
+        return 1 << _KILL
     wanted = ep.mask & _ANY
     if ep.decision == _WINDOW:
         if not kill:
             wanted &= ~(1 << _KILL)
-        if mode == _SEARCH_WORTHY and not _worth_saving(w, s):
+        if stage == _WORTHY and not _worth_saving(w, s):
             wanted &= ~(1 << _CHECKPOINT)
-        if mode == _SEARCH_SEQUENCE and saved == ep.run:
+        if stage == _SEQUENCE and saved == ep.run:
             wanted &= ~(1 << _CHECKPOINT)
     return wanted
 
@@ -360,35 +349,44 @@ def _first_of(actions: int) -> int:
 
 @kernel
 def _search(
-    w: World, s: State, path: Any, found: Any, plan: Any, kill: bool, mode: int, limit: int
+    w: World,
+    s: State,
+    path: Any,
+    found: Any,
+    plan: Any,
+    j: int,
+    kill: bool,
+    stage: int,
+    limit: int,
 ) -> bool:
-    """Search from the open decision of state 0; False if it was not searched completely.
-
-    In a sequence, of the checkpoints of one attempt all but the last durable one only take time.
-    How many there are may matter, when they are made does not: they are made as early as possible,
-    one after the other. So an attempt left unsaved at a window is saved once more at most.
+    """Search the plans of task number ``j`` of World.order; False if not all were searched.
 
     Args:
         path: CHOICE [depth], room for the present plan; state i + 1 is the one in which choice i is
             made.
         kill: try kills at WINDOW decisions.
-        mode: which checkpoints to try: all; in a sequence, all that differ; only those that are
-            `_worth_saving`.
+        stage: which plans to search.
         limit: decisions to answer before giving up.
     """
-    depth, answered, complete = 0, 0, True
-    skipped, saved = -1, -1
+    ep, tasks, runs, heap, log = s.episodes[0], s.tasks[0], s.runs[0], s.heap[0], s.log[0]
+    start_episode(w, ep, tasks, heap, w.order[j : j + 1], False)
+    depth, answered, begun, complete = 0, 0, False, True
+    action, skipped, saved = np.int64(_CONTINUE), np.int64(-1), np.int64(-1)
     while True:
-        ep = s.episodes[0]
-        if not ep.done and _least_cost(w, s, mode, saved) < found.cost * _NEARLY:
-            found.nodes += 1
-            if found.nodes > limit:
+        if not begun or not apply(w, ep, tasks, runs, heap, log, action):
+            advance(w, ep, tasks, runs, heap, log)
+        begun = True
+        if not ep.done and _least_cost(w, s, stage, saved) < found.cost * _NEARLY:
+            if stage == _KILL_AT_ONCE and ep.decision != _WINDOW:
                 return False
-            wanted = _worth_trying(w, s, kill, mode, saved)
+            found.nodes += 1
+            if found.nodes > limit and stage >= _WORTHY:
+                return False
+            wanted = _worth_trying(w, s, kill, stage, saved)
             if wanted != 0 and depth == len(path):
                 complete, wanted = False, 0
             if wanted == 0:
-                _answer(w, s, _CONTINUE)
+                action = np.int64(_CONTINUE)
                 answered += 1
                 continue
             path[depth].at, path[depth].untried = answered, wanted
@@ -398,33 +396,21 @@ def _search(
         else:
             if ep.done:
                 _keep_if_better(w, s, path, depth, answered, found, plan)
-            if depth == 0:
+            if depth == 0 or stage == _KILL_AT_ONCE:
                 return complete
             _copy(s, depth, 0)
         choice = path[depth - 1]
-        action, skipped, saved = _CONTINUE, choice.skipped, choice.saved
+        skipped, saved = np.int64(choice.skipped), np.int64(choice.saved)
         if choice.untried != 0:
-            action = _first_of(choice.untried)
+            action = np.int64(_first_of(choice.untried))
             choice.action = action
             choice.untried &= ~(1 << action)
             if action == _CHECKPOINT and skipped == ep.run:
-                saved = ep.run
+                saved = np.int64(ep.run)
         else:
             depth -= 1
-            skipped = ep.run
-        _answer(w, s, action)
+            action, skipped = np.int64(_CONTINUE), np.int64(ep.run)
         answered = choice.at + 1
-
-
-@kernel
-def _try_replay(w: World, s: State, path: Any, found: Any, plan: Any, j: int) -> None:
-    """The plan that leaves the task alone."""
-    _begin(w, s, j)
-    answered = 0
-    while not s.episodes[0].done:
-        _answer(w, s, _CONTINUE)
-        answered += 1
-    _keep_if_better(w, s, path, 0, answered, found, plan)
 
 
 @kernel
@@ -434,31 +420,6 @@ def _cut(w: World, record: Any) -> bool:
         if w.rows[i].ending == _CENSORED:
             return True
     return False
-
-
-@kernel
-def _try_kill(w: World, s: State, path: Any, found: Any, plan: Any, j: int) -> bool:
-    """The plan that kills the task at its first decision, without waiting for the grace period.
-
-    No other plan that kills is cheaper: all that a task has done when it is killed is charged, and
-    so is the time until then; both only grow. Arming a kill, in itself, changes nothing. False if
-    that is not so: an attempt that the data cut is charged only if killed; and a failure may have
-    to be answered before a kill can be decided.
-    """
-    if _cut(w, w.tasks[w.order[j]]):
-        return False
-    _begin(w, s, j)
-    if s.episodes[0].done:
-        return True
-    if s.episodes[0].decision != _WINDOW:
-        return False
-    answered = 0
-    while not s.tasks[0, 0].killed:
-        path[answered].at, path[answered].action = answered, _KILL
-        _answer(w, s, _KILL)
-        answered += 1
-    _keep_if_better(w, s, path, answered, answered, found, plan)
-    return True
 
 
 @kernel
@@ -474,34 +435,53 @@ def _finishes_at_once(w: World, record: Any) -> bool:
 
 
 @kernel
-def _bound(w: World, s: State, path: Any, found: Any, plan: Any, j: int, limit: int) -> None:
-    """The cheapest plan of task number ``j`` of World.order."""
+def _next_stage(w: World, record: Any, stage: int, kill: bool) -> int:
+    """What is left to search for a task after a stage; ``kill``: are kills not settled yet?
+
+    - `_REPLAY`: the plan that leaves the task alone.
+    - `_KILL_AT_ONCE`: the one that kills it at its first decision, without waiting for the grace
+      period. No other plan that kills is cheaper: all that a task has done when it is killed is
+      charged, and so is the time until then; both only grow. Arming a kill, in itself, changes
+      nothing. Two exceptions: an attempt that the data cut is charged only if killed, and a failure
+      may have to be answered before a kill can be decided.
+    - `_WORTHY`: those with checkpoints that are `_worth_saving`: all that matter in a regular
+      sequence, elsewhere the ones to start from.
+    - `_SEQUENCE`: in a sequence, those that differ. Of the checkpoints of one attempt all but the
+      last durable one only take time. How many there are may matter, when they are made does not:
+      they are made as early as possible, one after the other. So an attempt left unsaved at a
+      window is saved once more at most.
+    - `_ALL`: all.
+    """
     p = w.parameters[0]
-    record: Any = w.tasks[w.order[j]]
-    found.cost, found.nodes, found.exact = np.inf, 0, True
-    _try_replay(w, s, path, found, plan, j)
-    kill = p.kill and not _try_kill(w, s, path, found, plan, j)
-    if not kill and _finishes_at_once(w, record):
-        return
-    if not (p.clone or p.checkpoint or p.retry or p.give_up or kill):
-        return
-    sequence = _is_sequence(w, record)
-    if p.checkpoint:
-        _begin(w, s, j)
-        found.exact = _search(w, s, path, found, plan, kill, _SEARCH_WORTHY, limit)
-        if sequence and _is_regular(w, record):
-            return
-    found.nodes = 0
-    _begin(w, s, j)
-    mode = _SEARCH_SEQUENCE if p.checkpoint and sequence else _SEARCH_ALL
-    found.exact = _search(w, s, path, found, plan, kill, mode, limit)
+    if stage == _REPLAY and p.kill and not _cut(w, record):
+        return _KILL_AT_ONCE
+    if stage in (_REPLAY, _KILL_AT_ONCE):
+        alone = not (p.clone or p.checkpoint or p.retry or p.give_up) or _finishes_at_once(
+            w, record
+        )
+        if alone and not kill:
+            return _OVER
+        return _WORTHY if p.checkpoint else _ALL
+    if stage == _WORTHY:
+        if not _is_sequence(w, record):
+            return _ALL
+        return _OVER if _is_regular(w, record) else _SEQUENCE
+    return _OVER
 
 
 @entry
 def _bounds(w: World, s: State, path: Any, found: Any, plans: Any, limit: int) -> None:
     """The cheapest plan of every task of World.order."""
     for j in range(len(w.order)):
-        _bound(w, s, path, found[j], plans[j], j, limit)
+        best, kill, stage = found[j], w.parameters[0].kill, np.int64(_REPLAY)
+        best.cost = np.inf
+        while stage != _OVER:
+            best.nodes = 0
+            best.exact = _search(w, s, path, best, plans[j], j, kill, stage, limit)
+            if stage == _KILL_AT_ONCE:
+                kill = not best.exact
+                best.exact = True
+            stage = _next_stage(w, w.tasks[w.order[j]], stage, kill)
 
 
 def clairvoyant(

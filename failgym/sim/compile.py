@@ -1,7 +1,8 @@
 """Compile a trace into the packed arrays of the engine.
 
 What the record says of each task is worked out once, here, in plain numpy: which row is the user's
-final kill, what ends each attempt, how long it would have taken, what its siblings had done by when.
+final kill, what ends each attempt, how long it would have taken, what its siblings had done by
+when.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy.typing as npt
 from failgym.sim.context import Context, task_class
 from failgym.sim.forecast import Forecast
 from failgym.sim.keys import Purpose, uniform
-from failgym.sim.records import NEVER, PARAMETERS, ROW, TASK, Array, Ending, World
+from failgym.sim.records import NEVER, PARAMETERS, ROW, TASK, Ending, Records, World
 from failgym.sim.rules import MINUTE, Rules, Weights
 from failgym.sim.siblings import by_job, running_medians
 from failgym.sim.usage import usage_table
@@ -77,8 +78,7 @@ def _last_of_each(task: Ints, value: Ints, tasks: int) -> Ints:
 
 
 def _attempts(trace: Trace) -> _Attempts:
-    task = trace.column("attempts", "task")
-    first = np.searchsorted(task, np.arange(trace.tasks.num_rows + 1)).astype(np.int64)
+    task, first = trace.column("attempts", "task"), trace.task_first
     start = trace.column("attempts", "start", missing=-1)
     queued = trace.column("attempts", "queued", missing=-1)
     end = trace.column("attempts", "end", missing=-1)
@@ -107,7 +107,7 @@ def _user_kill(a: _Attempts) -> Ints:
 
 
 def _endings(a: _Attempts, kill_at: Ints) -> npt.NDArray[np.int8]:
-    """What ends each row (`Ending`); a censored one of a task that finishes is ended from outside."""
+    """What ends each row (`Ending`); a censored one of a finished task is ended from outside."""
     ending = np.full(len(a.task), Ending.EXTERNAL, dtype=np.int8)
     intrinsic = np.isin(a.cause, (-1, Cause.INTRINSIC, Cause.DEPENDENCY))
     ending[(a.outcome == Outcome.FAIL) & intrinsic] = Ending.INTRINSIC
@@ -119,7 +119,7 @@ def _endings(a: _Attempts, kill_at: Ints) -> npt.NDArray[np.int8]:
     return ending
 
 
-def _rows(trace: Trace, a: _Attempts, kill_at: Ints, context: Context, seed: int) -> Array:
+def _rows(trace: Trace, a: _Attempts, kill_at: Ints, context: Context, seed: int) -> Records:
     """ROW of the started attempts."""
     kept = np.flatnonzero(a.started)
     task, d = a.task[kept], (a.end - a.start)[kept]
@@ -148,8 +148,8 @@ def _rows(trace: Trace, a: _Attempts, kill_at: Ints, context: Context, seed: int
 def _grace(rules: Rules, forecast: Forecast) -> Ints:
     """Grace period of each task: class periods weighted by the confidences of not finishing.
 
-    GP = sum(o_i CG_i) / sum(o_i) over evict, fail and kill (Rosà et al. 2015, section IV); the plain
-    mean of the three where the forecast says nothing.
+    GP = sum(o_i CG_i) / sum(o_i) over evict, fail and kill (Rosà et al. 2015, section IV); the
+    plain mean of the three where the forecast says nothing.
     """
     if not rules.grace:
         return np.zeros(len(forecast.confidence), dtype=np.int64)
@@ -161,7 +161,7 @@ def _grace(rules: Rules, forecast: Forecast) -> Ints:
     return np.floor(mean + 0.5).astype(np.int64)
 
 
-def _describe_record(tasks: Array, a: _Attempts) -> None:
+def _describe_record(tasks: Records, a: _Attempts) -> None:
     """Fill in what the record says of each task: its end, outcome, and what is pending."""
     finish = a.first_of(a.outcome == Outcome.FINISH)
     last = a.last_of(np.ones(len(a.task), dtype=np.bool_))
@@ -186,7 +186,7 @@ def _describe_record(tasks: Array, a: _Attempts) -> None:
     tasks["pending_outcome"] = np.where(is_pending, a.outcome[pending], -1)
 
 
-def _tasks(trace: Trace, a: _Attempts, kill_at: Ints, rules: Rules, context: Context) -> Array:
+def _tasks(trace: Trace, a: _Attempts, kill_at: Ints, rules: Rules, context: Context) -> Records:
     """TASK of every task of the trace."""
     job = trace.column("tasks", "job")
     job_width = trace.column("jobs", "width").astype(np.int64)[job]
@@ -235,7 +235,7 @@ def _requests(trace: Trace) -> npt.NDArray[np.float32]:
     return np.stack([np.asarray(c, dtype=np.float64) for c in columns], axis=1).astype(np.float32)
 
 
-def parameters(rules: Rules, weights: Weights) -> Array:
+def parameters(rules: Rules, weights: Weights) -> Records:
     """PARAMETERS [1] of rules and weights."""
     p = np.zeros(1, dtype=PARAMETERS)
     copied = "clone checkpoint kill give_up retry max_extra max_clones restart_limit every factor"

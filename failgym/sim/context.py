@@ -30,7 +30,8 @@ __all__ = [
 CLASSES = 8
 """Classes of tasks: scheduling class 0 to 3, in a job of one task or of several."""
 AGE_BUCKETS = 24
-"""Ages double from bucket to bucket: bucket b holds ages of [2**(b-1), 2**b) seconds, 0 less than 1 s."""
+"""Ages double from bucket to bucket: bucket b holds ages of [2**(b-1), 2**b) seconds, 0 less than 1
+s."""
 SYSTEM_BIN = 5 * MINUTE
 """Spacing of the system table [ms]."""
 SYSTEM_FIELDS = sum(field.group == "system" for field in FIELDS)
@@ -114,7 +115,7 @@ def _ratio(over: Floats, under: Floats) -> Floats:
 
 
 def _filled(values: Floats) -> Floats:
-    """Fill NaN cells: by the pooled last row, then by the age before, then by 0; drop the pooled row."""
+    """Fill NaN cells by the pooled last row, then by the age before, then by 0; drop that row."""
     pooled = values[-1].copy()
     for b in range(AGE_BUCKETS):
         if np.isnan(pooled[b]):
@@ -123,7 +124,7 @@ def _filled(values: Floats) -> Floats:
 
 
 def system_table(trace: Trace) -> npt.NDArray[np.float32]:
-    """The system group over time, read from the whole record; row b knows what happened before its start."""
+    """The system group over time, from the whole record; row b knows what came before its start."""
     start = trace.column("attempts", "start", missing=-1)
     end = trace.column("attempts", "end", missing=-1)
     queued = trace.column("attempts", "queued", missing=-1)

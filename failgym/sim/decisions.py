@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from failgym.sim.jit import kernel
-
 from failgym.sim.accounts import work_of
 from failgym.sim.checkpoints import begin_checkpoint, may_checkpoint
 from failgym.sim.events import note, push, sort_key
+from failgym.sim.jit import kernel
 from failgym.sim.records import Action, Decision, Event, World
 from failgym.sim.settlement import (
     depart,
@@ -79,10 +78,7 @@ def legal_failed(w: World, task: Any) -> int:
 @kernel
 def ask(w: World, ep: Any, task: Any, runs: Any, local: int, i: int, kind: int) -> bool:
     """Open a decision, if more than CONTINUE is legal."""
-    if kind == _WINDOW:
-        mask = legal_window(w, task, runs[i], ep.now)
-    else:
-        mask = legal_failed(w, task)
+    mask = legal_window(w, task, runs[i], ep.now) if kind == _WINDOW else legal_failed(w, task)
     if mask == ONLY_CONTINUE:
         return False
     ep.decision, ep.local, ep.run, ep.mask = kind, local, i, mask
@@ -117,7 +113,9 @@ def _kill(w: World, ep: Any, tasks: Any, task: Any, runs: Any, heap: Any, log: A
 
 
 @kernel
-def _act(w: World, ep: Any, tasks: Any, task: Any, runs: Any, heap: Any, log: Any, action: int) -> None:
+def _act(
+    w: World, ep: Any, tasks: Any, task: Any, runs: Any, heap: Any, log: Any, action: int
+) -> None:
     """Carry out a legal action other than CONTINUE."""
     local, i = ep.local, ep.run
     if action == _CLONE:

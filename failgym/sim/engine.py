@@ -1,7 +1,8 @@
 """The engine of the pinned world: run to the next decision, carry one out, write it down.
 
-No machines and no capacity: tasks are independent of each other. The scheduled world, with machines,
-queues and lineage, is another entry point over the same attempts, checkpoints and accounts.
+No machines and no capacity: tasks are independent of each other. The scheduled world, with
+machines, queues and lineage, is another entry point over the same attempts, checkpoints and
+accounts.
 """
 
 # Kernels lose their types to the decorator.
@@ -13,7 +14,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from failgym.sim.jit import entry, kernel
 
 from failgym.sim.accounts import costs
 from failgym.sim.attempts import begin, end_attempt, next_window, own_outcome, windows_matter
@@ -21,6 +21,7 @@ from failgym.sim.checkpoints import make_durable
 from failgym.sim.decisions import apply, ask, risk_of, window_index
 from failgym.sim.events import kind_of, note, pop, push, sort_key
 from failgym.sim.fields import INDEX
+from failgym.sim.jit import entry, kernel
 from failgym.sim.observe import observe
 from failgym.sim.records import NEVER, Decision, Ending, Event, Output, State, World
 from failgym.sim.settlement import (
@@ -48,7 +49,8 @@ _MAY_CONTINUE = INDEX["may_continue"]
 STEP, DRAWN = -2, -1
 """What stands for a slice where none is begun, and where one is drawn."""
 RECORDED, PENDING = -3, -4
-"""What a START or END carries in place of a run: a recorded start; the end of a row that never ran."""
+"""What a START or END carries in place of a run: a recorded start; the end of a row that never
+ran."""
 
 
 @kernel
@@ -133,9 +135,7 @@ def start_episode(w: World, ep: Any, tasks: Any, heap: Any, chosen: Any, merged:
 
 
 @kernel
-def _end(
-    w: World, ep: Any, tasks: Any, runs: Any, heap: Any, log: Any, local: int, i: int
-) -> bool:
+def _end(w: World, ep: Any, tasks: Any, runs: Any, heap: Any, log: Any, local: int, i: int) -> bool:
     """An attempt's own end; True if a FAILED decision is asked."""
     task, run = tasks[local], runs[i]
     row = w.rows[run.row]
@@ -170,7 +170,9 @@ def _user_kill(w: World, ep: Any, tasks: Any, runs: Any, log: Any, local: int) -
 
 
 @kernel
-def _recorded_start(w: World, ep: Any, task: Any, runs: Any, heap: Any, log: Any, local: int) -> None:
+def _recorded_start(
+    w: World, ep: Any, task: Any, runs: Any, heap: Any, log: Any, local: int
+) -> None:
     """An attempt starts as recorded, unless the task has left the record."""
     if task.departed or task.killed:
         return
@@ -180,7 +182,9 @@ def _recorded_start(w: World, ep: Any, task: Any, runs: Any, heap: Any, log: Any
 
 
 @kernel
-def _window(w: World, ep: Any, task: Any, runs: Any, heap: Any, key: int, local: int, i: int) -> bool:
+def _window(
+    w: World, ep: Any, task: Any, runs: Any, heap: Any, key: int, local: int, i: int
+) -> bool:
     """A decision window of an attempt; True if a WINDOW decision is asked."""
     run = runs[i]
     if not run.alive or not windows_matter(w, task):
@@ -282,7 +286,7 @@ def _begin(w: World, s: State, e: int, chosen: int, merged: bool) -> None:
 
 @kernel
 def _show(w: World, s: State, e: int, out: Output) -> None:
-    """Write down what episode ``e`` waits for; after its end everything is zero and CONTINUE legal."""
+    """Write down what episode ``e`` waits for; after its end all is zero and CONTINUE legal."""
     ep = s.episodes[e]
     out.slice[e], out.illegal[e] = ep.slice, ep.illegal
     if ep.done:
@@ -329,12 +333,21 @@ def _run_one(
 
 @entry
 def run(
-    w: World, s: State, out: Output, begin: int, end: int, what: Any, resets: bool, merged: bool, again: bool
+    w: World,
+    s: State,
+    out: Output,
+    begin: int,
+    end: int,
+    what: Any,
+    resets: bool,
+    merged: bool,
+    again: bool,
 ) -> None:
     """Reset or step the episodes ``begin`` to ``end``, and write down what they wait for.
 
     Args:
-        what: with ``resets`` the slices [N] to begin (-1: drawn, -2: leave the episode as it is), else
+        what: with ``resets`` the slices [N] to begin (-1: drawn, -2: leave the episode as it is),
+            else
             the actions [N].
         merged: are the tasks of a slice merged by time?
         again: does an episode that ends begin anew on a drawn slice?

@@ -1,7 +1,8 @@
 """The event heap and the total order of events.
 
-Events are ordered by (time, kind, trace row of the task, sequence); the kinds of `records.Event` are
-listed in the order in which they win ties. The sequence is the attempt number, or 0 where no attempt is meant.
+Events are ordered by (time, kind, trace row of the task, sequence); the kinds of `records.Event`
+are listed in the order in which they win ties. The sequence is the attempt number, or 0 where no
+attempt is meant.
 """
 
 # Kernels lose their types to the decorator.
@@ -22,7 +23,7 @@ _TASK_BITS = 32
 
 @kernel
 def sort_key(kind: int, task: int, sequence: int) -> int:
-    """Pack (kind, trace row of the task, sequence) so that packed numbers order as the triples do."""
+    """Pack (kind, trace row of the task, sequence) so that the numbers order as the triples."""
     return (kind << (_TASK_BITS + _SEQUENCE_BITS)) | (task << _SEQUENCE_BITS) | sequence
 
 
@@ -47,9 +48,7 @@ def _move(heap: Any, to: int, source: int) -> None:
 
 
 @kernel
-def push(
-    ep: Any, heap: Any, time: int, key: int, local: int, run: int, stamp: int
-) -> None:
+def push(ep: Any, heap: Any, time: int, key: int, local: int, run: int, stamp: int) -> None:
     """Add an event."""
     i = ep.events
     ep.events += 1

@@ -1,8 +1,8 @@
 """The observation: one list of named fields, the same in every environment.
 
-Documentation and docstring tables are generated from `FIELDS`; kernels address a field by the constant of
-its position (`F_AGE` and so on). Fields that do not apply to a scenario are zero. Two scales recur:
-``log2 min`` is log2(1 + x / 1 min) of a time x, ``log2`` is log2(1 + n) of a count n.
+Documentation and docstring tables are generated from `FIELDS`; kernels address a field by the
+constant of its position (`F_AGE` and so on). Fields that do not apply to a scenario are zero. Two
+scales recur: ``log2 min`` is log2(1 + x / 1 min) of a time x, ``log2`` is log2(1 + n) of a count n.
 """
 
 from __future__ import annotations
@@ -86,8 +86,20 @@ FIELDS: tuple[Field, ...] = (
         ("unsaved", "log2 min", 0, 32, "work of the attempt since its last checkpoint"),
         ("durable_fraction", "ratio", 0, 1, "durable work of the task over the expected duration"),
         ("age_over_expected", "ratio", 0, 64, "age over the expected duration given class and age"),
-        ("age_over_siblings", "ratio", 0, 64, "age over the median of finished siblings' durations"),
-        ("walltime_left", "share", 0, 1, "share of the requested walltime left; 0 if none is known"),
+        (
+            "age_over_siblings",
+            "ratio",
+            0,
+            64,
+            "age over the median of finished siblings' durations",
+        ),
+        (
+            "walltime_left",
+            "share",
+            0,
+            1,
+            "share of the requested walltime left; 0 if none is known",
+        ),
         ("hazard", "1/window", 0, 1, "failures per window given class and age, in the train split"),
         ("chance_of_finish", "share", 0, 1, "attempts that finish given class and age, same"),
     ),
@@ -107,7 +119,13 @@ FIELDS: tuple[Field, ...] = (
         ("checkpoint_cost", "log2 min", 0, 32, "time that a checkpoint takes"),
         ("restore_cost", "log2 min", 0, 32, "time that resuming from a checkpoint takes"),
         ("grace", "log2 min", 0, 32, "grace period of the task"),
-        ("age_over_grace", "ratio", 0, 64, "time since the task's first start over its grace period"),
+        (
+            "age_over_grace",
+            "ratio",
+            0,
+            64,
+            "time since the task's first start over its grace period",
+        ),
         ("unsaved_over_young", "ratio", 0, 64, "unsaved work over Young's interval"),
     ),
     *_group(
@@ -135,7 +153,13 @@ FIELDS: tuple[Field, ...] = (
         ("throughput", "log2", 0, 32, "attempts finished in the last hour"),
         ("arrival_change", "log2", -32, 32, "arrival_rate less that of the hour before"),
         ("throughput_change", "log2", -32, 32, "throughput less that of the hour before"),
-        ("failure_rate", "share", 0, 1, "attempts that ended in FAIL, of those ended in the last hour"),
+        (
+            "failure_rate",
+            "share",
+            0,
+            1,
+            "attempts that ended in FAIL, of those ended in the last hour",
+        ),
     ),
     *_group(
         "mask",

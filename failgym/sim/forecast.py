@@ -14,9 +14,9 @@ __all__ = ["Forecast"]
 class Forecast:
     """Risks and class confidences, aligned with one trace.
 
-    A risk is the probability that *this attempt ends in FAIL*, as seen after each whole window of its
-    progress. It is read by progress and held at its last value beyond its end. A prediction never
-    changes what happens.
+    A risk is the probability that *this attempt ends in FAIL*, as seen after each whole window of
+    its progress. It is read by progress and held at its last value beyond its end. A prediction
+    never changes what happens.
     """
 
     trace_hash: str

@@ -10,12 +10,12 @@ import math
 from typing import Any
 
 import numpy as np
-from failgym.sim.jit import kernel
 
 from failgym.sim.accounts import work_of
 from failgym.sim.context import AGE_BUCKETS, SYSTEM_BIN, SYSTEM_FIELDS
 from failgym.sim.decisions import risk_of, window_index
 from failgym.sim.fields import FIELDS, HIGH, INDEX, LOW
+from failgym.sim.jit import kernel
 from failgym.sim.records import ACTIONS, Ending, World
 from failgym.sim.usage import USAGE_FIELDS
 from failgym.traces import Outcome
@@ -131,8 +131,8 @@ def _sibling_median(w: World, record: Any, now: int, m: int) -> int:
         return 0
     low, high = w.finish_low[record.finish_at + m - 1], w.finish_high[record.finish_at + m - 1]
     if own:
-        return high if record.own_duration <= low else low
-    return high if m % 2 == 1 and m > 1 else low
+        return int(high if record.own_duration <= low else low)
+    return int(high if m % 2 == 1 and m > 1 else low)
 
 
 @kernel

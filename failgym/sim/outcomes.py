@@ -53,6 +53,9 @@ def outcome_table(world: World, states: Any) -> dict[str, npt.NDArray[Any]]:
     record = world.tasks[states["task"]]
     table = {name: states[name] for name in TaskOutcome._fields if name in states.dtype.names}
     table["submit"], table["recorded_work"] = record["submit"], record["record_work"]
-    table["recorded_end"], table["recorded_outcome"] = record["record_end"], record["record_outcome"]
+    table["recorded_end"], table["recorded_outcome"] = (
+        record["record_end"],
+        record["record_outcome"],
+    )
     table["transfer"] = np.zeros(len(states), dtype=np.int64)
     return {name: table[name].copy() for name in TaskOutcome._fields}

@@ -12,7 +12,7 @@ from failgym.sim.batch import Batch
 from failgym.sim.compile import compile_world, with_slices
 from failgym.sim.context import Context
 from failgym.sim.outcomes import TaskOutcome
-from failgym.sim.records import ACTIONS, Action, Decision
+from failgym.sim.records import Action, Decision
 from failgym.sim.rules import Rules, Weights
 from failgym.sim.state import Order
 from failgym.traces import Trace
@@ -140,9 +140,10 @@ class PinnedSimulator:
         """The attempts in memory and their machine-time up to now."""
         ep, states, runs = self._state
         runs = runs[: ep["runs"]]
-        until = np.where(runs["alive"], ep["now"], runs["ended"])
+        ended, now = np.asarray(runs["ended"]), int(ep["now"])
+        until = np.where(np.asarray(runs["alive"]), now, ended)
         width = self.batch.world.tasks["width"][states["task"][runs["local"]]]
-        return runs, (until - runs["start"]) * width
+        return runs, np.asarray((until - runs["start"]) * width)
 
     def accounts(self) -> Accounts:
         """Machine-time by account, now."""

@@ -1,7 +1,8 @@
 """The records of the engine: every array that a kernel reads or changes, in one place.
 
-Times are int64 milliseconds from the origin of the trace; work is elapsed milliseconds of one attempt;
-accounts are machine-milliseconds (milliseconds x width). `NEVER` stands for a time that does not come.
+Times are int64 milliseconds from the origin of the trace; work is elapsed milliseconds of one
+attempt; accounts are machine-milliseconds (milliseconds x width). `NEVER` stands for a time that
+does not come.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ __all__ = [
     "Ending",
     "Event",
     "Output",
+    "Records",
     "State",
     "World",
 ]
@@ -36,11 +38,13 @@ __all__ = [
 NEVER = 2**62
 """A time that does not come [ms]."""
 CANCELLED = 6
-"""Outcome of an attempt that the first success of its task cancelled; extends `failgym.traces.Outcome`."""
+"""Outcome of an attempt that the first success of its task cancelled; extends
+`failgym.traces.Outcome`."""
 ACTIONS = 5
 """Size of the one action alphabet."""
 
-Array = npt.NDArray[Any]
+Records = Any
+"""A structured numpy array; the attributes of its records are beyond the type checker."""
 
 
 class Action(IntEnum):
@@ -63,7 +67,7 @@ class Decision(IntEnum):
 
 
 class Event(IntEnum):
-    """Kinds of event, in the order in which they win ties; from DECISION on, entries of the log only."""
+    """Kinds of event, in the order in which they win ties; the last two are in the log only."""
 
     END = 0
     DURABLE = 1
@@ -295,11 +299,11 @@ LOG = _record(time="i8", kind="i1", task="i8", number="i4", detail="i4")
 class World(NamedTuple):
     """A compiled trace: what kernels read and never change."""
 
-    parameters: Array
+    parameters: Records
     """PARAMETERS [1]"""
-    tasks: Array
+    tasks: Records
     """TASK [tasks of the trace]"""
-    rows: Array
+    rows: Records
     """ROW [started attempts]"""
     order: npt.NDArray[np.int64]
     """[tasks that slices are made of] trace rows of tasks, in order of submission"""
@@ -326,15 +330,15 @@ class World(NamedTuple):
 class State(NamedTuple):
     """The state of N episodes."""
 
-    episodes: Array
+    episodes: Records
     """EPISODE [N]"""
-    tasks: Array
+    tasks: Records
     """TASK_STATE [N, tasks of the largest slice]"""
-    runs: Array
+    runs: Records
     """RUN [N, capacity]"""
-    heap: Array
+    heap: Records
     """EVENT [N, capacity]"""
-    log: Array
+    log: Records
     """LOG [N, capacity]; of capacity 0 where no log is kept"""
 
 
@@ -359,5 +363,5 @@ class Output(NamedTuple):
     """[N]"""
     illegal: npt.NDArray[np.int64]
     """[N] illegal actions of the episode so far"""
-    final: Array
+    final: Records
     """EPISODE [N]: the episode that ended in this step, where one did"""

@@ -1,4 +1,4 @@
-"""The numbers of the simulated world that a scenario sets: what may be decided, caps, costs, spacing."""
+"""What a scenario sets in the simulated world: what may be decided, caps, costs, spacing."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ class Rules:
     """FAILED: may the next attempt be started at once?"""
 
     max_extra: int = 4
-    """R: the agent's extra attempts of a task, clones included (El-Sayed et al. 2017, Alg. 1: R = 4)."""
+    """R: the agent's extra attempts of a task, clones included (El-Sayed et al. 2017, Alg. 1: R =
+    4)."""
     max_clones: int = 1
     """C: the agent's clones of a task (El-Sayed et al. 2017, Alg. 1: C = 1)."""
     restart_limit: int = 4
@@ -56,7 +57,8 @@ class Rules:
     restore_cost: int = 0
     """Time that resuming from a checkpoint takes."""
     mtbf: int = 10_000 * SECOND
-    """Mean time between failures of one attempt, for Young's interval (Kumar et al. 2020, Table VIII)."""
+    """Mean time between failures of one attempt, for Young's interval (Kumar et al. 2020, Table
+    VIII)."""
     grace: bool = True
     """Is a kill delayed by the grace period of the task? Otherwise it strikes at once."""
     grace_evict: int = 324 * MINUTE
@@ -64,8 +66,8 @@ class Rules:
     grace_kill: int = 83 * MINUTE
     """Class grace periods: 84th percentiles of execution time (Rosà et al. 2015, section IV)."""
     beyond_record: Literal["ghost", "paper"] = "ghost"
-    """What an attempt beyond the record is: a ghost, or, with "paper", none except beside an attempt
-    that will finish (El-Sayed et al.'s accounting, only for reproducing their figures)."""
+    """What an attempt beyond the record is: a ghost, or, with "paper", none except beside an
+    attempt that will finish (El-Sayed et al.'s accounting, only for reproducing their figures)."""
 
     def __post_init__(self) -> None:
         for name in ("max_extra", "max_clones", "restart_limit", "checkpoint_cost", "restore_cost"):
@@ -86,7 +88,7 @@ class Rules:
 
     @property
     def young_interval(self) -> float:
-        """Young's interval sqrt(2 C MTBF) [ms] (Young, CACM 1974; Kumar et al. 2020, section VI-B)."""
+        """Young's interval sqrt(2 C MTBF) [ms] (Young, CACM 1974; Kumar et al., section VI-B)."""
         return (2.0 * self.checkpoint_cost * self.mtbf) ** 0.5
 
 
@@ -94,7 +96,8 @@ class Rules:
 class Weights:
     """What a scenario charges for, term by term, and the constants that make the terms comparable.
 
-    The cost of an episode is the sum of four terms, each at least 0; the reward is minus its change.
+    The cost of an episode is the sum of four terms, each at least 0; the reward is minus its
+    change.
     """
 
     wasted: float = 1.0

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from failgym.sim.jit import kernel
-
 from failgym.sim.accounts import arrivals, charge_settled
 from failgym.sim.attempts import begin, end_attempt
 from failgym.sim.events import note, push, sort_key
+from failgym.sim.jit import kernel
 from failgym.sim.records import CANCELLED, Ending, Event, World
 from failgym.traces import Outcome
 
@@ -49,7 +48,9 @@ def rows_left(w: World, task: Any) -> bool:
 
 
 @kernel
-def settle(w: World, ep: Any, tasks: Any, task: Any, runs: Any, log: Any, outcome: int, finisher: int) -> None:
+def settle(
+    w: World, ep: Any, tasks: Any, task: Any, runs: Any, log: Any, outcome: int, finisher: int
+) -> None:
     """Settle a task now; a task that the record finishes and the agent does not is forfeited."""
     record = w.tasks[task.task]
     if ep.merged:
@@ -122,7 +123,7 @@ def settle_if_over(w: World, ep: Any, tasks: Any, task: Any, runs: Any, log: Any
     left = rows_left(w, task)
     if task.departed:
         ghosts = not w.parameters[0].paper
-        if task.owed_external > 0 and left or task.owed_failure > 0 and (left or ghosts):
+        if (task.owed_external > 0 and left) or (task.owed_failure > 0 and (left or ghosts)):
             return
     elif left or _waits_for_pending(w, ep, task, runs, log):
         return
@@ -131,9 +132,7 @@ def settle_if_over(w: World, ep: Any, tasks: Any, task: Any, runs: Any, log: Any
 
 
 @kernel
-def _owe(
-    ep: Any, task: Any, heap: Any, local: int, time: int, number: int, cause: int
-) -> None:
+def _owe(ep: Any, task: Any, heap: Any, local: int, time: int, number: int, cause: int) -> None:
     """Put a restart on the calendar."""
     if cause == EXTERNAL_RESTART:
         task.owed_external += 1
@@ -143,16 +142,20 @@ def _owe(
 
 
 @kernel
-def owe_after_external(w: World, ep: Any, task: Any, runs: Any, heap: Any, local: int, i: int) -> None:
-    """After an outer end of a departed task the cluster owes the next recorded attempt, if there is one."""
+def owe_after_external(
+    w: World, ep: Any, task: Any, runs: Any, heap: Any, local: int, i: int
+) -> None:
+    """An outer end of a departed task: the cluster owes the next recorded attempt, if any."""
     if task.departed and not task.given_up and rows_left(w, task):
         due = ep.now + w.rows[runs[i].row].gap
         _owe(ep, task, heap, local, due, runs[i].number, EXTERNAL_RESTART)
 
 
 @kernel
-def owe_after_failure(w: World, ep: Any, task: Any, runs: Any, heap: Any, local: int, i: int) -> None:
-    """After a failure of a departed task that the agent left to the cluster, up to the restart limit."""
+def owe_after_failure(
+    w: World, ep: Any, task: Any, runs: Any, heap: Any, local: int, i: int
+) -> None:
+    """A failure of a departed task, left to the cluster: it owes a restart, up to the limit."""
     limit = w.parameters[0].restart_limit
     if task.departed and not task.given_up and task.failures <= limit:
         due = ep.now + w.rows[runs[i].row].gap
@@ -169,7 +172,7 @@ def void_restarts(task: Any) -> None:
 
 @kernel
 def depart(w: World, ep: Any, task: Any, runs: Any, heap: Any, local: int, failed: int) -> None:
-    """Leave the record: starts to come are void, but a restart owed for an end that happened stays due.
+    """Leave the record: starts to come are void, a restart owed for an earlier end stays due.
 
     Args:
         failed: the attempt whose FAILED decision is being answered, -1 for none.
@@ -182,7 +185,7 @@ def depart(w: World, ep: Any, task: Any, runs: Any, heap: Any, local: int, faile
     if i < 0 or i == failed or runs[i].alive or not rows_left(w, task):
         return
     ending = w.rows[runs[i].row].ending
-    if ending == _EXTERNAL or ending == _INTRINSIC:
+    if ending in (_EXTERNAL, _INTRINSIC):
         due = w.rows[w.tasks[task.task].rows_at + task.next].start
         _owe(ep, task, heap, local, max(ep.now, due), runs[i].number, EXTERNAL_RESTART)
 
@@ -208,7 +211,7 @@ def _finisher_alive(w: World, task: Any, runs: Any) -> bool:
 
 @kernel
 def start_next(w: World, ep: Any, task: Any, runs: Any, heap: Any, log: Any, local: int) -> bool:
-    """Start the next recorded attempt of a departed task, or a ghost; False if nothing may be started."""
+    """Start the next recorded attempt of a departed task, or a ghost; False if neither may be."""
     record = w.tasks[task.task]
     if task.next < record.rows:
         task.next += 1
@@ -224,12 +227,12 @@ def start_next(w: World, ep: Any, task: Any, runs: Any, heap: Any, log: Any, loc
 def restart(
     w: World, ep: Any, tasks: Any, task: Any, runs: Any, heap: Any, log: Any, local: int, cause: int
 ) -> None:
-    """A restart falls due; it is dropped if something of the task is alive or nothing may be started."""
+    """A restart falls due; dropped if something of the task is alive or nothing may start."""
     if cause == EXTERNAL_RESTART:
         task.owed_external -= 1
     else:
         task.owed_failure -= 1
-    if task.live == 0 and not task.given_up:
-        if cause == FAILURE_RESTART or rows_left(w, task):
-            start_next(w, ep, task, runs, heap, log, local)
+    possible = cause == FAILURE_RESTART or rows_left(w, task)
+    if task.live == 0 and not task.given_up and possible:
+        start_next(w, ep, task, runs, heap, log, local)
     settle_if_over(w, ep, tasks, task, runs, log)

@@ -48,7 +48,9 @@ def running_medians(first: Ints, value: Ints) -> tuple[Ints, Ints]:
         ordered = np.empty(end - begin, dtype=np.int64)
         for i in range(begin, end):
             m = i - begin
-            at = np.searchsorted(ordered[:m], value[i])
+            at = m
+            while at > 0 and ordered[at - 1] > value[i]:
+                at -= 1
             for j in range(m, at, -1):
                 ordered[j] = ordered[j - 1]
             ordered[at] = value[i]

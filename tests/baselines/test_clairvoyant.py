@@ -193,10 +193,10 @@ def check(case: Case) -> Iterator[str]:
             yield "inexact"
 
 
-@pytest.mark.parametrize("make", [any_case, like_scenario, chain_case])
-def test_is_the_least_cost_over_all_action_sequences(make: Any) -> None:
+@pytest.mark.parametrize(("make", "seeds"), [(any_case, 40), (like_scenario, 60), (chain_case, 60)])
+def test_is_the_least_cost_over_all_action_sequences(make: Any, seeds: int) -> None:
     results = Counter[str]()
-    for seed in range(60):
+    for seed in range(seeds):
         results.update(check(make(np.random.default_rng(seed))))
     assert results["equal"] >= 100
     assert results["inexact"] == 0
@@ -212,20 +212,23 @@ def scored(request: pytest.FixtureRequest) -> Any:
 def test_of_the_default_scenarios_is_exact_and_can_be_played(scored: Any) -> None:
     scenario, world, bound = scored
     assert bound.exact.all()
-    np.testing.assert_allclose(play(world, scenario, bound), bound.costs, rtol=1e-9, atol=1e-9)
+    busiest = np.argsort(-bound.choices, kind="stable")[:200]
+    played = play(world, scenario, bound, busiest)
+    np.testing.assert_allclose(played, bound.costs[busiest], rtol=1e-9, atol=1e-9)
 
 
-def play(world: World, rules: Rules, bound: Bound) -> np.ndarray[Any, Any]:
-    """Play the plans of all tasks in the batched environment; cost terms [tasks, 4]."""
-    n = len(world.order)
-    single = with_slices(world, world.order, 1)
-    plans = [bound.actions(i) for i in range(n)]
-    batch = Batch(single, rules, n)
-    out = batch.reset(np.arange(n))
-    for step in range(max(map(len, plans))):
-        actions = np.array([plan[step] if step < len(plan) else 0 for plan in plans])
-        assert out.mask[np.arange(n), actions].all()
-        out = batch.step(actions)
+def play(
+    world: World, rules: Rules, bound: Bound, chosen: np.ndarray[Any, Any]
+) -> np.ndarray[Any, Any]:
+    """Play plans in the batched environment; cost terms of the chosen tasks [chosen, 4]."""
+    plans = np.zeros((len(chosen), int(bound.decisions[chosen].max())), dtype=np.int64)
+    for row, i in zip(plans, chosen, strict=True):
+        row[: bound.decisions[i]] = bound.actions(i)
+    batch = Batch(with_slices(world, world.order, 1), rules, len(chosen))
+    out = batch.reset(chosen)
+    for actions in plans.T:
+        assert out.mask[np.arange(len(chosen)), actions].all()
+        out = batch.step(actions.copy())
     assert out.terminated.all()
     return batch.state.episodes["cost"].copy()
 

@@ -34,9 +34,14 @@ def test_observations_stay_in_bounds_and_rewards_are_costs(env_id: str) -> None:
     env, rng = make(env_id), np.random.default_rng(1)
     obs, info = env.reset(seed=1)
     for _ in range(2_000):
-        assert np.isfinite(obs).all() and (obs >= LOW).all() and (obs <= HIGH).all()
-        obs, reward, ended, truncated, info = env.step(int(legal(info["action_mask"], rng)[0]))
-        assert reward <= 0.0 and not truncated and np.isfinite(reward)
+        assert np.isfinite(obs).all()
+        assert (obs >= LOW).all()
+        assert (obs <= HIGH).all()
+        obs, charge, ended, truncated, info = env.step(int(legal(info["action_mask"], rng)[0]))
+        reward = float(charge)
+        assert reward <= 0.0
+        assert not truncated
+        assert np.isfinite(reward)
         assert reward == pytest.approx(sum(info["reward_terms"].values()), abs=1e-9)
         if ended:
             obs, info = env.reset()
@@ -47,9 +52,11 @@ def test_masks_agree_in_all_three_places(env_id: str) -> None:
     obs, info = env.reset(seed=2)
     for _ in range(500):
         mask = env.unwrapped.action_masks()  # type: ignore[attr-defined]
-        assert mask.dtype == np.bool_ and info["action_mask"].dtype == np.int8
+        assert mask.dtype == np.bool_
+        assert info["action_mask"].dtype == np.int8
         assert mask.tolist() == (info["action_mask"] == 1).tolist() == (obs[-5:] == 1.0).tolist()
-        assert mask[0] and mask.sum() > 1
+        assert mask[0]
+        assert mask.sum() > 1
         obs, _, ended, _, info = env.step(int(legal(mask, rng)[0]))
         if ended:
             assert info["action_mask"].tolist() == [1, 0, 0, 0, 0]
@@ -65,24 +72,29 @@ def test_environments_stepped_in_turn_do_not_disturb_each_other(env_id: str) -> 
     alone = play(make(env_id), 5, 300)
     one, other, rng = make(env_id), make(env_id), np.random.default_rng(5)
     obs, info = one.reset(seed=5)
-    noise, noise_info = other.reset(seed=77)
+    _, noise_info = other.reset(seed=77)
     seen = [(obs.tobytes(), 0.0, False, info["action_mask"].tobytes(), info["task"])]
     chaos = np.random.default_rng(6)
     for _ in range(300):
-        noise, _, noise_ended, _, noise_info = other.step(
-            int(legal(noise_info["action_mask"], chaos)[0])
-        )
+        noise_action = int(legal(noise_info["action_mask"], chaos)[0])
+        _, _, noise_ended, _, noise_info = other.step(noise_action)
         if noise_ended:
-            noise, noise_info = other.reset()
+            _noise, noise_info = other.reset()
         obs, reward, ended, _, info = one.step(int(legal(info["action_mask"], rng)[0]))
-        seen.append((obs.tobytes(), reward, ended, info["action_mask"].tobytes(), info["task"]))
+        seen.append(
+            (obs.tobytes(), float(reward), ended, info["action_mask"].tobytes(), info["task"])
+        )
         if ended:
             obs, info = one.reset()
             seen.append((obs.tobytes(), 0.0, False, info["action_mask"].tobytes(), info["task"]))
     assert seen == alone
 
 
-@pytest.mark.parametrize("clone", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])  # noqa: S301
+def through_pickle(env: Any) -> Any:
+    return pickle.loads(pickle.dumps(env))
+
+
+@pytest.mark.parametrize("clone", [copy.deepcopy, through_pickle])
 def test_copies_continue_as_the_original(env_id: str, clone: Any) -> None:
     env, rng = make(env_id), np.random.default_rng(7)
     _, info = env.reset(seed=7)
@@ -94,7 +106,8 @@ def test_copies_continue_as_the_original(env_id: str, clone: Any) -> None:
     for _ in range(200):
         action = int(legal(info["action_mask"], rng)[0])
         a, b = env.step(action), twin.step(action)
-        assert a[0].tobytes() == b[0].tobytes() and a[1:4] == b[1:4]
+        assert a[0].tobytes() == b[0].tobytes()
+        assert a[1:4] == b[1:4]
         info = a[4]
         if a[2]:
             first, second = env.reset(), twin.reset()
@@ -107,7 +120,7 @@ def test_copies_continue_as_the_original(env_id: str, clone: Any) -> None:
 def test_batched_trajectories_equal_single_ones(
     env_id: str, order: str, n: int, threads: int
 ) -> None:
-    fields = {**SMALL, "order": order}
+    fields: dict[str, Any] = {**SMALL, "order": order}
     batched = gym.make_vec(
         env_id, n, vectorization_mode="vector_entry_point", threads=threads, **fields
     )
@@ -123,7 +136,9 @@ def test_batched_trajectories_equal_single_ones(
         obs, reward, ended, truncated, info = batched.step(actions)
         for i, env in singles.items():
             single, one_reward, one_ended, _, one_info = env.step(int(actions[i]))
-            assert one_reward == reward[i] and one_ended == ended[i] and not truncated[i]
+            assert one_reward == reward[i]
+            assert one_ended == ended[i]
+            assert not truncated[i]
             for name, value in one_info["reward_terms"].items():
                 assert info["reward_terms"][name][i] == value
             if one_ended:
@@ -145,7 +160,9 @@ def test_two_sets_of_arrays_in_turn(env_id: str) -> None:
     kept, mask = obs.copy(), info["action_mask"].copy()
     actions = legal(mask, np.random.default_rng(0))
     after = batched.step(actions)[0]
-    assert obs is not after and (obs == kept).all() and (info["action_mask"] == mask).all()
+    assert obs is not after
+    assert (obs == kept).all()
+    assert (info["action_mask"] == mask).all()
 
 
 @pytest.mark.parametrize("context", ["fork", "spawn"])
@@ -166,10 +183,11 @@ def test_async_vector_env(env_id: str, context: str) -> None:
 def test_two_python_threads(env_id: str) -> None:
     expected = {seed: play(make(env_id), seed, 200) for seed in (1, 2)}
     found: dict[int, Any] = {}
-    threads = [
-        threading.Thread(target=lambda s=seed: found.update({s: play(make(env_id), s, 200)}))
-        for seed in (1, 2)
-    ]
+
+    def run(seed: int) -> None:
+        found[seed] = play(make(env_id), seed, 200)
+
+    threads = [threading.Thread(target=run, args=(seed,)) for seed in (1, 2)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -184,7 +202,7 @@ def test_return_is_minus_the_final_cost(env_id: str) -> None:
         total, ended = 0.0, False
         while not ended:
             _, reward, ended, _, info = env.step(int(legal(info["action_mask"], rng)[0]))
-            total += reward
+            total += float(reward)
         cost = env.unwrapped.batch.state.episodes["cost"][0].sum()  # type: ignore[attr-defined]
         assert total == pytest.approx(-cost, rel=1e-9)
         outcomes = info["outcomes"]
@@ -197,7 +215,8 @@ def test_slices_by_index_and_by_seed(env_id: str) -> None:
     env = make(env_id)
     first, info = env.reset(options={"slice": 1})
     again, _ = env.reset(seed=5, options={"slice": 1})
-    assert info["slice"] == 1 and first.tobytes() == again.tobytes()
+    assert info["slice"] == 1
+    assert first.tobytes() == again.tobytes()
     drawn = {env.reset(seed=seed)[1]["slice"] for seed in range(40)}
     assert len(drawn) > 1
 

@@ -41,9 +41,11 @@ def test_subproc_vec_env(env_id: str, method: str) -> None:
         together = DummyVecEnv(makers)
         apart.seed(5)
         together.seed(5)
-        first, second, rng = apart.reset(), together.reset(), np.random.default_rng(0)
+        first: Any = apart.reset()
+        second: Any = together.reset()
+        rng = np.random.default_rng(0)
         for _ in range(30):
-            assert (first == second).all()
+            assert np.array_equal(first, second)
             masks = np.stack(apart.env_method("action_masks"))
             actions = legal(masks, rng)
             first, second = apart.step(actions)[0], together.step(actions)[0]
@@ -60,7 +62,9 @@ def test_subproc_vec_env(env_id: str, method: str) -> None:
     ],
 )
 def test_learns_through_sb3_wrappers(env_id: str, name: str, settings: dict[str, Any]) -> None:
-    model = getattr(sb3, name)("MlpPolicy", make(env_id), gamma=1.0, seed=0, device="cpu", **settings)
+    model = getattr(sb3, name)(
+        "MlpPolicy", make(env_id), gamma=1.0, seed=0, device="cpu", **settings
+    )
     model.learn(5_000)
     obs, _ = make(env_id).reset(seed=1)
     action, _ = model.predict(obs)
@@ -85,8 +89,10 @@ def test_evaluate_policy_runs_a_baseline(env_id: str) -> None:
         warnings.filterwarnings("ignore", message="Evaluation environment is not wrapped")
         for baseline in REGISTRY.values():
             if baseline.compatible(resolve(env_id)):
-                mean, spread = evaluate_policy(baseline(), make(env_id), n_eval_episodes=2)
-                assert np.isfinite(mean) and np.isfinite(spread)
+                policy: Any = baseline()
+                mean, spread = evaluate_policy(policy, make(env_id), n_eval_episodes=2)
+                assert np.isfinite(mean)
+                assert np.isfinite(spread)
 
 
 def test_rollout_buffer_holds_what_an_independent_rollout_sees(env_id: str) -> None:
@@ -113,5 +119,3 @@ def test_rollout_buffer_holds_what_an_independent_rollout_sees(env_id: str) -> N
         obs, _, ended, _, _ = env.step(int(action.item()))
         if ended:
             obs, _ = env.reset()
-
-

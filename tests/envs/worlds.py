@@ -34,7 +34,9 @@ def play(env: gym.Env[Any, Any], seed: int, steps: int) -> list[tuple[Any, ...]]
     seen = [(obs.tobytes(), 0.0, False, info["action_mask"].tobytes(), info["task"])]
     for _ in range(steps):
         obs, reward, ended, _, info = env.step(int(legal(info["action_mask"], rng)[0]))
-        seen.append((obs.tobytes(), reward, ended, info["action_mask"].tobytes(), info["task"]))
+        seen.append(
+            (obs.tobytes(), float(reward), ended, info["action_mask"].tobytes(), info["task"])
+        )
         if ended:
             obs, info = env.reset()
             seen.append((obs.tobytes(), 0.0, False, info["action_mask"].tobytes(), info["task"]))

@@ -30,18 +30,17 @@ def compare(seed: int) -> int:
     rng = np.random.default_rng(seed)
     trace, rules = random_trace(rng), random_rules(rng)
     context, weights = random_context(rng, trace, rules), random_weights(rng)
-    both = [
-        kind(trace, rules, context, weights, seed=seed)
-        for kind in (ReferenceSimulator, PinnedSimulator)
-    ]
-    slow, fast = both
+    slow = ReferenceSimulator(trace, rules, context, weights, seed=seed)
+    fast = PinnedSimulator(trace, rules, context, weights, seed=seed)
+    both = (slow, fast)
     policy = random_policy(np.random.default_rng(seed + 1))
     tasks = range(trace.rows("tasks"))
     for sim in both:
         sim.start(tasks, "time" if seed % 3 == 0 else "task")
     decisions = 0
     while slow.decision is not None:
-        assert fast.decision is not None and tuple(slow.decision) == tuple(fast.decision)
+        assert fast.decision is not None
+        assert tuple(slow.decision) == tuple(fast.decision)
         assert slow.mask == fast.mask
         assert ulps(slow.observation(), fast.observation()) <= 1
         _compare_accounts(slow, fast)

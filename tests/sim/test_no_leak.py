@@ -60,7 +60,7 @@ def _play(sim: PinnedSimulator, actions: list[int], rng: np.random.Generator | N
 
 
 def _edit(trace: Trace, sim: PinnedSimulator, rng: np.random.Generator) -> Trace:
-    """Another future: every attempt that is still to end, here and in the record, may fare otherwise."""
+    """Another future: every attempt still to end, here and in the record, may fare otherwise."""
     assert sim.decision is not None
     now = sim.decision.time
     columns = {

@@ -1,13 +1,13 @@
 """Checkpoint-v0: when is progress worth saving?
 
 Description
-    Jobs of an HPC system with bursts of shared failures. A checkpoint stops a job for a minute; when the
-    system fails the job resumes from it instead of from the beginning. After Kumar et al. (DSN 2020,
-    section VI-B: Young's interval, checkpoints on a prediction, and both).
+    Jobs of an HPC system with bursts of shared failures. A checkpoint stops a job for a minute;
+    when the system fails the job resumes from it instead of from the beginning. After Kumar et al.
+    (DSN 2020, section VI-B: Young's interval, checkpoints on a prediction, and both).
 
 Decisions
-    WINDOW {CHECKPOINT}: every monitoring window of a minute. A checkpoint and a restore cost 60 s each
-    (Kumar et al., Table VIII).
+    WINDOW {CHECKPOINT}: every monitoring window of a minute. A checkpoint and a restore cost 60 s
+    each (Kumar et al., Table VIII).
 
 Rewards
     Wasted work and the time of checkpoints and restores weigh the same.
@@ -16,11 +16,11 @@ Forecast
     `Calibrated.kumar()`: the binormal model behind Table VIII, alarms ten minutes ahead on average.
 
 Fidelity
-    System failures are external: they strike at a time after the start, whatever the progress; a job
-    that fails by itself fails again at the same progress. All attempts of a job share one true length.
-    `mtbf` is the mean time between system failures of an attempt, 8e4 s in the default trace (1e4 to
-    4e4 s during a spell of failures, 1e6 s outside); Kumar et al. know only the mean. Jobs do not wait for
-    stable storage: concurrent checkpoints do not slow each other.
+    System failures are external: they strike at a time after the start, whatever the progress; a
+    job that fails by itself fails again at the same progress. All attempts of a job share one true
+    length. `mtbf` is the mean time between system failures of an attempt, 8e4 s in the default
+    trace (1e4 to 4e4 s during a spell of failures, 1e6 s outside); Kumar et al. know only the mean.
+    Jobs do not wait for stable storage: concurrent checkpoints do not slow each other.
 
 Version History
     v0: first version.

@@ -3,27 +3,30 @@
 Description
     The jobs in which something fails. A task may be cloned while it runs, so that its next attempt
     need not wait for the failure of this one, and retried at once, or given up, when an attempt has
-    failed. After El-Sayed, Zhu and Schroeder (ICDCS 2017, section VI: Algorithm 1 and the retry cap).
+    failed. After El-Sayed, Zhu and Schroeder (ICDCS 2017, section VI: Algorithm 1 and the retry
+    cap).
 
 Decisions
     WINDOW {CLONE}: at the start of an attempt and each time its age has grown by a quarter.
     FAILED {KILL = give up, RETRY}. R = 4 extra attempts, C = 1 clone of a task.
 
 Rewards
-    Completion time weighs most. Work counts little (.02): most of it is machine-time of ghosts, whose
-    failure the record cannot confirm. A task that the record finishes and the agent does not costs four
-    times its work and time, so that giving everything up is far worse than doing nothing.
+    Completion time weighs most. Work counts little (.02): most of it is machine-time of ghosts,
+    whose failure the record cannot confirm. A task that the record finishes and the agent does not
+    costs four times its work and time, so that giving everything up is far worse than doing
+    nothing.
 
 Forecast
     `Calibrated.elsayed()`: false-positive rates as Table V implies them, recall .6 at threshold .9.
 
 Fidelity
-    Slices hold the tasks of jobs with at least one FAILed attempt in the split and without a user's kill:
-    a selection that uses the record. At the natural mix one job in seventy qualifies, so the default trace
-    is the profile `google-2011-failing`: what a retry is worth after one and after two failures is
-    published, how many jobs fail is not. On a real trace (`trace=DIR`) the same selection applies. Once the
-    agent has departed from a task, the cluster does not restart its failures (restart_limit 0).
-    Attempts beyond the record are ghosts that fare as the last recorded one: a failed task stays failed.
+    Slices hold the tasks of jobs with at least one FAILed attempt in the split and without a user's
+    kill: a selection that uses the record. At the natural mix one job in seventy qualifies, so the
+    default trace is the profile `google-2011-failing`: what a retry is worth after one and after
+    two failures is published, how many jobs fail is not. On a real trace (`trace=DIR`) the same
+    selection applies. Once the agent has departed from a task, the cluster does not restart its
+    failures (restart_limit 0). Attempts beyond the record are ghosts that fare as the last recorded
+    one: a failed task stays failed.
 
 Version History
     v0: first version.

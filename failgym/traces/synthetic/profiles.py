@@ -333,9 +333,9 @@ FAILING = Google2011(
 )
 """The failure-prone jobs of the google-2011 profile, none killed by its user, in numbers.
 
-At the natural mix one job in seventy holds a failed attempt, and user kills take most of the time. What
-a retry is worth after one failure and after two is as published (El-Sayed et al., Fig. 6), as are run
-times up to a day; how many jobs fail, and how often a first attempt does, is chosen."""
+At the natural mix one job in seventy holds a failed attempt, and user kills take most of the time.
+What a retry is worth after one failure and after two is as published (El-Sayed et al., Fig. 6), as
+are run times up to a day; how many jobs fail, and how often a first attempt does, is chosen."""
 
 PROFILES: dict[str, Profile] = {
     profile.name: profile for profile in (Google2011(), FAILING, SystemA())

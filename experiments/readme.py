@@ -1,0 +1,101 @@
+"""Write the measured figures into the README.
+
+    make demo && python -m experiments.readme --scores demo.json
+    python -m experiments.speed --trace DIR --json speed.json
+    python -m experiments.readme --speed speed.json
+
+What is measured stands in the README between two comments, ``<!-- scores -->`` and
+``<!-- /scores -->``, or the same with ``speed``; nothing else of it is touched.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+README = Path(__file__).parents[1] / "README.md"
+SINGLE = 1
+"""Episodes of an environment that `gym.make` makes."""
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """The lines of a Markdown table; all columns but the first to the right."""
+    rule = ["---", *["---:"] * (len(columns) - 1)]
+    return [f"| {' | '.join(cells)} |" for cells in (columns, rule, *rows)]
+
+
+def scores(demo: dict[str, Any]) -> str:
+    """Score and interval of every policy in every environment, as `failgym demo` wrote them."""
+    cells: dict[str, dict[str, str]] = {}
+    for env, evaluations in demo["environments"].items():
+        for e in evaluations:
+            text = f"{e['score']:.1f} [{e['low']:.1f}, {e['high']:.1f}]"
+            cells.setdefault(e["policy"], {})[env] = text
+    envs = list(demo["environments"])
+    rows = [[f"`{name}`", *(by_env.get(e, "") for e in envs)] for name, by_env in cells.items()]
+    return "\n".join(table(["policy", *(f"`{env}`" for env in envs)], rows))
+
+
+def speed(measured: dict[str, Any]) -> str:
+    """Rates, times to the first step and the whole trace, as `experiments.speed` wrote them."""
+    rates: dict[str, dict[int, float]] = {}
+    for row in measured["rates"]:
+        rates.setdefault(row["id"], {})[row["episodes"]] = row["decisions_per_second"]
+    sizes = sorted({size for by_size in rates.values() for size in by_size})
+    columns = ["decisions/s", *("single" if n == SINGLE else f"{n} episodes" for n in sizes)]
+    rows = [[f"`{env}`", *(f"{by[n]:,.0f}" for n in sizes)] for env, by in rates.items()]
+    return "\n".join([*table(columns, rows), "", *_first_step(measured), *_whole_trace(measured)])
+
+
+def _first_step(measured: dict[str, Any]) -> list[str]:
+    starts: list[dict[str, float]] = list(measured["first_step"].values())
+    warm = max(times["warm"] for times in starts)
+    cold = [times["cold"] for times in starts if "cold" in times]
+    compiled = f"; {max(cold):.0f} s where nothing is compiled yet" if cold else ""
+    return [f"- From a fresh Python to the first step: {warm:.1f} s{compiled}."]
+
+
+def _whole_trace(measured: dict[str, Any]) -> list[str]:
+    whole = measured["whole_trace"]
+    if not whole:
+        return []
+    return [
+        f"- Algorithm 1 over {whole['tasks']:,} tasks of Google's trace, asked at every window"
+        f" ({whole['decisions']:,} decisions): {whole['seconds']:.1f} s on {whole['threads']}"
+        f" cores, {whole['decisions_per_second']:,.0f} decisions/s,"
+        f" {whole['tasks_per_second']:,.0f} tasks/s."
+    ]
+
+
+def replaced(text: str, name: str, content: str) -> str:
+    """The text with what stands between a pair of comments replaced. Raises ValueError."""
+    pattern = re.compile(rf"(<!-- {name} -->\n).*?(\n<!-- /{name} -->)", re.DOTALL)
+    if len(pattern.findall(text)) != 1:
+        raise ValueError(f"expected <!-- {name} --> and <!-- /{name} --> once")
+    return pattern.sub(lambda match: match[1] + content + match[2], text)
+
+
+def main(
+    scores_file: Annotated[
+        Path | None, typer.Option("--scores", metavar="FILE", exists=True, dir_okay=False)
+    ] = None,
+    speed_file: Annotated[
+        Path | None, typer.Option("--speed", metavar="FILE", exists=True, dir_okay=False)
+    ] = None,
+) -> None:
+    """Write the measured figures into the README."""
+    text = README.read_text("utf-8")
+    if scores_file:
+        text = replaced(text, "scores", scores(json.loads(scores_file.read_text("utf-8"))))
+    if speed_file:
+        text = replaced(text, "speed", speed(json.loads(speed_file.read_text("utf-8"))))
+    README.write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    typer.run(main)
