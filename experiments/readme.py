@@ -34,8 +34,8 @@ def scores(demo: dict[str, Any]) -> str:
     cells: dict[str, dict[str, str]] = {}
     for env, evaluations in demo["environments"].items():
         for e in evaluations:
-            text = f"{e['score']:.1f} [{e['low']:.1f}, {e['high']:.1f}]"
-            cells.setdefault(e["policy"], {})[env] = text
+            score, low, high = (f"{round(e[x], 1) + 0.0:.1f}" for x in ("score", "low", "high"))
+            cells.setdefault(e["policy"], {})[env] = f"{score} [{low}, {high}]"
     envs = list(demo["environments"])
     rows = [[f"`{name}`", *(by_env.get(e, "") for e in envs)] for name, by_env in cells.items()]
     return "\n".join(table(["policy", *(f"`{env}`" for env in envs)], rows))
@@ -74,10 +74,10 @@ def _whole_trace(measured: dict[str, Any]) -> list[str]:
 
 def replaced(text: str, name: str, content: str) -> str:
     """The text with what stands between a pair of comments replaced. Raises ValueError."""
-    pattern = re.compile(rf"(<!-- {name} -->\n).*?(\n<!-- /{name} -->)", re.DOTALL)
+    pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
     if len(pattern.findall(text)) != 1:
         raise ValueError(f"expected <!-- {name} --> and <!-- /{name} --> once")
-    return pattern.sub(lambda match: match[1] + content + match[2], text)
+    return pattern.sub(lambda match: f"{match[1]}{content}\n{match[2]}", text)
 
 
 def main(

@@ -78,12 +78,27 @@ class Effort:
     """decisions per run"""
     single: int = 40_000
     """decisions per run"""
+    environments: tuple[str, ...] = tuple(SCENARIOS)
+    settings: dict[str, Any] = field(default_factory=dict[str, Any])
+    """fields of the scenarios that are not as registered"""
     cold: bool = True
     """compile everything anew?"""
 
+    @property
+    def ids(self) -> list[str]:
+        """Of the environments."""
+        return [f"failgym/{name}" for name in self.environments]
+
 
 TARGET = Target()
-QUICK = Effort(runs=1, batched=4_000, single=400, cold=False)
+QUICK = Effort(
+    runs=1,
+    batched=4_000,
+    single=400,
+    environments=("GracePeriod-v0",),
+    settings={"jobs": 600},
+    cold=False,
+)
 """Enough to see that everything runs; the figures mean nothing."""
 
 
@@ -129,9 +144,11 @@ class Subject:
         return sum(s.ended for s in self.samples) / sum(s.decisions for s in self.samples)
 
 
-def batched(env_id: str, episodes: int, decisions: int) -> Subject:
+def batched(env_id: str, episodes: int, decisions: int, settings: dict[str, Any]) -> Subject:
     """The batched twin of a failgym environment under a random legal policy."""
-    env = gym.make_vec(env_id, num_envs=episodes, vectorization_mode="vector_entry_point")
+    env = gym.make_vec(
+        env_id, num_envs=episodes, vectorization_mode="vector_entry_point", **settings
+    )
     rng = np.random.default_rng(0)
     info: dict[str, Any] = env.reset(seed=0)[1]
 
@@ -178,9 +195,9 @@ def batched_cartpole(episodes: int, decisions: int) -> Subject:
     return Subject(CARTPOLE, episodes, play)
 
 
-def single(env_id: str, decisions: int) -> Subject:
+def single(env_id: str, decisions: int, settings: dict[str, Any]) -> Subject:
     """An environment as `gym.make` makes it, under a random legal policy."""
-    env: gym.Env[Any, Any] = gym.make(env_id)
+    env: gym.Env[Any, Any] = gym.make(env_id, **settings)
     rng = np.random.default_rng(0)
     anything = np.ones(2, dtype=np.int8)  # CartPole has no masks
     info = env.reset(seed=0)[1]
@@ -206,12 +223,13 @@ def single(env_id: str, decisions: int) -> Subject:
 
 
 def subjects(effort: Effort) -> list[Subject]:
-    """Every registered environment and CartPole, batched and single."""
-    ids = [f"failgym/{name}" for name in SCENARIOS]
+    """The environments and CartPole, batched and single."""
+    ids, settings = effort.ids, effort.settings
     return [
-        *(batched(i, episodes, effort.batched) for i in ids for episodes in BATCHES),
-        *(batched_cartpole(episodes, effort.batched) for episodes in BATCHES),
-        *(single(i, effort.single) for i in (*ids, CARTPOLE)),
+        *(batched(i, n, effort.batched, settings) for i in ids for n in BATCHES),
+        *(batched_cartpole(n, effort.batched) for n in BATCHES),
+        *(single(i, effort.single, settings) for i in ids),
+        single(CARTPOLE, effort.single, {}),
     ]
 
 
@@ -235,13 +253,13 @@ def first_step(env_id: str, cache: Path | None) -> float:
     return time.perf_counter() - begun
 
 
-def start_times(env_id: str, effort: Effort) -> dict[str, float]:
+def start_times(env_id: str, runs: int, cold: bool) -> dict[str, float]:
     """Median seconds to the first step: warm, and cold where that is measured."""
     first_step(env_id, None)  # fills the cache
-    times = {"warm": statistics.median(first_step(env_id, None) for _ in range(effort.runs))}
-    if effort.cold:
+    times = {"warm": statistics.median(first_step(env_id, None) for _ in range(runs))}
+    if cold:
         colds: list[float] = []
-        for _ in range(effort.runs):
+        for _ in range(runs):
             with tempfile.TemporaryDirectory() as folder:
                 colds.append(first_step(env_id, Path(folder)))
         times["cold"] = statistics.median(colds)
@@ -349,7 +367,9 @@ def main(
         typer.Option(metavar="DIR", exists=True, file_okay=False, help="Also run a whole trace."),
     ] = None,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write as JSON.")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="One short run of everything.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="One short run, to see that it works.")
+    ] = False,
 ) -> None:
     """Measure how fast failgym is, beside CartPole."""
     file = JsonFile.at(json)
@@ -361,10 +381,8 @@ def main(
     rates = figures(measured)
     print_figures(rates, effort.runs)
     starts = {
-        f"failgym/{name}": start_times(
-            f"failgym/{name}", replace(effort, cold=effort.cold and not i)
-        )
-        for i, name in enumerate(SCENARIOS)  # the kernels are the same: compiled for one
+        env_id: start_times(env_id, effort.runs, cold=effort.cold and not i)
+        for i, env_id in enumerate(effort.ids)  # the kernels are the same: compiled for one
     }
     pin(all_cores)  # a whole trace may use them all
     threads = max(1, len(all_cores) or os.cpu_count() or 1)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from failgym.envs.scenario import Scenario
+from failgym.envs.scenario import Scenario, Split
 from failgym.predictors import (
     Calibrated,
     Forecast,
@@ -96,16 +96,19 @@ def _system(source: str | Path | Trace, jobs: int, seed: int) -> npt.NDArray[np.
     return system_table(load_trace(source, jobs, seed))
 
 
-def _compiled(scenario: Scenario, split: str) -> tuple[World, Ints]:
-    """A split compiled without prices, and its tasks that slices are made of, by submission."""
-    trace = _split(scenario, split)
+def _compiled(scenario: Scenario) -> tuple[World, Ints]:
+    """A world without prices, and the tasks that its slices are made of, by submission."""
+    trace = _split(scenario, scenario.split)
     context = Context(
         expectations=expectations(_split(scenario, "train"), scenario.window),
         system=_system(scenario.trace, scenario.jobs, scenario.trace_seed),
         forecast=_forecast(scenario, trace),
     )
     world = compile_world(trace, scenario, context, seed=scenario.seed)
-    return world, asked_tasks(world, scenario, np.flatnonzero(_eligible(scenario, trace, world)))
+    tasks = asked_tasks(world, scenario, np.flatnonzero(_eligible(scenario, trace, world)))
+    if not len(tasks):
+        raise ValueError(f"scenario: no task of the {scenario.split} split is ever asked about")
+    return world, tasks
 
 
 def _eligible(scenario: Scenario, trace: Trace, world: World) -> npt.NDArray[np.bool_]:
@@ -123,12 +126,8 @@ def _eligible(scenario: Scenario, trace: Trace, world: World) -> npt.NDArray[np.
     return chosen
 
 
-@lru_cache(maxsize=16)
-def _prices(scenario: Scenario) -> Weights:
-    """The prices of a scenario: weights over the means per task of its train split."""
-    world, tasks = _compiled(scenario, "all" if scenario.split == "all" else "train")
-    if not len(tasks):
-        raise ValueError("scenario: no task of the train split is ever asked about")
+def _prices(scenario: Scenario, world: World, tasks: Ints) -> Weights:
+    """The prices of a scenario: its weights over the means per task of a population of tasks."""
     record = world.tasks[tasks]
     row_task = np.repeat(np.arange(len(world.tasks)), world.tasks["rows"])
     work = np.bincount(row_task, world.rows["duration"], len(world.tasks)) * world.tasks["width"]
@@ -142,6 +141,13 @@ def _prices(scenario: Scenario) -> Weights:
     )
 
 
+def _population(scenario: Scenario) -> Scenario:
+    """The scenario whose tasks set the prices: the train split, whatever a forecast says of it."""
+    split: Split = "all" if scenario.split == "all" else "train"
+    decide = "every" if scenario.decide == "alarm" else scenario.decide
+    return replace(scenario, split=split, forecast="none", decide=decide)
+
+
 @lru_cache(maxsize=16)
 def build_world(scenario: Scenario) -> World:
     """The world of a scenario, compiled once per process.
@@ -149,9 +155,8 @@ def build_world(scenario: Scenario) -> World:
     Raises:
         ValueError: if the split has no task that is ever asked about, or a value names nothing.
     """
-    prices = _prices(replace(scenario, split="all" if scenario.split == "all" else "train"))
-    world, tasks = _compiled(scenario, scenario.split)
-    if not len(tasks):
-        raise ValueError(f"scenario: no task of the {scenario.split} split is ever asked about")
+    world, tasks = _compiled(scenario)
+    same = scenario.split != "test" and scenario.decide != "alarm"
+    prices = _prices(scenario, *((world, tasks) if same else _compiled(_population(scenario))))
     world = world._replace(parameters=parameters(scenario, prices))
     return with_slices(world, tasks, scenario.slice_tasks)

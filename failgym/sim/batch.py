@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -143,8 +143,9 @@ class Batch:
             work(0, n)
             return
         edges = [n * i // chunks for i in range(chunks + 1)]
-        futures = [self._workers().submit(work, *span) for span in itertools.pairwise(edges)]
-        work(edges[0], edges[1])
+        spans = list(pairwise(edges))
+        futures = [self._workers().submit(work, *span) for span in spans[1:]]
+        work(*spans[0])
         for future in futures:
             future.result()
 

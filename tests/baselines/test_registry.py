@@ -1,0 +1,103 @@
+"""Every baseline in every compatible environment."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+import failgym
+from failgym.baselines import REGISTRY, Algorithm1, Heuristic, MLCheckpoint, Replay, Young
+from failgym.envs import SCENARIOS, resolve
+from failgym.envs.worlds import build_world
+from failgym.evaluation import Run, run_policy
+
+assert failgym  # importing it registers the environments
+
+SMALL: dict[str, Any] = {"jobs": 600, "slice_tasks": 8}
+EVERYWHERE = {"replay", "random"}
+COMPATIBLE = {
+    "Cloning-v0": EVERYWHERE | {"retry_cap", "algorithm_1", "give_up"},
+    "GracePeriod-v0": EVERYWHERE | {"grace_period", "immediate_kill", "blind_kill"},
+    "Checkpoint-v0": EVERYWHERE | {"young", "ml_checkpoint", "ml_periodic"},
+}
+PAIRS = [(name, policy) for name in COMPATIBLE for policy in sorted(COMPATIBLE[name])]
+
+
+def run(name: str, policy: Heuristic, **options: Any) -> Run:
+    scenario = resolve(name, SMALL)
+    return run_policy(build_world(scenario), scenario, policy, **options)
+
+
+def test_names_are_unique_and_fit_the_command_line() -> None:
+    assert len(set(REGISTRY.values())) == len(REGISTRY)
+    for name, baseline in REGISTRY.items():
+        assert baseline.name == name
+        assert name.isidentifier()
+        assert name == name.lower()
+
+
+def test_which_baselines_go_with_which_environment() -> None:
+    for name, scenario in SCENARIOS.items():
+        assert {b.name for b in REGISTRY.values() if b.compatible(scenario)} == COMPATIBLE[name]
+    assert set().union(*COMPATIBLE.values()) == set(REGISTRY)
+
+
+@pytest.mark.parametrize(("name", "policy"), PAIRS)
+def test_runs_the_same_every_time_and_never_acts_illegally(name: str, policy: str) -> None:
+    first, again = run(name, REGISTRY[policy]()), run(name, REGISTRY[policy](), lanes=5)
+    assert first.policy == policy
+    assert first.illegal == 0
+    assert first.decisions == again.decisions > 0
+    assert first.costs.tobytes() == again.costs.tobytes()
+    for column, values in first.outcomes.items():
+        assert values.tobytes() == again.outcomes[column].tobytes()
+
+
+@pytest.mark.parametrize(("name", "policy"), PAIRS)
+def test_does_something_wherever_it_is_compatible(name: str, policy: str) -> None:
+    outcomes = run(name, REGISTRY[policy]()).outcomes
+    acted = outcomes["departed"] | outcomes["armed"]
+    assert acted.any() == (policy != "replay")
+
+
+@pytest.mark.parametrize(("name", "policy"), PAIRS)
+def test_answers_observations_of_the_environment_one_by_one_as_in_a_batch(
+    name: str, policy: str
+) -> None:
+    envs: Any = gym.make_vec(
+        f"failgym/{name}", 16, vectorization_mode="vector_entry_point", **SMALL
+    )
+    chosen = REGISTRY[policy]()
+    observations, info = envs.reset(seed=4)
+    for _ in range(40):
+        actions, _ = chosen.predict(observations)
+        masked, _ = chosen.predict(observations, action_masks=info["action_mask"])
+        single = [int(chosen.predict(row)[0]) for row in observations]
+        assert np.asarray(actions).tolist() == np.asarray(masked).tolist() == single
+        assert info["action_mask"][np.arange(16), actions].all()
+        observations, _, _, _, info = envs.step(actions)
+
+
+@pytest.mark.parametrize(
+    ("name", "policy"),
+    [
+        ("Checkpoint-v0", Young(factor=1e6)),
+        ("Checkpoint-v0", MLCheckpoint(threshold=1.0)),
+        ("Cloning-v0", Algorithm1(max_extra=0)),
+        *[(name, REGISTRY[policy]()) for name, policy in PAIRS if policy == "replay"],
+    ],
+)
+def test_what_always_continues_is_the_replay(name: str, policy: Heuristic) -> None:
+    """A threshold, a period or a cap out of reach."""
+    scenario = replace(resolve(name, SMALL), split="all", slice_tasks=64)
+    world = build_world(scenario)
+    ours, replay = (run_policy(world, scenario, p, lanes=64) for p in (policy, Replay()))
+    assert ours.costs.tobytes() == replay.costs.tobytes()
+    for column, values in ours.outcomes.items():
+        assert values.tobytes() == replay.outcomes[column].tobytes()
+    assert (ours.outcomes["end"] == ours.outcomes["recorded_end"]).all()
+    assert (ours.outcomes["outcome"] == ours.outcomes["recorded_outcome"]).all()

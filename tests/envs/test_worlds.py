@@ -1,0 +1,75 @@
+"""From a scenario to a world: splits, prices, forecasts of every kind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from failgym.envs import resolve
+from failgym.envs.worlds import build_world, split_of
+from failgym.predictors import Calibrated, Perfect, save_forecast
+
+SMALL = {"jobs": 600, "slice_tasks": 8}
+
+
+def test_slices_hold_tasks_in_order_of_submission() -> None:
+    world = build_world(resolve("GracePeriod-v0", SMALL))
+    submits = world.tasks["submit"][world.order]
+    assert (np.diff(submits) >= 0).all()
+    assert (np.diff(world.slices)[:-1] == 8).all()
+    assert not world.tasks["censored"][world.order].any()
+
+
+def test_prices_are_those_of_the_train_split() -> None:
+    train, test = (
+        build_world(resolve("Cloning-v0", {**SMALL, "split": s})) for s in ("train", "test")
+    )
+    assert train.parameters.tobytes() == test.parameters.tobytes()
+
+
+@pytest.mark.parametrize("name", ["none", "perfect", "elsayed", "rosa", "kumar"])
+def test_forecasts_by_name(name: str) -> None:
+    world = build_world(resolve("Cloning-v0", {**SMALL, "forecast": name}))
+    assert (world.risk.max() > 0) == (name != "none")
+
+
+def test_forecasts_by_predictor_object_and_file(tmp_path: Path) -> None:
+    scenario = resolve("Cloning-v0", {**SMALL, "split": "test"})
+    trace = split_of(scenario.trace, scenario.jobs, scenario.trace_seed, "test", scenario.boundary)
+    forecast = Calibrated.elsayed(seed=3).predict(trace)
+    file = tmp_path / "forecast.npz"
+    save_forecast(forecast, file)
+    worlds = [
+        build_world(scenario.override(forecast=given))
+        for given in (Calibrated.elsayed(seed=3), forecast, str(file))
+    ]
+    assert all((world.risk == worlds[0].risk).all() for world in worlds)
+    assert len({world.parameters.tobytes() for world in worlds}) == 1
+
+
+def test_forecast_of_another_trace_is_refused() -> None:
+    scenario = resolve("Cloning-v0", SMALL)
+    other = split_of(scenario.trace, 200, 9, "train", scenario.boundary)
+    with pytest.raises(ValueError, match="forecast"):
+        build_world(scenario.override(forecast=Perfect().predict(other)))
+
+
+def test_decisions_on_alarms_have_prices_too() -> None:
+    scenario = resolve("Cloning-v0", {**SMALL, "decide": "alarm", "alarm": 0.5})
+    assert len(build_world(scenario).order) > 0
+
+
+def test_tasks_of_endless_attempts_are_in_no_slice() -> None:
+    world = build_world(resolve("GracePeriod-v0", {**SMALL, "max_attempts": 2}))
+    assert world.tasks["rows"][world.order].max() <= 2
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("jobs", 0), ("split", "middle"), ("boundary", 1.5), ("weight_wasted", -1.0), ("window", 0)],
+)
+def test_values_out_of_range_name_the_field(field: str, value: object) -> None:
+    with pytest.raises(ValueError, match=field):
+        resolve("Cloning-v0", {field: value})

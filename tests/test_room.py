@@ -1,0 +1,104 @@
+"""Every registered world has room: the papers' policies help, and do not solve it."""
+
+from __future__ import annotations
+
+import pytest
+
+from failgym.baselines import REGISTRY
+from failgym.envs import SCENARIOS
+from failgym.evaluation import Anchors, Evaluation, Run
+from failgym.evaluation.scoring import score
+
+PAPERS = {
+    "Cloning-v0": "algorithm_1",
+    "GracePeriod-v0": "grace_period",
+    "Checkpoint-v0": "ml_periodic",
+}
+"""Scenario -> the policy of the paper that it follows."""
+
+
+class Table:
+    """What every compatible baseline does on all slices of the test split of a scenario."""
+
+    def __init__(self, name: str) -> None:
+        self.anchors = Anchors.of(name)
+        self.runs: dict[str, Run] = {
+            baseline.name: self.anchors.run(baseline())
+            for baseline in REGISTRY.values()
+            if baseline.compatible(SCENARIOS[name])
+        }
+        self.rows: dict[str, Evaluation] = {
+            policy: self.anchors.measure(run) for policy, run in self.runs.items()
+        }
+
+
+@pytest.fixture(scope="module")
+def tables() -> dict[str, Table]:
+    return {name: Table(name) for name in SCENARIOS}
+
+
+def test_every_scenario_follows_a_paper() -> None:
+    assert set(PAPERS) == set(SCENARIOS)
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_the_papers_policy_helps_and_leaves_room(name: str, tables: dict[str, Table]) -> None:
+    row = tables[name].rows[PAPERS[name]]
+    assert row.episodes == len(tables[name].anchors.world.slices) - 1
+    assert row.low > 0.0
+    assert row.score < 90.0
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_the_bound_is_proven_and_nothing_beats_it_on_any_slice(
+    name: str, tables: dict[str, Table]
+) -> None:
+    table = tables[name]
+    assert table.anchors.unproven == 0
+    bound = table.anchors.bound.sum(axis=1)
+    for policy, run in table.runs.items():
+        assert (run.costs.sum(axis=1) >= bound - 1e-9).all(), policy
+        assert table.rows[policy].score <= 100.0
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_replay_is_0_and_no_baseline_acts_illegally(name: str, tables: dict[str, Table]) -> None:
+    rows = tables[name].rows
+    assert rows["replay"].score == rows["replay"].forfeited == 0
+    assert rows["replay"].wasted_work == rows["replay"].completion_ratio == 1.0
+    assert {policy: row.illegal for policy, row in rows.items() if row.illegal} == {}
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_acting_at_random_is_no_better_than_leaving_all_alone(
+    name: str, tables: dict[str, Table]
+) -> None:
+    assert tables[name].rows["random"].score < 0.0
+
+
+def test_never_checkpointing_is_clearly_worse_than_young(tables: dict[str, Table]) -> None:
+    assert tables["Checkpoint-v0"].rows["young"].low > 0.0
+
+
+def test_prediction_and_period_together_are_better_than_either(tables: dict[str, Table]) -> None:
+    """Kumar et al., DSN 2020, Table VIII."""
+    rows = tables["Checkpoint-v0"].rows
+    assert rows["ml_periodic"].score > rows["young"].score
+    assert rows["ml_periodic"].score > rows["ml_checkpoint"].score
+
+
+def test_giving_everything_up_is_worse_than_doing_nothing(tables: dict[str, Table]) -> None:
+    assert tables["Cloning-v0"].rows["give_up"].high < 0.0
+
+
+def test_blind_killing_is_bad_and_patience_pays(tables: dict[str, Table]) -> None:
+    rows, runs = tables["GracePeriod-v0"].rows, tables["GracePeriod-v0"].runs
+    assert rows["blind_kill"].score < 50.0
+    assert rows["blind_kill"].score < rows["grace_period"].score
+    assert rows["immediate_kill"].score < rows["grace_period"].score
+    assert rows["grace_period"].false_kills is not None
+    assert rows["immediate_kill"].false_kills is not None
+    assert rows["grace_period"].false_kills < rows["immediate_kill"].false_kills
+    blind = runs["blind_kill"].costs.sum(axis=1)
+    bound = tables["GracePeriod-v0"].anchors.bound.sum(axis=1)
+    assert score(blind, runs["grace_period"].costs.sum(axis=1), bound).low > 0.0
