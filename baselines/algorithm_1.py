@@ -61,9 +61,11 @@ class Algorithm1(Heuristic):
         """Return CLONE at a prediction, RETRY at a failure, CONTINUE elsewhere."""
         clones, failed = view.count("clones"), view.is_on("failed")
         extra = clones + view.count("failures") - failed
+        answered = failed & (view.count("actions_taken") > 0)
         clone = self._predicted(view) & (clones < self.max_clones)
         action = np.where(failed, Action.RETRY, np.where(clone, Action.CLONE, Action.CONTINUE))
-        return np.where(extra < self.max_extra, action, Action.CONTINUE).astype(np.int64)
+        wanted = (extra < self.max_extra) & ~answered
+        return np.where(wanted, action, Action.CONTINUE).astype(np.int64)
 
     def _predicted(self, view: ObservationView) -> Bools:
         """Is failure predicted, and in the chain reading for the first time?"""

@@ -38,4 +38,5 @@ class RetryCap(Heuristic):
     def act(self, view: ObservationView, mask: Bools) -> Choices:
         """Return RETRY or KILL at FAILED, CONTINUE elsewhere."""
         answer = np.where(view.count("failures") <= self.retries, Action.RETRY, Action.KILL)
-        return np.where(view.is_on("failed"), answer, Action.CONTINUE).astype(np.int64)
+        unanswered = view.is_on("failed") & (view.count("actions_taken") == 0)
+        return np.where(unanswered, answer, Action.CONTINUE).astype(np.int64)

@@ -122,7 +122,7 @@ def _act(
         depart(w, ep, task, runs, heap, local, -1)
         task.extra += 1
         task.clones += 1
-        start_next(w, ep, task, runs, heap, log, local)
+        start_next(w, ep, task, runs, heap, log, local, i)
     elif action == _CHECKPOINT:
         depart(w, ep, task, runs, heap, local, -1)
         begin_checkpoint(w, ep, task, runs, heap, local, i)
@@ -132,7 +132,7 @@ def _act(
         task.extra += 1
         task.retries += 1
         ep.retried = True
-        start_next(w, ep, task, runs, heap, log, local)
+        start_next(w, ep, task, runs, heap, log, local, -1)
     elif ep.decision == _FAILED:
         give_up(w, ep, task, runs, heap, local, i)
     else:

@@ -199,25 +199,22 @@ def give_up(w: World, ep: Any, task: Any, runs: Any, heap: Any, local: int, fail
 
 
 @kernel
-def _finisher_alive(w: World, task: Any, runs: Any) -> bool:
-    """Does a live attempt of the task finish in the record?"""
-    i = task.first_run
-    while i >= 0:
-        if runs[i].alive and w.rows[runs[i].row].ending == _FINISHES:
-            return True
-        i = runs[i].next
-    return False
+def start_next(
+    w: World, ep: Any, task: Any, runs: Any, heap: Any, log: Any, local: int, beside: int
+) -> bool:
+    """Start the next recorded attempt of a departed task, or a ghost; False if neither may be.
 
-
-@kernel
-def start_next(w: World, ep: Any, task: Any, runs: Any, heap: Any, log: Any, local: int) -> bool:
-    """Start the next recorded attempt of a departed task, or a ghost; False if neither may be."""
+    Args:
+        beside: the live attempt that is cloned, -1 for a retry or a restart. In the paper's
+            accounting only a clone of an attempt that will finish goes beyond the record.
+    """
     record = w.tasks[task.task]
     if task.next < record.rows:
         task.next += 1
         begin(w, ep, task, runs, heap, log, local, record.rows_at + task.next - 1, False)
         return True
-    if w.parameters[0].paper and not _finisher_alive(w, task, runs):
+    finishes = beside >= 0 and w.rows[runs[beside].row].ending == _FINISHES
+    if w.parameters[0].paper and not finishes:
         return False
     begin(w, ep, task, runs, heap, log, local, record.rows_at + record.rows - 1, True)
     return True
@@ -234,5 +231,5 @@ def restart(
         task.owed_failure -= 1
     possible = cause == FAILURE_RESTART or rows_left(w, task)
     if task.live == 0 and not task.given_up and possible:
-        start_next(w, ep, task, runs, heap, log, local)
+        start_next(w, ep, task, runs, heap, log, local, -1)
     settle_if_over(w, ep, tasks, task, runs, log)

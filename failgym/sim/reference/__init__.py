@@ -29,7 +29,7 @@ The rules
 2.  *Attempts.* A clone, a retry or a restart runs the first attempt of the pool, with its recorded
     duration and ending. Rows that never started are no attempts. Beyond the record it runs a
     *ghost*: a copy of the last started row, numbered on from the end of the record. With
-    ``beyond_record="paper"`` there are no ghosts except beside a live attempt whose row FINISHes;
+    ``beyond_record="paper"`` there are none except as clones of an attempt whose row FINISHes;
     a CLONE or RETRY that starts nothing counts against the caps all the same.
 3.  *First success wins.* In a departed task its live siblings are cancelled at that instant. In an
     untouched task they run on as recorded, and all their machine-time is redundant.

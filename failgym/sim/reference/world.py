@@ -105,22 +105,22 @@ class World:
             task.pool.remove(row)
             self._start(task, row, row.number, ghost=False)
 
-    def _start_next(self, task: Task) -> None:
+    def _start_next(self, task: Task, cloned: Run | None = None) -> None:
         """Rule 2: the first attempt of the pool, or a ghost, or (paper mode) nothing."""
         record = task.record
         if task.pool:
             row = task.pool.pop(0)
             self._start(task, row, row.number, ghost=False)
-        elif self._may_make_ghost(task):
+        elif self._may_make_ghost(cloned):
             number = record.row_count + task.ghosts
             task.ghosts += 1
             self._start(task, record.rows[-1], number, ghost=True)
 
-    def _may_make_ghost(self, task: Task) -> bool:
-        """Rule 2: always, or in paper mode beside a live attempt whose row FINISHes."""
+    def _may_make_ghost(self, cloned: Run | None) -> bool:
+        """Rule 2: always, or in paper mode as the clone of an attempt whose row FINISHes."""
         if self.rules.beyond_record == "ghost":
             return True
-        return any(run.row.ending is Ending.FINISH for run in task.live)
+        return cloned is not None and cloned.row.ending is Ending.FINISH
 
     def _start(self, task: Task, row: Row, number: int, *, ghost: bool) -> None:
         """Start an attempt now, from the task's durable fraction (rule 7)."""
@@ -395,7 +395,7 @@ class World:
             self._depart(task)
             task.extra += 1
             task.clones += 1
-            self._start_next(task)
+            self._start_next(task, cloned=run)
         elif action is Action.CHECKPOINT:
             self._depart(task)
             self._checkpoint(task, run)
