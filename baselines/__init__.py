@@ -5,6 +5,7 @@ from __future__ import annotations
 from failgym.baselines.algorithm_1 import Algorithm1
 from failgym.baselines.base import Heuristic, ObservationView
 from failgym.baselines.blind_kill import BlindKill
+from failgym.baselines.clairvoyant import Clairvoyant
 from failgym.baselines.give_up import GiveUp
 from failgym.baselines.grace_period import GracePeriod
 from failgym.baselines.immediate_kill import ImmediateKill
@@ -19,6 +20,7 @@ __all__ = [
     "REGISTRY",
     "Algorithm1",
     "BlindKill",
+    "Clairvoyant",
     "GiveUp",
     "GracePeriod",
     "Heuristic",

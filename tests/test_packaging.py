@@ -8,7 +8,6 @@ import sys
 import sysconfig
 import tarfile
 import zipfile
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -111,6 +110,5 @@ def test_wheel_is_imported_beside_folders_of_the_same_names(
         assert place.is_relative_to(installed.parent)
 
 
-@pytest.mark.skipif(find_spec("failgym.cli") is None, reason="the command is not built yet")
 def test_command_runs_from_the_wheel(installed: Path, elsewhere: Path) -> None:
     assert "failgym/Cloning-v0" in run(installed / "failgym", "envs", cwd=elsewhere)

@@ -24,13 +24,16 @@ _KEYS = 2**63
 class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
     """A cluster replays a trace; the agent decides, task by task, how failures are met.
 
-    ## Description The tasks of a slice of a trace run as recorded until the agent departs from the
-    record. It is asked at the start of an attempt and after monitoring windows (WINDOW) and when an
-    attempt has failed (FAILED), and only when more than CONTINUE is legal; after an action other
-    than CONTINUE it is asked again as long as another is legal. What follows a departure is decided
-    by written counterfactual rules: `failgym.sim.reference` states them.
+    ## Description
+
+    The tasks of a slice of a trace run as recorded until the agent departs from the record. It is
+    asked at the start of an attempt and after monitoring windows (WINDOW), and when an attempt has
+    failed (FAILED), and only when more than CONTINUE is legal; after an action other than CONTINUE
+    it is asked again as long as another is legal. What follows a departure is decided by written
+    counterfactual rules: `failgym.sim.reference` states them.
 
     ## Action Space
+
     `Discrete(5)`, one alphabet for every environment:
 
     | action | WINDOW | FAILED |
@@ -41,34 +44,69 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
     | 3 KILL | arm the grace period; armed: end the task now | give up: start nothing more |
     | 4 RETRY | - | start the next attempt now |
 
-    The mask of legal actions is in the observation (its last five fields), in `info["action_mask"]`
-    (int8) and in `action_masks()` (bool). An illegal action counts as CONTINUE and is counted.
+    The mask of legal actions is in the observation (its last five fields), in
+    `info["action_mask"]` (int8) and in `action_masks()` (bool). An illegal action counts as
+    CONTINUE and is counted.
 
     ## Observation Space
-    `Box(float32)` of the named fields in `failgym.envs.FIELDS`: name, group, unit, bounds, meaning.
 
-    ## Rewards Minus the change of the cost since the last decision, a sum of four named terms
-    (`info["reward_terms"]`): `wasted` (lost, redundant and ghost work), `overhead` (checkpoints and
-    restores), `completion` (time integral of unsettled tasks), `forfeited` (tasks that the record
-    finishes and the agent does not: their finished work and recorded completion time again). Work
-    is in mean machine-times, time in mean completion times of a task of the train split. The return
-    of an episode is minus its final cost.
+    `Box(float32)` of named fields, the same in every environment; those that do not apply are zero.
+    `failgym.envs.FIELDS` lists name, group, unit, bounds and meaning of each, by group:
+
+    | group | what it tells |
+    |---|---|
+    | decision | its kind, actions taken in it, live attempts |
+    | request | priority, class, resources, width |
+    | usage | resources used so far |
+    | history | attempts, failures and clones so far; what siblings did |
+    | progress | age, unsaved and durable work, beside what is expected |
+    | forecast | risk of the attempt, confidences of the task's classes |
+    | cost | checkpoint, restore, grace |
+    | lineage, machine | zero in the pinned world |
+    | system | what runs, waits, arrives, finishes and fails in the cluster |
+    | mask | the legal actions |
+
+    ## Rewards
+
+    Minus the change of the cost since the last decision. The return of an episode is minus its
+    final cost. The cost is a sum of four named terms (`info["reward_terms"]`):
+
+    | term | what is charged | in units of |
+    |---|---|---|
+    | wasted | lost, redundant and ghost work | mean machine-time of a task |
+    | overhead | checkpoints and restores | mean machine-time of a task |
+    | completion | the time integral of unsettled tasks | mean completion time of a task |
+    | forfeited | work and time of tasks that the record finishes and the agent does not | both |
+
+    The means are those of the train split; the weights are fields of the scenario.
 
     ## Starting State
+
     A slice of `slice_tasks` tasks in order of submission: drawn by `reset(seed=...)`, or named by
     `reset(options={"slice": i})`. Cost before the first decision belongs to the first step.
 
     ## Episode End
+
     Terminates when every task of the slice is over. Never truncates by itself.
 
-    ## Info `action_mask`; `task` (trace row of the task of the decision, -1 after the end);
-    `slice`; `elapsed` (simulated ms since the last decision, 0 across tasks that are served one
-    after the other); `illegal` (illegal actions so far); `reward_terms`. At the end also `totals`
-    (machine-ms by account, forfeited tasks, decisions) and `outcomes` (the outcome table:
-    `failgym.sim.pinned.TaskOutcome`).
+    ## Info
 
-    ## Arguments `scenario`: a registered name or a `Scenario`; `strict=True`: an illegal action
-    raises; any field of the scenario by name.
+    | key | meaning |
+    |---|---|
+    | action_mask | legal actions, int8 [5] |
+    | task | trace row of the task of the decision, -1 after the end |
+    | slice | index of the slice |
+    | elapsed | simulated ms since the last decision, 0 across tasks served one after the other |
+    | illegal | illegal actions so far |
+    | reward_terms | the reward by term |
+    | totals | at the end: machine-ms by account, forfeited tasks, decisions |
+
+    The outcome table of the slice is `env.unwrapped.outcomes()`.
+
+    ## Arguments
+
+    `scenario`: a registered name or a `Scenario`; `strict=True`: an illegal action raises; any
+    field of the scenario by name.
 
     >>> import gymnasium as gym, failgym
     >>> env = gym.make("failgym/Checkpoint-v0", jobs=200)
@@ -77,10 +115,14 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
     >>> reward <= 0.0
     True
 
-    ## Fidelity A task that is left alone happens as recorded, to the millisecond. Open loop: extra
-    attempts take no capacity from others. See each scenario's own docstring.
+    ## Fidelity
+
+    A task that is left alone happens as recorded, to the millisecond. Open loop: extra attempts
+    take no capacity from others. What else holds of a scenario is in its own file,
+    `failgym.envs.scenarios`.
 
     ## Version History
+
     * v0: first version.
     """
 
@@ -94,8 +136,8 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
         render_mode: str | None = None,
         **overrides: Any,
     ) -> None:
-        if render_mode is not None:
-            raise ValueError(f"render_mode: expected None, got {render_mode!r}")
+        if render_mode is not None:  # a TypeError, since SB3's make_vec_env then asks for none
+            raise TypeError(f"render_mode: expected None, got {render_mode!r}")
         self.scenario = resolve(scenario, overrides)
         self.strict = strict
         self.render_mode = render_mode
@@ -149,6 +191,10 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
         """Legal actions of the open decision, bool [5] (sb3-contrib's MaskablePPO asks for it)."""
         return self.batch.output.mask[0].astype(np.bool_)
 
+    def outcomes(self) -> dict[str, npt.NDArray[Any]]:
+        """The outcome table of the slice up to now: the fields of `TaskOutcome`, an array each."""
+        return self.batch.outcomes(0)
+
     def _info(self, ended: bool = False) -> dict[str, Any]:
         out = self.batch.output
         info: dict[str, Any] = {
@@ -162,7 +208,6 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
         if ended:
             final = totals(self.batch.state.episodes)
             info["totals"] = {name: int(values[0]) for name, values in final.items()}
-            info["outcomes"] = self.batch.outcomes(0)
         return info
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_type_hints
@@ -71,7 +72,7 @@ class Scenario(Rules):
         self._check("boundary", 0.0 < self.boundary < 1.0, "in (0, 1)")
         for name in ("wasted", "overhead", "completion", "forfeited"):
             weight = f"weight_{name}"
-            self._check(weight, getattr(self, weight) >= 0.0, "at least 0")
+            self._check(weight, 0.0 <= getattr(self, weight) < math.inf, "at least 0, finite")
         choices = {
             "split": ("train", "test", "all"),
             "select": ("all", "failing"),

@@ -56,7 +56,7 @@ class MitigationVectorEnv(
         **overrides: Any,
     ) -> None:
         if render_mode is not None:
-            raise ValueError(f"render_mode: expected None, got {render_mode!r}")
+            raise TypeError(f"render_mode: expected None, got {render_mode!r}")
         if num_envs < 1:
             raise ValueError(f"num_envs: expected at least 1, got {num_envs}")
         self.scenario = resolve(scenario, overrides)
@@ -69,10 +69,11 @@ class MitigationVectorEnv(
         self.action_space = batch_space(self.single_action_space, num_envs)
         world = build_world(self.scenario)
         self.batch = Batch(world, self.scenario, num_envs, self.scenario.order, threads)
+        self._actions = np.zeros(num_envs, dtype=np.int64)
         self._all = np.ones(num_envs, dtype=np.bool_)
         self._never = np.zeros(num_envs, dtype=np.bool_)
         self._infos = [self._layout(out) for out in self.batch.outputs]
-        self._seeded = False
+        self._begun = False
 
     def reset(
         self,
@@ -82,30 +83,42 @@ class MitigationVectorEnv(
     ) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
         """Begin all episodes, or those of ``options["reset_mask"]``.
 
+        The first reset must begin all.
+
         Args:
             seed: of the first episode, the others counting up, or one per episode.
             options: ``slice`` and ``reset_mask`` (bool [N]).
 
         Raises:
-            ValueError: for an unknown option, a slice that does not exist, or a list of another
-            length.
+            ValueError: for an unknown option, a slice that does not exist, a mask of another shape
+                or with nothing to begin, or a list of another length.
         """
         options = dict(options or {})
-        wanted = np.asarray(options.pop("reset_mask", self._all), dtype=np.bool_)
+        wanted = self._wanted(options.pop("reset_mask", self._all))
         chosen = chosen_slice(options, len(self.batch.world.slices) - 1)
         self._seed(seed, wanted)
-        slices = np.where(wanted, chosen, -2).astype(np.int64)
-        out = self.batch.reset(slices)
+        out = self.batch.reset(np.where(wanted, chosen, -2).astype(np.int64))
         return out.obs, self._info()
 
-    def _seed(self, seed: int | list[int | None] | None, wanted: npt.NDArray[np.bool_]) -> None:
+    def _wanted(self, mask: Any) -> npt.NDArray[np.bool_]:
+        """A reset mask, checked. Raises ValueError."""
+        wanted = np.asarray(mask)
+        if wanted.dtype != np.bool_ or wanted.shape != (self.num_envs,) or not wanted.any():
+            raise ValueError(
+                f"reset_mask: expected a bool array of shape ({self.num_envs},), one at least True"
+            )
+        if not self._begun and not wanted.all():
+            raise ValueError("reset_mask: expected the first reset to begin all episodes")
+        return wanted
+
+    def _seed(self, seed: Any, wanted: npt.NDArray[np.bool_]) -> None:
         """Key the draws of the wanted episodes as `MitigationEnv.reset` does."""
-        if seed is None and self._seeded:
-            return
-        seeds = [seed + i for i in range(self.num_envs)] if isinstance(seed, int) else seed
-        seeds = seeds or [None] * self.num_envs
-        if len(seeds) != self.num_envs:
-            raise ValueError(f"seed: expected {self.num_envs} seeds, got {len(seeds)}")
+        n, single = self.num_envs, isinstance(seed, int | np.integer)
+        seeds = [int(seed) + i for i in range(n)] if single else [None] * n
+        if seed is not None and not single:
+            seeds = [None if one is None else int(one) for one in seed]
+        if len(seeds) != n:
+            raise ValueError(f"seed: expected {n} seeds, got {len(seeds)}")
         episodes = self.batch.state.episodes
         for i in np.flatnonzero(wanted):
             if seeds[i] is None and episodes["key"][i]:
@@ -113,7 +126,7 @@ class MitigationVectorEnv(
             generator = np.random.Generator(np.random.PCG64(seeds[i]))
             episodes["key"][i] = generator.integers(1, _KEYS, dtype=np.int64)
             episodes["count"][i] = 0
-        self._seeded = True
+        self._begun = True
 
     def step(
         self, actions: npt.NDArray[np.int64]
@@ -127,14 +140,20 @@ class MitigationVectorEnv(
         """Answer the open decision of every episode.
 
         Raises:
-            RuntimeError: before the first reset. ValueError: for actions of another shape or out of
-            range, or illegal under ``strict=True``.
+            RuntimeError: before the first reset.
+            ValueError: for actions of another shape or out of range, or illegal under
+                ``strict=True``.
         """
-        if not self._seeded:
+        if not self._begun:
             raise RuntimeError("step: expected running episodes; call reset first")
-        actions = np.asarray(actions, dtype=np.int64)
-        if actions.shape != (self.num_envs,):
-            raise ValueError(f"actions: expected shape ({self.num_envs},), got {actions.shape}")
+        given = np.asarray(actions)
+        if given.shape != (self.num_envs,) or given.dtype.kind not in "iu":
+            raise ValueError(
+                f"actions: expected whole numbers of shape ({self.num_envs},),"
+                f" got {given.dtype} of shape {given.shape}"
+            )
+        actions = self._actions
+        actions[:] = given
         if actions.view(np.uint64).max() >= ACTIONS:  # negative numbers are huge ones
             raise ValueError(f"actions: expected 0 to {ACTIONS - 1}")
         if self.strict and not self.action_masks()[np.arange(self.num_envs), actions].all():
@@ -187,9 +206,9 @@ class MitigationVectorEnv(
             "action_mask": masks,
             "task": np.full(self.num_envs, -1),
             "slice": out.final["slice"],
-            "elapsed": out.elapsed,
+            "elapsed": out.final_elapsed,
             "illegal": out.final["illegal"],
-            "reward_terms": {**info["reward_terms"]},
+            "reward_terms": {name: out.final_terms[:, k] for k, name in enumerate(TERMS)},
             "totals": totals(out.final),
         }
         for name in list(final["totals"]):

@@ -41,7 +41,14 @@ PREDICTORS: dict[str, Callable[[Scenario], Predictor]] = {
 """Predictors that a scenario may name."""
 
 
-@lru_cache(maxsize=4)
+def _stamp(source: object) -> int:
+    """When a folder of a trace, or a file of a forecast, was last written; 0 for anything else."""
+    if not isinstance(source, str | Path):
+        return 0
+    path = Path(source) / "meta.json" if Path(source).is_dir() else Path(source)
+    return path.stat().st_mtime_ns if path.is_file() else 0
+
+
 def load_trace(source: str | Path | Trace, jobs: int, seed: int) -> Trace:
     """The trace of a scenario: as given, generated from a profile, or read from a folder.
 
@@ -50,6 +57,12 @@ def load_trace(source: str | Path | Trace, jobs: int, seed: int) -> Trace:
     """
     if isinstance(source, Trace):
         return source
+    return _load(source, jobs, seed, _stamp(source))
+
+
+@lru_cache(maxsize=4)
+def _load(source: str | Path, jobs: int, seed: int, stamp: int) -> Trace:
+    """Generate or read a trace, once per process and version of it."""
     if str(source) in PROFILES:
         return generate(str(source), jobs=jobs, seed=seed)
     if not Path(source).is_dir():
@@ -60,19 +73,16 @@ def load_trace(source: str | Path | Trace, jobs: int, seed: int) -> Trace:
     return Trace.load(source)
 
 
+def split_of(scenario: Scenario, split: Split) -> Trace:
+    """A split of the trace of a scenario."""
+    trace = load_trace(scenario.trace, scenario.jobs, scenario.trace_seed)
+    return _part(trace, split, scenario.boundary)
+
+
 @lru_cache(maxsize=8)
-def split_of(
-    source: str | Path | Trace, jobs: int, seed: int, split: str, boundary: float
-) -> Trace:
-    """A split of a trace."""
-    trace = load_trace(source, jobs, seed)
-    if split == "all":
-        return trace
-    return trace.split("train" if split == "train" else "test", boundary)
-
-
-def _split(scenario: Scenario, split: str) -> Trace:
-    return split_of(scenario.trace, scenario.jobs, scenario.trace_seed, split, scenario.boundary)
+def _part(trace: Trace, split: Split, boundary: float) -> Trace:
+    """A split of a trace, made once."""
+    return trace if split == "all" else trace.split(split, boundary)
 
 
 def _forecast(scenario: Scenario, trace: Trace) -> Forecast:
@@ -87,21 +97,21 @@ def _forecast(scenario: Scenario, trace: Trace) -> Forecast:
             known = ", ".join(PREDICTORS)
             raise ValueError(f"forecast: expected one of {known} or a file, got {wanted!r}")
         wanted = PREDICTORS[wanted](scenario)
-    return wanted.fit(_split(scenario, "train")).predict(trace)
+    return wanted.fit(split_of(scenario, "train")).predict(trace)
 
 
 @lru_cache(maxsize=4)
-def _system(source: str | Path | Trace, jobs: int, seed: int) -> npt.NDArray[np.float32]:
+def _system(trace: Trace) -> npt.NDArray[np.float32]:
     """The system table of the whole trace: what a split sees of the rest is the load."""
-    return system_table(load_trace(source, jobs, seed))
+    return system_table(trace)
 
 
 def _compiled(scenario: Scenario) -> tuple[World, Ints]:
     """A world without prices, and the tasks that its slices are made of, by submission."""
-    trace = _split(scenario, scenario.split)
+    trace = split_of(scenario, scenario.split)
     context = Context(
-        expectations=expectations(_split(scenario, "train"), scenario.window),
-        system=_system(scenario.trace, scenario.jobs, scenario.trace_seed),
+        expectations=expectations(split_of(scenario, "train"), scenario.window),
+        system=_system(load_trace(scenario.trace, scenario.jobs, scenario.trace_seed)),
         forecast=_forecast(scenario, trace),
     )
     world = compile_world(trace, scenario, context, seed=scenario.seed)
@@ -148,13 +158,17 @@ def _population(scenario: Scenario) -> Scenario:
     return replace(scenario, split=split, forecast="none", decide=decide)
 
 
-@lru_cache(maxsize=16)
 def build_world(scenario: Scenario) -> World:
-    """The world of a scenario, compiled once per process.
+    """The world of a scenario, compiled once per process and version of its files.
 
     Raises:
         ValueError: if the split has no task that is ever asked about, or a value names nothing.
     """
+    return _build(scenario, _stamp(scenario.trace), _stamp(scenario.forecast))
+
+
+@lru_cache(maxsize=16)
+def _build(scenario: Scenario, trace_stamp: int, forecast_stamp: int) -> World:
     world, tasks = _compiled(scenario)
     same = scenario.split != "test" and scenario.decide != "alarm"
     prices = _prices(scenario, *((world, tasks) if same else _compiled(_population(scenario))))

@@ -48,8 +48,7 @@ def load_forecast(path: str | Path, trace: Trace) -> Forecast:
 
     Raises:
         ValueError: in one line: no such file, not a forecast, another format version, arrays of
-        wrong
-            types or shapes, or a forecast of another trace.
+            wrong types or shapes, or a forecast of another trace.
     """
     content = _read(Path(path))
     try:

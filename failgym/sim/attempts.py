@@ -116,7 +116,7 @@ def begin(
     ep.runs += 1
     run = runs[i]
     run.row, run.local, run.ghost, run.alive = index, local, ghost, True
-    run.number = row.number
+    run.number, run.before = row.number, task.attempts
     if ghost:
         run.number = w.tasks[task.task].numbers + task.ghosts
         task.ghosts += 1

@@ -37,6 +37,8 @@ def _output(episodes: int) -> Output:
         slice=np.zeros(episodes, dtype=np.int64),
         illegal=np.zeros(episodes, dtype=np.int64),
         final=np.zeros(episodes, dtype=EPISODE),
+        final_terms=np.zeros((episodes, 4)),
+        final_elapsed=np.zeros(episodes, dtype=np.int64),
     )
 
 
@@ -110,6 +112,8 @@ class Batch:
         """
         chosen = np.full(len(self), -1, dtype=np.int64) if slices is None else slices
         count = len(self.world.slices) - 1
+        if chosen.shape != (len(self),):
+            raise ValueError(f"slices: expected shape ({len(self)},), got {chosen.shape}")
         if chosen.max() >= count or chosen.min() < -2:
             raise ValueError(f"slice: expected 0 to {count - 1}, got {chosen.max()}")
         self.turn ^= 1

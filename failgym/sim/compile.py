@@ -18,7 +18,7 @@ from failgym.sim.keys import Purpose, uniform
 from failgym.sim.records import NEVER, PARAMETERS, ROW, TASK, Ending, Records, World
 from failgym.sim.rules import MINUTE, Rules, Weights
 from failgym.sim.siblings import by_job, running_medians
-from failgym.sim.usage import usage_table
+from failgym.sim.usage import Usage, usage_of
 from failgym.traces import Cause, Outcome, Trace
 
 __all__ = ["compile_world", "parameters", "with_slices"]
@@ -119,7 +119,7 @@ def _endings(a: _Attempts, kill_at: Ints) -> npt.NDArray[np.int8]:
     return ending
 
 
-def _rows(trace: Trace, a: _Attempts, kill_at: Ints, context: Context, seed: int) -> Records:
+def _rows(a: _Attempts, kill_at: Ints, context: Context, usage: Usage, seed: int) -> Records:
     """ROW of the started attempts."""
     kept = np.flatnonzero(a.started)
     task, d = a.task[kept], (a.end - a.start)[kept]
@@ -139,9 +139,8 @@ def _rows(trace: Trace, a: _Attempts, kill_at: Ints, context: Context, seed: int
     rows["gap"][:-1] = np.maximum(gap, 0)
     offset = context.forecast.offset
     rows["risk_at"], rows["risks"] = offset[kept], (offset[1:] - offset[:-1])[kept]
-    used = trace.column("windows", "attempt")
-    rows["usage_at"] = np.searchsorted(used, kept)
-    rows["usages"] = np.searchsorted(used, kept, side="right") - rows["usage_at"]
+    rows["usage_at"] = np.searchsorted(usage.attempt, kept)
+    rows["usages"] = np.searchsorted(usage.attempt, kept, side="right") - rows["usage_at"]
     return rows
 
 
@@ -267,16 +266,21 @@ def compile_world(
         seed: key of the lengths of attempts that were cut.
 
     Raises:
-        ValueError: if the forecast is of another trace.
+        ValueError: if the forecast is of another trace, or of windows of another length.
     """
     if context.forecast.trace_hash != trace.content_hash:
         raise ValueError(
             f"forecast: expected one of trace {trace.content_hash[:12]}, "
             f"got one of trace {context.forecast.trace_hash[:12]}"
         )
+    if len(context.forecast.risk) and context.forecast.window != rules.window:
+        raise ValueError(
+            f"forecast: expected windows of {rules.window} ms, got {context.forecast.window} ms"
+        )
     a = _attempts(trace)
     kill_at = _user_kill(a)
     tasks = _tasks(trace, a, kill_at, rules, context)
+    usage = usage_of(trace, rules.window)
     job = trace.column("tasks", "job")
     finishes = by_job(job, tasks["own_finish"], tasks["own_duration"], trace.jobs.num_rows)
     fails = by_job(job, tasks["own_fail"], tasks["own_duration"], trace.jobs.num_rows)
@@ -286,7 +290,7 @@ def compile_world(
     return World(
         parameters=parameters(rules, weights or Weights()),
         tasks=tasks,
-        rows=_rows(trace, a, kill_at, context, seed),
+        rows=_rows(a, kill_at, context, usage, seed),
         order=np.zeros(0, dtype=np.int64),
         slices=np.zeros(1, dtype=np.int64),
         finish_end=finishes.time,
@@ -294,7 +298,8 @@ def compile_world(
         finish_high=high,
         fail_end=fails.time,
         risk=np.append(context.forecast.risk, np.float32(0)),
-        usage=usage_table(trace),
+        usage=usage.fields,
+        usage_known=usage.known,
         request=_requests(trace),
         system=context.system,
         expectations=context.expectations,

@@ -328,6 +328,9 @@ def _run_one(
             out.final[e] = ep
         if not (ep.done and again):
             return
+        out.final_elapsed[e], out.elapsed[e] = out.elapsed[e], 0
+        for k in range(4):
+            out.final_terms[e, k], out.terms[e, k] = out.terms[e, k], 0.0
         stepping, chosen = False, DRAWN
 
 
@@ -353,7 +356,7 @@ def run(
         again: does an episode that ends begin anew on a drawn slice?
     """
     for e in range(begin, end):
-        if resets and what[e] >= DRAWN:
+        if resets:
             out.reward[e], out.terminated[e], out.elapsed[e] = 0.0, False, 0
             out.terms[e, :] = 0.0
         if not resets or what[e] >= DRAWN:

@@ -70,7 +70,7 @@ FIELDS: tuple[Field, ...] = (
     ),
     *_group(
         "history",
-        ("attempt", "log2", 0, 32, "number of the attempt in its task, from 0"),
+        ("attempt", "log2", 0, 32, "attempts of the task started before this one"),
         ("failures", "log2", 0, 32, "intrinsic failures of the task so far"),
         ("last_failed", "0/1", 0, 1, "the last attempt that ended failed intrinsically"),
         ("last_external", "0/1", 0, 1, "the last attempt that ended was ended from outside"),

@@ -71,17 +71,6 @@ def _static(w: World, task: Any, obs: Any) -> None:
 
 
 @kernel
-def _usage(w: World, row: Any, index: int, obs: Any) -> None:
-    """Usage of the last whole window behind the attempt."""
-    last = min(index - 1, row.usages - 1)
-    for j in range(USAGE_FIELDS):
-        if last < 0:
-            obs[_USAGE + j] = 0.0
-        else:
-            _put(obs, _USAGE + j, w.usage[row.usage_at + last, j])
-
-
-@kernel
 def _up_to(times: Any, begin: int, count: int, now: int) -> int:
     """How many of an ascending stretch of times are at most now."""
     low, high = 0, count
@@ -92,6 +81,17 @@ def _up_to(times: Any, begin: int, count: int, now: int) -> int:
         else:
             high = middle
     return low
+
+
+@kernel
+def _usage(w: World, row: Any, progress: int, obs: Any) -> None:
+    """Usage in the last window that is whole behind the attempt."""
+    last = _up_to(w.usage_known, row.usage_at, row.usages, progress) - 1
+    for j in range(USAGE_FIELDS):
+        if last < 0:
+            obs[_USAGE + j] = 0.0
+        else:
+            _put(obs, _USAGE + j, w.usage[row.usage_at + last, j])
 
 
 @kernel
@@ -108,7 +108,7 @@ def _history(
     if record.own_fail <= now:
         others_failed -= 1
     others = finished - 1 if record.own_finish <= now else finished
-    _put(obs, _HISTORY, _log_count(run.number))
+    _put(obs, _HISTORY, _log_count(run.before))
     _put(obs, _HISTORY + 1, _log_count(task.failures))
     obs[_HISTORY + 2] = failed
     obs[_HISTORY + 3] = external
@@ -199,7 +199,7 @@ def observe(w: World, ep: Any, tasks: Any, runs: Any, obs: Any, mask: Any) -> No
     unsaved = work_of(run, now) - run.durable_work
     _decision(ep, task, obs)
     _static(w, task, obs)
-    _usage(w, w.rows[run.row], index, obs)
+    _usage(w, w.rows[run.row], run.chain + work_of(run, now), obs)
     finished = _up_to(w.finish_end, record.finish_at, record.finishes, now)
     _history(w, task, record, runs, run, now, finished, obs)
     _progress(w, task, record, until - run.start, unsaved, now, finished, obs)

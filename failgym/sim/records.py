@@ -264,6 +264,7 @@ RUN = _record(
     row="i8",  # in World.rows
     local="i4",  # its task, as position in the slice
     number="i4",
+    before="i4",  # attempts of the task started before it
     next="i4",  # run of the same task created after this one
     ghost="?",
     alive="?",
@@ -319,6 +320,8 @@ class World(NamedTuple):
     risk: npt.NDArray[np.float32]
     usage: npt.NDArray[np.float32]
     """[windows, usage fields]"""
+    usage_known: npt.NDArray[np.int64]
+    """[windows] progress at which each usage window is over [ms]"""
     request: npt.NDArray[np.float32]
     """[tasks, request fields]"""
     system: npt.NDArray[np.float32]
@@ -365,3 +368,7 @@ class Output(NamedTuple):
     """[N] illegal actions of the episode so far"""
     final: Records
     """EPISODE [N]: the episode that ended in this step, where one did"""
+    final_terms: npt.NDArray[np.float64]
+    """[N, 4] the terms of that step, where the next episode has begun"""
+    final_elapsed: npt.NDArray[np.int64]
+    """[N] its elapsed time"""

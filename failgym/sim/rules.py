@@ -11,6 +11,10 @@ SECOND = 1_000
 """One second [ms]."""
 MINUTE = 60 * SECOND
 """One minute [ms]."""
+LONGEST = 2**40
+"""Longest time that a rule may set, 35 years [ms]."""
+MOST = 10_000
+"""Largest number that a rule may set."""
 
 
 @dataclass(frozen=True)
@@ -70,13 +74,14 @@ class Rules:
     attempt that will finish (El-Sayed et al.'s accounting, only for reproducing their figures)."""
 
     def __post_init__(self) -> None:
-        for name in ("max_extra", "max_clones", "restart_limit", "checkpoint_cost", "restore_cost"):
-            self._check(name, getattr(self, name) >= 0, "at least 0")
-        for name in ("grace_evict", "grace_fail", "grace_kill"):
-            self._check(name, getattr(self, name) >= 0, "at least 0 ms")
-        for name in ("window", "every", "mtbf"):
-            self._check(name, getattr(self, name) >= 1, "at least 1")
-        self._check("factor", self.factor > 1.0, "greater than 1")
+        for name in ("max_extra", "max_clones", "restart_limit"):
+            self._check(name, 0 <= getattr(self, name) <= MOST, f"0 to {MOST}")
+        for name in ("checkpoint_cost", "restore_cost", "grace_evict", "grace_fail", "grace_kill"):
+            self._check(name, 0 <= getattr(self, name) <= LONGEST, f"0 to {LONGEST} ms")
+        for name in ("window", "mtbf"):
+            self._check(name, 1 <= getattr(self, name) <= LONGEST, f"1 to {LONGEST} ms")
+        self._check("every", 1 <= self.every <= MOST, f"1 to {MOST}")
+        self._check("factor", 1.0 < self.factor <= MOST, f"more than 1, at most {MOST}")
         self._check("alarm", 0.0 <= self.alarm <= 1.0, "in [0, 1]")
         choices = {"decide": ("every", "geometric", "alarm"), "beyond_record": ("ghost", "paper")}
         for name, allowed in choices.items():

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 from numba import njit
@@ -12,21 +14,48 @@ from numba import njit
 from failgym.sim.fields import FIELDS
 from failgym.traces import Trace
 
-__all__ = ["USAGE_FIELDS", "usage_table"]
+__all__ = ["USAGE_FIELDS", "Usage", "usage_of"]
 
 USAGE_FIELDS = sum(field.group == "usage" for field in FIELDS)
 
 Floats = npt.NDArray[np.float64]
 
 
-def usage_table(trace: Trace) -> npt.NDArray[np.float32]:
-    """[windows, USAGE_FIELDS] what the windows of an attempt up to and with each row tell."""
-    attempt = trace.column("windows", "attempt")
+class Usage(NamedTuple):
+    """The usage windows of a trace, by attempt and offset."""
+
+    attempt: npt.NDArray[np.int64]
+    """[windows] ascending"""
+    known: npt.NDArray[np.int64]
+    """[windows] time after the start of the attempt at which the window is over [ms]"""
+    fields: npt.NDArray[np.float32]
+    """[windows, USAGE_FIELDS] what the windows of the attempt up to and with this one tell"""
+
+
+def usage_of(trace: Trace, window: int) -> Usage:
+    """Work out the usage group of every window.
+
+    The sampling window of a trace is the shortest time between two windows of one attempt, or
+    ``window`` [ms] where no attempt has two.
+    """
+    attempt, offset = trace.column("windows", "attempt"), trace.column("windows", "offset")
+    order = np.lexsort((offset, attempt))
+    attempt, offset = attempt[order], offset[order]
     if not len(attempt):
-        return np.zeros((1, USAGE_FIELDS), dtype=np.float32)
+        return Usage(attempt, offset, np.zeros((1, USAGE_FIELDS), dtype=np.float32))
+    apart = np.diff(offset)[(np.diff(attempt) == 0) & (np.diff(offset) > 0)]
+    known = offset + (apart.min() if len(apart) else window)
+    return Usage(attempt, known, _fields(trace, attempt, order))
+
+
+def _fields(
+    trace: Trace, attempt: npt.NDArray[np.int64], order: npt.NDArray[np.int64]
+) -> npt.NDArray[np.float32]:
+    """`Usage.fields`, from the rows of the windows table in that order."""
     names = ("cpu", "memory", "local_io", "remote_io", "network", "max_memory")
     cpu, memory, local_io, remote_io, network, peak = (
-        np.asarray(trace.column("windows", name, missing=0), dtype=np.float64) for name in names
+        np.asarray(trace.column("windows", name, missing=0)[order], dtype=np.float64)
+        for name in names
     )
     task = trace.column("attempts", "task")[attempt]
     mean, mean_memory, spread, trend, largest = _running(

@@ -67,6 +67,7 @@ def validate(tables: Mapping[str, Table]) -> None:
     for (name, key), target in FOREIGN_KEYS.items():
         _check_reference(name, key, tables[name], target, tables[target].num_rows)
     _check_attempts(tables["attempts"])
+    _check_every_task_has_attempts(tables["tasks"], tables["attempts"])
     _check_outages(tables["outages"])
     speed = column(tables["machines"], "speed")
     _reject("machines", "speed", ~(speed > 0), speed, "more than 0")
@@ -119,6 +120,20 @@ def _check_attempts(table: Table) -> None:
     needed = ~causeless & (outcome != Outcome.LOST)
     _reject("attempts", "cause", needed & ~known, cause, "a cause for FAIL, KILL and EVICT")
     _reject("attempts", "start", (outcome == Outcome.FINISH) & ~ran, start, "a start for FINISH")
+    _reject("attempts", "end", ~ended, end, "a time: the end of the data if nothing else is known")
+    by_user = known & (cause == Cause.USER) & (outcome != Outcome.KILL)
+    _reject("attempts", "cause", by_user, cause, "cause USER for KILL only")
+    length, given = column(table, "length"), present(table, "length") & ran
+    short = given & (length < end - start)
+    _reject("attempts", "length", short, length, "at least end - start")
+    off = given & (outcome == Outcome.FINISH) & (length != end - start)
+    _reject("attempts", "length", off, length, "end - start for FINISH")
+
+
+def _check_every_task_has_attempts(tasks: Table, attempts: Table) -> None:
+    counts = np.bincount(column(attempts, "task"), minlength=tasks.num_rows)
+    index = column(tasks, "index")
+    _reject("tasks", "index", counts[: tasks.num_rows] == 0, index, "a task with attempts")
 
 
 def _check_outages(table: Table) -> None:

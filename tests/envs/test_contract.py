@@ -139,16 +139,17 @@ def test_batched_trajectories_equal_single_ones(
             assert one_reward == reward[i]
             assert one_ended == ended[i]
             assert not truncated[i]
+            final = info["final_info"] if one_ended else info
             for name, value in one_info["reward_terms"].items():
-                assert info["reward_terms"][name][i] == value
+                assert final["reward_terms"][name][i] == value
+            assert final["elapsed"][i] == one_info["elapsed"]
             if one_ended:
                 assert info["final_obs"][i].tobytes() == single.tobytes()
                 assert info["_final_info"][i]
                 for name, value in one_info["totals"].items():
                     assert info["final_info"]["totals"][name][i] == value
                 single, one_info = env.reset()
-            else:
-                assert one_info["elapsed"] == info["elapsed"][i]
+            assert info["elapsed"][i] == one_info["elapsed"]
             assert single.tobytes() == obs[i].tobytes()
             assert one_info["task"] == info["task"][i]
             assert one_info["action_mask"].tobytes() == info["action_mask"][i].tobytes()
@@ -205,7 +206,7 @@ def test_return_is_minus_the_final_cost(env_id: str) -> None:
             total += float(reward)
         cost = env.unwrapped.batch.state.episodes["cost"][0].sum()  # type: ignore[attr-defined]
         assert total == pytest.approx(-cost, rel=1e-9)
-        outcomes = info["outcomes"]
+        outcomes = env.unwrapped.outcomes()  # type: ignore[attr-defined]
         for account in ("useful", "lost", "redundant", "ghost", "checkpoint", "restore"):
             assert outcomes[account].sum() == info["totals"][account]
         _, info = env.reset()
@@ -273,3 +274,45 @@ def test_fields_are_documented(env_id: str) -> None:
     assert env_id in IDS
     assert len({field.name for field in FIELDS}) == len(FIELDS) == len(INDEX)
     assert all(field.meaning and field.unit and field.low < field.high for field in FIELDS)
+
+
+def test_bad_use_of_the_batched_environment(env_id: str) -> None:
+    envs: Any = gym.make_vec(env_id, 3, vectorization_mode="vector_entry_point", **SMALL)
+    some = np.array([True, False, False])
+    with pytest.raises(RuntimeError, match="reset"):
+        envs.step(np.zeros(3, dtype=np.int64))
+    with pytest.raises(ValueError, match="first reset"):
+        envs.reset(options={"reset_mask": some})
+    envs.reset(seed=[4, None, np.int64(5)])
+    for mask in (np.array([True]), some.astype(int), ~np.ones(3, dtype=np.bool_), None):
+        with pytest.raises(ValueError, match="reset_mask"):
+            envs.reset(options={"reset_mask": mask})
+    for seed in ([1, 2], []):
+        with pytest.raises(ValueError, match="seed"):
+            envs.reset(seed=seed)
+    for actions in (np.zeros(2, dtype=np.int64), np.zeros(3), np.array([0, 0, 5]), [-1, 0, 0]):
+        with pytest.raises(ValueError, match="actions"):
+            envs.step(actions)
+
+
+def test_a_partial_reset_begins_only_the_wanted_episodes(env_id: str) -> None:
+    envs = gym.make_vec(env_id, 3, vectorization_mode="vector_entry_point", **SMALL)
+    _, info = envs.reset(seed=1)
+    obs, _, _, _, info = envs.step(legal(info["action_mask"], np.random.default_rng(0)))
+    kept = obs[2].copy()
+    obs, info = envs.reset(seed=9, options={"reset_mask": np.array([True, False, False])})
+    first, _ = make(env_id).reset(seed=9)
+    assert obs[0].tobytes() == first.tobytes()
+    assert obs[2].tobytes() == kept.tobytes()
+
+
+def test_in_gymnasiums_own_vector_environments(env_id: str) -> None:
+    """Episodes of unequal size that end in the same step must not disturb the infos."""
+    envs = gym.vector.SyncVectorEnv(
+        [lambda: make(env_id, slice_tasks=1), lambda: make(env_id, slice_tasks=3)],
+        autoreset_mode=gym.vector.AutoresetMode.SAME_STEP,
+    )
+    _, info = envs.reset(seed=0)
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        _, _, _, _, info = envs.step(legal(info["action_mask"], rng))

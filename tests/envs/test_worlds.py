@@ -10,6 +10,7 @@ import pytest
 from failgym.envs import resolve
 from failgym.envs.worlds import build_world, split_of
 from failgym.predictors import Calibrated, Perfect, save_forecast
+from failgym.traces import generate
 
 SMALL = {"jobs": 600, "slice_tasks": 8}
 
@@ -37,7 +38,7 @@ def test_forecasts_by_name(name: str) -> None:
 
 def test_forecasts_by_predictor_object_and_file(tmp_path: Path) -> None:
     scenario = resolve("Cloning-v0", {**SMALL, "split": "test"})
-    trace = split_of(scenario.trace, scenario.jobs, scenario.trace_seed, "test", scenario.boundary)
+    trace = split_of(scenario, "test")
     forecast = Calibrated.elsayed(seed=3).predict(trace)
     file = tmp_path / "forecast.npz"
     save_forecast(forecast, file)
@@ -51,7 +52,7 @@ def test_forecasts_by_predictor_object_and_file(tmp_path: Path) -> None:
 
 def test_forecast_of_another_trace_is_refused() -> None:
     scenario = resolve("Cloning-v0", SMALL)
-    other = split_of(scenario.trace, 200, 9, "train", scenario.boundary)
+    other = split_of(scenario.override(jobs=200, trace_seed=9), "train")
     with pytest.raises(ValueError, match="forecast"):
         build_world(scenario.override(forecast=Perfect().predict(other)))
 
@@ -73,3 +74,18 @@ def test_tasks_of_endless_attempts_are_in_no_slice() -> None:
 def test_values_out_of_range_name_the_field(field: str, value: object) -> None:
     with pytest.raises(ValueError, match=field):
         resolve("Cloning-v0", {field: value})
+
+
+def test_a_replaced_trace_is_noticed(tmp_path: Path) -> None:
+    scenario = resolve("GracePeriod-v0", {"trace": str(tmp_path / "t"), "split": "all"})
+    sizes: list[int] = []
+    for jobs in (60, 120):
+        generate("google-2011", jobs=jobs, seed=1).save(tmp_path / "t")
+        sizes.append(len(build_world(scenario).tasks))
+    assert sizes[0] < sizes[1]
+
+
+def test_forecast_of_other_windows_is_refused() -> None:
+    scenario = resolve("Cloning-v0", {**SMALL, "forecast": Perfect(window=60_000)})
+    with pytest.raises(ValueError, match="forecast: expected windows of 300000 ms"):
+        build_world(scenario)

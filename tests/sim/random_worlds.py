@@ -209,7 +209,7 @@ def _windows(
             continue
         count = int(rng.integers(1, 6))
         table["attempt"] += [attempt] * count
-        table["offset"] += [i * grid for i in range(count)]
+        table["offset"] += np.sort(rng.choice(12, count, replace=False) * grid).tolist()
         for name in columns:
             table[name] += _gappy(rng, rng.random(count).astype(np.float32))
     return table

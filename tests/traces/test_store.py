@@ -141,7 +141,7 @@ def test_a_broken_folder_is_refused(tmp_path: Path) -> None:
 
 def test_a_changed_table_is_refused(tmp_path: Path) -> None:
     make().save(tmp_path / "t")
-    other = make(attempts={"end": [60, 201, 300, 700, 450, 2000]})
+    other = make(attempts={"end": [60, 200, 301, 700, 450, 2000]})
     pq.write_table(other.attempts, tmp_path / "t" / "attempts.parquet")
     with pytest.raises(TraceError, match=r"attempts\.parquet: .* was changed after it was saved"):
         Trace.load(tmp_path / "t")

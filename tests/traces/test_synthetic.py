@@ -398,7 +398,9 @@ class TestEveryProfile:
 
 
 def test_unknown_profile() -> None:
-    with pytest.raises(TraceError, match="'borg': expected one of google-2011, system-a"):
+    with pytest.raises(
+        TraceError, match="'borg': expected one of google-2011, google-2011-failing"
+    ):
         generate("borg")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from failgym.traces import Meta, Outcome, Trace, TraceError
+from failgym.traces import Cause, Meta, Outcome, Trace, TraceError
 from failgym.traces.schema import TABLES, make_table
 from tests.traces.traces import CENSORED, FINISH, KILL, make
 
@@ -41,7 +41,7 @@ def test_task_accessors() -> None:
 
 
 def test_task_outcome_is_that_of_the_attempt_that_ends_last() -> None:
-    def outcome(ends: list[int | None], outcomes: list[Outcome]) -> int:
+    def outcome(ends: list[int], outcomes: list[Outcome]) -> int:
         causes = [None if o in (FINISH, CENSORED) else 0 for o in outcomes]
         trace = Trace.of(
             Meta("x"),
@@ -61,8 +61,6 @@ def test_task_outcome_is_that_of_the_attempt_that_ends_last() -> None:
     assert outcome([5, 5], [Outcome.FAIL, KILL]) == KILL
     assert outcome([5, 9], [FINISH, KILL]) == FINISH
     assert outcome([5, 9], [CENSORED, KILL]) == CENSORED
-    assert outcome([None, 9], [Outcome.EVICT, KILL]) == Outcome.EVICT
-    assert outcome([], []) == CENSORED
 
 
 def test_an_empty_trace_is_a_trace() -> None:
@@ -176,7 +174,11 @@ def test_train_split_is_what_was_known_at_the_boundary() -> None:
 
 def test_a_task_cut_between_two_attempts_is_censored() -> None:
     train = make(
-        attempts={"queued": [0, 160, 5, 300, 100, 500], "start": [10, 170, 6, 310, 110, None]}
+        attempts={
+            "queued": [0, 160, 5, 300, 100, 500],
+            "start": [10, 170, 6, 310, 110, None],
+            "length": None,
+        }
     )
     columns = ("task", "queued", "start", "end", "outcome")
     rows = values(train.split("train", 0.5), "attempts", *columns)
@@ -197,9 +199,26 @@ def test_nothing_after_the_boundary_shows_in_the_train_split() -> None:
         "start": [10, 70, 6, 1200, 119, 700],
         "outcome": [Outcome.FAIL, KILL, KILL, Outcome.FAIL, FINISH, FINISH],
         "cause": [0, 7, 4, 0, None, None],
-        "length": [90, None, 5, None, 6, 7],
+        "length": [90, None, 900, None, 1, 300],
     }
     jobs = {"outcome": [KILL, FINISH, FINISH], "exit_category": None}
     outages = {"up": [None, 700]}
     edited = make(attempts=later, jobs=jobs, outages=outages).split("train", 0.5)
     assert edited.content_hash == make().split("train", 0.5).content_hash
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"end": [60, 200, None, 700, 450, 2000]}, "row 2: column 'end'"),
+        ({"cause": [Cause.USER, None, 2, None, 7, None]}, "row 0: column 'cause' is 7, expected"),
+        ({"length": [40, 130, None, 390, None, None]}, "row 0: column 'length' is 40"),
+        ({"length": [90, 131, None, 390, None, None]}, "row 1: column 'length' is 131"),
+        ({"task": [0, 0, 1, 1, 2, 2]}, "table tasks, row 3: .* a task with attempts"),
+    ],
+)
+def test_attempts_that_no_engine_could_replay_are_refused(
+    columns: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(TraceError, match=message):
+        make(attempts=columns)

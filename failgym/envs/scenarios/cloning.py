@@ -8,13 +8,13 @@ Description
 
 Decisions
     WINDOW {CLONE}: at the start of an attempt and each time its age has grown by a quarter.
-    FAILED {KILL = give up, RETRY}. R = 4 extra attempts, C = 1 clone of a task.
+    FAILED {KILL = give up, RETRY}. One extra attempt of a task (R = 1), which may be a clone
+    (C = 1): of what a second one would add, next to nothing succeeds (El-Sayed et al., Fig. 6).
 
 Rewards
-    Completion time weighs most. Work counts little (.02): most of it is machine-time of ghosts,
-    whose failure the record cannot confirm. A task that the record finishes and the agent does not
-    costs four times its work and time, so that giving everything up is far worse than doing
-    nothing.
+    Completion time weighs most, wasted work a fifth of it. A task that the record finishes and the
+    agent does not costs four times its work and time, so that giving everything up is far worse
+    than doing nothing.
 
 Forecast
     `Calibrated.elsayed()`: false-positive rates as Table V implies them, recall .6 at threshold .9.
@@ -26,7 +26,7 @@ Fidelity
     two failures is published, how many jobs fail is not. On a real trace (`trace=DIR`) the same
     selection applies. Once the agent has departed from a task, the cluster does not restart its
     failures (restart_limit 0). Attempts beyond the record are ghosts that fare as the last recorded
-    one: a failed task stays failed.
+    one: a failed task stays failed, and the paper's R = 4 would spend most of its time on them.
 
 Version History
     v0: first version.

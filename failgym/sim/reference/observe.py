@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from math import log2, sqrt
 
 import numpy as np
@@ -51,7 +52,7 @@ class Observer:
             int(x) for x in trace.column("jobs", "scheduling_class", missing=0)
         ]
         self._walltime = [int(x) for x in trace.column("jobs", "walltime", missing=0)]
-        self._usage = _usage(trace)
+        self._usage = _usage(trace, rules.window)
 
     def observe(
         self, asked: Question, world: World, mask: Sequence[bool]
@@ -84,12 +85,12 @@ class Observer:
         }
 
     def _last_usage(self, task: Task, run: Run, now: int) -> Values:
-        """Usage up to the last whole window of the attempt's progress, held beyond its last."""
+        """Usage up to the last window that is over at the attempt's progress."""
         windows = self._usage.get(run.row.attempt, [])
-        last = min(run.progress(now) // self._rules.window, len(windows)) - 1
-        if last < 0:
+        over = [usage for known, usage in windows if known <= run.progress(now)]
+        if not over:
             return {}
-        usage = windows[last]
+        usage = over[-1]
         request = self._requests[task.record.task]
         return usage | {
             "memory_ratio": _ratio(usage["max_memory"], request["memory_request"]),
@@ -102,7 +103,7 @@ class Observer:
         finished = sum(s.success is not None and s.success.end <= now for s in siblings)
         others = max(1, self._job_width[task.record.job] - 1)
         return {
-            "attempt": log2(1 + run.number),
+            "attempt": log2(1 + task.runs.index(run)),
             "failures": log2(1 + task.failures),
             "last_failed": float(ending is Ending.INTRINSIC),
             "last_external": float(ending is Ending.EXTERNAL),
@@ -211,18 +212,26 @@ def _request(trace: Trace, record: TaskRecord) -> Values:
     }
 
 
-def _usage(trace: Trace) -> dict[int, list[Values]]:
-    """For each attempt with windows: what is known after each of them; missing counts as 0."""
+def _usage(trace: Trace, window: int) -> dict[int, list[tuple[int, Values]]]:
+    """For each attempt with windows: when each is over, and what is known then; null counts as 0.
+
+    Windows last as long as the shortest time between two of one attempt, else as the rules' window.
+    """
     names = ("cpu", "memory", "local_io", "remote_io", "network", "max_memory")
     columns = [trace.column("windows", name, missing=0.0) for name in names]
     attempts, offsets = trace.column("windows", "attempt"), trace.column("windows", "offset")
-    rows: dict[int, list[Values]] = {}
+    rows: dict[int, list[tuple[int, Values]]] = {}
     for i in sorted(range(len(attempts)), key=lambda i: (attempts[i], offsets[i])):
-        window = {name: float(column[i]) for name, column in zip(names, columns, strict=True)}
-        rows.setdefault(int(attempts[i]), []).append(window)
+        values = {name: float(column[i]) for name, column in zip(names, columns, strict=True)}
+        rows.setdefault(int(attempts[i]), []).append((int(offsets[i]), values))
+    apart = [b[0] - a[0] for seen in rows.values() for a, b in pairwise(seen) if b[0] > a[0]]
+    length = min(apart, default=window)
     return {
-        attempt: [_usage_after(windows[: i + 1]) for i in range(len(windows))]
-        for attempt, windows in rows.items()
+        attempt: [
+            (seen[i][0] + length, _usage_after([values for _, values in seen[: i + 1]]))
+            for i in range(len(seen))
+        ]
+        for attempt, seen in rows.items()
     }
 
 

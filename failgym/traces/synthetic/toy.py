@@ -71,16 +71,19 @@ def toy() -> Trace:
     | task | name | record | cloning | grace period | checkpoints |
     |---|---|---|---|---|---|
     | 0 | easy | finishes after 10 | - | - | - |
-    | 1 | rescued | fails at 10; w 30, finishes after 5 | clone at once | - | - |
-    | 2 | doomed | fails at 60; w 1, fails at 60 | give up | kill at once | - |
+    | 1 | rescued | fails at 10; w 30, finishes after 5 | clone at once | - | depends |
+    | 2 | doomed | fails at 60; w 1, fails at 60 | give up | kill at once | depends |
     | 3 | hung | killed by its user at 300 | - | kill at once | - |
     | 4 | long | finishes after 200 | - | - | - |
     | 5 | evicted | evicted at 50; w 2, finishes after 60 | - | - | one, just before 50 |
     | 6 | struck | struck at 40; w 5, at 70; w 5, needs 100 | - | - | one, just before 40 |
     | 7 | unknown | runs at the end of the data | not asked | not asked | not asked |
 
-    The last three columns tell what is best where only that can be done; - is to leave it alone.
-    If tasks can be retried but not cloned, task 1 is best retried at once.
+    The last three columns tell what is best where only that can be done, and only work and
+    forfeited tasks are charged for; - is to leave it alone. If tasks can be retried but not cloned,
+    task 1 is best retried at once. Whether saving tasks 1 and 2 before they fail pays depends on
+    the cost of a restore: the next attempt then starts from there. Were completion time charged
+    for, tasks 5 and 6 would be worth a clone as well.
 
     Task 1: the clone runs the attempt that finishes, so it costs 5 + 5 minutes of machine-time
     against 10 + 5, and 5 of completion time against 45. Task 2: nothing that is started ever

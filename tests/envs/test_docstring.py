@@ -1,0 +1,50 @@
+"""The class docstring is the specification of the environments: it has to hold together."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+import pytest
+
+from failgym.envs import FIELDS, MitigationEnv
+from failgym.envs.spaces import TERMS
+
+TEXT = inspect.getdoc(MitigationEnv) or ""
+SECTIONS = (
+    *("Description", "Action Space", "Observation Space", "Rewards", "Starting State"),
+    *("Episode End", "Info", "Arguments", "Fidelity", "Version History"),
+)
+
+
+def section(title: str) -> str:
+    """The text below a heading."""
+    return TEXT.split(f"## {title}\n", 1)[1].split("\n## ", 1)[0]
+
+
+def first_cells(title: str) -> set[str]:
+    """The words of the first column of the table in a section."""
+    rows = re.findall(r"^\| ([^|]+?) \|", section(title), re.MULTILINE)[1:]
+    return {word for row in rows for word in row.split(", ")}
+
+
+def test_headings_stand_alone_and_in_order() -> None:
+    headings = re.findall(r"^## (.*)$", TEXT, re.MULTILINE)
+    assert tuple(headings) == SECTIONS
+
+
+def test_reward_terms_are_those_of_the_space() -> None:
+    assert first_cells("Rewards") == set(TERMS)
+
+
+def test_groups_are_those_of_the_fields() -> None:
+    assert first_cells("Observation Space") == {field.group for field in FIELDS}
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_info_has_what_is_promised(ended: bool) -> None:
+    env = MitigationEnv("GracePeriod-v0", jobs=200, slice_tasks=1)
+    _, info = env.reset(seed=0)
+    while ended and "totals" not in info:
+        info = env.step(0)[4]
+    assert set(info) == first_cells("Info") - (set() if ended else {"totals"})
