@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,10 @@ import pytest
 
 from failgym.predictors import Calibrated, Forecast, NoForecast
 from failgym.sim.context import Context, expectations, system_table
+from failgym.sim.fields import INDEX
 from failgym.sim.pinned import PinnedSimulator
 from failgym.sim.rules import MINUTE, Rules
-from failgym.traces import Cause, Outcome, Trace, generate
+from failgym.traces import Cause, Meta, Outcome, Trace, generate
 from failgym.traces.trace import make_table
 
 RULES = Rules(
@@ -108,3 +110,69 @@ def test_editing_the_future_changes_nothing_seen(forecasting: bool, seed: int) -
     other.start(tasks.tolist(), order="time")
     again = _play(other, actions, None)
     assert [entry[:3] for entry in again] == [entry[:3] for entry in seen]
+
+
+def _never_started(trace: Trace, now: int, forecast: Forecast) -> tuple[Trace, Forecast]:
+    """Another future: every task is queued once more after now, and evicted before it runs."""
+    names = trace.attempts.column_names
+    columns: dict[str, list[Any]] = {name: [] for name in names}
+    old = {name: trace.table("attempts")[name].to_pylist() for name in names}
+    offset = [0]
+    for task in range(trace.rows("tasks")):
+        rows = range(int(trace.task_first[task]), int(trace.task_first[task + 1]))
+        for name in names:
+            columns[name] += [old[name][i] for i in rows]
+        offset += [int(forecast.offset[i + 1]) for i in rows]
+        later = max(now, *(old["end"][i] for i in rows)) + 1
+        extra = {"task": task, "queued": later, "end": later + 1, "outcome": int(Outcome.EVICT)}
+        extra["cause"] = int(Cause.PREEMPTION)
+        for name in names:
+            columns[name].append(extra.get(name))
+        offset.append(offset[-1])
+    edited = Trace(
+        trace.meta, jobs=trace.jobs, tasks=trace.tasks, attempts=make_table("attempts", columns)
+    )
+    return edited, replace(forecast, offset=np.array(offset, dtype=np.int64))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_attempts_that_never_start_do_not_show_beforehand(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    trace = generate("google-2011-failing", jobs=30, seed=seed)
+    forecast = Calibrated.elsayed().predict(trace)
+    tables = expectations(trace, RULES.window)
+    sim = _simulator(trace, RULES, tables, forecast)
+    tasks = np.flatnonzero(trace.task_outcome != Outcome.CENSORED)
+    sim.start(tasks.tolist(), order="time")
+    seen = _play(sim, [int(rng.integers(20, 80))], rng)
+    assert sim.decision is not None
+    edited, held = _never_started(trace, sim.decision.time, forecast)
+    other = _simulator(edited, RULES, tables, held)
+    other.start(tasks.tolist(), order="time")
+    again = _play(other, [entry[3] for entry in seen if len(entry) == 4], None)
+    masks_and_views = [[entry[1:3] for entry in played] for played in (seen, again)]
+    assert masks_and_views[0] == masks_and_views[1]
+
+
+def test_usage_is_known_when_its_window_is_over() -> None:
+    attempts = {"task": 0, "queued": 0, "start": 0, "end": 4_000_000, "outcome": 0, "cause": None}
+    trace = Trace.of(
+        Meta("usage"),
+        jobs={"original_id": ["a"], "submit": [0], "width": 1, "outcome": 0},
+        tasks={"job": [0], "index": 0, "width": 1},
+        attempts={name: [value] for name, value in attempts.items()},
+        windows={
+            "attempt": [0, 0, 0],
+            "offset": [0, 300_000, 3_000_000],
+            "memory": [0.1, 0.2, 0.9],
+        },
+    )
+    sim = _simulator(trace, Rules(kill=True), np.zeros((8, 24, 3)), NoForecast().predict(trace))
+    sim.start([0])
+    seen: dict[int, float] = {}
+    while sim.decision is not None:
+        seen[sim.decision.time] = float(sim.observation()[INDEX["memory"]])
+        sim.step(0)
+    for time, memory in seen.items():
+        known = [m for end, m in ((300_000, 0.1), (600_000, 0.2), (3_300_000, 0.9)) if end <= time]
+        assert memory == pytest.approx(known[-1] if known else 0.0)
