@@ -258,7 +258,13 @@ def test_overhead_falls_as_the_threshold_rises(google: Trace) -> None:
 
 def cloning_overhead(trace: Trace, clones: int, threshold: float) -> float:
     rules = resolve(
-        "Cloning-v0", {"beyond_record": "paper", "max_clones": clones, "decide": "every"}
+        "Cloning-v0",
+        {
+            "beyond_record": "paper",
+            "max_extra": 4,
+            "max_clones": clones,
+            "decide": "every",
+        },
     )
     world = whole_trace_world(trace, rules, known_only=True)
     policy = Algorithm1(threshold=threshold, max_clones=clones)
