@@ -28,15 +28,16 @@ format: .venv/dev.stamp
 clean:
 	rm -rf .venv build dist demo.json .hypothesis .import_linter_cache .pytest_cache .ruff_cache
 
-.venv/core.stamp: $(BIN)/pip pyproject.toml constraints.txt
+.venv/core.stamp: .venv/venv.stamp pyproject.toml constraints.txt
 	$(INSTALL) --editable .
 	touch $@
 
-.venv/dev.stamp: $(BIN)/pip pyproject.toml constraints.txt
+.venv/dev.stamp: .venv/venv.stamp pyproject.toml constraints.txt
 	$(INSTALL) --editable '.[agents,dev]'
 	touch $@ .venv/core.stamp
 
-# pip is the last thing that venv writes: an interrupted set-up starts again.
-$(BIN)/pip:
+# Our own mark that the environment is whole: an interrupted set-up starts again.
+.venv/venv.stamp:
 	@test -n "$(PYTHON)" || { echo "failgym needs Python 3.11 or newer; set PYTHON=/path/to/python" >&2; exit 1; }
 	$(PYTHON) -m venv --clear .venv
+	touch $@

@@ -15,6 +15,7 @@ from failgym.sim.records import ACTIONS, Action
 from failgym.sim.rules import Rules
 
 __all__ = [
+    "DECISIONS",
     "Bools",
     "Choices",
     "Heuristic",
@@ -27,6 +28,10 @@ __all__ = [
 Bools = npt.NDArray[np.bool_]
 Choices = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
+
+
+DECISIONS = ("clone", "checkpoint", "kill", "give_up", "retry")
+"""Fields of `Rules` that allow a decision."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +74,8 @@ class Heuristic(ABC):
     name: ClassVar[str]
     """The name in tables and on the command line."""
     needs: ClassVar[frozenset[str]] = frozenset()
-    """The decisions that the rule is about, as fields of `Rules` (clone, checkpoint, kill, give_up,
-    retry). It is compatible with a scenario that enables *all* of them."""
+    """The `DECISIONS` that the rule is about. It is compatible with a scenario that enables *all*
+    of them."""
 
     @abstractmethod
     def act(self, view: ObservationView, mask: Bools) -> Choices:
@@ -92,7 +97,8 @@ class Heuristic(ABC):
         """Choose actions as `failgym.policy.Policy` says; ``state`` is passed through.
 
         Raises:
-            ValueError: if the observations do not hold the fields of `failgym.sim.fields.FIELDS`.
+            ValueError: if the observations do not hold the fields of `failgym.sim.fields.FIELDS`,
+                or `act` returns anything but a whole number from 0 to 4 for each.
         """
         observation = np.asarray(observation, dtype=np.float32)
         if observation.ndim not in (1, 2) or observation.shape[-1] != len(FIELDS):
@@ -103,10 +109,21 @@ class Heuristic(ABC):
         batch = np.atleast_2d(observation)
         given = batch[:, -ACTIONS:] if action_masks is None else np.atleast_2d(action_masks)
         mask = np.asarray(given > 0, dtype=np.bool_)
-        wanted = self.act(ObservationView(batch), mask)
+        wanted = self._checked(self.act(ObservationView(batch), mask), len(batch))
         legal = mask[np.arange(len(wanted)), wanted]
         actions = np.where(legal, wanted, int(Action.CONTINUE)).astype(np.int64)
         return (actions if observation.ndim == 2 else actions[0]), state
+
+    def _checked(self, wanted: Any, expected: int) -> Choices:
+        """What `act` returned: a wrong one must not pass for a decision to CONTINUE."""
+        wanted = np.asarray(wanted)
+        whole = wanted.shape == (expected,) and wanted.dtype.kind in "iu"
+        if not whole or (expected and not 0 <= wanted.min() <= wanted.max() < ACTIONS):
+            raise ValueError(
+                f"{type(self).__name__}.act: expected {expected} whole numbers from 0 to"
+                f" {ACTIONS - 1}, got {wanted.tolist()!r:.80}"
+            )
+        return wanted
 
 
 def choose(when: Bools, action: Action) -> Choices:

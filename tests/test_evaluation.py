@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -23,8 +25,10 @@ from failgym.evaluation import (
     evaluate,
     run_policy,
     score,
+    scoring,
     whole_trace_world,
 )
+from failgym.predictors import Perfect, save_forecast
 from failgym.sim.records import ACTIONS, World
 from failgym.sim.rules import Rules
 from failgym.traces import Outcome, Trace, toy
@@ -96,10 +100,10 @@ def rollout(scenario: Scenario, policy: Any, index: int) -> tuple[float, dict[st
     state, start, total = None, np.ones(1, bool), 0.0
     while True:
         action, state = policy.predict(obs, state=state, episode_start=start, deterministic=True)
-        obs, reward, ended, _, info = env.step(action)
+        obs, reward, ended, _, _ = env.step(action)
         total, start = total - reward, np.zeros(1, bool)
         if ended:
-            return total, info["outcomes"]
+            return total, env.outcomes()
 
 
 @pytest.mark.parametrize("make", [lambda: RandomPolicy(seed=3), Recurrent])
@@ -164,6 +168,45 @@ def test_a_wrong_answer_names_the_policy(answer: Any, expected: str) -> None:
         run_policy(build_world(GRACE), GRACE, Constant(answer), name="broken")
 
 
+class Returning:
+    """Returns one thing from predict, whatever it is; raises it if it is an exception."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def predict(self, observation: Any, **_: Any) -> Any:
+        if isinstance(self.answer, BaseException):
+            raise self.answer
+        return self.answer
+
+
+WRONG_RETURNS: list[tuple[Any, str]] = [
+    (KeyError("x"), "predict raised KeyError: 'x'"),
+    (SystemExit(3), "predict raised SystemExit: 3"),
+    (None, r"expected \(actions, state\) from predict, got NoneType"),
+    (np.zeros(2, np.int64), "got ndarray"),
+    (([[0], [0, 1]], None), "whole numbers"),
+    ((None, None), "whole numbers"),
+]
+
+
+@pytest.mark.parametrize(("answer", "expected"), WRONG_RETURNS)
+def test_whatever_a_policy_does_its_name_is_said(answer: Any, expected: str) -> None:
+    with pytest.raises(ValueError, match=rf"policy 'Returning'.*{expected}"):
+        evaluate(Returning(answer), GRACE, episodes=2, bound=nothing)
+
+
+def test_want_of_memory_is_not_the_policy_s_fault() -> None:
+    with pytest.raises(MemoryError):
+        run_policy(build_world(GRACE), GRACE, Returning(MemoryError()), np.array([0]))
+
+
+def test_what_has_no_predict_is_refused_by_name() -> None:
+    nobody: Any = 7
+    with pytest.raises(ValueError, match="policy 'int': expected an object with a method predict"):
+        run_policy(build_world(GRACE), GRACE, nobody, np.array([0]))
+
+
 @pytest.mark.parametrize("slices", [[], [-1], [10**6]])
 def test_slices_must_exist(slices: list[int]) -> None:
     with pytest.raises(ValueError, match="slices"):
@@ -200,6 +243,21 @@ def test_the_interval_covers_as_it_says() -> None:
     assert 178 <= covered <= 200
 
 
+def test_the_bootstrap_takes_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    replay = rng.gamma(5.0, 2.0, 3_000)
+    policy, bound = replay * rng.uniform(0.4, 0.8, 3_000), np.zeros(3_000)
+    monkeypatch.setattr(scoring, "RESAMPLES", 400)
+    at_once = score(replay, policy, bound)
+    monkeypatch.setattr(scoring, "DRAWN_BYTES", 1 << 19)
+    tracemalloc.start()
+    in_parts = score(replay, policy, bound)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 4 << 19 < 400 * replay.nbytes
+    np.testing.assert_allclose(in_parts, at_once, rtol=1e-12)
+
+
 def test_slices_are_drawn_without_replacement_by_seed() -> None:
     drawn = [Anchors.of(GRACE, episodes=4, seed=s, bound=nothing).replay.slices for s in (0, 0, 1)]
     assert len(set(drawn[0].tolist())) == 4
@@ -209,10 +267,24 @@ def test_slices_are_drawn_without_replacement_by_seed() -> None:
     np.testing.assert_array_equal(everything, np.arange(len(everything)))
 
 
-@pytest.mark.parametrize("wrong", [{"episodes": 0}, {"episodes": -1}, {"seed": -1}])
+WRONG_NUMBERS: list[dict[str, Any]] = [
+    *({"episodes": wrong} for wrong in (0, -1, 2.5, "2", True)),
+    *({"seed": wrong} for wrong in (-1, 1.5, None)),
+    *({"lanes": wrong} for wrong in (0, -3, 2.0)),
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG_NUMBERS)
 def test_wrong_numbers_are_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=next(iter(wrong))):
+    with pytest.raises(ValueError, match=f"{next(iter(wrong))}: expected a whole number") as caught:
         evaluate(Replay(), GRACE, bound=nothing, **wrong)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("wrong", [{"threads": -1}, {"threads": 0.5}, {"lanes": 0}])
+def test_wrong_numbers_of_a_run_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=f"{next(iter(wrong))}: expected a whole number"):
+        run_policy(build_world(GRACE), GRACE, Replay(), np.array([0]), **wrong)
 
 
 def test_an_evaluation_is_json() -> None:
@@ -298,3 +370,18 @@ def test_a_record_that_is_wrong_is_noticed() -> None:
     assert compare(run, later).mismatches == compare(run, later).different_end == 1
     more = replace(record, work=record.work + (np.arange(len(record.end)) < 2))
     assert compare(run, more).different_machine_time == 2
+
+
+def test_a_stored_forecast_serves_a_whole_trace(tmp_path: Path) -> None:
+    trace = generate("google-2011", jobs=60, seed=2)
+    rules = replace(SCENARIOS["GracePeriod-v0"], forecast="perfect")
+    fitted = Perfect(window=rules.window).fit(trace).predict(trace)
+    save_forecast(fitted, tmp_path / "mine.npz")
+    stored = replace(rules, forecast=str(tmp_path / "mine.npz"))
+    worlds = [whole_trace_world(trace, scenario) for scenario in (rules, stored)]
+    np.testing.assert_array_equal(worlds[0].risk, worlds[1].risk)
+    np.testing.assert_array_equal(worlds[0].tasks["confidence"], worlds[1].tasks["confidence"])
+    with pytest.raises(ValueError, match=r"expected one of none, .* or a file, got 'nowhere'"):
+        whole_trace_world(trace, replace(rules, forecast="nowhere"))
+    with pytest.raises(ValueError, match=r"mine\.npz"):
+        whole_trace_world(toy(), stored)

@@ -16,8 +16,8 @@ import typer.main
 
 import failgym
 from failgym.baselines import REGISTRY
+from failgym.baselines.base import DECISIONS
 from failgym.cli import app, run
-from failgym.cli.envs import DECISIONS
 from failgym.cli.options import override
 from failgym.cli.specs import load_policy
 from failgym.envs import SCENARIOS, resolve

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Sequence
 
@@ -38,6 +39,9 @@ def describe() -> None:
 
 def main() -> None:
     """Run the command on the arguments of the process and exit with its status."""
+    out: object = sys.stdout
+    if isinstance(out, io.TextIOWrapper):
+        out.reconfigure(errors="replace")  # what the terminal has no sign for becomes "?"
     sys.exit(run(sys.argv[1:]))
 
 
@@ -45,7 +49,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run the command; return 0, 2 after a line on standard error for bad input, 130 interrupted.
 
     Bad input is what the user typed and the files that they gave: it reaches this function as a
-    ValueError or OSError, whose message is the line.
+    ValueError or OSError, whose message is the line; or as a MemoryError, if it asks for too much.
     """
     try:
         status = app(args=list(arguments) or ["--help"], prog_name="failgym", standalone_mode=False)
@@ -53,6 +57,8 @@ def run(arguments: Sequence[str]) -> int:
         return _complain("interrupted", INTERRUPTED)
     except _USAGE_ERROR as error:
         return _complain(error.format_message(), BAD_INPUT)  # type: ignore[attr-defined]
+    except MemoryError as error:
+        return _complain(": ".join(filter(None, ("not enough memory", str(error)))), BAD_INPUT)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         return _complain(f"{where}{error.strerror or error}", BAD_INPUT)

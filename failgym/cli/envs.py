@@ -8,16 +8,15 @@ from failgym.cli.output import Cell, JsonFile, print_table
 __all__ = ["envs"]
 
 COLUMNS = ("id", "trace", "decisions", "asked", "forecast", "tasks per episode", "charged for")
-DECISIONS = ("clone", "checkpoint", "kill", "give_up", "retry")
-"""Fields of `Rules` that allow a decision."""
-TERMS = ("wasted", "overhead", "completion", "forfeited")
 
 
 def envs(json: Json = None) -> None:
     """List the registered environments."""
     from dataclasses import asdict
 
+    from failgym.baselines.base import DECISIONS
     from failgym.envs import SCENARIOS
+    from failgym.envs.spaces import TERMS
 
     file = JsonFile.at(json)
     rows: list[tuple[Cell, ...]] = []
@@ -32,5 +31,5 @@ def envs(json: Json = None) -> None:
         rows.append(
             (f"failgym/{name}", str(scenario.trace), decisions, spacing, forecast, size, charged)
         )
-    print_table("Environments", COLUMNS, rows)
+    print_table("Environments", COLUMNS, rows, unbroken=frozenset({"trace"}))
     file.write({f"failgym/{name}": asdict(scenario) for name, scenario in SCENARIOS.items()})

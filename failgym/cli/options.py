@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,11 +25,19 @@ Settings = Annotated[
 ]
 
 
-def override(scenario: Scenario, settings: list[str] | None) -> Scenario:
+def override(
+    scenario: Scenario, settings: list[str] | None, only: Collection[str] | None = None
+) -> Scenario:
     """A scenario with the fields changed that `--set` names.
 
+    Args:
+        scenario: what is changed.
+        settings: FIELD=VALUE texts.
+        only: fields that mean something to the command; all by default.
+
     Raises:
-        ValueError: for an unknown field, naming the nearest, or a value of the wrong type or range.
+        ValueError: for an unknown field, naming the nearest, a field that means nothing to the
+            command, or a value of the wrong type or range.
     """
     from typing import get_type_hints
 
@@ -40,5 +49,7 @@ def override(scenario: Scenario, settings: list[str] | None) -> Scenario:
     for name, text in texts.items():
         if name not in hints:
             raise ValueError(f"--set: {unknown('field', name, hints)}")
+        if only is not None and name not in only:
+            raise ValueError(f"--set: {name} changes nothing in this command")
         values[name] = read_value(name, text, hints[name])
     return scenario.override(**values) if values else scenario

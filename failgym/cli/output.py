@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
+import secrets
+import stat
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
+
+from failgym.cli.folders import holds_trace
 
 __all__ = ["JsonFile", "interactive", "print_line", "print_table"]
 
@@ -23,34 +28,75 @@ Cell = str | int | float | None
 
 @dataclass(frozen=True)
 class JsonFile:
-    """A file that `--json` names, written whole or not at all; no file if there is no path."""
+    """What `--json` names; nothing if there is no path.
+
+    A file is written whole or not at all. A link stays what it is: the file that it leads to is
+    written. A terminal, a pipe, `/dev/null` or our own standard output is written straight to.
+    """
 
     path: Path | None
+    streams: bool = False
 
     @classmethod
     def at(cls, path: Path | None) -> JsonFile:
         """Check, before any work is done, that the file can be written. Raises ValueError."""
-        if path is not None:
-            if path.is_dir():
-                raise ValueError(f"--json {path}: is a folder, expected a file")
-            if not path.parent.is_dir():
-                raise ValueError(f"--json {path}: no such folder: {path.parent}")
-            if not os.access(path.parent, os.W_OK):
-                raise ValueError(f"--json {path}: the folder {path.parent} cannot be written to")
-        return cls(path)
+        if path is None:
+            return cls(None)
+        found = _status(path)
+        if found is not None and _streams(found):
+            return cls(path, streams=True)
+        target = Path(os.path.realpath(path))
+        folder = target.parent
+        if found is not None and stat.S_ISDIR(found.st_mode):
+            raise ValueError(f"--json {path}: is a folder, expected a file")
+        if found is not None and not (stat.S_ISREG(found.st_mode) and os.access(path, os.W_OK)):
+            raise ValueError(f"--json {path}: is not a file that can be written")
+        if not folder.is_dir():
+            raise ValueError(f"--json {path}: no such folder: {folder}")
+        if not os.access(folder, os.W_OK):
+            raise ValueError(f"--json {path}: the folder {folder} cannot be written to")
+        if any(holds_trace(above) for above in target.parents):
+            raise ValueError(f"--json {path}: lies in the folder of a saved trace: not written")
+        return cls(target)
 
     def write(self, content: Any) -> None:
         """Write to a temporary name beside the file and rename. Raises OSError."""
         if self.path is None:
             return
-        partial = self.path.with_name(f".{self.path.name}.partial-{os.getpid()}")
+        text = json.dumps(_finite(content), indent=1, allow_nan=False) + "\n"
+        if self.streams:
+            with open(os.open(self.path, os.O_WRONLY | os.O_APPEND), "w", encoding="utf-8") as file:
+                file.write(text)
+            return
+        partial = self.path.with_name(f".failgym-{secrets.token_hex(8)}.partial")
         try:
-            text = json.dumps(_finite(content), indent=1, allow_nan=False)
-            partial.write_text(text + "\n", "utf-8")
+            with partial.open("x", encoding="utf-8") as file:
+                file.write(text)
             partial.replace(self.path)
         finally:
             partial.unlink(missing_ok=True)
         print_line(f"written to {self.path}")
+
+
+def _status(path: Path) -> os.stat_result | None:
+    """What is there, links followed; None for nothing. Raises ValueError for an impossible name."""
+    try:
+        return path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise ValueError(f"--json {path}: {error.strerror or error}") from error
+
+
+def _streams(found: os.stat_result) -> bool:
+    """Is it written to as it comes: a character device, a pipe, or where our output goes?"""
+    if stat.S_ISCHR(found.st_mode) or stat.S_ISFIFO(found.st_mode):
+        return True
+    for descriptor in (1, 2):
+        with contextlib.suppress(OSError):
+            if os.path.samestat(found, os.fstat(descriptor)):
+                return True
+    return False
 
 
 def interactive() -> bool:
@@ -68,8 +114,12 @@ def print_table(
     columns: Sequence[str],
     rows: Iterable[Sequence[Cell]],
     shares: frozenset[str] = frozenset(),
+    unbroken: frozenset[str] = frozenset(),
 ) -> None:
-    """Print a table: first column to the left, numbers to the right, columns in ``shares`` in %."""
+    """Print a table: first column to the left, numbers to the right, columns in ``shares`` in %.
+
+    Cells of the first column and of those in ``unbroken`` keep to one line; no cell is cut off.
+    """
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
@@ -78,7 +128,9 @@ def print_table(
         title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, padding=PADDING
     )
     for i, column in enumerate(columns):
-        table.add_column(column, justify="right" if i else "left", no_wrap=not i)
+        whole = not i or column in unbroken
+        justify = "right" if i else "left"
+        table.add_column(column, justify=justify, no_wrap=whole, overflow="fold")
     for row in rows:
         cells = zip(columns, row, strict=True)
         table.add_row(*(_text(cell, column in shares) for column, cell in cells))

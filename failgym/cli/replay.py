@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from failgym.cli.folders import check_name
 from failgym.cli.options import Json, Settings, override
 from failgym.cli.output import Cell, JsonFile, interactive, print_line, print_table
 
@@ -48,9 +49,10 @@ def replay(
     from failgym.evaluation.progress import progress_bar, working
     from failgym.traces import Trace
 
+    check_name("DIR", folder)
     file = JsonFile.at(json)
     chosen = load_policy(policy)
-    scenario = override(_scenario(chosen, env), settings)
+    scenario = override(_scenario(chosen, env), settings, _meaningful())
     with working("loading and compiling", interactive()):
         trace = Trace.load(folder)
         begun = time.perf_counter()
@@ -63,9 +65,17 @@ def replay(
     file.write({"trace": trace.content_hash, "compile_seconds": compiled, **asdict(comparison)})
 
 
+def _meaningful() -> frozenset[str]:
+    """Fields of a scenario that matter where all of a given trace is replayed."""
+    from failgym.sim.rules import Rules
+
+    return frozenset(field.name for field in fields(Rules)) | {"forecast", "seed"}
+
+
 def _scenario(policy: Policy, env: str | None) -> Scenario:
     """The rules of an environment; for replay, rules under which nothing is asked."""
     from failgym.baselines import Heuristic, Replay
+    from failgym.baselines.base import DECISIONS
     from failgym.envs import SCENARIOS, resolve
 
     if env is None:
@@ -80,16 +90,15 @@ def _scenario(policy: Policy, env: str | None) -> Scenario:
     else:
         scenario = resolve(env)
     if isinstance(policy, Replay):
-        nothing = dict.fromkeys(("clone", "checkpoint", "kill", "give_up", "retry"), False)
-        return replace(scenario, forecast="none", **nothing)
+        return replace(scenario, forecast="none", **dict.fromkeys(DECISIONS, False))
     return scenario
 
 
 def _asks_nothing(scenario: Scenario) -> bool:
     """Does no decision have more than CONTINUE?"""
-    return not any((scenario.clone, scenario.checkpoint, scenario.kill)) and not any(
-        (scenario.give_up, scenario.retry)
-    )
+    from failgym.baselines.base import DECISIONS
+
+    return not any(getattr(scenario, decision) for decision in DECISIONS)
 
 
 def _print(c: Comparison, compiled: float) -> None:

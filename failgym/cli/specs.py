@@ -10,8 +10,8 @@ import importlib
 import inspect
 import os
 import sys
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import Any, get_type_hints
 
 from failgym.baselines import REGISTRY
@@ -29,29 +29,41 @@ def load_policy(spec: str) -> Policy:
             the nearest), a module or class that cannot be loaded, or a stored agent: to load one
             would execute code from the file.
     """
-    if spec.endswith(".zip") or os.sep in spec.partition(":")[0] or Path(spec).exists():
+    parts = spec.split(":")
+    head = parts[0]
+    if not head:
+        raise ValueError(f"policy {spec!r}: expected the name of a baseline, or module:Class")
+    if head in REGISTRY:
+        return _build(spec, REGISTRY[head], parts[1:])
+    if head.endswith(".zip") or os.sep in head:
         raise ValueError(
             f"policy {spec!r}: stored agents are not loaded by this version, their files can hold"
             " code: load it in Python and pass it to failgym.evaluate"
         )
-    parts = spec.split(":")
-    if parts[0] in REGISTRY or len(parts) == 1 or "=" in parts[1]:
-        if parts[0] not in REGISTRY:
-            raise unknown("policy", parts[0], REGISTRY)
-        return _build(spec, REGISTRY[parts[0]], parts[1:])
-    return _build(spec, _load_class(spec, parts[0], parts[1]), parts[2:])
+    if len(parts) == 1 or "=" in parts[1]:
+        raise unknown("policy", head, REGISTRY)
+    return _build(spec, _load_class(spec, head, parts[1]), parts[2:])
+
+
+@contextmanager
+def _blamed(spec: str, doing: str = "") -> Generator[None]:
+    """Turn whatever a user's code raises, even SystemExit, into one line that names the policy."""
+    try:
+        yield
+    except (KeyboardInterrupt, MemoryError):
+        raise
+    except BaseException as error:
+        kind = "" if isinstance(error, TypeError | ValueError) else f"{type(error).__name__}: "
+        what = " ".join(f"{doing}{kind}{error}".split())
+        raise ValueError(f"policy {spec!r}: {what}") from error
 
 
 def _load_class(spec: str, module: str, name: str) -> Callable[..., Any]:
     """A class of a module; the current folder comes first, as with ``python -m``."""
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
-    try:
-        found: Any = importlib.import_module(module)
-    except Exception as error:  # whatever the module does when it is imported
-        what = f"{type(error).__name__}: {error}"
-        raise ValueError(f"policy {spec!r}: cannot import {module!r}: {what}") from error
-    built = getattr(found, name, None)
+    with _blamed(spec, f"cannot import {module!r}: "):
+        built: Any = getattr(importlib.import_module(module), name, None)
     if not callable(built):
         raise ValueError(f"policy {spec!r}: no class {name!r} in module {module!r}")
     return built
@@ -65,23 +77,29 @@ def _build(spec: str, kind: Callable[..., Any], rest: list[str]) -> Policy:
         )
     where = f"policy {spec!r}"
     texts = assignments(rest[0].split(","), where) if rest and rest[0] else {}
-    hints = _parameters(kind)
+    with _blamed(spec):
+        hints = _parameters(kind)
     for name in texts:
         if name not in hints:
             raise ValueError(f"{where}: {unknown('field', name, hints)}")
-    try:
+    with _blamed(spec):
         values = {name: read_value(name, text, hints[name]) for name, text in texts.items()}
-        policy = kind(**values)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{where}: {error}") from error
-    if not isinstance(policy, Policy):
+        policy: Any = kind(**values)
+        speaks = isinstance(policy, Policy)
+    if not speaks:
         raise ValueError(f"{where}: expected a class with a method predict")
     return policy
 
 
 def _parameters(kind: Callable[..., Any]) -> dict[str, Any]:
-    """Names and types of the parameters of a class; those without a type are texts."""
+    """Names and types of the parameters of a class; those without a type are texts.
+
+    A class that does not say what it takes, as some built-in ones, takes nothing.
+    """
+    try:
+        names = inspect.signature(kind).parameters
+    except (TypeError, ValueError):
+        return {}
     initialise: Any = getattr(kind, "__init__", kind)
     hints = get_type_hints(initialise)
-    names = inspect.signature(kind).parameters
     return {name: hints.get(name, str) for name in names}

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
+from failgym.cli.folders import check_name, check_out
 from failgym.cli.options import Json, Seed
 from failgym.cli.output import JsonFile, interactive, print_line, print_table
 
@@ -41,15 +42,28 @@ def import_trace(
 
     if form not in FORMATS:
         raise unknown("format", form, FORMATS)
-    _check_out(out)
+    check_name("SOURCE", source)
+    check_out(out)
     begun = time.perf_counter()
     made = read_google_2011(source, progress=interactive())
     _store(made, out, begun)
 
 
-@trace.command()
+class _Synth(TyperCommand):
+    """A command whose help names the profiles, which are imported only when it is asked for."""
+
+    def get_help(self, ctx: Any) -> str:
+        from failgym.traces.synthetic import PROFILES
+
+        for parameter in self.params:
+            if parameter.name == "profile":
+                parameter.help = ", ".join(PROFILES)  # type: ignore[attr-defined]
+        return super().get_help(ctx)
+
+
+@trace.command(cls=_Synth)
 def synth(
-    profile: Annotated[str, typer.Argument(metavar="PROFILE", help="google-2011 or system-a.")],
+    profile: Annotated[str, typer.Argument(metavar="PROFILE", help="The statistics to follow.")],
     out: Out,
     jobs: Annotated[int | None, typer.Option(help="Jobs; the profile's default.")] = None,
     seed: Seed = 0,
@@ -60,7 +74,7 @@ def synth(
 
     if profile not in PROFILES:
         raise unknown("profile", profile, PROFILES)
-    _check_out(out)
+    check_out(out)
     begun = time.perf_counter()
     _store(generate(profile, jobs=jobs, seed=seed), out, begun)
 
@@ -74,22 +88,12 @@ def info(
     from failgym.traces import Trace
     from failgym.traces.describe import describe
 
+    check_name("DIR", folder)
     file = JsonFile.at(json)
     description = describe(Trace.load(folder))
     print_line(f"{description.source}, content {description.content_hash}")
     _print_description(description.tables)
     file.write(description.to_json())
-
-
-def _check_out(out: Path) -> None:
-    """Refuse, before any work is done, a folder that could not be written. Raises ValueError."""
-    if out.exists() and not out.is_dir():
-        raise ValueError(f"--out {out}: exists and is not a folder")
-    if out.is_dir() and any(out.iterdir()) and not (out / "meta.json").is_file():
-        raise ValueError(f"--out {out}: exists and is not a saved trace: not overwritten")
-    parent = next(p for p in out.absolute().parents if p.exists())
-    if not parent.is_dir() or not os.access(parent, os.W_OK):
-        raise ValueError(f"--out {out}: {parent} cannot be written to")
 
 
 def _store(made: Trace, out: Path, begun: float) -> None:

@@ -15,6 +15,7 @@ from failgym.envs.scenario import Scenario, Split
 from failgym.envs.scenarios import resolve
 from failgym.envs.spaces import TERMS
 from failgym.envs.worlds import build_world
+from failgym.evaluation.arguments import check_count
 from failgym.evaluation.caller import Predicts
 from failgym.evaluation.continuing import CONTINUING
 from failgym.evaluation.progress import Advance, progress_bar, silent
@@ -113,13 +114,12 @@ class Anchors:
             bound: least possible costs; by default the clairvoyant's.
 
         Raises:
-            ValueError: for an unknown environment, no episodes, a negative seed, or a split without
-                tasks.
+            ValueError: for an unknown environment, episodes that are no positive whole number, a
+                seed that is negative or no whole number, or a split without tasks.
         """
-        if episodes is not None and episodes < 1:
-            raise ValueError(f"episodes: expected at least 1, got {episodes}")
-        if seed < 0:
-            raise ValueError(f"seed: expected at least 0, got {seed}")
+        if episodes is not None:
+            check_count("episodes", episodes, 1)
+        check_count("seed", seed, 0)
         scenario = replace(resolve(env), split=split)
         world = build_world(scenario)
         slices = _draw(len(world.slices) - 1, episodes, seed)
@@ -225,14 +225,17 @@ def evaluate(
         progress: show a bar on standard error.
 
     Raises:
-        ValueError: for an unknown environment, no episodes, a negative seed, a split without tasks,
-            or actions of a wrong shape, type or range; then the message names the policy.
+        ValueError: for an unknown environment, episodes, lanes or a seed that are no whole numbers
+            or too small, or a split without tasks; and, naming the policy, for a `predict` that
+            raises or returns anything but (actions, state) with actions of the right shape, type
+            and range.
 
     >>> from failgym.baselines import Young
     >>> result = evaluate(Young(), "failgym/Checkpoint-v0", episodes=5)
     >>> result.policy, result.episodes, result.low <= result.score <= result.high
     ('young', 5, True)
     """
+    check_count("lanes", lanes, 1)
     anchors = Anchors.of(env, episodes=episodes, seed=seed, split=split, bound=bound)
 
     def run(advance: Advance) -> Run:

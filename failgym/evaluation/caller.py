@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -43,10 +43,15 @@ class Caller:
         lanes: number of episodes that are served together.
         deterministic: passed on.
         name: what errors call the policy.
+
+    Raises:
+        ValueError: if the policy has no method `predict`; names the policy.
     """
 
     def __init__(self, policy: Predicts, lanes: int, deterministic: bool, name: str) -> None:
-        self._predict = policy.predict
+        if not callable(getattr(policy, "predict", None)):
+            raise ValueError(f"policy {name!r}: expected an object with a method predict")
+        self._predict: Callable[..., object] = policy.predict
         self._deterministic, self._name = deterministic, name
         self._takes_masks = _accepts(policy.predict, "action_masks")
         self._state: Any = None
@@ -62,7 +67,8 @@ class Caller:
         """Actions of all lanes, int64 [lanes]; those of lanes that are not live mean nothing.
 
         Raises:
-            ValueError: if the policy answers with another shape, type or range; names the policy.
+            ValueError: if the policy raises, or answers with anything but actions of the right
+                shape, type and range and a state; names the policy.
         """
         everywhere = bool(live.all()) or not self._asked or self._state is not None
         asked: Any = slice(None) if everywhere else np.flatnonzero(live)
@@ -73,13 +79,29 @@ class Caller:
         return self._actions
 
     def _call(self, obs: npt.NDArray[np.float32], mask: Any, starts: Bools) -> tuple[Any, Any]:
-        more = {"action_masks": mask.astype(np.bool_)} if self._takes_masks else {}
-        return self._predict(
-            obs, state=self._state, episode_start=starts, deterministic=self._deterministic, **more
-        )
+        more: dict[str, Any] = {"action_masks": mask.astype(np.bool_)} if self._takes_masks else {}
+        more |= {"episode_start": starts, "deterministic": self._deterministic}
+        try:
+            answer = self._predict(obs, state=self._state, **more)
+        except MemoryError:
+            raise
+        except (Exception, SystemExit) as error:  # whatever the policy does when it is asked
+            what = f"{type(error).__name__}: {error}"
+            raise ValueError(f"policy {self._name!r}: predict raised {what}") from error
+        if not isinstance(answer, tuple) or len(cast(tuple[Any, ...], answer)) != 2:
+            got = type(cast(object, answer)).__name__
+            raise ValueError(
+                f"policy {self._name!r}: expected (actions, state) from predict, got {got}"
+            )
+        return cast(tuple[Any, Any], answer)
 
     def _checked(self, answer: Any, expected: int) -> Ints:
-        actions = np.asarray(answer)
+        try:
+            actions = np.asarray(answer)
+        except (TypeError, ValueError) as error:  # ragged
+            raise ValueError(
+                f"policy {self._name!r}: expected {expected} whole numbers as actions: {error}"
+            ) from error
         if actions.shape != (expected,) or actions.dtype.kind not in "iu":
             raise ValueError(
                 f"policy {self._name!r}: expected {expected} whole numbers as actions,"
@@ -94,7 +116,10 @@ class Caller:
 
 
 def _accepts(function: Any, name: str) -> bool:
-    """Does a function take an argument of this name?"""
-    parameters = inspect.signature(function).parameters
+    """Does a function take an argument of this name? No, if it does not say what it takes."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return False
     anything = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())
     return name in parameters or anything

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from failgym.evaluation.arguments import check_count
 from failgym.evaluation.caller import Caller, Predicts, policy_name
 from failgym.evaluation.progress import Advance, silent
 from failgym.sim.batch import Batch
@@ -90,9 +91,11 @@ def run_policy(
         progress: called with the number of slices that ended.
 
     Raises:
-        ValueError: for no slices, a slice that does not exist, or what the policy answers; the
-            message names the policy.
+        ValueError: for no slices, a slice that does not exist, lanes or threads that are no whole
+            numbers or too small; and, naming the policy, for what its `predict` raises or returns.
     """
+    check_count("lanes", lanes, 1)
+    check_count("threads", threads, 0)
     count = len(world.slices) - 1
     chosen = np.arange(count) if slices is None else np.asarray(slices, dtype=np.int64)
     if not len(chosen) or chosen.min() < 0 or chosen.max() >= count:

@@ -13,6 +13,8 @@ Floats = npt.NDArray[np.float64]
 
 RESAMPLES = 2_000
 """Bootstrap samples of the slices."""
+DRAWN_BYTES = 1 << 26
+"""Memory for bootstrap samples that are held at once [bytes]."""
 CONFIDENCE = 95.0
 """Of the interval [%]."""
 
@@ -37,16 +39,26 @@ def score(replay: Floats, policy: Floats, bound: Floats, seed: int = 0) -> Score
         bound: [slices] least possible cost.
         seed: of the bootstrap.
     """
-    n = len(replay)
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed)))
-    drawn = rng.multinomial(n, np.full(n, 1.0 / n), size=RESAMPLES)
     saved, possible = replay - policy, replay - bound
-    samples = _ratio(drawn @ saved, drawn @ possible)
+    samples = _resample(saved, possible, rng)
     samples = samples[~np.isnan(samples)]
     tail = (100.0 - CONFIDENCE) / 2.0
     low, high = np.percentile(samples, [tail, 100.0 - tail]) if len(samples) else (np.nan, np.nan)
     whole = _ratio(np.array([saved.sum()]), np.array([possible.sum()]))
     return Score(float(whole[0]), float(low), float(high))
+
+
+def _resample(saved: Floats, possible: Floats, rng: np.random.Generator) -> Floats:
+    """Scores of bootstrap samples [RESAMPLES]; drawn in parts, since a sample is as long as n."""
+    n = len(saved)
+    part = max(1, DRAWN_BYTES // (8 * n))
+    samples: list[Floats] = []
+    for first in range(0, RESAMPLES, part):
+        size = min(part, RESAMPLES - first)
+        drawn = rng.multinomial(n, np.full(n, 1.0 / n), size=size)
+        samples.append(_ratio(drawn @ saved, drawn @ possible))
+    return np.concatenate(samples)
 
 
 def _ratio(saved: Floats, possible: Floats) -> Floats:

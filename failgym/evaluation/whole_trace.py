@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from failgym import metrics
 from failgym.envs.scenario import Scenario
 from failgym.envs.worlds import PREDICTORS
 from failgym.evaluation.runner import Run
+from failgym.predictors import Forecast, load_forecast
 from failgym.sim.compile import compile_world, with_slices
 from failgym.sim.context import Context, expectations, system_table
 from failgym.sim.records import World
@@ -22,8 +24,6 @@ __all__ = ["Comparison", "Record", "compare", "whole_trace_world"]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-WORK = ("useful", "lost", "redundant", "ghost", "checkpoint", "restore", "transfer")
-"""Accounts that divide the machine-time of a task."""
 SLICE_TASKS = 16
 """Tasks of a slice: few, so that lanes end together; not 1, so that they seldom change hands."""
 
@@ -40,16 +40,13 @@ def whole_trace_world(trace: Trace, scenario: Scenario, *, known_only: bool = Fa
         known_only: leave out the tasks whose fate the record does not know.
 
     Raises:
-        ValueError: for an unknown predictor, or no task.
+        ValueError: for a forecast that is neither a predictor nor stored for this trace, or no
+            task.
     """
-    if not isinstance(scenario.forecast, str) or scenario.forecast not in PREDICTORS:
-        known = ", ".join(PREDICTORS)
-        raise ValueError(f"forecast: expected one of {known}, got {scenario.forecast!r}")
-    predictor = PREDICTORS[scenario.forecast](scenario)
     context = Context(
         expectations=expectations(trace, scenario.window),
         system=system_table(trace),
-        forecast=predictor.fit(trace).predict(trace),
+        forecast=_forecast(scenario, trace),
     )
     world = compile_world(trace, scenario, context, seed=scenario.seed)
     tasks = np.arange(trace.rows("tasks"))
@@ -58,6 +55,20 @@ def whole_trace_world(trace: Trace, scenario: Scenario, *, known_only: bool = Fa
     if not len(tasks):
         raise ValueError("trace: expected at least one task of known fate")
     return with_slices(world, tasks, SLICE_TASKS)
+
+
+def _forecast(scenario: Scenario, trace: Trace) -> Forecast:
+    """The forecast of a whole trace; a predictor is fitted on what it speaks about."""
+    wanted = scenario.forecast
+    if isinstance(wanted, str):
+        if wanted in PREDICTORS:
+            wanted = PREDICTORS[wanted](scenario)
+        elif Path(wanted).is_file():
+            wanted = load_forecast(wanted, trace)
+        else:
+            known = ", ".join(PREDICTORS)
+            raise ValueError(f"forecast: expected one of {known} or a file, got {wanted!r}")
+    return wanted if isinstance(wanted, Forecast) else wanted.fit(trace).predict(trace)
 
 
 @dataclass(frozen=True)
@@ -126,7 +137,7 @@ def compare(run: Run, record: Record) -> Comparison:
     outcomes, task = run.outcomes, run.outcomes["task"]
     end: Bools = outcomes["end"] != record.end[task]
     outcome: Bools = outcomes["outcome"] != record.outcome[task]
-    work = metrics.task_work(outcomes, WORK) != record.work[task]
+    work = metrics.task_work(outcomes) != record.work[task]
     return Comparison(
         policy=run.policy,
         tasks=len(task),
@@ -148,4 +159,4 @@ def compare(run: Run, record: Record) -> Comparison:
 
 
 def _by_account(outcomes: dict[str, Any]) -> dict[str, int]:
-    return {name: int(outcomes[name].sum()) for name in WORK}
+    return {name: int(outcomes[name].sum()) for name in metrics.ACCOUNTS}

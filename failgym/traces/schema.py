@@ -25,6 +25,11 @@ Table: TypeAlias = Any
 """A `pyarrow.Table` (pyarrow publishes no annotations)."""
 
 
+LATEST = 2**46
+"""Times and durations are at most this [ms], some 2,200 years: nothing real is later, and a sum of
+many of them still fits into int64."""
+
+
 class TraceError(ValueError):
     """A trace or a source file that cannot be used; the message is one line that says why."""
 
@@ -104,7 +109,7 @@ SCHEMAS: dict[str, Any] = {
         optional={
             "queued": pa.int64(),
             "start": pa.int64(),  # null: never ran
-            "end": pa.int64(),  # null: unknown
+            "end": pa.int64(),  # never null; of what still waits or runs, the end of the data
             "cause": pa.int8(),
             "exit_code": pa.int32(),
             "length": pa.int64(),  # undisturbed length L [ms], where the source knows it

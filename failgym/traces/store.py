@@ -33,26 +33,49 @@ META_FILE = "meta.json"
 def save_trace(trace: Trace, path: Path) -> None:
     """Write `trace` to the folder `path`, replacing an older trace. Raises TraceError.
 
-    Everything is written to a temporary folder beside `path`, `meta.json` last, and renamed.
+    Everything is written to a temporary folder beside `path`, `meta.json` last, and renamed. What
+    a save that was killed left there is removed, or put back if it is the only trace.
     """
     path = Path(os.path.abspath(path))
-    _refuse_foreign(path)
+    check_destination(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with _sibling(path, "partial") as partial, _sibling(path, "replaced") as replaced:
+        _clear_leftovers(path)
+        with _partial(path) as partial:
             partial.mkdir()
             for name in TABLES:
                 pq.write_table(trace.table(name), partial / f"{name}.parquet", compression="zstd")
             hashes = table_hashes(trace)
-            document = {
+            document: dict[str, Any] = {
                 "format": FORMAT,
                 "version": VERSION,
                 "content_hash": content_hash(hashes),
                 "table_hashes": hashes,
                 **asdict(trace.meta),
             }
+            document["meta_hash"] = meta_hash(document)
             (partial / META_FILE).write_text(json.dumps(document, indent=1) + "\n", "utf-8")
-            _swap(partial, path, replaced)
+            _swap(partial, path)
+    except OSError as error:
+        raise TraceError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def check_destination(path: str | Path) -> None:
+    """Raise TraceError, in one line, if a trace must not be saved at `path`.
+
+    It may if nothing is there, an empty folder, or a trace of any format version, which is then
+    replaced. Anything else is not overwritten; a link is not followed.
+    """
+    path = Path(path)
+    try:
+        if path.is_symlink():
+            raise TraceError(f"{path}: is a symbolic link: not overwritten")
+        if not path.exists():
+            return
+        if not path.is_dir():
+            raise TraceError(f"{path}: exists and is not a folder: not overwritten")
+        if any(path.iterdir()) and not _is_trace(path):
+            raise TraceError(f"{path}: exists and is not a saved trace: not overwritten")
     except OSError as error:
         raise TraceError(f"{path}: cannot be written: {error.strerror or error}") from error
 
@@ -60,7 +83,8 @@ def save_trace(trace: Trace, path: Path) -> None:
 def load_tables(path: Path) -> tuple[Meta, dict[str, Table]]:
     """The meta data and the tables of a saved trace, checked against their hashes.
 
-    Raises TraceError: missing or incomplete folder, another format version, a changed table.
+    Raises TraceError: missing or incomplete folder, another format version, changed tables or
+    meta data.
     """
     document = _read_document(path)
     hashes: Mapping[str, Any] = document["table_hashes"]
@@ -74,7 +98,12 @@ def load_tables(path: Path) -> tuple[Meta, dict[str, Table]]:
             )
     if content_hash({name: str(hashes[name]) for name in TABLES}) != document["content_hash"]:
         raise TraceError(f"{path / META_FILE}: content_hash does not match the table hashes")
-    return _meta(path / META_FILE, document), tables
+    meta = _meta(path / META_FILE, document)
+    if meta_hash(document) != document["meta_hash"]:
+        raise TraceError(
+            f"{path / META_FILE}: does not match its meta_hash: it was changed after it was saved"
+        )
+    return meta, tables
 
 
 def table_hashes(trace: Trace) -> dict[str, str]:
@@ -88,6 +117,13 @@ def content_hash(hashes: Mapping[str, str]) -> str:
     for name in TABLES:
         digest.update(f"{name} {hashes[name]}\n".encode())
     return digest.hexdigest()
+
+
+def meta_hash(document: Mapping[str, Any]) -> str:
+    """SHA-256 (hex) of a meta document, itself left out, as JSON with sorted keys."""
+    rest = {key: value for key, value in document.items() if key != "meta_hash"}
+    text = json.dumps(rest, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def table_hash(name: str, table: Table) -> str:
@@ -130,21 +166,42 @@ def _value_bytes(array: Any) -> Iterator[Any]:
     yield np.ascontiguousarray(values.astype(values.dtype.newbyteorder("<"), copy=False))
 
 
-def _read_document(path: Path) -> dict[str, Any]:
-    if not path.is_dir():
-        raise TraceError(f"{path}: no such folder: expected a saved trace")
+def _parse_document(path: Path) -> dict[str, Any]:
+    """The meta document of a trace of any format version."""
     file = path / META_FILE
     if not file.is_file():
         raise TraceError(f"{path}: not a saved trace: {META_FILE} is missing")
     try:
         document: object = json.loads(file.read_text("utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise TraceError(f"{file}: not readable as JSON: {error}") from error
     if not isinstance(document, dict):
         raise TraceError(f"{file}: expected a JSON object")
     document = cast(dict[str, Any], document)
     if document.get("format") != FORMAT:
         raise TraceError(f"{file}: format is {document.get('format')!r}, expected {FORMAT!r}")
+    return document
+
+
+def _is_trace(path: Path) -> bool:
+    """Whether a folder holds a trace of any version, and nothing else."""
+    try:
+        listed = _parse_document(path).get("table_hashes")
+    except TraceError:
+        return False
+    names = list(cast(dict[str, Any], listed)) if isinstance(listed, dict) else []
+    own = {META_FILE, *(f"{name}.parquet" for name in names)}
+    return not path.is_symlink() and {file.name for file in path.iterdir()} <= own
+
+
+def _read_document(path: Path) -> dict[str, Any]:
+    if not path.is_dir():
+        kept = [left for left in _leftovers(path, "replaced") if _is_trace(left)]
+        hint = (
+            f" (a save was killed; the trace it would have replaced is {kept[0]})" if kept else ""
+        )
+        raise TraceError(f"{path}: no such folder: expected a saved trace{hint}")
+    file, document = path / META_FILE, _parse_document(path)
     if document.get("version") != VERSION:
         raise TraceError(
             f"{file}: trace format version is {document.get('version')!r}, expected {VERSION}:"
@@ -152,6 +209,8 @@ def _read_document(path: Path) -> dict[str, Any]:
         )
     if not isinstance(document.get("table_hashes"), dict) or "content_hash" not in document:
         raise TraceError(f"{file}: table_hashes and content_hash are missing")
+    if "meta_hash" not in document:
+        raise TraceError(f"{file}: meta_hash is missing: import the trace again")
     return document
 
 
@@ -201,37 +260,71 @@ def _read_table(file: Path, schema: Any) -> Table:
     return table
 
 
-def _refuse_foreign(path: Path) -> None:
-    if path.is_symlink() or (path.exists() and not path.is_dir()):
-        raise TraceError(f"{path}: exists and is not a folder: not overwritten")
-    if not path.exists() or not any(path.iterdir()):
-        return
+def _leftovers(path: Path, purpose: str) -> list[Path]:
+    """What saves to `path` that are no longer running left beside it, the newest first."""
+    prefix = f".{path.name}.{purpose}-"
     try:
-        _read_document(path)
-    except TraceError as error:
-        if "version" not in str(error):  # an older trace may be replaced
-            raise TraceError(f"{path}: exists and is not a saved trace: not overwritten") from error
+        found = [
+            (folder.stat().st_mtime_ns, folder)
+            for folder in path.absolute().parent.iterdir()
+            if folder.name.startswith(prefix)
+            and folder.name.removeprefix(prefix).isdecimal()
+            and not _is_running(int(folder.name.removeprefix(prefix)))
+        ]
+    except OSError:
+        return []
+    return [folder for _, folder in sorted(found, reverse=True)]
 
 
-def _swap(partial: Path, path: Path, replaced: Path) -> None:
+def _is_running(process: int) -> bool:
+    """Whether another process has this number; where that cannot be asked, as if it ran."""
+    if process in (0, os.getpid()):  # not another: the number was given again
+        return False
+    if os.name != "posix":
+        return True
+    try:
+        os.kill(process, 0)  # signal 0 only asks
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _clear_leftovers(path: Path) -> None:
+    """Put back the trace that a killed save had moved away; remove what is left besides."""
+    replaced = [folder for folder in _leftovers(path, "replaced") if _is_trace(folder)]
+    if replaced and not (path.exists() and any(path.iterdir())):
+        replaced.pop(0).rename(path)  # an empty folder is replaced
+    for folder in (*replaced, *_leftovers(path, "partial")):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _swap(partial: Path, path: Path) -> None:
     """Put `partial` where `path` is; whatever was there stays there if that fails."""
     if not path.exists():
         partial.rename(path)
         return
+    replaced = _sibling(path, "replaced")
     path.rename(replaced)
     try:
         partial.rename(path)
     except BaseException:
         replaced.rename(path)
         raise
+    shutil.rmtree(replaced, ignore_errors=True)
 
 
 @contextlib.contextmanager
-def _sibling(path: Path, purpose: str) -> Generator[Path]:
+def _partial(path: Path) -> Generator[Path]:
     """A hidden name beside `path` for a folder that is gone afterwards."""
-    folder = path.with_name(f".{path.name}.{purpose}-{os.getpid()}")
-    shutil.rmtree(folder, ignore_errors=True)
+    folder = _sibling(path, "partial")
     try:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _sibling(path: Path, purpose: str) -> Path:
+    """The hidden name beside `path` that this process uses."""
+    return path.with_name(f".{path.name}.{purpose}-{os.getpid()}")

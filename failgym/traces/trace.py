@@ -49,10 +49,13 @@ def _empty(name: str) -> Any:
 class Trace:
     """A trace: ten immutable tables (columns in `failgym.traces.schema`) and their provenance.
 
-    Rows are ordered: jobs by (submit, original id); tasks by (first queued or start, job,
-    index); attempts by task, in the order in which the record lists them, so that an attempt's
-    number is its position within its task, never-started rows included. Started attempts of a
-    task are in nondecreasing order of start.
+    Attempts are ordered by task, and those of a task as the record lists them, so that an attempt's
+    number is its position within its task, never-started rows included; the started attempts of a
+    task are in nondecreasing order of start. That is checked, but for the record's own order.
+
+    Jobs and tasks may be in any order, and are not checked for one. Those that our readers and
+    generators make have jobs ordered by (submit, original id) and tasks by (`task_submit`, job,
+    index); a split keeps the order of what it parts.
 
     A trace is valid from construction on: TraceError names table, row, column and what was
     expected. Two traces with the same `content_hash` hold the same tables.
@@ -103,7 +106,7 @@ class Trace:
         """Read the folder that `save` wrote, checking its format version and its content.
 
         Raises TraceError, in one line, if the folder is missing or incomplete, of another format
-        version, or if a table was changed.
+        version, or if a table or the meta data was changed.
         """
         from failgym.traces.store import load_tables
 
@@ -114,7 +117,7 @@ class Trace:
         """Write the trace to the folder `path`: a Parquet file per table, and `meta.json`.
 
         The folder appears whole or not at all; an older trace there is replaced. Raises TraceError
-        if `path` exists and is not a trace, or cannot be written.
+        if `path` exists and is not a trace (`check_destination`), or cannot be written.
         """
         from failgym.traces.store import save_trace
 
@@ -181,11 +184,10 @@ class Trace:
         """The recorded `Outcome` of each task, (tasks,).
 
         FINISH if any attempt FINISHes; else CENSORED if any attempt is; else the outcome of the
-        attempt that ends last (of several, the later row; an unknown end counts as latest).
-        A task without attempts is CENSORED.
+        attempt that ends last (of several, the later row).
         """
         task, outcome = self.column("attempts", "task"), self.column("attempts", "outcome")
-        end = self.column("attempts", "end", missing=np.iinfo(np.int64).max)
+        end = self.column("attempts", "end")
         order = np.lexsort((np.arange(len(task)), end, task))
         result = np.full(self.rows("tasks"), Outcome.CENSORED, dtype=np.int8)
         result[task[order]] = outcome[order]  # the last one written stays
@@ -194,9 +196,12 @@ class Trace:
         return result
 
     def validate(self) -> None:
-        """Check every table; construction does it already. Raises TraceError."""
+        """Check every table and the end; construction does it already. Raises TraceError."""
         from failgym.traces.validate import validate
 
+        end = self.meta.end
+        if end is not None and not 0 <= end <= schema.LATEST:
+            raise TraceError(f"meta: end is {end}, expected at least 0 and at most {schema.LATEST}")
         validate({name: self.table(name) for name in TABLES})
 
     def boundary(self, share: float = 0.7) -> int:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from failgym.traces.schema import (
     FOREIGN_KEYS,
+    LATEST,
     SCHEMAS,
     Cause,
     Outcome,
@@ -45,6 +46,20 @@ AT_LEAST: dict[tuple[str, str], int] = {
 }
 """(table, column) -> the least value allowed."""
 
+TIMES: tuple[tuple[str, str], ...] = (
+    ("jobs", "submit"),
+    ("jobs", "walltime"),
+    ("attempts", "queued"),
+    ("attempts", "start"),
+    ("attempts", "end"),
+    ("attempts", "length"),
+    ("windows", "offset"),
+    ("outages", "down"),
+    ("outages", "up"),
+    ("costs", "time"),
+)
+"""(table, column) of the times and durations [ms], which are at most `LATEST`."""
+
 CODES: dict[tuple[str, str], type[IntEnum]] = {
     ("jobs", "outcome"): Outcome,
     ("attempts", "outcome"): Outcome,
@@ -60,6 +75,9 @@ def validate(tables: Mapping[str, Table]) -> None:
     for (name, key), least in AT_LEAST.items():
         values = column(tables[name], key, missing=least)
         _reject(name, key, values < least, values, f"at least {least}")
+    for name, key in TIMES:
+        values = column(tables[name], key, missing=0)
+        _reject(name, key, values > LATEST, values, f"at most {LATEST} ms")
     for (name, key), codes in CODES.items():
         values = column(tables[name], key, missing=0)
         expected = "one of " + ", ".join(f"{code.value} ({code.name})" for code in codes)

@@ -13,6 +13,7 @@ import pytest
 
 import failgym.baselines as baselines
 from failgym.baselines import REGISTRY, Heuristic
+from failgym.baselines.base import DECISIONS, ObservationView
 from failgym.policy import Policy
 from failgym.sim.fields import FIELDS, HIGH, INDEX, LOW
 from failgym.sim.records import Action
@@ -72,7 +73,7 @@ class TestEveryBaseline:
 
     def test_needs_are_decisions_of_the_rules(self, name: str) -> None:
         needs = REGISTRY[name].needs
-        assert needs <= {"clone", "checkpoint", "kill", "give_up", "retry"}
+        assert needs <= set(DECISIONS)
         enabled = dataclasses.replace(Rules(), **dict.fromkeys(needs, True))
         assert REGISTRY[name].compatible(enabled)
         assert REGISTRY[name].compatible(Rules()) == (not needs)
@@ -119,6 +120,34 @@ def test_the_registry_holds_every_heuristic_of_the_folder() -> None:
 
 def _is_heuristic(base: Any) -> bool:
     return isinstance(base, ast.Name) and base.id == "Heuristic"
+
+
+@dataclasses.dataclass(frozen=True)
+class Wrong(Heuristic):
+    """A rule that answers what it was made with."""
+
+    name: ClassVar[str] = "wrong"
+    answer: Any = None
+
+    def act(self, view: ObservationView, mask: Any) -> Any:
+        return self.answer
+
+
+WRONG_ACTS: list[Any] = [
+    *(np.array(wrong) for wrong in ([0, -1], [0, 5], [0.0, 1.0], [True, False], [0], [[0], [0]])),
+    None,
+]
+
+
+@pytest.mark.parametrize("answer", WRONG_ACTS)
+def test_a_wrong_answer_does_not_pass_for_continue(answer: Any) -> None:
+    batch = np.stack([window(), window()])
+    with pytest.raises(ValueError, match=r"Wrong\.act: expected 2 whole numbers from 0 to 4"):
+        Wrong(answer).predict(batch)
+
+
+def test_decisions_are_rules_that_may_be_switched_on() -> None:
+    assert {type(getattr(Rules(), decision)) for decision in DECISIONS} == {bool}
 
 
 def test_replay_always_continues() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
@@ -16,8 +17,9 @@ import pytest
 from failgym.baselines import REGISTRY
 from failgym.cli import run
 from failgym.envs import SCENARIOS
+from failgym.predictors import Perfect, save_forecast
 from failgym.traces import Outcome, Trace, toy
-from failgym.traces.synthetic import generate
+from failgym.traces.synthetic import PROFILES, generate
 
 SMALL = ("--set", "jobs=1500", "--set", "slice_tasks=16")
 
@@ -128,6 +130,123 @@ def test_an_older_trace_is_replaced(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["trace"]
 
 
+MEANINGLESS = (
+    *("name=x", "trace=system-a", "jobs=5", "trace_seed=1", "split=all", "boundary=0.5"),
+    *("select=all", "max_attempts=5", "slice_tasks=5", "order=time", "weight_wasted=2"),
+)
+
+
+@pytest.mark.parametrize("setting", MEANINGLESS)
+def test_replay_refuses_what_means_nothing_there(
+    setting: str, stored: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert invoke("replay", stored, "--policy", "algorithm_1", "--set", setting) == 2
+    shown = capsys.readouterr()
+    assert f"--set: {setting.partition('=')[0]} changes nothing" in shown.err
+    assert (shown.out, shown.err.count("\n")) == ("", 1)
+
+
+def test_replay_with_a_stored_forecast(stored: Path, tmp_path: Path) -> None:
+    trace, window = Trace.load(stored), SCENARIOS["GracePeriod-v0"].window
+    save_forecast(Perfect(window=window).fit(trace).predict(trace), tmp_path / "mine.npz")
+    results: list[Any] = []
+    for forecast in ("perfect", tmp_path / "mine.npz"):
+        settings, file = ["--set", f"forecast={forecast}"], tmp_path / "r.json"
+        assert invoke("replay", stored, "--policy", "grace_period", *settings, "--json", file) == 0
+        results.append(load(file)["work"])
+    assert results[0] == results[1]
+
+
+BROKEN = {
+    "return None": "expected (actions, state) from predict, got NoneType",
+    "return 0 * observation[:, 0].astype(int)": "got ndarray",
+    "return [[0], [0, 1]], None": "whole numbers",
+    "return 0 * observation[:, 0], None": "whole numbers",
+    "return 0 * observation[:, 0].astype(int) - 1, None": "from 0 to 4, got -1",
+    "raise KeyError('x')": "predict raised KeyError: 'x'",
+    "raise SystemExit(0)": "predict raised SystemExit: 0",
+}
+
+
+@pytest.mark.parametrize("body", BROKEN)
+def test_a_broken_policy_is_named_in_one_line(
+    body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "broken_module.py").write_text(
+        f"class Broken:\n    def predict(self, observation, **_):\n        {body}\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", sys.path.copy())
+    monkeypatch.delitem(sys.modules, "broken_module", raising=False)
+    importlib.invalidate_caches()
+    policy = ["--policy", "broken_module:Broken", "--episodes", "2"]
+    assert invoke(*EVALUATE, *policy, "--json", tmp_path / "r.json") == 2
+    shown = capsys.readouterr().err
+    assert "policy 'broken_module:Broken'" in shown
+    assert BROKEN[body] in shown
+    assert shown.count("\n") == 1
+    assert not (tmp_path / "r.json").exists()
+
+
+def test_want_of_memory_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def greedy(*_: Any, **__: Any) -> Any:
+        raise MemoryError("Unable to allocate 9 TiB")
+
+    monkeypatch.setattr("failgym.traces.synthetic.generate", greedy)
+    assert invoke("trace", "synth", "system-a", "--out", tmp_path / "t") == 2
+    assert capsys.readouterr().err == "failgym: not enough memory: Unable to allocate 9 TiB\n"
+
+
+def test_synth_names_all_profiles(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    assert invoke("trace", "synth", "--help") == 0
+    assert ", ".join(PROFILES) in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("link", ["full", "nowhere", "trace"])
+def test_a_link_as_out_is_refused_before_the_work(
+    link: str, stored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: Any, **__: Any) -> Any:
+        raise AssertionError("the work was begun")
+
+    monkeypatch.setattr("failgym.traces.synthetic.generate", never)
+    (tmp_path / "link").symlink_to(tmp_path / link)
+    assert invoke("trace", "synth", "system-a", "--out", tmp_path / "link") == 2
+    assert (tmp_path / "link").is_symlink()
+    foreign = tmp_path / "foreign"
+    foreign.mkdir()
+    (foreign / "meta.json").write_text('{"format": "other"}')
+    assert invoke("trace", "synth", "system-a", "--out", foreign) == 2
+    assert os.listdir(foreign) == ["meta.json"]
+    assert stored.is_dir()
+
+
+UNDECODABLE = os.fsdecode(b"caf\xe9")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["trace", "synth", "system-a", "--jobs", "5", "--out", UNDECODABLE],
+        ["trace", "import", "google-2011", UNDECODABLE, "--out", "t"],
+        ["trace", "info", UNDECODABLE],
+        ["replay", UNDECODABLE],
+    ],
+)
+def test_a_name_that_is_no_text_is_one_clear_line(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert invoke(*arguments) == 2
+    shown = capsys.readouterr().err
+    assert "caf\\xe9: the name is not valid UTF-8" in shown
+    assert shown.count("\n") == 1
+
+
 EVALUATE = ["evaluate", "--env", "Checkpoint-v0", *SMALL]
 BAD: dict[str, tuple[list[str], str]] = {
     "no command": (["nonsense"], "nonsense"),
@@ -137,6 +256,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "unknown policy": ([*EVALUATE, "--policy", "yong"], "did you mean young"),
     "unknown policy field": ([*EVALUATE, "--policy", "young:factr=2"], "did you mean factor"),
     "wrong policy value": ([*EVALUATE, "--policy", "young:factor=a"], "expected a number"),
+    "empty policy": ([*EVALUATE, "--policy", ""], "expected the name of a baseline"),
     "stored agent": ([*EVALUATE, "--policy", "agent.zip"], "stored agents"),
     "unknown field": ([*EVALUATE, "--policy", "young", "--set", "jbs=3"], "did you mean jobs"),
     "wrong value": ([*EVALUATE, "--policy", "young", "--set", "factor=big"], "a number"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from pathlib import Path
 from typing import Any, Literal
@@ -9,6 +10,7 @@ from typing import Any, Literal
 import pytest
 
 from failgym.baselines import REGISTRY, Algorithm1, Young
+from failgym.cli import run
 from failgym.cli.options import override
 from failgym.cli.specs import load_policy
 from failgym.cli.values import assignments, read_value
@@ -85,6 +87,12 @@ WRONG_SPECS = {
     "no_such_module:Class": "cannot import",
     "json:Class": "no class 'Class'",
     "json:JSONDecoder": "method predict",
+    "builtins:int": "method predict",
+    "json:": "no class ''",
+    "": "expected the name of a baseline",
+    ":x=1": "expected the name of a baseline",
+    "agent.zip:x=1": "stored agents",
+    "./young": "stored agents",
 }
 
 
@@ -108,6 +116,54 @@ def test_a_class_of_the_current_folder(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(sys, "path", sys.path.copy())
     policy: Any = load_policy("my_policy_module:Mine:level=2,label=x")
     assert (policy.level, policy.label) == (2.0, "x")
+
+
+MODULES = {
+    "raise KeyError('gone')": "cannot import 'odd_module': KeyError: 'gone'",
+    "import sys; sys.exit(4)": "cannot import 'odd_module': SystemExit: 4",
+    "raise RuntimeError('two\\nlines')": "two lines",
+    "class Odd:\n  def __init__(self): raise KeyError('x')": "KeyError: 'x'",
+    "class Odd:\n  def __init__(self): raise SystemExit(0)": "SystemExit: 0",
+    "class Odd:\n  def __init__(self, a: 'Nowhere' = 1): pass": "NameError: name 'Nowhere'",
+    "def __getattr__(name): raise OSError(name)": "OSError: Odd",
+}
+
+
+@pytest.mark.parametrize("code", MODULES)
+def test_whatever_a_module_does_is_one_line(
+    code: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "odd_module.py").write_text(code + "\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", sys.path.copy())
+    monkeypatch.delitem(sys.modules, "odd_module", raising=False)
+    importlib.invalidate_caches()
+    assert run(["evaluate", "--env", "Cloning-v0", "--policy", "odd_module:Odd"]) == 2
+    shown = capsys.readouterr().err
+    assert MODULES[code] in shown
+    assert "policy 'odd_module:Odd'" in shown
+    assert shown.count("\n") == 1
+
+
+def test_files_of_the_same_names_hide_no_baseline_and_no_module(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("young", "replay.zip", "yong"):
+        (tmp_path / name).touch()
+    assert load_policy("young") == Young()
+    with pytest.raises(ValueError, match="did you mean young"):
+        load_policy("yong")
+
+
+def test_fields_without_meaning_are_refused() -> None:
+    base = SCENARIOS["Cloning-v0"]
+    assert override(base, ["factor=2"], {"factor"}).factor == 2.0
+    with pytest.raises(ValueError, match="--set: jobs changes nothing"):
+        override(base, ["jobs=2"], {"factor"})
 
 
 def test_settings_change_a_scenario() -> None:

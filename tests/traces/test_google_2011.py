@@ -230,6 +230,27 @@ def test_task_usage_becomes_windows(tmp_path: Path) -> None:
     assert trace.meta.dropped["usage of no known attempt"] == 2
 
 
+@pytest.mark.parametrize(
+    ("table", "row", "message"),
+    [
+        ("job_events", "70368744177664001,,1,0,user,2,name,logical", "column 'time' is"),
+        ("job_events", "1,,1,0,user,2147483648,name,logical", "column 'scheduling class' is"),
+        ("machine_events", "70368744177664001,71,0,platform,0.5,0.25", "column 'time' is"),
+        ("machine_events", "0,71,0,platform,1e999,0.25", "column 'CPUs' is '1e999'"),
+        ("task_usage", "0,70368744177664001,1,0" + "," * 16, "column 'end time' is"),
+        ("task_usage", "0,1,1,0,,1e39" + "," * 14, "column 'mean CPU usage rate' is '1e39'"),
+    ],
+)
+def test_what_no_trace_can_hold_is_named_in_every_table(
+    tmp_path: Path, table: str, row: str, message: str
+) -> None:
+    write_nasty(tmp_path)
+    file = write_part(tmp_path / table, 0, [row])
+    with pytest.raises(TraceError) as caught:
+        read_google_2011(tmp_path)
+    assert str(caught.value).startswith(f"{file}, line 1: {message}")
+
+
 GOOD = task_row("600000000", "1", "0", "-", "0")
 
 
@@ -254,6 +275,28 @@ def write(folder: Path, rows: list[str], *, number: int = 0) -> Path:
         (GOOD.replace("600000000", str(2**63)), "line 3: column 'time' is '9223372036854775808'"),
         (GOOD.replace("0.001", "much"), "line 3: column 'disk space request' is 'much'"),
         (GOOD.replace("0.001", "nan"), "line 3: column 'disk space request' is"),
+        (
+            GOOD.replace("600000000", "9223372036854775806"),
+            "line 3: column 'time' is '9223372036854775806', expected an integer of at least 0 and"
+            " at most 70368744177664000 (or 9223372036854775807)",
+        ),
+        (
+            GOOD.replace("600000000", "70368744177664001"),
+            "line 3: column 'time' is '70368744177664001'",
+        ),
+        (GOOD.replace("600000000", "9" * 5000), f"line 3: column 'time' is '{'9' * 60}...'"),
+        (GOOD.replace("0.001", "1e999"), "line 3: column 'disk space request' is '1e999'"),
+        (
+            task_row("600000000", "1", "0", "-", "0", "99999999999", "0.1"),
+            "line 3: column 'priority' is '99999999999', expected an integer of at least 0 and at"
+            " most 2147483647",
+        ),
+        (
+            GOOD.replace("user,1,", "user,2147483648,"),
+            "line 3: column 'scheduling class' is '2147483648'",
+        ),
+        (GOOD.replace("user", "us\rer"), "line 3: a carriage return within the line"),
+        (GOOD.replace("600000000", "\u0663"), "line 3: column 'time' is '\u0663'"),
         (GOOD.replace("0.001", "null"), "line 3: column 'disk space request' is 'null'"),
         (task_row("600000000", "1", "0", "-", "9"), "line 3: column 'event type' is 9, expected"),
         (task_row("600000000", "2", "0", "5", "4"), "line 3: column 'event type' is 4, expected 0"),

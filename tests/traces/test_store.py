@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from failgym.traces import Trace, TraceError, store
+from failgym.traces import Trace, TraceError, check_destination, store
 from failgym.traces.schema import TABLES, make_table
 from tests.traces.traces import META, make
 
@@ -73,6 +74,53 @@ def test_what_is_no_trace_is_not_overwritten(tmp_path: Path) -> None:
     assert (folder / "work.txt").read_text() == "hours"
 
 
+@pytest.mark.parametrize(
+    "meta", ["{}", '{"format": "other", "version": 1}', "not JSON", "[" * 100_000, None]
+)
+def test_a_folder_with_another_meta_file_is_not_overwritten(
+    tmp_path: Path, meta: str | None
+) -> None:
+    folder = tmp_path / "version 2"  # the name is no reason to delete it
+    make().save(folder)
+    if meta is None:
+        (folder / "meta.json").unlink()
+    else:
+        (folder / "meta.json").write_text(meta)
+    before = sorted(folder.iterdir())
+    for refused in (lambda: check_destination(folder), lambda: make().save(folder)):
+        with pytest.raises(TraceError, match="exists and is not a saved trace: not overwritten"):
+            refused()
+    assert sorted(folder.iterdir()) == before
+
+
+def test_a_trace_with_other_files_beside_it_is_not_overwritten(tmp_path: Path) -> None:
+    make().save(tmp_path / "t")
+    check_destination(tmp_path / "t")
+    (tmp_path / "t" / "results.parquet").write_text("hours")
+    with pytest.raises(TraceError, match="not a saved trace: not overwritten"):
+        make().save(tmp_path / "t")
+    assert (tmp_path / "t" / "results.parquet").read_text() == "hours"
+
+
+def test_a_link_is_not_overwritten(tmp_path: Path) -> None:
+    make().save(tmp_path / "t")
+    (tmp_path / "link").symlink_to(tmp_path / "t")
+    with pytest.raises(TraceError, match="link: is a symbolic link: not overwritten"):
+        make().save(tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert Trace.load(tmp_path / "link").content_hash == make().content_hash
+
+
+def test_a_trace_without_a_hash_of_its_meta_data_is_refused(tmp_path: Path) -> None:
+    make().save(tmp_path / "t")
+    file = tmp_path / "t" / "meta.json"
+    document = json.loads(file.read_text())
+    del document["meta_hash"]
+    file.write_text(json.dumps(document))
+    with pytest.raises(TraceError, match="meta_hash is missing"):
+        Trace.load(tmp_path / "t")
+
+
 def test_a_trace_of_another_version_may_be_replaced(tmp_path: Path) -> None:
     make().save(tmp_path / "t")
     edit_meta(tmp_path / "t", version=0)
@@ -98,6 +146,11 @@ def edit_meta(folder: Path, **changes: object) -> None:
         ({"format": "other"}, "format is 'other', expected 'failgym-trace'"),
         ({"table_hashes": None}, "table_hashes and content_hash are missing"),
         ({"content_hash": "0"}, "content_hash does not match"),
+        ({"meta_hash": "0"}, "does not match its meta_hash: it was changed"),
+        ({"end": 1}, "does not match its meta_hash: it was changed"),
+        ({"source": "elsewhere"}, "does not match its meta_hash: it was changed"),
+        ({"dropped": {}}, "does not match its meta_hash: it was changed"),
+        ({"more": "keys"}, "does not match its meta_hash: it was changed"),
         ({"dropped": [1]}, "dropped is"),
         ({"dropped": {"x": "many"}}, "counts must be integers"),
         ({"source": None}, "source is None, expected a text"),
@@ -200,3 +253,59 @@ def test_a_killed_save_leaves_nothing_that_loads_as_whole(tmp_path: Path, older:
     assert folder.exists() == older
     if older:
         assert Trace.load(folder).content_hash == make().content_hash
+
+
+@pytest.fixture
+def dead() -> int:
+    """The number of a process that is over."""
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        pass
+    return process.pid
+
+
+def test_a_trace_that_a_killed_save_moved_away_is_named_and_put_back(
+    tmp_path: Path, dead: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, away = tmp_path / "t", tmp_path / f".t.replaced-{dead}"
+    make().save(folder)
+    folder.rename(away)
+    with pytest.raises(TraceError, match=rf"no such folder: .*it would have replaced is {away}"):
+        Trace.load(folder)
+    monkeypatch.setattr(store, "_swap", no_space)
+    with pytest.raises(TraceError, match="No space left"):
+        make(jobs={"user": None}).save(folder)
+    assert Trace.load(folder).content_hash == make().content_hash
+
+
+def no_space(*_: Path) -> None:
+    raise OSError(28, "No space left on device")
+
+
+def test_a_number_that_was_given_again_does_not_lose_the_older_trace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "t"
+    make().save(folder)
+    folder.rename(tmp_path / f".t.replaced-{os.getpid()}")
+    monkeypatch.setattr(store, "_swap", no_space)
+    with pytest.raises(TraceError, match="No space left"):
+        make(jobs={"user": None}).save(folder)
+    assert Trace.load(folder).content_hash == make().content_hash
+
+
+def test_the_next_save_removes_what_killed_ones_left(tmp_path: Path, dead: int) -> None:
+    make().save(tmp_path / "t")
+    make().save(tmp_path / f".t.replaced-{dead}")
+    (tmp_path / f".t.partial-{dead}").mkdir()
+    kept = [
+        f".t.partial-{os.getppid()}",
+        ".t.partial-notes",
+        f".t.replaced-{dead}0x",
+        ".u.partial-1",
+    ]
+    for name in kept:
+        (tmp_path / name).mkdir()
+    changed = make(jobs={"user": None})
+    changed.save(tmp_path / "t")
+    assert sorted(file.name for file in tmp_path.iterdir()) == sorted([*kept, "t"])
+    assert Trace.load(tmp_path / "t").content_hash == changed.content_hash

@@ -404,6 +404,14 @@ def test_unknown_profile() -> None:
         generate("borg")
 
 
+@pytest.mark.parametrize("jobs", [0, 10_000_001, 10**30])
+def test_absurd_numbers_of_jobs_are_refused(jobs: int) -> None:
+    with pytest.raises(
+        TraceError, match=f"^jobs is {jobs}, expected at least 1 and at most 100000"
+    ):
+        generate("google-2011", jobs=jobs)
+
+
 class TestSampling:
     def test_normal_scores(self) -> None:
         u = np.array([1e-6, 0.01, 0.02425, 0.3, 0.5, 0.841344746, 0.99, 1 - 1e-6])

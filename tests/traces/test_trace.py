@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from failgym.traces import Cause, Meta, Outcome, Trace, TraceError
-from failgym.traces.schema import TABLES, make_table
+from failgym.traces import Cause, Meta, Outcome, Trace, TraceError, generate, toy
+from failgym.traces.schema import LATEST, TABLES, make_table
 from tests.traces.traces import CENSORED, FINISH, KILL, make
 
 
@@ -101,6 +101,51 @@ def test_unsound_tables_are_refused(
 ) -> None:
     with pytest.raises(TraceError, match=f"^table {table}, {message}"):
         make(**{table: {column: cells}})
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "row"),
+    [
+        ("jobs", "submit", 2),
+        ("jobs", "walltime", 0),
+        ("attempts", "end", 5),
+        ("attempts", "length", 0),
+        ("windows", "offset", 2),
+        ("outages", "up", 0),
+        ("costs", "time", 1),
+    ],
+)
+def test_times_are_bounded(table: str, column: str, row: int) -> None:
+    def cells(time: int) -> dict[str, Any]:
+        found = make().table(table)[column].to_pylist()
+        return {table: {column: [*found[:row], time, *found[row + 1 :]]}}
+
+    make(**cells(LATEST))
+    with pytest.raises(TraceError, match=f"^table {table}, row {row}: column '{column}' is .* ms"):
+        make(**cells(LATEST + 1))
+
+
+@pytest.mark.parametrize("end", [-1, LATEST + 1])
+def test_the_end_of_the_data_is_bounded(end: int) -> None:
+    with pytest.raises(TraceError, match=f"meta: end is {end}, expected"):
+        Trace(Meta("x", end=end))
+
+
+def ordered(trace: Trace) -> bool:
+    jobs = list(
+        zip(*(trace.column("jobs", name) for name in ("submit", "original_id")), strict=True)
+    )
+    keys = (trace.task_submit, trace.column("tasks", "job"), trace.column("tasks", "index"))
+    tasks = list(zip(*(key.tolist() for key in keys), strict=True))
+    return jobs == sorted(jobs) and tasks == sorted(tasks)
+
+
+@pytest.mark.parametrize("profile", ["google-2011", "system-a", "toy"])
+def test_generators_order_jobs_and_tasks_and_splits_keep_the_order(profile: str) -> None:
+    trace = toy() if profile == "toy" else generate(profile, jobs=200, seed=3)
+    assert ordered(trace)
+    assert ordered(trace.split("train"))
+    assert ordered(trace.split("test"))
 
 
 def test_starts_of_a_task_do_not_go_back() -> None:

@@ -28,6 +28,8 @@ from failgym.traces.readers.google_2011_tables import JobEvents, Tasks, assemble
 from failgym.traces.readers.google_2011_tasks import Finished, Segment
 from failgym.traces.readers.google_2011_usage import read_usage
 from failgym.traces.readers.parts import (
+    INT32,
+    INT64,
     Advance,
     Block,
     Column,
@@ -37,6 +39,7 @@ from failgym.traces.readers.parts import (
     find_parts,
     read_part,
     segments,
+    time_column,
 )
 from failgym.traces.trace import Meta, Trace, TraceError
 
@@ -49,19 +52,19 @@ CITATION = (
 )
 TIME_ORIGIN = "600 s before the beginning of Google's trace of May 2011"
 
-AFTER_THE_TRACE = 2**63 - 1
+AFTER_THE_TRACE = INT64
 """The time of what happened after the end of the whole trace."""
 
 TASK_COLUMNS = (
-    Column("time", "integer", required=True),
+    time_column("time"),
     Column("missing info", "integer", used=False),
     Column("job ID", "integer", required=True),
     Column("task index", "integer", required=True),
     Column("machine ID", "integer"),
     Column("event type", "integer", required=True),
     Column("user", "text"),
-    Column("scheduling class", "integer"),
-    Column("priority", "integer"),
+    Column("scheduling class", "integer", largest=INT32),
+    Column("priority", "integer", largest=INT32),
     Column("CPU request", "number"),
     Column("memory request", "number"),
     Column("disk space request", "number"),
@@ -69,12 +72,12 @@ TASK_COLUMNS = (
 )
 
 JOB_COLUMNS = (
-    Column("time", "integer", required=True),
+    time_column("time"),
     Column("missing info", "integer", used=False),
     Column("job ID", "integer", required=True),
     Column("event type", "integer", required=True),
     Column("user", "text"),
-    Column("scheduling class", "integer"),
+    Column("scheduling class", "integer", largest=INT32),
     Column("job name", "text"),
     Column("logical job name", "text", used=False),
 )
@@ -121,8 +124,9 @@ def read_google_2011(path: str | Path, *, progress: bool = False) -> Trace:
     Times are floored from microseconds to milliseconds, last.
 
     Raises TraceError, in one line naming file, line and column: a missing or empty folder, a
-    corrupt or truncated file, a row with too few columns, a field that is no number, an unknown
-    event type, a task that does not begin with its SUBMIT.
+    corrupt or truncated file, a row with too few columns, a field that is no number or out of
+    bounds (a time more than 2,200 years after the origin), an unknown event type, a task that does
+    not begin with its SUBMIT.
     """
     folder = Path(path)
     if not folder.is_dir():

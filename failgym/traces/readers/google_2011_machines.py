@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from failgym.traces.readers.parts import Advance, Column, Counts, Part, read_part
+from failgym.traces.readers.parts import Advance, Column, Counts, Part, read_part, time_column
 from failgym.traces.schema import Cause, Outcome
 
 Ints = npt.NDArray[np.int64]
@@ -18,7 +18,7 @@ ADD, REMOVE, UPDATE = range(3)
 _TYPES = "a known event type (0 ADD, 1 REMOVE, 2 UPDATE)"
 
 COLUMNS = (
-    Column("time", "integer", required=True),
+    time_column("time"),
     Column("machine ID", "integer", required=True),
     Column("event type", "integer", required=True),
     Column("platform ID", "text", used=False),

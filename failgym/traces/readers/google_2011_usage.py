@@ -8,23 +8,32 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.traces.readers.google_2011_tables import Runs
-from failgym.traces.readers.parts import Advance, Block, Column, Counts, Part, read_part
+from failgym.traces.readers.parts import (
+    FLOAT32,
+    Advance,
+    Block,
+    Column,
+    Counts,
+    Part,
+    read_part,
+    time_column,
+)
 
 Ints = npt.NDArray[np.int64]
 
 COLUMNS = (
-    Column("start time", "integer", required=True),
-    Column("end time", "integer", required=True),
+    time_column("start time"),
+    time_column("end time"),
     Column("job ID", "integer", required=True),
     Column("task index", "integer", required=True),
     Column("machine ID", "integer", used=False),
-    Column("mean CPU usage rate", "number"),
-    Column("canonical memory usage", "number"),
+    Column("mean CPU usage rate", "number", largest=FLOAT32),
+    Column("canonical memory usage", "number", largest=FLOAT32),
     Column("assigned memory usage", "number", used=False),
     Column("unmapped page cache memory usage", "number", used=False),
     Column("total page cache memory usage", "number", used=False),
-    Column("maximum memory usage", "number"),
-    Column("mean disk I/O time", "number"),
+    Column("maximum memory usage", "number", largest=FLOAT32),
+    Column("mean disk I/O time", "number", largest=FLOAT32),
     Column("mean local disk space used", "number", used=False),
     Column("maximum CPU usage", "number", used=False),
     Column("maximum disk I/O time", "number", used=False),

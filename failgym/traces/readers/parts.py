@@ -15,14 +15,14 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, Literal, NoReturn, cast
+from typing import Any, BinaryIO, Literal, NoReturn, cast
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from failgym.traces.schema import Table, TraceError
+from failgym.traces.schema import LATEST, Table, TraceError
 
 Ints = npt.NDArray[np.int64]
 Advance = Callable[[int], None]
@@ -32,24 +32,48 @@ BLOCK_BYTES = 1 << 24
 """How much text is parsed at once [bytes]: bounds the reader's memory."""
 
 _PART = re.compile(r"part-(\d+)-of-\d+\.csv(\.gz)?")
-_INTEGER = re.compile(r"\d+")
-_NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-_LARGEST = 2**63 - 1
-_EXPECTED = {
-    "integer": "an integer of at least 0",
-    "number": "a number of at least 0",
-    "text": "a text",
-}
+_INTEGER = re.compile(r"[0-9]+")
+_NUMBER = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+INT32 = 2**31 - 1
+INT64 = 2**63 - 1
+FLOAT32 = float(np.finfo(np.float32).max)
+"""The largest values of columns that a trace stores in that type."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A published column: an integer, a number (both not negative) or a text."""
+    """A published column: an integer, a number (both not negative) or a text.
+
+    Integers and numbers are at most `largest`, or equal to `sentinel`: a value beyond it that
+    stands for something else.
+    """
 
     name: str
     kind: Literal["integer", "number", "text"]
     required: bool = False
     used: bool = True
+    largest: float = INT64
+    sentinel: int | None = None
+
+    @property
+    def expected(self) -> str:
+        """What a field of the column must be, in words."""
+        if self.kind == "text":
+            return "a text"
+        what = "an integer" if self.kind == "integer" else "a number"
+        sentinel = "" if self.sentinel is None else f" (or {self.sentinel})"
+        return f"{what} of at least 0 and at most {self.largest}{sentinel}"
+
+    def takes(self, values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        """Which of these integers or numbers the column may hold."""
+        fits = (values >= 0) & (values <= self.largest)
+        return fits if self.sentinel is None else fits | (values == self.sentinel)
+
+
+def time_column(name: str) -> Column:
+    """A required column of times [us]; what happened after the whole trace is at `INT64`."""
+    return Column(name, "integer", required=True, largest=LATEST * 1000, sentinel=INT64)
 
 
 @dataclass(frozen=True)
@@ -150,7 +174,7 @@ def read_part(part: Part, columns: tuple[Column, ...], advance: Advance) -> Iter
     """The rows of a part, block by block; only columns that are `used` are kept.
 
     Raises TraceError: an unreadable, corrupt or truncated file, a row with another number of
-    columns, a missing required field, a field that is not of its column's kind or is negative.
+    columns, a missing required field, a field that is not of its column's kind or out of bounds.
     """
     first_line, consumed = 1, 0
     with _opened(part.file) as file:
@@ -229,14 +253,14 @@ def _parse(path: Path, first_line: int, text: bytes, columns: tuple[Column, ...]
 
 
 def _sound(rows: Table, column: Column) -> bool:
-    """Whether no required field is missing and every number is finite and not negative."""
+    """Whether no required field is missing and every number is within the column's bounds."""
     values = rows.column(column.name)
     if column.required and values.null_count:
         return False
     if column.kind == "text":
         return True
     known = values.fill_null(0).to_numpy()
-    return bool((np.isfinite(known) & (known >= 0)).all())
+    return bool(column.takes(known).all())
 
 
 def _locate(path: Path, first_line: int, text: bytes, columns: tuple[Column, ...]) -> None:
@@ -246,6 +270,8 @@ def _locate(path: Path, first_line: int, text: bytes, columns: tuple[Column, ...
             fields = line.removesuffix(b"\r").decode("utf-8").split(",")
         except UnicodeDecodeError as error:
             raise TraceError(f"{path}, line {number}: not a text in UTF-8") from error
+        if any("\r" in value for value in fields):
+            raise TraceError(f"{path}, line {number}: a carriage return within the line")
         if len(fields) != len(columns):
             few = "few" if len(fields) < len(columns) else "many"
             raise TraceError(
@@ -253,13 +279,22 @@ def _locate(path: Path, first_line: int, text: bytes, columns: tuple[Column, ...
                 f" expected {len(columns)} ({columns[0].name} ... {columns[-1].name})"
             )
         for column, value in zip(columns, fields, strict=True):
-            if column.used and not _fits(column, value.strip()):
-                raise field_error(path, number, column.name, value, _EXPECTED[column.kind])
+            if column.used and not _fits(column, value.strip(" \t")):
+                raise field_error(path, number, column.name, _shortened(value), column.expected)
 
 
 def _fits(column: Column, value: str) -> bool:
     if not value:
         return not column.required
-    if column.kind == "integer":
-        return _INTEGER.fullmatch(value) is not None and int(value) <= _LARGEST
-    return column.kind == "text" or _NUMBER.fullmatch(value) is not None
+    if column.kind == "text":
+        return True
+    if column.kind == "number":
+        return _NUMBER.fullmatch(value) is not None and bool(column.takes(np.array(float(value))))
+    digits = value.lstrip("0") or "0"
+    if _INTEGER.fullmatch(value) is None or len(digits) > len(str(INT64)) or int(digits) > INT64:
+        return False
+    return bool(column.takes(np.array(int(digits))))
+
+
+def _shortened(value: str, most: int = 60) -> str:
+    return value if len(value) <= most else f"{value[:most]}..."

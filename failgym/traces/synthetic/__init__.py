@@ -20,16 +20,20 @@ from failgym.traces.trace import Trace
 __all__ = ["FAILING", "PROFILES", "Google2011", "Profile", "SystemA", "generate", "toy"]
 
 
+MOST_JOBS = 10_000_000
+"""The largest trace that is generated [jobs]; Google's of 2011 has 672,000."""
+
+
 def generate(profile: str | Profile, *, jobs: int | None = None, seed: int = 0) -> Trace:
     """A trace after a profile: the same in any process for the same profile, `jobs` and `seed`.
 
     Args:
         profile: a name in `PROFILES`, or a profile (`dataclasses.replace` changes a field).
-        jobs: number of jobs, at least 1; by default the profile's `default_jobs`.
+        jobs: number of jobs, 1 to `MOST_JOBS`; by default the profile's `default_jobs`.
         seed: at least 0.
 
     Raises:
-        TraceError: for an unknown profile, fewer than one job or a negative seed.
+        TraceError: for an unknown profile, too few or too many jobs, or a negative seed.
 
     >>> trace = generate("google-2011", jobs=50, seed=1)
     >>> trace.rows("jobs")
@@ -41,8 +45,8 @@ def generate(profile: str | Profile, *, jobs: int | None = None, seed: int = 0) 
             raise TraceError(f"unknown profile {profile!r}: expected one of {known}")
         profile = PROFILES[profile]
     jobs = profile.default_jobs if jobs is None else jobs
-    if jobs < 1:
-        raise TraceError(f"jobs is {jobs}, expected at least 1")
+    if not 1 <= jobs <= MOST_JOBS:
+        raise TraceError(f"jobs is {jobs}, expected at least 1 and at most {MOST_JOBS}")
     if seed < 0:
         raise TraceError(f"seed is {seed}, expected at least 0")
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed)))
