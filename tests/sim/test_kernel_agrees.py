@@ -31,6 +31,7 @@ def compare(seed: int) -> int:
     trace, rules = random_trace(rng), random_rules(rng)
     context, weights = random_context(rng, trace, rules), random_weights(rng)
     slow = ReferenceSimulator(trace, rules, context, weights, seed=seed)
+    slow.on_event = lambda: _check_sum(slow)
     fast = PinnedSimulator(trace, rules, context, weights, seed=seed)
     both = (slow, fast)
     policy = random_policy(np.random.default_rng(seed + 1))
@@ -55,6 +56,11 @@ def compare(seed: int) -> int:
     assert [tuple(x) for x in slow.outcomes()] == [tuple(x) for x in fast.outcomes()]
     assert slow.illegal == fast.illegal
     return decisions
+
+
+def _check_sum(sim: ReferenceSimulator) -> None:
+    """After every event."""
+    assert sum(sim.accounts()) == sim.busy()
 
 
 def _compare_accounts(slow: ReferenceSimulator, fast: PinnedSimulator) -> None:
