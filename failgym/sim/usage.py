@@ -35,16 +35,14 @@ class Usage(NamedTuple):
 def usage_of(trace: Trace, window: int) -> Usage:
     """Work out the usage group of every window.
 
-    The sampling window of a trace is the shortest time between two windows of one attempt, or
-    ``window`` [ms] where no attempt has two.
+    A window lasts as long as usage is sampled for, ``window`` [ms] where the trace does not say.
     """
     attempt, offset = trace.column("windows", "attempt"), trace.column("windows", "offset")
     order = np.lexsort((offset, attempt))
     attempt, offset = attempt[order], offset[order]
     if not len(attempt):
         return Usage(attempt, offset, np.zeros((1, USAGE_FIELDS), dtype=np.float32))
-    apart = np.diff(offset)[(np.diff(attempt) == 0) & (np.diff(offset) > 0)]
-    known = offset + (apart.min() if len(apart) else window)
+    known = offset + (trace.sampling_window or window)
     return Usage(attempt, known, _fields(trace, attempt, order))
 
 

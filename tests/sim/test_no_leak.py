@@ -27,6 +27,7 @@ RULES = Rules(
     restore_cost=10_000,
     max_clones=2,
 )
+USAGE = ("cpu", "memory", "max_memory", "local_io")
 FATES = [
     (Outcome.FINISH, None),
     (Outcome.FAIL, Cause.INTRINSIC),
@@ -85,8 +86,24 @@ def _edit(trace: Trace, sim: PinnedSimulator, rng: np.random.Generator) -> Trace
         columns["end"][i] = start + duration
         outcome, cause = FATES[int(rng.integers(len(FATES)))]
         columns["outcome"][i], columns["cause"][i] = int(outcome), cause
+    # What is measured after now may be anything too.
+    windows = {name: trace.column("windows", name).copy() for name in USAGE}
+    attempt, offset = trace.column("windows", "attempt"), trace.column("windows", "offset")
+    over = trace.column("attempts", "start")[attempt] + offset + 5 * MINUTE
+    for (task, number), run in started.items():
+        row = int(trace.task_first[task]) + number
+        if row < trace.task_first[task + 1]:
+            of_run = attempt == row
+            over[of_run] = now if run["f0"] > 0 else int(run["start"]) + offset[of_run] + 5 * MINUTE
+    open_yet = over > now
+    for values in windows.values():
+        values[open_yet] = rng.random(int(open_yet.sum()))
     return Trace(
-        trace.meta, jobs=trace.jobs, tasks=trace.tasks, attempts=make_table("attempts", columns)
+        trace.meta,
+        jobs=trace.jobs,
+        tasks=trace.tasks,
+        attempts=make_table("attempts", columns),
+        windows=make_table("windows", {"attempt": attempt, "offset": offset, **windows}),
     )
 
 
@@ -129,8 +146,14 @@ def _never_started(trace: Trace, now: int, forecast: Forecast) -> tuple[Trace, F
         for name in names:
             columns[name].append(extra.get(name))
         offset.append(offset[-1])
+    windows = {name: trace.column("windows", name) for name in ("attempt", "offset", *USAGE)}
+    windows["attempt"] = windows["attempt"] + trace.column("attempts", "task")[windows["attempt"]]
     edited = Trace(
-        trace.meta, jobs=trace.jobs, tasks=trace.tasks, attempts=make_table("attempts", columns)
+        trace.meta,
+        jobs=trace.jobs,
+        tasks=trace.tasks,
+        attempts=make_table("attempts", columns),
+        windows=make_table("windows", windows),
     )
     return edited, replace(forecast, offset=np.array(offset, dtype=np.int64))
 

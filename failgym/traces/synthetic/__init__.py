@@ -5,35 +5,67 @@ from __future__ import annotations
 import numpy as np
 
 from failgym.traces.schema import TraceError
+from failgym.traces.synthetic.dags import generate_panda_das
 from failgym.traces.synthetic.google_2011 import generate_google_2011
+from failgym.traces.synthetic.kumar import generate_kumar
+from failgym.traces.synthetic.lanl import generate_lanl_20
+from failgym.traces.synthetic.opencloud import generate_opencloud
+from failgym.traces.synthetic.panda import generate_panda_10k
 from failgym.traces.synthetic.profiles import (
     FAILING,
     PROFILES,
     Google2011,
+    Lanl2,
+    Lanl20,
+    OpenCloud,
+    Panda10k,
+    PandaDas,
     Profile,
     SystemA,
+    SystemB,
 )
-from failgym.traces.synthetic.system_a import generate_system_a
+from failgym.traces.synthetic.ranges import check
 from failgym.traces.synthetic.toy import toy
+from failgym.traces.synthetic.workflows import generate_lanl_2
 from failgym.traces.trace import Trace
 
-__all__ = ["FAILING", "PROFILES", "Google2011", "Profile", "SystemA", "generate", "toy"]
+__all__ = [
+    "FAILING",
+    "PROFILES",
+    "Google2011",
+    "Lanl2",
+    "Lanl20",
+    "OpenCloud",
+    "Panda10k",
+    "PandaDas",
+    "Profile",
+    "SystemA",
+    "SystemB",
+    "generate",
+    "toy",
+]
 
 
 MOST_JOBS = 10_000_000
 """The largest trace that is generated [jobs]; Google's of 2011 has 672,000."""
 
 
-def generate(profile: str | Profile, *, jobs: int | None = None, seed: int = 0) -> Trace:
+def generate(
+    profile: str | Profile, *, jobs: int | None = None, seed: int = 0, usage: bool = True
+) -> Trace:
     """A trace after a profile: the same in any process for the same profile, `jobs` and `seed`.
 
     Args:
         profile: a name in `PROFILES`, or a profile (`dataclasses.replace` changes a field).
         jobs: number of jobs, 1 to `MOST_JOBS`; by default the profile's `default_jobs`.
         seed: at least 0.
+        usage: whether windows of resource usage are made, where the profile has a law of them. The
+            other tables are the same with and without.
 
     Raises:
-        TraceError: for an unknown profile, too few or too many jobs, or a negative seed.
+        TraceError: for an unknown profile, a field of it that is out of its range or does not fit
+            the others, too few or too many jobs, jobs over more years than a trace can hold, or a
+            negative seed.
 
     >>> trace = generate("google-2011", jobs=50, seed=1)
     >>> trace.rows("jobs")
@@ -44,12 +76,31 @@ def generate(profile: str | Profile, *, jobs: int | None = None, seed: int = 0) 
             known = ", ".join(sorted(PROFILES))
             raise TraceError(f"unknown profile {profile!r}: expected one of {known}")
         profile = PROFILES[profile]
+    check(profile)
     jobs = profile.default_jobs if jobs is None else jobs
     if not 1 <= jobs <= MOST_JOBS:
         raise TraceError(f"jobs is {jobs}, expected at least 1 and at most {MOST_JOBS}")
     if seed < 0:
         raise TraceError(f"seed is {seed}, expected at least 0")
-    rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed)))
-    if isinstance(profile, Google2011):
-        return generate_google_2011(profile, jobs, rng)
-    return generate_system_a(profile, jobs, rng)
+    seeds = np.random.SeedSequence(seed)
+    rng = _generator(seeds)
+    usage_rng = _generator(seeds.spawn(1)[0]) if usage else None
+    match profile:
+        case Google2011():
+            return generate_google_2011(profile, jobs, rng, usage_rng)
+        case OpenCloud():
+            return generate_opencloud(profile, jobs, rng, usage_rng)
+        case SystemA() | SystemB():
+            return generate_kumar(profile, jobs, rng, usage_rng)
+        case Lanl2():
+            return generate_lanl_2(profile, jobs, rng)
+        case Lanl20():
+            return generate_lanl_20(profile, jobs, rng)
+        case Panda10k():
+            return generate_panda_10k(profile, jobs, rng)
+        case PandaDas():
+            return generate_panda_das(profile, jobs, rng)
+
+
+def _generator(seeds: np.random.SeedSequence) -> np.random.Generator:
+    return np.random.Generator(np.random.PCG64(seeds))

@@ -1,4 +1,4 @@
-"""How often each task of the google-2011 profile fails, so that retries succeed as published."""
+"""How often each task of a batch profile fails, so that retries succeed as published."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from failgym.traces.schema import Outcome
-from failgym.traces.synthetic.profiles import Google2011
+from failgym.traces.synthetic.profiles.batch import BatchProfile
 from failgym.traces.synthetic.quantiles import Flags, Ints, allot, quotas
 
 FINISHED, FAILED, KILLED = Outcome.FINISH, Outcome.FAIL, Outcome.KILL
@@ -64,7 +64,7 @@ def quota(
 
 
 def failure_counts(
-    profile: Google2011,
+    profile: BatchProfile,
     job_fate: Ints,
     multi: Flags,
     width: Ints,
@@ -102,7 +102,7 @@ def _first(rng: np.random.Generator, counts: tuple[int, ...], n: int) -> Ints:
 
 
 def _prone(
-    profile: Google2011,
+    profile: BatchProfile,
     fate: Ints,
     multi: Flags,
     width: Ints,

@@ -7,13 +7,17 @@ chance is who gets which value.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from statistics import NormalDist
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
+
+from failgym.traces.synthetic.ranges import Between, Within
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -64,6 +68,13 @@ def normal_score(u: Floats) -> Floats:
     return np.where(np.abs(middle) <= 0.5 - _TAIL, centre, np.copysign(tail, middle))
 
 
+LARGEST = 1e12
+"""Beyond any value of a table, in whatever unit."""
+Probability = Annotated[float, Between(1e-6, 1.0 - 1e-6)]
+Value = Annotated[float, Between(1e-9, LARGEST)]
+Bound = Annotated[float, Between(0.0, LARGEST)]
+
+
 @dataclass(frozen=True)
 class QuantileTable:
     """A positive random variable given by some of its quantiles.
@@ -72,12 +83,22 @@ class QuantileTable:
     on, up to the bounds. A lognormal needs two points; heavier tails take more.
     """
 
-    points: tuple[tuple[float, float], ...]
-    """(probability, value), both increasing."""
-    low: float = 0.0
+    points: tuple[tuple[Probability, Value], ...]
+    """(probability, value): two at least, in order."""
+    low: Bound = 0.0
     """Least value."""
-    high: float = float("inf")
+    high: Bound = LARGEST
     """Largest value."""
+
+    def faults(self) -> Iterator[tuple[str, str]]:
+        """What does not fit in `points` and bounds."""
+        probabilities, values = zip(*self.points, strict=True) if self.points else ((), ())
+        if len(values) < 2 or any(b <= a for a, b in pairwise(probabilities)):
+            yield "points", "at least two, with rising probabilities"
+        elif any(b < a for a, b in pairwise(values)):
+            yield "points", "values that do not fall"
+        elif self.high < self.low:
+            yield "high", f"at least low, which is {self.low:g}"
 
     @cached_property
     def _knots(self) -> tuple[Floats, Floats]:
@@ -100,6 +121,10 @@ class QuantileTable:
     def sample(self, rng: np.random.Generator, n: int) -> Floats:
         """`n` values at stratified probabilities, in random order."""
         return self.at(stratified(rng, n))
+
+
+Numbers = Annotated[QuantileTable, Within(1.0, 100_000.0)]
+"""A table of how many there are of something, in one job or task."""
 
 
 def stratified(rng: np.random.Generator, n: int) -> Floats:

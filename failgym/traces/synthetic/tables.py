@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from failgym.traces.synthetic.quantiles import Flags, first_of_group
+from failgym.traces.synthetic.quantiles import Flags, Ints, first_of_group, position_in_group
 from failgym.traces.trace import Meta, Trace
 
 
@@ -17,11 +18,15 @@ def in_order(
     tasks: dict[str, Any],
     attempts: dict[str, Any],
     seen: Flags,
+    **others: Mapping[str, Any],
 ) -> Trace:
     """The trace of these columns, without the attempts not `seen` and without tasks that have none.
 
     Jobs come in order of submission, tasks in order of job and index, attempts in order of their
     task and number, each with `queued`. Tasks are put in order of (first queued, job, index).
+
+    Of the `others`, windows and placements come in order of their `attempt`, the position among the
+    attempts given; they follow it. What belongs to no attempt stays as it is.
     """
     task = np.asarray(attempts["task"])
     count = np.bincount(task)
@@ -38,4 +43,20 @@ def in_order(
     columns = {
         name: values if np.isscalar(values) else values[order] for name, values in tasks.items()
     }
-    return Trace.of(meta, jobs=jobs, tasks=columns, attempts=rows)
+    others = {
+        name: _following(values, kept) if "attempt" in values else values
+        for name, values in others.items()
+    }
+    return Trace.of(meta, jobs=jobs, tasks=columns, attempts=rows, **others)
+
+
+def _following(columns: Mapping[str, Any], kept: Ints) -> dict[str, Any]:
+    """The rows of the attempts that are `kept`, in the order of these."""
+    attempt = np.asarray(columns["attempt"])
+    count = np.bincount(attempt, minlength=int(kept.max(initial=-1)) + 1)
+    sizes = count[kept]
+    rows = np.repeat(first_of_group(count)[kept], sizes) + position_in_group(sizes)
+    return {
+        name: values if values is None or np.isscalar(values) else values[rows]
+        for name, values in columns.items()
+    } | {"attempt": np.repeat(np.arange(len(kept)), sizes)}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from failgym.traces.schema import Cause, Outcome
-from failgym.traces.synthetic.profiles import MINUTE
+from failgym.traces.synthetic.profiles.times import MINUTE
 from failgym.traces.trace import Meta, Trace
 
 END = 2_000

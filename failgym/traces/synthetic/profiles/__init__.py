@@ -1,0 +1,52 @@
+"""What the synthetic traces are calibrated to: one frozen dataclass per system, a file each.
+
+Each field says where its value comes from: a publication, or *chosen*, which means that no
+publication gives it and that it was set so that the rest comes out.
+"""
+
+from __future__ import annotations
+
+from failgym.traces.synthetic.profiles.google_2011 import FAILING, Google2011
+from failgym.traces.synthetic.profiles.kumar import Environment, Kumar
+from failgym.traces.synthetic.profiles.lanl import Lanl2, Lanl20
+from failgym.traces.synthetic.profiles.opencloud import OpenCloud
+from failgym.traces.synthetic.profiles.outages import OutageLaw
+from failgym.traces.synthetic.profiles.panda import Panda10k, PandaDas
+from failgym.traces.synthetic.profiles.system_a import SystemA
+from failgym.traces.synthetic.profiles.system_b import SystemB
+
+__all__ = [
+    "FAILING",
+    "PROFILES",
+    "Environment",
+    "Google2011",
+    "Kumar",
+    "Lanl2",
+    "Lanl20",
+    "OpenCloud",
+    "OutageLaw",
+    "Panda10k",
+    "PandaDas",
+    "Profile",
+    "SystemA",
+    "SystemB",
+]
+
+Profile = Google2011 | OpenCloud | SystemA | SystemB | Lanl2 | Lanl20 | Panda10k | PandaDas
+"""What `generate` takes."""
+
+PROFILES: dict[str, Profile] = {
+    profile.name: profile
+    for profile in (
+        Google2011(),
+        FAILING,
+        OpenCloud(),
+        SystemA(),
+        SystemB(),
+        Lanl2(),
+        Lanl20(),
+        Panda10k(),
+        PandaDas(),
+    )
+}
+"""The profiles by name."""

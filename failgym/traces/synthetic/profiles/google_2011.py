@@ -1,0 +1,252 @@
+"""Google's cluster of 2011.
+
+Sources: El-Sayed, Zhu and Schroeder, "Learning from Failure Across Multiple Clusters", ICDCS 2017;
+Rosà, Chen and Binder, "Catching Failures of Failures at Big-Data Clusters", IWQoS 2015; Reiss,
+Wilkes and Hellerstein, "Google cluster-usage traces: format + schema", 2011. "Record" stands for
+counts in the first 12.7 hours of the trace that the last one describes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated
+
+from failgym.traces.synthetic.profiles.batch import BatchProfile
+from failgym.traces.synthetic.profiles.times import DAY
+from failgym.traces.synthetic.profiles.usage import UsageLaw
+from failgym.traces.synthetic.quantiles import Numbers, QuantileTable
+from failgym.traces.synthetic.ranges import (
+    Amount,
+    Between,
+    Chance,
+    Correlation,
+    Count,
+    Deviation,
+    Factor,
+    Mix,
+    Number,
+    Power,
+    Rate,
+    Sampling,
+    Shape,
+    Share,
+    Shares,
+    Slope,
+    Span,
+)
+
+TINY = 1e-9
+"""What rounding leaves of a share of 0."""
+
+
+@dataclass(frozen=True)
+class Google2011(BatchProfile):
+    """A sample of the batch jobs of Google's 2011 trace.
+
+    Published: the mix of job outcomes, alone and by width; task-minutes of a job by outcome; the
+    chance of success by number of past failures; how often tasks retry; which jobs hold failures;
+    the covariance of requests and run time; how often tasks use more memory than they requested,
+    and ever more of it. From the record: delays, eviction rates, priorities, sizes of jobs, the
+    spread of run times. Chosen: everything else, as marked.
+
+    Outcomes and sizes come in an even mix over time, so that early and late parts are alike.
+
+    Not reproduced: the median hour between a task's first failure and its exit (El-Sayed et al.,
+    Fig. 9), which contradicts the six task-minutes of a failed job (Table II) unless jobs wait;
+    jobs of more than `job_tasks` tasks; machines and their removals, with the sixth of the
+    evictions that is due to them (Table III): every eviction is a pre-emption here. Killed attempts
+    run longer than in the record (84th percentile two hours, 83 minutes in Rosà et al.), failed
+    ones shorter (twenty minutes against 56): Table II decides.
+    """
+
+    name: str = "google-2011"
+
+    # Jobs. The order of outcomes is finished, failed, killed throughout.
+    jobs_per_hour: Rate = 349_000 / (29 * 24)
+    """Arrivals of the whole cluster (El-Sayed et al., Table I)."""
+    sampling: Sampling = 0.02
+    """Share of the cluster's jobs in the trace; chosen: a day holds 240 jobs, so that a trace of a
+    few thousand spans many of the days that the longest jobs take."""
+    default_jobs: Count = 3_000
+    """Chosen: about 25,000 tasks."""
+    job_shares: Mix = (0.63, 0.013, 0.355)
+    """El-Sayed et al., Table I."""
+    multi_share: Share = 0.35
+    """Jobs of several tasks (El-Sayed et al., section III-b)."""
+    multi_killed: Share = 0.893
+    """Killed jobs among those of several tasks (El-Sayed et al., section III-b)."""
+    job_tasks: Annotated[int, Between(2, 100_000)] = 100
+    """Most tasks in a job; chosen, so that no job rules a slice (the record goes up to 20,010)."""
+    multi_tasks: QuantileTable = QuantileTable(((0.714, 20.0), (0.971, 650.0)), 2.0, 100.0)
+    """Tasks of a job of several; quantiles .9 and .99 of all jobs in the record."""
+    task_minutes: tuple[QuantileTable, QuantileTable, QuantileTable] = (
+        QuantileTable(((0.25, 1.0225), (0.5, 2.8158), (0.75, 7.7739), (0.99, 357.6081))),
+        QuantileTable(((0.25, 2.128), (0.5, 5.9519), (0.75, 38.908), (0.99, 31_462.0))),
+        QuantileTable(((0.25, 17.4708), (0.5, 69.5155), (0.75, 328.106), (0.99, 52_144.0))),
+    )
+    """Task-minutes of all attempts of a job, by its outcome (El-Sayed et al., Table II)."""
+    width_correlation: Correlation = 0.85
+    """Rank correlation of width and task-minutes within an outcome; chosen."""
+    longest: Span = 29 * DAY
+    """Longest machine-time of a task [ms]: the span of the original trace."""
+
+    # Tasks.
+    unfinished_all: Share = 0.1
+    """Killed jobs none of whose tasks finished; chosen."""
+    unfinished_beta: tuple[Shape, Shape] = (0.6, 3.7)
+    """Beta law of the unfinished share in the other killed jobs. Chosen so that a quarter of the
+    tasks of unsuccessful jobs do not finish (Rosà et al., Fig. 2)."""
+    failed_beta: tuple[Shape, Shape] = (1.5, 2.0)
+    """Beta law of the failed share of the tasks of a failed job; chosen."""
+    failed_job_killed: Share = 0.15
+    """Share of the other tasks of a failed job that are killed with it; chosen."""
+    task_spread: Deviation = 0.7
+    """Standard deviation of the log machine-time of the tasks of one job; chosen."""
+    hung_power: Power = 6.0
+    """The killed tasks of a job hung with a chance that is the job's rank by machine-time, in
+    (0, 1], to this power; chosen: jobs that hang run longest (El-Sayed et al., section III-a).
+    Others are cut short, so that run times of killed and finished tasks overlap, as recorded."""
+    hung_factor: Factor = 40.0
+    """Machine-time of a hung task over that of a finished one of its job, at the median. Chosen so
+    that tasks that do not finish take two thirds of the machine-time (Rosà et al., Fig. 1)."""
+    cut_factor: Factor = 0.4
+    """The same of a killed task that did not hang: it began late; chosen."""
+    failed_factor: Factor = 1.0
+    """Chosen."""
+    late_share: Share = 0.5
+    """Tasks of a job that are submitted after the job; chosen."""
+    never_started: Share = 0.085
+    """Killed tasks that wait for a machine when the kill comes (record: 9,237 of 109,295)."""
+
+    # Failures.
+    success_multi: tuple[Chance, Chance, Chance] = (0.98, 0.42, 0.02)
+    """Chance that an attempt finishes and does not fail, after 0, 1 and 2 failures; 0 after more
+    (El-Sayed et al., Fig. 6)."""
+    success_single: tuple[Chance, Chance, Chance] = (0.97, 0.13, 0.0)
+    """The same in jobs of one task (El-Sayed et al., Fig. 6)."""
+    failed_attempts: Shares = (0.14, 0.72, 0.06, 0.06, 0.02)
+    """Failures of tasks that finally fail: 1, 2, 3, 4, more (El-Sayed et al., section IV-C: 70 to
+    90 % more than once, 15 to 30 % more than twice; shares as in the record, .86 and .14)."""
+    more_attempts: Numbers = QuantileTable(((0.5, 6.0), (0.9, 20.0)), 5.0, 100.0)
+    """Failures of the last group; up to 100 (El-Sayed et al., section IV-C), the rest chosen."""
+    killed_again: tuple[Share, Share] = (0.35, 0.1)
+    """Killed tasks with two failures among those with one, with three among those with two; chosen.
+    How many have one follows from `success_multi` and `success_single`."""
+    failed_with_failure: Share = 0.98
+    """Failed jobs with a failed attempt (El-Sayed et al., section IV-C)."""
+    finished_with_failure: Share = 0.0025
+    """Finished jobs with a failed attempt (El-Sayed et al., section IV-C)."""
+    killed_with_failure: Share = 0.1
+    """Killed jobs of several tasks that hold all failures of killed jobs; chosen: failures come
+    together, so that siblings tell of each other."""
+    failure_weight: Factor = 0.8
+    """Mean share of a failed attempt in its task's machine-time, over that of other attempts;
+    chosen: at the first failure the median failed task has 60 % of its life before it (El-Sayed et
+    al., Fig. 9)."""
+
+    # What the cluster does.
+    evictions_per_hour: tuple[Amount, ...] = (1.43, 0.13, 0.013, 0.014, 0.15)
+    """Evictions per hour of running, by priority band (record)."""
+    most_evictions: Number = 12
+    """Evictions of one task at most; chosen."""
+    requeue_share: Share = 0.03
+    """Tasks that are killed and requeued once (record, without one job of endless requeues)."""
+    queue_delay: QuantileTable = QuantileTable(
+        ((0.1, 0.8), (0.25, 1.5), (0.5, 2.08), (0.75, 2.88), (0.9, 5.14), (0.99, 48.52)), 0.6
+    )
+    """Submission to start [s] (record)."""
+    requeue_delay: tuple[QuantileTable, QuantileTable, QuantileTable] = (
+        QuantileTable(((0.1, 1.45), (0.5, 1.71), (0.9, 3.66), (0.99, 25.0)), 0.6),
+        QuantileTable(((0.1, 1.7), (0.5, 25.2), (0.9, 120.0), (0.99, 4_219.0)), 0.6, 86_400.0),
+        QuantileTable(((0.1, 1.4), (0.5, 1.6), (0.9, 2.46), (0.99, 493.0)), 0.6, 86_400.0),
+    )
+    """End to next start [s] after a failure, an eviction, a kill with requeue (record)."""
+    pending_minutes: QuantileTable = QuantileTable(
+        ((0.1, 0.5), (0.5, 8.0), (0.9, 120.0)), 0.05, 1440.0
+    )
+    """How long a task that is killed while pending has waited [min]; chosen."""
+
+    # Requests.
+    priorities: tuple[Number, ...] = (0, 1, 2, 8, 9)
+    """The priorities in use: gratis 0 and 1, batch 2 to 8, production 9 (Reiss et al.; record)."""
+    priority_single: tuple[Shares, Shares, Shares] = (
+        (0.22, 0.20, 0.22, 0.27, 0.09),
+        (0.50, 0.15, 0.20, 0.10, 0.05),
+        (0.45, 0.15, 0.22, 0.10, 0.08),
+    )
+    """Shares by outcome of the job, one task; the mean as in the record, the tilt chosen."""
+    priority_multi: tuple[Shares, Shares, Shares] = (
+        (0.10, 0.04, 0.80, 0.02, 0.04),
+        (0.50, 0.06, 0.40, 0.02, 0.02),
+        (0.15, 0.03, 0.79, 0.01, 0.02),
+    )
+    """The same for jobs of several tasks."""
+    class_single: tuple[Shares, Shares, Shares] = (
+        (0.25, 0.46, 0.285, 0.005),
+        (0.40, 0.30, 0.29, 0.01),
+        (0.28, 0.25, 0.45, 0.02),
+    )
+    """Scheduling classes 0 to 3 by outcome, one task; mean as in the record, tilt chosen."""
+    class_multi: tuple[Shares, Shares, Shares] = (
+        (0.88, 0.08, 0.03, 0.01),
+        (0.80, 0.14, 0.05, 0.01),
+        (0.79, 0.12, 0.065, 0.025),
+    )
+    """The same for jobs of several tasks."""
+    request_median: tuple[Factor, Factor, Factor] = (0.025, 0.02, 0.0002)
+    """cpu, memory, disk, as shares of the largest machine (record)."""
+    request_covariance: tuple[Slope, Slope, Slope] = (1.2, 1.0, -0.6)
+    """Covariance of log request and log machine-time in unfinished tasks (recovered from the
+    reductions of resource use in Rosà et al., Fig. 7)."""
+    request_spread: Deviation = 0.6
+    """Standard deviation of the rest of a log request; chosen."""
+    failed_request: tuple[Factor, Factor, Factor] = (1.0, 2.0, 2.0)
+    """Requests of failed jobs over those of others: more memory and disk (El-Sayed et al.,
+    section III-c, which gives no number)."""
+    users: Count = 227
+    """El-Sayed et al., Table I."""
+    user_skew: Power = 2.5
+    """A user's number is a uniform number to this power; chosen."""
+    usage: UsageLaw = UsageLaw()
+    """Windows of five minutes (Reiss et al.); of input and output only the local disk's is known
+    (El-Sayed et al., section III-c)."""
+
+    def faults(self) -> Iterator[tuple[str, str]]:
+        """What does not fit in outcomes by width, and in what goes by priority."""
+        if self.multi_share == 1.0:
+            yield "multi_share", "less than 1"
+        elif min(min(mix) for mix in self.fates_by_width()) < -TINY:
+            yield "multi_killed", "outcomes of both widths that come to job_shares"
+        for name in ("priority_single", "priority_multi"):
+            if any(len(row) != len(self.priorities) for row in getattr(self, name)):
+                yield name, f"as many as priorities in each row, {len(self.priorities)}"
+        if len(self.evictions_per_hour) != len(self.priorities):
+            yield "evictions_per_hour", f"as many as priorities, {len(self.priorities)}"
+
+    def fates_by_width(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Shares of finished, failed, killed: jobs of one task, jobs of several."""
+        total = sum(self.job_shares)
+        _, failed, killed = (share / total for share in self.job_shares)
+        wide, narrow = self.multi_share, 1 - self.multi_share
+        single_killed = (killed - wide * self.multi_killed) / narrow
+        return (
+            (1 - failed - single_killed, failed, single_killed),
+            (1 - failed - self.multi_killed, failed, self.multi_killed),
+        )
+
+
+FAILING = Google2011(
+    name="google-2011-failing",
+    job_shares=(0.5, 0.5, 0.0),
+    multi_killed=0.0,
+    finished_with_failure=0.5,
+    success_multi=(0.8, 0.42, 0.02),
+    success_single=(0.6, 0.13, 0.0),
+    longest=DAY,
+)
+"""The failure-prone jobs of the google-2011 profile, none killed by its user, in numbers.
+
+At the natural mix one job in seventy holds a failed attempt, and user kills take most of the time.
+What a retry is worth after one failure and after two is as published (El-Sayed et al., Fig. 6), as
+are run times up to a day; how many jobs fail, and how often a first attempt does, is chosen."""

@@ -1,0 +1,236 @@
+"""System A of Kumar et al., "The Mystery of the Failing Jobs", DSN 2020."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated
+
+from failgym.traces.synthetic.profiles.kumar import (
+    Days,
+    Environment,
+    Gaps,
+    Kumar,
+    Requeues,
+    Runs,
+    Sessions,
+    Usage,
+    UsageLaw,
+)
+from failgym.traces.synthetic.profiles.outages import OutageLaw
+from failgym.traces.synthetic.profiles.times import DAY, HOUR, MINUTE
+from failgym.traces.synthetic.quantiles import Numbers, QuantileTable
+from failgym.traces.synthetic.ranges import (
+    Amount,
+    Count,
+    Deviation,
+    ExitCode,
+    Filled,
+    Limit,
+    Power,
+    Rate,
+    Sampling,
+    Span,
+)
+
+RUNS = Runs(
+    success=QuantileTable(
+        ((0.1, 30.0), (0.5, 600.0), (0.9, 9_000.0), (0.99, 80_000.0)), 1.0, 172_800.0
+    ),
+    user=QuantileTable(
+        ((0.1, 5.0), (0.56, 60.0), (0.8, 12_000.0), (0.95, 150_000.0)), 1.0, 172_800.0
+    ),
+    signal=QuantileTable(((0.1, 10.0), (0.3, 60.0), (0.5, 300.0), (0.9, 5_000.0)), 1.0, 172_800.0),
+    walltimes=(0.5, 1.0, 4.0, 8.0, 12.0, 24.0, 48.0),
+    walltime_shares=(0.08, 0.16, 0.30, 0.16, 0.10, 0.14, 0.06),
+)
+"""Chosen: about half of the jobs below 1,000 node-seconds (Kumar et al., Fig. 1), a third of the
+failures within a minute (section V-E), shares of node-seconds near Table IV's. No job needs more
+than two days: longer ones would never finish without checkpoints."""
+
+SINGLE = UsageLaw(
+    local_io=-0.48,
+    remote_io=-0.55,
+    network=-0.31,
+    local_peak=1.0,
+    out_of_memory=0.8,
+    strain=(2.6, 1.0),
+)
+"""Local I/O as fitted (Kumar et al., section V-B), its peak at 6 MB/s (Fig. 4a); of the others only
+the sign is published (Table V), the size chosen; strain after the precision and recall that Table
+VIII implies: AUC .96."""
+MULTI = UsageLaw(remote_io=-0.57, strain=(3.2, 1.5))
+"""Memory, local I/O and network without effect (Kumar et al., Table V)."""
+SHARED = UsageLaw(
+    remote_io=0.42, network=0.40, local_peak=0.5, out_of_memory=0.8, strain=(2.25, 0.8)
+)
+"""The peak of local I/O at 3 MB/s (Kumar et al., Fig. 4b); signs after Table V; AUC .95."""
+
+
+@dataclass(frozen=True)
+class SystemA(Kumar):
+    """System A: the community cluster of Purdue University, March 2015 to June 2017.
+
+    Published: shares of jobs and of node-seconds by environment, exits by environment, the share
+    of failures within a minute, the limit of walltimes, the median overestimation of run times,
+    the median time between bursts (of System B, the only one given), what counts as a burst, how
+    failures go with usage (Table V), how well histories foretell (Table VI), times up and down.
+    Chosen: the law of run times, widths, the split of system failures into bursts, machines and
+    start-up, how failures come in spells, and the levels of usage.
+
+    Departure: failed first runs take about a fifth of the node-seconds, where 4 % is published (and
+    failures of users a twentieth, for 13 %), because failures of the system must meet long jobs for
+    checkpoints to matter at all. For the same reason the share of jobs that the system fails falls
+    with node-seconds only up to some thousand (published: throughout, r = -.25 to -.36), though the
+    hazard of a run falls with its age. The shares of environments in node-seconds come within 4 %.
+
+    Requests of memory, and outages, are drawn apart: requests go neither with users nor with what
+    is used, and a job does not say which nodes it ran on. Who runs out of memory shows in the
+    windows and the exit code: the failure is one of a machine.
+    """
+
+    name: str = "system-a"
+    jobs_per_day: Rate = 2_908_000 / 852
+    """28 months."""
+    sampling: Sampling = 0.1
+    """Chosen: many bursts in a trace of some ten thousand jobs. A burst of 25 jobs is one of 2 or 3
+    here."""
+    default_jobs: Count = 15_000
+    """Chosen: about 44 days."""
+    environments: Annotated[tuple[Environment, ...], Filled()] = (
+        Environment(
+            "shared-single",
+            True,
+            False,
+            0.387,
+            0.158,
+            (0.931, 0.027, 0.016, 0.006, 0.020),
+            RUNS,
+            SHARED,
+            1.05,
+        ),
+        Environment(
+            "shared-multi",
+            True,
+            True,
+            0.010,
+            0.019,
+            (0.876, 0.065, 0.022, 0.002, 0.035),
+            RUNS,
+            MULTI,
+            0.6,
+        ),
+        Environment(
+            "single",
+            False,
+            False,
+            0.463,
+            0.184,
+            (0.876, 0.065, 0.035, 0.004, 0.020),
+            RUNS,
+            SINGLE,
+            1.0,
+        ),
+        Environment(
+            "multi",
+            False,
+            True,
+            0.140,
+            0.639,
+            (0.618, 0.088, 0.072, 0.061, 0.161),
+            RUNS,
+            MULTI,
+            0.8,
+        ),
+    )
+    sessions: Sessions = Sessions(
+        block=4_000, jobs=80.0, odd=0.09, users=617, skew=2.5, applications=4
+    )
+    usage: Usage = Usage(
+        window=5 * MINUTE,
+        dense=4,
+        thinning=1.25,
+        memory=QuantileTable(((0.1, 0.06), (0.5, 0.22), (0.9, 0.5), (0.99, 0.75)), 0.01, 0.97),
+        out_of_memory=QuantileTable(
+            ((0.02, 0.5), (0.1, 0.53), (0.25, 0.58), (0.5, 0.65), (0.75, 0.76), (0.9, 0.885)),
+            0.45,
+            0.99,
+        ),
+        local_unit=6.0,
+        remote_unit=46.0,
+        local_io=(-0.89, 0.8),
+        remote_io=(-0.5, 0.8),
+        network=(0.3, 0.7),
+        spread=(0.028, 0.32, 0.32, 0.16),
+        flutter=(0.01, 0.10, 0.10, 0.05),
+    )
+    """Half of the failed jobs use less than 65 % of the memory, the rate rises from half of it on
+    (Kumar et al., section V-A). The mean of local I/O follows from the fit f = .04 e^(-.48 x) and
+    the failures of Table IV; deviations within a session from Table VI; the rest is chosen."""
+    outages: OutageLaw = OutageLaw(
+        machines=580,
+        mtbf=round(9.1 * DAY),
+        shape=0.75,
+        repair=QuantileTable(((0.5, 150.0), (0.95, 1_600.0)), 1.0),
+        causes=(("unreachable", 0.5), ("reboot", 0.3), ("planned", 0.2)),
+        grouped=0.2,
+        group_sizes=((2, 0.7), (8, 0.3)),
+        domain=20,
+    )
+    """580 nodes; 95th percentiles of 31 days up and 24 hours down; the kinds of outages (Kumar et
+    al., sections II to IV). A Weibull law of shape .75, about LANL's (Schroeder and Gibson, 2010),
+    has that percentile, in a record of 28 months, if its mean is 9.1 days. Repairs that would
+    outlast the next failure end before it, so their law lies higher. The shares of the kinds,
+    groups and the median time down are chosen."""
+    multi_nodes: Numbers = QuantileTable(((0.1, 2.0), (0.5, 4.0), (0.9, 16.0)), 2.0, 64.0)
+    """Chosen (580 nodes in all)."""
+    largest: Limit = math.inf
+    """All jobs are far below System B's largest."""
+    walltime_limit: Span = 336 * HOUR
+    overestimate: QuantileTable = QuantileTable(((0.1, 1.6), (0.5, 9.0), (0.9, 60.0)), 1.1, 1e4)
+    """9 at the median (Kumar et al., section V-E)."""
+    beyond_end: Deviation = 0.7
+    """Chosen."""
+
+    # Failures of the system: relative hazards; each environment's factor follows from its exits.
+    startup: Amount = 0.012
+    """Chosen."""
+    startup_scale: Rate = 45.0
+    """Chosen: a third of all failures come within a minute."""
+    machine: Amount = 1.0 / (40 * 86_400)
+    """Chosen."""
+    machine_nodes: Power = 0.5
+    """Chosen."""
+    burst_gap: Days = 3.3
+    """Kumar et al., section V-C, of System B."""
+    burst_gaps: Gaps | None = None
+    """Chosen."""
+    burst_seconds: Rate = 300.0
+    """Kumar et al., section V-C."""
+    burst_weight: Amount = 0.35
+    """Chosen."""
+    spell_gap: Days = 1.0
+    """Chosen."""
+    spell_hours: QuantileTable = QuantileTable(((0.1, 0.5), (0.5, 1.5), (0.9, 5.0)), 0.25, 12.0)
+    """Chosen."""
+    spell: Amount = 1.0 / 20_000
+    """Chosen: mean time between failures of the order of hours."""
+    calm: Amount = 1.0 / 2_000_000
+    """Chosen."""
+    requests_memory: bool = True
+    memory_slope: Amount = 2.0
+    """Chosen: failures rise with memory above half of the capacity (Kumar et al., Fig. 2)."""
+    most_requeues: Requeues = 40
+    """Chosen."""
+    requeue_minutes: QuantileTable = QuantileTable(
+        ((0.1, 1.0), (0.5, 8.0), (0.9, 60.0)), 0.1, 720.0
+    )
+    """Chosen."""
+    queue_minutes: QuantileTable = QuantileTable(
+        ((0.1, 0.05), (0.5, 2.0), (0.9, 90.0)), 0.01, 2880.0
+    )
+    """Chosen."""
+    exit_shared: ExitCode = 107
+    """Jobs that lost their file system (Kumar et al., section V-C, of System B)."""
+    exit_out_of_memory: ExitCode = 137
+    """Kumar et al., section V-A."""
