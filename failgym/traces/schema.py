@@ -74,7 +74,8 @@ SCHEMAS: dict[str, Any] = {
         },
         optional={
             "user": pa.string(),
-            "name": pa.string(),
+            "group": pa.string(),
+            "name": pa.string(),  # of the application: executable, logical name
             "queue": pa.string(),
             "shared": pa.bool_(),
             "priority": pa.int32(),
@@ -113,6 +114,9 @@ SCHEMAS: dict[str, Any] = {
             "cause": pa.int8(),
             "exit_code": pa.int32(),
             "length": pa.int64(),  # undisturbed length L [ms], where the source knows it
+            "mean_cpu": pa.float32(),  # of the whole attempt, known when it has ended: processor
+            "mean_memory": pa.float32(),  # time over time and slots; memory in the unit of the
+            "max_memory": pa.float32(),  # task's request
         },
     ),
     "placements": _table(
@@ -150,7 +154,10 @@ SCHEMAS: dict[str, Any] = {
             "group": pa.int64(),  # failures that are correlated in space share one
         },
     ),
-    "stages": _table(required={"job": pa.int64(), "stage": pa.int64()}, optional={}),
+    "stages": _table(
+        required={"job": pa.int64(), "stage": pa.int64()},  # number within the job
+        optional={"name": pa.string()},
+    ),
     "stage_edges": _table(
         required={
             "parent": pa.int64(),

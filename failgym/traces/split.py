@@ -71,7 +71,11 @@ def _cut(trace: Trace, tables: dict[str, Table], jobs: Flags, at: int) -> dict[s
     cut_jobs = np.zeros(len(jobs), dtype=np.bool_)
     cut_jobs[trace.column("tasks", "job")[task[over]]] = True
     windows, outages = tables["windows"], tables["outages"]
-    seen = trace.column("attempts", "start")[column(windows, "attempt")]
+    holder = column(windows, "attempt")
+    over_at = trace.column("attempts", "start")[holder] + column(windows, "offset")
+    over_at = np.minimum(
+        over_at + (trace.sampling_window or 0), trace.column("attempts", "end")[holder]
+    )
     tasks = np.zeros(trace.rows("tasks"), dtype=np.bool_)
     tasks[task[known]] = True
     tables = {
@@ -92,7 +96,7 @@ def _cut(trace: Trace, tables: dict[str, Table], jobs: Flags, at: int) -> dict[s
             "tasks": tasks,
             "attempts": attempts,
             "placements": started[column(tables["placements"], "attempt")],
-            "windows": seen + column(windows, "offset") <= at,
+            "windows": over_at <= at,
             "outages": column(outages, "down") <= at,
         },
     )
@@ -115,6 +119,9 @@ def _censor(attempts: Table, over: Flags, started: Flags, at: int) -> Table:
         ("cause", None, over),
         ("exit_code", None, over),
         ("length", None, over),
+        ("mean_cpu", None, over),
+        ("mean_memory", None, over),
+        ("max_memory", None, over),
         ("end", at, over),
         ("start", None, over & ~started),
         ("queued", None, late_queue),

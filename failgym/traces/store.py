@@ -10,31 +10,79 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Generator, Iterator, Mapping
-from dataclasses import asdict
+from collections.abc import Generator, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from failgym.traces.schema import SCHEMAS, TABLES, Table, TraceError
+from failgym.traces.content import file_hash, table_hash
+from failgym.traces.schema import SCHEMAS, TABLES, Table, TraceError, make_table
 from failgym.traces.trace import Meta
 
 if TYPE_CHECKING:
     from failgym.traces.trace import Trace
 
 FORMAT = "failgym-trace"
-VERSION = 1
+VERSION = 2
 META_FILE = "meta.json"
 
 
 def save_trace(trace: Trace, path: Path) -> None:
-    """Write `trace` to the folder `path`, replacing an older trace. Raises TraceError.
+    """Write `trace` to the folder `path`, replacing an older trace. Raises TraceError."""
+    with writing(path) as writer:
+        for name in TABLES:
+            writer.append(name, trace.table(name))
+        writer.finish(trace.meta, table_hashes(trace))
 
-    Everything is written to a temporary folder beside `path`, `meta.json` last, and renamed. What
-    a save that was killed left there is removed, or put back if it is the only trace.
+
+class TraceWriter:
+    """Writes a trace into a folder, its tables piece by piece, in any order among them."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._writers: dict[str, Any] = {}
+
+    def append(self, name: str, rows: Table) -> None:
+        """Add rows to a table. Raises OSError."""
+        if name not in self._writers:
+            file = self._folder / f"{name}.parquet"
+            self._writers[name] = pq.ParquetWriter(file, SCHEMAS[name], compression="zstd")
+        self._writers[name].write_table(rows)
+
+    def finish(self, meta: Meta, hashes: Mapping[str, str] | None = None) -> None:
+        """Write what is left, `meta.json` last; `hashes` are the tables', where they are known."""
+        for name in TABLES:
+            if name not in self._writers:
+                self.append(name, make_table(name))
+        self.close()
+        if hashes is None:
+            hashes = {name: file_hash(name, self._folder / f"{name}.parquet") for name in TABLES}
+        document: dict[str, Any] = {
+            "format": FORMAT,
+            "version": VERSION,
+            "content_hash": content_hash(hashes),
+            "table_hashes": dict(hashes),
+            **asdict(meta),
+        }
+        document["meta_hash"] = meta_hash(document)
+        (self._folder / META_FILE).write_text(json.dumps(document, indent=1) + "\n", "utf-8")
+
+    def close(self) -> None:
+        """Close the files of the tables."""
+        for writer in self._writers.values():
+            writer.close()
+
+
+@contextlib.contextmanager
+def writing(path: Path) -> Generator[TraceWriter]:
+    """A writer of the trace that will be at `path`, in place of an older one. Raises TraceError.
+
+    Everything is written to a temporary folder beside `path`, which is renamed at the end unless
+    an exception leaves the block; an OSError becomes a TraceError. What a save that was killed left
+    there is removed, or put back if it is the only trace.
     """
     path = Path(os.path.abspath(path))
     check_destination(path)
@@ -43,21 +91,15 @@ def save_trace(trace: Trace, path: Path) -> None:
         _clear_leftovers(path)
         with _partial(path) as partial:
             partial.mkdir()
-            for name in TABLES:
-                pq.write_table(trace.table(name), partial / f"{name}.parquet", compression="zstd")
-            hashes = table_hashes(trace)
-            document: dict[str, Any] = {
-                "format": FORMAT,
-                "version": VERSION,
-                "content_hash": content_hash(hashes),
-                "table_hashes": hashes,
-                **asdict(trace.meta),
-            }
-            document["meta_hash"] = meta_hash(document)
-            (partial / META_FILE).write_text(json.dumps(document, indent=1) + "\n", "utf-8")
+            writer = TraceWriter(partial)
+            try:
+                yield writer
+            finally:
+                writer.close()
             _swap(partial, path)
     except OSError as error:
-        raise TraceError(f"{path}: cannot be written: {error.strerror or error}") from error
+        reason = error.strerror or str(error).splitlines()[0]
+        raise TraceError(f"{path}: cannot be written: {reason}") from error
 
 
 def check_destination(path: str | Path) -> None:
@@ -106,6 +148,31 @@ def load_tables(path: Path) -> tuple[Meta, dict[str, Table]]:
     return meta, tables
 
 
+@dataclass(frozen=True)
+class Overview:
+    """What a saved trace says of itself, its tables unread."""
+
+    meta: Meta
+    content_hash: str
+    rows: Mapping[str, int]
+    """Table -> rows."""
+
+
+def overview(path: str | Path) -> Overview:
+    """Look at a saved trace without reading its tables. Raises TraceError as loading does."""
+    path = Path(path)
+    document = _read_document(path)
+    rows: dict[str, int] = {}
+    for name in TABLES:
+        file = path / f"{name}.parquet"
+        try:
+            rows[name] = pq.read_metadata(file).num_rows
+        except (OSError, ValueError, pa.ArrowException) as error:
+            reason = str(error).splitlines()[0]
+            raise TraceError(f"{file}: not readable as Parquet: {reason}") from error
+    return Overview(_meta(path / META_FILE, document), str(document["content_hash"]), rows)
+
+
 def table_hashes(trace: Trace) -> dict[str, str]:
     """Table name -> SHA-256 (hex) of its values."""
     return {name: table_hash(name, trace.table(name)) for name in TABLES}
@@ -124,46 +191,6 @@ def meta_hash(document: Mapping[str, Any]) -> str:
     rest = {key: value for key, value in document.items() if key != "meta_hash"}
     text = json.dumps(rest, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def table_hash(name: str, table: Table) -> str:
-    """SHA-256 (hex) of a table's canonical column bytes.
-
-    Per column: name, type, which rows are present (a bit each), then the values little-endian
-    with nulls as zero; strings as their lengths and their UTF-8 bytes.
-    """
-    digest = hashlib.sha256(f"{name} {table.num_rows}\n".encode())
-    for field, values in zip(table.schema, table.columns, strict=True):
-        digest.update(f"{field.name} {field.type} {values.null_count}\n".encode())
-        array = _one_array(values)
-        if array.null_count:
-            valid = array.is_valid().to_numpy(zero_copy_only=False)
-            digest.update(np.packbits(valid).tobytes())
-        for part in _value_bytes(array):
-            digest.update(part)
-    return digest.hexdigest()
-
-
-def _one_array(values: Any) -> Any:
-    if values.num_chunks == 1:
-        return values.chunk(0)
-    return pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], values.type)
-
-
-def _value_bytes(array: Any) -> Iterator[Any]:
-    if pa.types.is_string(array.type):
-        filled = array.fill_null("").cast(pa.large_string())
-        _, offsets_buffer, data = filled.buffers()
-        if not len(filled):
-            return
-        first, stop = filled.offset, filled.offset + len(filled) + 1
-        offsets = np.frombuffer(offsets_buffer, dtype="<i8")[first:stop]
-        yield np.diff(offsets).astype("<i8")
-        yield memoryview(data)[offsets[0] : offsets[-1]] if data else b""
-        return
-    numbers = array.fill_null(False if pa.types.is_boolean(array.type) else 0)
-    values = numbers.to_numpy(zero_copy_only=False)
-    yield np.ascontiguousarray(values.astype(values.dtype.newbyteorder("<"), copy=False))
 
 
 def _parse_document(path: Path) -> dict[str, Any]:
@@ -221,6 +248,12 @@ def _meta(file: Path, document: Mapping[str, Any]) -> Meta:
             raise TraceError(f"{file}: {key} is {value!r}, expected counts by reason")
         return {str(reason): int(n) for reason, n in cast(dict[str, int], value).items()}
 
+    def texts(key: str) -> dict[str, str]:
+        value = document.get(key)
+        if not isinstance(value, dict):
+            raise TraceError(f"{file}: {key} is {value!r}, expected texts by name")
+        return {str(name): str(said) for name, said in cast(dict[str, object], value).items()}
+
     def text(key: str) -> str:
         value = document.get(key)
         if not isinstance(value, str):
@@ -230,6 +263,9 @@ def _meta(file: Path, document: Mapping[str, Any]) -> Meta:
     end = document.get("end")
     if end is not None and not isinstance(end, int):
         raise TraceError(f"{file}: end is {end!r}, expected milliseconds or null")
+    unix_origin = document.get("unix_origin")
+    if unix_origin is not None and not isinstance(unix_origin, int):
+        raise TraceError(f"{file}: unix_origin is {unix_origin!r}, expected milliseconds or null")
     try:
         return Meta(
             source=text("source"),
@@ -240,6 +276,8 @@ def _meta(file: Path, document: Mapping[str, Any]) -> Meta:
             rows_read=counts("rows_read"),
             dropped=counts("dropped"),
             noted=counts("noted"),
+            remarks=texts("remarks"),
+            unix_origin=unix_origin,
         )
     except (TypeError, ValueError) as error:
         if isinstance(error, TraceError):
@@ -269,14 +307,14 @@ def _leftovers(path: Path, purpose: str) -> list[Path]:
             for folder in path.absolute().parent.iterdir()
             if folder.name.startswith(prefix)
             and folder.name.removeprefix(prefix).isdecimal()
-            and not _is_running(int(folder.name.removeprefix(prefix)))
+            and not is_running(int(folder.name.removeprefix(prefix)))
         ]
     except OSError:
         return []
     return [folder for _, folder in sorted(found, reverse=True)]
 
 
-def _is_running(process: int) -> bool:
+def is_running(process: int) -> bool:
     """Whether another process has this number; where that cannot be asked, as if it ran."""
     if process in (0, os.getpid()):  # not another: the number was given again
         return False

@@ -29,6 +29,7 @@ class Meta:
 
     The counts are by reason: `rows_read` of the source files, `dropped` rows that the format
     allows and the model cannot use, `noted` rows that were kept and repaired or are peculiar.
+    `remarks` is what else the source says of itself: header fields, units, rules applied.
     """
 
     source: str
@@ -39,6 +40,8 @@ class Meta:
     rows_read: Mapping[str, int] = field(default_factory=dict[str, int])
     dropped: Mapping[str, int] = field(default_factory=dict[str, int])
     noted: Mapping[str, int] = field(default_factory=dict[str, int])
+    remarks: Mapping[str, str] = field(default_factory=dict[str, str])
+    unix_origin: int | None = None  # time 0 in ms since 1970-01-01 UTC, where it is known
 
 
 def _empty(name: str) -> Any:
@@ -194,6 +197,18 @@ class Trace:
         result[task[outcome == Outcome.CENSORED]] = Outcome.CENSORED
         result[task[outcome == Outcome.FINISH]] = Outcome.FINISH
         return result
+
+    @cached_property
+    def sampling_window(self) -> int | None:
+        """How long usage is sampled for [ms]: the shortest time between windows of one attempt.
+
+        None where no attempt has two windows.
+        """
+        attempt, offset = self.column("windows", "attempt"), self.column("windows", "offset")
+        order = np.lexsort((offset, attempt))
+        later = np.diff(offset[order])
+        apart = later[(np.diff(attempt[order]) == 0) & (later > 0)]
+        return int(apart.min()) if len(apart) else None
 
     def validate(self) -> None:
         """Check every table and the end; construction does it already. Raises TraceError."""

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
@@ -70,28 +71,158 @@ CODES: dict[tuple[str, str], type[IntEnum]] = {
 
 def validate(tables: Mapping[str, Table]) -> None:
     """Raise TraceError naming table, row, column and expectation unless all tables are sound."""
+    validator = Validator({name: table.num_rows for name, table in tables.items()})
     for name, table in tables.items():
-        _check_columns(name, table)
-    for (name, key), least in AT_LEAST.items():
-        values = column(tables[name], key, missing=least)
-        _reject(name, key, values < least, values, f"at least {least}")
-    for name, key in TIMES:
-        values = column(tables[name], key, missing=0)
-        _reject(name, key, values > LATEST, values, f"at most {LATEST} ms")
-    for (name, key), codes in CODES.items():
-        values = column(tables[name], key, missing=0)
-        expected = "one of " + ", ".join(f"{code.value} ({code.name})" for code in codes)
-        _reject(name, key, (values < 0) | (values >= len(codes)), values, expected)
-    for (name, key), target in FOREIGN_KEYS.items():
-        _check_reference(name, key, tables[name], target, tables[target].num_rows)
-    _check_attempts(tables["attempts"])
-    _check_every_task_has_attempts(tables["tasks"], tables["attempts"])
-    _check_outages(tables["outages"])
-    speed = column(tables["machines"], "speed")
-    _reject("machines", "speed", ~(speed > 0), speed, "more than 0")
+        validator.check(name, table)
+    validator.finish()
 
 
-def _check_columns(name: str, table: Table) -> None:
+class Validator:
+    """Checks a trace whose tables come piece by piece, in any order among them.
+
+    `rows` is how many rows the tables will have to which others refer (0 for one left out).
+    """
+
+    def __init__(self, rows: Mapping[str, int]) -> None:
+        self._expected = rows
+        self._checked = dict.fromkeys(SCHEMAS, 0)
+        self._last_task = -1  # of the attempts so far
+        self._last_run = (-1, 0)  # task and start of the latest attempt that ran
+
+    def check(self, name: str, table: Table) -> None:
+        """Check the next rows of a table. Raises TraceError."""
+        _check_columns(name, table, self._checked[name])
+        rows = _Rows(name, table, self._checked[name])
+        rows.check_numbers()
+        for (holder, key), target in FOREIGN_KEYS.items():
+            if holder == name:
+                rows.check_reference(key, target, self._expected.get(target, 0))
+        if name == "attempts":
+            rows.check_attempt_times()
+            self._check_order(rows)
+            rows.check_attempt_ends()
+        elif name == "outages":
+            rows.check_outages()
+        elif name == "machines":
+            speed = rows.column("speed")
+            rows.reject("speed", ~(speed > 0), speed, "more than 0")
+        self._checked[name] += table.num_rows
+
+    def finish(self) -> None:
+        """Check what shows only at the end. Raises TraceError."""
+        for name, rows in self._expected.items():
+            if self._checked[name] != rows:
+                raise TraceError(f"table {name}: {self._checked[name]} rows, expected {rows}")
+        self._check_next_task(self._expected.get("tasks", 0))
+
+    def _check_order(self, rows: _Rows) -> None:
+        """Attempts come in order of their task, leave out none, and start one after another."""
+        task, start = rows.column("task"), rows.column("start")
+        if not len(task):
+            return
+        before = np.concatenate([[self._last_task], task[:-1]])
+        rows.reject("task", task < before, task, "attempts in order of their task")
+        skipped = np.flatnonzero(task > before + 1)
+        if len(skipped):
+            self._last_task = int(before[skipped[0]])
+            self._check_next_task(int(task[skipped[0]]))
+        self._last_task = int(task[-1])
+        ran = np.flatnonzero(rows.present("start"))
+        if not len(ran):
+            return
+        before_task = np.concatenate([[self._last_run[0]], task[ran[:-1]]])
+        before_start = np.concatenate([[self._last_run[1]], start[ran[:-1]]])
+        late = np.zeros(len(task), dtype=np.bool_)
+        late[ran] = (task[ran] == before_task) & (start[ran] < before_start)
+        rows.reject("start", late, start, "no earlier than the task's previous start")
+        self._last_run = (int(task[ran[-1]]), int(start[ran[-1]]))
+
+    def _check_next_task(self, task: int) -> None:
+        if task > self._last_task + 1:
+            raise TraceError(
+                f"table tasks, row {self._last_task + 1}: expected a task with attempts"
+            )
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Consecutive rows of a table; `first` is the number of the first."""
+
+    name: str
+    table: Table
+    first: int
+
+    def column(self, key: str, missing: int | None = None) -> npt.NDArray[Any]:
+        return column(self.table, key, missing=missing)
+
+    def present(self, key: str) -> Flags:
+        return present(self.table, key)
+
+    def reject(self, key: str, bad: Flags, values: npt.NDArray[Any], expected: str) -> None:
+        if bad.any():
+            row = int(np.argmax(bad))
+            raise TraceError(
+                f"table {self.name}, row {self.first + row}: column {key!r} is {values[row]},"
+                f" expected {expected}"
+            )
+
+    def check_numbers(self) -> None:
+        """Least and largest values, and codes."""
+        for (name, key), least in AT_LEAST.items():
+            if name == self.name:
+                values = self.column(key, least)
+                self.reject(key, values < least, values, f"at least {least}")
+        for name, key in TIMES:
+            if name == self.name:
+                values = self.column(key, 0)
+                self.reject(key, values > LATEST, values, f"at most {LATEST} ms")
+        for (name, key), codes in CODES.items():
+            if name == self.name:
+                values = self.column(key, 0)
+                expected = "one of " + ", ".join(f"{code.value} ({code.name})" for code in codes)
+                self.reject(key, (values < 0) | (values >= len(codes)), values, expected)
+
+    def check_reference(self, key: str, target: str, rows: int) -> None:
+        """A foreign key holds rows of its target."""
+        values, known = self.column(key), self.present(key)
+        bad = known & ((values < 0) | (values >= rows))
+        self.reject(key, bad, values, f"a row of table {target} (0 to {rows - 1})")
+
+    def check_attempt_times(self) -> None:
+        """Queued, start and end of an attempt come one after another."""
+        queued, start, end = self.column("queued"), self.column("start"), self.column("end")
+        ran, ended, waited = self.present("start"), self.present("end"), self.present("queued")
+        self.reject("end", ran & ended & (end < start), end, "no earlier than the start")
+        self.reject("end", waited & ended & (end < queued), end, "no earlier than queued")
+        self.reject("queued", waited & ran & (queued > start), queued, "no later than the start")
+
+    def check_attempt_ends(self) -> None:
+        """How an attempt ended, why, and how long it would have been."""
+        outcome, cause = self.column("outcome"), self.column("cause")
+        start, end, ran = self.column("start"), self.column("end"), self.present("start")
+        known = self.present("cause")
+        causeless = (outcome == Outcome.FINISH) | (outcome == Outcome.CENSORED)
+        self.reject("cause", causeless & known, cause, "none for FINISH and CENSORED")
+        needed = ~causeless & (outcome != Outcome.LOST)
+        self.reject("cause", needed & ~known, cause, "a cause for FAIL, KILL and EVICT")
+        self.reject("start", (outcome == Outcome.FINISH) & ~ran, start, "a start for FINISH")
+        self.reject(
+            "end", ~self.present("end"), end, "a time: the end of the data if nothing else is known"
+        )
+        by_user = known & (cause == Cause.USER) & (outcome != Outcome.KILL)
+        self.reject("cause", by_user, cause, "cause USER for KILL only")
+        length, given = self.column("length"), self.present("length") & ran
+        self.reject("length", given & (length < end - start), length, "at least end - start")
+        off = given & (outcome == Outcome.FINISH) & (length != end - start)
+        self.reject("length", off, length, "end - start for FINISH")
+
+    def check_outages(self) -> None:
+        """No outage ends before it begins."""
+        down, up = self.column("down"), self.column("up")
+        self.reject("up", self.present("up") & (up < down), up, "no earlier than down")
+
+
+def _check_columns(name: str, table: Table, first: int) -> None:
     expected = SCHEMAS[name]
     if table.schema.names != expected.names:
         raise TraceError(f"table {name}: columns are {table.schema.names}, not {expected.names}")
@@ -102,67 +233,5 @@ def _check_columns(name: str, table: Table) -> None:
                 f"table {name}: column {field.name!r} is {found.type}, expected {field.type}"
             )
         if not field.nullable and table.column(field.name).null_count:
-            row = int(np.argmin(present(table, field.name)))
+            row = first + int(np.argmin(present(table, field.name)))
             raise TraceError(f"table {name}, row {row}: column {field.name!r} must not be missing")
-
-
-def _check_reference(name: str, key: str, table: Table, target: str, rows: int) -> None:
-    values, known = column(table, key), present(table, key)
-    bad = known & ((values < 0) | (values >= rows))
-    _reject(name, key, bad, values, f"a row of table {target} (0 to {rows - 1})")
-
-
-def _check_attempts(table: Table) -> None:
-    task, outcome, cause = column(table, "task"), column(table, "outcome"), column(table, "cause")
-    queued, start, end = column(table, "queued"), column(table, "start"), column(table, "end")
-    ran, ended, waited = (
-        present(table, "start"),
-        present(table, "end"),
-        present(table, "queued"),
-    )
-    _reject("attempts", "end", ran & ended & (end < start), end, "no earlier than the start")
-    _reject("attempts", "end", waited & ended & (end < queued), end, "no earlier than queued")
-    _reject(
-        "attempts", "queued", waited & ran & (queued > start), queued, "no later than the start"
-    )
-    unsorted = np.zeros(len(task), dtype=np.bool_)
-    unsorted[1:] = task[1:] < task[:-1]
-    _reject("attempts", "task", unsorted, task, "attempts in order of their task")
-    rows = np.flatnonzero(ran)
-    late = np.zeros(len(task), dtype=np.bool_)
-    late[rows[1:]] = (task[rows[1:]] == task[rows[:-1]]) & (start[rows[1:]] < start[rows[:-1]])
-    _reject("attempts", "start", late, start, "no earlier than the task's previous start")
-    known = present(table, "cause")
-    causeless = (outcome == Outcome.FINISH) | (outcome == Outcome.CENSORED)
-    _reject("attempts", "cause", causeless & known, cause, "none for FINISH and CENSORED")
-    needed = ~causeless & (outcome != Outcome.LOST)
-    _reject("attempts", "cause", needed & ~known, cause, "a cause for FAIL, KILL and EVICT")
-    _reject("attempts", "start", (outcome == Outcome.FINISH) & ~ran, start, "a start for FINISH")
-    _reject("attempts", "end", ~ended, end, "a time: the end of the data if nothing else is known")
-    by_user = known & (cause == Cause.USER) & (outcome != Outcome.KILL)
-    _reject("attempts", "cause", by_user, cause, "cause USER for KILL only")
-    length, given = column(table, "length"), present(table, "length") & ran
-    short = given & (length < end - start)
-    _reject("attempts", "length", short, length, "at least end - start")
-    off = given & (outcome == Outcome.FINISH) & (length != end - start)
-    _reject("attempts", "length", off, length, "end - start for FINISH")
-
-
-def _check_every_task_has_attempts(tasks: Table, attempts: Table) -> None:
-    counts = np.bincount(column(attempts, "task"), minlength=tasks.num_rows)
-    index = column(tasks, "index")
-    _reject("tasks", "index", counts[: tasks.num_rows] == 0, index, "a task with attempts")
-
-
-def _check_outages(table: Table) -> None:
-    down, up = column(table, "down"), column(table, "up")
-    early = present(table, "up") & (up < down)
-    _reject("outages", "up", early, up, "no earlier than down")
-
-
-def _reject(name: str, key: str, bad: Flags, values: npt.NDArray[Any], expected: str) -> None:
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise TraceError(
-            f"table {name}, row {row}: column {key!r} is {values[row]}, expected {expected}"
-        )

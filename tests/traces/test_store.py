@@ -14,7 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from failgym.traces import Trace, TraceError, check_destination, store
+from failgym.traces.content import file_hash
 from failgym.traces.schema import TABLES, make_table
+from failgym.traces.store import overview
 from tests.traces.traces import META, make
 
 
@@ -142,7 +144,7 @@ def edit_meta(folder: Path, **changes: object) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"version": 2}, "trace format version is 2, expected 1"),
+        ({"version": 1}, "trace format version is 1, expected 2"),
         ({"format": "other"}, "format is 'other', expected 'failgym-trace'"),
         ({"table_hashes": None}, "table_hashes and content_hash are missing"),
         ({"content_hash": "0"}, "content_hash does not match"),
@@ -199,7 +201,7 @@ def test_a_changed_table_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match=r"attempts\.parquet: .* was changed after it was saved"):
         Trace.load(tmp_path / "t")
     pq.write_table(pa.table({"task": [1]}), tmp_path / "t" / "attempts.parquet")
-    with pytest.raises(TraceError, match="columns are not those of format version 1"):
+    with pytest.raises(TraceError, match="columns are not those of format version 2"):
         Trace.load(tmp_path / "t")
 
 
@@ -226,12 +228,12 @@ SAVE_SLOWLY = """
 import sys, time
 import pyarrow.parquet as pq
 from failgym.traces import Meta, Trace
-write = pq.write_table
+write = pq.ParquetWriter.write_table
 def slow(*args, **kwargs):
     write(*args, **kwargs)
     print("written", flush=True)
     time.sleep(60)
-pq.write_table = slow
+pq.ParquetWriter.write_table = slow
 Trace(Meta("new")).save(sys.argv[1])
 """
 
@@ -309,3 +311,47 @@ def test_the_next_save_removes_what_killed_ones_left(tmp_path: Path, dead: int) 
     changed.save(tmp_path / "t")
     assert sorted(file.name for file in tmp_path.iterdir()) == sorted([*kept, "t"])
     assert Trace.load(tmp_path / "t").content_hash == changed.content_hash
+
+
+def test_a_trace_written_in_pieces_is_the_same(tmp_path: Path) -> None:
+    whole = make()
+    whole.save(tmp_path / "whole")
+    with store.writing(tmp_path / "pieces") as writer:
+        for name in reversed(TABLES):
+            for row in range(whole.rows(name)):
+                writer.append(name, whole.table(name).slice(row, 1))
+        writer.finish(META)
+    meta = [(tmp_path / name / "meta.json").read_text() for name in ("whole", "pieces")]
+    assert meta[0] == meta[1]
+    assert Trace.load(tmp_path / "pieces").content_hash == whole.content_hash
+
+
+def test_a_table_without_statistics_has_the_same_hash(tmp_path: Path) -> None:
+    for name in TABLES:
+        table = make().table(name)
+        pq.write_table(table, tmp_path / name, write_statistics=False, row_group_size=3)
+        assert file_hash(name, tmp_path / name) == store.table_hash(name, table)
+
+
+def test_a_trace_that_breaks_off_is_not_there(tmp_path: Path) -> None:
+    def break_off() -> None:
+        with store.writing(tmp_path / "t") as writer:
+            writer.append("jobs", make().jobs)
+            raise TraceError("no more")
+
+    with pytest.raises(TraceError, match="no more"):
+        break_off()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_overview_is_that_of_the_trace(tmp_path: Path) -> None:
+    trace = make()
+    trace.save(tmp_path / "t")
+    seen = overview(tmp_path / "t")
+    assert (seen.meta, seen.content_hash) == (trace.meta, trace.content_hash)
+    assert seen.rows == {name: trace.rows(name) for name in TABLES}
+    (tmp_path / "t" / "jobs.parquet").write_bytes(b"PAR1")
+    with pytest.raises(TraceError, match=r"jobs\.parquet: not readable as Parquet"):
+        overview(tmp_path / "t")
+    with pytest.raises(TraceError, match="no such folder"):
+        overview(tmp_path / "missing")

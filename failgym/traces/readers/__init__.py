@@ -1,1 +1,1 @@
-"""Readers of public trace formats, one format each: files in, a `Trace` out."""
+"""Readers: one public format per file, each `read_<format>(path, ...) -> Trace`."""

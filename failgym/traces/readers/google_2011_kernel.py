@@ -82,6 +82,7 @@ TASK = np.dtype(
         ("job", np.int64),
         ("index", np.int64),
         ("user", np.int64),
+        ("first", np.int64),  # when it is first heard of [us]
         ("scheduled", np.bool_),  # the request is the first SCHEDULE's
         *_REQUEST,
     ]
@@ -90,6 +91,7 @@ TASK = np.dtype(
 ATTEMPT = np.dtype(
     [
         ("uid", np.int64),
+        ("first", np.int64),  # its task's
         ("queued", np.int64),  # [us], -1: unknown
         ("start", np.int64),  # [us], -1: never ran
         ("end", np.int64),  # [us]
@@ -126,6 +128,7 @@ NOTED = (
 def follow(
     carried: Any,
     events: Any,
+    latest: Ints,
     order: Ints,
     head: Flags,
     seen: Flags,
@@ -142,7 +145,8 @@ def follow(
     """Follow every task through its open record and its events, both in `order`.
 
     The task at hand lives in `opened`, behind those that stay open; it is kept there if it stays
-    open too. Returns the first event without a SUBMIT (-1: none).
+    open too. `latest` is the time up to which the file had come before each event. Returns the
+    first event without a SUBMIT (-1: none).
     """
     wrong = -1
     for position in range(len(order)):
@@ -157,7 +161,7 @@ def follow(
             if strict and here.state == ABSENT and event.type != SUBMIT:
                 wrong = row if wrong < 0 else min(wrong, row)
             elif event.type == SUBMIT:
-                _submit(here, event, attempts, tasks, written, dropped)
+                _submit(here, event, latest[row], attempts, tasks, written, dropped)
             elif event.type == SCHEDULE:
                 _schedule(here, event, written, dropped, noted)
             else:
@@ -183,19 +187,24 @@ def _leave(here, last, now, attempts, tasks, written):
 
 
 @njit(cache=True)
-def _submit(here, event, attempts, tasks, written, dropped):
-    """The cluster's requeue, the user running the task again, or a task that was not there."""
+def _submit(here, event, latest, attempts, tasks, written, dropped):
+    """The cluster's requeue, the user running the task again, or a task that was not there.
+
+    A task that was over for long before this event is over for good, wherever the event's time
+    lies: it may have been forgotten.
+    """
     if here.state == PENDING or here.state == RUNNING:
         dropped[OPEN_SUBMIT] += 1
         return
     if here.state == DEAD:
-        if event.time < here.attempt.end:
-            dropped[BACKWARDS] += 1
-            return
-        if event.time - here.attempt.end <= REQUEUE_MICROSECONDS:
-            _write_attempt(here.attempt, True, attempts, written)
-            _queue(here, event.time)
-            return
+        if latest - here.attempt.end <= REQUEUE_MICROSECONDS:
+            if event.time < here.attempt.end:
+                dropped[BACKWARDS] += 1
+                return
+            if event.time - here.attempt.end <= REQUEUE_MICROSECONDS:
+                _write_attempt(here.attempt, True, attempts, written)
+                _queue(here, event.time)
+                return
         _finish(here, attempts, tasks, written)
     _begin(here, event, written)
     _queue(here, event.time)
@@ -252,6 +261,7 @@ def _begin(here, event, written):
     task.job = event.job
     task.index = event.index
     task.user = event.user
+    task.first = event.time
     task.scheduled = False
     _take_request(task, event)
 
@@ -262,6 +272,7 @@ def _queue(here, time):
     here.state = PENDING
     attempt = here.attempt
     attempt.uid = here.task.uid
+    attempt.first = here.task.first
     attempt.queued = time
     attempt.start = -1
     attempt.end = -1

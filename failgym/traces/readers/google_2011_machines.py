@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from failgym.traces.readers.parts import Advance, Column, Counts, Part, read_part, time_column
+from failgym.traces.readers.counts import Counts
+from failgym.traces.readers.lookup import at_or_before
+from failgym.traces.readers.parts import Column, Part, read_part, time_column
+from failgym.traces.readers.sources import Advance
 from failgym.traces.schema import Cause, Outcome
 
 Ints = npt.NDArray[np.int64]
@@ -58,6 +61,10 @@ class Machines:
 
     by_id: dict[int, _Machine] = field(default_factory=dict[int, _Machine])
 
+    def at(self, machine: int) -> _Machine:
+        """The machine of that id, made if it is not known."""
+        return self.by_id.setdefault(machine, _Machine())
+
     @property
     def ids(self) -> Ints:
         """Their ids, ascending."""
@@ -70,11 +77,14 @@ class Machines:
         evicted = np.flatnonzero((attempts["outcome"] == Outcome.EVICT) & (attempts["start"] >= 0))
         if not removed or not len(evicted):
             return cause
-        machine, down = np.array(sorted(removed), dtype=np.int64).T
-        for m in np.intersect1d(machine, attempts["machine"][evicted]):
-            rows = evicted[attempts["machine"][evicted] == m]
-            apart = np.abs(attempts["end"][rows][:, None] - down[machine == m])
-            cause[rows[apart.min(axis=1) <= REMOVAL_SLACK]] = Cause.MACHINE
+        machine, down = np.array(sorted(removed), dtype=np.int64).T.copy()
+        on, end = attempts["machine"][evicted], attempts["end"][evicted]
+        before = at_or_before(machine, down, down, on, end, end)
+        near = np.zeros(len(evicted), dtype=np.bool_)
+        for row in (before, before + 1):
+            row = np.clip(row, 0, len(machine) - 1)
+            near |= (machine[row] == on) & (np.abs(end - down[row]) <= REMOVAL_SLACK)
+        cause[evicted[near]] = Cause.MACHINE
         return cause
 
     def tables(self, ids: Ints) -> dict[str, dict[str, Any]]:
@@ -115,7 +125,6 @@ def read_machines(parts: list[Part], end: int, count: Counts, advance: Advance) 
             for kind, machine, time, cpu, memory in zip(
                 *(values[~late].tolist() for values in (*columns, *resources)), strict=True
             ):
-                known = machines.by_id.setdefault(machine, _Machine())
-                if not known.follow(kind, time, cpu, memory):
+                if not machines.at(machine).follow(kind, time, cpu, memory):
                     count.drop("REMOVE of a machine that is down", 1)
     return machines

@@ -2,7 +2,7 @@
 
 A block of events is sorted by task, each task's open record before its events, and every task is
 then followed on its own; what is still open is carried into the next block. Memory is bounded by
-the open tasks and one block.
+the open tasks, one block, and what it finished.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from failgym.traces.readers.google_2011_indices import Indices
 from failgym.traces.readers.google_2011_kernel import (
     ATTEMPT,
     DROPPED,
@@ -31,28 +32,6 @@ NO_EVENTS = np.empty(0, dtype=EVENT)
 
 
 @dataclass
-class Finished:
-    """Tasks and attempts that are over, in compact chunks."""
-
-    tasks: list[Records] = field(default_factory=list[Records])
-    attempts: list[Records] = field(default_factory=list[Records])
-
-    def extend(self, other: Finished) -> None:
-        """Take over the chunks of another segment."""
-        self.tasks += other.tasks
-        self.attempts += other.attempts
-
-    def was_seen(self, jobs: Ints, indices: Ints) -> npt.NDArray[np.bool_]:
-        """Which of the tasks are among the finished ones."""
-        wanted, known = np.unique(jobs), set[tuple[int, int]]()
-        for chunk in self.tasks:
-            rows = chunk[np.isin(chunk["job"], wanted)]
-            known.update(zip(rows["job"].tolist(), rows["index"].tolist(), strict=True))
-        pairs = zip(jobs.tolist(), indices.tolist(), strict=True)
-        return np.fromiter((pair in known for pair in pairs), np.bool_, len(jobs))
-
-
-@dataclass
 class Segment:
     """The state machine over one run of consecutive parts.
 
@@ -61,11 +40,14 @@ class Segment:
 
     strict: bool
     first_uid: int
+    last_time: int = 0  # [us]
     dropped: Ints = field(default_factory=lambda: np.zeros(len(DROPPED), dtype=np.int64))
     noted: Ints = field(default_factory=lambda: np.zeros(len(NOTED), dtype=np.int64))
-    finished: Finished = field(default_factory=Finished)
     opened: Records = field(default_factory=lambda: np.empty(0, dtype=OPEN))
-    last_time: int = 0
+    n_tasks: int = 0  # that are over
+    seen: Indices = field(default_factory=Indices.none)  # of the tasks that are over
+    tasks: list[Records] = field(default_factory=list[Records])  # over and not yet taken
+    attempts: list[Records] = field(default_factory=list[Records])
 
     def feed(self, events: Records) -> int:
         """Follow a block of events (EVENT, in file order; no UPDATEs).
@@ -73,24 +55,30 @@ class Segment:
         Returns the position of the first event that comes before its task's SUBMIT where that is
         an error, else -1.
         """
-        if len(events):
-            self.last_time = max(self.last_time, int(events["time"].max()))
         return self._step(events, last=False)
 
-    def close(self) -> int:
-        """Censor what is still open; returns the first task number that is free."""
+    def close(self) -> None:
+        """Censor what is still open."""
         self._step(NO_EVENTS, last=True)
-        return self.first_uid
 
     def runs_again(self) -> int:
         """How many of the finished tasks are the same task, run again."""
-        job = np.concatenate([chunk["job"] for chunk in self.finished.tasks])
-        index = np.concatenate([chunk["index"] for chunk in self.finished.tasks])
-        order = np.lexsort((index, job))
-        same_job, same_index = np.diff(job[order]) == 0, np.diff(index[order]) == 0
-        return int((same_job & same_index).sum())
+        return self.n_tasks - len(self.seen)
+
+    def take_finished(self) -> tuple[Records, Records]:
+        """Tasks and attempts (TASK, ATTEMPT) that are over since the last call.
+
+        The attempts of a task are in order.
+        """
+        tasks = np.concatenate([np.empty(0, dtype=TASK), *self.tasks])
+        attempts = np.concatenate([np.empty(0, dtype=ATTEMPT), *self.attempts])
+        self.tasks.clear()
+        self.attempts.clear()
+        return tasks, attempts
 
     def _step(self, events: Records, *, last: bool) -> int:
+        latest = np.maximum.accumulate(np.concatenate([[self.last_time], events["time"]]))
+        self.last_time = int(latest[-1])
         job = np.concatenate([self.opened["task"]["job"], events["job"]])
         index = np.concatenate([self.opened["task"]["index"], events["index"]])
         order = np.lexsort((index, job))  # stable: the open record, then the events in file order
@@ -102,6 +90,7 @@ class Segment:
         wrong = follow(
             self.opened,
             events,
+            latest,
             order,
             head,
             self._seen(events, order[head[:-1]]),
@@ -117,8 +106,10 @@ class Segment:
         )
         n_open, n_attempts, n_tasks, self.first_uid = written.tolist()
         self.opened = opened[:n_open].copy()
-        self.finished.attempts.append(attempts[:n_attempts].copy())
-        self.finished.tasks.append(tasks[:n_tasks].copy())
+        self.attempts.append(attempts[:n_attempts].copy())
+        self.tasks.append(tasks[:n_tasks].copy())
+        self.n_tasks += n_tasks
+        self.seen.add(tasks["job"][:n_tasks], tasks["index"][:n_tasks])
         return wrong
 
     def _seen(self, events: Records, heads: Ints) -> npt.NDArray[np.bool_]:
@@ -127,8 +118,7 @@ class Segment:
         rows = heads - len(self.opened)
         rows = rows[rows >= 0]
         odd = rows[events["type"][rows] != SUBMIT]
-        if len(odd):
-            seen[odd] = self.finished.was_seen(events["job"][odd], events["index"][odd])
+        seen[odd] = self.seen.holds(events["job"][odd], events["index"][odd])
         return seen
 
 

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from failgym.traces.readers.google_2011_tables import Runs
-from failgym.traces.readers.parts import (
-    FLOAT32,
-    Advance,
-    Block,
-    Column,
-    Counts,
-    Part,
-    read_part,
-    time_column,
-)
+from failgym.traces.readers.counts import Counts
+from failgym.traces.readers.google_2011_tables import STARTED
+from failgym.traces.readers.lookup import at_or_before
+from failgym.traces.readers.parts import FLOAT32, Block, Column, Part, read_part, time_column
+from failgym.traces.readers.runs import Records, Run, Spill, gather, ranges
+from failgym.traces.readers.sources import Advance
 
 Ints = npt.NDArray[np.int64]
 
@@ -52,66 +49,120 @@ _USED = {
 }
 
 
-def read_usage(
-    parts: list[Part], runs: Runs, count: Counts, advance: Advance
-) -> dict[str, npt.NDArray[Any]]:
-    """The windows table: each usage record belongs to the attempt that ran at its middle.
+WINDOW = np.dtype(
+    [
+        ("attempt", np.int64),  # row
+        ("offset", np.int64),  # [ms]
+        ("cpu", np.float32),
+        ("memory", np.float32),
+        ("local_io", np.float32),
+        ("max_memory", np.float32),
+    ]
+)
+"""A row of the windows table; its offset is from the attempt's start, at least 0."""
 
-    Its offset is from the attempt's start, at least 0 [ms]. Records of no known attempt are
-    dropped and counted. Raises TraceError.
+SLACK = 3_600_000
+"""Attempts are at hand from this long before a block's first record to this long after it [ms]."""
+
+_DROPPED = "usage of no known attempt"
+
+
+@dataclass
+class Running:
+    """The attempts that run in a span of time, which moves on with the usage records.
+
+    `started` are runs of STARTED, keyed by start.
     """
-    chunks: list[dict[str, npt.NDArray[Any]]] = []
-    for part in parts:
-        for block in read_part(part, COLUMNS, advance):
-            count.read("task usage", block.rows.num_rows)
-            chunks.append(_windows(block, runs, count))
-    if not chunks:
-        return {}
-    columns = {name: np.concatenate([chunk[name] for chunk in chunks]) for name in chunks[0]}
-    order = np.lexsort((columns["offset"], columns["attempt"]))
-    return {name: values[order] for name, values in columns.items()}
+
+    started: list[Run]
+    attempts: Records  # that started before `until` and ended at `since` or later, sorted
+    since: int = 0  # [ms]
+    until: int = 0  # [ms]
+
+    @classmethod
+    def of(cls, started: list[Run]) -> Running:
+        """None yet."""
+        return cls(started, np.empty(0, dtype=STARTED))
+
+    def attempt(self, job: Ints, index: Ints, time: Ints) -> tuple[Ints, Ints]:
+        """Row and start of the attempt of each task that ran at `time` [ms], row -1 if none."""
+        if len(time):
+            self._move(int(time.min()), int(time.max()))
+        known = self.attempts
+        if not len(known):
+            return np.full(len(time), -1), np.zeros(len(time), dtype=np.int64)
+        jobs, indices, starts = (known[name].copy() for name in ("job", "index", "start"))
+        row = at_or_before(jobs, indices, starts, job, index, time)
+        found = known[np.maximum(row, 0)]
+        same = (row >= 0) & (found["job"] == job) & (found["index"] == index)
+        return np.where(same & (found["end"] >= time), found["attempt"], -1), found["start"]
+
+    def _move(self, first: int, last: int) -> None:
+        """Let the span hold all times from `first` to `last` [ms]."""
+        if first < self.since:  # back again: from the beginning
+            self.attempts, self.since, self.until = self.attempts[:0], 0, 0
+        elif last < self.until:
+            return
+        self.since, until = max(first - SLACK, self.since), last + SLACK
+        new = gather(self.started, STARTED, "start", self.until, until)
+        together = np.concatenate([self.attempts, new])
+        together = together[together["end"] >= self.since]
+        keys = (together[name] for name in ("attempt", "start", "index", "job"))
+        self.attempts, self.until = together[np.lexsort(tuple(keys))], until
 
 
-def _windows(block: Block, runs: Runs, count: Counts) -> dict[str, npt.NDArray[Any]]:
+def read_usage(
+    parts: list[Part], started: list[Run], spill: Spill, count: Counts, advance: Advance
+) -> list[Run]:
+    """Runs of WINDOW, a run per part, keyed by attempt; those that `spill` holds are not read.
+
+    Each usage record belongs to the attempt that ran at its middle; records of no known attempt
+    are dropped and counted. Raises TraceError, and OSError if windows cannot be spilled.
+    """
+    running, runs = Running.of(started), list[Run]()
+    for number, part in enumerate(parts):
+        name = f"windows-{number:05}"
+        run = spill.find(name, WINDOW)
+        if run is None:
+            run = _read_part(part, running, spill, name, advance)
+        else:
+            advance(part.file.stat().st_size)
+        count.read("task usage", run.notes["read"])
+        count.drop(_DROPPED, run.notes["dropped"])
+        runs.append(run)
+    return runs
+
+
+def make_windows(runs: list[Run]) -> Iterator[dict[str, npt.NDArray[Any]]]:
+    """The columns of the windows table, piece by piece, rows by attempt and offset."""
+    for low, high in ranges(runs):
+        rows = gather(runs, WINDOW, "attempt", low, high)
+        rows = rows[np.lexsort((rows["offset"], rows["attempt"]))]
+        yield {name: rows[name] for name in WINDOW.names or ()}
+
+
+def _read_part(part: Part, running: Running, spill: Spill, name: str, advance: Advance) -> Run:
+    windows, read = [np.empty(0, dtype=WINDOW)], 0
+    for block in read_part(part, COLUMNS, advance):
+        read += block.rows.num_rows
+        windows.append(_windows(block, running))
+    rows = np.concatenate(windows)
+    rows = rows[np.lexsort((rows["offset"], rows["attempt"]))]
+    notes = {"read": read, "dropped": read - len(rows)}
+    return spill.write(name, rows, rows["attempt"], notes)
+
+
+def _windows(block: Block, running: Running) -> Records:
     begin, end = block.integers("start time"), block.integers("end time")
     if (end < begin).any():
         row = int(np.argmax(end < begin))
         block.fail(row, "end time", int(end[row]), f"no earlier than the start time {begin[row]}")
     middle = (begin // 2 + end // 2) // 1000
-    attempt = _running(block.integers("job ID"), block.integers("task index"), middle, runs)
-    kept = attempt >= 0
-    count.drop("usage of no known attempt", int((~kept).sum()))
-    offset = np.maximum(begin[kept] // 1000 - runs.start[attempt[kept]], 0)
-    columns: dict[str, npt.NDArray[Any]] = {"attempt": attempt[kept], "offset": offset}
+    attempt, start = running.attempt(block.integers("job ID"), block.integers("task index"), middle)
+    kept = np.flatnonzero(attempt >= 0)
+    windows: Records = np.empty(len(kept), dtype=WINDOW)
+    windows["attempt"] = attempt[kept]
+    windows["offset"] = np.maximum(begin[kept] // 1000 - start[kept], 0)
     for name, source in _USED.items():
-        columns[name] = block.numbers(source)[kept].astype(np.float32)
-    return columns
-
-
-def _running(job: Ints, index: Ints, time: Ints, runs: Runs) -> Ints:
-    """The attempt of each (job, index) that ran at `time`, -1 if none.
-
-    Attempts and questions are sorted together, so that the attempt in question is the last one
-    before each question.
-    """
-    if not len(time):
-        return np.empty(0, dtype=np.int64)
-    candidates = np.flatnonzero(
-        (runs.start >= 0) & (runs.start <= time.max()) & (runs.end >= time.min())
-    )
-    n = len(candidates)
-    if not n:
-        return np.full(len(time), -1)
-    keys = [
-        np.concatenate([getattr(runs, name)[candidates], values])
-        for name, values in (("job", job), ("index", index), ("start", time))
-    ]
-    asks = np.arange(n + len(time)) >= n
-    order = np.lexsort((asks, keys[2], keys[1], keys[0]))
-    last = np.maximum.accumulate(np.where(asks[order], -1, np.arange(len(order))))
-    before = np.full(len(order), -1)
-    before[order] = np.where(last >= 0, order[last], -1)
-    found = before[n:]
-    attempt = np.where(found >= 0, candidates[found], -1)
-    same = (runs.job[attempt] == job) & (runs.index[attempt] == index)
-    return np.where((attempt >= 0) & same & (runs.end[attempt] >= time), attempt, -1)
+        windows[name] = block.numbers(source)[kept]
+    return windows

@@ -9,24 +9,21 @@ say which line and which column are wrong.
 
 from __future__ import annotations
 
-import gzip
 import re
-import zlib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, NoReturn, cast
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
+from failgym.traces.readers.sources import Advance, text_blocks
 from failgym.traces.schema import LATEST, Table, TraceError
 
 Ints = npt.NDArray[np.int64]
-Advance = Callable[[int], None]
-"""Called with the number of bytes of a file as they are consumed."""
 
 BLOCK_BYTES = 1 << 24
 """How much text is parsed at once [bytes]: bounds the reader's memory."""
@@ -113,27 +110,6 @@ class Block:
         raise field_error(self.part.file, self.first_line + row, column, value, expected)
 
 
-@dataclass
-class Counts:
-    """Rows read, by kind; rows dropped, and rows kept that are peculiar, by reason."""
-
-    rows_read: dict[str, int] = field(default_factory=dict[str, int])
-    dropped: dict[str, int] = field(default_factory=dict[str, int])
-    noted: dict[str, int] = field(default_factory=dict[str, int])
-
-    def read(self, what: str, n: int) -> None:
-        """Count rows read."""
-        self.rows_read[what] = self.rows_read.get(what, 0) + n
-
-    def drop(self, reason: str, n: int) -> None:
-        """Count rows dropped."""
-        self.dropped[reason] = self.dropped.get(reason, 0) + n
-
-    def note(self, reason: str, n: int) -> None:
-        """Count rows kept that are peculiar."""
-        self.noted[reason] = self.noted.get(reason, 0) + n
-
-
 def field_error(file: Path, line: int, column: str, value: object, expected: str) -> TraceError:
     """A TraceError that names file, line, column, what is there and what was expected."""
     return TraceError(f"{file}, line {line}: column {column!r} is {value!r}, expected {expected}")
@@ -176,45 +152,8 @@ def read_part(part: Part, columns: tuple[Column, ...], advance: Advance) -> Iter
     Raises TraceError: an unreadable, corrupt or truncated file, a row with another number of
     columns, a missing required field, a field that is not of its column's kind or out of bounds.
     """
-    first_line, consumed = 1, 0
-    with _opened(part.file) as file:
-        for text in _texts(part.file, file):
-            block = Block(part, first_line, _parse(part.file, first_line, text, columns))
-            first_line += block.rows.num_rows
-            yield block
-            advance(file.tell() - consumed)
-            consumed = file.tell()
-
-
-def _opened(path: Path) -> BinaryIO:
-    try:
-        return path.open("rb")
-    except OSError as error:
-        raise TraceError(f"{path}: cannot be read: {error.strerror or error}") from error
-
-
-def _texts(path: Path, file: BinaryIO) -> Iterator[bytes]:
-    """The file's text in blocks of whole lines."""
-    rest = b""
-    try:
-        if path.suffix == ".gz" and path.stat().st_size == 0:
-            raise EOFError
-        source = cast(BinaryIO, gzip.GzipFile(fileobj=file)) if path.suffix == ".gz" else file
-        while chunk := source.read(BLOCK_BYTES):
-            cut = chunk.rfind(b"\n") + 1
-            if cut:
-                yield rest + chunk[:cut]
-                rest = chunk[cut:]
-            else:
-                rest += chunk
-    except EOFError as error:
-        raise TraceError(f"{path}: truncated gzip: expected the whole file") from error
-    except (gzip.BadGzipFile, zlib.error) as error:
-        raise TraceError(f"{path}: corrupt gzip: {error}") from error
-    except OSError as error:
-        raise TraceError(f"{path}: cannot be read: {error.strerror or error}") from error
-    if rest:
-        yield rest
+    for first_line, text in text_blocks(part.file, advance, size=BLOCK_BYTES):
+        yield Block(part, first_line, _parse(part.file, first_line, text, columns))
 
 
 _TYPES = {

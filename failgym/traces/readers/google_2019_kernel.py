@@ -1,0 +1,185 @@
+"""The life of one of Google's instances of 2019, event by event, as compiled functions.
+
+SUBMIT -> (QUEUE -> ENABLE ->) SCHEDULE -> EVICT | FAIL | FINISH | KILL | LOST
+"""
+
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
+# pyright: reportMissingParameterType=false, reportUntypedFunctionDecorator=false
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from failgym.traces.schema import Outcome
+
+Ints = npt.NDArray[np.int64]
+
+SUBMIT, QUEUE, ENABLE, SCHEDULE, EVICT, FAIL, FINISH, KILL, LOST, UPDATE_PENDING = range(10)
+
+OUTCOMES = np.array(
+    [
+        *(-1, -1, -1, -1),
+        *(Outcome.EVICT, Outcome.FAIL, Outcome.FINISH, Outcome.KILL, Outcome.LOST),
+    ],
+    dtype=np.int64,
+)
+"""Event type -> outcome of the attempt that it ends."""
+
+REQUEUE_MICROSECONDS = 1000
+"""A SUBMIT at most this long after the instance's end is the cluster's requeue [us]."""
+
+ABSENT, PENDING, RUNNING, DEAD = range(4)
+
+ACCEPTED = np.array(
+    [
+        [SUBMIT, QUEUE, ENABLE, SCHEDULE, -1, -1, -1, -1],
+        [QUEUE, ENABLE, SCHEDULE, FAIL, EVICT, KILL, LOST, -1],
+        [FINISH, FAIL, EVICT, KILL, LOST, -1, -1, -1],
+        [SUBMIT, QUEUE, ENABLE, SCHEDULE, -1, -1, -1, -1],
+    ],
+    dtype=np.int64,
+)
+"""State -> event types that it allows; of several at one time, in the order that is taken."""
+
+ATTEMPT = np.dtype(
+    [
+        ("task", np.int64),
+        ("queued", np.int64),  # [us], -1: unknown
+        ("start", np.int64),  # [us], -1: never ran
+        ("end", np.int64),  # [us]
+        ("outcome", np.int64),
+        ("requeued", np.int64),  # 1: another attempt of the task follows
+        ("scheduled", np.int64),  # the event that started it, -1: none
+    ]
+)
+
+TASK = np.dtype([("first", np.int64), ("scheduled", np.int64)])
+"""A task's first event, and the one that first started it (-1: none), by position."""
+
+N_ATTEMPTS, N_TASKS = range(2)
+CENSORED = int(Outcome.CENSORED)
+
+WITHOUT_SUBMIT, REQUEUED_WITHOUT_SUBMIT, RUN_AGAIN = range(3)
+NOTED = (
+    "task first seen at QUEUE, ENABLE or SCHEDULE",
+    "attempt that the cluster began without a SUBMIT",
+    "task that is run again by its user (a new task)",
+)
+"""Reasons for counting, in the order of their counters."""
+
+
+@njit(cache=True)
+def follow(
+    time: Ints,
+    kind: Ints,
+    head: Any,
+    now: int,
+    attempts: Any,
+    tasks: Any,
+    written: Ints,
+    dropped: Ints,
+    noted: Ints,
+) -> None:
+    """Follow every instance through its events, which are in order of instance, time and type.
+
+    Args:
+        time: [events] of each event [us].
+        kind: [events] its type, SUBMIT to LOST.
+        head: [events + 1] where another instance begins; the last is True.
+        now: when the data end [us]: what is open then is censored.
+        attempts: room for as many ATTEMPT records as there are events, those of a task in order.
+        tasks: room for as many TASK records.
+        written: [2] attempts and tasks that were written.
+        dropped: [types, states] events that the state of their instance does not allow.
+        noted: [len(NOTED)] counters.
+    """
+    count, place = np.zeros(9, dtype=np.int64), np.zeros(9, dtype=np.int64)
+    position, state = 0, ABSENT
+    while position < len(time):
+        if head[position]:
+            state = ABSENT
+        stop = position
+        count[:] = 0
+        while stop < len(time) and time[stop] == time[position]:
+            if stop > position and head[stop]:
+                break
+            if count[kind[stop]] == 0:
+                place[kind[stop]] = stop
+            count[kind[stop]] += 1
+            stop += 1
+        left = stop - position
+        while left > 0:
+            taken = -1
+            for choice in ACCEPTED[state]:
+                if choice >= 0 and count[choice] > 0:
+                    taken = choice
+                    break
+            if taken < 0:
+                break
+            state = _take(
+                state, taken, place[taken], time[position], attempts, tasks, written, noted
+            )
+            count[taken] -= 1
+            place[taken] += 1
+            left -= 1
+        for other in range(9):
+            dropped[other, state] += count[other]
+        if head[stop] and state in (PENDING, RUNNING):
+            attempts[written[N_ATTEMPTS] - 1].end = now
+            attempts[written[N_ATTEMPTS] - 1].outcome = CENSORED
+        position = stop
+
+
+@njit(cache=True)
+def _take(state, taken, place, time, attempts, tasks, written, noted):
+    """An event that the state allows; returns the next state."""
+    if state == PENDING and taken in (QUEUE, ENABLE):
+        return PENDING
+    if taken <= SCHEDULE and state != PENDING:
+        _begin(state, taken, place, time, attempts, tasks, written, noted)
+        if taken != SCHEDULE:
+            return PENDING
+    attempt = attempts[written[N_ATTEMPTS] - 1]
+    if taken == SCHEDULE:
+        attempt.start = time
+        attempt.scheduled = place
+        task = tasks[written[N_TASKS] - 1]
+        if task.scheduled < 0:
+            task.scheduled = place
+        return RUNNING
+    attempt.end = time
+    attempt.outcome = OUTCOMES[taken]
+    return DEAD
+
+
+@njit(cache=True)
+def _begin(state, taken, place, time, attempts, tasks, written, noted):
+    """An attempt of the task at hand, if the cluster made it, or of a task that was not there."""
+    again = False
+    if state == DEAD:
+        last = attempts[written[N_ATTEMPTS] - 1]
+        again = taken != SUBMIT or time - last.end <= REQUEUE_MICROSECONDS
+        if again:
+            last.requeued = 1
+            if taken != SUBMIT:
+                noted[REQUEUED_WITHOUT_SUBMIT] += 1
+        else:
+            noted[RUN_AGAIN] += 1
+    elif taken != SUBMIT:
+        noted[WITHOUT_SUBMIT] += 1
+    if not again:
+        tasks[written[N_TASKS]].first = place
+        tasks[written[N_TASKS]].scheduled = -1
+        written[N_TASKS] += 1
+    attempt = attempts[written[N_ATTEMPTS]]
+    attempt.task = written[N_TASKS] - 1
+    attempt.queued = -1 if taken == SCHEDULE else time
+    attempt.start = -1
+    attempt.scheduled = -1
+    attempt.requeued = 0
+    written[N_ATTEMPTS] += 1

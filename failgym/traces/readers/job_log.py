@@ -1,0 +1,330 @@
+"""Jobs, tasks and runs as a batch system's accounting tells of them, until they are a trace."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, tzinfo
+from functools import lru_cache
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import numpy.typing as npt
+
+from failgym.traces.order import in_order
+from failgym.traces.readers.counts import Counts
+from failgym.traces.schema import LATEST, TraceError
+from failgym.traces.trace import Meta, Outcome, Trace
+
+__all__ = [
+    "INT32",
+    "LAST_SECOND",
+    "LONGEST_NAME",
+    "NONE",
+    "NO_EXIT_CODE",
+    "Columns",
+    "FieldError",
+    "Hosts",
+    "JobLog",
+    "LocalTimes",
+    "amount_of_memory",
+]
+
+Ints = npt.NDArray[np.int64]
+Hosts = tuple[tuple[str, int], ...]
+"""Names of machines with the slots that are taken there."""
+
+NONE: Final = -1
+"""Stands for a missing whole number, time or text."""
+INT32: Final = 2**31 - 1
+LAST_SECOND: Final = LATEST // 1000
+"""Times since 1970 are at most this [s]."""
+ZONES = re.compile(r"[A-Za-z0-9_+\-/]{1,64}")
+"""What names of time zones are made of."""
+
+
+JOBS: Final = ("user", "group", "name", "queue", "shared", "walltime", "priority")
+TASKS: Final = ("job", "index", "width", "memory", "category")
+RUNS: Final = (
+    *("task", "queued", "start", "end", "outcome", "cause", "exit_code"),
+    *("cpu", "mean_memory", "max_memory"),
+)
+PLACEMENTS: Final = ("attempt", "machine", "slots")
+"""Columns of a `JobLog`, in the order of `Columns.add`; a text is its number in `JobLog.text`."""
+
+
+class FieldError(ValueError):
+    """A field that cannot be: its name, its value, and what was expected."""
+
+    def __init__(self, name: str, value: str, expected: str) -> None:
+        super().__init__(f"field {name!r} is {value[:60]!r}, expected {expected}")
+
+
+class Columns:
+    """A table of numbers that grows row by row, in one compact array.
+
+    Whole numbers are below 2^53, so that they are exact.
+    """
+
+    def __init__(self, *names: str) -> None:
+        self._places = {name: place for place, name in enumerate(names)}
+        self._width = len(names)
+        self._values: array[float] = array("d")
+        self._rows = 0
+
+    def __len__(self) -> int:
+        return self._rows
+
+    def __getitem__(self, place: tuple[str, int]) -> float:
+        name, row = place
+        return self._values[row * self._width + self._places[name]]
+
+    def __setitem__(self, place: tuple[str, int], value: float) -> None:
+        name, row = place
+        self._values[row * self._width + self._places[name]] = value
+
+    def add(self, *values: float) -> int:
+        """Append a row, its values in the order of the columns; returns its number."""
+        self._values.extend(values)
+        self._rows += 1
+        return self._rows - 1
+
+    def whole(self, name: str, row: int) -> int:
+        """One whole number."""
+        return int(self[name, row])
+
+    def ints(self, name: str) -> Ints:
+        """A column of whole numbers, shape (rows,)."""
+        return self.floats(name).astype(np.int64)
+
+    def floats(self, name: str) -> npt.NDArray[np.float64]:
+        """A column of numbers, NaN where one is missing, shape (rows,)."""
+        table = np.frombuffer(self._values, dtype=np.float64).reshape(-1, self._width)
+        return table[:, self._places[name]].copy()
+
+
+@dataclass
+class JobLog:
+    """The tables of a trace in the making; times in seconds since 1970, memory in bytes.
+
+    Missing whole numbers are `NONE`, missing numbers NaN. The runs of a task are added in the order
+    in which they happened.
+    """
+
+    ids: list[str] = field(default_factory=list[str])
+    texts: dict[str, int] = field(default_factory=dict[str, int])
+    machines: dict[str, int] = field(default_factory=dict[str, int])
+    jobs: Columns = field(default_factory=lambda: Columns(*JOBS))
+    tasks: Columns = field(default_factory=lambda: Columns(*TASKS))
+    runs: Columns = field(default_factory=lambda: Columns(*RUNS))
+    placements: Columns = field(default_factory=lambda: Columns(*PLACEMENTS))
+
+    def text(self, text: str | None) -> int:
+        """The number that stands for a text; `NONE` for none."""
+        return self.texts.setdefault(text, len(self.texts)) if text else NONE
+
+    def new_job(self, name: str) -> int:
+        """A job of that original id; everything else about it is missing until it is set."""
+        self.ids.append(name)
+        return self.jobs.add(NONE, NONE, NONE, NONE, NONE, NONE, NONE)
+
+    def new_task(self, job: int, index: int) -> int:
+        """A task of a job, one slot wide until that is set."""
+        return self.tasks.add(job, index, 1, float("nan"), NONE)
+
+    def place(self, run: int, hosts: Hosts) -> None:
+        """Say where a run is."""
+        for name, slots in hosts:
+            machine = self.machines.setdefault(name, len(self.machines))
+            self.placements.add(run, machine, slots)
+
+    def last_second(self) -> int:
+        """The last moment that the runs tell of [s since 1970]."""
+        return max(int(self.runs.ints(name).max()) for name in ("queued", "start", "end"))
+
+    def trace(self, source: str, remarks: Mapping[str, str], counts: Counts, end: int) -> Trace:
+        """The trace; what has no end is open at `end` [s since 1970].
+
+        A job finishes if all of its tasks do, and is censored if one is; else its outcome and its
+        exit category are those of the unsuccessful task that ended last.
+        """
+        runs, tasks = self.runs, self.tasks
+        task, outcome = runs.ints("task"), runs.ints("outcome")
+        times = {name: runs.ints(name) for name in ("queued", "start", "end")}
+        times["end"] = np.where(times["end"] == NONE, end, times["end"])
+        times = _consistent(times, outcome, counts)
+        origin = int(min(values[values != NONE].min(initial=end) for values in times.values()))
+        job, width = tasks.ints("job"), tasks.ints("width")
+        unit, remark = self._memory_unit()
+        last = np.zeros(len(tasks), dtype=np.int64)
+        last[task] = np.arange(len(task))
+        deciding = _deciding_tasks(job, outcome[last], times["end"][last], len(self.ids))
+        names = [*self.texts, None]
+        return in_order(
+            Meta(
+                source,
+                remarks={**remarks, **({"memory unit": remark} if remark else {})},
+                end=(end - origin) * 1000,
+                rows_read=counts.rows_read,
+                dropped=counts.dropped,
+                noted=counts.noted,
+                unix_origin=origin * 1000,
+                time_origin="the earliest time in the log",
+            ),
+            jobs={
+                "original_id": self.ids,
+                "submit": self._submits(times, job[task], origin),
+                "width": np.bincount(job, minlength=len(self.ids)),
+                "outcome": outcome[last][deciding],
+                **{key: self._named(key, names) for key in ("user", "group", "name", "queue")},
+                "shared": _known(self.jobs.ints("shared")),
+                "priority": _known(self.jobs.ints("priority")),
+                "walltime": _known(self.jobs.ints("walltime"), 1000),
+                "exit_category": [
+                    names[code] for code in tasks.ints("category")[deciding].tolist()
+                ],
+            },
+            tasks={
+                "job": job,
+                "index": tasks.ints("index"),
+                "width": width,
+                "memory": tasks.floats("memory") / unit,
+            },
+            attempts={
+                "task": task,
+                **{key: _since(origin, values) for key, values in times.items()},
+                "outcome": outcome,
+                "cause": _known(runs.ints("cause")),
+                "exit_code": np.ma.masked_equal(runs.ints("exit_code"), NO_EXIT_CODE),
+                "mean_cpu": _single(runs.floats("cpu")),
+                "mean_memory": _single(runs.floats("mean_memory") / unit),
+                "max_memory": _single(runs.floats("max_memory") / unit),
+            },
+            placements={key: self.placements.ints(key) for key in PLACEMENTS},
+            machines={"original_id": list(self.machines), "speed": np.ones(len(self.machines))},
+        )
+
+    def _named(self, column: str, names: Sequence[str | None]) -> list[str | None]:
+        return [names[code] for code in self.jobs.ints(column).tolist()]
+
+    def _submits(self, times: Mapping[str, Ints], job: Ints, origin: int) -> Ints:
+        submit = np.full(len(self.ids), LATEST)
+        for name in ("queued", "start", "end"):
+            known = times[name] != NONE
+            np.minimum.at(submit, job[known], (times[name][known] - origin) * 1000)
+        return submit
+
+    def _memory_unit(self) -> tuple[float, str]:
+        """What memory is a fraction of [bytes per slot], and in words."""
+        for what, values in (
+            ("request", self.tasks.floats("memory")),
+            ("use", self.runs.floats("max_memory")),
+            ("use", self.runs.floats("mean_memory")),
+        ):
+            largest = float(np.nanmax(values, initial=0))
+            if largest > 0:
+                return largest, f"the largest {what} of a slot, {largest:.0f} bytes"
+        return 1.0, ""
+
+
+NO_EXIT_CODE: Final = -(2**40)
+"""Stands for a missing exit code: those are small numbers of either sign."""
+
+
+def _known(values: Ints, factor: int = 1) -> Any:
+    return np.ma.array(values * factor, mask=values == NONE)
+
+
+def _since(origin: int, values: Ints) -> Any:
+    return np.ma.array((values - origin) * 1000, mask=values == NONE)
+
+
+def _single(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Numbers that single precision holds."""
+    return np.minimum(values, float(np.finfo(np.float32).max))
+
+
+def _consistent(times: dict[str, Ints], outcome: Ints, counts: Counts) -> dict[str, Ints]:
+    """Times of which none is before the one that it must follow; what is moved is counted."""
+    queued, start, end = times["queued"], times["start"], times["end"]
+    early = (start != NONE) & (end < start)
+    if early.any():
+        counts.note("end before the start, taken as the start", int(early.sum()))
+    end = np.where(early, start, end)
+    first = np.where(start == NONE, end, start)
+    late = queued > first
+    if late.any():
+        counts.note("queued after the start or end, taken as that", int(late.sum()))
+    return {"queued": np.where(late, first, queued), "start": start, "end": end}
+
+
+def _deciding_tasks(job: Ints, outcome: Ints, end: Ints, jobs: int) -> Ints:
+    """The task of each job whose fate is the job's: see `JobLog.trace`."""
+    rank = np.ones(len(job), dtype=np.int64)
+    rank[outcome == Outcome.FINISH] = 0
+    rank[outcome == Outcome.CENSORED] = 2
+    order = np.lexsort((np.arange(len(job)), end, rank))
+    deciding = np.zeros(jobs, dtype=np.int64)
+    deciding[job[order]] = order  # the last one written stays
+    return deciding
+
+
+class LocalTimes:
+    """Seconds since 1970 of local dates and times; of a time that is there twice, the first."""
+
+    def __init__(self, timezone: str) -> None:
+        if not ZONES.fullmatch(timezone):
+            raise TraceError(f"timezone: {timezone[:80]!r} is no name like Europe/Berlin or UTC")
+        try:  # UTC needs no database of time zones
+            self._zone: tzinfo = UTC if timezone == "UTC" else ZoneInfo(timezone)
+        except (ValueError, OSError, KeyError) as error:
+            raise TraceError(f"timezone: {timezone!r} is not known") from error
+        self._hours: dict[str, int] = {}
+
+    def hour(self, text: str, read: Callable[[str], datetime]) -> int:
+        """When the hour begins that a text, like `2014-08-26T17`, names and `read` understands.
+
+        Raises ValueError for what is no date and hour, and for one before 1970 or too late.
+        """
+        begun = self._hours.get(text)
+        if begun is None:
+            if len(self._hours) > MOST_HOURS:
+                self._hours.clear()
+            moment = read(text)
+            if not EPOCH <= moment.year <= LAST_YEAR:
+                raise ValueError
+            begun = int(moment.replace(tzinfo=self._zone).timestamp())
+            if begun < 0:
+                raise ValueError
+            self._hours[text] = begun
+        return begun
+
+
+EPOCH: Final = 1970
+LAST_YEAR: Final = 4000
+"""Years that local times may be of."""
+LONGEST_NAME: Final = 255
+"""Names of jobs and machines are at most this long [characters]."""
+MOST_HOURS: Final = 1 << 16
+"""Hours whose beginning is remembered."""
+
+_MEMORY = re.compile(r"([0-9]{1,18}(?:\.[0-9]{0,18})?)([KMGTPE]?)(?:I?([BW]))?", re.IGNORECASE)
+_POWERS = {unit: 1024.0**power for power, unit in enumerate(("", "K", "M", "G", "T", "P", "E"))}
+WORD: Final = 8
+"""Bytes of a word."""
+
+
+@lru_cache(maxsize=1 << 14)
+def amount_of_memory(text: str, unit: str = "") -> float:
+    """Bytes of an amount like `8gb`, `512MB`, `1.5G`, `2048kb` or `100mw`; NaN if it is none.
+
+    `unit` is that of a number without one.
+    """
+    match = _MEMORY.fullmatch(text)
+    if match is None:
+        return float("nan")
+    power = _POWERS[match[2].upper() or ("" if match[3] else unit)]
+    return float(match[1]) * power * (WORD if (match[3] or "").upper() == "W" else 1)
