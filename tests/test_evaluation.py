@@ -31,7 +31,7 @@ from failgym.evaluation import (
 from failgym.predictors import Perfect, save_forecast
 from failgym.sim.records import ACTIONS, World
 from failgym.sim.rules import Rules
-from failgym.traces import Outcome, Trace, toy
+from failgym.traces import Meta, Outcome, Trace, toy
 from failgym.traces.synthetic import generate
 
 assert failgym  # importing it registers the environments
@@ -385,3 +385,22 @@ def test_a_stored_forecast_serves_a_whole_trace(tmp_path: Path) -> None:
         whole_trace_world(trace, replace(rules, forecast="nowhere"))
     with pytest.raises(ValueError, match=r"mine\.npz"):
         whole_trace_world(toy(), stored)
+
+
+def test_what_still_runs_of_a_finished_task_is_counted() -> None:
+    """At the end of the data it is redundant, and its time is known to be."""
+    trace = Trace.of(
+        Meta("by hand", end=300),
+        jobs={"original_id": ["a"], "submit": [0], "width": 1, "outcome": Outcome.FINISH},
+        tasks={"job": [0], "index": [0], "width": 2},
+        attempts={
+            "task": [0, 0],
+            "start": [0, 110],
+            "end": [100, 300],
+            "outcome": [Outcome.FINISH, Outcome.CENSORED],
+        },
+    )
+    record = Record.of(trace)
+    assert (record.end.tolist(), record.work.tolist()) == ([100], [580])
+    run = run_policy(whole_trace_world(trace, NOTHING_ASKED), NOTHING_ASKED, Replay())
+    assert compare(run, record).mismatches == 0

@@ -143,7 +143,8 @@ def test_constraints_pin_every_requirement(project: dict[str, Any]) -> None:
 
 def test_core_install_is_small(project: dict[str, Any]) -> None:
     names = {Requirement(line).name for line in project["project"]["dependencies"]}
-    assert names == {"gymnasium", "numba", "numpy", "pandas", "pyarrow", "rich", "typer"}
+    expected = {"gymnasium", "numba", "numpy", "pandas", "pyarrow", "rich", "typer", "tzdata"}
+    assert names == expected
 
 
 def test_changelog_names_the_version() -> None:

@@ -21,6 +21,8 @@ from failgym.cli import app, run
 from failgym.cli.options import override
 from failgym.cli.specs import load_policy
 from failgym.envs import SCENARIOS, resolve
+from failgym.traces import FORMATS
+from failgym.traces.synthetic import PROFILES
 
 TOP = Path(__file__).parents[1]
 README = (TOP / "README.md").read_text("utf-8")
@@ -150,3 +152,18 @@ def test_layers_are_those_that_the_tool_checks() -> None:
     there = [name for name in layers if find_spec(f"failgym.{name}")]
     listed = [row[0] for row in table(section("How the layers lie"))]
     assert listed == ["experiments", *(f"failgym.{name}" for name in there)]
+
+
+def test_formats_and_their_options_are_all_listed() -> None:
+    listed = {
+        row[0]: set(re.findall(r"--([\w-]+)", row[2])) for row in table(section("Your own trace"))
+    }
+    options = {
+        name: {option.replace("_", "-") for option in form.options}
+        for name, form in FORMATS.items()
+    }
+    assert listed == options
+
+
+def test_profiles_are_all_listed() -> None:
+    assert [row[0] for row in table(section("Synthetic traces"))] == list(PROFILES)

@@ -145,7 +145,11 @@ def _text(cell: Cell, share: bool) -> str:
         return cell
     if share:
         return f"{100 * cell:.1f} %"
-    return f"{cell:,}" if isinstance(cell, int) else f"{cell:,.{2 if abs(cell) < 100 else 0}f}"
+    if isinstance(cell, int):
+        return f"{cell:,}"
+    if 0 < abs(cell) < 0.1:
+        return f"{cell:.2g}"
+    return f"{cell:,.{2 if abs(cell) < 100 else 0}f}"
 
 
 def _finite(value: Any) -> Any:

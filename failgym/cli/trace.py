@@ -10,43 +10,97 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from failgym.cli.folders import check_name, check_out
+from failgym.cli.folders import check_name, check_out, holds_trace
 from failgym.cli.options import Json, Seed
 from failgym.cli.output import JsonFile, interactive, print_line, print_table
 
 if TYPE_CHECKING:
-    from failgym.traces import Trace
     from failgym.traces.describe import DescriptionTable
 
 __all__ = ["trace"]
 
 trace = typer.Typer(help="Import, generate and describe traces.")
 
-FORMATS = ("google-2011",)
-"""Formats that can be imported."""
 SUMMARY = ("rows_read", "dropped", "noted", "rows", "task_outcomes", "attempt_outcomes")
 """Tables that say what an import or a generator made."""
+LARGE = 5_000_000
+"""A trace with a table of more rows is not loaded only to say what is in it."""
 
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder to write.")]
 
 
-@trace.command("import")
+class _Import(TyperCommand):
+    """A command whose help names the formats."""
+
+    def get_help(self, ctx: Any) -> str:
+        from failgym.traces import FORMATS
+
+        for parameter in self.params:
+            if parameter.name == "form":
+                parameter.help = ", ".join(FORMATS)  # type: ignore[attr-defined]
+        return super().get_help(ctx)
+
+
+@trace.command("import", cls=_Import)
 def import_trace(
-    form: Annotated[str, typer.Argument(metavar="FORMAT", help=", ".join(FORMATS))],
-    source: Annotated[Path, typer.Argument(metavar="SOURCE", help="The published files.")],
+    form: Annotated[str, typer.Argument(metavar="FORMAT", help="The format of the source.")],
+    sources: Annotated[
+        list[Path], typer.Argument(metavar="SOURCE", help="The published files, or a folder.")
+    ],
     out: Out,
+    outages: Annotated[
+        tuple[str, Path] | None,
+        typer.Option(
+            "--outages", metavar="FORMAT FILE", help="Add the machines and outages of this source."
+        ),
+    ] = None,
+    align: Annotated[
+        str | None,
+        typer.Option(help="How --outages meet the jobs in time: by date or start; auto."),
+    ] = None,
+    system: Annotated[int | None, typer.Option(help="lanl: the system.")] = None,
+    nodes: Annotated[
+        str | None, typer.Option(metavar="A-B", help="lanl, fta: only these nodes.")
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option(metavar="YYYY-MM-DD", help="lanl, fta: the first day.")
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option(metavar="YYYY-MM-DD", help="lanl, fta: the last day.")
+    ] = None,
+    topology: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="rumen: racks and machines.")
+    ] = None,
+    infer_attempts: Annotated[
+        bool,
+        typer.Option("--infer-attempts", help="swf: resubmissions of failed jobs are attempts."),
+    ] = False,
+    timezone: Annotated[
+        str | None, typer.Option(help="torque, sacct: of the local times; UTC.")
+    ] = None,
+    unit_ms: Annotated[int | None, typer.Option(help="stg: milliseconds per unit; 1000.")] = None,
 ) -> None:
     """Read a published trace and store it."""
-    from failgym.cli.values import unknown
-    from failgym.traces import read_google_2011
+    from failgym.cli.imports import Reading
 
-    if form not in FORMATS:
-        raise unknown("format", form, FORMATS)
-    check_name("SOURCE", source)
+    reading = Reading.of(
+        form,
+        sources,
+        outages,
+        align,
+        system=system,
+        nodes=nodes,
+        since=since,
+        until=until,
+        topology=topology,
+        infer_attempts=infer_attempts or None,
+        timezone=timezone,
+        unit_ms=unit_ms,
+    )
     check_out(out)
     begun = time.perf_counter()
-    made = read_google_2011(source, progress=interactive())
-    _store(made, out, begun)
+    reading.save(out, progress=interactive())
+    _report(out, begun)
 
 
 class _Synth(TyperCommand):
@@ -76,35 +130,64 @@ def synth(
         raise unknown("profile", profile, PROFILES)
     check_out(out)
     begun = time.perf_counter()
-    _store(generate(profile, jobs=jobs, seed=seed), out, begun)
+    generate(profile, jobs=jobs, seed=seed).save(out)
+    _report(out, begun)
 
 
 @trace.command()
 def info(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a trace.")],
     json: Json = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="DIR", help="Also draw them, into a folder.")
+    ] = None,
 ) -> None:
-    """Describe a stored trace: outcomes, run times, success by past failures, and more."""
+    """Describe a stored trace: the tables of the papers, as far as its columns allow."""
     from failgym.traces import Trace
-    from failgym.traces.describe import describe
+    from failgym.traces.describe import describe, plots
 
     check_name("DIR", folder)
     file = JsonFile.at(json)
-    description = describe(Trace.load(folder))
-    print_line(f"{description.source}, content {description.content_hash}")
-    _print_description(description.tables)
-    file.write(description.to_json())
-
-
-def _store(made: Trace, out: Path, begun: float) -> None:
-    """Save a trace and say what is in it."""
-    from failgym.traces.describe import describe
-
-    made.save(out)
+    if plot is not None:
+        check_name("--plot", plot)
+        if any(holds_trace(above) for above in (plot, *plot.absolute().parents)):
+            raise ValueError(f"--plot {plot}: lies in the folder of a saved trace: not written")
+        plots.check(plot)
+    made = Trace.load(folder)
     description = describe(made)
-    _print_description([t for t in description.tables if t.name in SUMMARY and t.rows])
+    print_line(f"{description.source}, content {description.content_hash}")
+    not_made = description.table("not_made")
+    _print_description([t for t in description.tables if t.rows and t is not not_made])
+    if not_made.rows:
+        print_line(f"{not_made.title}:")
+    for _, shows, needs in not_made.rows:
+        print_line(f"- {shows}: needs {needs}")
+    file.write(description.to_json())
+    if plot is not None:
+        for path in plots.plot(made, plot):
+            print_line(f"written to {path}")
+
+
+def _report(out: Path, begun: float) -> None:
+    """Say what is in the trace that was saved."""
+    from failgym.traces import Trace
+    from failgym.traces.describe import describe
+    from failgym.traces.store import overview
+
+    saved = overview(out)
+    if max(saved.rows.values()) > LARGE:
+        for title, counts in (
+            ("Rows of the trace", saved.rows),
+            ("Rows read", saved.meta.rows_read),
+            ("Rows dropped, by reason", saved.meta.dropped),
+            ("Kept, and worth knowing", saved.meta.noted),
+        ):
+            print_table(title, ("what", "count"), list(counts.items()))
+    else:
+        tables = describe(Trace.load(out)).tables
+        _print_description([t for t in tables if t.name in SUMMARY and t.rows])
     print_line(f"written to {out} in {time.perf_counter() - begun:.1f} s")
-    print_line(f"content {description.content_hash}")
+    print_line(f"content {saved.content_hash}")
 
 
 def _print_description(tables: Sequence[DescriptionTable]) -> None:

@@ -80,7 +80,7 @@ class Record:
     outcome: npt.NDArray[np.int8]
     """[tasks] `Outcome`"""
     work: Ints
-    """[tasks] machine-time of the attempts whose end is known [machine-ms]"""
+    """[tasks] machine-time of the attempts whose fate is known or matters no more [machine-ms]"""
 
     @classmethod
     def of(cls, trace: Trace) -> Record:
@@ -95,7 +95,9 @@ class Record:
         last = np.full(tasks, -1)
         np.maximum.at(last, task, np.maximum(end, start))
         fate = trace.task_outcome
-        ran = (start >= 0) & (outcome != Outcome.CENSORED)
+        # What still runs at the end of the data is in flight, unless its task has finished.
+        known = (outcome != Outcome.CENSORED) | (fate[task] == Outcome.FINISH)
+        ran = (start >= 0) & known
         spent = np.zeros(tasks, dtype=np.int64)
         np.add.at(spent, task[ran], (end - start)[ran])
         return cls(

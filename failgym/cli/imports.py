@@ -1,0 +1,169 @@
+"""What `failgym trace import` was asked to read: formats, files and the options of each."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from failgym.cli.folders import check_name
+from failgym.cli.values import unknown
+
+if TYPE_CHECKING:
+    from failgym.traces import Trace
+    from failgym.traces.formats import Format
+
+__all__ = ["Reading"]
+
+Align = Literal["auto", "date", "start"]
+ALIGN: tuple[Align, ...] = ("auto", "date", "start")
+
+
+@dataclass(frozen=True)
+class _Source:
+    """Files of one format, and the options of its reader."""
+
+    form: Format
+    paths: Sequence[Path]
+    options: Mapping[str, Any]
+
+    def read(self, *, progress: bool) -> Trace:
+        path = self.paths[0] if len(self.paths) == 1 else list(self.paths)
+        return self.form.reader(path, **self.options, progress=progress)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A source, and another one for the outages, if there is one."""
+
+    source: _Source
+    outages: _Source | None
+    align: Align
+
+    @classmethod
+    def of(
+        cls,
+        form: str,
+        sources: Sequence[Path],
+        outages: tuple[str, Path] | None,
+        align: str | None,
+        **options: Any,
+    ) -> Reading:
+        """Check formats and options before any work is done; options that are None are not given.
+
+        An option goes to the reader that takes it; to that of the source if both do. Raises
+        ValueError for an unknown format, and an option that neither takes or that cannot be.
+        """
+        given = {name: value for name, value in options.items() if value is not None}
+        for path in sources:
+            check_name("SOURCE", path)
+        first = _format(form)
+        second = _format(outages[0]) if outages else None
+        if outages:
+            check_name("--outages", outages[1])
+        elif align is not None:
+            raise ValueError("--align: says how --outages meet the jobs, and there are none")
+        mine: dict[str, Any] = {}
+        theirs: dict[str, Any] = {}
+        for name, value in given.items():
+            taken = mine if name in first.options else theirs
+            if taken is theirs and (second is None or name not in second.options):
+                raise _not_taken(name, first, second)
+            taken[name] = _READ.get(name, _as_it_is)(_option(name), value)
+        if align is not None and align not in ALIGN:
+            raise unknown("--align", align, ALIGN)
+        return cls(
+            _Source(first, sources, mine),
+            _Source(second, [outages[1]], theirs) if second and outages else None,
+            align or "auto",
+        )
+
+    def save(self, out: Path, *, progress: bool) -> None:
+        """Read everything and save it as one trace. Raises TraceError."""
+        large = self.source.form.importer
+        if large is not None and self.outages is None and len(self.source.paths) == 1:
+            large(self.source.paths[0], out, **self.source.options, progress=progress)
+            return
+        made = self.source.read(progress=progress)
+        if self.outages is not None:
+            from failgym.traces import with_outages
+
+            made = with_outages(made, self.outages.read(progress=progress), align=self.align)
+        made.save(out)
+
+
+def _format(name: str) -> Format:
+    from failgym.traces import FORMATS
+
+    if name not in FORMATS:
+        raise unknown("format", name, FORMATS)
+    return FORMATS[name]
+
+
+def _not_taken(name: str, first: Format, second: Format | None) -> ValueError:
+    from failgym.traces import FORMATS
+
+    asked = first.name if second is None else f"{first.name} and {second.name}"
+    takers = ", ".join(form.name for form in FORMATS.values() if name in form.options)
+    return ValueError(f"{_option(name)}: not an option of {asked}, only of {takers}")
+
+
+def _option(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def _as_it_is(option: str, value: Any) -> Any:
+    return value
+
+
+def _node_range(option: str, text: str) -> tuple[int, int]:
+    first, dash, last = text.partition("-")
+    ends = (first, last if dash else first)
+    if not all(end.isascii() and end.isdigit() and len(end) < 10 for end in ends):
+        raise ValueError(f"{option}: expected two node numbers A-B, or one, got {text!r}")
+    low, high = map(int, ends)
+    if low > high:
+        raise ValueError(f"{option}: expected A-B with A at most B, got {text!r}")
+    return low, high
+
+
+def _date(option: str, text: str) -> datetime.date:
+    try:
+        return datetime.datetime.strptime(text, "%Y-%m-%d").date()
+    except ValueError:
+        raise ValueError(f"{option}: expected a date YYYY-MM-DD, got {text!r}") from None
+
+
+def _at_least_one(option: str, value: int) -> int:
+    if value < 1:
+        raise ValueError(f"{option}: expected at least 1, got {value}")
+    return value
+
+
+def _timezone(option: str, name: str) -> str:
+    import zoneinfo
+
+    try:
+        zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        expected = "a name like UTC or Europe/Berlin"
+        raise ValueError(f"{option}: unknown time zone {name!r}, expected {expected}") from None
+    return name
+
+
+def _path(option: str, value: Path) -> Path:
+    check_name(option, value)
+    return value
+
+
+_READ: Mapping[str, Callable[[str, Any], Any]] = {
+    "nodes": _node_range,
+    "since": _date,
+    "until": _date,
+    "timezone": _timezone,
+    "unit_ms": _at_least_one,
+    "topology": _path,
+}
+"""How the text of an option is read; others are taken as they are."""
