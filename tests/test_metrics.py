@@ -246,3 +246,198 @@ class TestCheckpointing:
             work = metrics.young_interval(cost, mtbf)
             saving = metrics.saving_combined(precision, recall, runtimes, work, cost)
             assert saving.mean(axis=1).max() == pytest.approx(published, abs=0.015)
+
+
+def failures_of_machines(**columns: list[int]) -> dict[str, npt.NDArray[np.int64]]:
+    return {name: np.array(values, dtype=np.int64) for name, values in columns.items()}
+
+
+@st.composite
+def outages_of_machines(draw: st.DrawFn) -> dict[str, npt.NDArray[np.int64]]:
+    """Outages of a few machines, some without a length, at the same moment, or never over."""
+    rows: list[tuple[int, int, int]] = []
+    for machine in range(draw(st.integers(1, 4))):
+        moments = sorted(draw(st.lists(st.integers(0, 60), max_size=8)))
+        ends = zip(moments[::2], moments[1::2], strict=False)  # an odd one has no end
+        rows += [(machine, down, up) for down, up in ends]
+        if len(moments) % 2:
+            rows.append((machine, moments[-1], -1))
+    rows = draw(st.permutations(rows))
+    columns = np.array(rows, dtype=np.int64).reshape(-1, 3).T
+    return dict(zip(("machine", "down", "up"), columns, strict=True))
+
+
+PREDICTED = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 70)), max_size=12)
+
+
+def as_predictions(rows: list[tuple[int, int]]) -> dict[str, npt.NDArray[np.int64]]:
+    columns = np.array(rows, dtype=np.int64).reshape(-1, 2).T
+    return dict(zip(("machine", "time"), columns, strict=True))
+
+
+class TestPredictionsOfMachineFailures:
+    def test_first_figure_of_flaw(self) -> None:
+        """P1 comes before failure 1, when the node is alive; P2 is within the second downtime."""
+        outages = failures_of_machines(machine=[0, 0], down=[30, 80], up=[40, 100])
+        predictions = failures_of_machines(machine=[0, 0], time=[20, 90])
+        assert metrics.node_detection(predictions, outages) == (1, 1, 1)
+        assert metrics.aoa(predictions, outages) == 1 / 3
+
+    def test_fifth_figure_of_flaw(self) -> None:
+        outages = failures_of_machines(machine=[0, 1, 2], down=[15, 60, 5], up=[20, 65, 10])
+        predictions = failures_of_machines(machine=[0, 2, 2], time=[18, 8, 90])
+        assert metrics.node_detection(predictions, outages) == (2, 1, 1)
+        assert metrics.aoa(predictions, outages) == 0.5
+
+    @pytest.mark.parametrize(
+        ("time", "expected"),
+        [
+            ([9], (0, 1, 1)),
+            ([10], (1, 0, 0)),
+            ([19], (1, 0, 0)),
+            ([20], (0, 1, 1)),
+            ([11, 12], (1, 0, 0)),  # the second one is neither right nor wrong
+            ([11, 12, 20, 21], (1, 0, 2)),
+            ([], (0, 1, 0)),
+        ],
+    )
+    def test_a_hit_is_at_or_after_the_failure_and_before_the_repair(
+        self, time: list[int], expected: tuple[int, int, int]
+    ) -> None:
+        outages = failures_of_machines(machine=[3], down=[10], up=[20])
+        predictions = failures_of_machines(machine=[3] * len(time), time=time)
+        assert metrics.node_detection(predictions, outages) == expected
+
+    def test_outages_that_begin_together_are_one_failure(self) -> None:
+        outages = failures_of_machines(
+            machine=[1, 1, 1, 0, 1], down=[5, 9, 5, 5, 30], up=[5, -1, 9, 5, 40]
+        )
+        with pytest.raises(ValueError, match="outages of machine 1 overlap at 30 ms"):
+            metrics.distinct_failures(outages)
+        outages = {name: values[:-1] for name, values in outages.items()}
+        failures = metrics.distinct_failures(outages)
+        assert failures.machine.tolist() == [0, 1, 1]
+        assert failures.down.tolist() == [5, 5, 9]
+        assert failures.up.tolist() == [6, 9, metrics.NEVER]
+
+    def test_without_failures_and_predictions_there_is_no_accuracy(self) -> None:
+        none = failures_of_machines(machine=[], time=[], down=[], up=[])
+        assert np.isnan(metrics.aoa(none, none))
+        assert metrics.aoa(failures_of_machines(machine=[0], time=[0]), none) == 0
+
+    @given(outages_of_machines(), PREDICTED)
+    def test_matches_are_those_of_an_obvious_search(
+        self, outages: dict[str, npt.NDArray[np.int64]], rows: list[tuple[int, int]]
+    ) -> None:
+        longest: dict[tuple[int, int], int] = {}
+        for machine, down, up in zip(*(x.tolist() for x in outages.values()), strict=True):
+            end = 10**9 if up < 0 else max(up, down + 1)
+            longest[machine, down] = max(end, longest.get((machine, down), 0))
+        found = [
+            {key for key, up in longest.items() if key[0] == machine and key[1] <= time < up}
+            for machine, time in rows
+        ]
+        detection = metrics.node_detection(as_predictions(rows), outages)
+        hits = len(set[tuple[int, int]]().union(*found))
+        assert detection == (hits, len(longest) - hits, sum(not keys for keys in found))
+        assert np.isnan(detection.aoa) if not (longest or rows) else 0 <= detection.aoa <= 1
+
+    @given(outages_of_machines(), PREDICTED, st.permutations(range(4)))
+    def test_the_numbers_of_the_machines_do_not_matter(
+        self,
+        outages: dict[str, npt.NDArray[np.int64]],
+        rows: list[tuple[int, int]],
+        renamed: list[int],
+    ) -> None:
+        predictions = as_predictions(rows)
+        before = metrics.node_detection(predictions, outages)
+        predictions["machine"] = np.array(renamed)[predictions["machine"]]
+        outages = outages | {"machine": np.array(renamed)[outages["machine"]]}
+        assert metrics.node_detection(predictions, outages) == before
+
+    @given(PREDICTED, PREDICTED)
+    def test_entries_are_counted_in_order_of_machine_and_time(
+        self, entries: list[tuple[int, int]], at: list[tuple[int, int]]
+    ) -> None:
+        entries.sort()
+        counted = metrics.entries_until(
+            *as_predictions(entries).values(), *as_predictions(at).values()
+        )
+        assert counted.tolist() == [sum(entry <= one for entry in entries) for one in at]
+
+
+def query_log(rows: list[tuple[int, ...]]) -> dict[str, npt.NDArray[np.int64]]:
+    """A log of queries: event, job, machine, asked, answered, fails."""
+    columns = np.array(rows, dtype=np.int64).reshape(-1, 6).T
+    names = ("event", "job", "machine", "asked", "answered", "fails")
+    return dict(zip(names, columns, strict=True))
+
+
+class TestQueries:
+    """The worked example of FLAW (Figs. 4 and 8), every job and every free node."""
+
+    ROWS: ClassVar[list[tuple[int, ...]]] = [  # event, job, machine, asked, answered, fails
+        (0, 0, 0, 1, 1, 1),
+        (0, 0, 1, 1, 0, 0),
+        (0, 0, 2, 0, 1, 1),
+        (40, 3, 1, 1, 0, 1),  # the failure of node 1 at 60 is not predicted
+        (40, 3, 2, 0, 1, 0),  # node 2 is predicted to fail at 90, and does not
+        (40, 3, 0, 0, 0, 0),
+        (40, 1, 0, 1, 0, 0),
+        (40, 1, 2, 0, 1, 0),
+        (40, 2, 2, 1, 0, 0),
+        (65, 3, 1, 1, 0, 0),
+        (100, 4, 0, 1, 0, 0),
+        (100, 4, 1, 0, 0, 0),
+        (100, 4, 2, 0, 0, 0),
+    ]
+    LOG: ClassVar = query_log(ROWS)
+
+    @pytest.mark.parametrize(
+        ("count", "expected"),
+        [
+            ("asked", (7, 1)),
+            ("per_event_resource", (10, 1)),
+            ("first_per_job_node", (6, 1)),  # job 3 meets node 1 twice
+            ("every_job_resource", (13, 3)),
+        ],
+    )
+    def test_the_worked_example(self, count: metrics.Count, expected: tuple[int, int]) -> None:
+        assert metrics.count_answers(self.LOG, count) == expected
+        queries, wrong = expected
+        assert metrics.aaa(self.LOG, count) == (queries - wrong) / queries
+
+    def test_the_paper_counts_ten_queries(self) -> None:
+        assert metrics.aaa(self.LOG) == 0.9
+
+    def test_a_job_that_waits_is_counted_again_but_not_by_job_and_node(self) -> None:
+        log = query_log([(time, 7, 2, 1, 1, 0) for time in range(5)])
+        assert metrics.count_answers(log, "asked") == (5, 5)
+        assert metrics.count_answers(log, "first_per_job_node") == (1, 1)
+
+    @pytest.mark.parametrize("count", metrics.COUNTS)
+    def test_no_queries(self, count: metrics.Count) -> None:
+        none = query_log([])
+        assert metrics.count_answers(none, count) == (0, 0)
+        assert np.isnan(metrics.aaa(none, count))
+
+    def test_an_unknown_count(self) -> None:
+        unknown: Any = "all"
+        with pytest.raises(ValueError, match="count: expected one of asked, per_event_resource"):
+            metrics.aaa(self.LOG, unknown)
+
+    @given(st.lists(st.tuples(*[st.integers(0, 3)] * 3, *[st.integers(0, 1)] * 3), max_size=20))
+    def test_counts_are_those_of_an_obvious_search(self, rows: list[tuple[int, ...]]) -> None:
+        log = query_log(rows)
+        asked = [row for row in rows if row[3]]
+        chosen = {
+            "asked": asked,
+            "per_event_resource": list({(row[0], row[2]): row for row in rows}.values()),
+            "first_per_job_node": list({(row[1], row[2]): row for row in asked[::-1]}.values()),
+            "every_job_resource": rows,
+        }
+        renamed = log | {"machine": np.array([2, 0, 3, 1])[log["machine"]]}
+        for count in metrics.COUNTS:
+            wrong = sum(row[4] != row[5] for row in chosen[count])
+            assert metrics.count_answers(log, count) == (len(chosen[count]), wrong)
+            assert metrics.count_answers(renamed, count) == (len(chosen[count]), wrong)

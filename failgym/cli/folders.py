@@ -33,6 +33,8 @@ def check_out(out: Path) -> None:
         check_destination(out)
     except ValueError as error:
         raise ValueError(f"--out {error}") from error
+    if any(holds_trace(above) for above in Path(os.path.realpath(out)).parents):
+        raise ValueError(f"--out {out}: lies in the folder of a saved trace: not written")
     parent = next(p for p in out.absolute().parents if p.exists())
     if not parent.is_dir() or not os.access(parent, os.W_OK):
         raise ValueError(f"--out {out}: {parent} cannot be written to")

@@ -72,6 +72,9 @@ class Reading:
             if taken is theirs and (second is None or name not in second.options):
                 raise _not_taken(name, first, second)
             taken[name] = _READ.get(name, _as_it_is)(_option(name), value)
+        for taken in (mine, theirs):
+            if "until" in taken and taken["until"] < taken.get("since", taken["until"]):
+                raise ValueError("--until: expected a day that is not before --since")
         if align is not None and align not in ALIGN:
             raise unknown("--align", align, ALIGN)
         return cls(
@@ -136,9 +139,11 @@ def _date(option: str, text: str) -> datetime.date:
         raise ValueError(f"{option}: expected a date YYYY-MM-DD, got {text!r}") from None
 
 
-def _at_least_one(option: str, value: int) -> int:
-    if value < 1:
-        raise ValueError(f"{option}: expected at least 1, got {value}")
+def _unit(option: str, value: int) -> int:
+    from failgym.traces.readers.stg import LONGEST_UNIT
+
+    if not 1 <= value <= LONGEST_UNIT:
+        raise ValueError(f"{option}: expected at least 1 and at most {LONGEST_UNIT}, got {value}")
     return value
 
 
@@ -163,7 +168,7 @@ _READ: Mapping[str, Callable[[str, Any], Any]] = {
     "since": _date,
     "until": _date,
     "timezone": _timezone,
-    "unit_ms": _at_least_one,
+    "unit_ms": _unit,
     "topology": _path,
 }
 """How the text of an option is read; others are taken as they are."""

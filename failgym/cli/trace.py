@@ -152,12 +152,21 @@ def info(
         check_name("--plot", plot)
         if any(holds_trace(above) for above in (plot, *plot.absolute().parents)):
             raise ValueError(f"--plot {plot}: lies in the folder of a saved trace: not written")
-        plots.check(plot)
+        try:
+            plots.check(plot)
+        except ValueError as error:
+            raise ValueError(f"--plot {error}") from error
     made = Trace.load(folder)
     description = describe(made)
-    print_line(f"{description.source}, content {description.content_hash}")
-    not_made = description.table("not_made")
-    _print_description([t for t in description.tables if t.rows and t is not not_made])
+    source = " ".join(description.source.split())
+    print_line(f"{source}, content {description.content_hash}")
+    not_made, remarks = description.table("not_made"), description.table("remarks")
+    listed = (not_made, remarks)
+    _print_description([t for t in description.tables if t.rows and t not in listed])
+    if remarks.rows:
+        print_line(f"{remarks.title}:")
+    for name, remark in remarks.rows:
+        print_line(f"- {name}: {remark}")
     if not_made.rows:
         print_line(f"{not_made.title}:")
     for _, shows, needs in not_made.rows:
@@ -171,6 +180,7 @@ def info(
 def _report(out: Path, begun: float) -> None:
     """Say what is in the trace that was saved."""
     from failgym.traces import Trace
+    from failgym.traces.combine import JOINED
     from failgym.traces.describe import describe
     from failgym.traces.store import overview
 
@@ -186,6 +196,9 @@ def _report(out: Path, begun: float) -> None:
     else:
         tables = describe(Trace.load(out)).tables
         _print_description([t for t in tables if t.name in SUMMARY and t.rows])
+    for name, remark in saved.meta.remarks.items():
+        if name.startswith(JOINED):
+            print_line(f"{name}: {remark}")
     print_line(f"written to {out} in {time.perf_counter() - begun:.1f} s")
     print_line(f"content {saved.content_hash}")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol, Self, runtime_checkable
+from typing import Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -70,7 +70,15 @@ def task_classes(trace: Trace) -> npt.NDArray[np.int64]:
     return table[trace.task_outcome]
 
 
-def check_trace(forecast: Forecast, trace: Trace) -> Forecast:
+class _OfATrace(Protocol):
+    @property
+    def trace_hash(self) -> str: ...
+
+
+Aligned = TypeVar("Aligned", bound=_OfATrace)
+
+
+def check_trace(forecast: Aligned, trace: Trace) -> Aligned:
     """Return the forecast if it speaks of this trace. Raises ValueError, in one line, if not."""
     if forecast.trace_hash != trace.content_hash:
         raise ValueError(

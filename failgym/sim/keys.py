@@ -26,6 +26,9 @@ class Purpose(IntEnum):
     FORECAST_TIME = 3
     FORECAST_CLASS = 4
     FORECAST_JOB = 5
+    NODE_HIT = 6
+    NODE_TIME = 7
+    NODE_FALSE = 8
 
 
 def _mix(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:

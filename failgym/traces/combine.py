@@ -18,9 +18,11 @@ from failgym.traces.intervals import RULE, resolve
 from failgym.traces.schema import LATEST, TABLES, Table, TraceError, make_table
 from failgym.traces.trace import Meta, Trace
 
-__all__ = ["Align", "with_outages"]
+__all__ = ["JOINED", "Align", "with_outages"]
 
 Ints = npt.NDArray[np.int64]
+JOINED = "outages of "
+"""What the remark begins with that says how outages were joined."""
 Align = Literal["auto", "date", "start"]
 
 
@@ -53,7 +55,7 @@ def with_outages(workload: Trace, outages: Trace, *, align: Align = "auto") -> T
     tables["outages"] = _resolved(workload, added, noted)
     shared = outages.rows("machines") + workload.rows("machines") - machines.num_rows
     remarks = {
-        f"outages of {outages.meta.source}": f"{said}; {shared} of its {outages.rows('machines')}"
+        f"{JOINED}{outages.meta.source}": f"{said}; {shared} of its {outages.rows('machines')}"
         " machines are machines of the workload",
         "outages": RULE,
     }

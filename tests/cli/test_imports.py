@@ -106,9 +106,14 @@ BAD: dict[str, tuple[list[str], str]] = {
     "reversed": (["lanl", "x", "--nodes", "9-3"], "--nodes: expected A-B with A at most B"),
     "no numbers": (["lanl", "x", "--nodes", "a-b"], "--nodes: expected two node numbers"),
     "no date": (["lanl", "x", "--since", "2002-13-01"], "--since: expected a date YYYY-MM-DD"),
+    "no days": (
+        ["swf", "x", "--outages", "lanl", "y", "--since", "2002-11-21", "--until", "2002-11-20"],
+        "--until: expected a day that is not before --since",
+    ),
     "no zone": (["torque", "x", "--timezone", "Mars/Base"], "--timezone: unknown time zone"),
     "an evil zone": (["torque", "x", "--timezone", "/etc/passwd"], "--timezone: unknown time zone"),
     "no unit": (["stg", "x", "--unit-ms", "0"], "--unit-ms: expected at least 1"),
+    "two days": (["stg", "x", "--unit-ms", "172800000"], "at most 86400000, got 172800000"),
     "alone": (["swf", "x", "--align", "date"], "--align: says how --outages meet"),
     "another way": (["swf", "x", "--outages", "fta", "y", "--align", "dat"], "did you mean date?"),
 }

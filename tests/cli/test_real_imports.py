@@ -48,11 +48,13 @@ def test_a_real_source_is_imported_and_described(
     assert trace.rows("tasks") + trace.rows("machines") > 0
 
 
-def test_outages_join_a_workload(tmp_path: Path) -> None:
+def test_outages_join_a_workload(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = real("swf") / "KTH-SP2-1996-2.1-cln.swf.gz"
     failures = real("lanl") / "LA-UR-05-7318-failure-data-1996-2005.csv.gz"
     more = ["--outages", "lanl", failures, "--system", "20"]
     assert invoke("trace", "import", "swf", log, *more, "--out", tmp_path / "t") == 0
+    shown = capsys.readouterr().out
+    assert "outages of lanl system 20: aligned by start (1996-09-23 to 1997-08-29" in shown
     trace = Trace.load(tmp_path / "t")
     assert trace.rows("jobs") == 28_476
     assert trace.rows("outages") > 100

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
+from failgym.cli import run
 from failgym.traces import Meta, Trace
 from failgym.traces.describe import describe
 from tests.traces.traces import make
@@ -45,6 +47,18 @@ def test_a_description_is_json_and_its_tables_are_rectangular() -> None:
             assert all(len(row) == len(table.columns) for row in table.rows)
         document = json.loads(json.dumps(description.to_json(), allow_nan=False))
         assert set(document["tables"]) == {table.name for table in description.tables}
+
+
+def test_what_the_source_says_is_told_in_lines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    meta = Meta("two\nlines", remarks={"Note": "one\ntwo", "times": "local"})
+    Trace(meta).save(tmp_path / "t")
+    assert run(["trace", "info", str(tmp_path / "t")]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("two lines, content ")
+    assert "What the source says:\n- Note: one two\n- times: local\n" in shown
+    assert describe(Trace(meta)).table("remarks").cell("Note", "remark") == "one two"
 
 
 def test_what_is_not_there_is_an_error() -> None:

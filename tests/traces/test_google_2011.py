@@ -337,7 +337,10 @@ def test_a_truncated_gzip_is_refused(tmp_path: Path, kept: float) -> None:
     file = write(tmp_path, [GOOD] * 100)
     data = file.read_bytes()
     file.write_bytes(data[: int(len(data) * kept) if isinstance(kept, float) else kept])
-    with pytest.raises(TraceError, match=r"part-00000-of-00500\.csv\.gz: truncated: expected the whole compressed file"):
+    with pytest.raises(
+        TraceError,
+        match=r"part-00000-of-00500\.csv\.gz: truncated: expected the whole compressed file",
+    ):
         read_google_2011(tmp_path)
 
 

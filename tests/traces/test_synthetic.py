@@ -106,7 +106,10 @@ class TestEveryProfile:
         end, outcome = trace.column("attempts", "end"), trace.column("attempts", "outcome")
         assert trace.meta.end is not None
         assert end.max() == trace.meta.end
-        assert (end[outcome == Outcome.CENSORED] == trace.meta.end).all()
+        cut = outcome == Outcome.CENSORED
+        assert (end[cut] == trace.meta.end).all()
+        job = trace.column("tasks", "job")[trace.column("attempts", "task")[cut]]
+        assert (trace.column("jobs", "outcome")[job] == Outcome.CENSORED).all()
 
     def test_split(self, name: str) -> None:
         """Both parts hold what the whole holds: enough of it to learn from, and to score by."""

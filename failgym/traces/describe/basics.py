@@ -40,6 +40,7 @@ def basics(facts: Facts) -> list[DescriptionTable]:
         counts("rows_read", "Rows read", "rows of", trace.meta.rows_read),
         counts("dropped", "Rows dropped, by reason", "reason", trace.meta.dropped),
         counts("noted", "Kept, and worth knowing", "what", trace.meta.noted),
+        remarks(trace),
         *(table if facts.jobs else replace(table, rows=()) for table in _of_jobs(facts)),
     ]
 
@@ -68,6 +69,12 @@ def counts(name: str, title: str, heading: str, counts: Any) -> DescriptionTable
     """The counts by reason of the meta data."""
     listed = tuple((reason, n) for reason, n in counts.items())
     return DescriptionTable(name, title, (heading, "count"), listed)
+
+
+def remarks(trace: Trace) -> DescriptionTable:
+    """What the source says of itself, and the rules that it was read by."""
+    listed = tuple((name, " ".join(text.split())) for name, text in trace.meta.remarks.items())
+    return DescriptionTable("remarks", "What the source says", ("of", "remark"), listed)
 
 
 def outcomes(name: str, title: str, what: str, outcome: npt.NDArray[Any]) -> DescriptionTable:

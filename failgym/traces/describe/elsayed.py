@@ -295,8 +295,9 @@ def outage_events(facts: Facts) -> Made:
 def after_first_failure(facts: Facts) -> Made:
     """Fig. 9: from a job's first failed attempt to its end, for jobs of several tasks.
 
-    A job lives from its submission to the end of its last attempt; only jobs whose fate is known
-    count. Jobs of a single task have rows of their own.
+    A job lives from its submission, or its first failure where clocks differ so much, to the end
+    of its last attempt; only jobs whose fate is known count. Jobs of a single task have rows of
+    their own.
     """
     name = "after_first_failure"
     title = "From a job's first failed attempt to its end (El-Sayed et al., Fig. 9)"
@@ -308,7 +309,7 @@ def after_first_failure(facts: Facts) -> Made:
     np.minimum.at(first, facts.attempt_job[failures], facts.end[failures])
     last = np.zeros(facts.jobs, dtype=np.int64)
     np.maximum.at(last, facts.attempt_job, facts.end)
-    life = last - facts.trace.column("jobs", "submit")
+    life = last - np.minimum(facts.trace.column("jobs", "submit"), first)
     several = facts.trace.column("jobs", "width") > 1
     rows: list[Row] = []
     for label, among in {"multi": several, "single": ~several}.items():

@@ -54,15 +54,17 @@ def kumar(facts: Facts) -> list[Made]:
 
 
 def environments(facts: Facts) -> Made:
-    """Table I: jobs, node-seconds and users by environment and type."""
+    """Table I: jobs, node-seconds and users by environment and type, and of each environment."""
     name, title = "environments", "Jobs by environment and type (Kumar et al., Table I)"
     if not facts.jobs:
         return Missing(name, title, "jobs")
     user = facts.trace.column("jobs", "user")
     known = facts.trace.present("jobs", "user")
     total = float(facts.job_node_time.sum())
+    *types, every = groups(facts)
+    totals = [one for one in _environments(facts) if one[0] and one[1].any()]
     rows: list[Row] = []
-    for label, among in groups(facts):
+    for label, among in (*types, *totals, every):
         jobs, spent = int(among.sum()), float(facts.job_node_time[among].sum())
         users = len(np.unique(user[among & known])) if known.any() else None
         rows.append(
@@ -207,18 +209,19 @@ def failure_bursts(facts: Facts) -> Made:
 
 def groups(facts: Facts) -> Iterator[tuple[str, Flags]]:
     """The jobs by environment and type, the groups that have any; at last all of them."""
+    single = facts.job_nodes == 1
+    for label, environment in _environments(facts):
+        if environment.any():
+            yield f"{label} single".strip(), environment & single
+            yield f"{label} multi".strip(), environment & ~single
+    yield "all", np.ones(facts.jobs, dtype=np.bool_)
+
+
+def _environments(facts: Facts) -> list[tuple[str, Flags]]:
+    """The jobs that share their nodes, those that do not, and those of which that is not known."""
     said = facts.trace.present("jobs", "shared")
     shared = facts.trace.column("jobs", "shared")
-    single = facts.job_nodes == 1
-    for label, environment in (
-        ("shared ", said & shared),
-        ("non-shared ", said & ~shared),
-        ("", ~said),
-    ):
-        if environment.any():
-            yield f"{label}single", environment & single
-            yield f"{label}multi", environment & ~single
-    yield "all", np.ones(facts.jobs, dtype=np.bool_)
+    return [("shared", said & shared), ("non-shared", said & ~shared), ("", ~said)]
 
 
 def last_run(facts: Facts) -> Floats:

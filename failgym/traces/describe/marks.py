@@ -130,6 +130,11 @@ def _plain(x: float, _: int | None = None) -> str:
     return f"{x:,.0f}" if abs(x) >= 1000 else f"{x:.4g}"
 
 
+def short(value: float) -> str:
+    """A number over a bar: whole from 10 on, else two digits."""
+    return f"{value:,.0f}" if abs(value) >= 10 else f"{value:.2g}"
+
+
 def legend(axes: Axes, **options: Any) -> None:
     """A legend, of what has a label."""
     if axes.get_legend_handles_labels()[1]:
@@ -218,13 +223,20 @@ def intervals(
     rows: Mapping[str, Mapping[Outcome, npt.NDArray[Any]]],
 ) -> None:
     """Quantiles of each row's values by outcome: 10 to 90 % thin, 25 to 75 % thick, the median."""
+    shown = {
+        label: {
+            outcome: np.clip(found[np.isfinite(found) & (found > 0)], *DRAWN)
+            for outcome, found in values.items()
+        }
+        for label, values in rows.items()
+    }
+    places = [o for o in COLOURS if any(len(values.get(o, ())) for values in shown.values())]
     seen: set[Outcome] = set()
-    for y, values in enumerate(list(rows.values())[::-1]):
-        for k, (outcome, found) in enumerate(values.items()):
-            found = np.clip(found[np.isfinite(found) & (found > 0)], *DRAWN)
+    for y, values in enumerate(list(shown.values())[::-1]):
+        for outcome, found in values.items():
             if not len(found):
                 continue
-            at = y + 0.25 * (len(values) - 1) / 2 - 0.25 * k
+            at = y + 0.25 * ((len(places) - 1) / 2 - places.index(outcome))
             p10, p25, p50, p75, p90 = np.percentile(found, (10, 25, 50, 75, 90)).tolist()
             colour, label = COLOURS[outcome], None if outcome in seen else outcome.name
             axes.plot([p10, p90], [at, at], color=colour, linewidth=1.0)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ from failgym.traces.describe.marks import (
     legend,
     log_ticks,
     percent,
+    short,
     span_unit,
     stacked,
     whole_numbers,
@@ -35,9 +36,12 @@ from failgym.traces.trace import Outcome
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.container import BarContainer
 
 BINS = 160
 """Of the picture over time."""
+FLAT = 100.0
+"""Bars this much lower than others would not be seen on a linear scale."""
 
 
 def panels(facts: Facts) -> list[Panel]:
@@ -217,8 +221,13 @@ def interruption_rates(facts: Facts) -> Panel | None:
         colours = [COLOURS[Outcome[name]] for name in rates]
         labels = [group.replace(" ", "\n") for group in groups]
         grouped_bars(axes, labels, rates, colours)
-        axes.set_yscale("log")
-        log_ticks(axes.yaxis)
+        shown = [rate for found in rates.values() for rate in found if rate > 0]
+        if max(shown) > FLAT * min(shown):
+            axes.set_yscale("log")
+            log_ticks(axes.yaxis)
+        for bars in axes.containers:
+            axes.bar_label(cast("BarContainer", bars), fmt=short, padding=1.0, fontsize=6.0)
+        axes.margins(y=0.15)
         axes.set_ylabel("jobs per task-week")
 
     return Panel("Interrupted jobs per machine-time", draw)

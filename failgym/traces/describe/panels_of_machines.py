@@ -131,7 +131,7 @@ def causes(outages: Outages) -> Panel | None:
         percent(axes, "x")
         axes.set_xlabel("share")
         axes.grid(visible=False, axis="y")
-        legend(axes, loc="lower right")
+        legend_above(axes)
 
     return Panel("Outages by cause", draw)
 

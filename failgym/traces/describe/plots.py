@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import secrets
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -29,6 +31,8 @@ NAME = "trace"
 FORMATS = ("png", "svg")
 WIDTH, HEIGHT, DPI = 4.3, 3.1, 130
 """Of a picture [inch], and pixels per inch."""
+LONGEST_SOURCE = 80
+"""So many characters of the source are in the page's title."""
 
 STYLE: dict[str, Any] = {
     "font.size": 8.0,
@@ -66,8 +70,12 @@ def check(folder: str | Path) -> None:
     if importlib.util.find_spec("matplotlib") is None:
         raise TraceError("drawing needs matplotlib: pip install failgym[plots]")
     folder = Path(folder)
-    if folder.exists() and not folder.is_dir():
-        raise TraceError(f"{folder}: is not a folder")
+    there = next(path for path in (folder, *folder.absolute().parents) if os.path.lexists(path))
+    of = "" if there == folder else f"{there} "
+    if not there.is_dir():
+        raise TraceError(f"{folder}: {of}is not a folder")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise TraceError(f"{folder}: {of}cannot be written to")
 
 
 def plot(trace: Trace, folder: str | Path) -> list[Path]:
@@ -94,8 +102,9 @@ def _page(trace: Trace, drawn: Sequence[Panel]) -> Figure:
     columns = _columns(len(drawn))
     rows = max(-(-len(drawn) // columns), 1)
     figure = Figure(figsize=(WIDTH * columns, HEIGHT * rows + 0.4), dpi=DPI, layout="constrained")
-    # A source may hold what mathtext would try to read.
-    source = trace.meta.source.replace("$", r"\$")
+    # A source may be of several lines, and hold what mathtext would try to read.
+    source = textwrap.shorten(trace.meta.source, LONGEST_SOURCE, placeholder=" ...")
+    source = source.replace("$", r"\$")
     counts = ", ".join(
         f"{trace.rows(name):,} {name}"
         for name in ("jobs", "tasks", "attempts", "machines", "outages")
@@ -115,7 +124,7 @@ def _page(trace: Trace, drawn: Sequence[Panel]) -> Figure:
 def _columns(pictures: int) -> int:
     """Of the page: those that leave the fewest places empty."""
     few = 1 if pictures < 2 else 2
-    choices = (4, 5, 3) if pictures > 9 else (3, 4) if pictures > 4 else (few,)
+    choices = (4, 5) if pictures > 9 else (3, 4) if pictures > 4 else (few,)
     return min(choices, key=lambda columns: -pictures % columns)
 
 

@@ -21,6 +21,8 @@ Ints = npt.NDArray[np.int64]
 UNAVAILABLE, AVAILABLE = 0, 1
 NO_REASON = -1
 MOST_SLOTS = 2**31 - 1
+OF_ANOTHER = "row that lays its node to another platform than one before: the same node"
+"""Noted: nodes have ids of their own in a trace, so these may be of two."""
 
 _EVENT = ("node_id", "event_type", "event_start_time")
 _STOPS = ("event_stop_time", "event_end_time")
@@ -140,6 +142,8 @@ class Source:
 
     def _read_events(self, member: Member) -> None:
         table = Table.of(member, _EVENT, _COLUMNS, exact=True)
+        if "events" in self.counts.rows_read:
+            self.counts.note("table of events besides another: nodes of one id are the same")
         stop = next((name for name in _STOPS if table.columns.has(name)), _STOPS[0])
         for first, block in table.blocks:
             if not self._read_block(table, stop, block):
@@ -159,11 +163,14 @@ class Source:
         node, kind, begin, end, reason, platform = columns
         if (kind > AVAILABLE).any() or (end < begin).any() or end.max() > LATEST // 1000:
             return False
-        fresh, first = np.unique(node, return_index=True)
+        fresh, first, of = np.unique(node, return_index=True, return_inverse=True)
         for one, at in zip(fresh.tolist(), first.tolist(), strict=True):
             self.nodes.setdefault(one, Node())
             if self.nodes[one].platform is None:
                 self.nodes[one].platform = int(platform[at])
+        others = np.array([self.nodes[one].platform for one in fresh.tolist()])[of] != platform
+        if others.any():
+            self.counts.note(OF_ANOTHER, int(others.sum()))
         for events, rows in (
             (self.unavailable, kind == UNAVAILABLE),
             (self.available, kind == AVAILABLE),
@@ -187,8 +194,11 @@ class Source:
 
     def _node(self, columns: Columns, line: int, fields: list[str]) -> Node:
         node = self.nodes.setdefault(columns.identity(line, fields, "node_id"), Node())
+        platform = columns.integer(line, fields, "platform_id")
         if node.platform is None:
-            node.platform = columns.integer(line, fields, "platform_id")
+            node.platform = platform
+        elif platform not in (None, node.platform):
+            self.counts.note(OF_ANOTHER)
         return node
 
     def _span(self, first: int, last: int) -> None:

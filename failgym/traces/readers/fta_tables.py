@@ -175,9 +175,7 @@ class Table:
         return [np.fromiter(map(int, column), np.int64, len(column)) for column in picked]
 
 
-def _lines(
-    shown: str, first: int, block: bytes
-) -> Iterator[tuple[int, str, tuple[int, bytes]]]:
+def _lines(shown: str, first: int, block: bytes) -> Iterator[tuple[int, str, tuple[int, bytes]]]:
     """Number and text of the lines that are not empty, and what follows each in the block."""
     if block.isspace():
         return

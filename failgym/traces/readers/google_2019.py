@@ -22,11 +22,14 @@ from failgym.traces.readers.google_2019_machines import Machines, read_machines
 from failgym.traces.readers.google_2019_table import Table, read_table
 from failgym.traces.readers.google_2019_tasks import (
     Collections,
+    Ends,
     Life,
     attempts_columns,
     clean,
     collections_of,
+    ends_of,
     jobs_table,
+    last_time,
     live,
     tasks_table,
 )
@@ -67,15 +70,17 @@ def read_google_2019(path: Paths, *, progress: bool = False) -> Trace:
     folder, so do the files of a folder of that name, and the others are not looked at. Each may be
     JSON lines, CSV with a header (structures as JSON, or in columns like `capacity.cpus`) or
     Parquet, packed or not. Integers may be texts, codes may be names; rows may be in any order, and
-    are held in memory. Needed columns: time, type, and the ids of what the event is about.
+    are held in memory (about 60 bytes each; 120 with what is made of them). Needed columns: time,
+    type, and the ids of what the event is about.
 
     - An attempt is one SUBMIT of an instance: queued, start (null if it was never scheduled), end,
       outcome, and the machine of its SCHEDULE. A SUBMIT at most 1 ms after the instance's end is
       the cluster's requeue, the next attempt of the same task; a later one is the user running the
       task again, and makes a new task. QUEUE, ENABLE or SCHEDULE after an end, without a SUBMIT, is
-      the next attempt too.
+      the next attempt too, but for a FINISH, which makes a new task.
     - Of several events of an instance at one time, that is taken first which its state allows.
-    - What is open at the last instance event is CENSORED there. Time 0 is before the trace.
+    - What is open at the last instance event, of any type, is CENSORED there. Time 0 is before the
+      trace.
     - Requests are those of a task's first SCHEDULE (of its first event if it never ran). A job of
       which one instance may be on a machine has anti-affinity.
     - A job's outcome is its own, CENSORED if it did not end by the last instance event; its width
@@ -93,7 +98,8 @@ def read_google_2019(path: Paths, *, progress: bool = False) -> Trace:
     | EVICT, its machine was removed within 1 s                  | EVICT   | machine    |
     | EVICT otherwise                                            | EVICT   | preemption |
     | KILL, requeued by the cluster                              | KILL    | requeue    |
-    | KILL, when or after the job's parent ended (within 1 s)    | KILL    | dependency |
+    | KILL, when or after the job's parent or alloc set ended    | KILL    | dependency |
+    | (at most 1 s before)                                       |         |            |
     | KILL otherwise                                             | KILL    | user       |
     | LOST                                                       | LOST    |            |
 
@@ -110,27 +116,15 @@ def read_google_2019(path: Paths, *, progress: bool = False) -> Trace:
     everything = [file for listed in files.values() for file in listed]
     with reading(everything, "google-2019", progress) as advance:
         tables = {name: _read(name, listed, count, advance) for name, listed in files.items()}
-    instances, told = tables["instance_events"], tables["collection_events"]
-    _leave_out_alloc_sets(instances, told)
-    clean(instances, "instance event", None, count)
-    alone = not files["instance_events"]
-    if alone:
-        clean(told, "collection event", None, count)
-        instances = _collections_alone(told, count)
-    life = live(instances, count)
-    end = life.end if instances.rows else None
-    if not alone:
-        clean(told, "collection event", end, count)
-    machines, last = read_machines(tables["machine_events"], end, count)
-    if not len(life.attempts) and not machines.by_id:
+    columns, end = _columns(tables, not files["instance_events"], count)
+    if not len(columns["attempts"]["task"]) and not len(columns["machines"]["speed"]):
         raise TraceError(f"{everything[0]}: no event that can be used")
-    columns = _assemble(life, collections_of(told), told, machines, count)
     meta = Meta(
         source="google-2019",
         licence=LICENCE,
         citation=CITATION,
         time_origin=TIME_ORIGIN,
-        end=(last if end is None else end) // 1000,
+        end=end // 1000,
         rows_read={name: n for name, n in count.rows_read.items() if n},
         dropped={reason: n for reason, n in count.dropped.items() if n},
         noted={reason: n for reason, n in count.noted.items() if n},
@@ -182,6 +176,28 @@ def _read(name: str, files: list[Path], count: Counts, advance: Advance) -> Tabl
     return table
 
 
+def _columns(
+    tables: dict[str, Table], alone: bool, count: Counts
+) -> tuple[dict[str, dict[str, Any]], int]:
+    """The columns of the trace, and its end [us]; empties `tables`, to hold the events no longer.
+
+    `alone`: there are no instance events.
+    """
+    instances, told = tables.pop("instance_events"), tables.pop("collection_events")
+    end = last_time(told if alone else instances)
+    _leave_out_alloc_sets(instances, told)
+    clean(instances, "instance event", end, count)
+    ends = ends_of(told, end)
+    clean(told, "collection event", end, count)
+    if alone:
+        instances = _collections_alone(told, count)
+    life = live(instances, end, count)
+    jobs = instances.rows > 0
+    machines, last = read_machines(tables.pop("machine_events"), end if jobs else None, count)
+    columns = _assemble(life, collections_of(told), ends, told, machines, count)
+    return columns, end if jobs else last
+
+
 def _leave_out_alloc_sets(instances: Table, told: Table) -> None:
     """Let the instances know of what type their collections are."""
     kind = told.ints("collection_type")
@@ -207,13 +223,14 @@ def _collections_alone(told: Table, count: Counts) -> Table:
 
 
 def _assemble(
-    life: Life, jobs: Collections, told: Table, machines: Machines, count: Counts
+    life: Life, jobs: Collections, ends: Ends, told: Table, machines: Machines, count: Counts
 ) -> dict[str, dict[str, Any]]:
     ids, job = jobs_table(life, jobs, told, count)
     limit = np.full(len(ids), NONE, dtype=np.int64)
     _, rows, of = np.intersect1d(ids, jobs.ids, assume_unique=True, return_indices=True)
     limit[rows] = jobs.values["max_per_machine"][of]
-    attempts = attempts_columns(life, _parent_ends(life, jobs))
+    of_tasks = life.events.ints("collection_id")[life.tasks["first"]]
+    attempts = attempts_columns(life, jobs.ends_of_dependencies(of_tasks, ends))
     machine = attempts.pop("machine")
     attempts["cause"] = machines.causes({**attempts, "machine": machine}, attempts["cause"])
     placed = np.flatnonzero(machine >= 0)
@@ -236,15 +253,3 @@ def _assemble(
         },
         **machines.tables(machine_ids),
     }
-
-
-def _parent_ends(life: Life, jobs: Collections) -> Any:
-    """For each event, when the parent of its job ended [us]; `NONE`: it did not, or none."""
-    ids = life.events.ints("collection_id")
-    if not len(jobs.ids):
-        return np.full(len(ids), NONE, dtype=np.int64)
-    row = np.minimum(np.searchsorted(jobs.ids, ids), len(jobs.ids) - 1)
-    parent = np.where(jobs.ids[row] == ids, jobs.parent[row], NONE)
-    of = np.minimum(np.searchsorted(jobs.ids, parent), len(jobs.ids) - 1)
-    found = (parent > 0) & (jobs.ids[of] == parent)
-    return np.where(found, jobs.over[of], NONE)

@@ -1,6 +1,7 @@
 """Columns of a block of Google's tables of 2019, as Arrow holds it: all values at once.
 
-What is not plainly as the format says is left to the slow way, which tells what is wrong, and where.
+What is not plainly as the format says is left to the slow way, which tells what is wrong, and
+where.
 """
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
@@ -14,11 +15,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
+import pyarrow.compute
 
 from failgym.traces.readers.google_2019_columns import Column, flat_names
 
 __all__ = ["EMPTY_LISTS", "arrow_columns"]
+
+pc: Any = pyarrow.compute
+"""Its functions are made when it is imported, without annotations."""
 
 Codes = Mapping[str, dict[str, int]]
 """The codes of the texts of each text column."""

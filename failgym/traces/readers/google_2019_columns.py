@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from failgym.traces.schema import LATEST
 
@@ -64,7 +63,7 @@ class Column:
     codes: tuple[str, ...] = ()
 
     @property
-    def dtype(self) -> npt.DTypeLike:
+    def dtype(self) -> type[Any]:
         """In what its values are held: integers as narrow as they can be, of texts the codes."""
         if self.kind == "number":
             return np.float64
@@ -79,7 +78,7 @@ class Column:
             return np.nan
         if self.kind != "integer":
             return -1 if self.kind == "text" else 0
-        return np.iinfo(np.dtype(self.dtype)).min
+        return int(np.iinfo(self.dtype).min)
 
     @property
     def expected(self) -> str:

@@ -62,7 +62,7 @@ TASK = np.dtype([("first", np.int64), ("scheduled", np.int64)])
 """A task's first event, and the one that first started it (-1: none), by position."""
 
 N_ATTEMPTS, N_TASKS = range(2)
-CENSORED = int(Outcome.CENSORED)
+CENSORED, FINISHED = int(Outcome.CENSORED), int(Outcome.FINISH)
 
 WITHOUT_SUBMIT, REQUEUED_WITHOUT_SUBMIT, RUN_AGAIN = range(3)
 NOTED = (
@@ -163,7 +163,10 @@ def _begin(state, taken, place, time, attempts, tasks, written, noted):
     again = False
     if state == DEAD:
         last = attempts[written[N_ATTEMPTS] - 1]
-        again = taken != SUBMIT or time - last.end <= REQUEUE_MICROSECONDS
+        if taken == SUBMIT:
+            again = time - last.end <= REQUEUE_MICROSECONDS
+        else:
+            again = last.outcome != FINISHED
         if again:
             last.requeued = 1
             if taken != SUBMIT:

@@ -59,9 +59,11 @@ class Machines:
         if not removed or not len(evicted):
             return cause
         machine, down = np.array(sorted(removed), dtype=np.int64).T
-        for m in np.intersect1d(machine, attempts["machine"][evicted]):
-            rows = evicted[attempts["machine"][evicted] == m]
-            at = down[machine == m]
+        evicted = evicted[np.argsort(attempts["machine"][evicted], kind="stable")]
+        on = attempts["machine"][evicted]
+        for m in np.intersect1d(machine, on):
+            rows = evicted[np.searchsorted(on, m) : np.searchsorted(on, m, side="right")]
+            at = down[np.searchsorted(machine, m) : np.searchsorted(machine, m, side="right")]
             near = np.searchsorted(at, attempts["end"][rows] - REMOVAL_SLACK)
             close = np.append(at, np.iinfo(np.int64).max)[near] <= (
                 attempts["end"][rows] + REMOVAL_SLACK

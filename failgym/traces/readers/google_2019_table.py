@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.traces.readers.google_2019_arrow import EMPTY_LISTS, arrow_columns
+from failgym.traces.readers.google_2019_block import Row
 from failgym.traces.readers.google_2019_columns import NONE, Column, flat_names
-from failgym.traces.readers.google_2019_rows import Row, read_rows
+from failgym.traces.readers.google_2019_rows import read_rows
 from failgym.traces.readers.json_fields import Fields
 from failgym.traces.readers.sources import Advance
 
@@ -82,7 +83,9 @@ class _Block:
         if structure is not None and structure != "":
             self.fields(row, name)  # says that it is no structure
         values = self.rows[row]
-        return next((values[flat] for flat in flat_names(name) if values.get(flat) is not None), None)
+        return next(
+            (values[flat] for flat in flat_names(name) if values.get(flat) is not None), None
+        )
 
     def fields(self, row: int, name: str) -> tuple[Fields, str]:
         """Where a column is in a row, to read it field by field or to say what is wrong."""
@@ -99,7 +102,7 @@ def read_table(files: Sequence[Path], columns: tuple[Column, ...], advance: Adva
     names = ((c.name.partition(".")[0], *flat_names(c.name)) for c in columns)
     wanted = tuple(dict.fromkeys(name for listed in names for name in listed))
     codes: dict[str, dict[str, int]] = {c.name: {} for c in columns if c.kind == "text"}
-    chunks: list[dict[str, npt.NDArray[Any]]] = [_columns(columns, _Block(Path(), [], [], codes))]
+    grown = {c.name: bytearray() for c in columns}  # one copy of very many rows, not two
     read = 0
     for file in files:
         for block in read_rows(file, wanted, advance):
@@ -110,11 +113,12 @@ def read_table(files: Sequence[Path], columns: tuple[Column, ...], advance: Adva
                 [chunk[c.name] != c.missing for c in columns if c.needed]
             )
             read += len(complete)
-            chunks.append({name: values[complete] for name, values in chunk.items()})
-    joined = {c.name: np.concatenate([chunk.pop(c.name) for chunk in chunks]) for c in columns}
-    rows_kept = len(joined[columns[0].name])
+            for name, values in chunk.items():
+                grown[name] += values[complete].data
+    whole = {c.name: np.frombuffer(grown[c.name], dtype=c.dtype) for c in columns}
+    rows_kept = len(whole[columns[0].name])
     texts = {name: list(known) for name, known in codes.items()}
-    return Table(columns, joined, texts, rows_kept, read - rows_kept)
+    return Table(columns, whole, texts, rows_kept, read - rows_kept)
 
 
 def _columns(columns: tuple[Column, ...], block: _Block) -> dict[str, npt.NDArray[Any]]:

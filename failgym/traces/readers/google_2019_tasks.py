@@ -17,6 +17,7 @@ from failgym.traces.readers.google_2019_columns import (
 )
 from failgym.traces.readers.google_2019_kernel import (
     ATTEMPT,
+    EVICT,
     NOTED,
     OUTCOMES,
     SUBMIT,
@@ -27,27 +28,42 @@ from failgym.traces.readers.google_2019_kernel import (
 from failgym.traces.readers.google_2019_table import Table
 from failgym.traces.schema import Cause, Outcome
 
-__all__ = ["Life", "clean", "jobs_table", "live", "tasks_table"]
+__all__ = [
+    "Collections",
+    "Ends",
+    "Life",
+    "attempts_columns",
+    "clean",
+    "collections_of",
+    "ends_of",
+    "jobs_table",
+    "last_time",
+    "live",
+    "tasks_table",
+]
 
 Ints = npt.NDArray[np.int64]
 Records = npt.NDArray[Any]
 Columns = dict[str, Any]
+Ends = tuple[Ints, Ints]
+"""Ids of collections, ascending, and when they ended [us]."""
 
-PARENT_SLACK = 1_000_000
-"""A kill at most this long before the end of the job's parent is laid to it [us]; our choice."""
+NEVER = 2**63 - 1
+
+DEPENDENCY_SLACK = 1_000_000
+"""A kill at most this long before the end of the job's parent or alloc set is laid to it [us]; our
+choice."""
 
 STATES = ("not yet submitted", "pending", "running", "over")
 ALLOC_SET = 1
 
 
-def clean(events: Table, what: str, end: int | None, count: Counts) -> None:
+def clean(events: Table, what: str, end: int, count: Counts) -> None:
     """Leave out the rows that tell nothing of the lives of jobs; until the time `end` [us]."""
     late = events.ints("time") == AFTER_THE_TRACE
     update = events.ints("type") >= UPDATE_PENDING
     alloc = events.ints("collection_type") == ALLOC_SET
-    beyond = np.zeros(events.rows, dtype=np.bool_)
-    if end is not None:
-        beyond = events.ints("time") > end
+    beyond = events.ints("time") > end
     out = np.zeros(events.rows, dtype=np.bool_)
     for reason, rows in (
         ("of an alloc set (a reservation)", alloc),
@@ -71,11 +87,16 @@ class Life:
     events: Table
     attempts: Records  # ATTEMPT, those of a task in order
     tasks: Records  # TASK
-    end: int  # time of the last event [us]
 
 
-def live(events: Table, count: Counts) -> Life:
-    """Follow all instances through their events, in whatever order these are."""
+def last_time(events: Table) -> int:
+    """The time of the last event within the trace [us], 0 if there is none."""
+    time = events.ints("time")
+    return int(time.max(initial=0, where=time < AFTER_THE_TRACE))
+
+
+def live(events: Table, end: int, count: Counts) -> Life:
+    """Follow all instances through their events, in whatever order these are, to the time `end`."""
     keys = ("type", "time", "instance_index", "collection_id")
     events.keep(np.lexsort([events.values[name] for name in keys]))
     twice = np.ones(events.rows, dtype=np.bool_)
@@ -92,14 +113,13 @@ def live(events: Table, count: Counts) -> Life:
     attempts, tasks = np.empty(len(time), dtype=ATTEMPT), np.empty(len(time), dtype=TASK)
     written, noted = np.zeros(2, dtype=np.int64), np.zeros(len(NOTED), dtype=np.int64)
     dropped = np.zeros((len(OUTCOMES), len(STATES)), dtype=np.int64)
-    end = int(time.max(initial=0))
     follow(time, kind, head, end, attempts, tasks, written, dropped, noted)
     for reason, n in zip(NOTED, noted.tolist(), strict=True):
         count.note(reason, n)
     for number, row in enumerate(dropped.tolist()):
         for state, n in zip(STATES, row, strict=True):
             count.drop(f"{EVENTS[number]} of an instance that is {state}", n)
-    return Life(events, attempts[: written[0]].copy(), tasks[: written[1]].copy(), end)
+    return Life(events, attempts[: written[0]].copy(), tasks[: written[1]].copy())
 
 
 def tasks_table(life: Life, ids: Ints, restricted: Ints) -> Columns:
@@ -118,11 +138,11 @@ def tasks_table(life: Life, ids: Ints, restricted: Ints) -> Columns:
     }
 
 
-def attempts_columns(life: Life, parent_end: Ints) -> dict[str, Ints]:
+def attempts_columns(life: Life, depended: Ints) -> dict[str, Ints]:
     """The attempts: times in ms (-1: none), outcome, cause (-1: none), machine (id, -1: none).
 
-    `parent_end` is, for each event, when the parent of its job ended [us], `NONE` if it did not or
-    there is none.
+    `depended` is, for each task, when the first ended of what its job depends on [us], `NONE` if
+    nothing did.
     """
     attempts, events = life.attempts, life.events
     outcome = attempts["outcome"].copy()
@@ -130,9 +150,9 @@ def attempts_columns(life: Life, parent_end: Ints) -> dict[str, Ints]:
     cause[outcome == Outcome.FAIL] = Cause.INTRINSIC
     cause[outcome == Outcome.EVICT] = Cause.PREEMPTION
     killed = outcome == Outcome.KILL
-    over = parent_end[life.tasks["first"][attempts["task"]]]
-    with_parent = (over != NONE) & (over <= attempts["end"] + PARENT_SLACK)
-    cause[killed] = np.where(with_parent[killed], Cause.DEPENDENCY, Cause.USER)
+    over = depended[attempts["task"]]
+    with_it = (over != NONE) & (over <= attempts["end"] + DEPENDENCY_SLACK)
+    cause[killed] = np.where(with_it[killed], Cause.DEPENDENCY, Cause.USER)
     cause[killed & (attempts["requeued"] == 1)] = Cause.REQUEUE
     ran = attempts["scheduled"] >= 0
     machine = np.where(ran, events.ints("machine_id")[attempts["scheduled"]], -1)
@@ -154,9 +174,34 @@ class Collections:
     ids: Ints
     submit: Ints  # [us]
     outcome: Ints
-    over: Ints  # when it ended [us], `NONE`: not
     values: dict[str, Ints]
-    parent: Ints
+
+    def ends_of_dependencies(self, ids: Ints, ends: Ends) -> Ints:
+        """When the first ended of what each of these jobs depends on [us], `NONE`: nothing did."""
+        first = np.full(len(ids), NEVER, dtype=np.int64)
+        for name in ("parent_collection_id", "alloc_collection_id"):
+            upon = _at(self.ids, self.values[name], ids, 0)
+            first = np.minimum(first, np.where(upon > 0, _at(*ends, upon, NEVER), NEVER))
+        return np.where(first == NEVER, NONE, first)
+
+
+def _at(keys: Ints, values: Ints, wanted: Ints, missing: int) -> Ints:
+    """The values at the wanted keys, which are sorted; `missing` where there is none."""
+    if not len(keys):
+        return np.full(len(wanted), missing, dtype=np.int64)
+    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[place] == wanted, values[place], missing)
+
+
+def ends_of(events: Table, end: int | None) -> Ends:
+    """The collections that ended until the time `end` [us] and stayed so, alloc sets too."""
+    kind, time, ids = events.ints("type"), events.ints("time"), events.ints("collection_id")
+    seen = (kind < UPDATE_PENDING) & (time <= (AFTER_THE_TRACE - 1 if end is None else end))
+    order = np.lexsort((kind, time, ids))
+    order = order[seen[order]]
+    last = order[np.append(ids[order][1:] != ids[order][:-1], True)] if len(order) else order
+    over = last[kind[last] >= EVICT]
+    return ids[over], time[over]
 
 
 def collections_of(events: Table) -> Collections:
@@ -169,15 +214,15 @@ def collections_of(events: Table) -> Collections:
     submit = time[first].copy()
     asked = order[kind[order] == SUBMIT][::-1]  # the first one is written last
     submit[np.searchsorted(known, ids[asked])] = time[asked]
-    ended = kind[last] >= EVENTS.index("EVICT")
+    ended = kind[last] >= EVICT
     outcome = np.where(ended, OUTCOMES[kind[last]], Outcome.CENSORED)
     names = ("priority", "scheduling_class", "max_per_machine", "vertical_scaling")
+    names += ("parent_collection_id", "alloc_collection_id")
     texts = ("user", "collection_name", "collection_logical_name")
     values = {name: _first_known(events.ints(name), order, ids, known, NONE) for name in names}
     values |= {name: _first_known(events.ints(name), order, ids, known, -1) for name in texts}
     values["after"] = _first_known(events.ints("start_after_collection_ids"), order, ids, known, 0)
-    parent = _first_known(events.ints("parent_collection_id"), order, ids, known, NONE)
-    return Collections(known, submit, outcome, np.where(ended, time[last], NONE), values, parent)
+    return Collections(known, submit, outcome, values)
 
 
 def _first_known(values: Ints, order: Ints, ids: Ints, known: Ints, missing: int) -> Ints:

@@ -1,10 +1,12 @@
 """Jobs, tasks and runs as a batch system's accounting tells of them, until they are a trace."""
 
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+
 from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from functools import lru_cache
@@ -13,6 +15,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from failgym.traces.order import in_order
 from failgym.traces.readers.counts import Counts
@@ -92,6 +95,10 @@ class Columns:
         self._rows += 1
         return self._rows - 1
 
+    def clear(self) -> None:
+        """Remove all rows, and free their memory."""
+        self._values, self._rows = array("d"), 0
+
     def whole(self, name: str, row: int) -> int:
         """One whole number."""
         return int(self[name, row])
@@ -110,8 +117,7 @@ class Columns:
 class JobLog:
     """The tables of a trace in the making; times in seconds since 1970, memory in bytes.
 
-    Missing whole numbers are `NONE`, missing numbers NaN. The runs of a task are added in the order
-    in which they happened.
+    Missing whole numbers are `NONE`, missing numbers NaN.
     """
 
     ids: list[str] = field(default_factory=list[str])
@@ -149,8 +155,10 @@ class JobLog:
         """The trace; what has no end is open at `end` [s since 1970].
 
         A job finishes if all of its tasks do, and is censored if one is; else its outcome and its
-        exit category are those of the unsuccessful task that ended last.
+        exit category are those of the unsuccessful task that ended last. The log is empty then.
         """
+        ids, jobs = pa.array(self.ids, pa.string()), len(self.ids)
+        self.ids.clear()  # from here on nothing is kept twice
         runs, tasks = self.runs, self.tasks
         task, outcome = runs.ints("task"), runs.ints("outcome")
         times = {name: runs.ints(name) for name in ("queued", "start", "end")}
@@ -159,63 +167,78 @@ class JobLog:
         origin = int(min(values[values != NONE].min(initial=end) for values in times.values()))
         job, width = tasks.ints("job"), tasks.ints("width")
         unit, remark = self._memory_unit()
-        last = np.zeros(len(tasks), dtype=np.int64)
-        last[task] = np.arange(len(task))
-        deciding = _deciding_tasks(job, outcome[last], times["end"][last], len(self.ids))
-        names = [*self.texts, None]
-        return in_order(
-            Meta(
-                source,
-                remarks={**remarks, **({"memory unit": remark} if remark else {})},
-                end=(end - origin) * 1000,
-                rows_read=counts.rows_read,
-                dropped=counts.dropped,
-                noted=counts.noted,
-                unix_origin=origin * 1000,
-                time_origin="the earliest time in the log",
-            ),
-            jobs={
-                "original_id": self.ids,
-                "submit": self._submits(times, job[task], origin),
-                "width": np.bincount(job, minlength=len(self.ids)),
+        last = _last_runs(task, times)
+        deciding = _deciding_tasks(job, outcome[last], times["end"][last], jobs)
+        category = self._named(tasks.ints("category")[deciding])
+        tables: dict[str, dict[str, Any]] = {
+            "jobs": {
+                "original_id": ids,
+                "submit": _submits(times, job[task], origin, jobs),
+                "width": np.bincount(job, minlength=jobs),
                 "outcome": outcome[last][deciding],
-                **{key: self._named(key, names) for key in ("user", "group", "name", "queue")},
-                "shared": _known(self.jobs.ints("shared")),
-                "priority": _known(self.jobs.ints("priority")),
-                "walltime": _known(self.jobs.ints("walltime"), 1000),
-                "exit_category": [
-                    names[code] for code in tasks.ints("category")[deciding].tolist()
-                ],
+                "exit_category": category,
+                **self._described(),
             },
-            tasks={
+            "tasks": {
                 "job": job,
                 "index": tasks.ints("index"),
                 "width": width,
                 "memory": tasks.floats("memory") / unit,
             },
-            attempts={
+            "attempts": {
                 "task": task,
-                **{key: _since(origin, values) for key, values in times.items()},
                 "outcome": outcome,
-                "cause": _known(runs.ints("cause")),
-                "exit_code": np.ma.masked_equal(runs.ints("exit_code"), NO_EXIT_CODE),
-                "mean_cpu": _single(runs.floats("cpu")),
-                "mean_memory": _single(runs.floats("mean_memory") / unit),
-                "max_memory": _single(runs.floats("max_memory") / unit),
+                **{key: _since(origin, values) for key, values in times.items()},
+                **self._measured(unit),
             },
-            placements={key: self.placements.ints(key) for key in PLACEMENTS},
-            machines={"original_id": list(self.machines), "speed": np.ones(len(self.machines))},
+            "placements": {key: self.placements.ints(key) for key in PLACEMENTS},
+            "machines": {
+                "original_id": list(self.machines),
+                "speed": np.ones(len(self.machines)),
+            },
+        }
+        tasks.clear()
+        self.placements.clear()
+        del times, deciding, last
+        meta = Meta(
+            source,
+            remarks={**remarks, **({"memory unit": remark} if remark else {})},
+            end=(end - origin) * 1000,
+            rows_read=counts.rows_read,
+            dropped=counts.dropped,
+            noted=counts.noted,
+            unix_origin=origin * 1000,
+            time_origin="the earliest time in the log",
         )
+        return in_order(meta, **tables)
 
-    def _named(self, column: str, names: Sequence[str | None]) -> list[str | None]:
-        return [names[code] for code in self.jobs.ints(column).tolist()]
+    def _described(self) -> dict[str, Any]:
+        """What is said of jobs, which are emptied."""
+        jobs = self.jobs
+        found = {
+            **{key: self._named(jobs.ints(key)) for key in ("user", "group", "name", "queue")},
+            **{key: _known(jobs.ints(key)) for key in ("shared", "priority")},
+            "walltime": _known(jobs.ints("walltime"), 1000),
+        }
+        jobs.clear()
+        return found
 
-    def _submits(self, times: Mapping[str, Ints], job: Ints, origin: int) -> Ints:
-        submit = np.full(len(self.ids), LATEST)
-        for name in ("queued", "start", "end"):
-            known = times[name] != NONE
-            np.minimum.at(submit, job[known], (times[name][known] - origin) * 1000)
-        return submit
+    def _measured(self, unit: float) -> dict[str, Any]:
+        """How runs ended, and what they used; the runs are emptied."""
+        runs = self.runs
+        found = {
+            "cause": _known(runs.ints("cause")),
+            "exit_code": np.ma.masked_equal(runs.ints("exit_code"), NO_EXIT_CODE),
+            "mean_cpu": _single(runs.floats("cpu")),
+            "mean_memory": _single(runs.floats("mean_memory") / unit),
+            "max_memory": _single(runs.floats("max_memory") / unit),
+        }
+        runs.clear()
+        return found
+
+    def _named(self, codes: Ints) -> Any:
+        """The texts of these numbers."""
+        return pa.array(list(self.texts), pa.string()).take(pa.array(codes, mask=codes == NONE))
 
     def _memory_unit(self) -> tuple[float, str]:
         """What memory is a fraction of [bytes per slot], and in words."""
@@ -242,9 +265,18 @@ def _since(origin: int, values: Ints) -> Any:
     return np.ma.array((values - origin) * 1000, mask=values == NONE)
 
 
-def _single(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Numbers that single precision holds."""
-    return np.minimum(values, float(np.finfo(np.float32).max))
+def _single(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
+    """Numbers in single precision, too large ones as the largest that it holds."""
+    return np.minimum(values, float(np.finfo(np.float32).max)).astype(np.float32)
+
+
+def _submits(times: Mapping[str, Ints], job: Ints, origin: int, jobs: int) -> Ints:
+    """The earliest time of each job's runs [ms]."""
+    submit = np.full(jobs, LATEST)
+    for name in ("queued", "start", "end"):
+        known = times[name] != NONE
+        np.minimum.at(submit, job[known], (times[name][known] - origin) * 1000)
+    return submit
 
 
 def _consistent(times: dict[str, Ints], outcome: Ints, counts: Counts) -> dict[str, Ints]:
@@ -261,6 +293,17 @@ def _consistent(times: dict[str, Ints], outcome: Ints, counts: Counts) -> dict[s
     return {"queued": np.where(late, first, queued), "start": start, "end": end}
 
 
+def _last_runs(task: Ints, times: Mapping[str, Ints]) -> Ints:
+    """The run of each task that started last, or else was queued last."""
+    heard = times["end"]
+    for name in ("queued", "start"):  # the later one wins
+        heard = np.where(times[name] == NONE, heard, times[name])
+    order = np.lexsort((heard, task))
+    last = np.zeros(int(task.max(initial=-1)) + 1, dtype=np.int64)
+    last[task[order]] = order
+    return last
+
+
 def _deciding_tasks(job: Ints, outcome: Ints, end: Ints, jobs: int) -> Ints:
     """The task of each job whose fate is the job's: see `JobLog.trace`."""
     rank = np.ones(len(job), dtype=np.int64)
@@ -273,7 +316,7 @@ def _deciding_tasks(job: Ints, outcome: Ints, end: Ints, jobs: int) -> Ints:
 
 
 class LocalTimes:
-    """Seconds since 1970 of local dates and times; of a time that is there twice, the first."""
+    """Seconds since 1970 of local dates and times; of an hour that is there twice, the first."""
 
     def __init__(self, timezone: str) -> None:
         if not ZONES.fullmatch(timezone):
@@ -283,6 +326,7 @@ class LocalTimes:
         except (ValueError, OSError, KeyError) as error:
             raise TraceError(f"timezone: {timezone!r} is not known") from error
         self._hours: dict[str, int] = {}
+        self._again: dict[str, int] = {}
 
     def hour(self, text: str, read: Callable[[str], datetime]) -> int:
         """When the hour begins that a text, like `2014-08-26T17`, names and `read` understands.
@@ -293,6 +337,7 @@ class LocalTimes:
         if begun is None:
             if len(self._hours) > MOST_HOURS:
                 self._hours.clear()
+                self._again.clear()
             moment = read(text)
             if not EPOCH <= moment.year <= LAST_YEAR:
                 raise ValueError
@@ -300,7 +345,17 @@ class LocalTimes:
             if begun < 0:
                 raise ValueError
             self._hours[text] = begun
+            again = int(moment.replace(tzinfo=self._zone, fold=1).timestamp())
+            if again > begun:
+                self._again[text] = again - begun
         return begun
+
+    def again(self, text: str) -> int:
+        """How much later the hour that `text` names comes once more [s]; 0: it does not.
+
+        That is so where summer time ends; `hour` must have been asked about it.
+        """
+        return self._again.get(text, 0)
 
 
 EPOCH: Final = 1970

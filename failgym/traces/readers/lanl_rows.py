@@ -114,7 +114,7 @@ class Row:
 
 
 def read_rows(file: Path, advance: Advance) -> Iterator[Row]:
-    """The rows below the line of the column names, empty ones left out.
+    """The rows below the line of the column names; empty ones, units and names again left out.
 
     A file without such a line has the columns of the release. Raises TraceError: unreadable, not
     UTF-8, no such columns, a row with more or fewer fields than columns.
@@ -137,9 +137,19 @@ def read_rows(file: Path, advance: Advance) -> Iterator[Row]:
             raise TraceError(
                 f"{file}, line {line}: too {few} columns: {len(fields)}, expected {expected}"
             )
-        yield Row(file, line, dict(zip(names, fields, strict=True)))
+        row = Row(file, line, dict(zip(names, fields, strict=True)))
+        if not _is_title(row):
+            yield row
     if names is None:
         raise TraceError(f"{file}: no line with the columns {', '.join(_NEEDED)} at its beginning")
+
+
+def _is_title(row: Row) -> bool:
+    """Whether a row says what the columns hold: their names again, or their form, in brackets."""
+    if row.text("system").isdigit():
+        return False
+    told = tuple(_name(row.text(name)) for name in _NEEDED)
+    return told == _NEEDED or (not any(told) and any(row.text(name) for name in _NEEDED))
 
 
 def _records(file: Path, advance: Advance) -> Iterator[tuple[int, list[str]]]:

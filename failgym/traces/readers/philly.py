@@ -39,8 +39,9 @@ def read_philly(path: Paths, *, progress: bool = False) -> Trace:
     - A job is a gang: one task, as wide as the GPUs of its first attempt that tells them (1 if none
       does). Its virtual cluster is the queue.
     - An attempt is placed on the machines of its `detail`, with as many slots as GPUs.
-    - Times are of the US Pacific zone, by its daylight saving time; `PST` or `PDT` may follow them.
-      null, "" and "None" are missing times.
+    - Times are taken to be of the US Pacific zone, with its daylight saving time: the log does not
+      say, but the utilization tables beside it write `PST` or `PDT` behind theirs, which may follow
+      here too. null, "" and "None" are missing times.
     - The first attempt waits from the submission on; when a retry was queued is not recorded.
 
     | told                                              | outcome  | cause     |
@@ -133,7 +134,10 @@ def _assemble(jobs: Jobs, gpus: dict[str, int], count: Counts) -> Trace:
         rows_read=count.rows_read,
         dropped=count.dropped,
         noted=count.noted,
-        remarks={"slots": "GPUs", "time zone": "US Pacific, with daylight saving time"},
+        remarks={
+            "slots": "GPUs",
+            "time zone": "US Pacific, with daylight saving time, as in the source's other tables",
+        },
         unix_origin=origin,
     )
     return in_order(meta, **tables)

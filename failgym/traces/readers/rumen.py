@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from failgym.traces.readers.growing import MISSING, since
 from failgym.traces.readers.json_fields import Fields
 from failgym.traces.readers.json_objects import json_objects
 from failgym.traces.readers.rumen_hosts import Hosts, read_topology
-from failgym.traces.readers.rumen_jobs import PRIORITIES, Jobs
+from failgym.traces.readers.rumen_jobs import GROUPS, PRIORITIES, Jobs
 from failgym.traces.readers.sources import Paths, find_files, reading
 from failgym.traces.schema import TraceError
 from failgym.traces.trace import Meta, Trace
@@ -77,7 +78,8 @@ def read_rumen(path: Paths, *, topology: str | Path | None = None, progress: boo
         for file in beside:
             read_topology(file, hosts, count, advance)
         for file in files:
-            for line, values in json_objects(file, advance):
+            take = {group: partial(jobs.task, file, group) for group in GROUPS}
+            for line, values in json_objects(file, advance, take):
                 jobs.add(Fields(file, line, values))
     if not len(jobs.jobs):
         raise TraceError(f"{files[0]}: no job that can be used, expected Rumen's LoggedJob objects")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -38,7 +40,7 @@ MOST_BYTES = 2**62
 """Sums of bytes stay within int64 [bytes]."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Run:
     """An attempt as it is told; times in ms since 1970, None: not told."""
 
@@ -53,6 +55,8 @@ class Run:
     """[MB]"""
     output: int | None = None
     """of this attempt if it finished [bytes]"""
+    shuffled: int | None = None
+    """likewise, read from the outputs of maps [bytes]"""
 
     @property
     def times(self) -> Iterator[int]:
@@ -74,8 +78,9 @@ def read_run(attempt: Fields, hosts: Hosts) -> Run:
             run.memory = held / MEGABYTE
     if run.told is Outcome.FINISH:
         written = [byte_count(attempt, name) for name in ("hdfsBytesWritten", "fileBytesWritten")]
-        shuffled = byte_count(attempt, "reduceShuffleBytes")
-        run.output = written[0] if shuffled is not None or written[0] is not None else written[1]
+        run.shuffled = byte_count(attempt, "reduceShuffleBytes")
+        direct = run.shuffled is not None or written[0] is not None
+        run.output = written[0] if direct else written[1]
     return run
 
 
@@ -112,16 +117,22 @@ def close(runs: Sequence[Run], count: Counts) -> None:
 
 def tell_kills_apart(runs: Sequence[Run], job_outcome: Outcome, count: Counts) -> None:
     """Why each KILLED attempt was killed: by what else its task did, else by its job's outcome."""
-    winners = [run for run in runs if run.outcome is Outcome.FINISH]
+    winners = sorted((_start(run), _end(run)) for run in runs if run.outcome is Outcome.FINISH)
+    begins = [begin for begin, _ in winners]
+    latest_ends = list(itertools.accumulate((end for _, end in winners), max))
+    first_end = min((end for _, end in winners), default=LATEST + 1)
+    goes_on = sorted(_start(run) if run.end is not None else LATEST for run in runs)[-2:]
     for run in runs:
         if run.outcome is not Outcome.KILL or run.end is None:
             continue
         start = run.end if run.start is None else run.start
-        if any(start < _end(other) and _start(other) < run.end for other in winners):
+        before = bisect_left(begins, run.end)
+        others = goes_on[:-1] if start == goes_on[-1] else goes_on
+        if before and latest_ends[before - 1] > start:
             run.cause, why = Cause.REQUEUE, "clone that lost: it overlaps a success of its task"
-        elif any(_end(other) <= start for other in winners):
+        elif first_end <= start:
             run.cause, why = Cause.REQUEUE, "clone that began after its task's success"
-        elif any(other is not run and _goes_on(other, run.end) for other in runs):
+        elif others and others[-1] >= run.end:
             run.cause, why = Cause.REQUEUE, "its task ran on"
         elif job_outcome is Outcome.KILL:
             run.cause, why = Cause.USER, "with its killed job"
@@ -132,11 +143,6 @@ def tell_kills_apart(runs: Sequence[Run], job_outcome: Outcome, count: Counts) -
         else:
             run.cause, why = Cause.REQUEUE, "its job's outcome is not told"
         count.note(f"KILLED attempt: {why}")
-
-
-def _goes_on(run: Run, time: int) -> bool:
-    """Whether an attempt begins at that time or later, or has no end."""
-    return _start(run) >= time or run.end is None
 
 
 def _start(run: Run) -> int:

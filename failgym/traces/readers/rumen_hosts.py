@@ -10,6 +10,7 @@ from typing import Any
 from failgym.traces.readers.counts import Counts
 from failgym.traces.readers.json_fields import Fields
 from failgym.traces.readers.json_objects import json_objects
+from failgym.traces.readers.rumen_names import told_name
 from failgym.traces.readers.sources import Advance
 from failgym.traces.schema import TraceError
 
@@ -41,7 +42,7 @@ class Hosts:
 
     def of(self, attempt: Fields) -> int | None:
         """The row of the machine that an attempt ran on; None if it is not told."""
-        name = attempt.text("hostName")
+        name = told_name(attempt, "hostName")
         location = attempt.object("location")
         parts = _parts(name or "") or ([] if location is None else _layers(location))
         return self.row(parts[-1], "/".join(parts[:-1]) or None) if parts else None
@@ -69,7 +70,7 @@ def read_topology(file: Path, hosts: Hosts, count: Counts, advance: Advance) -> 
     while waiting:
         node, above = waiting.pop()
         node.need("name", "the name of a network node")
-        name = _unescaped(node.text("name") or "")
+        name = _unescaped(told_name(node, "name") or "")
         children = list(node.objects("children"))
         inside = [*above, name] if node.at else []  # the root is no rack
         waiting += [(child, inside) for child in reversed(children)]
@@ -82,9 +83,12 @@ def _layers(location: Fields) -> list[str]:
     """The network names of a location, the broadest first."""
     parts: list[str] = []
     for position, layer in enumerate(location.array("layers")):
-        if not isinstance(layer, str):
-            location.fail(f"layers[{position}]", "the name of a network node", layer)
-        parts += _parts(layer)
+        key = f"layers[{position}]"
+        named = Fields(location.file, location.line, {key: layer}, location.at)
+        name = told_name(named, key) if isinstance(layer, str | dict) else None
+        if name is None:
+            named.fail(key, "the name of a network node")
+        parts += _parts(name)
     return parts
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
 
 from failgym.traces.readers.counts import Counts
 from failgym.traces.readers.growing import Growing
@@ -21,9 +24,13 @@ from failgym.traces.readers.rumen_attempts import (
     time_told,
 )
 from failgym.traces.readers.rumen_hosts import Hosts
+from failgym.traces.readers.rumen_names import told_name
 from failgym.traces.schema import LATEST, Outcome
 
-__all__ = ["PRIORITIES", "Jobs"]
+__all__ = ["GROUPS", "PRIORITIES", "Jobs", "Task"]
+
+GROUPS = ("mapTasks", "reduceTasks", "otherTasks")
+"""Where the tasks of a job are."""
 
 PRIORITIES = ("VERY_LOW", "LOW", "NORMAL", "HIGH", "VERY_HIGH")
 """Hadoop's priorities; a job's is the position in this list."""
@@ -65,6 +72,27 @@ class Job:
     outcome: Outcome
     submit: int
     launch: int | None
+
+
+@dataclass(slots=True)
+class Task:
+    """A task as it is told."""
+
+    name: str
+    stage: str
+    made: int | None
+    """its output [bytes]"""
+    runs: list[Run]
+    timeless: int
+    """attempts without any time, which are not among `runs`"""
+
+    @property
+    def moved(self) -> int:
+        """What it gives to the edge between maps and reduces [bytes]."""
+        if self.stage == "map":
+            return self.made or 0
+        won = (run for run in self.runs if run.told is Outcome.FINISH)
+        return next((run.shuffled or 0 for run in won), 0) if self.stage == "reduce" else 0
 
 
 @dataclass
@@ -111,14 +139,14 @@ class Jobs:
         count = self.count
         count.read("jobs")
         fields.need("jobID", "the job's id")
-        name = fields.text("jobID") or ""
+        name = told_name(fields, "jobID") or ""
         if name in self.seen:
             count.drop("job that is listed twice")
             return
         self.seen.add(name)
         tasks = self._tasks(fields)
         times = [time_told(fields, key) for key in ("submitTime", "launchTime", "finishTime")]
-        ran = [time for _, _, runs in tasks for run in runs for time in run.times]
+        ran = [time for task in tasks for run in task.runs for time in run.times]
         submit = next((t for t in (times[0], times[1], min(ran, default=None)) if t), times[2])
         told = result(fields, "outcome")
         if not tasks or submit is None:
@@ -135,43 +163,43 @@ class Jobs:
         self.earliest = min(self.earliest, *times)
         self.latest = max(self.latest, *times)
 
-    def _tasks(self, job: Fields) -> list[tuple[str, Fields, list[Run]]]:
-        """The tasks in the order of their indices: stage, task and attempts."""
-        found: dict[str, tuple[tuple[int, int], str, Fields, list[Run]]] = {}
-        for group, kind in (("mapTasks", "map"), ("reduceTasks", "reduce"), ("otherTasks", "")):
-            for task in job.objects(group):
-                self.count.read("tasks")
-                task.need("taskID", "the task's id")
-                name = task.text("taskID") or ""
-                runs = self._runs(task)
-                if name in found:
-                    self.count.drop("task that is listed twice in its job")
-                    continue
-                stage = kind or _other_stage(task)
-                number = _NUMBER.search(name)
-                key = (STAGES[stage], int(number[1]) if number else len(found))
-                found[name] = (key, stage, task, runs)
-        ordered = sorted(found.values(), key=lambda task: task[0])
-        return [(stage, task, runs) for _, stage, task, runs in ordered]
+    def task(self, file: Path, group: str, line: int, position: int, value: Any) -> Task:
+        """Take in a task (LoggedTask) of a job that is still being read. Raises TraceError."""
+        if not isinstance(value, dict):
+            Fields(file, line, {}).fail(f"{group}[{position}]", "an object", value)
+        fields = Fields(file, line, cast(dict[str, Any], value), f"{group}[{position}]")
+        fields.need("taskID", "the task's id")
+        stage = {"mapTasks": "map", "reduceTasks": "reduce"}.get(group) or _other_stage(fields)
+        name, made = told_name(fields, "taskID") or "", byte_count(fields, "outputBytes")
+        told = [read_run(attempt, self.hosts) for attempt in fields.objects("attempts")]
+        runs = [run for run in told if run.start is not None or run.end is not None]
+        if made is None:
+            made = next((run.output for run in runs if run.output is not None), None)
+        return Task(name, stage, made, runs, len(told) - len(runs))
 
-    def _runs(self, task: Fields) -> list[Run]:
-        runs: list[Run] = []
-        for attempt in task.objects("attempts"):
-            self.count.read("attempts")
-            run = read_run(attempt, self.hosts)
-            if run.start is None and run.end is None:
-                self.count.drop("attempt without any time")
-            else:
-                runs.append(run)
-        return runs
+    def _tasks(self, job: Fields) -> list[Task]:
+        """The tasks in the order of their indices."""
+        found: dict[str, tuple[tuple[int, int], Task]] = {}
+        for task in itertools.chain.from_iterable(job.array(group) for group in GROUPS):
+            self.count.read("tasks")
+            self.count.read("attempts", len(task.runs) + task.timeless)
+            if task.timeless:
+                self.count.drop("attempt without any time", task.timeless)
+            if task.name in found:
+                self.count.drop("task that is listed twice in its job")
+                continue
+            number = _NUMBER.search(task.name)
+            key = (STAGES[task.stage], int(number[1]) if number else len(found))
+            found[task.name] = (key, task)
+        return [task for _, task in sorted(found.values(), key=lambda one: one[0])]
 
     def _add_job(self, fields: Fields, name: str, job: Job, width: int) -> int:
         properties = fields.object("jobProperties")
         return self.jobs.add(
             original_id=name,
-            user=fields.text("user") or _property(properties, *USER),
-            name=fields.text("jobName") or _property(properties, *NAME),
-            queue=fields.text("queue") or _property(properties, *QUEUE),
+            user=told_name(fields, "user") or _property(properties, *USER),
+            name=told_name(fields, "jobName") or _property(properties, *NAME),
+            queue=told_name(fields, "queue") or _property(properties, *QUEUE),
             submit=job.submit,
             width=width,
             outcome=job.outcome,
@@ -181,12 +209,11 @@ class Jobs:
             attempt_limit=_setting(properties, ATTEMPT_LIMIT),
         )
 
-    def _add_tasks(
-        self, fields: Fields, row: int, job: Job, tasks: Sequence[tuple[str, Fields, list[Run]]]
-    ) -> None:
+    def _add_tasks(self, fields: Fields, row: int, job: Job, tasks: Sequence[Task]) -> None:
         stages: dict[str, int] = {}
-        moved = {"map": 0, "reduce": 0}
-        for index, (stage, task, runs) in enumerate(tasks):
+        moved = dict.fromkeys(STAGES, 0)
+        for index, task in enumerate(tasks):
+            stage, runs = task.stage, task.runs
             if stage not in stages:
                 stages[stage] = self.stages.add(job=row, stage=STAGES[stage], name=stage)
             for run in runs:
@@ -196,17 +223,14 @@ class Jobs:
             if not runs:
                 self.count.note("task without attempts: CENSORED, it never ran")
                 runs = [Run(None, None, None, None)]
-            made = byte_count(task, "outputBytes")
-            if made is None:
-                made = next((run.output for run in runs if run.output is not None), None)
-            moved[stage] = moved.get(stage, 0) + _moved(stage, task, made)
+            moved[stage] += task.moved
             place = self.tasks.add(
                 job=row,
                 index=index,
                 stage=stages[stage],
                 width=1,
                 memory=_memory(fields, stage),
-                output_bytes=made,
+                output_bytes=task.made,
             )
             self._add_runs(place, stage, job, runs)
         if "map" in stages and "reduce" in stages:
@@ -241,18 +265,6 @@ class Jobs:
 def _other_stage(task: Fields) -> str:
     kind = (task.text("taskType") or "").upper()
     return next((name for name in ("setup", "cleanup") if name.upper() in kind), "other")
-
-
-def _moved(stage: str, task: Fields, made: int | None) -> int:
-    """What a task gives to the edge between maps and reduces [bytes]."""
-    if stage == "map":
-        return made or 0
-    shuffled = [
-        byte_count(attempt, "reduceShuffleBytes") or 0
-        for attempt in task.objects("attempts")
-        if stage == "reduce" and result(attempt, "result") is Outcome.FINISH
-    ]
-    return next(iter(shuffled), 0)
 
 
 def _priority(fields: Fields) -> int | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from failgym.traces.readers.counts import Counts
 from failgym.traces.readers.job_log import LocalTimes
+from failgym.traces.readers.sacct_fields import MISSING, job_id
 from failgym.traces.readers.sacct_jobs import Jobs
 from failgym.traces.readers.sources import Advance, Paths, find_files, reading, text_lines
 from failgym.traces.schema import TraceError
@@ -19,6 +20,15 @@ __all__ = ["read_sacct"]
 
 SUFFIXES: Final = (".txt", ".csv", ".psv", ".log", ".sacct", ".out", ".dat")
 """Names of files that are read in a folder."""
+FREE_TEXTS: Final = (
+    *("jobname", "submitline", "constraints", "comment", "admincomment", "systemcomment"),
+    *("workdir", "extra"),
+)
+"""Columns whose text may hold delimiters and line breaks."""
+MOST_LINES: Final = 100
+"""A row goes over at most this many lines."""
+_STATE = re.compile(r"[A-Za-z_]+\+?( by .*)?")
+_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}|[0-9]{1,11}")
 _NAME = r"[A-Za-z][A-Za-z0-9_/]*"
 _HEADER = re.compile(rf"{_NAME}([^A-Za-z0-9_/%]+){_NAME}.*")
 
@@ -35,8 +45,9 @@ def read_sacct(path: Paths, *, timezone: str = "UTC", progress: bool = False) ->
 
     A job is one task of as many slots as it has processors. The elements of an array, `123_4`, and
     the components of a heterogeneous job, `123+0`, are the tasks of one job, 123. Rows of the same
-    job, user and name (`--duplicates`) are attempts of one task, unless the one before completed:
-    ids start again some day. A row about a run that an earlier row told of replaces it.
+    job, user and name (`--duplicates`), in any order, are attempts of one task, unless the one
+    before completed: ids start again some day. A row about a run that an earlier row told of
+    replaces it if it tells more.
 
     ===================================== ======================================================
     State                                 attempt
@@ -63,7 +74,8 @@ def read_sacct(path: Paths, *, timezone: str = "UTC", progress: bool = False) ->
 
     Args:
         path: files or folders.
-        timezone: of the times, like "Europe/Berlin".
+        timezone: of the times, like "Europe/Berlin". In an hour that is there twice, Elapsed tells
+            which of the two is meant; else it is the first.
         progress: show a progress bar on standard error.
 
     Raises TraceError naming file, line and field for a malformed file, and for one without a job.
@@ -78,8 +90,9 @@ def read_sacct(path: Paths, *, timezone: str = "UTC", progress: bool = False) ->
         raise TraceError(
             f"{files[0]}: holds no job that can be used: {counts.dropped or 'no rows'}"
         )
-    end = max(jobs.log.last_second(), jobs.seen)
-    return jobs.log.trace("sacct", {"time zone": timezone}, counts, end)
+    log, end = jobs.log, jobs.last_second()
+    del jobs  # what is known of each job by its id takes more memory than the log
+    return log.trace("sacct", {"time zone": timezone}, counts, end)
 
 
 @dataclass(frozen=True)
@@ -89,6 +102,7 @@ class _Table:
     line: str  # the header
     delimiter: str
     names: tuple[str, ...]  # of the columns, in small letters
+    delimiters: int  # of a whole row: one more than between the columns, with `--parsable`
 
     @classmethod
     def of(cls, line: str) -> _Table:
@@ -107,41 +121,105 @@ class _Table:
                 raise ValueError(f"no column {' or '.join(needed)}, found {found}")
         if len(set(names)) < len(names):
             raise ValueError("a column is named twice")
-        return cls(line, delimiter, tuple(names))
+        return cls(line, delimiter, tuple(names), line.count(delimiter))
 
     def cut(self, line: str, counts: Counts) -> dict[str, str]:
-        """The fields of a line by the names of their columns. Raises ValueError, saying why.
+        """The fields of a line by the names of their columns. Raises ValueError, saying why."""
+        fields, columns = line.split(self.delimiter), len(self.names)
+        if len(fields) != self.delimiters + 1 or (self._ends_rows and fields[-1]):
+            if len(fields) < columns or (self._ends_rows and self._ends_in_text and fields[-1]):
+                raise _TooFewFields(f"too few fields: {len(fields)}, expected {columns}")
+            if len(fields) > columns:
+                fields = self._joined(fields, counts)
+        return dict(zip(self.names, fields, strict=False))
 
-        A delimiter too many is of the job's name, which is free text.
-        """
-        fields = line.split(self.delimiter)
-        if len(fields) == len(self.names) + 1 and not fields[-1]:
+    def goes_on(self, line: str) -> bool:
+        """Whether a line is more of a free text that is the last column of the row before."""
+        if self._ends_rows or not self._ends_in_text:
+            return False
+        fields = dict(zip(self.names, line.split(self.delimiter), strict=False))
+        return job_id(fields.get("jobid") or fields.get("jobidraw", "")) is None
+
+    @property
+    def _ends_rows(self) -> bool:
+        """Whether rows end in a delimiter, as with `--parsable`."""
+        return self.delimiters == len(self.names)
+
+    @property
+    def _ends_in_text(self) -> bool:
+        return self.names[-1] in FREE_TEXTS
+
+    def _joined(self, fields: list[str], counts: Counts) -> list[str]:
+        """Delimiters too many are of a free text: of the first with which the row makes sense."""
+        if self._ends_rows and not fields[-1]:
             del fields[-1]
         more = len(fields) - len(self.names)
-        if more > 0 and "jobname" in self.names:
-            if not fields[-1] and self.line.endswith(self.delimiter):
-                del fields[-1]
-                more -= 1
-            at = self.names.index("jobname")
-            fields[at : at + more + 1] = [self.delimiter.join(fields[at : at + more + 1])]
-            counts.note("delimiter in a job's name")
-        if len(fields) != len(self.names):
-            few = "few" if len(fields) < len(self.names) else "many"
-            raise ValueError(f"too {few} fields: {len(fields)}, expected {len(self.names)}")
-        return dict(zip(self.names, fields, strict=True))
+        for name in FREE_TEXTS:
+            if name in self.names:
+                at = self.names.index(name)
+                text = self.delimiter.join(fields[at : at + more + 1])
+                joined = [*fields[:at], text, *fields[at + more + 1 :]]
+                if _makes_sense(dict(zip(self.names, joined, strict=True))):
+                    counts.note(f"delimiter in {name}")
+                    return joined
+        raise ValueError(f"too many fields: {len(fields)}, expected {len(self.names)}")
+
+
+class _TooFewFields(ValueError):
+    """A row is cut short, or goes on in the next line."""
+
+
+def _makes_sense(values: Mapping[str, str]) -> bool:
+    """Whether the job id, the state and the times are where they should be."""
+    times = (values.get(name, "") for name in ("submit", "start", "end"))
+    return (
+        job_id(values.get("jobid") or values.get("jobidraw", "")) is not None
+        and _STATE.fullmatch(values["state"]) is not None
+        and all(text in MISSING or _TIME.fullmatch(text) is not None for text in times)
+    )
 
 
 def _read_file(file: Path, jobs: Jobs, advance: Advance) -> None:
     table: _Table | None = None
-    for number, line in _lines(file, advance):
+    begun, number = "", 0  # a row that goes on in the next line, and where it began
+    for at, line in _lines(file, advance):
+        number = number if begun else at
         try:
             if table is None:
                 table = _Table.of(line)
             elif line != table.line:
-                jobs.counts.read("rows")
-                jobs.take(table.cut(line, jobs.counts))
+                begun = _take(table, begun, line, at - number, jobs)
         except ValueError as error:
             raise TraceError(f"{file}, line {number}: {error}") from error
+    if begun and table is not None:
+        try:
+            table.cut(begun, jobs.counts)
+        except ValueError as error:
+            raise TraceError(f"{file}, line {number}: {error}") from error
+
+
+def _take(table: _Table, begun: str, line: str, lines: int, jobs: Jobs) -> str:
+    """Take a row, or return what there is of it so far if it goes on in the next line.
+
+    A free text, like a job's name, may hold line breaks. What was `begun` is cut short if `line` is
+    a whole row. Raises ValueError.
+    """
+    whole = line.count(table.delimiter) >= table.delimiters if begun else False
+    text = f"{begun}\n{line}" if begun and not whole else begun or line
+    try:
+        values = table.cut(text, jobs.counts)
+    except _TooFewFields:
+        if not begun and table.goes_on(line):
+            jobs.counts.note("line that goes on with the last column")
+            return ""
+        if whole or lines >= MOST_LINES:
+            raise
+        return text
+    if begun:
+        jobs.counts.note("row over several lines")
+    jobs.counts.read("rows")
+    jobs.take(values)
+    return ""
 
 
 def _lines(file: Path, advance: Advance) -> Iterator[tuple[int, str]]:

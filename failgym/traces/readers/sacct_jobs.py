@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
-from math import nan
-from typing import Final, NamedTuple
+from math import inf, nan
+from typing import Final
 
 from failgym.traces.readers import sacct_fields as fields_of
 from failgym.traces.readers.counts import Counts
 from failgym.traces.readers.job_log import (
     INT32,
-    LAST_SECOND,
     NO_EXIT_CODE,
     NONE,
     FieldError,
@@ -20,40 +18,29 @@ from failgym.traces.readers.job_log import (
     LocalTimes,
     amount_of_memory,
 )
-from failgym.traces.readers.sacct_fields import MISSING, JobId, State, exit_category
-from failgym.traces.readers.sacct_times import time_of
+from failgym.traces.readers.sacct_fields import MISSING, JobId, exit_category
+from failgym.traces.readers.sacct_rows import Row, Rows, count_of, limit_of, memory_of
 from failgym.traces.trace import Cause, Outcome
 
 __all__ = ["Jobs"]
 
-Key = tuple[str, str, int | None]
-"""Cluster, job, and element or component."""
+Key = str | tuple[str, str, int | None]
+"""Job; with its cluster and its element or component, if there is one of both."""
+ANY: Final = -2
+"""Stands for any start of a run."""
 
 
 @dataclass(slots=True)
 class _Life:
-    """A task, and the last row about it."""
+    """A task, and its runs as far as rows told of them, in whatever order."""
 
     task: int
-    run: int = NONE
-    submit: int = NONE
-    start: int = NONE
-    owner: int = NONE  # text of the user and the job's name
-    placed: bool = False
-    cpu: float = nan  # of its own row [s]
-    steps: float = nan  # of the steps so far [s]
-
-
-class _Row(NamedTuple):
-    """A row that is not a step's."""
-
-    id: JobId
-    state: State
-    submit: int
-    start: int
-    end: int
-    code: int | None
-    slots: int
+    owner: int  # text of the user and the job's name
+    run: int = NONE  # that the latest row is about, and the steps that follow
+    last: int = NONE  # that was submitted last
+    others: dict[tuple[int, int], int] | None = None  # the other runs, by submission and start
+    timed: bool = False  # its own row told of the run's processor time
+    steps: float = nan  # processor time of its steps so far [s]
 
 
 @dataclass(frozen=True)
@@ -82,7 +69,13 @@ class Jobs:
     bounds: Bounds = field(default_factory=lambda: Bounds())
     rows: int = 0
     waiting: int = 0  # elements of arrays that share rows
-    seen: int = NONE  # up to when what still runs was seen to run [s since 1970]
+
+    def __post_init__(self) -> None:
+        self.reader = Rows(self.counts, self.clock)
+
+    def last_second(self) -> int:
+        """The last moment that the rows tell of [s since 1970]."""
+        return max(self.log.last_second(), self.reader.seen)
 
     def take(self, values: Mapping[str, str]) -> None:
         """Take the next row, its fields by the names of their columns in small letters.
@@ -97,9 +90,10 @@ class Jobs:
         if name.step:
             self._step(name, values)
             return
-        row = self._row(name, values)
-        for index in self._elements(name):
-            self._run(row, index, values)
+        row = self.reader.read(name, values)
+        if row is not None:
+            for index in self._elements(name):
+                self._take_run(row, index, values)
 
     def _elements(self, name: JobId) -> list[int | None]:
         if not name.pending:
@@ -116,122 +110,104 @@ class Jobs:
             self.counts.note("list of an array's elements cut short")
         return list(indices)
 
-    def _row(self, name: JobId, values: Mapping[str, str]) -> _Row:
-        state = fields_of.state_of(values["state"])
-        if state is None:
-            if values["state"] in MISSING:
-                raise FieldError("State", values["state"], "a state like COMPLETED")
-            self.counts.note("state that is not known, taken as open")
-            state = fields_of.STATES["RUNNING"]
-        submit = self._time(values, "submit")
-        start, end = self._time(values, "start"), self._time(values, "end")
-        elapsed, nodes = _elapsed(values), values.get("nodelist")
-        if start != NONE and end == NONE and elapsed and state.outcome != Outcome.CENSORED:
-            end = start + int(elapsed)
-        if start == end and (state.cause == Cause.USER or nodes == "None assigned"):
-            start = NONE  # cancelled while it waited: older versions give it a start
-        if values["state"].upper().startswith("P") and state.outcome == Outcome.CENSORED:
-            start = NONE  # pending: if there is a start, it is the expected one
-        if state.outcome == Outcome.CENSORED:
-            end = NONE
-            if start != NONE and elapsed:
-                self.seen = max(self.seen, start + int(elapsed))
-        if state.cause == Cause.USER and "depend" in values.get("reason", "").lower():
-            state = state._replace(cause=Cause.DEPENDENCY)
-        return _Row(name, state, submit, start, end, self._code(values), self._slots(values))
-
-    def _time(self, values: Mapping[str, str], name: str) -> int:
-        text = values.get(name, "")
-        if text in MISSING:
-            return NONE
-        try:
-            return time_of(text, self.clock)
-        except ValueError as error:
-            expected = "a time like 2014-08-26T17:08:04, or Unknown"
-            raise FieldError(name.capitalize(), text, expected) from error
-
-    def _code(self, values: Mapping[str, str]) -> int | None:
-        text = values.get("exitcode", "")
-        if text in MISSING:
-            return None
-        code = fields_of.exit_code(text)
-        if code is None:
-            raise FieldError("ExitCode", text, "an exit code and a signal like 1:0")
-        return code
-
-    def _slots(self, values: Mapping[str, str]) -> int:
-        """Processors that were allocated, else requested; else nodes; else one."""
-        for name in ("alloccpus", "ncpus", "alloctres", "reqcpus", "reqtres", "nnodes", "reqnodes"):
-            text = values.get(name, "")
-            if text in MISSING:
-                continue
-            number = fields_of.trackable(text)[0] if "=" in text else _number(name, text)
-            if number:
-                return number
-        self.counts.note("number of processors missing, taken as 1")
-        return 1
-
     # --- Runs -----------------------------------------------------------------------------------
 
-    def _run(self, row: _Row, index: int | None, values: Mapping[str, str]) -> None:
+    def _take_run(self, row: Row, index: int | None, values: Mapping[str, str]) -> None:
         """Add the run of a row, or put it in the place of an earlier state of the same run."""
-        if row.submit == row.start == row.end == NONE:
-            self.counts.drop("no time known")
-            return
-        life, again = self._life(row, index, values)
-        state, start, end = row.state, row.start, row.end
-        if state.outcome != Outcome.CENSORED and end == NONE:
-            if max(start, row.submit) == NONE or state.outcome == Outcome.FINISH:
-                self.counts.note("over, but its end is missing: taken as open")
-                state = fields_of.STATES["RUNNING"]
-            else:
-                end = max(start, row.submit)
-                self.counts.note("over, but its end is missing: taken as its start or submission")
-        if state.outcome == Outcome.FINISH and start == NONE:
-            start = end
-            self.counts.note("success without a start, taken to start at its end")
-        outcome = (life.task, row.submit, start, end, state.outcome)
-        cause = NONE if state.cause is None else state.cause
-        code = row.code if row.code is not None and state.outcome != Outcome.CENSORED else None
-        shown = NO_EXIT_CODE if code is None else code
-        if again:
-            runs = self.log.runs
-            changed = zip(("queued", "start", "end", "outcome"), outcome[1:], strict=True)
-            for name, value in (*changed, ("cause", cause), ("exit_code", shown)):
-                runs[name, life.run] = value
+        life, known = self._life(row, index, values)
+        ran = known != NONE and self.log.runs["start", known] != NONE
+        if known == NONE:
+            self._add(life, row)
         else:
-            life.run = self.log.runs.add(*outcome, cause, shown, nan, nan, nan)
-            life.placed, life.steps = False, nan
-        life.submit, life.start = row.submit, row.start
-        self._describe(row, life, code, state, values)
-        if start != NONE and not life.placed:
+            self.counts.note("row about a run of an earlier row, which it replaces")
+            life.run = known
+            if not self._is_later_state(row, known):
+                return
+            self._put(life, row)
+        life.steps = nan
+        if life.run == life.last:
+            self._describe(row, life, values)
+        self._measure(life, values, tasks=1)
+        used = fields_of.duration(values.get("totalcpu", ""))
+        life.timed = bool(used)
+        if used:
+            self._spent(life, used)
+        if row.start != NONE and not ran:
             self._place(life, row.slots, values.get("nodelist", ""))
 
-    def _life(self, row: _Row, index: int | None, values: Mapping[str, str]) -> tuple[_Life, bool]:
-        """The task of a row, and whether its last run is the same one, heard of before."""
-        cluster = values.get("cluster", "")
-        key = (cluster, row.id.job, index)
+    def _life(self, row: Row, index: int | None, values: Mapping[str, str]) -> tuple[_Life, int]:
+        """The task of a row, and the run that it is about, if that was heard of before."""
+        cluster, job = values.get("cluster", ""), row.id.job
+        key = _key(cluster, job, index)
         owner = self.log.text(f"{values.get('user', '')} {values.get('jobname', '')}")
         life = self.lives.get(key)
         if life is not None:
-            runs, run = self.log.runs, life.run
-            outcome, last_start = runs["outcome", run], life.start
-            same = life.submit == row.submit and last_start in (NONE, row.start)
-            if same and (outcome == Outcome.CENSORED or last_start == row.start):
-                self.counts.note("row about a run of an earlier row, which it replaces")
-                return life, True
-            if life.owner == owner and outcome != Outcome.FINISH:
-                self._requeued(run)
-                return life, False
+            known = self._known(life, row)
+            if known != NONE or (life.owner == owner and self._is_attempt(life, row)):
+                return life, known
             self.counts.note("job id of an earlier job")
-            if self.jobs.get((cluster, row.id.job)) == self.log.tasks.whole("job", life.task):
-                del self.jobs[cluster, row.id.job]
-        job = self.jobs.get((cluster, row.id.job))
-        if job is None:
-            job = self.jobs[cluster, row.id.job] = self.log.new_job(row.id.job)
-        life = _Life(self.log.new_task(job, index or 0), owner=owner)
-        self.lives[key] = life
-        return life, False
+            if self.jobs.get((cluster, job)) == self.log.tasks.whole("job", life.task):
+                del self.jobs[cluster, job]
+        number = self.jobs.get((cluster, job)) if index is not None else None
+        if number is None:
+            number = self.log.new_job(job)
+            if index is not None:
+                self.jobs[cluster, job] = number
+        life = self.lives[key] = _Life(self.log.new_task(number, index or 0), owner)
+        return life, NONE
+
+    def _known(self, life: _Life, row: Row) -> int:
+        """The run that a row is about: the submission is the same, and the start unless it waits"""
+        runs, candidates = self.log.runs, [life.last]
+        if life.others:
+            candidates += [life.others.get((row.submit, start), NONE) for start in (row.start, ANY)]
+        for run in candidates:
+            if run != NONE and runs["queued", run] == row.submit:
+                start, waits = runs["start", run], row.start == NONE and row.submit != NONE
+                if (
+                    start == row.start
+                    or (start == NONE and runs["outcome", run] in _OPEN)
+                    or (waits and row.state.outcome == Outcome.CENSORED)
+                ):
+                    return run
+        return NONE
+
+    def _is_later_state(self, row: Row, run: int) -> bool:
+        """Whether a row tells more of a run than what is known: a later state, if both are open."""
+        if row.state.outcome != Outcome.CENSORED:
+            return True
+        runs = self.log.runs
+        return runs["outcome", run] == Outcome.CENSORED and runs["start", run] in (NONE, row.start)
+
+    def _follows(self, life: _Life, row: Row) -> bool:
+        """Whether a row is about a run after the last one."""
+        submit, start = (self.log.runs[name, life.last] for name in ("queued", "start"))
+        return (row.submit, _or_never(row.start)) >= (submit, _or_never(start))
+
+    def _is_attempt(self, life: _Life, row: Row) -> bool:
+        """Whether another run can be of the same task: the one of both before did not complete."""
+        if self._follows(life, row):
+            return self.log.runs["outcome", life.last] != Outcome.FINISH
+        return row.state.outcome != Outcome.FINISH
+
+    def _add(self, life: _Life, row: Row) -> None:
+        last, follows = life.last, life.last == NONE or self._follows(life, row)
+        life.run = self.log.runs.add(life.task, *_fate(row), nan, nan, nan)
+        if follows:
+            life.last = life.run
+        if last != NONE:
+            other = last if follows else life.run
+            life.others = life.others or {}
+            submit, start = (self.log.runs.whole(name, other) for name in ("queued", "start"))
+            life.others[submit, start] = life.others[submit, ANY] = other
+            self._requeued(other)
+
+    def _put(self, life: _Life, row: Row) -> None:
+        names = ("queued", "start", "end", "outcome", "cause", "exit_code")
+        for name, value in zip(names, _fate(row), strict=True):
+            self.log.runs[name, life.run] = value
+        if life.run != life.last:
+            self._requeued(life.run)
 
     def _requeued(self, run: int) -> None:
         """A run was followed by another one: a machine's failure evicted it, a kill requeued it."""
@@ -247,20 +223,13 @@ class Jobs:
 
     # --- What rows say of jobs and runs ---------------------------------------------------------
 
-    def _describe(
-        self,
-        row: _Row,
-        life: _Life,
-        code: int | None,
-        state: State,
-        values: Mapping[str, str],
-    ) -> None:
+    def _describe(self, row: Row, life: _Life, values: Mapping[str, str]) -> None:
         log, job = self.log, self.log.tasks.whole("job", life.task)
         for column, name in _TEXTS:
             text = values.get(name, "")
             if text not in MISSING:
                 log.jobs[column, job] = log.text(text)
-        limit = _limit(values)
+        limit = limit_of(values)
         if limit is not None:
             log.jobs["walltime", job] = limit
         priority = values.get("priority", "")
@@ -270,25 +239,22 @@ class Jobs:
         if shared in _SHARED:
             log.jobs["shared", job] = _SHARED[shared]
         log.tasks["width", life.task] = row.slots
-        log.tasks["category", life.task] = log.text(exit_category(state, code))
-        memory = _memory(values, row.slots)
+        log.tasks["category", life.task] = log.text(exit_category(row.state, _code(row)))
+        memory = memory_of(values, row.slots)
         if memory == memory:
             log.tasks["memory", life.task] = memory
-        life.cpu = fields_of.duration(values.get("totalcpu", "")) or nan
-        self._measure(life, values, tasks=1)
-        self._spent(life, life.cpu)
 
     def _step(self, name: JobId, values: Mapping[str, str]) -> None:
         """Fold a step into the run that it is of: its memory, and its processor time."""
-        life = self.lives.get((values.get("cluster", ""), name.job, name.element))
+        life = self.lives.get(_key(values.get("cluster", ""), name.job, name.element))
         self.counts.read("steps")
         if life is None or life.run == NONE:
             self.counts.drop("step of a job that is not there")
             return
         tasks = values.get("ntasks", "")
-        self._measure(life, values, _number("ntasks", tasks) if tasks not in MISSING else 1)
+        self._measure(life, values, count_of("ntasks", tasks) if tasks not in MISSING else 1)
         used = fields_of.duration(values.get("totalcpu", ""))
-        if used is not None and life.cpu != life.cpu:
+        if used is not None and not life.timed:
             life.steps = used if life.steps != life.steps else life.steps + used
             self._spent(life, life.steps)
 
@@ -325,48 +291,35 @@ class Jobs:
         each, more = divmod(slots, len(hosts))
         spread = [max(each + (place < more), 1) for place in range(len(hosts))]
         log.place(life.run, tuple(zip(hosts, spread, strict=True)))
-        life.placed = True
 
 
 _TEXTS: Final = (("user", "user"), ("group", "group"), ("name", "jobname"), ("queue", "partition"))
+_OPEN: Final = (Outcome.CENSORED, Outcome.LOST)
+"""What becomes of a run whose end is not told of: LOST if another one followed."""
 _SHARED: Final = {"yes": 1, "ok": 1, "1": 1, "no": 0, "0": 0, "exclusive": 0}
 
 
-@lru_cache(maxsize=1 << 12)
-def _number(name: str, text: str) -> int:
-    """A count; with --units or without --noconvert it may end in K or M, which are thousands."""
-    factor = {"K": 1_000, "M": 1_000_000}.get(text[-1:], 1)
-    digits = text if factor == 1 else text[:-1]
-    whole, _, fraction = digits.partition(".")
-    if not (whole + fraction).isdigit() or not digits.isascii() or len(digits) > 10:
-        raise FieldError(name, text, "a whole number")
-    number = round(float(digits) * factor)
-    if number > INT32:
-        raise FieldError(name, text, f"at most {INT32}")
-    return number
+def _key(cluster: str, job: str, index: int | None) -> Key:
+    return job if not cluster and index is None else (cluster, job, index)
 
 
-def _elapsed(values: Mapping[str, str]) -> float | None:
-    raw = values.get("elapsedraw", "")
-    seconds = fields_of.duration(raw if raw.isdigit() else values.get("elapsed", ""))
-    return seconds if seconds is not None and seconds <= LAST_SECOND // 2 else None
+def _code(row: Row) -> int | None:
+    return None if row.state.outcome == Outcome.CENSORED else row.code
 
 
-def _limit(values: Mapping[str, str]) -> int | None:
-    """Requested walltime [s]; None for unlimited, or a partition's limit."""
-    raw = values.get("timelimitraw", "")
-    if raw.isascii() and raw.isdigit() and len(raw) < 10:
-        return int(raw) * 60
-    seconds = fields_of.duration(values.get("timelimit", ""))
-    return int(seconds) if seconds is not None and seconds <= LAST_SECOND else None
+def _fate(row: Row) -> tuple[int, int, int, int, int, int]:
+    """When a run was queued, started and ended, its outcome, cause and exit code."""
+    outcome, cause, _ = row.state
+    code = _code(row)
+    return (
+        row.submit,
+        row.start,
+        row.end,
+        outcome,
+        NONE if cause is None else cause,
+        NO_EXIT_CODE if code is None else code,
+    )
 
 
-def _memory(values: Mapping[str, str], slots: int) -> float:
-    """Bytes per slot that were requested, else allocated; NaN if neither is known."""
-    nodes = values.get("nnodes", "")
-    count = int(nodes) if nodes.isascii() and nodes.isdigit() and len(nodes) < 10 else 1
-    memory = fields_of.memory_per_slot(values.get("reqmem", ""), slots, count)
-    for name in ("reqtres", "alloctres"):
-        if memory != memory:
-            memory = fields_of.trackable(values.get(name, ""))[1] / slots
-    return memory
+def _or_never(start: float) -> float:
+    return inf if start == NONE else start

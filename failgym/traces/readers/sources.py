@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import os
 import stat
 import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -49,7 +50,9 @@ def find_files(paths: Paths, suffixes: Sequence[str], what: str) -> list[Path]:
     """The files named, and of each folder named those with one of the suffixes, by name.
 
     A suffix may be followed by `.gz`, `.bz2` or `.xz`; `""` stands for any name. A file that is
-    named itself may have any name. `what` is expected there, in words, for the error.
+    named itself may have any name. Each file is there once, however often it is named; and of a
+    file that lies in a folder both packed and unpacked, the latter. `what` is expected there, in
+    words, for the error.
 
     Raises TraceError if there is nothing, or no such file in a folder.
     """
@@ -59,6 +62,7 @@ def find_files(paths: Paths, suffixes: Sequence[str], what: str) -> list[Path]:
         try:
             if path.is_dir():
                 inside = [file for file in sorted(path.iterdir()) if _matches(file, suffixes)]
+                inside = [file for file in inside if not _is_copy(file, inside)]
                 if not inside:
                     raise TraceError(f"{path}: no such file in this folder: expected {what}")
                 found += inside
@@ -72,13 +76,21 @@ def find_files(paths: Paths, suffixes: Sequence[str], what: str) -> list[Path]:
             raise TraceError(f"{path}: cannot be read: {_reason(error)}") from error
     if not found:
         raise TraceError(f"no source given: expected {what}")
-    return found
+    once: dict[str, Path] = {}
+    for file in found:
+        once.setdefault(os.path.realpath(file), file)
+    return list(once.values())
 
 
 def _matches(file: Path, suffixes: Sequence[str]) -> bool:
     if not file.is_file() or file.name.startswith("."):
         return False
     return any(file.name.endswith(suffix + packed) for suffix in suffixes for packed in _PACKED)
+
+
+def _is_copy(file: Path, others: Sequence[Path]) -> bool:
+    """Whether a file is packed and lies beside what it is unpacked."""
+    return file.suffix in _PACKED[1:] and file.with_suffix("") in others
 
 
 @contextmanager

@@ -66,11 +66,12 @@ def read_graph(shown: str, lines: Iterable[tuple[int, str]], unit_ms: int) -> Gr
             " with or without those at entry and exit"
         )
     tasks.sort(key=lambda task: task.number)
-    position = {task.number: place for place, task in enumerate(tasks)}
+    position: dict[int, int] = {}
+    for place, task in enumerate(tasks):
+        if position.setdefault(task.number, place) != place:
+            raise TraceError(f"{shown}, line {task.line}: task {task.number} is there twice")
     graph = Graph(shown, [task.time for task in tasks], communicates=reader.communicates)
     for child, task in enumerate(tasks):
-        if position[task.number] != child:
-            raise TraceError(f"{shown}, line {task.line}: task {task.number} is there twice")
         costs: dict[int, int] = {}
         for number, cost in zip(task.parents, task.costs, strict=True):
             if number not in position:

@@ -87,9 +87,9 @@ def read_swf(path: Paths, *, infer_attempts: bool = False, progress: bool = Fals
     with reading(files, "jobs", progress) as advance:
         logs = [_read_log(file, advance) for file in files]
     origin = _origin(logs)
-    rows = np.concatenate([_shifted(log, origin) for log in logs])
+    rows, header = _joined(logs, origin)
+    del logs  # so that no row is there twice
     counts.read("lines", len(rows))
-    header = logs[0].header if len(logs) == 1 else _merged([log.header for log in logs])
     meaning = meaning_of(rows, header)
     runs = runs_of(rows, meaning, origin is not None, counts)
     if not len(runs.row):
@@ -145,6 +145,14 @@ def _origin(logs: list[_Log]) -> int | None:
         unknown = logs[starts.index(None)].file
         raise TraceError(f"{unknown}: no UnixStartTime, expected one to join several logs")
     return min(known, default=None)
+
+
+def _joined(logs: list[_Log], origin: int | None) -> tuple[Rows, Header]:
+    """The rows of all logs, on one time line, and one header."""
+    rows = [_shifted(log, origin) for log in logs]
+    if len(logs) == 1:
+        return rows[0], logs[0].header
+    return np.concatenate(rows), _merged([log.header for log in logs])
 
 
 def _shifted(log: _Log, origin: int | None) -> Rows:
@@ -234,7 +242,7 @@ def _memory_unit(rows: Rows, header: Header) -> tuple[float, str]:
 
 
 def _assemble(rows: Rows, runs: Runs, jobs: Ints, task: Ints, source: _Source) -> Trace:
-    described, counts = rows[jobs], source.counts
+    described, counts = rows if len(jobs) == len(rows) else rows[jobs], source.counts
     width, unstated = _width(described)
     if unstated:
         counts.note("number of processors missing, taken as 1", unstated)
@@ -276,7 +284,7 @@ def _assemble(rows: Rows, runs: Runs, jobs: Ints, task: Ints, source: _Source) -
                 runs.exit_code, (runs.outcome != Outcome.CENSORED) & source.meaning.exit_codes
             ),
             "length": _known(runs.length, runs.length != NONE),
-            "mean_cpu": _cpu(rows[runs.line], runs),
+            "mean_cpu": _cpu(rows, runs),
             "mean_memory": _fraction(rows["used memory"][runs.line], unit),
         },
     )
@@ -297,7 +305,7 @@ def _fraction(amount: npt.NDArray[np.float64], unit: float) -> npt.NDArray[np.fl
 
 def _cpu(rows: Rows, runs: Runs) -> npt.NDArray[np.float64]:
     """Processor time over run time, NaN where one is missing or nothing ran."""
-    used, run = rows["average CPU time"], rows["run time"]
+    used, run = rows["average CPU time"][runs.line], rows["run time"][runs.line]
     known = (used >= 0) & (run > 0) & (runs.start != NONE)
     share = np.where(known, used / np.where(known, run, 1), np.nan)
     return np.minimum(share, np.finfo(np.float32).max)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from datetime import datetime
 from pathlib import Path
+from typing import Final
 
 from failgym.traces.readers.counts import Counts
 from failgym.traces.readers.job_log import LONGEST_NAME, FieldError, LocalTimes
@@ -19,7 +20,10 @@ from failgym.traces.trace import Trace
 
 __all__ = ["read_torque"]
 
-EXPECTED = "MM/DD/YYYY HH:MM:SS;record type;job id;message"
+DISORDER: Final = 60
+"""A record this much before the one above is of the second of two hours of a name [s]."""
+HOUR: Final = len("MM/DD/YYYY HH")
+EXPECTED: Final = "MM/DD/YYYY HH:MM:SS;record type;job id;message"
 
 
 def read_torque(path: Paths, *, timezone: str = "UTC", progress: bool = False) -> Trace:
@@ -67,7 +71,8 @@ def read_torque(path: Paths, *, timezone: str = "UTC", progress: bool = False) -
     Args:
         path: files or folders.
         timezone: of the local times at the beginning of records, like "Europe/Berlin"; the times
-            within records are seconds since 1970.
+            within records are seconds since 1970. Of an hour that is there twice it is the second
+            if the time would go back otherwise.
         progress: show a progress bar on standard error.
 
     Raises TraceError naming file, line and field for a malformed log, and for one without a job.
@@ -80,7 +85,7 @@ def read_torque(path: Paths, *, timezone: str = "UTC", progress: bool = False) -
     last = 0
     with reading(files, "records", progress) as advance:
         for file in files:
-            lines = 0
+            lines = before = 0
             for number, line in text_lines(file, advance, errors="replace"):
                 line = line.rstrip()
                 if not line:
@@ -88,16 +93,20 @@ def read_torque(path: Paths, *, timezone: str = "UTC", progress: bool = False) -
                 lines += 1
                 try:
                     record = _record(line, clock)
+                    if record.time < before - DISORDER:
+                        record = record._replace(time=record.time + clock.again(line[:HOUR]))
                     jobs.take(record)
                 except ValueError as error:
                     reason = str(error) if isinstance(error, FieldError) else _wrong(line)
                     raise TraceError(f"{file}, line {number}: {reason}") from error
-                last = max(last, record.time)
+                before = record.time
+                last = max(last, before)
             counts.read("records", lines)
     if not len(jobs.log.tasks):
         raise TraceError(f"{files[0]}: holds no record of a job: expected lines of {EXPECTED}")
-    end = max(jobs.close(), last)
-    return jobs.log.trace("torque", {"time zone": timezone}, counts, end)
+    log, end = jobs.log, max(jobs.close(), last)
+    del jobs  # what is known of each job by its id takes more memory than the log
+    return log.trace("torque", {"time zone": timezone}, counts, end)
 
 
 def _first_time(file: Path, clock: LocalTimes) -> tuple[int, str]:
@@ -114,12 +123,12 @@ def _first_time(file: Path, clock: LocalTimes) -> tuple[int, str]:
 def _record(line: str, clock: LocalTimes) -> Record:
     """The record of a line. Raises ValueError if it is none."""
     stamp, kind, job, message = line.split(";", 3)
-    clocked = _CLOCK.fullmatch(stamp, 13)
+    clocked = _CLOCK.fullmatch(stamp, HOUR)
     if clocked is None or len(kind) != 1 or not kind.isalpha() or not kind.isascii():
         raise ValueError
     if not 0 < len(job) <= LONGEST_NAME:
         raise ValueError
-    time = clock.hour(stamp[:13], _hour) + 60 * int(clocked[1]) + int(clocked[2])
+    time = clock.hour(stamp[:HOUR], _hour) + 60 * int(clocked[1]) + int(clocked[2])
     return Record(time, kind, job, message)
 
 

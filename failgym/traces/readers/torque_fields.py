@@ -118,18 +118,17 @@ def _bounded(slots: dict[str, int]) -> Hosts | None:
 
 def requested_slots(fields: Mapping[str, str]) -> int | None:
     """Slots that the resources of a request ask for; None if nothing can be told."""
-    nodes = fields.get("Resource_List.nodes") or fields.get("Resource_List.neednodes", "")
-    if nodes:
-        return _of_nodes(nodes)
-    for name in _SINGLE:
-        number = fields.get(f"Resource_List.{name}", "")
-        if number.isascii() and number.isdigit() and len(number) < 11:
-            return _slots(int(number))
+    for name in _SLOTS:
+        if text := fields.get(name):
+            return _of_nodes(text)
     return None
 
 
-_SINGLE: Final = ("ncpus", "procs", "mppwidth", "size", "nodect")
-"""Resources that are a number of slots, if no nodes are named; `mppwidth` and `size` are Cray's."""
+_SLOTS: Final = tuple(
+    f"Resource_List.{name}"
+    for name in ("nodes", "ncpus", "procs", "mppwidth", "size", "neednodes", "nodect")
+)
+"""Resources that tell of slots, the more telling first; `mppwidth` and `size` are Cray's."""
 
 
 @lru_cache(maxsize=1 << 12)
@@ -157,10 +156,15 @@ def fields_of(message: str) -> dict[str, str]:
 
     A comment is free text: what follows it counts for keys alone that are not before it.
     """
-    if _COMMENT not in message:
-        return dict(_PAIR.findall(message))
-    before, _, after = message.partition(_COMMENT)
-    return dict(_PAIR.findall(after)) | dict(_PAIR.findall(before))
+    if _COMMENT in message:
+        before, _, after = message.partition(_COMMENT)
+        return dict(_PAIR.findall(after)) | dict(_PAIR.findall(before))
+    if '"' not in message:
+        try:
+            return dict([pair.split("=", 1) for pair in message.split(" ")])
+        except ValueError:  # a word without a value: rare, and slower to leave out
+            pass
+    return dict(_PAIR.findall(message))
 
 
 def time_of(fields: Mapping[str, str], name: str, otherwise: int) -> int:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import nan
 from typing import Final, NamedTuple
 
 from failgym.traces.readers.counts import Counts
-from failgym.traces.readers.exit_status import CODES, SUCCESS, SYSTEM, USER_OR_SYSTEM, WALLTIME
+from failgym.traces.readers.exit_status import CODES, SUCCESS, USER_OR_SYSTEM, WALLTIME
 from failgym.traces.readers.job_log import (
-    INT32,
-    LAST_SECOND,
     NO_EXIT_CODE,
     NONE,
     FieldError,
@@ -283,9 +280,7 @@ class Jobs:
             return life.stopped[1:]
         if category == USER_OR_SYSTEM and code > TORQUE_SIGNAL:
             return Outcome.KILL, Cause.USER
-        if category == SYSTEM:
-            return Outcome.FAIL, Cause.SHARED if code in CODES.file_system else Cause.MACHINE
-        return Outcome.FAIL, Cause.INTRINSIC
+        return Outcome.FAIL, CODES.cause(code)
 
     # --- What records say of a job --------------------------------------------------------------
 

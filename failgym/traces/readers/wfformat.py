@@ -32,17 +32,18 @@ def read_wfformat(path: Paths, *, progress: bool = False) -> Trace:
     Parameters: `path`, a JSON file or a folder of them; a file may hold several workflows.
 
     A job's `original_id` is the file's name without the suffix, its `name` that of the workflow. A
-    stage's name is the task's category, or its name without a number at its end. Edges are the
-    dependencies that either of two tasks lists; their bytes are the sizes of the files that the
-    parent writes and the child reads, 0 for those of unknown size.
+    stage's name is the task's category, or its name without a number or tag at its end. Edges are
+    the dependencies that either of two tasks lists; their bytes are the sizes of the files that
+    the parent writes and the child reads, 0 for those of unknown size.
 
-    A task that says when it was executed has one attempt, FINISH, from then on for its run time. Of
-    the others only the run time is known: their attempt never started, is CENSORED, and has that as
-    `length`. Width is coreCount, rounded up; `mean_cpu` is avgCPU of these cores; `max_memory` is
-    memoryInBytes, a fraction of the largest machine's memory, or else of the largest task's.
-    Machines have cores and memory; those of one name, cores and memory are one machine. All are of
-    speed 1: what an instance states is the clock of the moment, of which one node may show several,
-    and run times are as measured. An attempt that ran is on the machines that its task names.
+    A task that says when it was executed has one attempt, FINISH, from then on for its run time, or
+    CENSORED if that is not known. Of the others only the run time is known: their attempt never
+    started, is CENSORED, and has that as `length`. Width is coreCount, rounded up; `mean_cpu` is
+    avgCPU of these cores; `max_memory` is memoryInBytes, a fraction of the largest machine's
+    memory, or else of the largest task's. Machines have cores and memory; those of one name, cores
+    and memory are one machine. All are of speed 1: what an instance states is the clock of the
+    moment, of which one node may show several, and run times are as measured. An attempt that ran
+    is on the machines that its task names.
 
     Time 0 is when the first of the workflows with such times was executed; these are submitted when
     they were executed, the others at 0.
@@ -108,10 +109,9 @@ class _Table:
 
     def _jobs(self, submits: Sequence[int]) -> dict[str, Any]:
         done = [
-            Outcome.FINISH if all(task.started is not None for task in one.tasks)
-            else Outcome.CENSORED
+            Outcome.FINISH if all(task.finished for task in one.tasks) else Outcome.CENSORED
             for one in self.workflows
-        ]  # fmt: skip
+        ]
         return {
             "original_id": _ids(one.file for one in self.workflows),
             "submit": submits,
@@ -203,20 +203,15 @@ def _submit(workflow: Workflow) -> int | None:
 
 def _attempts(tasks: Sequence[Task], origin: int, end: int, memory: float) -> dict[str, Any]:
     starts = [None if task.started is None else task.started - origin for task in tasks]
-    lengths = [task.runtime for task in tasks]
-    ran = [start is not None for start in starts]
     return {
         "task": np.arange(len(tasks)),
         "start": starts,
         "end": [
-            end if start is None else start + (length or 0)
-            for start, length in zip(starts, lengths, strict=True)
+            end if start is None or task.runtime is None else start + task.runtime
+            for start, task in zip(starts, tasks, strict=True)
         ],
-        "outcome": [Outcome.FINISH if one else Outcome.CENSORED for one in ran],
-        "length": [
-            0 if length is None and one else length
-            for length, one in zip(lengths, ran, strict=True)
-        ],
+        "outcome": [Outcome.FINISH if task.finished else Outcome.CENSORED for task in tasks],
+        "length": [task.runtime for task in tasks],
         "mean_cpu": [task.cpu for task in tasks],
         "max_memory": [None if task.memory is None else task.memory / memory for task in tasks],
     }

@@ -31,7 +31,8 @@ MOST_CORES = 2**31 - 1
 KILOBYTE = 1000
 """Up to version 1.3 memory is in these [bytes]."""
 
-_NUMBERED = re.compile(r"[_.-](ID)?[0-9]+$")
+_NUMBERED = re.compile(r"[_.-](ID)?[0-9]+$|\s+\([^()]*\)$")
+"""What tells the tasks of a kind apart: a number, or Nextflow's tag in brackets."""
 _US_TIME = "%m-%d-%yT%H:%M:%S%z"
 """How Pegasus' instances write a time, besides ISO 8601."""
 
@@ -60,6 +61,11 @@ class Task:
     memory: float | None = None  # resident set [bytes]
     machines: list[str] = field(default_factory=list[str])
     output_bytes: int = 0
+
+    @property
+    def finished(self) -> bool:
+        """Whether it is known when it ran, and for how long."""
+        return self.started is not None and self.runtime is not None
 
 
 @dataclass

@@ -1,16 +1,31 @@
-"""Synthetic traces, calibrated to published statistics, so that nothing has to be downloaded."""
+"""Synthetic traces, calibrated to published statistics, so that nothing has to be downloaded.
+
+Each profile has its statistics in `profiles`, with the source of every field, and a generator that
+meets them: `google_2011`, `opencloud`, `kumar` (system-a and system-b), `lanl_2`, `lanl_20`,
+`panda_10k`, `panda_das`. What they share:
+
+- all: `quantiles` samples with little noise, `tables` makes the columns a trace, `ranges` says
+  which values the fields of a profile may have;
+- google-2011 and opencloud: `batch` makes jobs of many tasks, `failures` counts how often each
+  fails, `usage` makes their windows;
+- system-a and system-b: `kumar_jobs` makes jobs and requeues from the `hazard`, `sessions` deals
+  them to users, `kumar_usage` makes their windows;
+- clusters whose machines fail: `outages`, `gangs` (which machines a job has), `spark_cluster` (the
+  simulation behind panda-10k).
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from failgym.traces.schema import TraceError
-from failgym.traces.synthetic.dags import generate_panda_das
 from failgym.traces.synthetic.google_2011 import generate_google_2011
 from failgym.traces.synthetic.kumar import generate_kumar
-from failgym.traces.synthetic.lanl import generate_lanl_20
+from failgym.traces.synthetic.lanl_2 import generate_lanl_2
+from failgym.traces.synthetic.lanl_20 import generate_lanl_20
 from failgym.traces.synthetic.opencloud import generate_opencloud
-from failgym.traces.synthetic.panda import generate_panda_10k
+from failgym.traces.synthetic.panda_10k import generate_panda_10k
+from failgym.traces.synthetic.panda_das import generate_panda_das
 from failgym.traces.synthetic.profiles import (
     FAILING,
     PROFILES,
@@ -26,7 +41,6 @@ from failgym.traces.synthetic.profiles import (
 )
 from failgym.traces.synthetic.ranges import check
 from failgym.traces.synthetic.toy import toy
-from failgym.traces.synthetic.workflows import generate_lanl_2
 from failgym.traces.trace import Trace
 
 __all__ = [
@@ -54,6 +68,9 @@ def generate(
     profile: str | Profile, *, jobs: int | None = None, seed: int = 0, usage: bool = True
 ) -> Trace:
     """A trace after a profile: the same in any process for the same profile, `jobs` and `seed`.
+
+    Shares are allotted, not drawn: a trace of thirty jobs has the published mix as far as thirty
+    jobs can show it, and never a kind of job that is one in a hundred.
 
     Args:
         profile: a name in `PROFILES`, or a profile (`dataclasses.replace` changes a field).

@@ -31,7 +31,7 @@ from failgym.traces.synthetic.batch import (
 )
 from failgym.traces.synthetic.failures import failure_counts
 from failgym.traces.synthetic.profiles import Google2011
-from failgym.traces.synthetic.profiles.times import DAY, HOUR
+from failgym.traces.synthetic.profiles.times import HOUR
 from failgym.traces.synthetic.quantiles import (
     Flags,
     Floats,
@@ -42,10 +42,11 @@ from failgym.traces.synthetic.quantiles import (
     normal_score,
     position_in_group,
     shuffled_position,
+    skewed,
     spread,
 )
 from failgym.traces.synthetic.ranges import check_rows, within_reach
-from failgym.traces.synthetic.tables import in_order
+from failgym.traces.synthetic.tables import identifiers, in_order, meta_of
 from failgym.traces.synthetic.usage import usage_windows
 from failgym.traces.trace import Meta, Trace
 
@@ -112,7 +113,7 @@ def _jobs(profile: Google2011, n: int, rng: np.random.Generator) -> Google2011Jo
             classes = (profile.class_multi if wide else profile.class_single)[outcome]
             priority[here] = allot(rng, bands, len(here))
             scheduling_class[here] = allot(rng, classes, len(here))
-    user = (rng.random(n) ** profile.user_skew * profile.users).astype(np.int64)
+    user = skewed(rng, profile.user_skew, profile.users, n)
     time = np.minimum(time, tasks * float(profile.longest))
     return Google2011Jobs(submit, fate, multi, tasks, time, user, span, priority, scheduling_class)
 
@@ -174,12 +175,10 @@ def _task_submits(
 
 
 def _meta(profile: Google2011, job: Jobs) -> Meta:
-    return Meta(
-        source=f"synthetic: {profile.name}",
-        licence="MIT",
-        citation="Calibrated to El-Sayed et al., ICDCS 2017, and Rosà et al., IWQoS 2015",
-        time_origin=f"synthetic; {job.span / DAY:.2f} days",
-        end=job.span,
+    return meta_of(
+        profile.name,
+        "Calibrated to El-Sayed et al., ICDCS 2017, and Rosà et al., IWQoS 2015",
+        job.span,
     )
 
 
@@ -187,7 +186,7 @@ def _job_columns(
     profile: Google2011, job: Google2011Jobs, width: Ints, cut: Flags
 ) -> dict[str, Any]:
     return {
-        "original_id": [f"{number:09d}" for number in range(len(job.submit))],
+        "original_id": identifiers(len(job.submit)),
         "user": [f"u{number:03d}" for number in job.user.tolist()],
         "submit": job.submit,
         "width": width,
@@ -215,7 +214,7 @@ def _task_columns(
         request = np.log(profile.request_median[number]) + slope * (log_time - centre)
         request += profile.request_spread * rng.standard_normal(len(log_time))
         request[job.fate == FAILED] += np.log(profile.failed_request[number])
-        exact = np.clip(np.exp(request), 1e-6, 0.5)
+        exact = np.clip(np.exp(np.minimum(request, 0.0)), 1e-6, 0.5)
         columns[resource] = (np.rint(exact * GRID) / GRID)[task.job]
     return columns
 

@@ -5,11 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
-import pyarrow as pa
 
 from failgym.traces.schema import Cause, Outcome
 from failgym.traces.synthetic.kumar_jobs import (
@@ -24,10 +22,10 @@ from failgym.traces.synthetic.kumar_jobs import (
 from failgym.traces.synthetic.kumar_usage import Measured, window_columns
 from failgym.traces.synthetic.outages import domains, draw_outages
 from failgym.traces.synthetic.profiles.kumar import Kumar
-from failgym.traces.synthetic.profiles.times import DAY, SECOND
+from failgym.traces.synthetic.profiles.times import SECOND
 from failgym.traces.synthetic.quantiles import Flags, Floats, Ints
 from failgym.traces.synthetic.sessions import Dealt, deal
-from failgym.traces.synthetic.tables import in_order
+from failgym.traces.synthetic.tables import identifiers, in_order, meta_of, texts
 from failgym.traces.trace import Meta, Trace
 
 CATEGORIES = ("success", "user", "user/system", "walltime", "system")
@@ -128,13 +126,11 @@ def _trace(
 def _meta(profile: Kumar, span: int) -> Meta:
     usage, local = profile.usage, profile.usage.local_unit
     rates = f"per node, in units of {usage.remote_unit:g} MB/s"
-    return Meta(
-        source=f"synthetic: {profile.name}",
-        licence="MIT",
-        citation="Calibrated to Kumar et al., DSN 2020",
-        time_origin=f"synthetic; {span / DAY:.2f} days",
-        end=span,
-        remarks={
+    return meta_of(
+        profile.name,
+        "Calibrated to Kumar et al., DSN 2020",
+        span,
+        {
             "windows: window": f"{usage.window // SECOND} s",
             "windows: kept": f"the first {usage.dense} of an attempt, then one each at "
             f"{usage.thinning:g} times the offset of the one before",
@@ -179,26 +175,19 @@ def _job_columns(
     names = [f"{user}-{n}" for user in users for n in range(profile.sessions.applications)]
     name = dealt.user * profile.sessions.applications + dealt.application
     return {
-        "original_id": [f"{number:09d}" for number in range(len(job.run))],
-        "user": _texts(users, dealt.user[dealt.session]),
-        "name": _texts(names, name[dealt.session]),
-        "queue": _texts([e.name for e in profile.environments], job.environment),
+        "original_id": identifiers(len(job.run)),
+        "user": texts(users, dealt.user[dealt.session]),
+        "name": texts(names, name[dealt.session]),
+        "queue": texts([e.name for e in profile.environments], job.environment),
         "shared": np.array([e.shared for e in profile.environments])[job.environment],
         "submit": _milliseconds(job.submit),
         "scheduling_class": job.environment,
         "walltime": _milliseconds(job.walltime),
         "width": 1,
         "outcome": last,
-        "exit_category": _texts(CATEGORIES, category, cut[first]),
+        "exit_category": texts(CATEGORIES, category, cut[first]),
     }
 
 
 def _milliseconds(seconds: Floats) -> Ints:
     return np.rint(seconds * SECOND).astype(np.int64)
-
-
-def _texts(values: Sequence[str], code: Ints, missing: Flags | None = None) -> Any:
-    """A column of texts, each one of `values`."""
-    texts: Any = pa.array(values, type=pa.string())
-    column: Any = texts.take(pa.array(code, mask=missing))
-    return column

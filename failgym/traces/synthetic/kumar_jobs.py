@@ -12,7 +12,7 @@ from functools import cache
 
 import numpy as np
 
-from failgym.traces.schema import Cause
+from failgym.traces.schema import LATEST, Cause
 from failgym.traces.synthetic.hazard import Hazard, shared_hazard
 from failgym.traces.synthetic.profiles.kumar import Environment, Kumar, Runs
 from failgym.traces.synthetic.profiles.times import SECOND
@@ -24,6 +24,7 @@ from failgym.traces.synthetic.quantiles import (
     evenly,
     normal_score,
     quotas,
+    skewed,
     stratified,
 )
 from failgym.traces.synthetic.ranges import within_reach
@@ -133,6 +134,7 @@ def draw_jobs(profile: Kumar, n: int, rng: np.random.Generator) -> Jobs:
     hazard = hazard.exposed(exposure).scaled(factor)
     first_failure = hazard.age(start, threshold, run)
     length = run * np.exp(np.where(own_end == SUCCESS, 0.0, rng.exponential(profile.beyond_end, n)))
+    length = np.minimum(length, LATEST / SECOND)
     walltime = np.ceil(profile.overestimate.sample(rng, n) * length / 60.0) * 60.0
     walltime = np.minimum(walltime, profile.walltime_limit / SECOND)
     walltime = np.where(own_end == WALLTIME, run, np.maximum(walltime, run))
@@ -155,7 +157,7 @@ def draw_jobs(profile: Kumar, n: int, rng: np.random.Generator) -> Jobs:
 def _requests(profile: Kumar, n: int, rng: np.random.Generator) -> Floats:
     """The memory that each job requests, of a node's: there are kinds that request alike."""
     law = profile.sessions
-    kind = (rng.random(n) ** law.skew * law.users).astype(np.int64)
+    kind = skewed(rng, law.skew, law.users, n)
     habit = rng.beta(1.2, 2.5, law.users)[kind]
     return np.clip(habit + 0.1 * rng.standard_normal(n), 0.01, 1.0)
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.traces.schema import Cause
-from failgym.traces.synthetic.profiles.kumar import Kumar, UsageLaw
+from failgym.traces.synthetic.profiles.kumar import FailingUsage, Kumar
 from failgym.traces.synthetic.quantiles import Flags, Floats, Ints
 from failgym.traces.synthetic.usage import window_offsets
 
@@ -164,7 +164,7 @@ def _tail(profile: Kumar, ran: Measured, levels: Levels, rng: np.random.Generato
     return Tail(rows, strain[:, 0], strain[:, 1], memory, shift)
 
 
-def _field(laws: list[UsageLaw], name: str) -> Floats:
+def _field(laws: list[FailingUsage], name: str) -> Floats:
     return np.array([getattr(law, name) for law in laws], dtype=np.float64)
 
 

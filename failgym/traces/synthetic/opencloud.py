@@ -42,17 +42,16 @@ from failgym.traces.synthetic.quantiles import (
     normal_score,
     position_in_group,
     shuffled_position,
+    skewed,
     spread,
 )
 from failgym.traces.synthetic.ranges import check_rows, within_reach
-from failgym.traces.synthetic.tables import in_order
+from failgym.traces.synthetic.tables import identifiers, in_order, meta_of
 from failgym.traces.synthetic.usage import usage_windows
 from failgym.traces.trace import Meta, Trace
 
-MAP, REDUCE = 0, 1
-"""Stages of a job."""
 STAGES = ("map", "reduce")
-"""Their names."""
+"""The stages of a job, in order."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +91,7 @@ def generate_opencloud(
     return in_order(
         _meta(profile, job),
         jobs={
-            "original_id": [f"{number:09d}" for number in range(jobs)],
+            "original_id": identifiers(jobs),
             "user": [f"u{number:02d}" for number in job.user.tolist()],
             "submit": job.submit,
             "width": recorded_width(task, rows, recorded),
@@ -138,7 +137,7 @@ def _jobs(profile: OpenCloud, n: int, rng: np.random.Generator) -> HadoopJobs:
         many = wide[allot(rng, (few, 1 - few), len(wide)) == 1]
         reducers[many] = np.rint(profile.reducers.sample(rng, len(many)))
         time[here] = job_times(profile, table, multi[here], scores[here], rng)
-    user = (rng.random(n) ** profile.user_skew * profile.users).astype(np.int64)
+    user = skewed(rng, profile.user_skew, profile.users, n)
     tasks = maps + reducers
     time = np.minimum(time, tasks * float(profile.longest))
     return HadoopJobs(submit, fate, multi, tasks, time, user, span, maps, reducers)
@@ -272,10 +271,8 @@ def _memory(profile: OpenCloud, job: Jobs, rng: np.random.Generator) -> Floats:
 
 
 def _meta(profile: OpenCloud, job: Jobs) -> Meta:
-    return Meta(
-        source=f"synthetic: {profile.name}",
-        licence="MIT",
-        citation="Calibrated to El-Sayed et al., ICDCS 2017",
-        time_origin=f"synthetic; {job.span / DAY:.2f} days",
-        end=job.span,
+    return meta_of(
+        profile.name,
+        "Calibrated to El-Sayed et al., ICDCS 2017",
+        job.span,
     )

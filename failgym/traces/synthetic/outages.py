@@ -13,6 +13,8 @@ from failgym.traces.synthetic.profiles.times import MINUTE
 from failgym.traces.synthetic.quantiles import Floats, Ints, allot, quotas, stratified
 from failgym.traces.synthetic.ranges import check_rows
 
+MOST_OUTAGES = 10_000_000
+"""Outages that are drawn: each goes through a dozen arrays."""
 OPEN = -1
 """Stands for the time up of an outage that is not over by the end of the data."""
 
@@ -51,7 +53,7 @@ def draw_outages(law: OutageLaw, span: int, rng: np.random.Generator) -> Outages
     Their number is the expected one, rounded: `span * machines / mtbf`.
     """
     wanted = math.floor(span * law.machines / law.mtbf + 0.5)
-    check_rows(wanted, "outages")
+    check_rows(wanted, "outages", MOST_OUTAGES)
     sizes = _group_sizes(law, wanted, rng)
     machine, down = _failures(law, wanted - int((sizes - 1).sum()), span, rng)
     group, cause = np.full(len(down), -1), allot(rng, [share for _, share in law.causes], len(down))

@@ -68,8 +68,10 @@ def normal_score(u: Floats) -> Floats:
     return np.where(np.abs(middle) <= 0.5 - _TAIL, centre, np.copysign(tail, middle))
 
 
-LARGEST = 1e12
-"""Beyond any value of a table, in whatever unit."""
+LARGEST = 1e9
+"""Beyond any value of a table, in whatever unit: as minutes, two thousand years."""
+MOST_LOG = 700.0
+"""Logarithm of a number that can still be had."""
 Probability = Annotated[float, Between(1e-6, 1.0 - 1e-6)]
 Value = Annotated[float, Between(1e-9, LARGEST)]
 Bound = Annotated[float, Between(0.0, LARGEST)]
@@ -87,7 +89,7 @@ class QuantileTable:
     """(probability, value): two at least, in order."""
     low: Bound = 0.0
     """Least value."""
-    high: Bound = LARGEST
+    high: Value = LARGEST
     """Largest value."""
 
     def faults(self) -> Iterator[tuple[str, str]]:
@@ -108,6 +110,7 @@ class QuantileTable:
         far = 10.0  # standard deviations: beyond any sample
         left = y[0] - (far + z[0]) * (y[1] - y[0]) / (z[1] - z[0])
         right = y[-1] + (far - z[-1]) * (y[-1] - y[-2]) / (z[-1] - z[-2])
+        right = min(right, MOST_LOG)
         return np.concatenate(([-far], z, [far])), np.concatenate(([left], y, [right]))
 
     def at_score(self, z: Floats) -> Floats:
@@ -172,6 +175,11 @@ def choose(rng: np.random.Generator, eligible: Flags, count: int) -> Ints:
     """`count` of the eligible positions at random, or all of them if there are fewer."""
     places = np.flatnonzero(eligible)
     return rng.permutation(places)[: max(count, 0)]
+
+
+def skewed(rng: np.random.Generator, skew: float, count: int, n: int) -> Ints:
+    """Numbers 0 .. count-1 for `n` items, low ones more often: uniform numbers to a power."""
+    return (rng.random(n) ** skew * count).astype(np.int64)
 
 
 def first_of_group(sizes: Ints) -> Ints:

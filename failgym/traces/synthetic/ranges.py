@@ -12,9 +12,7 @@ from functools import cache
 from math import inf
 from numbers import Integral, Real
 from types import NoneType, UnionType
-from typing import Annotated, Any, Protocol, Union, get_args, get_origin, get_type_hints
-
-import numpy as np
+from typing import Annotated, Any, Protocol, Union, cast, get_args, get_origin, get_type_hints
 
 from failgym.traces.schema import LATEST, TraceError
 
@@ -56,11 +54,15 @@ class SomeShare:
     def admits(self, value: Any) -> bool:
         """Is the sum of the shares above 0?"""
         parts: tuple[Any, ...] = value
-        return sum(each if isinstance(each, Real) else each[-1] for each in parts) > 0
+        return any(_share(part) > 0 for part in parts)
 
     def expected(self) -> str:
         """The range in words."""
         return "shares that are not all 0"
+
+
+def _share(part: Any) -> float:
+    return cast(tuple[Any, float], part)[-1] if isinstance(part, tuple) else part
 
 
 class Filled:
@@ -113,16 +115,24 @@ Amount = Annotated[float, Between(0.0, 1e9)]
 """Some of something, or none."""
 Factor = Annotated[float, Between(1e-6, 1e6)]
 """A multiple."""
+Multiple = Annotated[float, Between(1e-3, 1e3)]
+"""A multiple, of what is multiplied already."""
 Rate = Annotated[float, Between(1e-6, 1e9)]
 """How often something happens, or how long until it does."""
 Time = Annotated[float, Between(1.0, LATEST)]
 """A mean or median time [ms]."""
 Deviation = Annotated[float, Between(0.0, 5.0)]
 """Standard deviation of a logarithm."""
-Slope = Annotated[float, Between(-10.0, 10.0)]
+Slope = Annotated[float, Between(-5.0, 5.0)]
 """A number of either sign in an exponent, or the mean of a logarithm."""
+Decades = Annotated[float, Between(0.0, 2.0)]
+"""Standard deviation of a decimal logarithm."""
+Level = Annotated[float, Between(0.01, 1.0)]
+"""A share that is not 0."""
 Power = Annotated[float, Between(0.0, 100.0)]
 """An exponent."""
+Skew = Annotated[float, Between(0.1, 100.0)]
+"""The power to which a uniform number is raised that stands for who, of all, it is."""
 Shape = Annotated[float, Between(0.1, 100.0)]
 """Shape of a Weibull or a beta law."""
 Shares = Annotated[tuple[Share, ...], SomeShare()]
@@ -187,20 +197,20 @@ def within_reach(span: float) -> int:
     return int(span)
 
 
-MOST_ROWS = 500_000_000
+MOST_ROWS = 100_000_000
 """Rows of the largest table that is generated; Google's trace of 2011 has 144 million events."""
 
 
-def check_rows(rows: float, table: str) -> None:
+def check_rows(rows: float, table: str, most: int = MOST_ROWS) -> None:
     """Check that a table is not too large to make.
 
     Raises:
-        TraceError: if it has more than `MOST_ROWS` rows.
+        TraceError: if it has more than `most` rows.
     """
-    if rows > MOST_ROWS:
+    if rows > most:
         raise TraceError(
-            f"{table} would have {rows:.3g} rows, expected at most {MOST_ROWS}: fewer jobs, or "
-            "smaller ones"
+            f"{table} would have {rows:.3g} rows, expected at most {most}: fewer jobs, or smaller "
+            "ones"
         )
 
 
@@ -235,10 +245,11 @@ def _words(hint: Any, allowed: Range) -> str:
 
 
 def _tuple_faults(hints: tuple[Any, ...], value: Any, path: str) -> Iterator[Fault]:
-    parts: tuple[Any, ...] = value if isinstance(value, tuple) else ()
+    is_tuple = isinstance(value, tuple)
+    parts = cast(tuple[Any, ...], value) if is_tuple else ()
     if hints[-1] is Ellipsis:
         hints = (hints[0],) * len(parts)
-    if not isinstance(value, tuple) or len(hints) != len(parts):
+    if not is_tuple or len(hints) != len(parts):
         yield path, value, f"a tuple of {len(hints)}" if hints else "a tuple"
         return
     for number, (hint, part) in enumerate(zip(hints, parts, strict=True)):
@@ -250,7 +261,7 @@ def _dataclass_faults(kind: Any, value: Any, path: str) -> Iterator[Fault]:
         yield path, value, f"of type {kind.__name__}"
         return
     prefix, fine = f"{path}." if path else "", True
-    for name, hint in _hints(kind if type(value) is kind else value.__class__):
+    for name, hint in _hints(kind):
         for fault in _faults(hint, getattr(value, name), prefix + name):
             fine = False
             yield fault
@@ -282,4 +293,4 @@ KINDS: dict[Any, type] = {float: Real, int: Integral}
 def _is_a(hint: Any, value: Any) -> bool:
     if hint is bool or hint is str:
         return isinstance(value, hint)
-    return isinstance(value, KINDS[hint]) and not isinstance(value, bool | np.bool_)
+    return isinstance(value, KINDS[hint]) and value is not True and value is not False

@@ -1,14 +1,42 @@
-"""From generated columns to a `Trace` in its canonical order."""
+"""From generated columns to a `Trace` in its canonical order; columns that all traces have."""
+
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
+from failgym.traces.synthetic.profiles.times import DAY
 from failgym.traces.synthetic.quantiles import Flags, Ints, first_of_group, position_in_group
 from failgym.traces.trace import Meta, Trace
+
+
+def meta_of(name: str, citation: str, span: int, remarks: Mapping[str, str] | None = None) -> Meta:
+    """What a trace of `span` ms says of itself."""
+    return Meta(
+        source=f"synthetic: {name}",
+        licence="MIT",
+        citation=citation,
+        time_origin=f"synthetic; {span / DAY:.2f} days",
+        end=span,
+        remarks=remarks or {},
+    )
+
+
+def identifiers(n: int) -> list[str]:
+    """The original ids of `n` jobs, in their order."""
+    return [f"{number:09d}" for number in range(n)]
+
+
+def texts(values: Sequence[str], code: Ints, missing: Flags | None = None) -> Any:
+    """A column of texts, each one of `values`."""
+    column: Any = pa.array(values, type=pa.string()).take(pa.array(code, mask=missing))
+    return column
 
 
 def in_order(

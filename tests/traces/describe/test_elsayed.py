@@ -12,6 +12,7 @@ from failgym.traces import Cause, Meta, Outcome, Trace
 from failgym.traces.describe import Description, describe
 from tests.traces.describe.by_hand import OUTCOMES, ByHand, Row, expect, share, spread
 from tests.traces.describe.random_traces import END, random_trace
+from tests.traces.traces import make
 
 FINISH, FAIL, KILL, CENSORED = (
     int(o) for o in (Outcome.FINISH, Outcome.FAIL, Outcome.KILL, Outcome.CENSORED)
@@ -256,6 +257,13 @@ def test_after_the_first_failure(seed: int) -> None:
                         portion.append((last - min(failures)) / (last - job["submit"]))
             cells = [len(left), *spread(left), median(portion) if portion else None]
             expect(description.table("after_first_failure"), f"{label} {name}", cells)
+
+
+def test_no_more_than_a_whole_life_is_left_after_a_failure() -> None:
+    late = {"submit": [65, 100, 500]}
+    table = describe(make(jobs=late)).table("after_first_failure")
+    # The failure at 60 is before the submission at 65, the end at 700: clocks differ.
+    assert table.cell("multi FINISH", "share of life left (median)") == 1.0
 
 
 @pytest.mark.parametrize("seed", SEEDS)

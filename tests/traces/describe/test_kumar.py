@@ -42,8 +42,12 @@ def test_environments(seed: int) -> None:
     hand, description = both(seed)
     total = sum(job["node_time"] for job in hand.jobs)
     table = description.table("environments")
-    assert len(table.rows) == 7
-    for label, jobs in groups(hand).items():
+    assert len(table.rows) == 9
+    whole = {
+        label: [job for job in hand.jobs if job["shared"] is shared]
+        for label, shared in {"shared": True, "non-shared": False}.items()
+    }
+    for label, jobs in (groups(hand) | whole).items():
         spent = sum(job["node_time"] for job in jobs)
         users = {job["user"] for job in jobs} - {None}
         cells = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import importlib.util
+import os
 import struct
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -19,6 +20,7 @@ from failgym.traces.describe.panels import panels
 from failgym.traces.describe.panels_of_machines import panels_of_machines
 from failgym.traces.describe.panels_of_usage import panels_of_usage
 from failgym.traces.describe.plots import check, plot
+from failgym.traces.schema import TABLES
 from tests.traces.describe.random_traces import random_trace
 from tests.traces.describe.test_what_is_missing import TRACES, extreme_trace
 from tests.traces.describe.test_workflows import diamond
@@ -149,11 +151,33 @@ def test_only_drawing_imports_matplotlib(monkeypatch: pytest.MonkeyPatch) -> Non
     assert titles(random_trace(0))
 
 
-def test_a_file_is_no_folder(tmp_path: Path) -> None:
+def test_a_file_is_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "file"
     file.write_text("")
     with pytest.raises(TraceError, match="is not a folder"):
         check(file)
+    with pytest.raises(TraceError, match=r"below: .*file is not a folder"):
+        check(file / "deep" / "below")
+    (tmp_path / "link").symlink_to("nowhere")
+    with pytest.raises(TraceError, match="link: is not a folder"):
+        check(tmp_path / "link")
+    check(tmp_path / "new" / "deep")
+
+    def access(path: Path, mode: int) -> bool:
+        return path != tmp_path
+
+    monkeypatch.setattr(os, "access", access)
+    with pytest.raises(TraceError, match=r"deep: .* cannot be written to"):
+        check(tmp_path / "new" / "deep")
+
+
+def test_a_long_source_is_one_short_line(tmp_path: Path) -> None:
+    meta = Meta("swf: one machine\nanother, " + "and more " * 40, end=2000)
+    trace = make()
+    plot(Trace(meta, **{name: trace.table(name) for name in TABLES}), tmp_path)
+    text = (tmp_path / "trace.svg").read_text("utf-8")
+    assert "swf: one machine another, and more" in text
+    assert "...: 3 jobs" in text
 
 
 def test_the_command_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -169,5 +193,7 @@ def test_the_command_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         assert "saved trace" in capsys.readouterr().err
     (tmp_path / "file").write_text("")
     assert run(["trace", "info", str(stored), "--plot", str(tmp_path / "file")]) == 2
-    assert "is not a folder" in capsys.readouterr().err
+    told = capsys.readouterr()
+    assert told.err == f"failgym: --plot {tmp_path / 'file'}: is not a folder\n"
+    assert not told.out
     assert sorted(p.name for p in stored.iterdir() if p.suffix not in (".parquet", ".json")) == []

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from failgym.traces import FORMATS, Trace, TraceError
+from failgym.traces.readers import json_objects, sources
 from tests.traces.nasty import write_nasty
 from tests.traces.readers.mutations import mutated
 
@@ -34,6 +35,8 @@ LONGEST_READ = 20
 """A read that takes longer hangs [s]."""
 MOST_MEMORY = 1 << 30
 """Resident memory of a process that reads [bytes]."""
+CHUNKS = (64, 300, 1 << 20)
+"""How much is read at once [bytes]: so little that a fixture takes many blocks, or as it is."""
 
 OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {
     "swf": ({}, {"infer_attempts": True}),
@@ -93,6 +96,7 @@ def attempt(case: Case, rng: np.random.Generator, scratch: Path) -> tuple[str, f
         file = scratch / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(mutated(content, rng) if name == damaged else content)
+    sources.CHUNK = json_objects.CHUNK = CHUNKS[int(rng.integers(len(CHUNKS)))]
     choices = OPTIONS.get(case.form, ({},))
     options = choices[int(rng.integers(len(choices)))]
     begun = time.perf_counter()
@@ -134,6 +138,14 @@ def _deadline() -> Generator[None]:
 
 def campaign(seed: int, inputs: int, forms: list[str], keep: Path | None) -> Report:
     """Read that many damaged inputs, the formats in turn."""
+    before = sources.CHUNK, json_objects.CHUNK
+    try:
+        return _campaign(seed, inputs, forms, keep)
+    finally:
+        sources.CHUNK, json_objects.CHUNK = before
+
+
+def _campaign(seed: int, inputs: int, forms: list[str], keep: Path | None) -> Report:
     report, found = Report(), cases()
     for number in range(inputs):
         rng = np.random.default_rng([seed, number])
@@ -183,6 +195,8 @@ def main() -> None:
     for one in failures[:40]:
         print(one)
     print(json.dumps(summary))
+    if failures or max(report.memory for report in reports) > MOST_MEMORY:
+        raise SystemExit(1)
 
 
 if __name__ == "__main__":

@@ -142,6 +142,24 @@ def test_a_node_is_up_as_long_as_any_record_says_so(tmp_path: Path) -> None:
     assert outages(still) == []
 
 
+def test_several_tables_of_events_are_noted(tmp_path: Path) -> None:
+    file = write(tmp_path, HEADER, "1 0 100 110 0")
+    (tmp_path / "trace.tgz").write_bytes(tar({"event_trace.tab": file.read_bytes()}))
+    trace = read_fta(tmp_path)
+    assert trace.meta.noted["table of events besides another: nodes of one id are the same"] == 1
+    assert trace.meta.noted["outage with the times of the one before"] == 1
+
+
+@pytest.mark.parametrize("third", ["3", "# as odd as any\n3"])
+def test_nodes_of_two_platforms_are_noted(tmp_path: Path, third: str) -> None:
+    header = "node_id event_type event_start_time event_stop_time event_end_reason platform_id"
+    rows = ["1 0 100 110 0 1", "1 0 200 210 0 2", "2 0 100 110 0 2", f"{third} 0 5 6 0 1"]
+    trace = read_fta(write(tmp_path, header, *rows, rows[1]))
+    noted = "row that lays its node to another platform than one before: the same node"
+    assert trace.meta.noted[noted] == 2
+    assert trace.column("machines", "domain").tolist() == [f"platform {n}" for n in (1, 2, 1)]
+
+
 def test_tables_of_a_folder_are_known_by_how_their_names_end(tmp_path: Path) -> None:
     for file in (FIXTURES / "whole").iterdir():
         (tmp_path / f"g5k_{file.name}").write_bytes(file.read_bytes())

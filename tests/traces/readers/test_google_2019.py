@@ -8,6 +8,7 @@ import itertools
 import json
 import random
 from collections import Counter, defaultdict
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from failgym.traces import Cause, Outcome, Trace, TraceError
-from failgym.traces.readers import google_2019_rows
+from failgym.traces.readers import (
+    google_2019_csv,
+    google_2019_rows,
+    google_2019_table,
+    sources,
+)
 from failgym.traces.readers.google_2019 import read_google_2019
+from failgym.traces.readers.google_2019_arrow import arrow_columns
+from failgym.traces.readers.google_2019_columns import EVENTS
 from tests.traces.readers.replaying import Fate, replayed
 from tests.traces.real_data import REPOSITORY, real
 
@@ -64,10 +72,10 @@ FATES: list[tuple[str, int, list[tuple[Any, ...]]]] = [
     ("101", 0, [(615_000, 616_000, 700_200, "KILL", "DEPENDENCY")]),
     ("101", 1, [(615_000, -1, 690_000, "KILL", "USER")]),
     ("101", 2, [(620_000, 621_000, 640_000, "LOST", None)]),
-    ("103", 0, [(-1, 630_000, 705_000, "CENSORED", None)]),
+    ("103", 0, [(-1, 630_000, 706_000, "CENSORED", None)]),
     ("105", 0, [(640_000, 641_000, 650_000, "FINISH", None)]),
     ("105", 0, [(660_000, 661_000, 665_000, "FAIL", "INTRINSIC")]),
-    ("106", 0, [(705_000, -1, 705_000, "CENSORED", None)]),
+    ("106", 0, [(705_000, -1, 706_000, "CENSORED", None)]),
 ]
 """Job, index and attempts of every task."""
 
@@ -77,7 +85,7 @@ def test_fate_of_every_attempt(cell: Trace) -> None:
     index = cell.column("tasks", "index").tolist()
     found = [(ids[n], index[n], attempts_of(cell, n)) for n in range(cell.rows("tasks"))]
     assert found == FATES
-    assert cell.meta.end == 705_000
+    assert cell.meta.end == 706_000
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
@@ -195,7 +203,9 @@ def test_instance_events_alone_and_a_single_array(cell: Trace, tmp_path: Path) -
 
 @pytest.mark.parametrize("block", [1, 3])
 def test_blocks_do_not_matter(cell: Trace, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(google_2019_rows, "BLOCK_ROWS", block)
+    for module in (google_2019_csv, google_2019_rows):
+        monkeypatch.setattr(module, "BLOCK_ROWS", block)
+    monkeypatch.setattr(sources, "CHUNK", 300 * block)
     for encoding in ENCODINGS:
         assert read_google_2019(FIXTURES / encoding).content_hash == cell.content_hash
 
@@ -222,7 +232,8 @@ def recount(rows: list[Json]) -> dict[Key, list[Fate]]:
             time, kind = int(row["time"]), int(row["type"])
             if time < AFTER and kind < 9:
                 events[str(row["collection_id"]), int(row["instance_index"])].append((time, kind))
-    last = max(time for listed in events.values() for time, _ in listed)
+    times = [int(row["time"]) for row in rows if row.get("time") is not None]
+    last = max(time for time in times if time < AFTER)
     return {key: fates for key in events if (fates := lives(sorted(events[key]), last))}
 
 
@@ -296,6 +307,106 @@ def test_events_at_one_time(
     for order in itertools.islice(itertools.permutations(kinds), 0, 120, 7):
         file.write_text("\n".join(json.dumps(row(kind, time)) for kind, time in order))
         assert attempts_of(read_google_2019(file), 0) == expected
+
+
+GOOD = json.dumps(row("SUBMIT", 5))
+
+
+def one_by_one(*_: object) -> None:
+    """Arrow leaves every block to the slow way."""
+
+
+@pytest.mark.parametrize("chunk", [400, 1 << 20])
+def test_what_arrow_reads_at_once_is_what_is_read_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int
+) -> None:
+    times = range(600_000_000, 600_000_040)
+    rows = [row(0, time, n) for n, time in enumerate(times)]
+    cpu = {"resource_request": {"cpus": 0.5}}
+    rows += [row(3, time + 50, n, machine_id=n) | deepcopy(cpu) for n, time in enumerate(times)]
+    rows += [row(6, 700_000_000 + n, n, priority=n) for n in range(40)]
+    rows[47]["resource_request"]["memory"] = 1  # what is told late, or in another way, counts too
+    names = [one | {"type": EVENTS[one["type"]]} for one in rows]
+    texts = [{k: v if k == "resource_request" else str(v) for k, v in one.items()} for one in rows]
+    flat = [dict(one) for one in rows]
+    for one in flat:
+        for name, value in one.pop("resource_request", {}).items():
+            one[f"resource_request.{name}"] = value
+    monkeypatch.setattr(sources, "CHUNK", chunk)
+    tried = Counter[bool]()
+
+    def counted(*given: Any) -> Any:
+        found = arrow_columns(*given)
+        tried[found is not None] += 1
+        return found
+
+    hashes, keys = set[str](), {key for one in rows for key in one}
+    for way in (counted, one_by_one):
+        monkeypatch.setattr(google_2019_table, "arrow_columns", way)
+        for number, told in enumerate((rows, names, texts, flat)):
+            json_lines = tmp_path / f"instance_events-{number}.json"
+            json_lines.write_text("".join(json.dumps(one) + "\n" for one in told))
+            hashes.add(read_google_2019(json_lines).content_hash)
+        table = tmp_path / "instance_events-9.csv"
+        with table.open("w", newline="") as file:
+            writer = csv.DictWriter(file, sorted({key for one in flat for key in one}))
+            writer.writeheader()
+            writer.writerows(flat)
+        hashes.add(read_google_2019(table).content_hash)
+        columnar = tmp_path / "instance_events-9.parquet"
+        pq.write_table(pa.table({key: [one.get(key) for one in rows] for key in keys}), columnar)
+        hashes.add(read_google_2019(columnar).content_hash)
+    assert len(hashes) == 1
+    assert tried[True] > 0
+    assert tried[False] == 0
+
+
+@pytest.mark.parametrize("value", ["0x10", " 7", "--1", "+7", "\u0663", "1e3", "", "99" * 10])
+def test_integers_are_digits_for_arrow_too(tmp_path: Path, value: str) -> None:
+    good = "time,type,collection_id,instance_index\n5,0,7,0\n"
+    file = tmp_path / "instance_events.csv"
+    file.write_text(f"{good}6,0,{value},1\n", encoding="utf-8")
+    if value:
+        with pytest.raises(TraceError, match="line 3: field 'collection_id' is"):
+            read_google_2019(file)
+    else:
+        trace = read_google_2019(file)
+        assert trace.meta.dropped == {"instance event without a time, a type or an id": 1}
+
+
+def test_deeply_nested_fields_that_are_not_read_do_no_harm(tmp_path: Path) -> None:
+    file = tmp_path / "instance_events.json"
+    deep = GOOD[:-1] + ', "constraint": ' + "[" * 10**6 + "]" * 10**6 + "}"
+    file.write_text("\n".join([GOOD] * 20_000) + "\n" + deep)
+    assert read_google_2019(file).rows("tasks") == 1
+
+
+def test_a_kill_with_the_alloc_set_is_a_dependency(tmp_path: Path) -> None:
+    alloc = {"collection_id": 5, "collection_type": 1}
+    told = [
+        row(0, 1) | alloc,
+        row(0, 2, alloc_collection_id=5),
+        row(7, 4_900_000),
+        row(7, 5_000_000) | alloc,
+        row(0, 2, collection_id=8, alloc_collection_id=0),
+    ]
+    events = [row(0, 2), row(3, 3), row(7, 4_800_000)]
+    events += [row(0, 2, collection_id=8), row(7, 6_000_000, collection_id=8)]
+    for name, rows in (("collection_events", told), ("instance_events", events)):
+        (tmp_path / f"{name}.json").write_text("\n".join(json.dumps(one) for one in rows))
+    trace = read_google_2019(tmp_path)
+    assert attempts_of(trace, 0) == [(0, 0, 4800, "KILL", "DEPENDENCY")]
+    assert attempts_of(trace, 1) == [(0, -1, 6000, "KILL", "USER")]
+    assert trace.meta.dropped == {"collection event of an alloc set (a reservation)": 2}
+
+
+def test_what_has_finished_is_never_requeued(tmp_path: Path) -> None:
+    file = tmp_path / "instance_events.json"
+    events = [row(0, 1000), row(3, 2000), row(6, 3000), row(3, 9000), row(10, 12_000)]
+    file.write_text("\n".join(json.dumps(one) for one in events))
+    trace = read_google_2019(file)
+    assert attempts_of(trace, 0) == [(1, 2, 3, "FINISH", None)]
+    assert attempts_of(trace, 1) == [(-1, 9, 12, "CENSORED", None)]  # of the update it was alive
 
 
 @st.composite
@@ -391,9 +502,6 @@ def test_random_machines_are_read_back(
         machine: [(down // 1000, up // 1000) for down, up in outages]
         for machine, outages in machines.items()
     }
-
-
-GOOD = json.dumps(row("SUBMIT", 5))
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,84 @@ def test_an_object_that_would_fill_the_memory_is_refused(
         list(json_objects(tmp_path / "x.json"))
 
 
+def placed(line: int, position: int, value: Any) -> Any:
+    """What is taken of an element: its position and value."""
+    assert line > 0
+    return position, value
+
+
+def lined(line: int, position: int, value: Any) -> Any:
+    """What is taken of an element: its line."""
+    assert position >= 0 or value is None
+    return line
+
+
+@given(st.lists(Object, max_size=4), st.sampled_from([None, 1]), st.integers(1, 50))
+def test_arrays_that_are_taken_are_read_element_by_element(
+    tmp_path_factory: pytest.TempPathFactory,
+    objects: list[dict[str, Any]],
+    indent: int | None,
+    chunk: int,
+) -> None:
+    objects = [one | {"": [*one.values(), 7, -1.5e3, "x"], "n": 12.5e1} for one in objects]
+    file = tmp_path_factory.mktemp("json") / "x.json"
+    text = ",\n".join(json.dumps(one, indent=indent, ensure_ascii=False) for one in objects)
+    file.write_bytes(text.encode("utf-8"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "CHUNK", chunk)
+        found = list(json_objects(file, take={"": placed}))
+        lines = [line for line, _ in found]
+        assert [line for line, _ in json_objects(file)] == lines
+    expected = [one | {"": list(enumerate(one[""]))} for one in objects]
+    assert [values for _, values in found] == expected
+
+
+def test_elements_that_are_taken_have_their_lines(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text('{"b": {"a": [1]},\n"a": [\n{},\n[2]\n], "c": 3}\n{"a": 4}')
+    found = list(json_objects(tmp_path / "x.json", take={"a": lined}))
+    assert found == [(1, {"b": {"a": [1]}, "a": [3, 4], "c": 3}), (6, {"a": 4})]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"a": [1,\n2', "line 2: not JSON: truncated"),
+        ('{"a": [1,\n]}', "line 2: not JSON: expected a value after the comma"),
+        ('{"a": [1\n2]}', "line 2: not JSON: expected , or ], not '2'"),
+        ('{"a"\n[1]}', "line 2: not JSON: expected :, not '['"),
+        ('{"a": [1]\n"b": 2}', "line 2: not JSON: expected , or }, not '\"'"),
+        ('{"a": [1],\n}', "line 2: not JSON: expected \", not '}'"),
+        ("{\n1: 2}", "line 2: not JSON: expected \" or }, not '1'"),
+        ('{"a": [{\n"b": ?}]}', "line 2: not JSON"),
+        ('{"a": ' + "[1" + ",1" * 200 + "]}", "more than 100 elements"),
+        ('{"b": [' + "[]," * 60 + '0],\n"c": [' + "[]," * 60 + "0]}", "more than 100 arrays"),
+        ('{"b": "' + "x" * 150 + '",\n"c": "' + "x" * 150 + '"}', "longer than 200"),
+    ],
+)
+def test_what_is_wrong_with_an_object_that_is_read_by_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, said: str
+) -> None:
+    monkeypatch.setattr(module, "MOST_ELEMENTS", 100)
+    monkeypatch.setattr(module, "MOST_CONTAINERS", 100)
+    monkeypatch.setattr(module, "LARGEST_OBJECT", 200 if "x" in text else 10_000)
+    (tmp_path / "x.json").write_text(text)
+    with pytest.raises(TraceError) as caught:
+        list(json_objects(tmp_path / "x.json", take={"a": lined}))
+    assert f"{tmp_path / 'x.json'}, line" in str(caught.value)
+    assert said in str(caught.value)
+
+
+def test_commas_between_objects(tmp_path: Path) -> None:
+    file = tmp_path / "x.json"
+    for text in ('{"a": 1},\n{"a": 1}', '{"a": 1}\n,{"a": 1},\n', '[{"a": 1},{"a": 1}]'):
+        file.write_text(text)
+        assert [values for _, values in json_objects(file)] == [{"a": 1}] * 2
+    for text in (',{"a": 1}', '{"a": 1},,{"a": 1}', "[,]", '[{"a": 1},]', '[{"a": 1}{"a": 1}]'):
+        file.write_text(text)
+        with pytest.raises(TraceError, match="line 1: expected a JSON object"):
+            list(json_objects(file))
+
+
 def fields(**values: Any) -> Fields:
     return Fields(Path("job.json"), 7, values)
 

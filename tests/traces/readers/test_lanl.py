@@ -135,6 +135,15 @@ def test_columns_are_found_by_name_below_title_lines() -> None:
     assert trace.column("machines", "slots").tolist() == [32]
 
 
+def test_a_second_line_of_titles_is_no_failure(tmp_path: Path) -> None:
+    form = ",".join("(mm/dd/yy hh:mm)" if name.startswith("Prob") else "" for name in COLUMNS)
+    once = read_lanl(write(tmp_path, HEADER, row(), row(nodenum=1), name="once.csv"))
+    more = read_lanl(write(tmp_path, HEADER, form, row(), HEADER, row(nodenum=1)))
+    assert more.content_hash == once.content_hash
+    with pytest.raises(TraceError, match="line 3: column 'system' is '', expected the number"):
+        read_lanl(write(tmp_path, HEADER, row(), ",cluster,49" + "," * (len(COLUMNS) - 3)))
+
+
 def test_a_file_without_column_names_has_those_of_the_release(tmp_path: Path) -> None:
     bare = write(tmp_path, row())
     named = write(tmp_path, HEADER, row(), name="named.csv")
@@ -269,6 +278,7 @@ def test_a_malformed_row_is_named(tmp_path: Path, line: str, message: str) -> No
     [
         ("", "no line with the columns"),
         ("a,b\n" * 50, "no line with the columns"),
+        ("\n" * 50 + HEADER + "\n" + row(), "no line with the columns"),
         (HEADER, "no row below the column names"),
         (HEADER + "\n" + row(Prob_Started=""), "no row that can be used: 1 row without a start"),
     ],

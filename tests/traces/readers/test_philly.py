@@ -265,7 +265,7 @@ def test_wrong_machine_list(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match="cluster_machine_list, line 2: expected a machine"):
         read_philly(tmp_path)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(TraceError, match="no Philly job log"):
+    with pytest.raises(TraceError, match="expected Philly job log"):
         read_philly(tmp_path / "empty")
 
 

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from failgym.traces import Cause, Outcome, Trace, TraceError
+from failgym.traces.readers import json_objects
 from failgym.traces.readers.rumen import read_rumen
 from tests.traces.readers.replaying import Fate, replayed
 from tests.traces.real_data import REPOSITORY, real
@@ -37,6 +38,11 @@ def attempts_of(trace: Trace, job: str, index: int) -> list[tuple[Any, ...]]:
             cause = int(trace.column("attempts", "cause")[row])
             name = Cause(cause).name if cause >= 0 else None
             rows.append((*(time[row] for time in times), outcome, name))
+    return rows
+
+
+def table_of(trace: Trace, table: str) -> list[Json]:
+    rows: list[Json] = trace.table(table).to_pylist()
     return rows
 
 
@@ -253,6 +259,55 @@ def task_text(**changes: Any) -> str:
     job = json.loads((FIXTURES / "old.json").read_text().splitlines()[2])
     job["mapTasks"][1] |= changes
     return json.dumps(job)
+
+
+def test_names_and_ids_as_objects_and_commas_between_jobs(tmp_path: Path) -> None:
+    def job(number: int) -> Json:
+        job_id = {"id": number, "jtIdentifier": "2009"}
+        attempt: Json = {"startTime": 2000, "finishTime": 3000, "result": "SUCCEEDED"}
+        host = {"rackName": "r1", "hostName": "h1"}
+        layers = [{"value": "r2"}, {"value": "h2"}]
+        task_ids: list[Json] = [
+            {"id": 1, "jobID": job_id, "taskType": "MAP"},
+            {"id": 2, "jobID": job_id, "taskType": "MAP"},
+        ]
+        tasks: list[Json] = [
+            {"taskID": task_ids[1], "attempts": [attempt | {"location": {"layers": layers}}]},
+            {"taskID": task_ids[0], "attempts": [attempt | {"hostName": host}]},
+        ]
+        named = {"user": {"value": "u"}, "jobName": {"value": "n"}, "queue": {"value": "q"}}
+        return named | {"jobID": job_id, "submitTime": 1000, "mapTasks": tasks}
+
+    file = tmp_path / "x.json"
+    file.write_text(",\n".join(json.dumps(job(number), indent=2) for number in (1, 2)))
+    trace = read_rumen(file)
+    jobs = [(j["original_id"], j["user"], j["name"], j["queue"]) for j in table_of(trace, "jobs")]
+    assert jobs == [("job_2009_0001", "u", "n", "q"), ("job_2009_0002", "u", "n", "q")]
+    machines = [(m["original_id"], m["domain"]) for m in table_of(trace, "machines")]
+    assert machines == [("h1", "r1"), ("h2", "r2")]
+    assert trace.column("placements", "machine").tolist() == [0, 1, 0, 1]  # in order of task ids
+
+
+def test_a_job_of_any_number_of_tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_objects, "LARGEST_OBJECT", 2000)
+    monkeypatch.setattr(json_objects, "MOST_CONTAINERS", 100)
+    monkeypatch.setattr(json_objects, "CHUNK", 512)
+    tasks = [
+        {"taskID": f"task_1_0001_m_{n:06}", "attempts": [{"startTime": 1 + n, "finishTime": 9999}]}
+        for n in range(5000)
+    ]
+    file = tmp_path / "x.json"
+    file.write_text(json.dumps({"jobID": "job_1_0001", "submitTime": 1, "mapTasks": tasks}))
+    trace = read_rumen(file)
+    assert (trace.rows("tasks"), trace.rows("attempts")) == (5000, 5000)
+    assert trace.column("attempts", "start").tolist() == list(range(5000))
+
+
+def test_an_id_that_is_no_id_is_named_with_the_line_of_its_task(tmp_path: Path) -> None:
+    file = tmp_path / "x.json"
+    file.write_text('{"jobID": 1,\n"mapTasks": [\n{"taskID": {"id": 3}}]}')
+    with pytest.raises(TraceError, match=r"line 3: field 'mapTasks\[0\]\.taskID' is an object"):
+        read_rumen(file)
 
 
 @pytest.mark.parametrize(

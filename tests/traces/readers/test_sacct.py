@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from datetime import UTC, datetime
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -130,7 +131,7 @@ def test_where_runs_are(listed: Trace) -> None:
 def test_what_was_left_out_is_counted(listed: Trace) -> None:
     assert listed.meta.rows_read == {"rows": 26, "steps": 6}
     assert listed.meta.dropped == {"step of a job that is not there": 1}
-    assert listed.meta.noted == {"delimiter in a job's name": 1, "job id of an earlier job": 1}
+    assert listed.meta.noted == {"delimiter in jobname": 1, "job id of an earlier job": 1}
 
 
 def test_other_columns_delimiter_and_zone() -> None:
@@ -195,6 +196,140 @@ def test_a_kill_before_another_run_was_a_requeue(tmp_path: Path) -> None:
     assert fates_of(read_sacct(file)) == {
         ("1", 0): [(0, 0, 9, "KILL", "REQUEUE"), (10, 11, 20, "FINISH", None)]
     }
+
+
+REQUEUED = (
+    replaced(state="NODE_FAIL", jobid="5_1"),
+    replaced(
+        state="PREEMPTED",
+        jobid="5_1",
+        submit="2024-03-01T08:01:00",
+        **{"start": "2024-03-01T08:02:00", "end": "2024-03-01T08:03:00"},
+    ),
+    replaced(
+        jobid="5_1",
+        submit="2024-03-01T08:04:00",
+        ncpus="2",
+        **{"start": "2024-03-01T08:05:00", "end": "2024-03-01T08:06:00"},
+    ),
+)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0), (0, 1, 0, 1, 2, 2, 1, 0)])
+def test_duplicates_in_any_order_and_more_than_once(tmp_path: Path, order: tuple[int, ...]) -> None:
+    """Slurm's database gives the latest submission of a job first, others sort them."""
+    file = tmp_path / "a.txt"
+    file.write_text("\n".join([HEADER, *(REQUEUED[place] for place in order)]))
+    trace = read_sacct(file)
+    assert fates_of(trace) == {
+        ("5", 1): [
+            (0, 0, 9, "EVICT", "MACHINE"),
+            (60, 120, 180, "EVICT", "PREEMPTION"),
+            (240, 300, 360, "FINISH", None),
+        ]
+    }
+    assert trace.rows("placements") == 3
+    assert trace.column("tasks", "width").tolist() == [2]
+    assert trace.column("jobs", "exit_category").tolist() == ["success"]
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_an_older_state_of_a_run_tells_nothing_new(tmp_path: Path, place: int) -> None:
+    states = (replaced(state="PENDING", start="Unknown"), replaced(state="RUNNING", end="Unknown"))
+    file = tmp_path / "a.txt"
+    file.write_text("\n".join([HEADER, ROW, states[place]]))
+    assert fates_of(read_sacct(file)) == {("1", 0): [(0, 0, 9, "FINISH", None)]}
+
+
+def test_a_job_is_requeued_many_times(tmp_path: Path) -> None:
+    lines = [
+        f"5|{'COMPLETED' if not n else 'REQUEUED'}|{10**9 - n * 10}|{10**9 + 5 - n * 10}|"
+        f"{10**9 + 8 - n * 10}|0:0|1|n1|a"
+        for n in range(20_000)
+    ]
+    file = tmp_path / "a.txt"
+    file.write_text("\n".join([HEADER, *lines, lines[7]]))
+    trace = read_sacct(file)
+    assert trace.rows("attempts") == 20_000
+    assert trace.column("jobs", "outcome").tolist() == [Outcome.FINISH]
+
+
+@pytest.mark.parametrize(
+    ("column", "text"),
+    [
+        ("JobName", "a|b||"),
+        ("SubmitLine", 'sbatch --wrap "a | b"'),
+        ("Constraints", "haswell|knl"),
+        ("JobName", "two\nlines"),
+        ("Comment", "a\n\nb|c\nd"),
+    ],
+)
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("end", ["", "|"])
+def test_free_texts_hold_anything(
+    tmp_path: Path, column: str, text: str, last: bool, end: str
+) -> None:
+    header, row = HEADER.replace("|JobName", ""), ROW.removesuffix("|a")
+    header, row, other = (
+        (f"{rest}|{more}" if last else rest.replace("|", f"|{more}|", 1)) + end
+        for more, rest in ((column, header), (text, row), ("b", row.replace("1|", "2|", 1)))
+    )
+    file = tmp_path / "a.txt"
+    file.write_text("\n".join([header, row, other, row.replace("1|", "3|", 1)]) + "\n")
+    trace = read_sacct(file)
+    assert fates_of(trace) == {(job, 0): [(0, 0, 9, "FINISH", None)] for job in "123"}
+    if column == "JobName" and not last:
+        assert trace.table("jobs").to_pylist()[0]["name"] == text
+
+
+def test_a_row_cut_short_is_told_from_one_over_several_lines(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    for lines, said in (
+        (["1|COMPLETED", ROW], "line 3: too few fields: 2, expected 9"),
+        ([ROW, "1|COMPLETED"], "line 4: too few fields: 2, expected 9"),
+        (["1|a"] + ["more"] * 200, "line 3: too few fields: 2, expected 9"),
+    ):
+        file.write_text("\n".join([HEADER, ROW.replace("1|", "9|", 1), *lines]) + "\n")
+        with pytest.raises(TraceError, match=said):
+            read_sacct(file)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "elapsed", "expected"),
+    [
+        ("02:50:00", "02:10:00", "00:20:00", (10200, 11400)),
+        ("02:10:00", "02:20:00", "01:10:00", (7800, 12000)),
+        ("02:10:00", "02:20:00", "00:10:00", (7800, 8400)),
+        ("02:10:00", "04:10:00", "02:00:00", (11400, 18600)),
+        ("02:10:00", "04:10:00", "03:00:00", (7800, 18600)),
+        ("02:50:00", "02:10:00", "", (10200, 11400)),
+        ("02:10:00", "02:20:00", "00:04:00", (7800, 8400)),  # suspended in between
+    ],
+)
+def test_the_hour_that_is_there_twice(
+    tmp_path: Path, start: str, end: str, elapsed: str, expected: tuple[int, int]
+) -> None:
+    """Summer time ends in Berlin on 2024-10-27 at 03:00, which is 02:00 again."""
+    file = tmp_path / "a.txt"
+    day = "2024-10-27T"
+    row = f"1|COMPLETED|{day}00:00:00|{day}{start}|{day}{end}|{elapsed}"
+    file.write_text(f"JobID|State|Submit|Start|End|Elapsed\n{row}\n")
+    trace = read_sacct(file, timezone="Europe/Berlin")
+    assert fates_of(trace) == {("1", 0): [(0, *expected, "FINISH", None)]}
+
+
+@pytest.mark.parametrize(
+    ("requested", "tres", "gigabytes"),
+    [("0n", "cpu=4,mem=8G", 2), ("0", "", None), ("4Gc", "mem=8G", 4), ("", "mem=8G", 2)],
+)
+def test_a_request_of_no_memory_is_of_all(
+    tmp_path: Path, requested: str, tres: str, gigabytes: float | None
+) -> None:
+    file = tmp_path / "a.txt"
+    rows = (replaced(ncpus="4") + f"|{requested}|{tres}", replaced(jobid="2") + "|8G|")
+    file.write_text("\n".join([f"{HEADER}|ReqMem|AllocTRES", *rows]))
+    found = read_sacct(file).table("tasks").to_pylist()[0]["memory"]
+    assert found == (None if gigabytes is None else gigabytes / 8)
 
 
 @pytest.mark.parametrize(
@@ -380,3 +515,35 @@ def test_the_replay_is_the_record(listed: Trace) -> None:
         assert (task_end, task_outcome) == (end * 1000, outcome), key
         if outcome != "CENSORED":
             assert work == ran * 1000 * WIDTHS.get(key, (1,))[0], key
+
+
+@given(drawn=st.lists(tasks(), min_size=1, max_size=4), random=st.randoms())
+@settings(
+    deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_random_exports_that_overlap_in_any_order(
+    tmp_path: Path, drawn: list[list[tuple[int, int, str]]], random: Random
+) -> None:
+    """Rows twice, and earlier states of runs, change nothing."""
+    rows: list[str] = []
+    earlier: list[str] = []
+    for number, runs in enumerate(drawn):
+        now = 100 * number
+        for wait, run, state in runs:
+            queued, begun, ended = (moment(at) for at in (now, now + wait, now + wait + run))
+            rows.append(f"{number}|{state}|{queued}|{begun}|{ended}|2|n{number}")
+            earlier += [
+                f"{number}|RUNNING|{queued}|{begun}|Unknown|2|n{number}",
+                f"{number}|PENDING|{queued}|Unknown|Unknown|2|None assigned",
+            ]
+            now += wait + run + 1
+    header = "JobID|State|Submit|Start|End|NCPUS|NodeList"
+    whole, mixed = tmp_path / "whole.txt", tmp_path / "mixed.txt"
+    whole.write_text("\n".join([header, *rows]))
+    more = [*rows, *random.choices(rows + earlier, k=5)]
+    random.shuffle(more)
+    mixed.write_text("\n".join([header, *more]))
+    expected, found = read_sacct(whole), read_sacct(mixed)
+    assert fates_of(found) == fates_of(expected)
+    for table in ("jobs", "tasks", "placements"):
+        assert found.table(table).to_pylist() == expected.table(table).to_pylist()

@@ -93,6 +93,16 @@ def test_files_of_a_folder_come_by_name_and_hidden_ones_not(tmp_path: Path) -> N
     assert [file.name for file in both] == ["d.txt", "a.swf.gz", "b.swf"]
 
 
+def test_no_file_is_read_twice(tmp_path: Path) -> None:
+    for name in ("a.swf", "a.swf.gz", "b.swf.gz", "b.swf.bz2"):
+        (tmp_path / name).touch()
+    (tmp_path / "c.swf").symlink_to("a.swf")
+    names = [file.name for file in find_files(tmp_path, [".swf"], "SWF logs")]
+    assert names == ["a.swf", "b.swf.bz2", "b.swf.gz"]
+    packed, plain = tmp_path / "a.swf.gz", tmp_path / "a.swf"
+    assert find_files([packed, tmp_path / "." / "a.swf", packed], [".swf"], "") == [packed, plain]
+
+
 @pytest.mark.parametrize("path", ["missing", "", "nul\0", "a" * 5000])
 def test_what_is_not_there_is_named(tmp_path: Path, path: str) -> None:
     with pytest.raises(TraceError, match=r"expected SWF logs|cannot be read"):

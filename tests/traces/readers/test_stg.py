@@ -166,7 +166,7 @@ def test_a_truncated_archive_is_refused(tmp_path: Path, cut: int) -> None:
         ("2\n0 0 0\n1 5 99999999999\n", "line 3: truncated: expected 99999999999 predecessors"),
         ("2\n0 0 0\n1 5 1\n2 0 0\n", "line 4: expected a predecessor and its communication cost"),
         ("2\n0 0 0\n1 5\n", "line 3: expected a task"),
-        ("2\n0 0 0\n0 5 0\n", "task 0 is there twice"),
+        ("2\n0 0 0\n0 5 0\n", "line 3: task 0 is there twice"),
         ("2\n0 0 0\n1 5 1 7\n", "line 3: predecessor 7 of task 1 does not exist"),
         ("2\n0 0 1 0\n1 5 0\n", "tasks that wait for each other"),
         ("3\n0 0 1 2\n1 5 1 0\n2 5 1 1\n", "tasks that wait for each other"),

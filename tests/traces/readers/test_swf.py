@@ -212,6 +212,7 @@ def write(folder: Path, *lines: str, name: str = "log.swf") -> Path:
         (["; Note: field 11 (status) is the exit status", line(1, status=0)], True),
         (["; Note: exit codes were turned into", ";   the status field", line(1, status=0)], True),
         (["; Note: the exit of the machine room", line(1, status=0)], False),
+        (["; Note: status 1 if the exit code was 0", line(1), line(2, status=0), line(3)], False),
     ],
 )
 def test_when_the_status_field_holds_exit_codes(
@@ -223,6 +224,42 @@ def test_when_the_status_field_holds_exit_codes(
     by_code = {"0": Outcome.FINISH, "1": Outcome.FAIL, "137": Outcome.FAIL}
     last = (by_code if exit_codes else by_status)[lines[-1].split()[10]]
     assert trace.column("jobs", "outcome").tolist()[-1] == last
+
+
+def test_causes_of_exit_codes(tmp_path: Path) -> None:
+    causes = {1: "INTRINSIC", 271: "INTRINSIC", 107: "SHARED", -4: "MACHINE", -11: "WALLTIME"}
+    codes = [0, 0, *causes]
+    lines = [line(number, number, status=code) for number, code in enumerate(codes)]
+    trace = read_swf(write(tmp_path, "; Note: status is the exit code", *lines))
+    found = [attempts_of(trace, str(number))[0][3:] for number in range(len(codes))]
+    assert found == [("FINISH", None)] * 2 + [("FAIL", cause) for cause in causes.values()]
+
+
+def test_a_job_cancelled_between_partial_executions(tmp_path: Path) -> None:
+    lines = (
+        line(1, 20, wait=5, run=100, status=5),
+        line(1, 20, wait=5, run=60, status=2),
+        line(1, -1, wait=5, run=40, status=2),
+    )
+    assert attempts_of(read_swf(write(tmp_path, *lines)), "1") == [
+        (20_000, 25_000, 85_000, "EVICT", "PREEMPTION"),
+        (85_000, 90_000, 130_000, "KILL", "USER"),
+    ]
+
+
+def test_headers_in_other_cases_and_indented(tmp_path: Path) -> None:
+    header = (
+        ";UNIXSTARTTIME : 843480031",
+        ";;  MaxMemory:1000",
+        ";\tqueue: 3 long",
+        ";      Queue: 4 short",
+        ";      Other: this goes on with the queue",
+    )
+    lines = [f"\t{line(n, queue=n, memory=500)} \t\r" for n in (3, 4)]
+    trace = read_swf(write(tmp_path, *header, lines[0], "  ; in the middle\r", "\r", lines[1]))
+    assert trace.meta.unix_origin == 843_480_031_000
+    assert trace.column("jobs", "queue").tolist() == ["long", "short"]
+    assert trace.column("tasks", "memory").tolist() == [0.5, 0.5]
 
 
 @pytest.mark.parametrize(

@@ -246,12 +246,25 @@ def test_durations_and_requests() -> None:
         172800,
     ]
     assert [duration(t) for t in ("", "-1", "1:2:3:4:5", "x")] == [None] * 4
-    assert requested_slots("2:ppn=16", "", "") == 32
-    assert requested_slots("node7:ppn=4+3:gpu+node8", "", "") == 8
-    assert requested_slots("4#shared", "9", "") == 4
-    assert requested_slots("", "12", "") == requested_slots("", "", "12") == 12
-    assert requested_slots("", "", "") is None
-    assert requested_slots("9999999999:ppn=9", "", "") is None
+
+
+@pytest.mark.parametrize(
+    ("resources", "slots"),
+    [
+        ({"nodes": "2:ppn=16"}, 32),
+        ({"nodes": "node7:ppn=4+3:gpu+node8", "neednodes": "1"}, 8),
+        ({"nodes": "4#shared", "ncpus": "9"}, 4),
+        ({"neednodes": "node01:ppn=4+node02:ppn=4"}, 8),
+        ({"ncpus": "12", "nodect": "2"}, 12),
+        ({"procs": "12"}, 12),
+        ({"mppwidth": "64"}, 64),
+        ({"nodect": "3"}, 3),
+        ({}, None),
+        ({"nodes": "9999999999:ppn=9"}, None),
+    ],
+)
+def test_requests(resources: dict[str, str], slots: int | None) -> None:
+    assert requested_slots({f"Resource_List.{k}": v for k, v in resources.items()}) == slots
 
 
 STAMP = "08/26/2014 17:00:00"
@@ -289,6 +302,81 @@ def test_a_log_without_jobs_is_refused(tmp_path: Path) -> None:
     file.write_text(f"{STAMP};L;license;floating license hour:3\n")
     with pytest.raises(TraceError, match="holds no record of a job"):
         read_torque(file)
+
+
+def log_of(tmp_path: Path, *lines: str, timezone: str = "UTC") -> Trace:
+    file = tmp_path / "20140826"
+    file.write_text("\n".join([*lines, ""]))
+    return read_torque(file, timezone=timezone)
+
+
+def test_a_rerun_that_began_before_the_log_tells_where_it_was(tmp_path: Path) -> None:
+    said = f"ctime={ORIGIN} qtime={ORIGIN} start={ORIGIN + 50} exec_host=n1/0-3+n2/0-3"
+    trace = log_of(
+        tmp_path,
+        f"{stamp(100)};R;1.s;{said} Exit_status=271",
+        f"{stamp(200)};Q;2.s;queue=batch",
+    )
+    assert attempts_of(trace, "1.s") == [
+        (0, 0, 50, 100, "EVICT", "REQUEUE"),
+        (0, 100, None, 200, "CENSORED", None),
+    ]
+    assert places_of(trace, 0) == {"n1": 4, "n2": 4}
+
+
+def test_a_start_that_is_told_again_is_not_taken_for_the_restart(tmp_path: Path) -> None:
+    said = f"ctime={ORIGIN} qtime={ORIGIN} exec_host=n1/0"
+    trace = log_of(
+        tmp_path,
+        f"{stamp(4)};S;1.s;{said} start={ORIGIN + 4}",
+        f"{stamp(5)};C;1.s;",
+        f"{stamp(6)};T;1.s;{said} start={ORIGIN + 6}",
+        f"{stamp(9)};E;1.s;{said} start={ORIGIN + 4} end={ORIGIN + 9} Exit_status=0",
+    )
+    assert attempts_of(trace, "1.s") == [
+        (0, 0, 4, 5, "EVICT", "PREEMPTION"),
+        (0, 5, 6, 9, "FINISH", None),
+    ]
+
+
+@pytest.mark.parametrize(
+    "free",
+    [
+        'account="a start=7 b" jobname=a=b;c {}',
+        "jobname=a=b;c {} comment=Job run; started=ok end=later Exit_status=soon",
+        "jobname=a=b;c {} stray   words \t",
+    ],
+)
+def test_free_text_within_records(tmp_path: Path, free: str) -> None:
+    times = f"ctime={ORIGIN} qtime={ORIGIN} start={ORIGIN + 10} end={ORIGIN + 20} Exit_status=0"
+    trace = log_of(tmp_path, f"{stamp(20)};E;1.s;{free.format(times)}")
+    assert attempts_of(trace, "1.s") == [(0, 0, 10, 20, "FINISH", None)]
+    assert trace.column("jobs", "name").tolist() == ["a=b;c"]
+
+
+@pytest.mark.parametrize("limit", ["-1", "infinity", "UNLIMITED"])
+def test_no_limit(tmp_path: Path, limit: str) -> None:
+    trace = log_of(tmp_path, f"{STAMP};Q;1.s;queue=a Resource_List.walltime={limit}")
+    assert trace.table("jobs").to_pylist()[0]["walltime"] is None
+
+
+def test_the_hour_that_is_there_twice(tmp_path: Path) -> None:
+    """Summer time ends in Berlin on 2014-10-26 at 03:00, which is 01:00 UTC and 02:00 again."""
+    day = "10/26/2014"
+    trace = log_of(
+        tmp_path,
+        f"{day} 01:59:00;Q;1.s;queue=b",
+        f"{day} 02:59:50;Q;2.s;queue=b",
+        f"{day} 02:59:49;Q;3.s;queue=b",  # daemons may differ by seconds
+        f"{day} 02:00:05;Q;4.s;queue=b",
+        f"{day} 02:10:05;D;2.s;requestor=a",
+        f"{day} 03:00:00;D;4.s;requestor=a",
+        timezone="Europe/Berlin",
+    )
+    submits = trace.column("jobs", "submit").tolist()
+    assert submits == [0, 3_649_000, 3_650_000, 3_665_000]
+    assert attempts_of(trace, "2.s") == [(0, 3650, None, 4265, "KILL", "USER")]
+    assert attempts_of(trace, "4.s") == [(0, 3665, None, 7260, "KILL", "USER")]
 
 
 # --- Random logs, and the replay -----------------------------------------------------------------

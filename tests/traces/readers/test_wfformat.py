@@ -141,6 +141,34 @@ def test_version_1_6_is_read_as_1_5(tmp_path: Path) -> None:
     assert trace.content_hash == read_wfformat(FIXTURES / "diamond.json").content_hash
 
 
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("split", "split"),
+        ("split_ID0000001", "split"),
+        ("split-7", "split"),
+        ("NFCORE:FASTQC (sample 1)", "NFCORE:FASTQC"),
+        ("(1)", "(1)"),
+        ("a2", "a2"),
+    ],
+)
+def test_a_kind_is_a_name_without_number_and_tag(tmp_path: Path, name: str, kind: str) -> None:
+    named = document()
+    task = named["workflow"]["specification"]["tasks"][0]
+    task.pop("category", None)
+    task["name"] = name
+    assert read_wfformat(write(tmp_path, named)).column("stages", "name")[0] == kind
+
+
+def test_a_run_of_unknown_length_is_not_taken_to_have_finished(tmp_path: Path) -> None:
+    bare = document()
+    bare["workflow"]["execution"]["tasks"][0]["runtimeInSeconds"] = None
+    trace = read_wfformat(write(tmp_path, bare))
+    told = columns(trace, "attempts", "start", "end", "length", "outcome")
+    assert (1000, 20_000, -1, Outcome.CENSORED) in told
+    assert trace.column("jobs", "outcome")[0] == Outcome.CENSORED
+
+
 def test_a_specification_alone_is_a_workflow(tmp_path: Path) -> None:
     bare = document()
     del bare["workflow"]["execution"]

@@ -146,6 +146,44 @@ class TestGoogle2011:
             request = np.log(trace.column("tasks", name)[unfinished])
             assert np.cov(request, log_time)[0, 1] == pytest.approx(published, rel=0.3), name
 
+    def test_failed_jobs_request_more_memory_and_disk(self, traces: list[Trace]) -> None:
+        for name, factor in zip(
+            ("cpu", "memory", "disk"), self.profile.failed_request, strict=True
+        ):
+            ratios: list[float] = []
+            for trace in traces:
+                request = np.zeros(trace.rows("jobs"))
+                request[trace.column("tasks", "job")] = trace.column("tasks", name)
+                outcome = trace.column("jobs", "outcome")
+                failed, finished = (np.median(request[outcome == k]) for k in (1, 0))
+                ratios.append(float(failed / finished))
+            if factor == 1.0:
+                assert np.mean(ratios) < 1.8, name
+            else:
+                assert min(ratios) > 1.4, name
+
+    def test_delays(self, traces: list[Trace]) -> None:
+        """From submission to start, and from one end to the next start, by why it ended."""
+        first: list[npt.NDArray[np.int64]] = []
+        later: list[list[npt.NDArray[np.int64]]] = [[], [], []]
+        for trace in traces:
+            start, end = trace.column("attempts", "start"), trace.column("attempts", "end")
+            heads = trace.task_first[:-1]
+            ran = start >= 0
+            first.append((start - trace.column("attempts", "queued"))[heads][ran[heads]])
+            task, cause = trace.column("attempts", "task"), trace.column("attempts", "cause")
+            again = np.flatnonzero((task[1:] == task[:-1]) & ran[1:])
+            wait = (start[1:] - end[:-1])[again]
+            for number, why in enumerate((Cause.INTRINSIC, Cause.PREEMPTION, Cause.REQUEUE)):
+                later[number].append(wait[cause[again] == why])
+        for table, waits in zip(
+            (self.profile.queue_delay, *self.profile.requeue_delay), (first, *later), strict=True
+        ):
+            seconds = np.concatenate(waits) / 1e3
+            for q, published in table.points:
+                if q < 0.95:
+                    assert np.quantile(seconds, q) == pytest.approx(published, rel=0.1), q
+
     def test_default_holds_what_environments_need(self) -> None:
         for seed in SEEDS:
             trace = generate("google-2011", seed=seed)
@@ -234,6 +272,27 @@ class TestUsage:
             outcome = trace.column("jobs", "outcome")
             finished, failed, killed = (float(np.median(mean[outcome == k])) for k in range(3))
             assert failed > 2 * max(finished, killed)
+
+    def test_attempts_that_fail_have_more_io_than_others_of_their_task(
+        self, traces: list[Trace]
+    ) -> None:
+        law = self.profile.usage.local_io
+        assert law is not None
+        ratios: list[npt.NDArray[np.float64]] = []
+        for trace in traces:
+            attempt, rows = trace.column("windows", "attempt"), trace.rows("attempts")
+            outcome, task = trace.column("attempts", "outcome"), trace.column("attempts", "task")
+            count = np.bincount(attempt, minlength=rows)
+            total = np.bincount(attempt, trace.column("windows", "local_io"), rows)
+            means: list[npt.NDArray[np.float64]] = []
+            for which in (Outcome.FAIL, Outcome.FINISH):
+                here = (outcome == which) & (count > 0)
+                of_task = np.full(trace.rows("tasks"), np.nan)
+                of_task[task[here]] = (total / np.maximum(count, 1))[here]
+                means.append(of_task)
+            ratio = means[0] / means[1]
+            ratios.append(ratio[~np.isnan(ratio)])
+        assert np.median(np.concatenate(ratios)) == pytest.approx(law.failing, rel=0.1)
 
     def test_early_usage_tells_less_than_a_failed_task_and_more_than_the_request(
         self, traces: list[Trace]

@@ -12,8 +12,9 @@ import pytest
 
 from failgym.traces import Outcome, Trace, generate
 from failgym.traces.synthetic import Panda10k, PandaDas
-from failgym.traces.synthetic.dags import makespan
-from failgym.traces.synthetic.panda import jobs_per_ms
+from failgym.traces.synthetic.panda_10k import jobs_per_ms
+from failgym.traces.synthetic.panda_das import makespan
+from failgym.traces.synthetic.spark_cluster import Events, Workload, simulate
 
 SEEDS = range(5)
 HOUR = 3_600_000
@@ -176,11 +177,28 @@ def tasks_of_jobs(trace: Trace, name: str) -> list[Floats]:
     return [length[job == number] for number in np.unique(job[here])]
 
 
+def test_a_machine_that_is_being_replaced_is_not_lost_again() -> None:
+    second = 1_000
+    run = np.full(2, 10 * second)
+    jobs = Workload(np.array([0, 0]), np.array([1, 1]), run, run, np.array([0, 0]))
+    events = Events(np.array([5, 15]) * second, np.zeros((2, 3), dtype=np.int64))
+    for detection, losses in ((60 * second, [5 * second]), (second, [5 * second, 15 * second])):
+        history = simulate(jobs, events, np.array([1]), 1, detection, 100 * second)
+        assert history.hit.tolist() == [True, True]
+        assert history.lost_at.tolist() == losses
+
+
 class TestPandaDas:
     def test_cluster(self, das: Trace) -> None:
         assert das.rows("machines") == 20
         assert set(das.column("machines", "slots").tolist()) == {16}
         assert das.rows("outages") == 0
+
+    def test_a_job_of_one_stage(self) -> None:
+        app = replace(PROFILE_DAS.applications[0], stages=PROFILE_DAS.applications[0].stages[:1])
+        trace = generate(replace(PROFILE_DAS, applications=(app,)), jobs=3)
+        assert trace.rows("stages") == 3
+        assert trace.rows("stage_edges") == 0
 
     def test_shares(self, das: Trace) -> None:
         name = das.column("jobs", "name")

@@ -133,6 +133,17 @@ class TestSystemA:
         assert (length >= run)[start >= 0].all()
         assert (length == run)[outcome == Outcome.FINISH].all()
 
+    @pytest.mark.parametrize("name", ["system-a", "system-b"])
+    def test_runs_keep_to_their_walltime(self, name: str) -> None:
+        trace = generate(name, jobs=20_000, seed=4, usage=False)
+        start, end = trace.column("attempts", "start"), trace.column("attempts", "end")
+        job = trace.column("tasks", "job")[trace.column("attempts", "task")]
+        left = trace.column("jobs", "walltime")[job] - np.where(start >= 0, end - start, 0)
+        met = trace.column("attempts", "cause") == Cause.WALLTIME
+        assert left.min() >= -1  # both ends are rounded
+        assert met.sum() > 100
+        assert np.abs(left[met]).max() <= 1
+
     def test_every_requeue_down_to_the_end(self) -> None:
         trace = generate("system-a", jobs=5_000, seed=1)
         cause, outcome = trace.column("attempts", "cause"), trace.column("attempts", "outcome")

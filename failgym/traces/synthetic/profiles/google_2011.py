@@ -32,6 +32,7 @@ from failgym.traces.synthetic.ranges import (
     Shape,
     Share,
     Shares,
+    Skew,
     Slope,
     Span,
 )
@@ -206,7 +207,7 @@ class Google2011(BatchProfile):
     section III-c, which gives no number)."""
     users: Count = 227
     """El-Sayed et al., Table I."""
-    user_skew: Power = 2.5
+    user_skew: Skew = 2.5
     """A user's number is a uniform number to this power; chosen."""
     usage: UsageLaw = UsageLaw()
     """Windows of five minutes (Reiss et al.); of input and output only the local disk's is known

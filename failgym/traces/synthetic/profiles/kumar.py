@@ -16,6 +16,7 @@ from failgym.traces.synthetic.ranges import (
     Between,
     Chance,
     Count,
+    Decades,
     Dense,
     Deviation,
     ExitCode,
@@ -27,6 +28,7 @@ from failgym.traces.synthetic.ranges import (
     Sampling,
     Share,
     Shares,
+    Skew,
     Slope,
     SomeShare,
     Span,
@@ -69,8 +71,11 @@ class Environment:
     """Jobs of one kind, shared or not, on one node or several: their exits and run times."""
 
     name: str
+    """Also the name of its queue."""
     shared: bool
+    """Whether jobs share nodes."""
     multi: bool
+    """Whether jobs have several nodes."""
     jobs: Share
     """Share of jobs (Kumar et al., Table I)."""
     node_seconds: Share
@@ -78,7 +83,9 @@ class Environment:
     exits: Annotated[tuple[Share, Share, Share, Share, Share], SomeShare()]
     """Shares of success, system, user, user or system, walltime (Kumar et al., Table IV)."""
     runs: Runs
-    usage: UsageLaw
+    """Run times, before `runtime`."""
+    usage: FailingUsage
+    """What goes before failures of the system."""
     runtime: Factor = 1.0
     """Run time over that of the tables, except of jobs that meet their walltime; chosen to give
     `node_seconds`."""
@@ -101,7 +108,7 @@ class Environment:
 
 
 @dataclass(frozen=True)
-class UsageLaw:
+class FailingUsage:
     """How the usage of an environment's failed jobs differs from that of the others.
 
     Failure rates go with the exponential of log10 of a rate of I/O, as in Kumar et al.'s fits
@@ -141,11 +148,11 @@ class Usage:
     """The unit of `local_io` [MB/s]; None: there is no local storage."""
     remote_unit: Factor
     """The unit of `remote_io` and `network` [MB/s]."""
-    local_io: tuple[Slope, Deviation]
+    local_io: tuple[Slope, Decades]
     """Mean and deviation of log10 of the local I/O of a session [MB/s per node]."""
-    remote_io: tuple[Slope, Deviation]
+    remote_io: tuple[Slope, Decades]
     """The same of remote I/O."""
-    network: tuple[Slope, Deviation]
+    network: tuple[Slope, Decades]
     """The same of the network."""
     spread: tuple[Deviation, Deviation, Deviation, Deviation]
     """Deviation of ln of the usage of the jobs of one session: memory, local I/O, remote I/O,
@@ -175,7 +182,7 @@ class Sessions:
     than the last alone (Kumar et al., Table VI)."""
     users: Count
     """Users (Kumar et al., Table I)."""
-    skew: Power
+    skew: Skew
     """A user's number is a uniform number to this power; chosen."""
     applications: Count
     """Applications of a user; chosen."""
@@ -215,9 +222,13 @@ class Kumar:
     sampling: Sampling
     """Share of the system's jobs in the trace. A burst of 25 jobs is fewer in a sample."""
     default_jobs: Count
+    """Jobs of a trace if no number is asked for."""
     environments: Annotated[tuple[Environment, ...], Filled()]
+    """The kinds of jobs."""
     sessions: Sessions
+    """How users submit them."""
     usage: Usage
+    """What they use."""
     outages: OutageLaw
     """The machines and when they are down."""
     multi_nodes: Numbers

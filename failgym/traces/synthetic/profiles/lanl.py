@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from failgym.traces.synthetic.profiles.outages import OutageLaw
-from failgym.traces.synthetic.profiles.times import DAY, MINUTE
+from failgym.traces.synthetic.profiles.times import DAY, HOUR, MINUTE
 from failgym.traces.synthetic.quantiles import QuantileTable
 from failgym.traces.synthetic.ranges import (
     Amount,
@@ -21,11 +21,11 @@ from failgym.traces.synthetic.ranges import (
     Correlation,
     Count,
     Filled,
-    Power,
     Rate,
     Rising,
     Sampling,
     Share,
+    Skew,
     Span,
     Thinning,
 )
@@ -174,6 +174,9 @@ class Lanl2:
         """What does not fit in the numbers of nodes."""
         if self.elements > self.outages.machines:
             yield "elements", f"at most outages.machines, {self.outages.machines}"
+        longest = 2 * self.weight[1] * self.unit * max(self.communication[1], 1.0)
+        if longest * max(self.bandwidth, 2**16) > 2**62:
+            yield "unit", "with weight, communication and bandwidth fewer than 2^62 bytes an edge"
 
 
 STRUCK = ("syskilled", "killed", "aborted", "failed", "unknown")
@@ -182,14 +185,16 @@ STRUCK = ("syskilled", "killed", "aborted", "failed", "unknown")
 
 @dataclass(frozen=True)
 class Exits:
-    """How the jobs of LANL's system 20 end, by width."""
+    """How jobs of LANL's system 20 end; those left are aborted by their users."""
 
     success: Share
+    """Completed."""
     killed: Share
     """Killed by a signal or, "syskilled", by an administrator."""
     failed: Share
+    """Failed by themselves, or with a node."""
     other: Share
-    """What is left are the jobs aborted by their users."""
+    """Of an end not known."""
 
     def faults(self) -> Iterator[tuple[str, str]]:
         """What does not fit in the shares."""
@@ -228,7 +233,7 @@ class Lanl20:
     """Share of the system's jobs in the trace; chosen: the default spans the 1,022 days."""
     users: Count = 446
     """El-Sayed et al., Table I."""
-    user_skew: Power = 2.5
+    user_skew: Skew = 2.5
     """A user's number is a uniform number to this power; chosen."""
     multi_share: Share = 0.21
     """Jobs of several nodes (El-Sayed et al., section III-b)."""
@@ -248,7 +253,7 @@ class Lanl20:
     """Node-minutes of jobs that finish, fail, are killed (El-Sayed et al., Table II); others like
     the killed ones. The largest are chosen so that unsuccessful jobs take more than half of all
     (section III)."""
-    node_minute: Span = MINUTE
+    node_minute: Annotated[int, Between(1, HOUR)] = MINUTE
     """Its unit [ms]."""
     nodes: QuantileTable = QuantileTable(((0.3, 4.0), (0.6, 16.0), (0.9, 64.0)), 2.0, 256.0)
     """Nodes of jobs of several; chosen."""

@@ -29,6 +29,7 @@ from failgym.traces.synthetic.ranges import (
     Shape,
     Share,
     Shares,
+    Skew,
     SomeShare,
     Span,
 )
@@ -224,7 +225,7 @@ class OpenCloud(BatchProfile):
     """Other requests [MB], equally likely; chosen."""
     users: Count = 73
     """El-Sayed et al., Table I."""
-    user_skew: Power = 2.0
+    user_skew: Skew = 2.0
     """A user's number is a uniform number to this power; chosen."""
     usage: UsageLaw = UsageLaw(
         window=MINUTE,

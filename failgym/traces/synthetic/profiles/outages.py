@@ -25,6 +25,7 @@ class OutageLaw:
     """
 
     machines: Count
+    """Machines of the cluster."""
     mtbf: Time
     """Mean time between failures of one machine [ms], over all machines and outages of groups."""
     shape: Shape

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
@@ -14,12 +15,16 @@ from failgym.traces.synthetic.ranges import (
     Deviation,
     Factor,
     Filled,
+    Multiple,
     Number,
     Rising,
     Share,
     SomeShare,
     Span,
 )
+
+Scale = Annotated[int, Between(1, 1_000)]
+"""Of a run time."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +38,9 @@ class Application:
     """Machines that a job loses in a failure event (Table 5)."""
     runtime: Count
     """Run time without failures at scale 1 [s] (Table 5)."""
-    shares: Annotated[tuple[tuple[Count, Share], ...], SomeShare()]
+    shares: Annotated[tuple[tuple[Scale, Share], ...], SomeShare()]
     """Scales of the run time, and the share of each among all jobs (Table 5)."""
-    slowdown: Factor
+    slowdown: Multiple
     """Run time of a job that is hit, over the undisturbed one, in unmodified Spark (Figs. 8, 9)."""
 
 
@@ -91,7 +96,7 @@ class DagStage:
     slow: bool = False
     """Whether its tasks run `PandaDas.slow` times as long as others."""
     selectivity: Factor = 0.1
-    """Median size of a task's output over its input (Ghit and Epema, section 6.1)."""
+    """Median size of a task's output over its input: .1 (Ghit and Epema, sections 4 and 6.1)."""
 
 
 @dataclass(frozen=True)
@@ -249,16 +254,16 @@ class PandaDas:
         KMEANS,
     )
     """Section 5.2."""
-    slow: Factor = 25.0
+    slow: Multiple = 25.0
     """Median run time of a task of a slow stage, over that of others; chosen, with about 2 % of the
     tasks in such stages: a coefficient of variation of 3.4 and half of the time in a tenth of the
     tasks."""
-    ordinary: Annotated[tuple[Factor, Factor], Rising()] = (0.6, 1.33)
+    ordinary: Annotated[tuple[Multiple, Multiple], Rising()] = (0.6, 1.33)
     """Run times of tasks that are not outliers, over the median of the stage: uniform; chosen."""
     outliers: Share = 0.084
     """Share of outliers among the tasks of a stage; chosen: run times at the 90th and the 50th
     percentile have a ratio of 1.5 (section 6.1)."""
-    delays: tuple[tuple[Share, Factor, Factor], ...] = (
+    delays: tuple[tuple[Share, Multiple, Multiple], ...] = (
         (0.70, 1.5, 3.0),
         (0.25, 3.0, 10.0),
         (0.05, 10.0, 20.0),
@@ -266,6 +271,19 @@ class PandaDas:
     """Share of the outliers, and between what multiples of the median they lie, uniformly: 70 % and
     the first bounds, and 5 % above tenfold, in section 3.2; the others chosen."""
     selectivity_stages: Deviation = 0.5
+    """Standard deviation of the log selectivity between stages; chosen."""
     selectivity_tasks: Deviation = 1.5
-    """Standard deviation of the log selectivity between stages, and between the tasks of a stage;
-    chosen: it spans decades (sections 3.2 and 6.1)."""
+    """The same between the tasks of a stage; chosen: it spans decades (sections 3.2 and 6.1)."""
+
+    def tasks_of(self, app: DagApplication, stage: DagStage) -> int:
+        """The number of tasks of a stage."""
+        return stage.tasks or math.ceil(stage.scans * app.input_bytes / self.block)
+
+    def faults(self) -> Iterator[tuple[str, str]]:
+        """What does not fit in stages with narrow dependencies."""
+        for number, app in enumerate(self.applications):
+            sizes = [self.tasks_of(app, stage) for stage in app.stages]
+            for stage, size in zip(app.stages, sizes, strict=True):
+                if not stage.wide and any(sizes[parent] != size for parent in stage.parents):
+                    place = f"stage {stage.name!r} of number {number}"
+                    yield "applications", f"as many tasks in {place} as in its parents"

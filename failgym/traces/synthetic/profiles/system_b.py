@@ -8,13 +8,13 @@ from typing import Annotated
 from failgym.traces.synthetic.profiles.kumar import (
     Days,
     Environment,
+    FailingUsage,
     Gaps,
     Kumar,
     Requeues,
     Runs,
     Sessions,
     Usage,
-    UsageLaw,
 )
 from failgym.traces.synthetic.profiles.outages import OutageLaw
 from failgym.traces.synthetic.profiles.times import DAY, HOUR, MINUTE
@@ -87,7 +87,7 @@ class SystemB(Kumar):
             0.946,
             (0.640, 0.010, 0.030, 0.111, 0.204),
             MULTI_RUNS,
-            UsageLaw(remote_io=0.45, network=-0.56, burst_at_peak=True, strain=(2.8, 0.5)),
+            FailingUsage(remote_io=0.45, network=-0.56, burst_at_peak=True, strain=(2.8, 0.5)),
             shared_part=0.4,
             exit_node_seconds=(40.5, 2.5, 7.9, 42.2),
         ),
@@ -99,7 +99,7 @@ class SystemB(Kumar):
             0.054,
             (0.916, 0.001, 0.038, 0.012, 0.037),
             SINGLE_RUNS,
-            UsageLaw(strain=(0.3, 1.0)),
+            FailingUsage(strain=(0.3, 1.0)),
             out_of_memory=0.0006,
             shared_part=0.2,
             exit_node_seconds=(3.9, 0.2, 0.1, 1.2),
@@ -112,6 +112,7 @@ class SystemB(Kumar):
     sessions: Sessions = Sessions(
         block=4_000, jobs=110.0, odd=0.09, users=467, skew=2.5, applications=4
     )
+    """467 users (Kumar et al., Table I); the rest chosen, as for System A."""
     usage: Usage = Usage(
         window=MINUTE,
         dense=3,
@@ -150,6 +151,7 @@ class SystemB(Kumar):
     largest: Limit = 1e9
     """Kumar et al., Fig. 1."""
     walltime_limit: Span = 48 * HOUR
+    """Kumar et al., section II."""
     overestimate: QuantileTable = QuantileTable(((0.1, 1.6), (0.5, 9.0), (0.9, 60.0)), 1.1, 1e4)
     """9 at the median (Kumar et al., section V-E)."""
     beyond_end: Deviation = 0.7
@@ -178,9 +180,13 @@ class SystemB(Kumar):
     spell_hours: QuantileTable = QuantileTable(((0.1, 0.5), (0.5, 1.5), (0.9, 5.0)), 0.25, 12.0)
     """Without effect: a spell has no hazard."""
     spell: Amount = 0.0
+    """None, as above."""
     calm: Amount = 0.0
+    """None, as above."""
     requests_memory: bool = False
+    """Jobs have whole nodes (Kumar et al., section II)."""
     memory_slope: Amount = 0.0
+    """Without effect: no memory is requested."""
     most_requeues: Requeues = 40
     """Chosen."""
     requeue_minutes: QuantileTable = QuantileTable(

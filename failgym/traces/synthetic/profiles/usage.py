@@ -11,6 +11,7 @@ from failgym.traces.synthetic.ranges import (
     Dense,
     Deviation,
     Factor,
+    Level,
     Rising,
     Share,
     Thinning,
@@ -37,10 +38,10 @@ class MemoryLaw:
     excess: QuantileTable = QuantileTable(((0.1, 1.04), (0.5, 1.12), (0.9, 1.5)), 1.02, 4.0)
     """The same of tasks that exceed it; chosen: their mean rarely does (El-Sayed et al., section
     IV-A)."""
-    growing: Annotated[tuple[Share, Share], Rising()] = (0.1, 0.3)
+    growing: Annotated[tuple[Level, Level], Rising()] = (0.1, 0.3)
     """Bounds of the level from which the memory of growing tasks rises to 1, evenly from a quarter
     to three quarters of their running time; chosen."""
-    stable: Annotated[tuple[Share, Share], Rising()] = (0.75, 1.0)
+    stable: Annotated[tuple[Level, Level], Rising()] = (0.75, 1.0)
     """The same of other tasks; chosen."""
     noise: Deviation = 0.06
     """Standard deviation of ln(mean of a window / level); chosen."""

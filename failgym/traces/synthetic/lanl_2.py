@@ -15,10 +15,10 @@ import numpy as np
 from failgym.traces.schema import Outcome
 from failgym.traces.synthetic.outages import domains, draw_outages
 from failgym.traces.synthetic.profiles.lanl import Lanl2
-from failgym.traces.synthetic.profiles.times import DAY
 from failgym.traces.synthetic.quantiles import Ints, position_in_group
 from failgym.traces.synthetic.ranges import check_rows, within_reach
-from failgym.traces.trace import Meta, Trace
+from failgym.traces.synthetic.tables import identifiers, meta_of
+from failgym.traces.trace import Trace
 
 ONE = 1 << 16
 """The fraction 1."""
@@ -48,16 +48,14 @@ def generate_lanl_2(profile: Lanl2, jobs: int, rng: np.random.Generator) -> Trac
     submit = np.arange(jobs) // profile.batch * profile.batch_gap
     outages = draw_outages(profile.outages, span, rng)
     return Trace.of(
-        Meta(
-            source=f"synthetic: {profile.name}",
-            licence="MIT",
-            citation="Calibrated to LA-UR-05-7318 and to FLAW (Cluster Computing, 2010)",
-            time_origin=f"synthetic; {span / DAY:.2f} days",
-            end=span,
-            remarks={"bandwidth": f"{profile.bandwidth} bytes per ms between two machines"},
+        meta_of(
+            profile.name,
+            "Calibrated to LA-UR-05-7318 and to FLAW (Cluster Computing, 2010)",
+            span,
+            {"bandwidth": f"{profile.bandwidth} bytes per ms between two machines"},
         ),
         jobs={
-            "original_id": [f"{number:09d}" for number in range(jobs)],
+            "original_id": identifiers(jobs),
             "name": "random workflow",
             "submit": submit,
             "width": sizes,

@@ -9,12 +9,12 @@ import numpy as np
 
 from failgym.traces.schema import Outcome
 from failgym.traces.synthetic.profiles.panda import Panda10k
-from failgym.traces.synthetic.profiles.times import DAY, HOUR, SECOND
+from failgym.traces.synthetic.profiles.times import HOUR, SECOND
 from failgym.traces.synthetic.quantiles import Ints, evenly, quotas
 from failgym.traces.synthetic.ranges import check_rows, within_reach
 from failgym.traces.synthetic.spark_cluster import Events, History, Workload, simulate
-from failgym.traces.synthetic.tables import in_order
-from failgym.traces.trace import Meta, Trace
+from failgym.traces.synthetic.tables import identifiers, in_order, meta_of, texts
+from failgym.traces.trace import Trace
 
 
 def generate_panda_10k(profile: Panda10k, jobs: int, rng: np.random.Generator) -> Trace:
@@ -85,21 +85,19 @@ def _trace(
     placed = attempt * profile.machines + history.machine[: len(attempt)]
     machine = np.sort(placed) % profile.machines
     return in_order(
-        Meta(
-            source=f"synthetic: {profile.name}",
-            licence="MIT",
-            citation="Calibrated to Ghit and Epema, HPDC 2017",
-            time_origin=f"synthetic; {span / DAY:.2f} days",
-            end=span,
+        meta_of(
+            profile.name,
+            "Calibrated to Ghit and Epema, HPDC 2017",
+            span,
         ),
         jobs={
-            "original_id": [f"{number:09d}" for number in range(n)],
-            "name": _texts([app.name for app in profile.applications], kind),
+            "original_id": identifiers(n),
+            "name": texts([app.name for app in profile.applications], kind),
             "queue": [f"x{factor}" for factor in scale.tolist()],
             "submit": workload.submit,
             "width": 1,
             "outcome": outcome,
-            "exit_category": _texts(["undisturbed", "hit"], history.hit.astype(np.int64)),
+            "exit_category": texts(["undisturbed", "hit"], history.hit.astype(np.int64)),
         },
         tasks={"job": np.arange(n), "index": np.zeros(n, dtype=np.int64), "width": workload.nodes},
         attempts={
@@ -132,7 +130,3 @@ def _outages(profile: Panda10k, history: History, span: int) -> dict[str, Any]:
         "cause": "failure event",
         "group": np.ma.array(history.event, mask=alone)[order],
     }
-
-
-def _texts(names: list[str], number: Ints) -> Any:
-    return np.array(names, dtype=object)[number].tolist()

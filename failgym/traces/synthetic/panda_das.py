@@ -6,15 +6,13 @@ The jobs of an application are made together: arrays of shape (jobs, tasks of a 
 from __future__ import annotations
 
 import heapq
-import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from failgym.traces.schema import Outcome
 from failgym.traces.synthetic.profiles.panda import DagApplication, DagStage, PandaDas
-from failgym.traces.synthetic.profiles.times import DAY, SECOND
+from failgym.traces.synthetic.profiles.times import SECOND
 from failgym.traces.synthetic.quantiles import (
     Floats,
     Ints,
@@ -26,7 +24,8 @@ from failgym.traces.synthetic.quantiles import (
     stratified,
 )
 from failgym.traces.synthetic.ranges import check_rows, within_reach
-from failgym.traces.trace import Meta, Trace
+from failgym.traces.synthetic.tables import identifiers, meta_of, texts
+from failgym.traces.trace import Trace
 
 PARTS = 1_000
 """Run times relative to the median of ordinary stages are counted in thousandths."""
@@ -55,7 +54,7 @@ def generate_panda_das(profile: PandaDas, jobs: int, rng: np.random.Generator) -
     kind = np.repeat(np.arange(len(apps)), counts)[evenly(rng, jobs)]
     work = sum(app.share * app.runtime * app.nodes for app in apps) / sum(app.share for app in apps)
     span = within_reach(jobs * work * SECOND / (profile.machines * profile.load) + 0.5)
-    tasks = [sum(tasks_of(profile, app, stage) for stage in app.stages) for app in apps]
+    tasks = [sum(profile.tasks_of(app, stage) for stage in app.stages) for app in apps]
     check_rows(int(np.dot(counts, tasks)), "tasks")
     submit = np.sort(rng.integers(0, max(span, 1), jobs))
     dags = [
@@ -64,13 +63,8 @@ def generate_panda_das(profile: PandaDas, jobs: int, rng: np.random.Generator) -
     return _trace(profile, kind, submit, dags, span)
 
 
-def tasks_of(profile: PandaDas, app: DagApplication, stage: DagStage) -> int:
-    """The number of tasks of a stage."""
-    return stage.tasks or math.ceil(stage.scans * app.input_bytes / profile.block)
-
-
 def _dags(profile: PandaDas, app: DagApplication, jobs: int, rng: np.random.Generator) -> Dags:
-    sizes = np.array([tasks_of(profile, app, stage) for stage in app.stages])
+    sizes = np.array([profile.tasks_of(app, stage) for stage in app.stages])
     run = [_run_times(profile, stage.slow, n, jobs, rng) for stage, n in _zip(app, sizes)]
     output: list[Ints] = []
     edges: list[tuple[int, int, bool]] = []
@@ -84,7 +78,8 @@ def _dags(profile: PandaDas, app: DagApplication, jobs: int, rng: np.random.Gene
         ratio = _selectivities(profile, stage, n, jobs, rng)
         size = np.maximum(np.floor(read[:, None] / n * ratio / KILOBYTE + 0.5), 1.0)
         output.append(size.astype(np.int64) * KILOBYTE)
-    ends, order = np.array(edges).T, sorted(range(len(edges)), key=edges.__getitem__)
+    ends = np.array(edges, dtype=np.int64).reshape(-1, 3).T
+    order = sorted(range(len(edges)), key=edges.__getitem__)
     return Dags(
         run=_scaled(app, run, profile.slots),
         output=np.concatenate(output, axis=1),
@@ -92,7 +87,7 @@ def _dags(profile: PandaDas, app: DagApplication, jobs: int, rng: np.random.Gene
         parent=ends[0, order],
         child=ends[1, order],
         wide=ends[2, order],
-        bytes=np.stack(sent, axis=1)[:, order],
+        bytes=np.array(sent, dtype=np.int64).reshape(len(edges), jobs)[order].T,
     )
 
 
@@ -154,7 +149,7 @@ def makespan(run: list[list[int]], parents: list[tuple[int, ...]], slots: int) -
         parents: of each stage; it starts when they are through.
         slots: how many tasks run at a time.
     """
-    free = [0] * slots
+    free = [0] * min(slots, sum(len(times) for times in run))
     through: list[int] = []
     for times, before in zip(run, parents, strict=True):
         release = max((through[parent] for parent in before), default=0)
@@ -186,17 +181,15 @@ def _trace(profile: PandaDas, kind: Ints, submit: Ints, dags: list[Dags], span: 
     )
     behind = np.repeat(first_of_group(stages), edges)
     return Trace.of(
-        Meta(
-            source=f"synthetic: {profile.name}",
-            licence="MIT",
-            citation="Calibrated to Ghit and Epema, HPDC 2017",
-            time_origin=f"synthetic; {span / DAY:.2f} days",
-            end=span,
-            remarks={"block": f"{profile.block} bytes of input per task that reads input"},
+        meta_of(
+            profile.name,
+            "Calibrated to Ghit and Epema, HPDC 2017",
+            span,
+            {"block": f"{profile.block} bytes of input per task that reads input"},
         ),
         jobs={
-            "original_id": [f"{number:09d}" for number in range(len(kind))],
-            "name": _texts([app.name for app in apps], kind),
+            "original_id": identifiers(len(kind)),
+            "name": texts([app.name for app in apps], kind),
             "submit": submit,
             "width": sizes,
             "outcome": np.full(len(kind), Outcome.CENSORED),
@@ -249,7 +242,3 @@ def _stage_names(apps: tuple[DagApplication, ...], kind: Ints) -> list[str]:
     names = [[stage.name for stage in app.stages] for app in apps]
     kinds: list[int] = kind.tolist()
     return [name for number in kinds for name in names[number]]
-
-
-def _texts(names: list[str], number: Ints) -> Any:
-    return np.array(names, dtype=object)[number].tolist()

@@ -25,11 +25,12 @@ from failgym.traces.synthetic.quantiles import (
     normal_score,
     quotas,
     ranks,
+    skewed,
     spread,
 )
 from failgym.traces.synthetic.ranges import within_reach
-from failgym.traces.synthetic.tables import in_order
-from failgym.traces.trace import Meta, Trace
+from failgym.traces.synthetic.tables import identifiers, in_order, meta_of, texts
+from failgym.traces.trace import Trace
 
 EXITS = ("completed", "failed", "killed", "syskilled", "aborted", "unknown")
 """LANL's words for how a job ends."""
@@ -161,22 +162,20 @@ def _trace(
     run, machine = place(
         calendar, start, end, np.where(ran, job.nodes, 0), rng.integers(0, machines, n), fixed
     )
-    users = (rng.random(n) ** profile.user_skew * profile.users).astype(np.int64)
+    users = skewed(rng, profile.user_skew, profile.users, n)
     return in_order(
-        Meta(
-            source=f"synthetic: {profile.name}",
-            licence="MIT",
-            citation="Calibrated to El-Sayed et al., ICDCS 2017, and to LA-UR-05-7318",
-            time_origin=f"synthetic; {span / DAY:.2f} days",
-            end=span,
+        meta_of(
+            profile.name,
+            "Calibrated to El-Sayed et al., ICDCS 2017, and to LA-UR-05-7318",
+            span,
         ),
         jobs={
-            "original_id": [f"{number:09d}" for number in range(n)],
+            "original_id": identifiers(n),
             "user": [f"u{number:03d}" for number in users.tolist()],
             "submit": job.submit,
             "width": 1,
             "outcome": outcome,
-            "exit_category": _categories(job.exit, cut),
+            "exit_category": texts(EXITS, job.exit, cut),
         },
         tasks={"job": np.arange(n), "index": np.zeros(n, dtype=np.int64), "width": job.nodes},
         attempts={
@@ -192,12 +191,6 @@ def _trace(
         machines=_machines(profile),
         outages=outages.columns(),
     )
-
-
-def _categories(ends: Ints, cut: Flags) -> Any:
-    """LANL's word for each end; none for jobs that the end of the data cuts."""
-    names = np.array((*EXITS, None), dtype=object)
-    return names[np.where(cut, len(EXITS), ends)].tolist()
 
 
 def _machines(profile: Lanl20) -> dict[str, Any]:
