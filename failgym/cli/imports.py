@@ -140,7 +140,7 @@ def _date(option: str, text: str) -> datetime.date:
 
 
 def _unit(option: str, value: int) -> int:
-    from failgym.traces.readers.stg import LONGEST_UNIT
+    from failgym.traces.readers.stg.reader import LONGEST_UNIT
 
     if not 1 <= value <= LONGEST_UNIT:
         raise ValueError(f"{option}: expected at least 1 and at most {LONGEST_UNIT}, got {value}")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from failgym.traces import Cause, Outcome, Trace, TraceError, read_google_2011
-from failgym.traces.readers import parts
+from failgym.traces.readers.google_2011 import parts
 from tests.traces.nasty import job_row, task_row, write_nasty, write_part
 
 FINISH, FAIL, KILL = Outcome.FINISH, Outcome.FAIL, Outcome.KILL

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from failgym.traces import Trace, TraceError, read_google_2011
-from failgym.traces.readers import google_2011_events, parts, runs
-from failgym.traces.readers.google_2011 import import_google_2011
+from failgym.traces.readers.google_2011 import events as google_2011_events
+from failgym.traces.readers.google_2011 import import_google_2011, parts, runs
 from tests.traces.nasty import job_row, task_row, write_nasty, write_part
 from tests.traces.test_google_2011_random import random_rows
 
@@ -158,7 +158,7 @@ def test_a_killed_import_goes_on_with_the_same_result(
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL")
 def test_an_import_killed_at_any_time_goes_on(tmp_path: Path, source: Path, expected: Path) -> None:
     out, command = tmp_path / "t", "from pathlib import Path; import sys;"
-    command += "from failgym.traces.readers.google_2011 import import_google_2011;"
+    command += "from failgym.traces.readers.google_2011.reader import import_google_2011;"
     command += "print(flush=True); import_google_2011(Path(sys.argv[1]), Path(sys.argv[2]))"
     rng = random.Random(3)
     for _ in range(3):

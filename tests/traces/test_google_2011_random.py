@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from failgym.traces import read_google_2011
-from failgym.traces.readers import parts
+from failgym.traces.readers.google_2011 import parts
 from tests.traces.nasty import job_row, task_row, write_part
 from tests.traces.test_recount import compare, recount
 

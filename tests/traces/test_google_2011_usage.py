@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from failgym.traces import Cause, Outcome, Trace, read_google_2011
-from failgym.traces.readers import google_2011_usage, parts, runs
-from failgym.traces.readers.google_2011_kernel import ATTEMPT
-from failgym.traces.readers.google_2011_machines import ADD, REMOVAL_SLACK, REMOVE, Machines
+from failgym.traces.readers.google_2011 import parts, runs
+from failgym.traces.readers.google_2011 import usage as google_2011_usage
+from failgym.traces.readers.google_2011.kernel import ATTEMPT
+from failgym.traces.readers.google_2011.machines import ADD, REMOVAL_SLACK, REMOVE, Machines
 from tests.traces.nasty import job_row, write_part
 from tests.traces.test_google_2011_random import random_rows
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from failgym.traces import TraceError
-from failgym.traces.readers import runs
-from failgym.traces.readers.google_2011_indices import Indices
-from failgym.traces.readers.lookup import at_or_before
-from failgym.traces.readers.runs import Run, Spill, gather, ranges
+from failgym.traces.readers.google_2011 import runs
+from failgym.traces.readers.google_2011.indices import Indices
+from failgym.traces.readers.google_2011.lookup import at_or_before
+from failgym.traces.readers.google_2011.runs import Run, Spill, gather, ranges
 
 RECORD = np.dtype([("key", np.int64), ("flag", np.bool_), ("in", [("x", np.float32)])])
 

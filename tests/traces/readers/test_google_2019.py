@@ -19,15 +19,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from failgym.traces import Cause, Outcome, Trace, TraceError
-from failgym.traces.readers import (
-    google_2019_csv,
-    google_2019_rows,
-    google_2019_table,
-    sources,
-)
+from failgym.traces.readers import sources
+from failgym.traces.readers.google_2019 import csv_rows as google_2019_csv
 from failgym.traces.readers.google_2019 import read_google_2019
-from failgym.traces.readers.google_2019_arrow import arrow_columns
-from failgym.traces.readers.google_2019_columns import EVENTS
+from failgym.traces.readers.google_2019 import rows as google_2019_rows
+from failgym.traces.readers.google_2019 import table as google_2019_table
+from failgym.traces.readers.google_2019.arrow import arrow_columns
+from failgym.traces.readers.google_2019.columns import EVENTS
 from tests.traces.readers.replaying import Fate, replayed
 from tests.traces.real_data import REPOSITORY, real
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from failgym.traces import Trace, TraceError
 from failgym.traces.readers.lanl import read_lanl
-from failgym.traces.readers.lanl_rows import COLUMNS
+from failgym.traces.readers.lanl.rows import COLUMNS
 from tests.traces.readers.fuzz import read
 from tests.traces.readers.mutations import mutated
 from tests.traces.real_data import real

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from failgym.traces import Cause, Outcome, Trace, TraceError
 from failgym.traces.readers.philly import read_philly
-from failgym.traces.readers.philly_jobs import pacific
+from failgym.traces.readers.philly.jobs import pacific
 from tests.traces.readers.replaying import Fate, replayed
 from tests.traces.real_data import REPOSITORY
 

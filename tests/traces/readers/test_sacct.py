@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from failgym.traces import Cause, Outcome, Trace, TraceError
-from failgym.traces.readers import sacct_fields
+from failgym.traces.readers.sacct import fields as sacct_fields
 from failgym.traces.readers.sacct import read_sacct
-from failgym.traces.readers.sacct_fields import hosts_of, indices_of, job_id, state_of
+from failgym.traces.readers.sacct.fields import hosts_of, indices_of, job_id, state_of
 from tests.traces.readers.replaying import replayed
 from tests.traces.real_data import REPOSITORY
 

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from failgym.traces import Outcome, Trace, TraceError
-from failgym.traces.readers import stg
 from failgym.traces.readers.stg import read_stg
+from failgym.traces.readers.stg import reader as stg
 from tests.traces.readers.fuzz import read
 from tests.traces.readers.mutations import mutated
 from tests.traces.readers.replaying import replayed

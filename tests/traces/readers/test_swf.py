@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from failgym.traces import Cause, Outcome, Trace, TraceError
-from failgym.traces.readers.swf import RESUBMISSION_WINDOW, read_swf
+from failgym.traces.readers.swf.reader import RESUBMISSION_WINDOW, read_swf
 from tests.traces.readers.replaying import Fate, replayed
 from tests.traces.real_data import REPOSITORY, real
 

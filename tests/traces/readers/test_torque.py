@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from failgym.traces import Cause, Outcome, Trace, TraceError
 from failgym.traces.readers.exit_status import CODES
 from failgym.traces.readers.torque import read_torque
-from failgym.traces.readers.torque_fields import duration, hosts_of, requested_slots
+from failgym.traces.readers.torque.fields import duration, hosts_of, requested_slots
 from tests.traces.readers.replaying import replayed
 from tests.traces.real_data import REPOSITORY
 

@@ -1,0 +1,5 @@
+"""Google's cluster trace of 2011 (ClusterData2011), in the published format."""
+
+from failgym.traces.readers.google_2011.reader import import_google_2011, read_google_2011
+
+__all__ = ["import_google_2011", "read_google_2011"]
