@@ -17,7 +17,7 @@ __all__ = ["Take", "json_objects"]
 Take: TypeAlias = Callable[[int, int, Any], Any]
 """Makes of an element of an array what is kept of it; called with its line, position and value."""
 
-LARGEST_OBJECT = 1 << 26
+LARGEST_OBJECT = 3 << 24
 """The longest text of one object [characters]: bounds the memory that an object can take."""
 MOST_CONTAINERS = 1_000_000
 """The most objects and arrays in one object: bounds it too."""
