@@ -96,6 +96,7 @@ def writing(path: Path) -> Generator[TraceWriter]:
                 yield writer
             finally:
                 writer.close()
+            check_destination(path)  # as it is now: hours may have passed
             _swap(partial, path)
     except OSError as error:
         reason = error.strerror or str(error).splitlines()[0]
@@ -307,14 +308,14 @@ def _leftovers(path: Path, purpose: str) -> list[Path]:
             for folder in path.absolute().parent.iterdir()
             if folder.name.startswith(prefix)
             and folder.name.removeprefix(prefix).isdecimal()
-            and not is_running(int(folder.name.removeprefix(prefix)))
+            and not _is_running(int(folder.name.removeprefix(prefix)))
         ]
     except OSError:
         return []
     return [folder for _, folder in sorted(found, reverse=True)]
 
 
-def is_running(process: int) -> bool:
+def _is_running(process: int) -> bool:
     """Whether another process has this number; where that cannot be asked, as if it ran."""
     if process in (0, os.getpid()):  # not another: the number was given again
         return False
@@ -348,9 +349,10 @@ def _swap(partial: Path, path: Path) -> None:
     try:
         partial.rename(path)
     except BaseException:
-        replaced.rename(path)
+        if not path.exists():
+            replaced.rename(path)
         raise
-    shutil.rmtree(replaced, ignore_errors=True)
+    replaced.rename(partial)  # the name of what is removed, also if this is killed meanwhile
 
 
 @contextlib.contextmanager

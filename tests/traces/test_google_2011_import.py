@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import random
@@ -217,7 +218,9 @@ def test_parts_that_are_done_are_not_read_again(
     assert not (tmp_path / WORK).exists()
 
 
-@pytest.mark.parametrize("change", ["source", "version", "checkpoint", "run"])
+@pytest.mark.parametrize(
+    "change", ["source", "unseen", "version", "nested", "checkpoint", "run", "byte"]
+)
 def test_what_does_not_belong_to_the_source_is_not_used(
     tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch, change: str
 ) -> None:
@@ -228,9 +231,21 @@ def test_what_does_not_belong_to_the_source_is_not_used(
     work = tmp_path / WORK
     if change == "source":
         write_part(source / "task_events", 3, [task_row("900000000", "50", "0", "-", "0")])
+    elif change == "unseen":  # as long as it was, and its time of change set back
+        (file,) = (source / "machine_events").iterdir()
+        before, content = file.stat(), gzip.decompress(file.read_bytes())
+        file.write_bytes(gzip.compress(content.replace(b"0.25", b"0.75")))
+        os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+        assert file.stat().st_size == before.st_size
     elif change == "version":
         noted = json.loads((work / "source.json").read_text())
         (work / "source.json").write_text(json.dumps({**noted, "version": 0}))
+    elif change == "nested":
+        (work / "source.json").write_text("[" * 100_000)
+    elif change == "byte":
+        content = bytearray((work / "tasks-00001.arrow").read_bytes())
+        content[1507] ^= 4  # of a record
+        (work / "tasks-00001.arrow").write_bytes(content)
     else:
         file = next(work.glob("checkpoint*" if change == "checkpoint" else "tasks-00001*"))
         file.write_bytes(file.read_bytes()[:-100])
@@ -244,6 +259,16 @@ def test_what_does_not_belong_to_the_source_is_not_used(
 def test_a_part_that_is_no_trace_leaves_nothing(tmp_path: Path, source: Path) -> None:
     write_part(source / "task_events", 4, ["1,2,3"])
     with pytest.raises(TraceError, match=r"part-00004-of-00500\.csv\.gz, line 1: too few columns"):
+        import_google_2011(source, tmp_path / "t")
+    assert [file.name for file in tmp_path.iterdir()] == ["source"]
+
+
+def test_a_corrupt_part_leaves_nothing(tmp_path: Path, source: Path) -> None:
+    file = write_part(source / "task_events", 4, [task_row("905000000", "50", "0", "-", "0")])
+    content = bytearray(file.read_bytes())
+    content[-8] ^= 1  # of the checksum
+    file.write_bytes(content)
+    with pytest.raises(TraceError, match=r"part-00004-of-00500\.csv\.gz: corrupt compressed file"):
         import_google_2011(source, tmp_path / "t")
     assert [file.name for file in tmp_path.iterdir()] == ["source"]
 
@@ -280,6 +305,13 @@ def test_an_unwritable_place_is_one_clear_line(tmp_path: Path, source: Path) -> 
     assert "\n" not in str(caught.value)
 
 
+def test_a_part_that_is_not_there_is_named(tmp_path: Path, source: Path) -> None:
+    (source / "task_events" / "part-00007-of-00500.csv.gz").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(TraceError, match=r"part-00007-of-00500\.csv\.gz: cannot be read: No such"):
+        import_google_2011(source, tmp_path / "t")
+    assert [file.name for file in tmp_path.iterdir()] == ["source"]
+
+
 def test_what_is_no_trace_is_not_overwritten(tmp_path: Path, source: Path) -> None:
     (tmp_path / "t").mkdir()
     (tmp_path / "t" / "work.txt").write_text("hours")
@@ -288,20 +320,56 @@ def test_what_is_no_trace_is_not_overwritten(tmp_path: Path, source: Path) -> No
     assert sorted(file.name for file in tmp_path.iterdir()) == ["source", "t"]
 
 
-def test_what_is_no_import_is_not_overwritten(tmp_path: Path, source: Path) -> None:
+@pytest.mark.parametrize("name", ["work.txt", "mine.arrow", "tasks-00000.arrow"])
+def test_what_is_no_import_is_not_overwritten(tmp_path: Path, source: Path, name: str) -> None:
     (tmp_path / WORK).mkdir()
-    (tmp_path / WORK / "work.txt").write_text("hours")
-    with pytest.raises(TraceError, match=r"work\.txt: not part of an import: not overwritten"):
+    if name == "tasks-00000.arrow":
+        (tmp_path / "hours.txt").write_text("hours")
+        (tmp_path / WORK / name).symlink_to(tmp_path / "hours.txt")
+    else:
+        (tmp_path / WORK / name).write_text("hours")
+    with pytest.raises(TraceError, match=f"{name}: not part of an import: not overwritten"):
         import_google_2011(source, tmp_path / "t")
-    assert (tmp_path / WORK / "work.txt").read_text() == "hours"
+    assert (tmp_path / WORK / name).read_text() == "hours"
 
 
-@pytest.mark.skipif(os.name != "posix", reason="cannot ask whether a process runs")
-def test_two_imports_to_one_place_do_not_mix(tmp_path: Path, source: Path) -> None:
-    (tmp_path / WORK).mkdir()
-    (tmp_path / WORK / "owner.json").write_text(str(os.getppid()))
-    with pytest.raises(TraceError, match=f"in use by process {os.getppid()}"):
+def test_a_link_is_not_followed(tmp_path: Path, source: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / WORK).symlink_to(tmp_path / "elsewhere", target_is_directory=True)
+    with pytest.raises(TraceError, match="is a symbolic link: not overwritten"):
         import_google_2011(source, tmp_path / "t")
+    assert not list((tmp_path / "elsewhere").iterdir())
+
+
+def test_what_comes_into_the_folder_meanwhile_stays(
+    tmp_path: Path, source: Path, expected: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoint = google_2011_events._checkpoint  # pyright: ignore[reportPrivateUsage]
+
+    def put(*args: object, **kwargs: object) -> None:
+        checkpoint(*args, **kwargs)  # type: ignore[arg-type]
+        (tmp_path / WORK / "work.txt").write_text("hours")
+
+    monkeypatch.setattr(google_2011_events, "_checkpoint", put)
+    import_google_2011(source, tmp_path / "t")
+    assert same(tmp_path / "t", expected)
+    assert [file.name for file in (tmp_path / WORK).iterdir()] == ["work.txt"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no locks")
+def test_two_imports_to_one_place_do_not_mix(
+    tmp_path: Path, source: Path, expected: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoint = google_2011_events._checkpoint  # pyright: ignore[reportPrivateUsage]
+
+    def import_again(*args: object, **kwargs: object) -> None:
+        checkpoint(*args, **kwargs)  # type: ignore[arg-type]
+        with pytest.raises(TraceError, match="in use by another import to the same place"):
+            import_google_2011(source, tmp_path / "t")
+
+    monkeypatch.setattr(google_2011_events, "_checkpoint", import_again)
+    import_google_2011(source, tmp_path / "t")
+    assert same(tmp_path / "t", expected)
 
 
 def test_an_older_trace_is_replaced_only_by_a_whole_one(tmp_path: Path, source: Path) -> None:

@@ -12,7 +12,7 @@ from failgym.traces.readers.google_2011 import parts, runs
 from failgym.traces.readers.google_2011 import usage as google_2011_usage
 from failgym.traces.readers.google_2011.kernel import ATTEMPT
 from failgym.traces.readers.google_2011.machines import ADD, REMOVAL_SLACK, REMOVE, Machines
-from tests.traces.nasty import job_row, write_part
+from tests.traces.nasty import job_row, task_row, write_part
 from tests.traces.test_google_2011_random import random_rows
 
 Window = tuple[int, int, float]
@@ -23,7 +23,7 @@ def random_usage(rng: np.random.Generator, end: int) -> list[str]:
     rows: list[str] = []
     for number in range(150):
         begin = int(rng.integers(0, end))
-        stop = begin + int(rng.choice([0, 1000, 300_000]))
+        stop = begin + int(rng.choice([0, 2, 1000, 300_000]))
         job, index = int(rng.integers(1, 5)), int(rng.integers(0, 3))
         rows.append(f"{begin},{stop},{job},{index},7,{number}" + "," * 14)
     return rows
@@ -37,7 +37,7 @@ def windows_of(trace: Trace, rows: list[str]) -> list[Window]:
     found: list[Window] = []
     for row in rows:
         begin, stop, of_job, of_index, _, cpu = map(int, row.split(",")[:6])
-        middle = (begin // 2 + stop // 2) // 1000
+        middle = (begin + stop) // 2 // 1000
         started = [
             (int(start[at]), at)
             for at in range(len(task))
@@ -78,6 +78,42 @@ def test_usage_belongs_to_the_attempt_that_ran_at_its_middle(
         dropped = trace.meta.dropped.get("usage of no known attempt", 0)
         assert (trace.meta.rows_read["task usage"], dropped) == (150, 150 - len(windows))
     assert found > 100
+
+
+def test_a_middle_between_odd_microseconds_is_exact(tmp_path: Path) -> None:
+    events = [("0", "-", "0"), ("600001000", "7", "1"), ("600002000", "7", "4")]
+    rows = [task_row(time, "1", "0", machine, kind) for time, machine, kind in events]
+    write_part(tmp_path / "task_events", 0, rows)
+    write_part(tmp_path / "job_events", 0, [job_row("0", "1", "0")])
+    begins = (600_000_999, 600_000_997)  # the second one's middle is before the start
+    usage = [f"{begin},600001001,1,0,7,0.5" + "," * 14 for begin in begins]
+    write_part(tmp_path / "task_usage", 0, usage)
+    assert read_google_2011(tmp_path).rows("windows") == 1
+
+
+def test_machine_events_make_capacities_and_outages(tmp_path: Path) -> None:
+    events = [  # time, machine, type, platform, CPUs, memory
+        "0,7,0,p,,",
+        "1000,7,1,p,0.5,0.25",  # down; the first to state a capacity
+        "2000,7,1,p,1,1",  # dropped: it is down
+        "3000,8,0,p,1,0.5",
+        "5000,7,0,p,1,1",  # up
+        "4000,7,1,p,1,1",  # dropped: out of order
+        "9000,7,2,p,0.75,1",
+        "9000,7,1,p,1,1",  # down until the end
+    ]
+    write_part(tmp_path / "task_events", 0, [task_row("600000000", "1", "0", "-", "0")])
+    write_part(tmp_path / "job_events", 0, [job_row("0", "1", "0")])
+    write_part(tmp_path / "machine_events", 0, events)
+    trace = read_google_2011(tmp_path)
+    machines = [
+        (row["original_id"], row["cpu"], row["memory"]) for row in trace.machines.to_pylist()
+    ]
+    assert machines == [("7", 0.5, 0.25), ("8", 1.0, 0.5)]
+    outages = [(row["machine"], row["down"], row["up"]) for row in trace.outages.to_pylist()]
+    assert outages == [(0, 1, 5), (0, 9, None)]
+    assert trace.meta.dropped["REMOVE of a machine that is down"] == 1
+    assert trace.meta.dropped["machine event earlier than the machine's previous one"] == 1
 
 
 def test_an_eviction_at_the_removal_of_its_machine_is_laid_to_it() -> None:

@@ -59,6 +59,24 @@ def test_a_run_is_found_again_only_if_it_is_whole(tmp_path: Path) -> None:
         found.records()
 
 
+def test_a_run_is_found_again_only_as_it_was_written(tmp_path: Path) -> None:
+    spill = Spill(tmp_path)
+    (run,) = spilled(spill, np.random.default_rng(2), 1)
+    file, records = tmp_path / "r0.arrow", run.records()
+    content = file.read_bytes()
+    for position in range(0, len(content), 3):
+        changed = bytearray(content)
+        changed[position] ^= 1 << position % 8
+        file.write_bytes(changed)
+        found = spill.find("r0", RECORD)
+        if found is not None:  # a byte that stands for nothing
+            assert (found.rows, found.last, found.notes) == (run.rows, run.last, run.notes)
+            assert np.array_equal(found.starts, run.starts)
+            assert np.array_equal(found.records(), records)
+    (tmp_path / "r1.arrow").write_bytes(content)
+    assert spill.find("r1", RECORD) is None
+
+
 def test_indices_are_a_set_of_tasks() -> None:
     rng = np.random.default_rng(3)
     for _ in range(40):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import pytest
 from failgym.traces import Trace, TraceError, check_destination, store
 from failgym.traces.content import file_hash
 from failgym.traces.schema import TABLES, make_table
-from failgym.traces.store import overview
+from failgym.traces.store import overview, writing
 from tests.traces.traces import META, make
 
 
@@ -311,6 +312,57 @@ def test_the_next_save_removes_what_killed_ones_left(tmp_path: Path, dead: int) 
     changed.save(tmp_path / "t")
     assert sorted(file.name for file in tmp_path.iterdir()) == sorted([*kept, "t"])
     assert Trace.load(tmp_path / "t").content_hash == changed.content_hash
+
+
+def test_an_older_trace_that_a_killed_save_half_removed_is_removed_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make().save(tmp_path / "t")
+
+    def killed(folder: Path, **_: object) -> None:
+        (folder / "meta.json").unlink(missing_ok=True)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "rmtree", killed)
+        make(jobs={"user": None}).save(tmp_path / "t")
+    assert len(list(tmp_path.iterdir())) == 2
+    make().save(tmp_path / "t")
+    assert [file.name for file in tmp_path.iterdir()] == ["t"]
+
+
+def test_an_interruption_right_after_the_swap_is_no_error_of_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make().save(tmp_path / "t")
+    rename, newer = Path.rename, make(jobs={"user": None})
+
+    def interrupted(self: Path, target: Path) -> Path:
+        renamed = rename(self, target)
+        if ".partial-" in self.name:
+            raise KeyboardInterrupt
+        return renamed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            newer.save(tmp_path / "t")
+    assert Trace.load(tmp_path / "t").content_hash == newer.content_hash
+    newer.save(tmp_path / "t")
+    assert [file.name for file in tmp_path.iterdir()] == ["t"]
+
+
+def test_what_came_to_the_older_trace_meanwhile_is_kept(tmp_path: Path) -> None:
+    make().save(tmp_path / "t")
+
+    def save() -> None:
+        with writing(tmp_path / "t") as writer:
+            writer.finish(META)
+            (tmp_path / "t" / "results.txt").write_text("hours")
+
+    with pytest.raises(TraceError, match="not a saved trace: not overwritten"):
+        save()
+    assert (tmp_path / "t" / "results.txt").read_text() == "hours"
+    assert [file.name for file in tmp_path.iterdir()] == ["t"]
 
 
 def test_a_trace_written_in_pieces_is_the_same(tmp_path: Path) -> None:

@@ -39,20 +39,24 @@ class _Machine:
 
     cpu: float = float("nan")
     memory: float = float("nan")
+    last: int = 0  # time of the latest event
     outages: list[list[int]] = field(default_factory=list[list[int]])  # [down, up or -1]
 
-    def follow(self, kind: int, time: int, cpu: float, memory: float) -> bool:
-        """Take in an event; False if the machine's state does not allow it."""
+    def follow(self, kind: int, time: int, cpu: float, memory: float) -> str | None:
+        """Take in an event, or say why not."""
         down = bool(self.outages) and self.outages[-1][1] < 0
-        if kind == REMOVE:
-            if not down:
-                self.outages.append([time, -1])
-            return not down
-        if kind == ADD and down:
-            self.outages[-1][1] = time
+        if time < self.last:
+            return "machine event earlier than the machine's previous one"
+        if kind == REMOVE and down:
+            return "REMOVE of a machine that is down"
+        self.last = time
         if np.isnan(self.cpu):  # the capacity at first sight
             self.cpu, self.memory = cpu, memory
-        return True
+        if kind == REMOVE:
+            self.outages.append([time, -1])
+        elif kind == ADD and down:
+            self.outages[-1][1] = time
+        return None
 
 
 @dataclass
@@ -125,6 +129,6 @@ def read_machines(parts: list[Part], end: int, count: Counts, advance: Advance) 
             for kind, machine, time, cpu, memory in zip(
                 *(values[~late].tolist() for values in (*columns, *resources)), strict=True
             ):
-                if not machines.at(machine).follow(kind, time, cpu, memory):
-                    count.drop("REMOVE of a machine that is down", 1)
+                if reason := machines.at(machine).follow(kind, time, cpu, memory):
+                    count.drop(reason)
     return machines

@@ -59,8 +59,8 @@ def read_google_2011(path: str | Path, *, progress: bool = False) -> Trace:
     - Causes: FAIL is intrinsic, EVICT pre-emption (machine, where `machine_events` has its machine
       removed then), KILL requeue if the cluster requeues it, else user; LOST has none.
     - Dropped and counted by reason (`Trace.meta`): UPDATE events, events after the end of the
-      trace, events that the state of their task does not allow, job events after the last task
-      event, jobs without tasks.
+      trace, events that the state of their task or machine does not allow, job and machine events
+      after the last task event, jobs without tasks, usage of no known attempt.
 
     Times are floored from microseconds to milliseconds, last.
 

@@ -10,6 +10,7 @@ number of runs, so that what is sorted at once fits into memory.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,6 +38,7 @@ EVERYTHING = (-(2**62), 2**62)
 """All keys lie between these."""
 
 _STARTS, _LAST, _ROWS, _NOTES = b"starts", b"last", b"rows", b"notes"
+_HASH = b"hash"
 
 
 @dataclass(frozen=True)
@@ -69,15 +71,10 @@ class Run:
             with _opened(self.source) as file:
                 reader = ipc.open_file(file)
                 batches = [reader.get_batch(number) for number in range(first, stop)]
+            return _joined(batches, self.dtype)
         except (OSError, pa.ArrowException) as error:
             reason = str(error).splitlines()[0]
             raise TraceError(f"{self.source}: cannot be read back: {reason}") from None
-        records = np.empty(sum(batch.num_rows for batch in batches), dtype=self.dtype)
-        begin = 0
-        for batch in batches:
-            _fill(records[begin : begin + batch.num_rows], batch)
-            begin += batch.num_rows
-        return records
 
 
 @dataclass(frozen=True)
@@ -105,6 +102,7 @@ class Spill:
             sink = pa.BufferOutputStream()
             _write(sink, records, meta, None)
             return Run(sink.getvalue(), records.dtype, len(records), starts, last, said)
+        meta[_HASH] = _hash(name, records, meta)
         file = self.folder / f"{name}.arrow"
         partial = file.with_suffix(".partial")
         with partial.open("wb") as sink:
@@ -115,7 +113,7 @@ class Spill:
         return Run(file, records.dtype, len(records), starts, last, said)
 
     def find(self, name: str, dtype: np.dtype[Any]) -> Run | None:
-        """The run of that name, if it is there and can be read."""
+        """The run of that name, if it is there as it was written."""
         if self.folder is None or not (file := self.folder / f"{name}.arrow").is_file():
             return None
         try:
@@ -126,8 +124,9 @@ class Spill:
                 return None
             starts = np.frombuffer(meta[_STARTS], dtype="<i8").astype(np.int64)
             rows, last = int(meta[_ROWS]), int(meta[_LAST])
-            return Run(file, dtype, rows, starts, last, json.loads(meta[_NOTES]))
-        except (OSError, ValueError, KeyError, TypeError, pa.ArrowException):
+            run = Run(file, dtype, rows, starts, last, json.loads(meta[_NOTES]))
+            return run if meta.pop(_HASH) == _hash(name, run.records(), meta) else None
+        except (OSError, ValueError, KeyError, TypeError, MemoryError, pa.ArrowException):
             return None
 
 
@@ -160,6 +159,16 @@ def _write(sink: Any, records: Records, meta: Mapping[bytes, bytes], codec: str 
         writer.write_table(table, max_chunksize=BATCH_ROWS)
 
 
+def _hash(name: str, records: Records, meta: Mapping[bytes, bytes]) -> bytes:
+    """SHA-256 (hex) of all that a run's file holds: the format itself does not notice changes."""
+    digest = hashlib.sha256(name.encode())
+    for key in sorted(meta):
+        digest.update(key + meta[key])
+    for values in _columns(records).values():
+        digest.update(values.tobytes())
+    return digest.hexdigest().encode()
+
+
 def _columns(records: Records, prefix: str = "") -> dict[str, npt.NDArray[Any]]:
     """The fields of records, and those of records within them."""
     columns: dict[str, npt.NDArray[Any]] = {}
@@ -172,6 +181,17 @@ def _columns(records: Records, prefix: str = "") -> dict[str, npt.NDArray[Any]]:
     return columns
 
 
+def _joined(batches: Sequence[Any], dtype: np.dtype[Any]) -> Records:
+    records = np.empty(sum(batch.num_rows for batch in batches), dtype=dtype)
+    begin = 0
+    for batch in batches:
+        _fill(records[begin : begin + batch.num_rows], batch)
+        begin += batch.num_rows
+    return records
+
+
 def _fill(records: Records, batch: Any) -> None:
     for name, values in _columns(records).items():
-        values[:] = batch.column(name).to_numpy(zero_copy_only=False)
+        if (column := batch.column(name)).null_count:
+            raise pa.ArrowInvalid(f"column {name!r} has gaps")
+        values[:] = column.to_numpy(zero_copy_only=False)

@@ -164,7 +164,7 @@ def _windows(block: Block, running: Running) -> Records:
     if (end < begin).any():
         row = int(np.argmax(end < begin))
         block.fail(row, "end time", int(end[row]), f"no earlier than the start time {begin[row]}")
-    middle = (begin // 2 + end // 2) // 1000
+    middle = (begin + (end - begin) // 2) // 1000
     attempt, start = running.attempt(block.integers("job ID"), block.integers("task index"), middle)
     kept = np.flatnonzero(attempt >= 0)
     windows: Records = np.empty(len(kept), dtype=WINDOW)
