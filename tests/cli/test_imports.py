@@ -14,7 +14,7 @@ from failgym.cli import run
 from failgym.traces import FORMATS, Trace
 from failgym.traces.formats import Format
 from failgym.traces.synthetic import generate
-from tests.traces.nasty import write_nasty
+from tests.traces.readers.google_2011.nasty import write_nasty
 
 GIVEN: dict[str, tuple[list[str], Any]] = {
     "system": (["--system", "20"], 20),

@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from experiments.google_2011_scale import main
-from tests.traces.nasty import job_row, task_row, write_part
+from tests.traces.readers.google_2011.nasty import job_row, task_row, write_part
 
 TASKS = [
     ["0 3 0 - 0", "0 3 0 71 1", "0 3 1 - 0", "5000000 3 0 71 2", "5000010 3 0 - 0"],

@@ -27,7 +27,7 @@ import numpy as np
 
 from failgym.traces import FORMATS, Trace, TraceError
 from failgym.traces.readers import json_objects, sources
-from tests.traces.nasty import write_nasty
+from tests.traces.readers.google_2011.nasty import write_nasty
 from tests.traces.readers.mutations import mutated
 
 DATA = Path(__file__).resolve().parents[2] / "data"

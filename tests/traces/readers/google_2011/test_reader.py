@@ -11,7 +11,7 @@ import pytest
 
 from failgym.traces import Cause, Outcome, Trace, TraceError, read_google_2011
 from failgym.traces.readers.google_2011 import parts
-from tests.traces.nasty import job_row, task_row, write_nasty, write_part
+from tests.traces.readers.google_2011.nasty import job_row, task_row, write_nasty, write_part
 
 FINISH, FAIL, KILL = Outcome.FINISH, Outcome.FAIL, Outcome.KILL
 EVICT, LOST, CENSORED = Outcome.EVICT, Outcome.LOST, Outcome.CENSORED

@@ -9,8 +9,8 @@ import pytest
 
 from failgym.traces import read_google_2011
 from failgym.traces.readers.google_2011 import parts
-from tests.traces.nasty import job_row, task_row, write_part
-from tests.traces.test_recount import compare, recount
+from tests.traces.readers.google_2011.nasty import job_row, task_row, write_part
+from tests.traces.readers.google_2011.test_recount import compare, recount
 
 # How far the next event is from the last one [us]: the requeue limit is 1,000.
 STEPS = np.array([0, 1, 9, 900, 1000, 1001, 5000, 2_000_000])

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from failgym.traces import Trace, read_google_2011
-from tests.traces.nasty import write_nasty
+from tests.traces.readers.google_2011.nasty import write_nasty
 from tests.traces.real_data import google_2011
 
 END_NAMES = {2: "EVICT", 3: "FAIL", 4: "FINISH", 5: "KILL", 6: "LOST"}

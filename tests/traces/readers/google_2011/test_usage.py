@@ -12,8 +12,8 @@ from failgym.traces.readers.google_2011 import parts, runs
 from failgym.traces.readers.google_2011 import usage as google_2011_usage
 from failgym.traces.readers.google_2011.kernel import ATTEMPT
 from failgym.traces.readers.google_2011.machines import ADD, REMOVAL_SLACK, REMOVE, Machines
-from tests.traces.nasty import job_row, task_row, write_part
-from tests.traces.test_google_2011_random import random_rows
+from tests.traces.readers.google_2011.nasty import job_row, task_row, write_part
+from tests.traces.readers.google_2011.test_random import random_rows
 
 Window = tuple[int, int, float]
 """Attempt, offset [ms], processor usage."""

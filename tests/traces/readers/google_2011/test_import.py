@@ -18,8 +18,8 @@ import pytest
 from failgym.traces import Trace, TraceError, read_google_2011
 from failgym.traces.readers.google_2011 import events as google_2011_events
 from failgym.traces.readers.google_2011 import import_google_2011, parts, runs
-from tests.traces.nasty import job_row, task_row, write_nasty, write_part
-from tests.traces.test_google_2011_random import random_rows
+from tests.traces.readers.google_2011.nasty import job_row, task_row, write_nasty, write_part
+from tests.traces.readers.google_2011.test_random import random_rows
 
 WORK = ".t.import-google-2011"
 
