@@ -36,7 +36,7 @@ _FAULTS = (
     EOFError,
     NotImplementedError,  # a way of packing that is not known
     RuntimeError,  # a member that is encrypted; also too many headers one in the other
-    KeyError,
+    LookupError,
     OverflowError,
     ValueError,
 )
@@ -168,7 +168,7 @@ def _of_zip(file: Path, suffixes: Sequence[str]) -> Iterator[Member]:
         raise _unsound(file, error) from error
     with closing(archive):
         for found in archive.infolist():
-            if found.is_dir() or not _asked(found.filename, suffixes):
+            if found.filename.endswith("/") or not _asked(found.filename, suffixes):
                 continue
             if found.compress_type not in _BOUNDED:
                 raise TraceError(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import io
 import json
 import multiprocessing
 import resource
@@ -17,6 +18,7 @@ import signal
 import tempfile
 import time
 import traceback
+import zipfile
 from collections import Counter
 from collections.abc import Generator
 from dataclasses import asdict, dataclass, field
@@ -76,11 +78,22 @@ def cases() -> dict[str, list[Case]]:
                 contents = {name: file.read_bytes() for name, file in files.items()}
                 contents = {name or path.name: text for name, text in contents.items()}
                 found[form.name].append(Case(form.name, contents, path.is_dir()))
+    for name in ("fta", "stg"):
+        found[name] += [packed(case) for case in found[name] if case.folder or name == "stg"]
     with tempfile.TemporaryDirectory() as scratch:
         write_nasty(Path(scratch))
         files = {name: file.read_bytes() for name, file in _inside(Path(scratch)).items()}
         found["google-2011"].append(Case("google-2011", files, folder=True))
     return found
+
+
+def packed(case: Case) -> Case:
+    """The files of a case as one zip archive, the same bytes every time."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as zipped:
+        for name, content in case.files.items():
+            zipped.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
+    return Case(case.form, {"packed.zip": archive.getvalue()}, folder=False)
 
 
 def _inside(folder: Path) -> dict[str, Path]:

@@ -108,3 +108,12 @@ def test_a_member_may_be_bounded(tmp_path: Path) -> None:
     for member in members([file], (".x",), lambda consumed: None):
         with pytest.raises(TraceError, match=r"member a\.x: longer than 99 bytes"):
             list(member.lines(most=99))
+
+
+def test_a_member_of_a_zip_archive_without_a_name_is_passed_over(tmp_path: Path) -> None:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr(zipfile.ZipInfo("a.x"), b"1")
+        archive.writestr(zipfile.ZipInfo(""), b"2")
+        archive.writestr(zipfile.ZipInfo("d/"), b"")
+    assert told(tmp_path / "a.zip", out.getvalue()) == [("a.x", ["1"])]

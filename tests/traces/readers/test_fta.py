@@ -313,7 +313,7 @@ def test_damaged_files_are_read_or_refused(tmp_path: Path, name: str) -> None:
     elif name == "whole.zip":
         with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
             for member, inside in whole().items():
-                archive.writestr(member, inside)
+                archive.writestr(zipfile.ZipInfo(member), inside, zipfile.ZIP_DEFLATED)
         text = content.getvalue()
     else:
         text = (FIXTURES / name).read_bytes()
