@@ -12,9 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from failgym.traces import Cause, Outcome, Trace, TraceError
+from failgym.traces import Outcome, Trace, TraceError
 from failgym.traces.readers.philly import read_philly
 from failgym.traces.readers.philly.jobs import pacific
+from tests.traces.readers.attempts import attempts_of
 from tests.traces.readers.replaying import Fate, replayed
 from tests.traces.real_data import REPOSITORY
 
@@ -35,20 +36,6 @@ def at(text: str) -> int:
 
 def since_origin(time: datetime) -> int:
     return (time - ORIGIN) // timedelta(milliseconds=1)
-
-
-def attempts_of(trace: Trace, job: str) -> list[tuple[Any, ...]]:
-    """(queued, start, end, outcome, cause) of each attempt of a job; -1 if missing."""
-    rows: list[tuple[Any, ...]] = []
-    ids = trace.column("jobs", "original_id")[trace.column("tasks", "job")]
-    times = [trace.column("attempts", name).tolist() for name in ("queued", "start", "end")]
-    for row, task in enumerate(trace.column("attempts", "task").tolist()):
-        if ids[task] == job:
-            outcome = Outcome(trace.column("attempts", "outcome")[row]).name
-            cause = int(trace.column("attempts", "cause")[row])
-            name = Cause(cause).name if cause >= 0 else None
-            rows.append((*(time[row] for time in times), outcome, name))
-    return rows
 
 
 @pytest.fixture(scope="module", name="log")

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from failgym.traces import Cause, Outcome, Trace, TraceError
 from failgym.traces.readers import json_objects
 from failgym.traces.readers.rumen import read_rumen
+from tests.traces.readers.attempts import attempts_of
 from tests.traces.readers.replaying import Fate, replayed
 from tests.traces.real_data import REPOSITORY, real
 
@@ -24,21 +25,6 @@ OLD = "job_200904211745_{:04}"
 NEW = "job_1500000000000_{:04}"
 
 Json = dict[str, Any]
-
-
-def attempts_of(trace: Trace, job: str, index: int) -> list[tuple[Any, ...]]:
-    """(queued, start, end, outcome, cause) of each attempt of a task; -1 if missing."""
-    rows: list[tuple[Any, ...]] = []
-    ids = trace.column("jobs", "original_id")[trace.column("tasks", "job")]
-    numbers = trace.column("tasks", "index")
-    times = [trace.column("attempts", name).tolist() for name in ("queued", "start", "end")]
-    for row, task in enumerate(trace.column("attempts", "task").tolist()):
-        if ids[task] == job and numbers[task] == index:
-            outcome = Outcome(trace.column("attempts", "outcome")[row]).name
-            cause = int(trace.column("attempts", "cause")[row])
-            name = Cause(cause).name if cause >= 0 else None
-            rows.append((*(time[row] for time in times), outcome, name))
-    return rows
 
 
 def table_of(trace: Trace, table: str) -> list[Json]:

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from failgym.traces import Cause, Outcome, Trace, TraceError
+from failgym.traces import Outcome, Trace, TraceError
 from failgym.traces.readers.swf.reader import RESUBMISSION_WINDOW, read_swf
+from tests.traces.readers.attempts import attempts_of
 from tests.traces.readers.replaying import Fate, replayed
 from tests.traces.real_data import REPOSITORY, real
 
@@ -26,20 +27,6 @@ KNOWN_COUNTS = {
     "LANL-CM5-1994-4.1-cln": {"FINISH": 101692, "FAIL": 20368},
 }
 """Jobs by status, as the logs' own documentation counts them."""
-
-
-def attempts_of(trace: Trace, job: str) -> list[tuple[Any, ...]]:
-    """(queued, start, end, outcome, cause) of each attempt of a job of one task; -1 if missing."""
-    rows: list[tuple[Any, ...]] = []
-    ids = trace.column("jobs", "original_id")[trace.column("tasks", "job")]
-    times = [trace.column("attempts", name).tolist() for name in ("queued", "start", "end")]
-    for row, task in enumerate(trace.column("attempts", "task").tolist()):
-        if ids[task] == job:
-            outcome = Outcome(trace.column("attempts", "outcome")[row]).name
-            cause = int(trace.column("attempts", "cause")[row])
-            name = Cause(cause).name if cause >= 0 else None
-            rows.append((*(time[row] for time in times), outcome, name))
-    return rows
 
 
 def job_row(trace: Trace, job: str, place: int = 0) -> dict[str, Any]:
