@@ -3,34 +3,53 @@
 from __future__ import annotations
 
 from failgym.baselines.algorithm_1 import Algorithm1
+from failgym.baselines.aware import Aware
 from failgym.baselines.base import Heuristic, ObservationView
 from failgym.baselines.blind_kill import BlindKill
+from failgym.baselines.checkpoint_all import CheckpointAll
 from failgym.baselines.clairvoyant import Clairvoyant
+from failgym.baselines.combined import AllMeasures, CloneAndSave, Combined, KillOrClone
+from failgym.baselines.flaw import Flaw
 from failgym.baselines.give_up import GiveUp
 from failgym.baselines.grace_period import GracePeriod
+from failgym.baselines.greedy import Greedy
 from failgym.baselines.immediate_kill import ImmediateKill
 from failgym.baselines.ml_checkpoint import MLCheckpoint
 from failgym.baselines.ml_periodic import MLPeriodic
+from failgym.baselines.periodic_outputs import PeriodicOutputs
 from failgym.baselines.random_policy import RandomPolicy
+from failgym.baselines.rank_hybd import RankHybd
 from failgym.baselines.replay import Replay
 from failgym.baselines.retry_cap import RetryCap
+from failgym.baselines.size import Size
 from failgym.baselines.young import Young
 
 __all__ = [
     "REGISTRY",
     "Algorithm1",
+    "AllMeasures",
+    "Aware",
     "BlindKill",
+    "CheckpointAll",
     "Clairvoyant",
+    "CloneAndSave",
+    "Combined",
+    "Flaw",
     "GiveUp",
     "GracePeriod",
+    "Greedy",
     "Heuristic",
     "ImmediateKill",
+    "KillOrClone",
     "MLCheckpoint",
     "MLPeriodic",
     "ObservationView",
+    "PeriodicOutputs",
     "RandomPolicy",
+    "RankHybd",
     "Replay",
     "RetryCap",
+    "Size",
     "Young",
 ]
 
@@ -48,6 +67,16 @@ REGISTRY: dict[str, type[Heuristic]] = {
         Young,
         MLCheckpoint,
         MLPeriodic,
+        CheckpointAll,
+        Greedy,
+        Size,
+        Aware,
+        PeriodicOutputs,
+        RankHybd,
+        Flaw,
+        CloneAndSave,
+        KillOrClone,
+        AllMeasures,
     )
 }
 """Name -> heuristic, in the order of tables."""

@@ -22,6 +22,7 @@ __all__ = [
     "ObservationView",
     "check_probability",
     "choose",
+    "enabled",
     "flagged",
 ]
 
@@ -30,8 +31,8 @@ Choices = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 
 
-DECISIONS = ("clone", "checkpoint", "kill", "give_up", "retry")
-"""Fields of `Rules` that allow a decision."""
+DECISIONS = ("clone", "checkpoint", "kill", "give_up", "retry", "save_outputs", "place")
+"""Fields of `Rules` and `failgym.sim.scheduled.rules.ScheduledRules` that allow a decision."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class Heuristic(ABC):
     @classmethod
     def compatible(cls, rules: Rules) -> bool:
         """Does a scenario with these rules enable all that the heuristic needs?"""
-        return all(bool(getattr(rules, need)) for need in cls.needs)
+        return cls.needs <= set(enabled(rules))
 
     def predict(
         self,
@@ -124,6 +125,11 @@ class Heuristic(ABC):
                 f" {ACTIONS - 1}, got {wanted.tolist()!r:.80}"
             )
         return wanted
+
+
+def enabled(rules: Rules) -> tuple[str, ...]:
+    """Return which of the `DECISIONS` the rules allow; a pinned world knows no more than five."""
+    return tuple(name for name in DECISIONS if getattr(rules, name, False))
 
 
 def choose(when: Bools, action: Action) -> Choices:

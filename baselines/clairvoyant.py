@@ -10,6 +10,7 @@ import numpy.typing as npt
 from failgym.envs import Scenario, resolve
 from failgym.envs.worlds import build_world
 from failgym.sim.clairvoyant import SEARCH_LIMIT, Bound, clairvoyant, clairvoyant_costs
+from failgym.sim.records import World
 
 __all__ = ["Bound", "Clairvoyant", "clairvoyant_costs"]
 
@@ -43,10 +44,14 @@ class Clairvoyant:
             tasks: trace rows of tasks of known fate [tasks]; by default those of its slices.
 
         Raises:
-            ValueError: for an unknown scenario, or a task whose fate is not known.
+            ValueError: for an unknown scenario, one of a scheduled world (which has but a lower
+                bound: `failgym.sim.scheduled.bounds`), or a task whose fate is not known.
         """
         rules = resolve(scenario)
+        if rules.world != "pinned":
+            raise ValueError(f"clairvoyant: expected a pinned world, got {rules.name or 'another'}")
         world = build_world(rules)
+        assert isinstance(world, World)
         return clairvoyant(world, rules, world.order if tasks is None else tasks, self.limit)
 
     def costs(

@@ -20,7 +20,10 @@ __all__ = ["ENVIRONMENTS", "__version__", "evaluate"]
 
 __version__ = "0.1.0"
 
-ENVIRONMENTS = ("Cloning-v0", "GracePeriod-v0", "Checkpoint-v0")
+ENVIRONMENTS = (
+    *("Cloning-v0", "GracePeriod-v0", "Checkpoint-v0"),
+    *("Lineage-v0", "Workflow-v0", "Mitigation-v0"),
+)
 """Names of the registered scenarios (`failgym.envs.SCENARIOS`)."""
 
 for _name in ENVIRONMENTS:

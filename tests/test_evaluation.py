@@ -17,6 +17,7 @@ import pytest
 import failgym
 from failgym.baselines import REGISTRY, GiveUp, RandomPolicy, Replay
 from failgym.envs import SCENARIOS, Scenario, resolve
+from failgym.envs.batches import own_sizes, slice_count
 from failgym.envs.worlds import build_world
 from failgym.evaluation import (
     Anchors,
@@ -33,9 +34,12 @@ from failgym.sim.records import ACTIONS, World
 from failgym.sim.rules import Rules
 from failgym.traces import Meta, Outcome, Trace, toy
 from failgym.traces.synthetic import generate
+from tests.envs.worlds import small
 
 assert failgym  # importing it registers the environments
 
+PINNED = [name for name, scenario in SCENARIOS.items() if scenario.world == "pinned"]
+SCHEDULED = [name for name, scenario in SCENARIOS.items() if scenario.world == "scheduled"]
 CHECKPOINT = resolve("Checkpoint-v0", {"jobs": 400, "slice_tasks": 8})
 GRACE = resolve("GracePeriod-v0", {"jobs": 400, "slice_tasks": 16})
 
@@ -109,7 +113,7 @@ def rollout(scenario: Scenario, policy: Any, index: int) -> tuple[float, dict[st
 @pytest.mark.parametrize("make", [lambda: RandomPolicy(seed=3), Recurrent])
 def test_lanes_give_what_single_episodes_give(make: Any) -> None:
     world = build_world(CHECKPOINT)
-    slices = np.arange(min(9, len(world.slices) - 1))[::-1]
+    slices = np.arange(min(9, slice_count(world)))[::-1]
     run = run_policy(world, CHECKPOINT, make(), slices, lanes=4)
     alone = [rollout(CHECKPOINT, make(), int(i)) for i in slices]
     np.testing.assert_allclose(run.costs.sum(axis=1), [cost for cost, _ in alone], rtol=1e-12)
@@ -213,7 +217,7 @@ def test_slices_must_exist(slices: list[int]) -> None:
         run_policy(build_world(GRACE), GRACE, Replay(), np.array(slices, np.int64))
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize("name", PINNED)
 def test_replay_scores_0_and_the_bound_100(name: str) -> None:
     anchors = Anchors.of(name, episodes=5, bound=nothing)
     replay, best = anchors.measure(anchors.run(Replay())), anchors.clairvoyant()
@@ -306,9 +310,60 @@ def test_the_orders_of_service_cost_the_same() -> None:
 
 
 def test_the_clairvoyant_costs_no_more_than_replay() -> None:
-    for name in SCENARIOS:
+    for name in PINNED:
         anchors = Anchors.of(name, episodes=2)
         assert (anchors.bound.sum(axis=1) <= anchors.replay.costs.sum(axis=1) + 1e-9).all()
+
+
+# --- The scheduled world --------------------------------------------------------------------------
+
+
+def small_scenario(name: str) -> Scenario:
+    return resolve(name, {**small(f"failgym/{name}"), "split": "test"})
+
+
+@pytest.mark.parametrize("name", SCHEDULED)
+def test_no_policy_costs_less_than_the_bound(name: str) -> None:
+    anchors = Anchors.of(small_scenario(name), episodes=6)
+    assert anchors.bound_name == anchors.clairvoyant().policy == "bound"
+    assert anchors.measure(anchors.replay).score == 0.0
+    least = anchors.bound.sum(axis=1)
+    for policy in (Replay(), RandomPolicy(), RandomPolicy(seed=1)):
+        run = anchors.run(policy)
+        assert (run.costs.sum(axis=1) >= least - 1e-9).all()
+        evaluation = anchors.measure(run)
+        assert evaluation.bound == "bound"
+        assert evaluation.score <= 100.0
+        assert evaluation.tasks == own_sizes(anchors.world)[run.slices].sum()
+
+
+@pytest.mark.parametrize("name", SCHEDULED)
+def test_lanes_do_not_matter_in_the_scheduled_world(name: str) -> None:
+    scenario = small_scenario(name)
+    world, slices = build_world(scenario), np.arange(5)
+    runs = [
+        run_policy(world, scenario, RandomPolicy(), slices, order="time", lanes=lanes)
+        for lanes in (1, 3)
+    ]
+    np.testing.assert_array_equal(runs[0].costs, runs[1].costs)
+    for column, values in runs[0].outcomes.items():
+        np.testing.assert_array_equal(values, runs[1].outcomes[column])
+
+
+def test_a_bound_by_task_is_refused_in_the_scheduled_world() -> None:
+    with pytest.raises(ValueError, match="bound: expected none for a scheduled world"):
+        Anchors.of(small_scenario(SCHEDULED[0]), episodes=1, bound=nothing)
+
+
+def test_a_whole_trace_in_a_scheduled_world() -> None:
+    trace = generate("google-2011", jobs=60, seed=2)
+    quiet = dict.fromkeys(("clone", "checkpoint", "kill", "give_up", "retry"), False)
+    rules = replace(SCENARIOS["Mitigation-v0"], **quiet, forecast="none", begin=0)
+    world = whole_trace_world(trace, rules)
+    comparison = compare(run_policy(world, rules, Replay(), order="time"), Record.of(trace))
+    assert slice_count(world) == 1
+    assert comparison.decisions == 0
+    assert 0 < comparison.tasks <= trace.rows("tasks")
 
 
 # --- Models of stable-baselines3 ----------------------------------------------------------------

@@ -37,8 +37,8 @@ def demo(json: Json = None, episodes: Episodes = None, seed: Seed = 0) -> None:
         print_scores(evaluations)
         results[f"failgym/{name}"] = [e.to_json() for e in evaluations]
     print_line(
-        "score: 0 is replay, 100 the clairvoyant bound; work in shares of what replay wastes;"
-        " completion: median over recorded"
+        "score: 0 is replay, 100 the clairvoyant, or a bound that may be out of reach; work in"
+        " shares of what replay wastes; completion: median over recorded"
     )
     seconds = time.perf_counter() - begun
     print_line(f"{seconds:.1f} s")

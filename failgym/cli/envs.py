@@ -7,29 +7,34 @@ from failgym.cli.output import Cell, JsonFile, print_table
 
 __all__ = ["envs"]
 
-COLUMNS = ("id", "trace", "decisions", "asked", "forecast", "tasks per episode", "charged for")
+COLUMNS = ("id", "world", "trace", "decisions", "asked", "forecast", "episode", "charged for")
 
 
 def envs(json: Json = None) -> None:
     """List the registered environments."""
     from dataclasses import asdict
 
-    from failgym.baselines.base import DECISIONS
+    from failgym.baselines.base import enabled
     from failgym.envs import SCENARIOS
     from failgym.envs.spaces import TERMS
 
     file = JsonFile.at(json)
     rows: list[tuple[Cell, ...]] = []
     for name, scenario in SCENARIOS.items():
-        decisions = ", ".join(d for d in DECISIONS if getattr(scenario, d))
+        decisions = ", ".join(enabled(scenario))
         weights = {term: getattr(scenario, f"weight_{term}") for term in TERMS}
         charged = ", ".join(f"{term} {weight:g}" for term, weight in weights.items() if weight)
         spacing = scenario.decide
         if spacing == "geometric":
             spacing = f"geometric {scenario.factor:g}"
-        forecast, size = str(scenario.forecast), scenario.slice_tasks
-        rows.append(
-            (f"failgym/{name}", str(scenario.trace), decisions, spacing, forecast, size, charged)
-        )
+        if not any((scenario.clone, scenario.checkpoint, scenario.kill)):
+            spacing = "-"
+        jobs, tasks = scenario.slice_jobs, scenario.slice_tasks
+        size = f"{jobs} job{'s' * (jobs > 1)}" if jobs else f"{tasks} tasks"
+        forecast = str(scenario.forecast)
+        if scenario.node_forecast != "none":
+            forecast = f"nodes: {scenario.node_forecast}"
+        world, trace = scenario.world, str(scenario.trace)
+        rows.append((f"failgym/{name}", world, trace, decisions, spacing, forecast, size, charged))
     print_table("Environments", COLUMNS, rows, unbroken=frozenset({"trace"}))
     file.write({f"failgym/{name}": asdict(scenario) for name, scenario in SCENARIOS.items()})

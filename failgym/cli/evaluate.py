@@ -36,7 +36,7 @@ def evaluate(
     settings: Settings = None,
     json: Json = None,
 ) -> None:
-    """Score policies between replay (0) and the clairvoyant bound (100)."""
+    """Score policies between replay (0) and the clairvoyant, or a bound (100)."""
     from failgym.cli.scores import draw, measure, print_scores
     from failgym.cli.specs import load_policy
     from failgym.envs import resolve
@@ -52,7 +52,7 @@ def evaluate(
             "env": f"failgym/{scenario.name}",
             "settings": settings or [],
             "replay": anchors.measure(anchors.replay).to_json(),
-            "clairvoyant": anchors.clairvoyant().to_json(),
+            anchors.bound_name: anchors.clairvoyant().to_json(),
             "policies": [evaluation.to_json() for evaluation in evaluations],
         }
     )

@@ -45,6 +45,7 @@ def replay(
     recorded. Another policy is asked about every task of known fate under an environment's rules.
     """
     from failgym.cli.specs import load_policy
+    from failgym.envs.batches import slice_count
     from failgym.evaluation import Record, compare, run_policy, whole_trace_world
     from failgym.evaluation.progress import progress_bar, working
     from failgym.traces import Trace
@@ -52,30 +53,36 @@ def replay(
     check_name("DIR", folder)
     file = JsonFile.at(json)
     chosen = load_policy(policy)
-    scenario = override(_scenario(chosen, env), settings, _meaningful())
+    scenario = _scenario(chosen, env)
+    scenario = override(scenario, settings, _meaningful(scenario))
     with working("loading and compiling", interactive()):
         trace = Trace.load(folder)
         begun = time.perf_counter()
         world = whole_trace_world(trace, scenario, known_only=not _asks_nothing(scenario))
     compiled = time.perf_counter() - begun
-    with progress_bar("replaying", len(world.slices) - 1, interactive()) as advance:
+    with progress_bar("replaying", slice_count(world), interactive()) as advance:
         run = run_policy(world, scenario, chosen, name=policy, progress=advance)
     comparison = compare(run, Record.of(trace))
     _print(comparison, compiled)
     file.write({"trace": trace.content_hash, "compile_seconds": compiled, **asdict(comparison)})
 
 
-def _meaningful() -> frozenset[str]:
+def _meaningful(scenario: Scenario) -> frozenset[str]:
     """Fields of a scenario that matter where all of a given trace is replayed."""
+    from failgym.envs.scenario import CLUSTER
     from failgym.sim.rules import Rules
+    from failgym.sim.scheduled.rules import ScheduledRules
 
-    return frozenset(field.name for field in fields(Rules)) | {"forecast", "seed"}
+    scheduled = scenario.world == "scheduled"
+    rules = fields(ScheduledRules) if scheduled else fields(Rules)
+    names = frozenset(field.name for field in rules) | {"forecast", "seed"}
+    return names | CLUSTER | {"trace_seed"} if scheduled else names
 
 
 def _scenario(policy: Policy, env: str | None) -> Scenario:
     """The rules of an environment; for replay, rules under which nothing is asked."""
     from failgym.baselines import Heuristic, Replay
-    from failgym.baselines.base import DECISIONS
+    from failgym.baselines.base import enabled
     from failgym.envs import SCENARIOS, resolve
 
     if env is None:
@@ -90,15 +97,15 @@ def _scenario(policy: Policy, env: str | None) -> Scenario:
     else:
         scenario = resolve(env)
     if isinstance(policy, Replay):
-        return replace(scenario, forecast="none", **dict.fromkeys(DECISIONS, False))
+        return replace(scenario, forecast="none", **dict.fromkeys(enabled(scenario), False))
     return scenario
 
 
 def _asks_nothing(scenario: Scenario) -> bool:
     """Does no decision have more than CONTINUE?"""
-    from failgym.baselines.base import DECISIONS
+    from failgym.baselines.base import enabled
 
-    return not any(getattr(scenario, decision) for decision in DECISIONS)
+    return not enabled(scenario)
 
 
 def _print(c: Comparison, compiled: float) -> None:

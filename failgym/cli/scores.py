@@ -29,7 +29,7 @@ def draw(scenario: Scenario, **options: Any) -> Anchors:
     from failgym.evaluation import Anchors
     from failgym.evaluation.progress import working
 
-    with working(f"{scenario.name}: replay and clairvoyant", interactive()):
+    with working(f"{scenario.name}: replay and bound", interactive()):
         anchors = Anchors.of(scenario, **options)
     if anchors.unproven:
         print_line(

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
+from failgym.envs.batches import batch_of, outcomes_of, own_states, slice_count
 from failgym.envs.scenario import Scenario
 from failgym.envs.scenarios import resolve
 from failgym.envs.spaces import TERMS, action_space, observation_space, totals
 from failgym.envs.worlds import build_world
-from failgym.sim.batch import Batch
 from failgym.sim.records import ACTIONS, Action
 
 __all__ = ["MitigationEnv"]
@@ -26,23 +26,32 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
 
     ## Description
 
-    The tasks of a slice of a trace run as recorded until the agent departs from the record. It is
-    asked at the start of an attempt and after monitoring windows (WINDOW), and when an attempt has
-    failed (FAILED), and only when more than CONTINUE is legal; after an action other than CONTINUE
-    it is asked again as long as another is legal. What follows a departure is decided by written
-    counterfactual rules: `failgym.sim.reference` states them.
+    In the pinned world the tasks of a slice of a trace run as recorded until the agent departs from
+    the record; what follows is decided by written counterfactual rules: `failgym.sim.reference`
+    states them. In the scheduled world they run on machines that fail, behind a queue and a
+    scheduler, beside other tasks: `failgym.sim.reference.scheduled` states those rules.
+
+    The agent is asked at the start of an attempt and after monitoring windows (WINDOW), when an
+    attempt has failed (FAILED), when a task has finished whose output others need (OUTPUT), and
+    when a task that is ready is offered a free machine (DISPATCH), as far as the scenario enables
+    it, and only when more than CONTINUE is legal; after an action other than CONTINUE it is asked
+    again as long as another is legal.
 
     ## Action Space
 
     `Discrete(5)`, one alphabet for every environment:
 
-    | action | WINDOW | FAILED |
-    |---|---|---|
-    | 0 CONTINUE | let the attempt run | leave it to the cluster |
-    | 1 CLONE | start the next attempt beside it | - |
-    | 2 CHECKPOINT | save its progress | - |
-    | 3 KILL | arm the grace period; armed: end the task now | give up: start nothing more |
-    | 4 RETRY | - | start the next attempt now |
+    | action | WINDOW | FAILED | OUTPUT | DISPATCH |
+    |---|---|---|---|---|
+    | 0 CONTINUE | let the attempt run | leave it to the cluster | leave it in memory | place it |
+    | 1 CLONE | start the next attempt beside it | - | - | - |
+    | 2 CHECKPOINT | save its progress | - | write it to stable storage | - |
+    | 3 KILL | arm the grace period; armed: end the task | start nothing more | - | - |
+    | 4 RETRY | - | start the next attempt now | - | offer it the next machine |
+
+    In the scheduled world what is started waits in the queue like anything else. A task that no
+    machine is left to be offered to is held until the next event, and placed when nothing else can
+    happen.
 
     The mask of legal actions is in the observation (its last five fields), in
     `info["action_mask"]` (int8) and in `action_masks()` (bool). An illegal action counts as
@@ -62,7 +71,8 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
     | progress | age, unsaved and durable work, beside what is expected |
     | forecast | risk of the attempt, confidences of the task's classes |
     | cost | checkpoint, restore, grace |
-    | lineage, machine | zero in the pinned world |
+    | lineage | what a task's output is worth, in workflows |
+    | machine | the machine that is offered |
     | system | what runs, waits, arrives, finishes and fails in the cluster |
     | mask | the legal actions |
 
@@ -75,15 +85,19 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
     |---|---|---|
     | wasted | lost, redundant and ghost work | mean machine-time of a task |
     | overhead | checkpoints and restores | mean machine-time of a task |
-    | completion | the time integral of unsettled tasks | mean completion time of a task |
+    | completion | the time integral of unsettled tasks, or jobs | their mean completion time |
     | forfeited | work and time of tasks that the record finishes and the agent does not | both |
 
-    The means are those of the train split; the weights are fields of the scenario.
+    The means are those of the train split; the weights are fields of the scenario. That of jobs
+    (`completion="jobs"`) is the mean length of their critical paths.
 
     ## Starting State
 
-    A slice of `slice_tasks` tasks in order of submission: drawn by `reset(seed=...)`, or named by
-    `reset(options={"slice": i})`. Cost before the first decision belongs to the first step.
+    A slice of `slice_tasks` tasks in order of submission, or of `slice_jobs` jobs: drawn by
+    `reset(seed=...)`, or named by `reset(options={"slice": i})`. In the scheduled world other tasks
+    are there too: what stood when the first of the `warmup` tasks was submitted, those, and the
+    `followers` of the slice; they are neither asked about nor charged for. Cost before the first
+    decision belongs to the first step.
 
     ## Episode End
 
@@ -99,7 +113,7 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
     | elapsed | simulated ms since the last decision, 0 across tasks served one after the other |
     | illegal | illegal actions so far |
     | reward_terms | the reward by term |
-    | totals | at the end: machine-ms by account, forfeited tasks, decisions |
+    | totals | at the end: machine-ms by account, forfeited tasks, decisions, tasks |
 
     The outcome table of the slice is `env.unwrapped.outcomes()`.
 
@@ -117,9 +131,10 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
 
     ## Fidelity
 
-    A task that is left alone happens as recorded, to the millisecond. Open loop: extra attempts
-    take no capacity from others. What else holds of a scenario is in its own file,
-    `failgym.envs.scenarios`.
+    Pinned: a task that is left alone happens as recorded, to the millisecond. Open loop: extra
+    attempts take no capacity from others. Scheduled: recorded evictions and losses are replaced by
+    those of the simulated cluster; clones, retries and checkpoints take capacity from others. What
+    else holds of a scenario is in its own file, `failgym.envs.scenarios`.
 
     ## Version History
 
@@ -143,7 +158,7 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
         self.render_mode = render_mode
         self.observation_space: spaces.Space[Any] = observation_space()
         self.action_space = action_space()
-        self.batch = Batch(build_world(self.scenario), self.scenario, 1, self.scenario.order)
+        self.batch = batch_of(self.scenario, build_world(self.scenario), 1)
         self._running = False
         self._action = np.zeros(1, dtype=np.int64)
 
@@ -155,7 +170,7 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
         Raises:
             ValueError: for an unknown option, or a slice that does not exist.
         """
-        chosen = chosen_slice(options, len(self.batch.world.slices) - 1)
+        chosen = chosen_slice(options, slice_count(self.batch.world))
         keyed = bool(self.batch.state.episodes["key"][0])
         super().reset(seed=seed)
         if seed is not None or not keyed:
@@ -192,8 +207,8 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
         return self.batch.output.mask[0].astype(np.bool_)
 
     def outcomes(self) -> dict[str, npt.NDArray[Any]]:
-        """The outcome table of the slice up to now: the fields of `TaskOutcome`, an array each."""
-        return self.batch.outcomes(0)
+        """The outcome table of the slice up to now, an array per field of its `TaskOutcome`."""
+        return outcomes_of(self.batch.world, own_states(self.batch, 0))
 
     def _info(self, ended: bool = False) -> dict[str, Any]:
         out = self.batch.output

@@ -11,7 +11,7 @@ from gymnasium import spaces
 from failgym.sim.fields import HIGH, LOW
 from failgym.sim.records import ACTIONS
 
-__all__ = ["TERMS", "TOTALS", "action_space", "observation_space", "totals"]
+__all__ = ["SCHEDULED_TOTALS", "TERMS", "TOTALS", "action_space", "observation_space", "totals"]
 
 TERMS = ("wasted", "overhead", "completion", "forfeited")
 """Names of the reward terms, in the order of `records.Output.terms`."""
@@ -20,6 +20,8 @@ TOTALS = (
     *("forfeited", "decisions", "illegal", "tasks", "slice"),
 )
 """Fields of `records.EPISODE` that an episode reports at its end."""
+SCHEDULED_TOTALS = ("transfer", "passes", "background")
+"""What one of the scheduled world reports beside."""
 
 
 def observation_space() -> spaces.Box:
@@ -33,5 +35,14 @@ def action_space() -> spaces.Discrete:
 
 
 def totals(episodes: npt.NDArray[Any]) -> dict[str, npt.NDArray[np.int64]]:
-    """What episodes that ended report, an array per name of `TOTALS`."""
-    return {name: episodes[name].astype(np.int64) for name in TOTALS}
+    """What episodes that ended report, an array per name of `TOTALS`.
+
+    In the scheduled world those of `SCHEDULED_TOTALS` too; ``tasks`` are those that are asked about
+    and charged, ``background`` the others.
+    """
+    found = {name: episodes[name].astype(np.int64) for name in TOTALS}
+    if "own" in (episodes.dtype.names or ()):
+        found["background"] = found["tasks"] - episodes["own"]
+        found["tasks"] = episodes["own"].astype(np.int64)
+        found |= {name: episodes[name].astype(np.int64) for name in ("transfer", "passes")}
+    return found

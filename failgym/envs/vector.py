@@ -9,12 +9,12 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from failgym.envs.batches import batch_of, slice_count
 from failgym.envs.mitigation import chosen_slice
 from failgym.envs.scenario import Scenario
 from failgym.envs.scenarios import resolve
 from failgym.envs.spaces import TERMS, action_space, observation_space, totals
 from failgym.envs.worlds import build_world
-from failgym.sim.batch import Batch
 from failgym.sim.records import ACTIONS, Output
 
 __all__ = ["MitigationVectorEnv"]
@@ -68,7 +68,7 @@ class MitigationVectorEnv(
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         world = build_world(self.scenario)
-        self.batch = Batch(world, self.scenario, num_envs, self.scenario.order, threads)
+        self.batch = batch_of(self.scenario, world, num_envs, threads)
         self._actions = np.zeros(num_envs, dtype=np.int64)
         self._all = np.ones(num_envs, dtype=np.bool_)
         self._never = np.zeros(num_envs, dtype=np.bool_)
@@ -95,7 +95,7 @@ class MitigationVectorEnv(
         """
         options = dict(options or {})
         wanted = self._wanted(options.pop("reset_mask", self._all))
-        chosen = chosen_slice(options, len(self.batch.world.slices) - 1)
+        chosen = chosen_slice(options, slice_count(self.batch.world))
         self._seed(seed, wanted)
         out = self.batch.reset(np.where(wanted, chosen, -2).astype(np.int64))
         return out.obs, self._info()

@@ -1,4 +1,4 @@
-"""`evaluate`: the score of a policy on slices of a scenario, between replay and a clairvoyant."""
+"""`evaluate`: the score of a policy on slices of a scenario, between replay and a bound."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym import metrics
+from failgym.envs.batches import AnyWorld, own_sizes, slice_count
 from failgym.envs.scenario import Scenario, Split
 from failgym.envs.scenarios import resolve
 from failgym.envs.spaces import TERMS
@@ -31,7 +32,13 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 Bound = Callable[[World, Rules, Ints], Floats]
-"""(world, rules, tasks) -> the least possible cost of each task, by term, float64 [tasks, 4]."""
+"""(world, rules, tasks) -> the least possible cost of each task of a pinned world, by term, float64
+[tasks, 4]."""
+CLAIRVOYANT = "clairvoyant"
+"""What the bound of a pinned world is called: the best plan of somebody who knows the record."""
+BOUND = "bound"
+"""What that of a scheduled world is called: no policy pays less, and perhaps none pays as little
+(`failgym.sim.scheduled.bounds`)."""
 
 _WASTED = TERMS.index("wasted")
 
@@ -48,10 +55,12 @@ class Evaluation:
     tasks: int
     seed: int
     score: float
-    """0 is replay, 100 the clairvoyant bound"""
+    """0 is replay, 100 the bound"""
     low: float
     high: float
     """95 % bootstrap interval of the score, over slices"""
+    bound: str
+    """what 100 is: "clairvoyant", a plan, or "bound", which may be out of reach"""
     cost: float
     """sum of the terms, all slices"""
     costs: dict[str, float]
@@ -80,13 +89,13 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Anchors:
-    """The slices that policies are compared on, with what replay and the clairvoyant cost there.
+    """The slices that policies are compared on, with what replay and the bound cost there.
 
     Made once and shared by all policies of a table.
     """
 
     scenario: Scenario
-    world: World
+    world: AnyWorld
     seed: int
     replay: Run
     bound: Floats
@@ -104,29 +113,34 @@ class Anchors:
         split: Split = "test",
         bound: Bound | None = None,
     ) -> Anchors:
-        """Draw slices and find out what replay and the clairvoyant cost on them.
+        """Draw slices and find out what replay and the bound cost on them.
 
         Args:
             env: an environment's id or a scenario.
             episodes: slices to draw, without replacement; all if there are not more, or None.
             seed: of the draw, and of the bootstrap.
             split: of the trace; overrides the scenario's.
-            bound: least possible costs; by default the clairvoyant's.
+            bound: least possible costs, of a pinned world; by default the clairvoyant's.
 
         Raises:
             ValueError: for an unknown environment, episodes that are no positive whole number, a
-                seed that is negative or no whole number, or a split without tasks.
+                seed that is negative or no whole number, a split without tasks, or a bound for a
+                scheduled world.
         """
         if episodes is not None:
             check_count("episodes", episodes, 1)
         check_count("seed", seed, 0)
         scenario = replace(resolve(env), split=split)
         world = build_world(scenario)
-        slices = _draw(len(world.slices) - 1, episodes, seed)
+        slices = _draw(slice_count(world), episodes, seed)
         replay = run_policy(world, scenario, CONTINUING, slices, order=scenario.order)
-        least, unproven = _least_costs(world, scenario, replay.outcomes["task"], bound)
-        first = np.concatenate([[0], np.cumsum(np.diff(world.slices)[slices])[:-1]])
-        return cls(scenario, world, seed, replay, np.add.reduceat(least, first, axis=0), unproven)
+        least, unproven = _least_costs(world, scenario, replay, bound)
+        return cls(scenario, world, seed, replay, least, unproven)
+
+    @property
+    def bound_name(self) -> str:
+        """What 100 is called."""
+        return CLAIRVOYANT if isinstance(self.world, World) else BOUND
 
     def run(self, policy: Predicts, **options: Any) -> Run:
         """Run a policy on the slices; the options are those of `run_policy`."""
@@ -157,12 +171,16 @@ class Anchors:
         )
 
     def clairvoyant(self) -> Evaluation:
-        """The bound as a row of a table; of its tasks only the cost is known."""
+        """The bound as a row of a table; of its tasks only the cost is known.
+
+        Of a bound that no plan stands behind, the terms mean nothing one by one.
+        """
         wasted, before = self.bound[:, _WASTED].sum(), self.replay.costs[:, _WASTED].sum()
+        planned = self.bound_name == CLAIRVOYANT
         return self._evaluation(
-            "clairvoyant",
+            self.bound_name,
             self.bound,
-            wasted_work=_share(float(wasted), float(before)),
+            wasted_work=_share(float(wasted), float(before)) if planned else math.nan,
             checkpoint_work=math.nan,
             completion_ratio=math.nan,
             forfeited=None,
@@ -187,6 +205,7 @@ class Anchors:
             score=scored.value,
             low=scored.low,
             high=scored.high,
+            bound=self.bound_name,
             cost=float(costs.sum()),
             costs=dict(zip(TERMS, costs.sum(axis=0).tolist(), strict=True)),
             **measured,
@@ -206,7 +225,7 @@ def evaluate(
     name: str | None = None,
     progress: bool = False,
 ) -> Evaluation:
-    """Score a policy: 0 is replay, 100 the clairvoyant bound.
+    """Score a policy: 0 is replay, 100 the clairvoyant, or a bound in the scheduled world.
 
     The policy is anything with stable-baselines3's `predict`: a heuristic, a model of
     stable-baselines3 or sb3-contrib, your own. It is asked for many episodes at once. Several
@@ -218,7 +237,7 @@ def evaluate(
         episodes: slices to draw, without replacement; all if there are not more, or None.
         seed: of the draw, and of the bootstrap.
         split: of the trace.
-        bound: least possible costs; by default the clairvoyant's.
+        bound: least possible costs, of a pinned world; by default the clairvoyant's.
         deterministic: False lets a stochastic policy sample.
         lanes: episodes served together.
         name: what to call the policy.
@@ -258,13 +277,23 @@ def _draw(count: int, episodes: int | None, seed: int) -> Ints:
 
 
 def _least_costs(
-    world: World, rules: Rules, tasks: Ints, bound: Bound | None
+    world: AnyWorld, rules: Rules, replay: Run, bound: Bound | None
 ) -> tuple[Floats, int]:
-    """Least possible costs of tasks [tasks, 4], and of how many they are not proven."""
+    """Least possible costs of slices [slices, 4], and of how many tasks they are not proven."""
+    if not isinstance(world, World):
+        if bound is not None:
+            raise ValueError("bound: expected none for a scheduled world")
+        from failgym.sim.scheduled.bounds import least_costs
+
+        return least_costs(world)[replay.slices], 0
+    tasks, unproven = replay.outcomes["task"], 0
     if bound is not None:
-        return bound(world, rules, tasks), 0
-    found = clairvoyant(world, rules, tasks)
-    return found.costs, int((~found.exact).sum())
+        least = bound(world, rules, tasks)
+    else:
+        found = clairvoyant(world, rules, tasks)
+        least, unproven = found.costs, int((~found.exact).sum())
+    first = np.concatenate([[0], np.cumsum(own_sizes(world)[replay.slices])[:-1]])
+    return np.add.reduceat(least, first, axis=0), unproven
 
 
 def _share(part: float, whole: float) -> float:

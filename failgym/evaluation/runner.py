@@ -13,14 +13,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from failgym.envs.batches import (
+    AnyBatch,
+    AnyWorld,
+    make_batch,
+    outcomes_of,
+    own_sizes,
+    own_states,
+    slice_count,
+)
 from failgym.evaluation.arguments import check_count
 from failgym.evaluation.caller import Caller, Predicts, policy_name
 from failgym.evaluation.progress import Advance, silent
-from failgym.sim.batch import Batch
-from failgym.sim.outcomes import outcome_table
-from failgym.sim.records import TASK_STATE, World
 from failgym.sim.rules import Rules
-from failgym.sim.state import Order, make_state
+from failgym.sim.state import Order
 
 __all__ = ["LANES", "Run", "run_policy"]
 
@@ -64,7 +70,7 @@ class Run:
 
 
 def run_policy(
-    world: World,
+    world: AnyWorld,
     rules: Rules,
     policy: Predicts,
     slices: Ints | None = None,
@@ -96,47 +102,52 @@ def run_policy(
     """
     check_count("lanes", lanes, 1)
     check_count("threads", threads, 0)
-    count = len(world.slices) - 1
+    count = slice_count(world)
     chosen = np.arange(count) if slices is None else np.asarray(slices, dtype=np.int64)
     if not len(chosen) or chosen.min() < 0 or chosen.max() >= count:
         raise ValueError(f"slices: expected some from 0 to {count - 1}")
     name = name or policy_name(policy)
     begun = time.perf_counter()
     lanes = _affordable(world, rules, min(lanes, len(chosen)), order)
-    batch = Batch(world, rules, lanes, order, threads)
-    ledger = _Ledger(world, chosen)
+    batch = make_batch(world, rules, lanes, order, threads)
+    ledger = _Ledger(batch, chosen)
     caller = Caller(policy, lanes, deterministic, name)
     _serve(batch, caller, ledger, progress)
     return Run(
         policy=name,
         slices=chosen,
         costs=ledger.costs,
-        outcomes=outcome_table(world, ledger.states),
+        outcomes=outcomes_of(world, ledger.states),
         decisions=ledger.decisions,
         illegal=ledger.illegal,
         seconds=time.perf_counter() - begun,
     )
 
 
-def _affordable(world: World, rules: Rules, lanes: int, order: Order) -> int:
+def _affordable(world: AnyWorld, rules: Rules, lanes: int, order: Order) -> int:
     """As many lanes as wanted, or as fit into the memory for their state."""
-    each = sum(array.nbytes for array in make_state(world, rules, 1, order))
+    each = _size(make_batch(world, rules, 1, order).state)
     return max(1, min(lanes, STATE_BYTES // max(each, 1)))
+
+
+def _size(state: Any) -> int:
+    """Memory of the arrays of a state [bytes]."""
+    return state.nbytes if isinstance(state, np.ndarray) else sum(_size(part) for part in state)
 
 
 class _Ledger:
     """What ended episodes leave behind, by position in the list of slices."""
 
-    def __init__(self, world: World, slices: Ints) -> None:
-        sizes = np.diff(world.slices)[slices]
+    def __init__(self, batch: AnyBatch, slices: Ints) -> None:
+        sizes = own_sizes(batch.world)[slices]
         self.slices = slices
         self.first = np.concatenate([[0], np.cumsum(sizes)])
         self.costs = np.zeros((len(slices), 4))
-        self.states: npt.NDArray[Any] = np.zeros(int(self.first[-1]), dtype=TASK_STATE)
+        self.states: npt.NDArray[Any] = np.zeros(int(self.first[-1]), batch.state.tasks.dtype)
         self.decisions = 0
         self.illegal = 0
 
-    def enter(self, batch: Batch, lanes: Ints, positions: Ints) -> None:
+    def enter(self, batch: AnyBatch, lanes: Ints, positions: Ints) -> None:
         """Write down the episodes of lanes that ended on the slices at these positions."""
         episodes = batch.state.episodes[lanes]
         self.costs[positions] = episodes["cost"]
@@ -144,10 +155,10 @@ class _Ledger:
         self.illegal += int(episodes["illegal"].sum())
         for lane, position in zip(lanes.tolist(), positions.tolist(), strict=True):
             first, last = self.first[position], self.first[position + 1]
-            self.states[first:last] = batch.state.tasks[lane, : last - first]
+            self.states[first:last] = own_states(batch, lane)
 
 
-def _serve(batch: Batch, caller: Caller, ledger: _Ledger, progress: Advance) -> None:
+def _serve(batch: AnyBatch, caller: Caller, ledger: _Ledger, progress: Advance) -> None:
     """Serve all slices: step the lanes, collect what has ended, hand out what is left."""
     lanes, total = len(batch), len(ledger.slices)
     at = np.full(lanes, -1, dtype=np.int64)  # position in the list of slices, -1 for an idle lane

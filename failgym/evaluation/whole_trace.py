@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from failgym import metrics
+from failgym.envs.batches import AnyWorld
+from failgym.envs.forecasts import forecast_of
 from failgym.envs.scenario import Scenario
-from failgym.envs.worlds import PREDICTORS
 from failgym.evaluation.runner import Run
-from failgym.predictors import Forecast, load_forecast
 from failgym.sim.compile import compile_world, with_slices
 from failgym.sim.context import Context, expectations, system_table
-from failgym.sim.records import World
 from failgym.traces import Outcome, Trace
 
 __all__ = ["Comparison", "Record", "compare", "whole_trace_world"]
@@ -28,8 +26,10 @@ SLICE_TASKS = 16
 """Tasks of a slice: few, so that lanes end together; not 1, so that they seldom change hands."""
 
 
-def whole_trace_world(trace: Trace, scenario: Scenario, *, known_only: bool = False) -> World:
+def whole_trace_world(trace: Trace, scenario: Scenario, *, known_only: bool = False) -> AnyWorld:
     """Compile a trace with all its tasks in slices, whatever the scenario selects.
+
+    In the scheduled world they are one slice, on the scenario's cluster.
 
     There is no unseen part here: expectations are those of the whole trace, and a predictor is
     fitted on what it speaks about. Costs are in machine-milliseconds and milliseconds.
@@ -43,10 +43,12 @@ def whole_trace_world(trace: Trace, scenario: Scenario, *, known_only: bool = Fa
         ValueError: for a forecast that is neither a predictor nor stored for this trace, or no
             task.
     """
+    if scenario.world == "scheduled":
+        return _scheduled(trace, scenario, known_only)
     context = Context(
         expectations=expectations(trace, scenario.window),
         system=system_table(trace),
-        forecast=_forecast(scenario, trace),
+        forecast=forecast_of(scenario, trace, lambda: trace),
     )
     world = compile_world(trace, scenario, context, seed=scenario.seed)
     tasks = np.arange(trace.rows("tasks"))
@@ -57,18 +59,19 @@ def whole_trace_world(trace: Trace, scenario: Scenario, *, known_only: bool = Fa
     return with_slices(world, tasks, SLICE_TASKS)
 
 
-def _forecast(scenario: Scenario, trace: Trace) -> Forecast:
-    """The forecast of a whole trace; a predictor is fitted on what it speaks about."""
-    wanted = scenario.forecast
-    if isinstance(wanted, str):
-        if wanted in PREDICTORS:
-            wanted = PREDICTORS[wanted](scenario)
-        elif Path(wanted).is_file():
-            wanted = load_forecast(wanted, trace)
-        else:
-            known = ", ".join(PREDICTORS)
-            raise ValueError(f"forecast: expected one of {known} or a file, got {wanted!r}")
-    return wanted if isinstance(wanted, Forecast) else wanted.fit(trace).predict(trace)
+def _scheduled(trace: Trace, scenario: Scenario, known_only: bool) -> AnyWorld:
+    """All tasks of a trace in one slice of a scheduled world."""
+    from failgym.envs.scheduled import compiled, simulated
+    from failgym.sim.scheduled.compile import EpisodeTasks, with_members
+
+    scenario = replace(scenario, trace=trace, split="all", sampling=0.0, longest=0)
+    cluster = simulated(scenario, "all")
+    world = compiled(scenario, cluster, cluster)
+    tasks = np.flatnonzero(world.tasks["rows"] > 0)
+    own = ~world.tasks["censored"][tasks] | (not known_only)
+    if not own.any():
+        raise ValueError("trace: expected at least one task of known fate")
+    return with_members(world, [EpisodeTasks(tasks, own, np.zeros((0, 2), dtype=np.int64))])
 
 
 @dataclass(frozen=True)

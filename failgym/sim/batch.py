@@ -1,8 +1,9 @@
-"""`Batch`: many episodes of a pinned world, stepped together into preallocated arrays."""
+"""`Batch`: many episodes of a world, stepped together into preallocated arrays."""
 
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -15,17 +16,17 @@ from failgym.sim import engine
 from failgym.sim.compile import with_slices
 from failgym.sim.fields import FIELDS
 from failgym.sim.outcomes import outcome_table
-from failgym.sim.records import ACTIONS, EPISODE, Output, State, World
+from failgym.sim.records import ACTIONS, Output, World
 from failgym.sim.rules import Rules
 from failgym.sim.state import Order, make_state
 
-__all__ = ["Batch", "asked_tasks"]
+__all__ = ["Batch", "EpisodeBatch", "asked_tasks"]
 
 SMALLEST_CHUNK = 256
 """Episodes that are worth a thread: below, handing them over costs more than stepping them."""
 
 
-def _output(episodes: int) -> Output:
+def _output(episodes: int, record: np.dtype[np.void]) -> Output:
     return Output(
         obs=np.zeros((episodes, len(FIELDS)), dtype=np.float32),
         mask=np.zeros((episodes, ACTIONS), dtype=np.int8),
@@ -36,14 +37,21 @@ def _output(episodes: int) -> Output:
         task=np.full(episodes, -1, dtype=np.int64),
         slice=np.zeros(episodes, dtype=np.int64),
         illegal=np.zeros(episodes, dtype=np.int64),
-        final=np.zeros(episodes, dtype=EPISODE),
+        final=np.zeros(episodes, dtype=record),
         final_terms=np.zeros((episodes, 4)),
         final_elapsed=np.zeros(episodes, dtype=np.int64),
     )
 
 
-class Batch:
-    """N episodes of one world.
+def _copied(arrays: Any) -> Any:
+    """A copy of a tuple of arrays, or of tuples of them."""
+    if isinstance(arrays, np.ndarray):
+        return arrays.copy()
+    return type(arrays)._make(_copied(array) for array in arrays)
+
+
+class EpisodeBatch(ABC):
+    """N episodes of one world, of whichever kind.
 
     Results are written to two sets of arrays in turn: what a step returned stays as it is until the
     step after the next (stable-baselines3 reads the last observation after the next step). Threads
@@ -51,30 +59,18 @@ class Batch:
     threads are safe.
 
     Args:
-        world: a compiled world with at least one slice.
-        rules: the rules that it was compiled for.
-        episodes: N.
-        order: serve the decisions of a slice task by task, or merged by time.
+        state: of N episodes.
+        slices: how many there are to choose from.
         threads: threads per step; 0 for as many as there are processors, at most 8.
-        log: keep an event log, of as many events as may lie between two decisions?
     """
 
-    def __init__(
-        self,
-        world: World,
-        rules: Rules,
-        episodes: int,
-        order: Order = "task",
-        threads: int = 1,
-        *,
-        log: bool = False,
-    ) -> None:
-        if len(world.slices) < 2:
+    def __init__(self, state: Any, slices: int, threads: int) -> None:
+        if slices < 1:
             raise ValueError("world: expected at least one slice, got none")
-        self.world, self.rules, self.order = world, rules, order
+        self.state, self.slices = state, slices
         self.threads = threads or min(os.cpu_count() or 1, 8)
-        self.state = make_state(world, rules, episodes, order, log)
-        self.outputs = (_output(episodes), _output(episodes))
+        episodes = state.episodes
+        self.outputs = tuple(_output(len(episodes), episodes.dtype) for _ in range(2))
         self.turn = 0
         self._pool: tuple[int, ThreadPoolExecutor] | None = None
 
@@ -84,13 +80,12 @@ class Batch:
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_pool": None}
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Batch:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         """A copy that continues as the original; the world, which never changes, is shared."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__getstate__())
-        twin.state = State._make(array.copy() for array in self.state)
-        first, second = (Output._make(array.copy() for array in out) for out in self.outputs)
-        twin.outputs = (first, second)
+        twin.state = _copied(self.state)
+        twin.outputs = tuple(_copied(out) for out in self.outputs)
         memo[id(self)] = twin
         return twin
 
@@ -111,33 +106,31 @@ class Batch:
             ValueError: if a slice does not exist.
         """
         chosen = np.full(len(self), -1, dtype=np.int64) if slices is None else slices
-        count = len(self.world.slices) - 1
         if chosen.shape != (len(self),):
             raise ValueError(f"slices: expected shape ({len(self)},), got {chosen.shape}")
-        if chosen.max() >= count or chosen.min() < -2:
-            raise ValueError(f"slice: expected 0 to {count - 1}, got {chosen.max()}")
+        if chosen.max() >= self.slices or chosen.min() < -2:
+            raise ValueError(f"slice: expected 0 to {self.slices - 1}, got {chosen.max()}")
         self.turn ^= 1
-        out, merged = self.output, self.order == "time"
-        self._run(
-            lambda a, b: engine.run(self.world, self.state, out, a, b, chosen, True, merged, False)
-        )
-        return out
+        self._begin(chosen, self.output)
+        return self.output
 
     def step(self, actions: npt.NDArray[np.int64], again: bool = False) -> Output:
         """Answer the open decision of every episode; one that ends begins anew where ``again``."""
         self.turn ^= 1
-        out, merged = self.output, self.order == "time"
-        self._run(
-            lambda a, b: engine.run(
-                self.world, self.state, out, a, b, actions, False, merged, again
-            )
-        )
-        return out
+        self._answer(actions, again, self.output)
+        return self.output
 
+    @abstractmethod
     def outcomes(self, episode: int) -> dict[str, npt.NDArray[Any]]:
-        """Outcome table of an episode: the fields of `TaskOutcome`, an array each."""
-        tasks = int(self.state.episodes["tasks"][episode])
-        return outcome_table(self.world, self.state.tasks[episode, :tasks])
+        """Outcome table of an episode: an array for each field."""
+
+    @abstractmethod
+    def _begin(self, chosen: npt.NDArray[np.int64], out: Output) -> None:
+        """Begin episodes on slices [N]."""
+
+    @abstractmethod
+    def _answer(self, actions: npt.NDArray[np.int64], again: bool, out: Output) -> None:
+        """Answer the open decisions [N]."""
 
     def _run(self, work: Callable[[int, int], None]) -> None:
         """Do the work on all episodes, in chunks by threads if there are enough of them."""
@@ -158,6 +151,50 @@ class Batch:
         if self._pool is None or self._pool[0] != os.getpid():
             self._pool = (os.getpid(), ThreadPoolExecutor(self.threads - 1, "failgym"))
         return self._pool[1]
+
+
+class Batch(EpisodeBatch):
+    """N episodes of one pinned world.
+
+    Args:
+        world: a compiled world with at least one slice.
+        rules: the rules that it was compiled for.
+        episodes: N.
+        order: serve the decisions of a slice task by task, or merged by time.
+        threads: threads per step; 0 for as many as there are processors, at most 8.
+        log: keep an event log, of as many events as may lie between two decisions?
+    """
+
+    def __init__(
+        self,
+        world: World,
+        rules: Rules,
+        episodes: int,
+        order: Order = "task",
+        threads: int = 1,
+        *,
+        log: bool = False,
+    ) -> None:
+        state = make_state(world, rules, episodes, order, log)
+        super().__init__(state, len(world.slices) - 1, threads)
+        self.world, self.rules, self.order = world, rules, order
+
+    def _begin(self, chosen: npt.NDArray[np.int64], out: Output) -> None:
+        world, merged = self.world, self.order == "time"
+        self._run(
+            lambda a, b: engine.run(world, self.state, out, a, b, chosen, True, merged, False)
+        )
+
+    def _answer(self, actions: npt.NDArray[np.int64], again: bool, out: Output) -> None:
+        world, merged = self.world, self.order == "time"
+        self._run(
+            lambda a, b: engine.run(world, self.state, out, a, b, actions, False, merged, again)
+        )
+
+    def outcomes(self, episode: int) -> dict[str, npt.NDArray[Any]]:
+        """Outcome table of an episode: the fields of `TaskOutcome`, an array each."""
+        tasks = int(self.state.episodes["tasks"][episode])
+        return outcome_table(self.world, self.state.tasks[episode, :tasks])
 
 
 def asked_tasks(world: World, rules: Rules, tasks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

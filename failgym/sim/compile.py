@@ -21,7 +21,19 @@ from failgym.sim.siblings import by_job, running_medians
 from failgym.sim.usage import Usage, usage_of
 from failgym.traces import Cause, Outcome, Trace
 
-__all__ = ["compile_world", "parameters", "with_slices"]
+__all__ = [
+    "SPACINGS",
+    "Attempts",
+    "attempts_of",
+    "check_forecast",
+    "compile_world",
+    "parameters",
+    "requests",
+    "rows_of",
+    "tasks_of",
+    "user_kill",
+    "with_slices",
+]
 
 SMALLEST_FRACTION = 2.0**-20
 """u of a failure is uniform on [2**-20, 1): a length is at most 2**20 times what was seen."""
@@ -32,7 +44,7 @@ Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class _Attempts:
+class Attempts:
     """Columns of the attempts table, with what belongs to each row's task."""
 
     task: Ints
@@ -47,6 +59,7 @@ class _Attempts:
 
     @property
     def started(self) -> Bools:
+        """Has the attempt a start?"""
         return self.start >= 0
 
     def per_task(self, reduce: np.ufunc, values: Ints, empty: int) -> Ints:
@@ -77,12 +90,13 @@ def _last_of_each(task: Ints, value: Ints, tasks: int) -> Ints:
     return out
 
 
-def _attempts(trace: Trace) -> _Attempts:
+def attempts_of(trace: Trace) -> Attempts:
+    """The attempts table, by column."""
     task, first = trace.column("attempts", "task"), trace.task_first
     start = trace.column("attempts", "start", missing=-1)
     queued = trace.column("attempts", "queued", missing=-1)
     end = trace.column("attempts", "end", missing=-1)
-    return _Attempts(
+    return Attempts(
         task=task,
         number=np.arange(len(task)) - first[task],
         start=start,
@@ -94,7 +108,7 @@ def _attempts(trace: Trace) -> _Attempts:
     )
 
 
-def _user_kill(a: _Attempts) -> Ints:
+def user_kill(a: Attempts) -> Ints:
     """Time of each task's final user kill, else NEVER.
 
     It is the end of the row that ends last, if its cause is the user and no row starts as late.
@@ -106,7 +120,7 @@ def _user_kill(a: _Attempts) -> Ints:
     return np.where(latest_start < kill_at, kill_at, NEVER)
 
 
-def _endings(a: _Attempts, kill_at: Ints) -> npt.NDArray[np.int8]:
+def endings(a: Attempts, kill_at: Ints) -> npt.NDArray[np.int8]:
     """What ends each row (`Ending`); a censored one of a finished task is ended from outside."""
     ending = np.full(len(a.task), Ending.EXTERNAL, dtype=np.int8)
     intrinsic = np.isin(a.cause, (-1, Cause.INTRINSIC, Cause.DEPENDENCY))
@@ -119,13 +133,13 @@ def _endings(a: _Attempts, kill_at: Ints) -> npt.NDArray[np.int8]:
     return ending
 
 
-def _rows(a: _Attempts, kill_at: Ints, context: Context, usage: Usage, seed: int) -> Records:
-    """ROW of the started attempts."""
+def rows_of(a: Attempts, kill_at: Ints, context: Context, usage: Usage, seed: int) -> Records:
+    """ROW of the attempts that have a start."""
     kept = np.flatnonzero(a.started)
     task, d = a.task[kept], (a.end - a.start)[kept]
     rows = np.zeros(len(kept), dtype=ROW)
     rows["start"], rows["duration"], rows["number"] = a.start[kept], d, a.number[kept]
-    rows["outcome"], rows["ending"] = a.outcome[kept], _endings(a, kill_at)[kept]
+    rows["outcome"], rows["ending"] = a.outcome[kept], endings(a, kill_at)[kept]
     finishes = rows["ending"] == Ending.FINISH
     drawn = uniform(seed, task, a.number[kept], Purpose.LENGTH)
     u = np.where(finishes, 1.0, SMALLEST_FRACTION + (1.0 - SMALLEST_FRACTION) * drawn)
@@ -160,7 +174,7 @@ def _grace(rules: Rules, forecast: Forecast) -> Ints:
     return np.floor(mean + 0.5).astype(np.int64)
 
 
-def _describe_record(tasks: Records, a: _Attempts) -> None:
+def _describe_record(tasks: Records, a: Attempts) -> None:
     """Fill in what the record says of each task: its end, outcome, and what is pending."""
     finish = a.first_of(a.outcome == Outcome.FINISH)
     last = a.last_of(np.ones(len(a.task), dtype=np.bool_))
@@ -185,12 +199,19 @@ def _describe_record(tasks: Records, a: _Attempts) -> None:
     tasks["pending_outcome"] = np.where(is_pending, a.outcome[pending], -1)
 
 
-def _tasks(trace: Trace, a: _Attempts, kill_at: Ints, rules: Rules, context: Context) -> Records:
-    """TASK of every task of the trace."""
+def tasks_of(
+    trace: Trace,
+    a: Attempts,
+    kill_at: Ints,
+    rules: Rules,
+    context: Context,
+    record: np.dtype[np.void] = TASK,
+) -> Records:
+    """TASK of every task of the trace, or a record with further fields, which stay 0."""
     job = trace.column("tasks", "job")
     job_width = trace.column("jobs", "width").astype(np.int64)[job]
     scheduling = trace.column("jobs", "scheduling_class", missing=0).astype(np.int64)[job]
-    tasks = np.zeros(len(job), dtype=TASK)
+    tasks = np.zeros(len(job), dtype=record)
     tasks["width"] = trace.column("tasks", "width")
     tasks["job_width"], tasks["kind"] = job_width, task_class(scheduling, job_width)
     tasks["walltime"] = trace.column("jobs", "walltime", missing=0)[job]
@@ -218,7 +239,7 @@ def log_minutes(time: npt.ArrayLike) -> npt.NDArray[np.float32]:
     return np.log2(1.0 + np.asarray(time) / MINUTE).astype(np.float32)
 
 
-def _requests(trace: Trace) -> npt.NDArray[np.float32]:
+def requests(trace: Trace) -> npt.NDArray[np.float32]:
     """The request group of the observation, one row per task."""
     job = trace.column("tasks", "job")
     columns = [
@@ -234,9 +255,9 @@ def _requests(trace: Trace) -> npt.NDArray[np.float32]:
     return np.stack([np.asarray(c, dtype=np.float64) for c in columns], axis=1).astype(np.float32)
 
 
-def parameters(rules: Rules, weights: Weights) -> Records:
-    """PARAMETERS [1] of rules and weights."""
-    p = np.zeros(1, dtype=PARAMETERS)
+def parameters(rules: Rules, weights: Weights, record: np.dtype[np.void] = PARAMETERS) -> Records:
+    """PARAMETERS [1] of rules and weights, or a record with further fields, which stay 0."""
+    p = np.zeros(1, dtype=record)
     copied = "clone checkpoint kill give_up retry max_extra max_clones restart_limit every factor"
     for name in [*copied.split(), "alarm", "window", "checkpoint_cost", "restore_cost"]:
         p[name] = getattr(rules, name)
@@ -251,6 +272,19 @@ def parameters(rules: Rules, weights: Weights) -> Records:
     p["forfeited_work"] = weights.forfeited / weights.work_scale
     p["forfeited_time"] = weights.forfeited / weights.time_scale
     return p
+
+
+def check_forecast(trace: Trace, rules: Rules, forecast: Forecast) -> None:
+    """Raise ValueError unless the forecast is of this trace and of windows of the same length."""
+    if forecast.trace_hash != trace.content_hash:
+        raise ValueError(
+            f"forecast: expected one of trace {trace.content_hash[:12]}, "
+            f"got one of trace {forecast.trace_hash[:12]}"
+        )
+    if len(forecast.risk) and forecast.window != rules.window:
+        raise ValueError(
+            f"forecast: expected windows of {rules.window} ms, got {forecast.window} ms"
+        )
 
 
 def compile_world(
@@ -268,18 +302,10 @@ def compile_world(
     Raises:
         ValueError: if the forecast is of another trace, or of windows of another length.
     """
-    if context.forecast.trace_hash != trace.content_hash:
-        raise ValueError(
-            f"forecast: expected one of trace {trace.content_hash[:12]}, "
-            f"got one of trace {context.forecast.trace_hash[:12]}"
-        )
-    if len(context.forecast.risk) and context.forecast.window != rules.window:
-        raise ValueError(
-            f"forecast: expected windows of {rules.window} ms, got {context.forecast.window} ms"
-        )
-    a = _attempts(trace)
-    kill_at = _user_kill(a)
-    tasks = _tasks(trace, a, kill_at, rules, context)
+    check_forecast(trace, rules, context.forecast)
+    a = attempts_of(trace)
+    kill_at = user_kill(a)
+    tasks = tasks_of(trace, a, kill_at, rules, context)
     usage = usage_of(trace, rules.window)
     job = trace.column("tasks", "job")
     finishes = by_job(job, tasks["own_finish"], tasks["own_duration"], trace.jobs.num_rows)
@@ -290,7 +316,7 @@ def compile_world(
     return World(
         parameters=parameters(rules, weights or Weights()),
         tasks=tasks,
-        rows=_rows(a, kill_at, context, usage, seed),
+        rows=rows_of(a, kill_at, context, usage, seed),
         order=np.zeros(0, dtype=np.int64),
         slices=np.zeros(1, dtype=np.int64),
         finish_end=finishes.time,
@@ -300,7 +326,7 @@ def compile_world(
         risk=np.append(context.forecast.risk, np.float32(0)),
         usage=usage.fields,
         usage_known=usage.known,
-        request=_requests(trace),
+        request=requests(trace),
         system=context.system,
         expectations=context.expectations,
     )

@@ -29,6 +29,7 @@ class Purpose(IntEnum):
     NODE_HIT = 6
     NODE_TIME = 7
     NODE_FALSE = 8
+    LATENT = 9
 
 
 def _mix(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:

@@ -20,7 +20,20 @@ from failgym.sim.records import ACTIONS, Ending, World
 from failgym.sim.usage import USAGE_FIELDS
 from failgym.traces import Outcome
 
-__all__ = ["observe"]
+__all__ = [
+    "cost_fields",
+    "decision_fields",
+    "forecast_fields",
+    "log_count",
+    "log_minutes",
+    "mask_fields",
+    "observe",
+    "progress_fields",
+    "put",
+    "ratio",
+    "static_fields",
+    "usage_fields",
+]
 
 _EXTERNAL, _INTRINSIC = int(Ending.EXTERNAL), int(Ending.INTRINSIC)
 _CENSORED = int(Outcome.CENSORED)
@@ -40,34 +53,38 @@ _REQUESTS = sum(field.group == "request" for field in FIELDS)
 
 
 @kernel
-def _put(obs: Any, i: int, value: float) -> None:
+def put(obs: Any, i: int, value: float) -> None:
     """Store a field, clipped to its bounds."""
     obs[i] = min(max(np.float32(value), LOW[i]), HIGH[i])
 
 
 @kernel
-def _log_minutes(time: float) -> float:
+def log_minutes(time: float) -> float:
+    """log2 min of a time [ms]."""
     return math.log2(1.0 + time / _MINUTE)
 
 
 @kernel
-def _log_count(count: float) -> float:
+def log_count(count: float) -> float:
+    """log2 of a count."""
     return math.log2(1.0 + count)
 
 
 @kernel
-def _decision(ep: Any, task: Any, obs: Any) -> None:
+def decision_fields(ep: Any, task: Any, obs: Any) -> None:
+    """Write the decision group."""
     for kind in range(4):
         obs[_DECISION + kind] = 1.0 if ep.decision == kind else 0.0
     obs[_ARMED] = 1.0 if task.armed else 0.0
-    _put(obs, _TAKEN, ep.taken)
-    _put(obs, _LIVE, task.live)
+    put(obs, _TAKEN, ep.taken)
+    put(obs, _LIVE, task.live)
 
 
 @kernel
-def _static(w: World, task: Any, obs: Any) -> None:
+def static_fields(w: World, task: Any, obs: Any) -> None:
+    """Write the request group."""
     for j in range(_REQUESTS):
-        _put(obs, _REQUEST + j, w.request[task.task, j])
+        put(obs, _REQUEST + j, w.request[task.task, j])
 
 
 @kernel
@@ -84,14 +101,14 @@ def _up_to(times: Any, begin: int, count: int, now: int) -> int:
 
 
 @kernel
-def _usage(w: World, row: Any, progress: int, obs: Any) -> None:
+def usage_fields(w: World, row: Any, progress: int, obs: Any) -> None:
     """Usage in the last window that is whole behind the attempt."""
     last = _up_to(w.usage_known, row.usage_at, row.usages, progress) - 1
     for j in range(USAGE_FIELDS):
         if last < 0:
             obs[_USAGE + j] = 0.0
         else:
-            _put(obs, _USAGE + j, w.usage[row.usage_at + last, j])
+            put(obs, _USAGE + j, w.usage[row.usage_at + last, j])
 
 
 @kernel
@@ -108,15 +125,15 @@ def _history(
     if record.own_fail <= now:
         others_failed -= 1
     others = finished - 1 if record.own_finish <= now else finished
-    _put(obs, _HISTORY, _log_count(run.before))
-    _put(obs, _HISTORY + 1, _log_count(task.failures))
+    put(obs, _HISTORY, log_count(run.before))
+    put(obs, _HISTORY + 1, log_count(task.failures))
     obs[_HISTORY + 2] = failed
     obs[_HISTORY + 3] = external
-    _put(obs, _HISTORY + 4, task.clones)
-    _put(obs, _HISTORY + 5, w.parameters[0].max_extra - task.extra)
-    _put(obs, _HISTORY + 6, task.flagged)
+    put(obs, _HISTORY + 4, task.clones)
+    put(obs, _HISTORY + 5, w.parameters[0].max_extra - task.extra)
+    put(obs, _HISTORY + 6, task.flagged)
     obs[_HISTORY + 7] = 1.0 if others_failed > 0 else 0.0
-    _put(obs, _HISTORY + 8, others / max(1, record.job_width - 1))
+    put(obs, _HISTORY + 8, others / max(1, record.job_width - 1))
 
 
 @kernel
@@ -146,47 +163,60 @@ def _bucket(age: int) -> int:
 
 
 @kernel
-def _ratio(over: float, under: float) -> float:
+def ratio(over: float, under: float) -> float:
+    """``over / under``, 0 where ``under`` is not more than 0."""
     return over / under if under > 0.0 else 0.0
 
 
 @kernel
-def _progress(
-    w: World, task: Any, record: Any, age: int, unsaved: int, now: int, finished: int, obs: Any
+def progress_fields(
+    w: World, durable: int, record: Any, age: int, unsaved: int, median: int, obs: Any
 ) -> None:
+    """Write the progress group; ``median`` is that of the run times of finished siblings [ms]."""
     table = w.expectations[record.kind, _bucket(age)]
     left = 0.0
     if record.walltime > 0:
         left = max(0.0, 1.0 - age / record.walltime)
-    _put(obs, _PROGRESS, _log_minutes(age))
-    _put(obs, _PROGRESS + 1, _log_minutes(unsaved))
-    _put(obs, _PROGRESS + 2, _ratio(task.durable_work, table[0]))
-    _put(obs, _PROGRESS + 3, _ratio(age, table[0]))
-    _put(obs, _PROGRESS + 4, _ratio(age, _sibling_median(w, record, now, finished)))
-    _put(obs, _PROGRESS + 5, left)
-    _put(obs, _PROGRESS + 6, table[1])
-    _put(obs, _PROGRESS + 7, table[2])
+    put(obs, _PROGRESS, log_minutes(age))
+    put(obs, _PROGRESS + 1, log_minutes(unsaved))
+    put(obs, _PROGRESS + 2, ratio(durable, table[0]))
+    put(obs, _PROGRESS + 3, ratio(age, table[0]))
+    put(obs, _PROGRESS + 4, ratio(age, median))
+    put(obs, _PROGRESS + 5, left)
+    put(obs, _PROGRESS + 6, table[1])
+    put(obs, _PROGRESS + 7, table[2])
 
 
 @kernel
-def _forecast(w: World, record: Any, run: Any, index: int, unsaved: int, obs: Any) -> None:
+def forecast_fields(w: World, record: Any, run: Any, index: int, unsaved: int, obs: Any) -> None:
+    """Write the forecast group."""
     risk = risk_of(w, run, index)
-    _put(obs, _FORECAST, risk)
-    _put(obs, _FORECAST + 1, risk - risk_of(w, run, index - 1))
+    put(obs, _FORECAST, risk)
+    put(obs, _FORECAST + 1, risk - risk_of(w, run, index - 1))
     for j in range(4):
-        _put(obs, _FORECAST + 2 + j, record.confidence[j])
-    _put(obs, _FORECAST + 6, record.job_confidence)
-    _put(obs, _FORECAST + 7, _ratio(risk * float(unsaved), w.parameters[0].checkpoint_cost))
+        put(obs, _FORECAST + 2 + j, record.confidence[j])
+    put(obs, _FORECAST + 6, record.job_confidence)
+    put(obs, _FORECAST + 7, ratio(risk * float(unsaved), w.parameters[0].checkpoint_cost))
 
 
 @kernel
-def _costs(w: World, record: Any, unsaved: int, now: int, obs: Any) -> None:
+def cost_fields(w: World, record: Any, since_start: int, unsaved: int, obs: Any) -> None:
+    """Write the cost group; ``since_start`` is the time since the task's first start [ms]."""
     p = w.parameters[0]
-    _put(obs, _COST, p.checkpoint_minutes)
-    _put(obs, _COST + 1, p.restore_minutes)
-    _put(obs, _COST + 2, record.grace_minutes)
-    _put(obs, _COST + 3, _ratio(now - record.first_start, record.grace))
-    _put(obs, _COST + 4, _ratio(unsaved, p.young))
+    put(obs, _COST, p.checkpoint_minutes)
+    put(obs, _COST + 1, p.restore_minutes)
+    put(obs, _COST + 2, record.grace_minutes)
+    put(obs, _COST + 3, ratio(since_start, record.grace))
+    put(obs, _COST + 4, ratio(unsaved, p.young))
+
+
+@kernel
+def mask_fields(ep: Any, obs: Any, mask: Any) -> None:
+    """Write the legality of the actions."""
+    for j in range(ACTIONS):
+        legal = (ep.mask >> j) & 1
+        mask[j] = legal
+        obs[_MASK + j] = legal
 
 
 @kernel
@@ -197,18 +227,16 @@ def observe(w: World, ep: Any, tasks: Any, runs: Any, obs: Any, mask: Any) -> No
     until = now if run.alive else run.ended
     index = window_index(w, run, now)
     unsaved = work_of(run, now) - run.durable_work
-    _decision(ep, task, obs)
-    _static(w, task, obs)
-    _usage(w, w.rows[run.row], run.chain + work_of(run, now), obs)
+    decision_fields(ep, task, obs)
+    static_fields(w, task, obs)
+    usage_fields(w, w.rows[run.row], run.chain + work_of(run, now), obs)
     finished = _up_to(w.finish_end, record.finish_at, record.finishes, now)
     _history(w, task, record, runs, run, now, finished, obs)
-    _progress(w, task, record, until - run.start, unsaved, now, finished, obs)
-    _forecast(w, record, run, index, unsaved, obs)
-    _costs(w, record, unsaved, now, obs)
+    median = _sibling_median(w, record, now, finished)
+    progress_fields(w, task.durable_work, record, until - run.start, unsaved, median, obs)
+    forecast_fields(w, record, run, index, unsaved, obs)
+    cost_fields(w, record, now - record.first_start, unsaved, obs)
     bin_now = min(max(now // SYSTEM_BIN, 0), len(w.system) - 1)
     for j in range(SYSTEM_FIELDS):
-        _put(obs, _SYSTEM + j, w.system[bin_now, j])
-    for j in range(ACTIONS):
-        legal = (ep.mask >> j) & 1
-        mask[j] = legal
-        obs[_MASK + j] = legal
+        put(obs, _SYSTEM + j, w.system[bin_now, j])
+    mask_fields(ep, obs, mask)

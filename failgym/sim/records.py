@@ -67,7 +67,7 @@ class Decision(IntEnum):
 
 
 class Event(IntEnum):
-    """Kinds of event, in the order in which they win ties; the last two are in the log only."""
+    """Kinds of event, in the order in which they win ties; those from 20 on are in the log only."""
 
     END = 0
     DURABLE = 1
@@ -75,13 +75,17 @@ class Event(IntEnum):
     TRANSFER_END = 3
     MACHINE_DOWN = 4
     MACHINE_UP = 5
-    GRACE = 6
-    USER_KILL = 7
-    START = 8
-    WINDOW = 9
-    DISPATCH = 10
+    DETECTED = 6
+    GRACE = 7
+    USER_KILL = 8
+    START = 9
+    WINDOW = 10
+    DISPATCH = 11
     DECISION = 20
     SETTLED = 21
+    QUEUED = 22
+    PLACED = 23
+    WRITE_LOST = 24
 
 
 class Ending(IntEnum):

@@ -18,7 +18,7 @@ from failgym.traces.intervals import RULE, resolve
 from failgym.traces.schema import LATEST, TABLES, Table, TraceError, make_table
 from failgym.traces.trace import Meta, Trace
 
-__all__ = ["JOINED", "Align", "with_outages"]
+__all__ = ["JOINED", "Align", "on_nodes_of", "with_outages"]
 
 Ints = npt.NDArray[np.int64]
 JOINED = "outages of "
@@ -60,6 +60,29 @@ def with_outages(workload: Trace, outages: Trace, *, align: Align = "auto") -> T
         "outages": RULE,
     }
     return Trace(_meta(workload.meta, outages.meta, noted, remarks), **tables)
+
+
+def on_nodes_of(workload: Trace, log: Trace) -> Trace:
+    """The workload as if its machines were the nodes of a failure log, row by row.
+
+    The machines keep what the workload says of them (slots, speed, compute times) and take the
+    names of the log's, and its outages instead of their own: what a workload made for a cluster
+    meets in a stretch of that cluster's record. Time 0 falls on time 0.
+
+    Raises TraceError unless the two have equally many machines.
+    """
+    here, there = workload.rows("machines"), log.rows("machines")
+    if here != there or not here:
+        raise TraceError(
+            f"{log.meta.source} has {there} machines, expected as many as the workload, {here}"
+        )
+    tables = {name: workload.table(name) for name in TABLES}
+    place = tables["machines"].schema.get_field_index("original_id")
+    field = tables["machines"].schema.field("original_id")
+    names = log.machines.column("original_id")
+    tables["machines"] = tables["machines"].set_column(place, field, names)
+    tables["outages"] = make_table("outages")
+    return with_outages(Trace(workload.meta, **tables), log, align="start")
 
 
 # --- Time -----------------------------------------------------------------------------------------

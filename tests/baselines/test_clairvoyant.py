@@ -25,6 +25,7 @@ from failgym.sim.rules import Rules, Weights
 from failgym.traces import Cause, Meta, Outcome, Trace
 from tests.sim.random_worlds import random_context, random_rules, random_trace, random_weights
 
+PINNED = sorted(name for name, scenario in SCENARIOS.items() if scenario.world == "pinned")
 MOST_STEPS = 1_000
 """Steps after which brute force gives a case up."""
 
@@ -202,7 +203,7 @@ def test_is_the_least_cost_over_all_action_sequences(make: Any, seeds: int) -> N
     assert results["inexact"] == 0
 
 
-@pytest.fixture(scope="module", params=sorted(SCENARIOS))
+@pytest.fixture(scope="module", params=PINNED)
 def scored(request: pytest.FixtureRequest) -> Any:
     """A scenario with its test split and bound."""
     scenario = resolve(request.param, {"split": "test"})
@@ -245,10 +246,16 @@ def test_no_heuristic_is_cheaper_on_any_task(scored: Any) -> None:
 
 def test_a_task_of_unknown_fate_has_no_bound() -> None:
     world = build_world(resolve("GracePeriod-v0"))
+    assert isinstance(world, World)
     cut = np.flatnonzero(world.tasks["censored"])[:1]
     assert len(cut)
     with pytest.raises(ValueError, match="known fate"):
         clairvoyant(world, Rules(kill=True), cut)
+
+
+def test_a_scheduled_world_has_no_clairvoyant() -> None:
+    with pytest.raises(ValueError, match="expected a pinned world, got Lineage-v0"):
+        Clairvoyant().plan("Lineage-v0")
 
 
 def test_the_limit_is_checked_and_said() -> None:

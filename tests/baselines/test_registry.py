@@ -19,12 +19,18 @@ assert failgym  # importing it registers the environments
 
 SMALL: dict[str, Any] = {"jobs": 600, "slice_tasks": 8}
 EVERYWHERE = {"replay", "random"}
+OUTPUTS = {"checkpoint_all", "greedy", "size", "aware", "periodic_outputs"}
+PLACING = {"rank_hybd", "flaw"}
 COMPATIBLE = {
     "Cloning-v0": EVERYWHERE | {"retry_cap", "algorithm_1", "give_up"},
     "GracePeriod-v0": EVERYWHERE | {"grace_period", "immediate_kill", "blind_kill"},
     "Checkpoint-v0": EVERYWHERE | {"young", "ml_checkpoint", "ml_periodic"},
+    "Lineage-v0": EVERYWHERE | OUTPUTS,
+    "Workflow-v0": EVERYWHERE | PLACING,
+    "Mitigation-v0": set(REGISTRY) - OUTPUTS - PLACING,
 }
-PAIRS = [(name, policy) for name in COMPATIBLE for policy in sorted(COMPATIBLE[name])]
+PINNED = ("Cloning-v0", "GracePeriod-v0", "Checkpoint-v0")
+PAIRS = [(name, policy) for name in PINNED for policy in sorted(COMPATIBLE[name])]
 
 
 def run(name: str, policy: Heuristic, **options: Any) -> Run:

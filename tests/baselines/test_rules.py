@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import dataclasses
+import inspect
+import sys
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,11 +14,12 @@ import pytest
 
 import failgym.baselines as baselines
 from failgym.baselines import REGISTRY, Heuristic
-from failgym.baselines.base import DECISIONS, ObservationView
+from failgym.baselines.base import DECISIONS, ObservationView, enabled
 from failgym.policy import Policy
 from failgym.sim.fields import FIELDS, HIGH, INDEX, LOW
 from failgym.sim.records import Action
 from failgym.sim.rules import Rules
+from failgym.sim.scheduled.rules import ScheduledRules
 
 CONTINUE, CLONE, CHECKPOINT, KILL, RETRY = (int(action) for action in Action)
 
@@ -47,6 +49,11 @@ def minutes(time: float) -> float:
     return float(np.log2(1 + time))
 
 
+def scheduled(**decisions: Any) -> ScheduledRules:
+    """Rules of a scheduled world that allow some decisions."""
+    return ScheduledRules(scheduler="rank_hybd", **decisions)
+
+
 def act(policy: Heuristic, observation: npt.NDArray[np.float32]) -> int:
     action, state = policy.predict(observation)
     assert state is None
@@ -74,14 +81,16 @@ class TestEveryBaseline:
     def test_needs_are_decisions_of_the_rules(self, name: str) -> None:
         needs = REGISTRY[name].needs
         assert needs <= set(DECISIONS)
-        enabled = dataclasses.replace(Rules(), **dict.fromkeys(needs, True))
-        assert REGISTRY[name].compatible(enabled)
+        allowing = scheduled(**dict.fromkeys(needs, True))
+        assert set(enabled(allowing)) == needs
+        assert REGISTRY[name].compatible(allowing)
+        assert REGISTRY[name].compatible(scheduled()) == (not needs)
         assert REGISTRY[name].compatible(Rules()) == (not needs)
 
     def test_actions_are_legal_and_a_batch_equals_its_rows(self, name: str) -> None:
         rng = np.random.default_rng(7)
         batch = rng.uniform(LOW, np.minimum(HIGH, 6.0), (200, len(FIELDS))).astype(np.float32)
-        batch[:, :2] = np.eye(2, dtype=np.float32)[rng.integers(0, 2, 200)]
+        batch[:, :4] = np.eye(4, dtype=np.float32)[rng.integers(0, 4, 200)]
         mask = rng.random((200, len(Action))) < 0.5
         mask[:, 0] = True
         batch[:, -len(Action) :] = mask
@@ -108,18 +117,20 @@ class TestEveryBaseline:
 
 
 def test_the_registry_holds_every_heuristic_of_the_folder() -> None:
-    folder = Path(str(baselines.__file__)).parent
+    files = {file.stem for file in Path(str(baselines.__file__)).parent.glob("*.py")}
+    modules = {f"failgym.baselines.{stem}" for stem in files}
     defined = {
-        node.name
-        for file in folder.glob("*.py")
-        for node in ast.parse(file.read_text("utf-8")).body
-        if isinstance(node, ast.ClassDef) and any(_is_heuristic(base) for base in node.bases)
+        heuristic
+        for heuristic in descendants(Heuristic)
+        if heuristic.__module__ in modules and not inspect.isabstract(heuristic)
     }
-    assert defined == {baseline.__name__ for baseline in REGISTRY.values()}
+    assert modules - {"failgym.baselines.__init__"} <= set(sys.modules)
+    assert defined == set(REGISTRY.values())
 
 
-def _is_heuristic(base: Any) -> bool:
-    return isinstance(base, ast.Name) and base.id == "Heuristic"
+def descendants(heuristic: type[Heuristic]) -> set[type[Heuristic]]:
+    children: set[type[Heuristic]] = set(heuristic.__subclasses__())
+    return children.union(*(descendants(child) for child in children))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -147,7 +158,17 @@ def test_a_wrong_answer_does_not_pass_for_continue(answer: Any) -> None:
 
 
 def test_decisions_are_rules_that_may_be_switched_on() -> None:
-    assert {type(getattr(Rules(), decision)) for decision in DECISIONS} == {bool}
+    assert {type(getattr(ScheduledRules(), decision)) for decision in DECISIONS} == {bool}
+    assert enabled(scheduled(**dict.fromkeys(DECISIONS, True))) == DECISIONS
+    assert enabled(Rules(retry=True, clone=True)) == ("clone", "retry")
+
+
+def test_what_answers_windows_and_failures_goes_with_a_scenario_that_asks_both() -> None:
+    rules = scheduled(**dict.fromkeys(("clone", "checkpoint", "kill", "give_up", "retry"), True))
+    assert {name for name, b in REGISTRY.items() if not b.compatible(rules)} == {
+        *("checkpoint_all", "greedy", "size", "aware", "periodic_outputs"),
+        *("rank_hybd", "flaw"),
+    }
 
 
 def test_replay_always_continues() -> None:

@@ -72,7 +72,7 @@ class Example:
         """The record: one job of as many tasks as the rows name."""
         rows = [line.split() for line in lines(self.rows)]
         tasks = sorted({row[0] for row in rows})
-        fields = [_attempt(row[1:]) for row in rows]
+        fields = [attempt(row[1:]) for row in rows]
         columns = {name: [each[name] for each in fields] for name in fields[0]}
         return Trace.of(
             Meta(self.name),
@@ -161,7 +161,8 @@ def play(example: Example, simulator: Simulator) -> Played:
     )
 
 
-def _attempt(words: Sequence[str]) -> dict[str, int | None]:
+def attempt(words: Sequence[str]) -> dict[str, int | None]:
+    """A row of the record: queued, start, end, outcome, then cause and length if there are any."""
     queued, start, end, outcome, *rest = words
     length = next((word for word in rest if word.startswith("L=")), None)
     cause = next((word for word in rest if word not in (length, "-")), None)

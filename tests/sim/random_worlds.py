@@ -42,7 +42,9 @@ def random_trace(rng: np.random.Generator) -> Trace:
     submit = np.sort(rng.integers(0, 30, jobs)) * grid
     lengths = rng.random() < 0.4
     rows = [
-        row for t in range(tasks) for row in _attempts(rng, t, int(submit[job[t]]), grid, lengths)
+        row
+        for t in range(tasks)
+        for row in random_attempts(rng, t, int(submit[job[t]]), grid, lengths)
     ]
     return Trace.of(
         Meta("random"),
@@ -51,21 +53,21 @@ def random_trace(rng: np.random.Generator) -> Trace:
             "submit": submit,
             "width": [max(1, int((job == i).sum()) + int(rng.integers(0, 2))) for i in range(jobs)],
             "outcome": rng.integers(0, 6, jobs),
-            "priority": _gappy(rng, rng.integers(0, 13, jobs)),
-            "scheduling_class": _gappy(rng, rng.integers(0, 4, jobs)),
-            "walltime": _gappy(rng, rng.integers(0, 100, jobs) * grid),
+            "priority": gappy(rng, rng.integers(0, 13, jobs)),
+            "scheduling_class": gappy(rng, rng.integers(0, 4, jobs)),
+            "walltime": gappy(rng, rng.integers(0, 100, jobs) * grid),
         },
         tasks={
             "job": job,
             "index": [int((job[:t] == job[t]).sum()) for t in range(tasks)],
             "width": rng.choice([1, 1, 2, 5], tasks),
-            "cpu": _gappy(rng, rng.random(tasks)),
-            "memory": _gappy(rng, rng.random(tasks)),
-            "disk": _gappy(rng, rng.random(tasks)),
-            "anti_affinity": _gappy(rng, rng.random(tasks) < 0.5),
+            "cpu": gappy(rng, rng.random(tasks)),
+            "memory": gappy(rng, rng.random(tasks)),
+            "disk": gappy(rng, rng.random(tasks)),
+            "anti_affinity": gappy(rng, rng.random(tasks) < 0.5),
         },
         attempts={name: [row[name] for row in rows] for name in rows[0]},
-        windows=_windows(rng, rows, grid) if rng.random() < 0.4 else {},
+        windows=random_windows(rng, rows, grid) if rng.random() < 0.4 else {},
     )
 
 
@@ -150,12 +152,12 @@ def random_policy(rng: np.random.Generator) -> Policy:
     return act
 
 
-def _gappy(rng: np.random.Generator, values: np.ndarray[Any, Any]) -> list[Any]:
+def gappy(rng: np.random.Generator, values: np.ndarray[Any, Any]) -> list[Any]:
     """The values, some of them missing."""
     return [x.item() if rng.random() < 0.7 else None for x in values]
 
 
-def _attempts(
+def random_attempts(
     rng: np.random.Generator, task: int, submit: int, grid: int, lengths: bool
 ) -> list[dict[str, Any]]:
     """The record of one task; what is CENSORED ends together, at the end of the data."""
@@ -198,7 +200,7 @@ def _attempt(
     }
 
 
-def _windows(
+def random_windows(
     rng: np.random.Generator, rows: Sequence[dict[str, Any]], grid: int
 ) -> dict[str, list[Any]]:
     """Usage of some of the attempts that started, with gaps."""
@@ -211,5 +213,5 @@ def _windows(
         table["attempt"] += [attempt] * count
         table["offset"] += np.sort(rng.choice(12, count, replace=False) * grid).tolist()
         for name in columns:
-            table[name] += _gappy(rng, rng.random(count).astype(np.float32))
+            table[name] += gappy(rng, rng.random(count).astype(np.float32))
     return table

@@ -9,11 +9,15 @@ from failgym.envs.scenario import Scenario
 from failgym.envs.scenarios.checkpoint import CHECKPOINT
 from failgym.envs.scenarios.cloning import CLONING
 from failgym.envs.scenarios.grace_period import GRACE_PERIOD
+from failgym.envs.scenarios.lineage import LINEAGE
+from failgym.envs.scenarios.mitigation import MITIGATION
+from failgym.envs.scenarios.workflow import WORKFLOW
 
 __all__ = ["SCENARIOS", "resolve"]
 
 SCENARIOS: dict[str, Scenario] = {
-    scenario.name: scenario for scenario in (CLONING, GRACE_PERIOD, CHECKPOINT)
+    scenario.name: scenario
+    for scenario in (CLONING, GRACE_PERIOD, CHECKPOINT, LINEAGE, WORKFLOW, MITIGATION)
 }
 """Name -> scenario; the Gymnasium id is ``failgym/<name>``."""
 

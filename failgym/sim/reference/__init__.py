@@ -2,9 +2,9 @@
 
 Read `record` (what a trace says about a task), then `tasks` (the state of a task and its
 attempts), `decisions` (what may be answered), `world` (what happens, one small method per rule),
-`simulator` (answers in, rewards out) and `observe` (what the agent sees). Nothing here is shared
-with the compiled engine but keyed randomness, `Rules`, the list of fields, `Forecast` and
-`Context`.
+`player` and `simulator` (answers in, rewards out) and `observe` (what the agent sees). Nothing here
+is shared with the compiled engine but keyed randomness, `Rules`, the list of fields, `Forecast` and
+`Context`. The scheduled world, in which tasks share machines, is `failgym.sim.reference.scheduled`.
 
 Time and order
 --------------

@@ -14,26 +14,26 @@ from failgym.sim.fields import FIELDS, HIGH, INDEX, LOW
 from failgym.sim.reference.decisions import Question, risk_at
 from failgym.sim.reference.record import Ending, TaskRecord
 from failgym.sim.reference.tasks import Run, Task
-from failgym.sim.reference.terms import Action, DecisionKind, SimOutcome
-from failgym.sim.reference.world import World
+from failgym.sim.reference.terms import Action, SimOutcome
 from failgym.sim.rules import MINUTE, SECOND, Rules
 from failgym.traces import Trace
 
-__all__ = ["Observer"]
+__all__ = ["SYSTEM_BIN", "Observer", "Values", "log_minutes", "ratio"]
 
 Values = dict[str, float]
 
 _SYSTEM_FIELDS = [field.name for field in FIELDS if field.group == "system"]
-_SYSTEM_BIN = 5 * MINUTE
+SYSTEM_BIN = 5 * MINUTE
 _LAST_AGE_BUCKET = 23
 
 
-def _ratio(over: float, under: float) -> float:
+def ratio(over: float, under: float) -> float:
     """``over / under``; 0 where there is nothing to compare with."""
     return over / under if under != 0 else 0.0
 
 
-def _log_minutes(time: float) -> float:
+def log_minutes(time: float) -> float:
+    """The scale ``log2 min`` of a time [ms]."""
     return log2(1.0 + time / MINUTE)
 
 
@@ -54,12 +54,19 @@ class Observer:
         self._walltime = [int(x) for x in trace.column("jobs", "walltime", missing=0)]
         self._usage = _usage(trace, rules.window)
 
-    def observe(
-        self, asked: Question, world: World, mask: Sequence[bool]
-    ) -> npt.NDArray[np.float32]:
+    def observe(self, asked: Question, now: int, mask: Sequence[bool]) -> npt.NDArray[np.float32]:
         """The observation of a decision: float32, shape (len(FIELDS),), within LOW and HIGH."""
-        task, run, now = asked.task, asked.run, world.now
-        values: Values = {
+        values = self.values(asked, now)
+        values |= {f"may_{action.name.lower()}": float(mask[action]) for action in Action}
+        observation = np.zeros(len(FIELDS), dtype=np.float64)
+        for name, value in values.items():
+            observation[INDEX[name]] = value
+        return np.clip(observation.astype(np.float32), LOW, HIGH)
+
+    def values(self, asked: Question, now: int) -> Values:
+        """Every field that is not zero, but for the mask."""
+        task, run = asked.task, asked.run
+        return {
             **self._decision(asked),
             **self._requests[task.record.task],
             **self._last_usage(task, run, now),
@@ -68,17 +75,11 @@ class Observer:
             **self._forecast(task, run, now),
             **self._cost(task, run, now),
             **self._system(now),
-            **{f"may_{action.name.lower()}": float(mask[action]) for action in Action},
         }
-        observation = np.zeros(len(FIELDS), dtype=np.float64)
-        for name, value in values.items():
-            observation[INDEX[name]] = value
-        return np.clip(observation.astype(np.float32), LOW, HIGH)
 
     def _decision(self, asked: Question) -> Values:
         return {
-            "window": float(asked.kind is DecisionKind.WINDOW),
-            "failed": float(asked.kind is DecisionKind.FAILED),
+            asked.kind.name.lower(): 1.0,
             "armed": float(asked.task.kill_at is not None),
             "actions_taken": asked.actions_taken,
             "live_attempts": len(asked.task.live),
@@ -93,8 +94,8 @@ class Observer:
         usage = over[-1]
         request = self._requests[task.record.task]
         return usage | {
-            "memory_ratio": _ratio(usage["max_memory"], request["memory_request"]),
-            "cpu_ratio": _ratio(usage["cpu"], request["cpu_request"]),
+            "memory_ratio": ratio(usage["max_memory"], request["memory_request"]),
+            "cpu_ratio": ratio(usage["cpu"], request["cpu_request"]),
         }
 
     def _history(self, task: Task, run: Run, now: int) -> Values:
@@ -119,15 +120,19 @@ class Observer:
         duration, hazard, chance = (float(x) for x in self._expected(task, age))
         walltime = self._walltime[task.record.job]
         return {
-            "age": _log_minutes(age),
-            "unsaved": _log_minutes(self._unsaved(run, now)),
-            "durable_fraction": _ratio(task.durable_work, duration),
-            "age_over_expected": _ratio(age, duration),
-            "age_over_siblings": _ratio(age, self._sibling_median(task, now)),
+            "age": log_minutes(age),
+            "unsaved": log_minutes(self._unsaved(run, now)),
+            "durable_fraction": ratio(self._durable(task), duration),
+            "age_over_expected": ratio(age, duration),
+            "age_over_siblings": ratio(age, self._sibling_median(task, now)),
             "walltime_left": max(0.0, 1.0 - age / walltime) if walltime > 0 else 0.0,
             "hazard": hazard,
             "chance_of_finish": chance,
         }
+
+    def _durable(self, task: Task) -> int:
+        """Work that the task's checkpoint holds [ms]."""
+        return task.durable_work
 
     def _forecast(self, task: Task, run: Run, now: int) -> Values:
         forecast = self._context.forecast
@@ -143,22 +148,22 @@ class Observer:
             "confidence_fail": fail,
             "confidence_kill": kill,
             "job_confidence": float(forecast.job_confidence[task.record.job]),
-            "risk_over_cost": _ratio(risk * self._unsaved(run, now), self._rules.checkpoint_cost),
+            "risk_over_cost": ratio(risk * self._unsaved(run, now), self._rules.checkpoint_cost),
         }
 
     def _cost(self, task: Task, run: Run, now: int) -> Values:
         grace = task.record.grace
         return {
-            "checkpoint_cost": _log_minutes(self._rules.checkpoint_cost),
-            "restore_cost": _log_minutes(self._rules.restore_cost),
-            "grace": _log_minutes(grace),
-            "age_over_grace": _ratio(now - task.first_start, grace),
-            "unsaved_over_young": _ratio(self._unsaved(run, now), self._rules.young_interval),
+            "checkpoint_cost": log_minutes(self._rules.checkpoint_cost),
+            "restore_cost": log_minutes(self._rules.restore_cost),
+            "grace": log_minutes(grace),
+            "age_over_grace": ratio(now - task.first_start, grace),
+            "unsaved_over_young": ratio(self._unsaved(run, now), self._rules.young_interval),
         }
 
     def _system(self, now: int) -> Values:
         table = self._context.system
-        row = table[min(now // _SYSTEM_BIN, len(table) - 1)]
+        row = table[min(now // SYSTEM_BIN, len(table) - 1)]
         return {name: float(x) for name, x in zip(_SYSTEM_FIELDS, row, strict=True)}
 
     def _unsaved(self, run: Run, now: int) -> int:
@@ -243,7 +248,7 @@ def _usage_after(windows: Sequence[Values]) -> Values:
     return last | {
         "mean_cpu": mean_cpu,
         "mean_memory": sum(window["memory"] for window in windows) / len(windows),
-        "cpu_variation": _ratio(deviation, mean_cpu),
+        "cpu_variation": ratio(deviation, mean_cpu),
         "memory_trend": last["memory"] - windows[0]["memory"],
         "max_memory": max(max(window["memory"], window["max_memory"]) for window in windows),
     }

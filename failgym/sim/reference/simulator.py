@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from failgym.sim.context import Context
 from failgym.sim.fields import FIELDS
-from failgym.sim.reference.decisions import Question
 from failgym.sim.reference.observe import Observer
+from failgym.sim.reference.player import Costs, Player
 from failgym.sim.reference.record import read_records
 from failgym.sim.reference.tasks import Task
-from failgym.sim.reference.terms import Accounts, Action, Decision, LogEntry, TaskOutcome
+from failgym.sim.reference.terms import Accounts, Decision, LogEntry, TaskOutcome
 from failgym.sim.reference.world import Questions, World
 from failgym.sim.rules import Rules, Weights
 from failgym.traces import Trace
@@ -22,19 +22,10 @@ from failgym.traces import Trace
 __all__ = ["ReferenceSimulator"]
 
 
-class _Costs(NamedTuple):
-    """Final costs so far, unweighted: machine-ms, and ms."""
-
-    wasted: int = 0
-    overhead: int = 0
-    completion: int = 0
-    forfeited_work: int = 0
-    forfeited_time: int = 0
-
-
-class ReferenceSimulator:
+class ReferenceSimulator(Player):
     """Plays tasks of a trace in the pinned world, decision by decision, slowly and obviously.
 
+    >>> from failgym.sim.reference import Action
     >>> from failgym.sim.rules import Rules
     >>> from failgym.traces import Meta, Trace
     >>> trace = Trace.of(
@@ -77,8 +68,8 @@ class ReferenceSimulator:
         weights: Weights | None = None,
         seed: int = 0,
     ) -> None:
+        super().__init__(weights)
         self.rules = rules
-        self.weights = Weights() if weights is None else weights
         self.on_event: Callable[[], None] = lambda: None
         """Called after every event and every action; for tests."""
         self._context = context
@@ -98,11 +89,7 @@ class ReferenceSimulator:
         self._world = World(records, self.rules, self._context.forecast)
         self._world.after_event = lambda: self.on_event()
         self._order = order
-        self._question: Question | None = None
-        self._charged = _Costs()
-        self.illegal = 0
-        self._play = self._episode()
-        self._ask_next(None)
+        self.begin(self._episode())
 
     def _episode(self) -> Questions:
         """Everything that happens, with the questions in between."""
@@ -112,31 +99,6 @@ class ReferenceSimulator:
             for task in self._world.tasks:
                 yield from self._world.play([task])
 
-    def _ask_next(self, answer: Action | None) -> None:
-        try:
-            self._question = next(self._play) if answer is None else self._play.send(answer)
-        except StopIteration:
-            self._question = None
-
-    def step(self, action: int) -> float:
-        """Answer the decision, run to the next one or to the end, and return the reward.
-
-        An illegal action counts as CONTINUE and in `illegal`. Raises ValueError after the end and
-        for an action that is none.
-        """
-        if self._question is None:
-            raise ValueError("the episode has ended: there is nothing to decide")
-        answer = Action(action)
-        if not self.mask[answer]:
-            self.illegal += 1
-            answer = Action.CONTINUE
-        self._ask_next(answer)
-        costs = self._costs()
-        self._terms = self._weighted(self._charged, costs)
-        self._charged = costs
-        wasted, overhead, completion, forfeited = self._terms
-        return wasted + overhead + completion + forfeited
-
     @property
     def decision(self) -> Decision | None:
         """What is asked; None after the end."""
@@ -145,26 +107,11 @@ class ReferenceSimulator:
             return None
         return Decision(int(asked.kind), asked.task.record.task, asked.run.number, self._world.now)
 
-    @property
-    def mask(self) -> tuple[bool, ...]:
-        """Which actions are legal; none after the end."""
-        asked = self._question
-        if asked is None:
-            return (False,) * len(Action)
-        return tuple(action is Action.CONTINUE or action in asked.legal for action in Action)
-
     def observation(self) -> npt.NDArray[np.float32]:
         """The fields of `FIELDS` for the decision, float32; zeros after the end."""
         if self._question is None:
             return np.zeros(len(FIELDS), dtype=np.float32)
-        return self._observer.observe(self._question, self._world, self.mask)
-
-    @property
-    def terms(self) -> tuple[float, float, float, float]:
-        """Wasted, overhead, completion and forfeited in the last reward, weighted, at most 0."""
-        return self._terms
-
-    _terms: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
+        return self._observer.observe(self._question, self._world.now, self.mask)
 
     @property
     def log(self) -> list[LogEntry]:
@@ -182,6 +129,7 @@ class ReferenceSimulator:
             ghost=sum(task.ghost for task in tasks),
             checkpoint=sum(task.checkpoint for task in tasks),
             restore=sum(task.restore for task in tasks),
+            transfer=sum(task.transfer for task in tasks),
         )
 
     def busy(self) -> int:
@@ -192,10 +140,10 @@ class ReferenceSimulator:
         """What became of each task, in order of submission."""
         return [_outcome(task) for task in self._world.tasks]
 
-    def _costs(self) -> _Costs:
+    def costs(self) -> Costs:
         """Costs up to now; a task that is not yet played has none."""
         accounts, world = self.accounts(), self._world
-        return _Costs(
+        return Costs(
             wasted=accounts.lost + accounts.redundant + accounts.ghost,
             overhead=accounts.checkpoint + accounts.restore,
             completion=sum(self._completion(task) for task in world.tasks),
@@ -210,18 +158,6 @@ class ReferenceSimulator:
         if not begun and (asked is None or asked.task is not task):
             return 0
         return task.completion(self._world.now)
-
-    def _weighted(self, before: _Costs, after: _Costs) -> tuple[float, float, float, float]:
-        """The change of the costs as reward terms."""
-        w = self.weights
-        change = _Costs(*(new - old for new, old in zip(after, before, strict=True)))
-        forfeited = change.forfeited_work / w.work_scale + change.forfeited_time / w.time_scale
-        return (
-            0.0 - w.wasted * change.wasted / w.work_scale,
-            0.0 - w.overhead * change.overhead / w.work_scale,
-            0.0 - w.completion * change.completion / w.time_scale,
-            0.0 - w.forfeited * forfeited,
-        )
 
 
 def _outcome(task: Task) -> TaskOutcome:
@@ -240,7 +176,7 @@ def _outcome(task: Task) -> TaskOutcome:
         ghost=task.ghost,
         checkpoint=task.checkpoint,
         restore=task.restore,
-        transfer=0,
+        transfer=task.transfer,
         attempts=len(task.runs),
         extra=task.extra,
         clones=task.clones,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -43,8 +44,10 @@ class Run:
     """Work behind that fraction, over the whole chain of checkpoints [ms]."""
     parent: Saved | None = None
     """The checkpoint that it resumed from."""
+    transfer: int = 0
+    """Time from its start that the transfer of its inputs takes; 0 in the pinned world [ms]."""
     restore: int = 0
-    """Time from its start that the restore takes [ms]."""
+    """Time after that that the restore takes [ms]."""
     pauses: list[Pause] = field(default_factory=list[Pause])
     end: int | None = None
     """When it ended; None while it is alive."""
@@ -56,13 +59,23 @@ class Run:
     account: str = ""
     """Where its unsaved work went: useful, redundant, ghost, lost or in_flight."""
 
+    def __post_init__(self) -> None:
+        self.length = self.row.length
+        """L on the machine that it runs on [ms]."""
+        self.duration = self.row.duration
+        """d on the machine that it runs on [ms]."""
+
     def elapsed(self, now: int) -> int:
         """Time that it has occupied its slots [ms]."""
         return (now if self.end is None else self.end) - self.start
 
+    def transferred(self, now: int) -> int:
+        """Part of that spent on the transfer of its inputs [ms]."""
+        return min(self.transfer, self.elapsed(now))
+
     def restored(self, now: int) -> int:
         """Part of that spent on its restore [ms]."""
-        return min(self.restore, self.elapsed(now))
+        return min(self.restore, self.elapsed(now) - self.transferred(now))
 
     def paused(self, now: int) -> int:
         """Part of that spent on checkpoints [ms]."""
@@ -71,7 +84,8 @@ class Run:
 
     def work(self, now: int) -> int:
         """Part of that spent working [ms]."""
-        return self.elapsed(now) - self.restored(now) - self.paused(now)
+        elsewhere = self.transferred(now) + self.restored(now) + self.paused(now)
+        return self.elapsed(now) - elsewhere
 
     def progress(self, now: int) -> int:
         """Work behind it: what it resumed from, and its own; its length plays no part [ms]."""
@@ -82,22 +96,22 @@ class Run:
         return self.pauses[-1].work if self.pauses else 0
 
     def busy_saving(self, now: int) -> bool:
-        """Does a restore or a checkpoint run?"""
-        until = [self.start + self.restore, *(pause.end for pause in self.pauses)]
-        return now < max(until)
+        """Does a transfer, a restore or a checkpoint run?"""
+        begins = self.start + self.transfer + self.restore
+        return now < max([begins, *(pause.end for pause in self.pauses)])
 
     def needed(self) -> int:
         """Work until its own end, or, if that is external, until it would FINISH (rule 7) [ms]."""
         progress_keyed = self.row.ending in (Ending.FINISH, Ending.INTRINSIC)
         if self.resumed == 0.0:
-            return self.row.duration if progress_keyed else self.row.length
+            return self.duration if progress_keyed else self.length
         share = self.row.share if self.row.ending is Ending.INTRINSIC else 1.0
-        return round_half_up(max(share - self.resumed, 0.0) * self.row.length)
+        return round_half_up(max(share - self.resumed, 0.0) * self.length)
 
     def work_done_at(self) -> int:
         """When the needed work is done, if no further checkpoint begins."""
         pauses = sum(pause.end - pause.start for pause in self.pauses)
-        return self.start + self.restore + self.needed() + pauses
+        return self.start + self.transfer + self.restore + self.needed() + pauses
 
 
 @dataclass(eq=False)
@@ -154,11 +168,12 @@ class Task:
     ghost: int = 0
     checkpoint: int = 0
     restore: int = 0
+    transfer: int = 0
     in_flight: int = 0
     """Of attempts that have ended: saved work, and the work of CENSORED attempts [machine-ms]."""
 
     @property
-    def live(self) -> list[Run]:
+    def live(self) -> Sequence[Run]:
         """Attempts that run, in order of their numbers."""
         return sorted((run for run in self.runs if run.end is None), key=lambda run: run.number)
 
@@ -192,6 +207,7 @@ class Task:
         self.last_ended = run
         self.checkpoint += self.record.width * run.paused(now)
         self.restore += self.record.width * run.restored(now)
+        self.transfer += self.record.width * run.transferred(now)
         unsaved = run.work(now) - run.saved
         self._charge(run.account, unsaved)
         self._charge("useful" if run.account == "useful" else "in_flight", run.saved)

@@ -32,6 +32,8 @@ class DecisionKind(IntEnum):
 
     WINDOW = 0
     FAILED = 1
+    OUTPUT = 2
+    DISPATCH = 3
 
 
 class EventKind(IntEnum):
@@ -40,12 +42,20 @@ class EventKind(IntEnum):
     END = 0
     DURABLE = 1
     RESTORED = 2
-    GRACE = 6
-    USER_KILL = 7
-    START = 8
-    WINDOW = 9
+    TRANSFER_END = 3
+    MACHINE_DOWN = 4
+    MACHINE_UP = 5
+    DETECTED = 6
+    GRACE = 7
+    USER_KILL = 8
+    START = 9
+    WINDOW = 10
+    DISPATCH = 11
     DECISION = 20
     SETTLED = 21
+    QUEUED = 22
+    PLACED = 23
+    WRITE_LOST = 24
 
 
 class SimOutcome(IntEnum):

@@ -28,7 +28,7 @@ from failgym.traces.synthetic.tables import identifiers, meta_of, texts
 from failgym.traces.trace import Trace
 
 PARTS = 1_000
-"""Run times relative to the median of ordinary stages are counted in thousandths."""
+"""Run times relative to those of ordinary tasks are counted in thousandths."""
 
 KILOBYTE = 1_000
 """Outputs are whole kilobytes, at least one."""
@@ -65,7 +65,7 @@ def generate_panda_das(profile: PandaDas, jobs: int, rng: np.random.Generator) -
 
 def _dags(profile: PandaDas, app: DagApplication, jobs: int, rng: np.random.Generator) -> Dags:
     sizes = np.array([profile.tasks_of(app, stage) for stage in app.stages])
-    run = [_run_times(profile, stage.slow, n, jobs, rng) for stage, n in _zip(app, sizes)]
+    run = [_run_times(profile, stage, n, jobs, rng) for stage, n in _zip(app, sizes)]
     output: list[Ints] = []
     edges: list[tuple[int, int, bool]] = []
     sent: list[Ints] = []
@@ -96,23 +96,25 @@ def _zip(app: DagApplication, sizes: Ints) -> list[tuple[DagStage, int]]:
 
 
 def _run_times(
-    profile: PandaDas, slow: bool, tasks: int, jobs: int, rng: np.random.Generator
+    profile: PandaDas, stage: DagStage, tasks: int, jobs: int, rng: np.random.Generator
 ) -> Ints:
-    """Run times of the tasks of a stage, in `PARTS` of the median, (jobs, tasks).
+    """Run times of the tasks of a stage, in `PARTS` of an ordinary one, (jobs, tasks).
 
     All are drawn together, then dealt out: of so many like ones as there are jobs, each gets one.
     """
-    low, high = profile.ordinary
-    laws = [(1.0 - profile.outliers, low, high)]
-    laws += [(profile.outliers * share, low, high) for share, low, high in profile.delays]
+    least, most = stage.times
+    median = (least + most) / 2.0
+    laws = [(1.0 - stage.outliers, least, most)]
+    laws += [
+        (stage.outliers * share, low * median, high * median) for share, low, high in profile.delays
+    ]
     counts: list[int] = quotas([share for share, _, _ in laws], jobs * tasks).tolist()
     rising: list[Floats] = []
     for (_, low, high), count in zip(laws, counts, strict=True):
         place = (np.arange(count) + rng.random(count)) / max(count, 1)
         rising.append(low + (high - low) * place)
     dealt = rng.permuted(np.concatenate(rising).reshape(tasks, jobs), axis=1).T
-    run = rng.permuted(dealt, axis=1) * (profile.slow if slow else 1.0)
-    return np.floor(run * PARTS + 0.5).astype(np.int64)
+    return np.floor(rng.permuted(dealt, axis=1) * PARTS + 0.5).astype(np.int64)
 
 
 def _selectivities(

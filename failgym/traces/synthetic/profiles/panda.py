@@ -80,6 +80,13 @@ class Panda10k:
     """From the loss of a machine to its replacement [ms] (section 2.2)."""
 
 
+Spread = Annotated[tuple[Multiple, Multiple], Rising()]
+"""Least and most run time, over that of an ordinary task; all between are equally likely."""
+ORDINARY: tuple[float, float] = (0.55, 1.55)
+"""Run times in most stages; chosen: at the 90th and the 50th percentile of all tasks of a job they
+then have a ratio of 1.4 to 1.5 (Ghit and Epema, section 6.1), and no outlier is among them."""
+
+
 @dataclass(frozen=True)
 class DagStage:
     """A stage of a data-analytics job."""
@@ -93,10 +100,13 @@ class DagStage:
     """Share of the job's input that it reads."""
     wide: bool = True
     """Every task reads from all tasks of the parents; else from the one at its own position."""
-    slow: bool = False
-    """Whether its tasks run `PandaDas.slow` times as long as others."""
+    times: Spread = ORDINARY
+    """Run times of its tasks that are not outliers."""
+    outliers: Share = 0.0
+    """Share of outliers among its tasks."""
     selectivity: Factor = 0.1
-    """Median size of a task's output over its input: .1 (Ghit and Epema, sections 4 and 6.1)."""
+    """Median size of a task's output over its input: .1 in the median of all (Ghit and Epema,
+    sections 4 and 6.1)."""
 
 
 @dataclass(frozen=True)
@@ -124,12 +134,27 @@ class DagApplication:
                 yield "stages", f"tasks in stage {number}, or a part of the input"
 
 
+def _slow(times: float) -> tuple[float, float]:
+    """Run times of tasks that are longer than ordinary ones, and more alike."""
+    return 0.8 * times, 1.2 * times
+
+
 def _chain(names: str, parent: int, tasks: int) -> tuple[DagStage, ...]:
     """Stages in a row, each behind the one before, the first behind `parent` and in its place."""
     return tuple(
-        DagStage(name, (parent + number,), tasks) for number, name in enumerate(names.split())
+        DagStage(name, (parent + number,), tasks, selectivity=KEY)
+        for number, name in enumerate(names.split())
     )
 
+
+KEY = 0.015
+"""Selectivity of stages that reduce their input so much that a tenth of its size, the budget of
+GREEDY (section 6.1), holds all they put out; chosen. They come late, and "cut off the lineage graph
+at key stages" (section 6.3)."""
+EARLY = 0.03
+"""Selectivity of stages of which that budget may hold all or a part; chosen."""
+SCAN = 0.25
+"""Selectivity of stages that read the input; chosen: the median over all tasks is .1."""
 
 BTWORLD = DagApplication(
     "BTWORLD",
@@ -138,14 +163,24 @@ BTWORLD = DagApplication(
     1_587,
     0.08,
     (
-        DagStage("scan", scans=1.0),
-        *_chain("trackers swarms intervals totals popularity", 0, 480),
-        DagStage("new-swarms", (2,), 480),
-        DagStage("join", (5, 6), 176, slow=True),
-        *_chain("rank report", 7, 480),
+        *(
+            DagStage(f"scan-{number}", scans=1.0, outliers=0.015, selectivity=SCAN)
+            for number in range(1, 6)
+        ),
+        DagStage("trackers", (0, 1), 1_300, selectivity=KEY),
+        DagStage("hourly", (2, 5), 1_300, selectivity=KEY),
+        DagStage("swarms", (3, 6), 1_300, selectivity=KEY),
+        DagStage("daily", (7,), 1_300, selectivity=KEY),
+        DagStage("lifetimes", (4, 8), 864, times=_slow(42.4), selectivity=EARLY),
+        *_chain("new-swarms growth totals", 9, 1_300),
+        DagStage("join", (6, 12), 1_300, selectivity=EARLY),
+        *_chain("rank popularity report", 13, 1_300),
     ),
 )
-"""A long chain of stages and a single join (section 5.2)."""
+"""Scans of the complete input (section 3.2: "only a few" stages do), then a long chain of stages
+and a single join (section 5.2). Chosen: 864 tasks 43 times as long as ordinary ones make
+a coefficient of variation of 3.1 and 54 % of the time in the longest tenth; the published 3.4 and
+50 % cannot be had together in so few waves."""
 
 PPPQ = DagApplication(
     "PPPQ",
@@ -154,14 +189,14 @@ PPPQ = DagApplication(
     1_461,
     0.08,
     (
-        DagStage("lineitem", scans=0.83),
-        DagStage("partsupp", scans=0.14),
-        DagStage("part", scans=0.03),
-        DagStage("shipped", (0,), 480),
-        DagStage("available", (1, 2), 480),
-        DagStage("excess", (3, 4), 124, slow=True),
-        DagStage("suppliers", (2, 5), 320),
-        DagStage("promotion", (4, 5, 6), 160),
+        DagStage("lineitem", scans=0.83, selectivity=SCAN),
+        DagStage("partsupp", scans=0.14, selectivity=SCAN),
+        DagStage("part", scans=0.03, selectivity=SCAN),
+        DagStage("shipped", (0,), 1_100, selectivity=EARLY),
+        DagStage("available", (1, 2), 1_100, selectivity=KEY),
+        DagStage("excess", (3, 4), 960, times=_slow(10.8), selectivity=KEY),
+        DagStage("suppliers", (2, 5), 1_100, selectivity=KEY),
+        DagStage("promotion", (4, 5, 6), 2_000),
     ),
 )
 """Almost every stage combines two or three others (section 5.2)."""
@@ -173,13 +208,13 @@ NMSQ = DagApplication(
     656,
     0.08,
     (
-        DagStage("lineitem", scans=0.78),
-        DagStage("orders", scans=0.17),
-        DagStage("customer", scans=0.05),
-        DagStage("region", (1, 2), 480),
-        DagStage("volume", (0, 3), 120, slow=True),
-        DagStage("years", (3, 4), 320),
-        DagStage("share", (4, 5), 160),
+        DagStage("lineitem", scans=0.78, selectivity=SCAN),
+        DagStage("orders", scans=0.17, selectivity=SCAN),
+        DagStage("customer", scans=0.05, selectivity=SCAN),
+        DagStage("region", (1, 2), 1_600, selectivity=EARLY),
+        DagStage("volume", (0, 3), 960, times=_slow(10.8), selectivity=KEY),
+        DagStage("years", (3, 4), 1_600, selectivity=KEY),
+        DagStage("share", (4, 5), 2_000),
     ),
 )
 """Almost every stage combines two or three others (section 5.2)."""
@@ -194,16 +229,24 @@ PAGERANK = DagApplication(
     185,
     0.40,
     (
-        DagStage("edges", scans=1.0, slow=True),
-        DagStage("graph", (0,), 16, slow=True, selectivity=0.3),
+        DagStage("edges", tasks=1_700, scans=1.0, selectivity=SCAN),
+        DagStage("graph", (0,), 80, times=_slow(1.25), selectivity=0.3),
         *(
-            DagStage(f"iteration-{number + 1}", (number + 1,), 80, selectivity=0.3)
+            DagStage(
+                f"iteration-{number + 1}",
+                (1, number + 1) if number else (1,),
+                80,
+                times=_slow(1.25),
+                selectivity=KEY,
+            )
             for number in range(ITERATIONS)
         ),
     ),
 )
-"""A chain of shuffles as long as there are iterations (section 5.2); 185 s is for 14 (Table 5). An
-iteration keeps the size of the data in the mean: a median selectivity of .3."""
+"""A chain of shuffles as long as there are iterations (section 5.2); 185 s is for 14 (Table 5).
+Every iteration joins the ranks so far with the graph; ranks are small beside it. Chosen: the number
+of edge partitions, so that 40 % of the tasks are two hops or more from the input (section 6.2:
+AWARE saves roughly so many)."""
 
 KMEANS = DagApplication(
     "KMeans",
@@ -212,12 +255,12 @@ KMEANS = DagApplication(
     103,
     0.36,
     (
-        DagStage("points", scans=1.0),
-        *(DagStage(f"iteration-{number + 1}", (0,), 0, 1.0, False) for number in range(4)),
-        DagStage("centroids", (1, 2, 3, 4), 8, slow=True),
+        *(DagStage(f"iteration-{number + 1}", scans=1.0) for number in range(4)),
+        DagStage("centroids", (0, 1, 2, 3), 8),
     ),
 )
-"""Four iterations with narrow dependencies on the input, and a single shuffle (section 5.2)."""
+"""Four iterations with narrow dependencies on the input, so that tasks read it themselves (section
+2.2), and a single shuffle (section 5.2): all stages but the last are one hop from the input."""
 
 
 @dataclass(frozen=True)
@@ -226,9 +269,13 @@ class PandaDas:
 
     A job is a graph of stages of parallel tasks. Nothing was run: an attempt is CENSORED, never
     started, with the task's run time as its length. A job's run times are scaled so that it takes
-    the published time if its tasks start in order on the slots of its machines. A task of a stage
-    without parents, or with narrow ones, reads a block of the input. There are no outages: the
-    failures of the experiments are injected at a stated moment.
+    the published time if its tasks start in order on the slots of its machines. There are no
+    outages: the failures of the experiments are injected at a stated moment.
+
+    One stage of each long application has 2 % (BTWORLD) to 9 % of the tasks and nearly half of the
+    work: by itself it makes the coefficient of variation and the share of the longest tenth. Its
+    tasks come in three waves on 320 slots, so that what a lost machine costs grows with every
+    machine; stages in fewer waves would cost the same for one machine as for ten.
 
     Published: machines, inputs, run times, block size, outliers, selectivity, the coefficient of
     variation of task run times, the ratio of their 90th and 50th percentiles, the share of the
@@ -237,7 +284,7 @@ class PandaDas:
 
     name: str = "panda-das"
     default_jobs: Count = 40
-    """Chosen: some 86,000 tasks."""
+    """Chosen: some 230,000 tasks."""
     machines: Count = 20
     """Ghit and Epema, section 5.1."""
     slots: Count = 16
@@ -254,25 +301,16 @@ class PandaDas:
         KMEANS,
     )
     """Section 5.2."""
-    slow: Multiple = 25.0
-    """Median run time of a task of a slow stage, over that of others; chosen, with about 2 % of the
-    tasks in such stages: a coefficient of variation of 3.4 and half of the time in a tenth of the
-    tasks."""
-    ordinary: Annotated[tuple[Multiple, Multiple], Rising()] = (0.6, 1.33)
-    """Run times of tasks that are not outliers, over the median of the stage: uniform; chosen."""
-    outliers: Share = 0.084
-    """Share of outliers among the tasks of a stage; chosen: run times at the 90th and the 50th
-    percentile have a ratio of 1.5 (section 6.1)."""
     delays: tuple[tuple[Share, Multiple, Multiple], ...] = (
         (0.70, 1.5, 3.0),
         (0.25, 3.0, 10.0),
         (0.05, 10.0, 20.0),
     )
-    """Share of the outliers, and between what multiples of the median they lie, uniformly: 70 % and
-    the first bounds, and 5 % above tenfold, in section 3.2; the others chosen."""
-    selectivity_stages: Deviation = 0.5
+    """Share of the outliers, and between what multiples of the stage's median they lie, uniformly:
+    70 % and the first bounds, and 5 % at tenfold, in section 3.2; the others chosen."""
+    selectivity_stages: Deviation = 0.3
     """Standard deviation of the log selectivity between stages; chosen."""
-    selectivity_tasks: Deviation = 1.5
+    selectivity_tasks: Deviation = 1.3
     """The same between the tasks of a stage; chosen: it spans decades (sections 3.2 and 6.1)."""
 
     def tasks_of(self, app: DagApplication, stage: DagStage) -> int:

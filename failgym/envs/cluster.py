@@ -1,0 +1,102 @@
+"""The cluster of a scheduled scenario: machines, and when they fail."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from failgym.envs.scenario import Scenario, Split
+from failgym.envs.sources import part_of, recorded_part, whole_trace
+from failgym.envs.tables import with_tables
+from failgym.traces import Outcome, Trace
+from failgym.traces.synthetic.outages import domains, draw_outages
+from failgym.traces.synthetic.profiles import OutageLaw
+from failgym.traces.synthetic.profiles.lanl import LANL_2_OUTAGES, LANL_20_OUTAGES
+from failgym.traces.synthetic.quantiles import QuantileTable
+
+__all__ = ["with_cluster"]
+
+LAWS = {"lanl-2": LANL_2_OUTAGES, "lanl-20": LANL_20_OUTAGES}
+_KEY = 0x0CA5
+"""Sets the draws of outages apart from those of the trace of the same seed."""
+
+
+@lru_cache(maxsize=8)
+def with_cluster(scenario: Scenario, split: Split) -> Trace:
+    """A split with the machines and outages of a scenario in place of its own, where it states any.
+
+    The machines are the same, and fail at the same times, in every split.
+
+    Raises:
+        ValueError: if there are no machines, or the trace's outages are of other machines.
+    """
+    trace = part_of(scenario, split)
+    count = scenario.machines or _machines_for(scenario)
+    if not count and not trace.rows("machines"):
+        raise ValueError("machines: expected some, or a load, for a trace without machines")
+    if count and trace.rows("costs"):
+        raise ValueError("machines: expected 0 for a trace with compute times for each machine")
+    if count and scenario.outages == "trace" and trace.rows("outages"):
+        raise ValueError("outages: expected 'none' or a law where machines are not the trace's")
+    if not count and scenario.outages == "trace":
+        return trace
+    tables: dict[str, Any] = {"outages": {}}
+    law = _law(scenario, count or trace.rows("machines"))
+    if count:
+        names = [f"machine-{number:05d}" for number in range(count)]
+        tables["machines"] = {"original_id": names, "speed": 1.0, "slots": scenario.slots}
+        tables["placements"] = {}
+    if law is not None:
+        if count:
+            tables["machines"]["domain"] = domains(law)
+        rng = np.random.Generator(np.random.PCG64([scenario.trace_seed, _KEY]))
+        tables["outages"] = draw_outages(law, _horizon(whole_trace(scenario)), rng).columns()
+    return with_tables(trace, **tables)
+
+
+def _machines_for(scenario: Scenario) -> int:
+    """As many machines as the load asks for: by the work that the record of the train split holds.
+
+    Raises:
+        ValueError: if nothing ran in it.
+    """
+    if not scenario.load:
+        return 0
+    train = recorded_part(scenario, "train")
+    start = train.column("attempts", "start", missing=-1)
+    end = train.column("attempts", "end")
+    ran = start >= 0
+    width = train.column("tasks", "width")[train.column("attempts", "task")]
+    work = float(((end - start) * width)[ran].sum())
+    if not work:
+        raise ValueError("load: expected a trace of which something ran")
+    time = float(end[ran].max() - start[ran].min())
+    return max(math.ceil(work / time / scenario.load / scenario.slots), 1)
+
+
+def _law(scenario: Scenario, machines: int) -> OutageLaw | None:
+    """The law of outages that a scenario names."""
+    if scenario.outages in ("trace", "none"):
+        return None
+    if scenario.outages == "weibull":
+        minutes = scenario.repair / 60_000
+        return OutageLaw(
+            machines=machines,
+            mtbf=scenario.machine_mtbf,
+            shape=scenario.outage_shape,
+            repair=QuantileTable(((0.25, minutes / 2), (0.5, minutes), (0.75, minutes * 2))),
+            causes=(("failure", 1.0),),
+        )
+    law = LAWS[scenario.outages]
+    return replace(law, machines=machines, mtbf=scenario.machine_mtbf or law.mtbf)
+
+
+def _horizon(trace: Trace) -> int:
+    """Until when machines fail: the end of the data [ms]."""
+    known = trace.column("attempts", "outcome") != Outcome.CENSORED
+    last = int(trace.column("attempts", "end")[known].max(initial=0))
+    return max(trace.meta.end or 0, last, 1)

@@ -1,0 +1,65 @@
+"""Lineage-v0: which outputs are worth writing down?
+
+Description
+    An in-memory data-analytics job, a graph of stages of parallel tasks, has its machines to
+    itself. The output of a task stays in the memory of the machine that made it. In one moment of
+    the run a quarter of the machines fail: what they held and others still need is recomputed,
+    recursively, up to what was written to stable storage. After PANDA (Ghit and Epema, "Better safe
+    than sorry", HPDC 2017).
+
+Decisions
+    OUTPUT {CHECKPOINT}: a task has finished and others need its output. The task keeps its slot
+    while the output is written.
+
+Rewards
+    Completion time of the job, on the scale of its critical path, and a thousandth of the work that
+    is lost and that writing takes, on the scale of a task's: a job has some thousand tasks.
+
+Forecast
+    None: nobody knows which machines fail, or when.
+
+Fidelity
+    A quarter of a job's machines, at a uniform moment of its undisturbed run, the same for every
+    policy (`failed_share`, `failed_at`); they are replaced after 60 s, when six heartbeats of 10 s
+    are missing (section 2.2). Jobs have 20 machines of 16 slots, PageRank and KMeans 5 (Table 3).
+    Stable storage takes twelve writes of 100 MB/s at once, and more of them slow each other; chosen
+    so that, undisturbed, no policy of the paper takes a tenth longer (Fig. 7c). `checkpoint_cost`
+    and `mtbf` are what PERIODIC is told: its interval is 190 s. Reading is free, wherever an output
+    is.
+
+Version History
+    v0: first version.
+"""
+
+from __future__ import annotations
+
+from failgym.envs.scenario import Scenario
+from failgym.sim.rules import MINUTE, SECOND
+
+__all__ = ["LINEAGE"]
+
+LINEAGE = Scenario(
+    name="Lineage-v0",
+    world="scheduled",
+    order="time",
+    trace="panda-das",
+    jobs=40,
+    slice_jobs=1,
+    job_machines=(("PageRank", 5), ("KMeans", 5)),
+    outages="none",
+    failed_share=0.25,
+    scheduler="fifo",
+    save_outputs=True,
+    outputs="lost",
+    detection_delay=60 * SECOND,
+    storage_streams=12,
+    storage_bandwidth=100_000.0,
+    checkpoint_cost=10 * SECOND,
+    mtbf=30 * MINUTE,
+    completion="jobs",
+    weight_wasted=0.001,
+    weight_overhead=0.001,
+    weight_completion=1.0,
+    weight_forfeited=1.0,
+)
+"""`failgym/Lineage-v0`."""

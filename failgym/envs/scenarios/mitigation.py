@@ -1,0 +1,83 @@
+"""Mitigation-v0: every measure at once, in a cluster that is loaded.
+
+Description
+    Google's jobs on a cluster of their own: machines with slots that fail and come back, a queue by
+    priority, eviction of what is less important. A clone, a retry or a checkpoint takes slots from
+    somebody else, a task that is given up frees them. Combines what El-Sayed et al. (ICDCS 2017),
+    Rosà et al. (IWQoS 2015) and Kumar et al. (DSN 2020) look at one by one.
+
+Decisions
+    WINDOW {CLONE, CHECKPOINT, KILL}: at the start of an attempt and each time its age has grown by
+    a quarter. FAILED {KILL = give up, RETRY}. Two extra attempts of a task, one of them a clone. A
+    checkpoint and a restore cost 60 s each (Kumar et al., Table VIII); more than 16 checkpoints at
+    once slow each other.
+
+Rewards
+    Wasted work, the time of checkpoints and restores, completion time, waits included, and eight
+    times the work and the recorded completion time of a task that the record finishes and the agent
+    does not: so patience pays, and killing everything, blind, is far worse than doing nothing.
+
+Forecast
+    `Calibrated.elsayed()`: risk of each attempt, class confidences of each task.
+
+Load
+    The recorded work of the train split is .8 of what the machines could do (`load`), which makes
+    some sixty machines of four slots. A slice is 256 tasks; 256 more before them and 768 after them
+    are in the cluster too, and so is what the record ran when the first of these was submitted,
+    with the time that it still had to run. Utilisation is between .75 and .90 and the mean wait
+    between 5 and 50 % of the mean run time if nothing is done (`failgym.evaluation.load`).
+
+Fidelity
+    Recorded evictions, losses and requeues are not replayed: the cluster makes its own, and what
+    they cut short has a latent length, drawn from finished attempts of its class. Machines fail
+    after the law of LANL's system 2. No task takes more than a day (`longest`), so that a few days
+    of trace are in balance; 5 % of the system's jobs are in it (`sampling`). After the followers
+    nothing arrives: a slice's last tasks run in a cluster that empties. Tasks of more than 100
+    attempts and tasks that the end of the data cuts off are background.
+
+Version History
+    v0: first version.
+"""
+
+from __future__ import annotations
+
+from failgym.envs.scenario import Scenario
+from failgym.sim.rules import MINUTE, SECOND
+
+__all__ = ["MITIGATION"]
+
+MITIGATION = Scenario(
+    name="Mitigation-v0",
+    world="scheduled",
+    order="time",
+    trace="google-2011",
+    jobs=8_000,
+    sampling=0.05,
+    longest=24 * 60 * MINUTE,
+    load=0.8,
+    slots=4,
+    outages="lanl-2",
+    scheduler="priority",
+    preemption=True,
+    begin=24 * 60 * MINUTE,
+    slice_tasks=256,
+    warmup=256,
+    followers=768,
+    clone=True,
+    checkpoint=True,
+    kill=True,
+    give_up=True,
+    retry=True,
+    max_extra=2,
+    max_clones=1,
+    decide="geometric",
+    checkpoint_cost=60 * SECOND,
+    restore_cost=60 * SECOND,
+    storage_streams=16,
+    forecast="elsayed",
+    weight_wasted=1.0,
+    weight_overhead=1.0,
+    weight_completion=1.0,
+    weight_forfeited=8.0,
+)
+"""`failgym/Mitigation-v0`."""

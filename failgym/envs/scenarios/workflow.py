@@ -1,0 +1,58 @@
+"""Workflow-v0: is this machine worth the risk?
+
+Description
+    Ten random workflows of some two hundred tasks arrive at once at a cluster of 32 machines that
+    are unequally fast for each task and fail as those of LANL's system 2 did. A task that is ready
+    is offered the free machines in order of earliest finish. What runs on a machine that fails is
+    lost and starts again; what tasks on it have put out cannot be read while it is down. After FLAW
+    ("Failure-aware workflow scheduling in cluster environments", Cluster Computing 2010).
+
+Decisions
+    DISPATCH {CONTINUE = place, RETRY = pass}: for every free machine in turn. A task that no
+    machine is left for is held until the next event, and placed when nothing else can happen.
+
+Rewards
+    Completion time of the workflows, on the scale of their critical paths, and the work that
+    failures destroy, on the scale of a task's.
+
+Forecast
+    Predictions of machine failures of an accuracy AOA of .7, half of the errors false positives
+    (FLAW, section V-B: .5 to .9), read as "does it fail before the task would be done".
+
+Fidelity
+    Ready tasks are ranked by RANK_HYBD (Yu and Shi 2008), transfers depend on where the parents
+    ran, and one that is under way dies with its source. Two slices share no machine time: they are
+    two months apart. Workflows are made up; outages follow the record's law. The cluster notices a
+    failure at once.
+
+Version History
+    v0: first version.
+"""
+
+from __future__ import annotations
+
+from failgym.envs.scenario import Scenario
+
+__all__ = ["WORKFLOW"]
+
+WORKFLOW = Scenario(
+    name="Workflow-v0",
+    world="scheduled",
+    order="time",
+    trace="lanl-2",
+    jobs=240,
+    slice_jobs=10,
+    scheduler="rank_hybd",
+    place=True,
+    outputs="kept",
+    transfer_bandwidth=125_000.0,
+    completion="jobs",
+    node_forecast="calibrated",
+    node_accuracy=0.7,
+    node_false_positives=0.5,
+    weight_wasted=1.0,
+    weight_overhead=0.0,
+    weight_completion=1.0,
+    weight_forfeited=1.0,
+)
+"""`failgym/Workflow-v0`."""

@@ -1,0 +1,108 @@
+"""The scheduled world in slow, plain Python: the definition of its rules, the kernels' oracle.
+
+Here tasks share a cluster: they wait for slots, machines die under them, checkpoints share the
+bandwidth of stable storage, and tasks of a workflow need each other's outputs. What is not said
+here is as in the pinned world (`failgym.sim.reference`) *after departure*.
+
+Read `records` (what a trace says), `cluster` (machines), `dags` and `lineage` (who needs what, and
+where it is), `storage`, `estimates` and `schedulers` (who starts next); then `attempts` (the state
+of a task and its attempts), `state`, `life` and `world` (what happens, one small method per rule),
+`simulator` (answers in, rewards out) and `observe` (what the agent sees).
+
+Time and order
+--------------
+Events are ordered by (time, kind, a, b). Kinds, in the order in which they win ties: attempt end,
+write durable, restored, transfer end, machine down, machine up, failure detected, grace over, user
+kill, start, window, dispatch. (a, b) are trace row and attempt number; the machine, for machines;
+(task, 0) for arrivals, grace and user kill; for an owed restart the number of the attempt that it
+follows. What cannot happen any more (the end of an attempt that was stopped, a kill of a task that
+has settled) is no event: it does not move the clock, nor keep the calendar from being empty.
+
+The rules
+---------
+1.  *Departed from the start.* A task arrives when it is submitted; its started rows are its pool,
+    and the first of them wants to run at once. Clones, retries, restarts and ghosts are as in the
+    pinned world; they too want to run, and queue like any other. A user's final kill K is due at
+    max(now, K) from the arrival on. A task without a row to run is in no episode.
+2.  *Latent rows.* The simulated cluster makes its own evictions, losses and requeues. A row that
+    they ended (outcome EVICT or LOST; cause machine, preemption or requeue; walltime too, with
+    ``walltime_kill``) FINISHes instead, after the length given; else after the duration, drawn once
+    and keyed, of a finished attempt of the trace with the same job name that was longer than it;
+    else of one of the same task class; else after the pinned world's L.
+3.  *Rows that never started* and whose length is known run and FINISH after that length. Unless the
+    record finishes their task otherwise, it is not censored, and its recorded outcome is FINISH.
+4.  *Machines* have slots (1 if unknown) and a speed. Times of a row, L and d, are divided by the
+    slowest speed that the attempt runs at. Where the trace gives compute times of tasks on machines
+    the cluster consists of the machines named, L is the longest of the times on the attempt's
+    machines, a failing attempt fails after the same share of it, and other ends are not scaled.
+5.  *Placing.* A task that fits into the largest machine needs one machine with room for all of it,
+    and takes the first such. A wider one is a gang: if all free slots suffice it takes them machine
+    by machine, in order. Slots are free again when the attempt ends.
+6.  *Outages.* When a machine goes down its attempts end as LOST, and so do attempts elsewhere that
+    still transfer an input from it. After ``detection_delay`` the cluster notices, and they want to
+    run again. With ``replace`` the machine is back, empty, after that delay (1 ms at least). A
+    machine that is down when the episode begins has nothing to lose.
+7.  *Queue.* An attempt joins it at the tail. After something joined or left it otherwise than by a
+    start, an attempt or a write of an output ended, or a machine went down or up, one pass of the
+    scheduler is due at that time. ``fifo``: the head starts as long as it fits. Who cannot reach
+    an input is passed over.
+8.  ``priority``: the same in order of the job's priority (0 to 31). With ``preemption``, for a head
+    that does not fit, running attempts of lower priority are evicted, of lowest priority and latest
+    start first, until there are slots enough, if there ever are; they want to run again at once.
+9.  ``easy_backfill``: heads start as long as they fit. The first that does not gets a reservation
+    at the time when, by estimated ends, slots enough will be free; another may start if it is
+    expected to end by then, or fits into what the head will leave free. A run time is estimated
+    when the attempt joins the queue: by the walltime requested, by what the attempts of the same
+    user that ended last took (the last one; average, lower median, or the most similar of
+    ``history``; Kumar et al. 2020), or by the truth. Estimates are capped by the request. One that
+    has proved too small is replaced by the request, or, without one, raised in steps (Tsafrir,
+    Etsion and Feitelson 2007).
+10. ``rank_hybd`` (Yu and Shi 2008): if all that waits is of one job, by upward rank descending,
+    else ascending, each attempt goes to the free machine on which it would finish first. With
+    ``place`` every such machine is asked as DISPATCH: CONTINUE takes it, RETRY asks for the next;
+    who refuses all is held until the next pass. If nothing else can happen the first attempt held
+    that has a machine is placed unasked.
+11. *Walltime.* With ``walltime_kill`` an attempt that would run longer than its job requested is
+    killed then (KILL); the cluster does not restart it.
+12. *Requeue.* An attempt that died with a machine or was pre-empted did not fail: the same row,
+    under the same number, wants to run again, from the task's best checkpoint, unless the agent
+    gave up. That owes no other restart and counts against nothing.
+13. *Checkpoints* take ``checkpoint_cost`` of writing at full speed. ``storage_streams`` writes have
+    full speed; more share that evenly. Work stops until the checkpoint is durable.
+14. *Outputs* are written the same way, at ``storage_bandwidth``; the task keeps its slots until its
+    output is durable. If its machine dies before, the write is lost.
+15. *A start.* First the inputs are transferred from other machines (all at once, so as long as the
+    longest takes), then a checkpoint is restored, then the attempt works.
+16. *Stages.* Along a narrow edge a task reads the outputs of the parents that lie where it lies in
+    its stage, along a wide one all. An output is in memory on the first machine of the attempt that
+    finished the task; outputs that are saved are read from anywhere in no time. Tasks that are not
+    in the episode count as saved and as settled.
+17. *Inputs.* An attempt that wants to run while an input does not exist is blocked; it joins the
+    queue when all exist. With ``outputs="kept"`` an output is unreachable while its machine is
+    down, with ``"lost"`` it is lost, and attempts in the queue that need it are blocked.
+18. *Recomputation.* A lost output is demanded by an attempt that finds it missing when it wants to
+    run, and by all that are blocked when a failure is noticed: the finished task runs again from
+    scratch, for the length of the row that finished it, and demands what it lacks itself. It cannot
+    fail. If a machine kills it, it is demanded anew.
+19. *OUTPUT* is asked when a task has finished, first or again, whose output is still read by a task
+    that has not settled or that waits to be recomputed. CHECKPOINT writes it.
+20. *Settled.* As in the pinned world, where what is blocked, queued, or not yet noticed as lost is
+    alive. A task that settles otherwise than by FINISH settles all that need its output, directly
+    or not, as KILL. Censored tasks always settle as CENSORED, and are never asked.
+21. *Episode.* It begins with the first submission. Standing tasks queue before that: they run for
+    a given time and FINISH, unless a machine kills or the scheduler pre-empts them, and then run
+    for it again. The episode ends when all of its own tasks have settled; only they are asked and
+    charged. If nothing can happen any more those left settle as CENSORED.
+22. *Observed* of other tasks and of the system is what happened in the episode.
+
+Accounts
+--------
+As in the pinned world. Transfers go to *transfer*; slots held to write an output, when that is
+over, to *checkpoint*; what a machine or a pre-emption ended to *lost*, and so does a recomputation
+with all that it took.
+"""
+
+from failgym.sim.reference.scheduled.schedulers import Query
+from failgym.sim.reference.scheduled.simulator import ReferenceScheduledSimulator, ScheduledOutcome
+
+__all__ = ["Query", "ReferenceScheduledSimulator", "ScheduledOutcome"]

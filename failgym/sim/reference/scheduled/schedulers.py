@@ -1,0 +1,263 @@
+"""The queue, and what each scheduler starts in a pass over it (rules 7 to 10 of the package)."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from failgym.sim.reference.decisions import Question
+from failgym.sim.reference.scheduled.attempts import Attempt
+from failgym.sim.reference.scheduled.calendar import Questions
+from failgym.sim.reference.scheduled.cluster import NEVER, Cluster, Machine, Part
+from failgym.sim.reference.scheduled.estimates import Estimator
+from failgym.sim.reference.scheduled.lineage import Lineage
+from failgym.sim.reference.scheduled.records import Job
+from failgym.sim.reference.terms import Action
+from failgym.sim.scheduled.rules import NodePredictions, ScheduledRules
+
+__all__ = ["Offer", "Query", "Scheduler", "Surroundings", "is_predicted"]
+
+
+class Query(NamedTuple):
+    """Will a machine fail while it runs a task? Asked of the predictor, or passed over."""
+
+    event: int
+    """Number of the pass; passes over an empty queue are not numbered."""
+    job: int
+    """Trace row of the task."""
+    machine: int
+    asked: bool
+    """The machine was offered."""
+    answered: bool
+    """It is predicted to fail."""
+    fails: bool
+    """An outage of it begins while the task would run there."""
+
+
+@dataclass
+class Offer(Question):
+    """A DISPATCH decision."""
+
+    machine: Machine
+    time: int
+    """Time that the transfer and the task would take there [ms]."""
+
+
+class Surroundings(Protocol):
+    """What a scheduler sees of the world, and does to it."""
+
+    rules: ScheduledRules
+    cluster: Cluster
+    lineage: Lineage
+    estimator: Estimator
+    jobs: Sequence[Job]
+    ranks: Sequence[float]
+    nodes: NodePredictions | None
+    queue: list[Attempt]
+    now: int
+
+    def running(self) -> list[Attempt]:
+        """Attempts that run."""
+        ...
+
+    def writers(self) -> list[Attempt]:
+        """Attempts that have ended and write their output."""
+        ...
+
+    def start(self, attempt: Attempt, parts: Sequence[Part]) -> None:
+        """Take an attempt from the queue and start it."""
+        ...
+
+    def evict(self, attempt: Attempt) -> None:
+        """Stop an attempt and put it at the tail of the queue."""
+        ...
+
+    def ask_dispatch(
+        self, attempt: Attempt, machine: Machine, time: int, *, refused: int
+    ) -> Generator[Question, Action, bool]:
+        """Offer a machine; tell whether it was taken."""
+        ...
+
+    def close_decision(self, attempt: Attempt) -> None:
+        """The offers to an attempt are over."""
+        ...
+
+
+class Scheduler:
+    """Starts attempts that wait."""
+
+    def __init__(self, world: Surroundings) -> None:
+        self._world = world
+        self._passes = 0
+        self.queries: list[Query] = []
+        self._held: list[Attempt] = []
+        """Attempts for which every machine was refused, in the order of the last pass."""
+
+    def run(self) -> Questions:
+        """One pass over the queue."""
+        if not self._world.queue:
+            return
+        scheduler = self._world.rules.scheduler
+        if scheduler == "rank_hybd":
+            yield from self._by_rank()
+        elif scheduler == "easy_backfill":
+            self._start_heads()
+            self._backfill()
+        else:
+            self._start_heads()
+        self._passes += 1
+
+    # --- fifo and priority ----------------------------------------------------------------------
+
+    def _in_order(self) -> list[Attempt]:
+        """The attempts that could start if they had slots, the head first (rules 7 and 8)."""
+        world = self._world
+        waiting = [a for a in world.queue if world.lineage.are_reachable(a.task)]
+        if world.rules.scheduler == "priority":
+            waiting.sort(key=lambda attempt: -self._priority(attempt))
+        return waiting
+
+    def _priority(self, attempt: Attempt) -> int:
+        return self._world.jobs[attempt.task.record.job].priority
+
+    def _start_heads(self) -> None:
+        """Start the head of the queue as long as it fits."""
+        while waiting := self._in_order():
+            if not self._start_head(waiting[0]):
+                return
+
+    def _start_head(self, head: Attempt) -> bool:
+        width = head.task.record.width
+        parts = self._world.cluster.place(width)
+        if parts is None and self._world.rules.preemption:
+            for victim in self._victims(head):
+                self._world.evict(victim)
+            parts = self._world.cluster.place(width)
+        if parts is None:
+            return False
+        self._world.start(head, parts)
+        return True
+
+    def _victims(self, head: Attempt) -> list[Attempt]:
+        """Rule 8: attempts of lower priority, until enough slots would be free; else none."""
+        world = self._world
+        lower = [run for run in world.running() if self._priority(run) < self._priority(head)]
+        lower.sort(key=lambda run: (self._priority(run), -run.start, -run.key[0], -run.key[1]))
+        free, victims = world.cluster.free, list[Attempt]()
+        for run in lower:
+            if free >= head.task.record.width:
+                break
+            victims.append(run)
+            free += run.task.record.width
+        return victims if free >= head.task.record.width else []
+
+    # --- easy_backfill --------------------------------------------------------------------------
+
+    def _backfill(self) -> None:
+        """Rule 9: start others, as far as that does not delay the head by their estimates."""
+        waiting = self._in_order()
+        if not waiting:
+            return
+        shadow, extra = self._reservation(waiting[0])
+        for attempt in waiting[1:]:
+            width = attempt.task.record.width
+            parts = self._world.cluster.place(width)
+            in_time = self._world.now + attempt.estimate <= shadow
+            if parts is not None and (in_time or width <= extra):
+                self._world.start(attempt, parts)
+                extra -= 0 if in_time else width
+
+    def _reservation(self, head: Attempt) -> tuple[int, int]:
+        """When the head is expected to start, and the slots that it will leave free then."""
+        world = self._world
+        ends = [
+            (world.estimator.estimated_end(run, world.now), *run.key, run.task.record.width)
+            for run in (*world.running(), *world.writers())
+        ]
+        free = world.cluster.free
+        for end, _, _, width in sorted(ends):
+            free += width
+            if free >= head.task.record.width:
+                return end, free - head.task.record.width
+        return NEVER, 0
+
+    # --- rank_hybd ------------------------------------------------------------------------------
+
+    def _by_rank(self) -> Questions:
+        """Rule 10: each attempt in turn goes to the machine on which it would finish first."""
+        self._held = []
+        for attempt in self._ranked():
+            candidates = self._candidates(attempt)
+            if candidates and self._is_asked(attempt):
+                yield from self._offer(attempt, candidates)
+            elif candidates:
+                self._start_on(attempt, candidates[0])
+
+    def place_held(self) -> bool:
+        """Rule 10: when nothing else can happen the first attempt held is placed, unasked."""
+        for attempt in self._held:
+            candidates = self._candidates(attempt)
+            if attempt in self._world.queue and candidates:
+                self._start_on(attempt, candidates[0])
+                return True
+        return False
+
+    def _ranked(self) -> list[Attempt]:
+        """Within one job the highest rank first, between jobs the lowest (Yu and Shi 2008)."""
+        queue, ranks = self._world.queue, self._world.ranks
+        jobs = {attempt.task.record.job for attempt in queue}
+        sign = -1 if len(jobs) == 1 else 1
+        return sorted(queue, key=lambda attempt: (sign * ranks[attempt.key[0]], *attempt.key))
+
+    def _is_asked(self, attempt: Attempt) -> bool:
+        return self._world.rules.place and attempt.task.is_asked and not attempt.recomputes
+
+    def _candidates(self, attempt: Attempt) -> list[Machine]:
+        """Machines with room, by the earliest finish."""
+        world, task = self._world, attempt.task
+        if not world.lineage.are_reachable(task):
+            return []
+        machines = world.cluster.with_room(task.record.width)
+        return sorted(machines, key=lambda machine: (self._time(attempt, machine), machine.index))
+
+    def _time(self, attempt: Attempt, machine: Machine) -> int:
+        """Transfer and compute time of a task on a machine [ms]."""
+        world, task = self._world, attempt.task
+        transfer = max(world.lineage.transfers(task, machine).values(), default=0)
+        return transfer + world.cluster.compute(world.records[task.record.task], machine)
+
+    def _start_on(self, attempt: Attempt, machine: Machine) -> None:
+        self._world.start(attempt, [Part(machine, attempt.task.record.width)])
+
+    def _offer(self, attempt: Attempt, candidates: Sequence[Machine]) -> Questions:
+        """Rule 10: offer the machines one by one until one is taken; else hold the attempt."""
+        asked, taken = 0, False
+        for machine in candidates:
+            time = self._time(attempt, machine)
+            taken = yield from self._world.ask_dispatch(attempt, machine, time, refused=asked)
+            asked += 1
+            if taken:
+                break
+        self._world.close_decision(attempt)
+        for rank, machine in enumerate(candidates):
+            self._record_query(attempt, machine, asked=rank < asked)
+        if taken:
+            self._start_on(attempt, candidates[asked - 1])
+        else:
+            self._held.append(attempt)
+
+    def _record_query(self, attempt: Attempt, machine: Machine, *, asked: bool) -> None:
+        now, time = self._world.now, self._time(attempt, machine)
+        answered = is_predicted(self._world.nodes, machine, now, time)
+        fails = any(now < outage.down <= now + time for outage in machine.outages)
+        task = attempt.task.record.task
+        self.queries.append(Query(self._passes, task, machine.index, asked, answered, fails))
+
+
+def is_predicted(nodes: NodePredictions | None, machine: Machine, now: int, time: int) -> bool:
+    """Is the machine predicted to fail within that time from now?"""
+    if nodes is None:
+        return False
+    first, beyond = (int(x) for x in nodes.offset[machine.index : machine.index + 2])
+    return any(now < int(moment) <= now + time for moment in nodes.time[first:beyond])

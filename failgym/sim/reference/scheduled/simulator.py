@@ -1,0 +1,324 @@
+"""`ReferenceScheduledSimulator`: the reference behind the interface of the compiled engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from failgym.sim.context import Context
+from failgym.sim.fields import FIELDS
+from failgym.sim.reference.player import Costs, Player
+from failgym.sim.reference.record import TaskRecord
+from failgym.sim.reference.scheduled.attempts import ClusterTask
+from failgym.sim.reference.scheduled.cluster import Cluster
+from failgym.sim.reference.scheduled.dags import Dags
+from failgym.sim.reference.scheduled.observe import ScheduledObserver
+from failgym.sim.reference.scheduled.records import (
+    read_jobs,
+    read_scheduled_records,
+    standing_record,
+)
+from failgym.sim.reference.scheduled.schedulers import Offer, Query
+from failgym.sim.reference.scheduled.state import Setting
+from failgym.sim.reference.scheduled.world import World
+from failgym.sim.reference.terms import Accounts, Decision, LogEntry
+from failgym.sim.rules import Weights
+from failgym.sim.scheduled.rules import NodePredictions, ScheduledRules
+from failgym.traces import Trace
+
+__all__ = ["ReferenceScheduledSimulator", "ScheduledOutcome"]
+
+
+class ScheduledOutcome(NamedTuple):
+    """What became of one task; machine-times in machine-ms, times in ms.
+
+    The fields of `failgym.sim.reference.TaskOutcome`, and those of the scheduled world.
+    """
+
+    task: int
+    submit: int
+    recorded_end: int
+    recorded_outcome: int
+    end: int
+    outcome: int
+    useful: int
+    lost: int
+    redundant: int
+    ghost: int
+    checkpoint: int
+    restore: int
+    transfer: int
+    attempts: int
+    """Attempts started, recomputations among them."""
+    extra: int
+    clones: int
+    retries: int
+    checkpoints: int
+    """Checkpoints and outputs that became durable."""
+    armed: bool
+    killed: bool
+    departed: bool
+    failures: int
+    decisions: int
+    recorded_work: int
+    start: int
+    """First start; -1 if it never ran."""
+    waited: int
+    """Time that its attempts have waited in the queue."""
+    evictions: int
+    outages: int
+    """Attempts killed by machines."""
+    loss: int
+    """Time from dispatch to death of those, whatever the width of the task."""
+    recomputations: int
+    """Recomputations of its output that started."""
+    saved: int
+    """1 if its output is in stable storage."""
+
+
+class ReferenceScheduledSimulator(Player):
+    """Plays tasks of a trace in the scheduled world, decision by decision, slowly and obviously.
+
+    >>> from failgym.sim.forecast import Forecast
+    >>> from failgym.traces import Meta
+    >>> trace = Trace.of(
+    ...     Meta("example"),
+    ...     jobs={"original_id": ["a"], "submit": [0], "width": [2], "outcome": [0]},
+    ...     tasks={"job": [0, 0], "index": [0, 1], "width": [1, 1]},
+    ...     attempts={"task": [0, 1], "start": [0, 0], "end": [100, 70], "outcome": [0, 0]},
+    ...     machines={"original_id": ["m"], "speed": [1.0], "slots": [1]},
+    ...     outages={"machine": [0], "down": [30], "up": [40]},
+    ... )
+    >>> silent = Forecast.none(trace.content_hash, jobs=1, tasks=2, attempts=2, window=300_000)
+    >>> context = Context(np.zeros((8, 24, 3)), np.zeros((1, 8), np.float32), silent)
+    >>> sim = ReferenceScheduledSimulator(trace, ScheduledRules(), context)
+    >>> sim.start([0, 1])  # task 0 dies at 30 and queues behind task 1, which runs from 40 to 110
+    >>> [(outcome.start, outcome.waited, outcome.end) for outcome in sim.outcomes()]
+    [(0, 80, 210), (40, 40, 110)]
+    >>> sim.accounts().lost
+    30
+
+    Args:
+        trace: what happened, with the machines that the tasks run on.
+        rules: scheduler, what may be decided, and at which cost.
+        context: what the observation knows besides the record; its system table is not read.
+        weights: what is charged for.
+        seed: key of the lengths that the trace does not give.
+        nodes: predictions of failures of machines; None predicts none.
+
+    Raises:
+        ValueError: if the trace has no machines, or machines, outages, stages or tasks that cannot
+            be simulated; the message is one line.
+    """
+
+    def __init__(
+        self,
+        trace: Trace,
+        rules: ScheduledRules,
+        context: Context,
+        weights: Weights | None = None,
+        seed: int = 0,
+        *,
+        nodes: NodePredictions | None = None,
+    ) -> None:
+        super().__init__(weights)
+        self.rules = rules
+        self.on_event: Callable[[], None] = lambda: None
+        """Called after every event and every action; for tests."""
+        self._records = read_scheduled_records(trace, rules, context.forecast, seed)
+        runnable = [record for record in self._records if record.rows]
+        jobs = read_jobs(trace)
+        dags, cluster = Dags(trace, rules), Cluster(trace, rules, runnable)
+        self._setting = Setting(
+            rules=rules,
+            forecast=context.forecast,
+            nodes=nodes,
+            jobs=jobs,
+            records=self._records,
+            cluster=cluster,
+            dags=dags,
+            ranks=_ranks(rules, cluster, dags, self._records),
+            widest=max((record.width for record in self._records), default=1),
+        )
+        self._observer = ScheduledObserver(trace, self._records, rules, context, jobs, nodes)
+        self.start([])
+
+    def start(
+        self,
+        tasks: Sequence[int],
+        own: Sequence[int] | None = None,
+        standing: Sequence[tuple[int, int]] = (),
+    ) -> None:
+        """Begin an episode and run to its first decision.
+
+        Args:
+            tasks: trace rows of the tasks to play; those without an attempt to run are left out.
+            own: those of them that are asked about and charged, if they are not censored; by
+                default all.
+            standing: (trace row, remaining run time [ms]) of tasks that stand in the cluster when
+                the first of the others is submitted.
+        """
+        records = [self._records[row] for row in tasks if self._records[row].rows]
+        records.sort(key=lambda record: (record.submit, record.task))
+        asked = set(tasks if own is None else own)
+        origin = records[0].submit if records else 0
+        stood = [
+            standing_record(self._records[row], left, origin)
+            for row, left in standing
+            if self._records[row].rows
+        ]
+        self._world = World(
+            self._setting,
+            [
+                *(ClusterTask.of(record, own=False, standing=True) for record in stood),
+                *(
+                    ClusterTask.of(record, own=record.task in asked and not record.censored)
+                    for record in records
+                ),
+            ],
+        )
+        self._world.after_event = lambda: self.on_event()
+        self.begin(self._world.play())
+
+    @property
+    def decision(self) -> Decision | None:
+        """What is asked; None after the end."""
+        asked = self._question
+        if asked is None:
+            return None
+        return Decision(int(asked.kind), asked.task.record.task, asked.run.number, self._world.now)
+
+    @property
+    def offered(self) -> int:
+        """Index of the machine that a DISPATCH decision offers; else -1."""
+        return self._question.machine.index if isinstance(self._question, Offer) else -1
+
+    def observe(self) -> npt.NDArray[np.float32]:
+        """The fields of `FIELDS` for the decision, float32; zeros after the end."""
+        if self._question is None:
+            return np.zeros(len(FIELDS), dtype=np.float32)
+        self._observer.world = self._world
+        return self._observer.observe(self._question, self._world.now, self.mask)
+
+    observation = observe
+
+    @property
+    def log(self) -> list[LogEntry]:
+        """What happened so far."""
+        return self._world.log
+
+    @property
+    def queries(self) -> list[Query]:
+        """Questions to the predictor of machine failures so far (``place``)."""
+        return self._world.scheduler.queries
+
+    @property
+    def world(self) -> World:
+        """The world as it stands; for tests."""
+        return self._world
+
+    def accounts(self) -> Accounts:
+        """Machine-time of all tasks of the episode by what became of it [machine-ms]."""
+        return self._accounts(self._world.tasks)
+
+    def busy(self) -> int:
+        """Machine-time of all attempts, counted from their starts and ends [machine-ms]."""
+        return sum(task.busy(self._world.now) for task in self._world.tasks)
+
+    def outcomes(self) -> list[ScheduledOutcome]:
+        """What became of each task: standing ones, then the others in order of submission."""
+        return [self._outcome(task) for task in self._world.tasks]
+
+    def costs(self) -> Costs:
+        """Costs of the own tasks up to now."""
+        own = [task for task in self._world.tasks if task.own]
+        accounts = self._accounts(own)
+        return Costs(
+            wasted=accounts.lost + accounts.redundant + accounts.ghost,
+            overhead=accounts.checkpoint + accounts.restore,
+            completion=self._completion(own),
+            forfeited_work=self._world.forfeited_work,
+            forfeited_time=self._world.forfeited_time,
+        )
+
+    def _accounts(self, tasks: Sequence[ClusterTask]) -> Accounts:
+        now = self._world.now
+        return Accounts(
+            useful=sum(task.useful for task in tasks),
+            in_flight=sum(task.in_flight_now(now) for task in tasks),
+            lost=sum(task.lost for task in tasks),
+            redundant=sum(task.redundant for task in tasks),
+            ghost=sum(task.ghost for task in tasks),
+            checkpoint=sum(task.checkpoint for task in tasks),
+            restore=sum(task.restore for task in tasks),
+            transfer=sum(task.transfer for task in tasks),
+        )
+
+    def _completion(self, own: Sequence[ClusterTask]) -> int:
+        """Time of unsettled tasks, or jobs, since their submission [ms]."""
+        now = self._world.now
+        if self.rules.completion == "tasks":
+            return sum(task.completion(now) for task in own)
+        jobs: dict[int, list[ClusterTask]] = {}
+        for task in own:
+            jobs.setdefault(task.record.job, []).append(task)
+        return sum(_job_completion(tasks, now) for tasks in jobs.values())
+
+    def _outcome(self, task: ClusterTask) -> ScheduledOutcome:
+        record, output = task.record, self._world.lineage.output(task)
+        success = record.success
+        return ScheduledOutcome(
+            task=record.task,
+            submit=record.submit,
+            recorded_end=record.end,
+            recorded_outcome=int(record.outcome),
+            end=-1 if task.settled is None else task.settled,
+            outcome=-1 if task.outcome is None else int(task.outcome),
+            useful=task.useful,
+            lost=task.lost,
+            redundant=task.redundant,
+            ghost=task.ghost,
+            checkpoint=task.checkpoint,
+            restore=task.restore,
+            transfer=task.transfer,
+            attempts=len(task.runs),
+            extra=task.extra,
+            clones=task.clones,
+            retries=task.retries,
+            checkpoints=task.checkpoints,
+            armed=task.kill_at is not None,
+            killed=task.killed,
+            departed=task.departed,
+            failures=task.failures,
+            decisions=task.decisions,
+            recorded_work=0 if success is None else record.width * success.duration,
+            start=task.first,
+            waited=task.waited,
+            evictions=task.evictions,
+            outages=task.outages,
+            loss=task.loss,
+            recomputations=task.recomputations,
+            saved=int(output is not None and output.saved),
+        )
+
+
+def _ranks(
+    rules: ScheduledRules, cluster: Cluster, dags: Dags, records: Sequence[TaskRecord]
+) -> list[float]:
+    """Upward ranks, where the scheduler needs them."""
+    if rules.scheduler != "rank_hybd":
+        return []
+
+    def compute(task: int) -> list[int]:
+        return [cluster.compute(records[task], machine) for machine in cluster.machines]
+
+    return dags.upward_ranks(compute)
+
+
+def _job_completion(tasks: Sequence[ClusterTask], now: int) -> int:
+    """From the first submission until the last task has settled, or until now [ms]."""
+    ends = [now if task.settled is None else task.settled for task in tasks]
+    return max(0, max(ends) - min(task.record.submit for task in tasks))

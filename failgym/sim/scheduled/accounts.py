@@ -1,0 +1,163 @@
+"""Where machine-time goes in the scheduled world; the episode is charged for its own tasks only."""
+
+# Kernels lose their types to the decorator.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from failgym.sim.accounts import GHOST, LOST, REDUNDANT, work_of
+from failgym.sim.jit import called
+from failgym.sim.records import CANCELLED
+from failgym.traces import Outcome
+
+if TYPE_CHECKING:
+    from failgym.sim.scheduled.records import View, World
+
+__all__ = ["arrivals", "charge_run", "charge_settled", "charge_write", "costs", "settle_time"]
+
+_FINISH, _CENSORED = int(Outcome.FINISH), int(Outcome.CENSORED)
+
+
+@called
+def _charge(ep: Any, task: Any, account: int, amount: int) -> None:
+    """Charge lost, redundant or ghost work."""
+    own = amount if task.own else 0
+    if account == LOST:
+        task.lost += amount
+        ep.lost += own
+    elif account == REDUNDANT:
+        task.redundant += amount
+        ep.redundant += own
+    else:
+        task.ghost += amount
+        ep.ghost += own
+
+
+@called
+def _charge_useful(ep: Any, task: Any, amount: int) -> None:
+    task.useful += amount
+    if task.own:
+        ep.useful += amount
+
+
+@called
+def _charge_overhead(ep: Any, task: Any, transfer: int, restore: int, checkpoint: int) -> None:
+    """Charge what is not work."""
+    task.transfer += transfer
+    task.restore += restore
+    task.checkpoint += checkpoint
+    if task.own:
+        ep.transfer += transfer
+        ep.restore += restore
+        ep.checkpoint += checkpoint
+
+
+@called
+def charge_run(ep: Any, task: Any, run: Any, outcome: int) -> None:
+    """Charge an attempt that ends now, as far as its fate is known, before it is marked dead."""
+    now, width = ep.now, run.width
+    ep.slot_time += (now - run.start) * width
+    if run.recomputes:
+        _charge(ep, task, LOST, (now - run.start) * width)
+        return
+    work = work_of(run, now)
+    transfer = min(now, run.transferred) - run.start
+    restore = min(now, run.restored) - run.start - transfer
+    checkpoint = now - run.start - transfer - restore - work
+    _charge_overhead(ep, task, transfer * width, restore * width, checkpoint * width)
+    if outcome == _CENSORED:
+        task.unknown += work * width
+        return
+    if outcome == _FINISH:
+        _charge_useful(ep, task, work * width)
+        return
+    run.kind = LOST
+    if outcome == CANCELLED:
+        run.kind = REDUNDANT
+    elif run.ghost:
+        run.kind = GHOST
+    task.saved[run.kind] += run.saved * width
+    _charge(ep, task, run.kind, (work - run.saved) * width)
+
+
+@called
+def charge_write(ep: Any, task: Any, run: Any) -> None:
+    """Charge the write of an output, done or lost, for the slots that it held until now."""
+    time = (ep.now - run.writes_from) * run.width
+    ep.slot_time += time
+    _charge_overhead(ep, task, 0, 0, time)
+
+
+@called
+def charge_settled(ep: Any, task: Any, runs: Any, finisher: int) -> None:
+    """Settle saved work: useful along the finisher's chain (-1: no finisher), else to its class."""
+    i = finisher
+    while i >= 0 and runs[i].parent >= 0:
+        amount = runs[i].parent_amount * runs[i].width
+        i = runs[i].parent
+        task.saved[runs[i].kind] -= amount
+        _charge_useful(ep, task, amount)
+    for kind in range(3):
+        _charge(ep, task, kind, task.saved[kind])
+        task.saved[kind] = 0
+
+
+@called
+def settle_time(w: World, x: View, task: Any, submit: int) -> None:
+    """An own task is settled: its completion time, or its job's, is known if it was the last."""
+    ep = x.ep
+    if w.parameters[0].by_job:
+        job = x.jobs[task.job]
+        if job.own_left > 0:
+            return
+        submit = job.submit
+    if submit > ep.now:
+        return
+    ep.waiting -= 1
+    ep.waiting_submit -= submit
+    ep.completed += ep.now - submit
+
+
+@called
+def arrivals(w: World, x: View) -> None:
+    """Count the own tasks, or jobs, that have been submitted by now.
+
+    What settled before it was submitted, for want of an input, costs no time.
+    """
+    ep = x.ep
+    if w.parameters[0].by_job:
+        while ep.charged < ep.jobs and x.jobs[ep.charged].submit <= ep.now:
+            if x.jobs[ep.charged].own_left > 0:
+                ep.waiting += 1
+                ep.waiting_submit += x.jobs[ep.charged].submit
+            ep.charged += 1
+        return
+    while ep.charged < ep.tasks:
+        task = x.tasks[ep.charged]
+        if task.own and not task.settled:
+            submit = w.tasks[task.task].submit
+            if submit > ep.now:
+                break
+            ep.waiting += 1
+            ep.waiting_submit += submit
+        ep.charged += 1
+
+
+@called
+def costs(w: World, x: View) -> tuple[float, float, float, float]:
+    """The cost of the episode's own tasks up to now, by term; each at least 0.
+
+    The terms are wasted, overhead, completion, forfeited.
+    """
+    p, ep = w.parameters[0], x.ep
+    arrivals(w, x)
+    completion = ep.completed + ep.waiting * ep.now - ep.waiting_submit
+    return (
+        p.wasted * (ep.lost + ep.redundant + ep.ghost),
+        p.overhead * (ep.checkpoint + ep.restore),
+        p.completion * completion,
+        p.forfeited_work * ep.forfeited_work + p.forfeited_time * ep.forfeited_time,
+    )

@@ -1,0 +1,69 @@
+"""`ScheduledBatch`: many episodes of a scheduled world, stepped together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from failgym.sim.batch import EpisodeBatch
+from failgym.sim.records import Output
+from failgym.sim.scheduled import engine
+from failgym.sim.scheduled.outcomes import outcome_table
+from failgym.sim.scheduled.records import World
+from failgym.sim.scheduled.rules import ScheduledRules
+from failgym.sim.scheduled.state import grown, make_state
+
+__all__ = ["ScheduledBatch"]
+
+
+class ScheduledBatch(EpisodeBatch):
+    """N episodes of one scheduled world.
+
+    Attempts, events and the log take as much room as there are at once: where one of them has
+    become too small, all are doubled, and the engine goes on where it stopped.
+
+    Args:
+        world: a compiled world with at least one slice.
+        rules: the rules that it was compiled for.
+        episodes: N.
+        threads: threads per step; 0 for as many as there are processors, at most 8.
+        log: keep an event log, and one of the queries about machines? It grows until it is
+            emptied (``state.episodes["logged"] = 0``).
+    """
+
+    def __init__(
+        self,
+        world: World,
+        rules: ScheduledRules,
+        episodes: int,
+        threads: int = 1,
+        *,
+        log: bool = False,
+    ) -> None:
+        super().__init__(make_state(world, episodes, log), len(world.member_at) - 1, threads)
+        self.world, self.rules = world, rules
+
+    def _begin(self, chosen: npt.NDArray[np.int64], out: Output) -> None:
+        self._enter(engine.RESET, chosen, False, out)
+
+    def _answer(self, actions: npt.NDArray[np.int64], again: bool, out: Output) -> None:
+        self._enter(engine.STEP, actions, again, out)
+
+    def _enter(self, what: int, given: npt.NDArray[np.int64], again: bool, out: Output) -> None:
+        """Enter the engine, again and again with more room where there is too little."""
+        given = np.ascontiguousarray(given, dtype=np.int64)
+        self._run(lambda a, b: engine.run(self.world, self.state, out, a, b, what, given, again))
+        while self.state.episodes["full"].any():
+            self.state = grown(self.state)
+            self._run(
+                lambda a, b: engine.run(
+                    self.world, self.state, out, a, b, engine.RESUME, given, again
+                )
+            )
+
+    def outcomes(self, episode: int) -> dict[str, npt.NDArray[Any]]:
+        """Outcome table of an episode: the fields of `ScheduledOutcome`, an array each."""
+        tasks = int(self.state.episodes["tasks"][episode])
+        return outcome_table(self.world, self.state.tasks[episode, :tasks])

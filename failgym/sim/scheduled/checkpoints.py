@@ -1,0 +1,105 @@
+"""Checkpoints of progress and writes of outputs, to the one stable storage."""
+
+# Kernels lose their types to the decorator.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from failgym.sim.accounts import work_of
+from failgym.sim.events import note
+from failgym.sim.jit import called
+from failgym.sim.records import NEVER, Event
+from failgym.sim.scheduled.accounts import charge_write
+from failgym.sim.scheduled.attempts import date_end, vacate
+from failgym.sim.scheduled.outputs import output_saved, output_unwritten, output_writing
+from failgym.sim.scheduled.queues import request_pass
+from failgym.sim.scheduled.records import RunState
+from failgym.sim.scheduled.storage import begin_write, lose_write
+
+if TYPE_CHECKING:
+    from failgym.sim.scheduled.records import View, World
+
+__all__ = ["begin_checkpoint", "begin_output_write", "lose_output_write", "make_durable"]
+
+_DURABLE, _WRITE_LOST = int(Event.DURABLE), int(Event.WRITE_LOST)
+_WRITING = int(RunState.WRITING)
+
+
+@called
+def begin_checkpoint(w: World, x: View, i: int) -> None:
+    """Stop a run until its progress is saved."""
+    run = x.runs[i]
+    run.checkpoint_work = work_of(run, x.ep.now)
+    run.pause_from, run.pause_until = x.ep.now, NEVER
+    date_end(w, x, i)
+    begin_write(w, x, i, w.parameters[0].checkpoint_cost)
+
+
+@called
+def _progress_saved(w: World, x: View, i: int) -> None:
+    """Complete a checkpoint; the task keeps it if it holds more than the one it has."""
+    run = x.runs[i]
+    task, now = x.tasks[run.local], x.ep.now
+    run.paused += now - run.pause_from
+    run.fin += now - run.pause_from
+    run.pause_from, run.pause_until = -1, now
+    run.durable_work = run.checkpoint_work
+    fraction = 1.0
+    if run.length > 0:
+        fraction = min(1.0, run.f0 + run.checkpoint_work / run.length)
+    if fraction > task.durable:
+        task.durable = fraction
+        task.best_run, task.best_amount = i, run.checkpoint_work
+        task.durable_work = run.chain + run.checkpoint_work
+        task.most_durable = max(task.most_durable, task.durable_work)
+        run.saved = run.checkpoint_work
+    date_end(w, x, i)
+
+
+@called
+def _output_saved(w: World, x: View, i: int) -> None:
+    """Complete the write of an output: the run gives its slots back."""
+    run = x.runs[i]
+    task = x.tasks[run.local]
+    charge_write(x.ep, task, run)
+    task.output_saved = True
+    output_saved(w, x, run.local, x.ep.now - run.writes_from)
+    vacate(w, x, i)
+
+
+@called
+def make_durable(w: World, x: View, i: int) -> None:
+    """A write of a run has ended."""
+    run = x.runs[i]
+    task = x.tasks[run.local]
+    task.checkpoints += 1
+    note(x.ep, x.log, _DURABLE, task.task, run.number, 0)
+    if run.state == _WRITING:
+        _output_saved(w, x, i)
+    else:
+        _progress_saved(w, x, i)
+
+
+@called
+def begin_output_write(w: World, x: View, i: int) -> None:
+    """A run that has finished begins to write its output; it keeps its slots."""
+    run = x.runs[i]
+    run.state, run.writes_from = _WRITING, x.ep.now
+    output_writing(w, x, run.local)
+    begin_write(w, x, i, w.tasks[x.tasks[run.local].task].write)
+    request_pass(w, x)
+
+
+@called
+def lose_output_write(w: World, x: View, i: int) -> None:
+    """The machine of a run that wrote its output has failed."""
+    run = x.runs[i]
+    task = x.tasks[run.local]
+    note(x.ep, x.log, _WRITE_LOST, task.task, run.number, 0)
+    charge_write(x.ep, task, run)
+    lose_write(w, x, i)
+    output_unwritten(w, x, run.local)
+    vacate(w, x, i)

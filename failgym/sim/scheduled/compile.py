@@ -1,0 +1,332 @@
+"""Compile a trace into the packed arrays of the scheduled world.
+
+What recorded evictions, losses and requeues cut short has a latent length here: the simulated
+cluster makes its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from failgym.sim.compile import (
+    Attempts,
+    attempts_of,
+    check_forecast,
+    parameters,
+    requests,
+    rows_of,
+    tasks_of,
+    user_kill,
+)
+from failgym.sim.context import Context
+from failgym.sim.keys import Purpose, uniform
+from failgym.sim.records import NEVER, Ending, Records
+from failgym.sim.rules import Weights
+from failgym.sim.scheduled.cluster import cluster_of, outages_of
+from failgym.sim.scheduled.records import LEVELS, PARAMETERS, TASK, World
+from failgym.sim.scheduled.rules import ESTIMATORS, SCHEDULERS, NodePredictions, ScheduledRules
+from failgym.sim.scheduled.workflows import compile_dags
+from failgym.sim.usage import usage_of
+from failgym.traces import Cause, Outcome, Trace
+
+__all__ = ["EpisodeTasks", "compile_scheduled", "with_episodes", "with_members"]
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+
+class EpisodeTasks(NamedTuple):
+    """The tasks of an episode."""
+
+    tasks: Ints
+    """trace rows of the tasks that arrive"""
+    own: Bools
+    """are they asked and charged?"""
+    standing: Ints
+    """[standing, 2] trace row and remaining run time [ms] of tasks there from the beginning"""
+
+
+def _with_runs_of_known_length(trace: Trace, a: Attempts) -> tuple[Attempts, Bools]:
+    """Attempts that never ran but whose length is known are to be run: FINISHes of that length."""
+    known = ~a.started & (a.length >= 0)
+    if not known.any():
+        return a, known
+    start = np.where(known, trace.task_submit[a.task], a.start)
+    return replace(
+        a,
+        start=start,
+        end=np.where(known, start + a.length, a.end),
+        outcome=np.where(known, int(Outcome.FINISH), a.outcome),
+        cause=np.where(known, -1, a.cause),
+    ), known
+
+
+def _record_known_lengths(
+    tasks: Records, as_recorded: Records, a: Attempts, synthetic: Bools
+) -> None:
+    """The record of a task without a FINISH of its own is its first run of known length."""
+    names = ["censored", "record_end", "record_outcome", "record_work"]
+    names += ["own_finish", "own_duration", "own_fail"]
+    for name in names:
+        tasks[name] = as_recorded[name]
+    at = np.flatnonzero(synthetic)[::-1]
+    at = at[as_recorded["record_outcome"][a.task[at]] != Outcome.FINISH]
+    task, length = a.task[at], a.length[at]  # of repeated indices numpy keeps the last assignment
+    tasks["censored"][task], tasks["record_outcome"][task] = False, Outcome.FINISH
+    tasks["record_end"][task] = tasks["submit"][task] + length
+    tasks["record_work"][task] = length * tasks["width"][task]
+
+
+def _numbers(values: npt.NDArray[np.str_]) -> Ints:
+    """Number texts from 0 in alphabetical order; -1 for the empty one."""
+    known = values != ""
+    out = np.full(len(values), -1, dtype=np.int64)
+    out[known] = np.unique(values[known], return_inverse=True)[1]
+    return out
+
+
+def _longer(group: Ints, d: Ints, groups: Ints, durations: Ints) -> tuple[Ints, Ints, Ints]:
+    """Of the durations of each group, those longer than d.
+
+    Returns the durations by (group, duration), and where those longer begin and end.
+    """
+    ascending = np.sort(durations)
+    span = len(durations) + 1
+    by_group = np.lexsort((durations, groups))
+    keys = groups[by_group] * span + np.searchsorted(ascending, durations[by_group])
+    begin = np.searchsorted(keys, group * span + np.searchsorted(ascending, d, side="right"))
+    end = np.searchsorted(keys, (group + 1) * span)
+    return durations[by_group], begin, end
+
+
+def _draw_latent(
+    rows: Records, latent: Bools, task: Ints, tasks: Records, a: Attempts, seen: Bools, seed: int
+) -> None:
+    """Give every latent row the length that it would have had, unless the trace knows it.
+
+    Args:
+        rows: ROW of the attempts to run, changed in place.
+        task: their tasks.
+        seen: attempts of the trace whose duration is recorded.
+    """
+    finished = seen & (a.outcome == Outcome.FINISH)
+    durations, of = (a.end - a.start)[finished], a.task[finished]
+    at = np.flatnonzero(latent)
+    d, number = rows["duration"][at], rows["number"][at]
+    drawn = uniform(seed, task[at], number, Purpose.LATENT)
+    length = rows["length"][at].astype(np.int64)
+    names, kinds = tasks["name"].astype(np.int64), tasks["kind"].astype(np.int64)
+    todo = np.ones(len(at), dtype=np.bool_)
+    for group in (names, kinds):
+        named = group[of] >= 0
+        values, begin, end = _longer(group[task[at]], d, group[of][named], durations[named])
+        found = todo & (group[task[at]] >= 0) & (end > begin)
+        pick = begin + np.floor(drawn * (end - begin)).astype(np.int64)
+        length[found] = values[pick[found]]
+        todo &= ~found
+    rows["length"][at] = length
+
+
+def _let_run(
+    rows: Records, tasks: Records, a: Attempts, synthetic: Bools, rules: ScheduledRules, seed: int
+) -> None:
+    """What the record's cluster ended runs on here."""
+    kept = np.flatnonzero(a.started)
+    outcome, cause, task = a.outcome[kept], a.cause[kept], a.task[kept]
+    causes = [Cause.MACHINE, Cause.PREEMPTION, Cause.REQUEUE, Cause.USER]
+    causes += [Cause.WALLTIME] if rules.walltime_kill else []
+    by_cluster = np.isin(outcome, (Outcome.EVICT, Outcome.LOST)) | np.isin(cause, causes)
+    latent = (rows["ending"] == Ending.EXTERNAL) & by_cluster
+    unknown = latent & (a.length[kept] < 0)
+    _draw_latent(rows, unknown, task, tasks, a, a.started & ~synthetic, seed)
+    rows["duration"][latent] = rows["length"][latent]
+    rows["fraction"][latent] = 1.0
+    rows["ending"][latent], rows["outcome"][latent] = Ending.FINISH, Outcome.FINISH
+    rows["gap"][synthetic[kept] | np.append(synthetic[kept][1:], False)] = 0
+
+
+def _fill_tasks(trace: Trace, tasks: Records, rules: ScheduledRules) -> None:
+    """Fill in what only the scheduled world asks of tasks."""
+    job = trace.column("tasks", "job")
+    tasks["job"], tasks["job_submit"] = job, trace.column("jobs", "submit")[job]
+    priority = trace.column("jobs", "priority", missing=0)[job]
+    tasks["priority"] = np.clip(priority, 0, LEVELS - 1)
+    for name in ("user", "name", "queue"):
+        tasks[name] = _numbers(trace.column("jobs", name).astype(np.str_))[job]
+    tasks["stage"] = trace.column("tasks", "stage", missing=-1)
+    tasks["output"] = trace.column("tasks", "output_bytes", missing=0)
+    if rules.storage_bandwidth > 0.0:
+        tasks["write"] = np.floor(tasks["output"] / rules.storage_bandwidth + 0.5)
+
+
+def _parameters(
+    trace: Trace, rules: ScheduledRules, weights: Weights, tasks: Records, machines: Records
+) -> Records:
+    """PARAMETERS [1]."""
+    p = parameters(rules, weights, PARAMETERS)
+    for name in ("preemption", "history", "correction", "walltime_kill", "place", "save_outputs"):
+        p[name] = getattr(rules, name)
+    p["scheduler"] = SCHEDULERS.index(rules.scheduler)
+    p["estimator"] = ESTIMATORS.index(rules.estimator)
+    p["outputs_lost"], p["by_job"] = rules.outputs == "lost", rules.completion == "jobs"
+    p["transfers"] = rules.transfer_bandwidth > 0
+    p["streams"], p["detection_delay"] = rules.storage_streams, rules.detection_delay
+    p["machines"], p["slots"] = len(machines), machines["slots"].sum()
+    p["largest"] = machines["slots"].max()
+    p["widest"] = tasks["width"].max(initial=0)
+    p["gangs"] = p["widest"] > p["largest"]
+    p["users"] = tasks["user"].max(initial=-1) + 1
+    p["stages"] = (tasks["stage"] >= 0).any()
+    p["most_walltime"] = trace.column("jobs", "walltime", missing=0).max(initial=0)
+    return p
+
+
+def _check_widths(rules: ScheduledRules, tasks: Records, machines: Records) -> None:
+    slots = int(machines["slots"].sum())
+    runs = tasks["rows"] > 0
+    wide = np.flatnonzero((tasks["width"] > slots) & runs)
+    if len(wide):
+        width = int(tasks["width"][wide[0]])
+        raise ValueError(f"task {wide[0]}: width {width} exceeds the cluster's {slots} slots")
+    largest = int(machines["slots"].max())
+    if rules.scheduler == "rank_hybd" and tasks["width"][runs].max(initial=0) > largest:
+        raise ValueError(
+            f"scheduler rank_hybd: expected tasks no wider than the largest machine ({largest})"
+        )
+
+
+def compile_scheduled(
+    trace: Trace,
+    rules: ScheduledRules,
+    context: Context,
+    weights: Weights | None = None,
+    seed: int = 0,
+    nodes: NodePredictions | None = None,
+) -> World:
+    """Compile a trace; `with_episodes` or `with_members` then say what episodes are made of.
+
+    Args:
+        trace: the record, with machines.
+        rules: what may be decided, caps and costs, and how the cluster works.
+        context: expectations and forecast; the forecast must speak of this trace.
+        weights: prices of the cost terms; all 1 by default.
+        seed: key of the lengths of attempts that were cut.
+        nodes: when machines are predicted to fail; by default never.
+
+    Raises:
+        ValueError: one line that names what is wrong with the machines, outages, costs or stages,
+            the task that is too wide, or the forecast that is of another trace.
+    """
+    check_forecast(trace, rules, context.forecast)
+    recorded = attempts_of(trace)
+    a, synthetic = _with_runs_of_known_length(trace, recorded)
+    kill_at = user_kill(recorded)
+    tasks = tasks_of(trace, a, kill_at, rules, context, TASK)
+    if synthetic.any():
+        as_recorded = tasks_of(trace, recorded, kill_at, rules, context, TASK)
+        _record_known_lengths(tasks, as_recorded, recorded, synthetic)
+    usage = usage_of(trace, rules.window)
+    rows = rows_of(a, kill_at, context, usage, seed)
+    _fill_tasks(trace, tasks, rules)
+    _let_run(rows, tasks, a, synthetic, rules, seed)
+    machines, machine_rows = cluster_of(trace)
+    outages, in_time = outages_of(trace, rules, machines, machine_rows)
+    dags = compile_dags(trace, rules, tasks, rows, machines, machine_rows)
+    _check_widths(rules, tasks, machines)
+    none = np.zeros(0, dtype=np.int64)
+    return World(
+        parameters=_parameters(trace, rules, weights or Weights(), tasks, machines),
+        tasks=tasks,
+        rows=rows,
+        members=none,
+        member_at=np.zeros(1, dtype=np.int64),
+        member_own=none.astype(np.bool_),
+        member_remaining=none,
+        member_job=none.astype(np.int32),
+        machines=machines,
+        machine_rows=machine_rows,
+        outages=outages,
+        outages_in_time=in_time,
+        node_offset=np.zeros(len(machines) + 1, dtype=np.int64) if nodes is None else nodes.offset,
+        node_time=none if nodes is None else nodes.time,
+        dags=dags,
+        risk=np.append(context.forecast.risk, np.float32(0)),
+        usage=usage.fields,
+        usage_known=usage.known,
+        request=requests(trace),
+        expectations=context.expectations,
+    )
+
+
+def _job_numbers(jobs: Ints, submit: Ints, own: Bools) -> npt.NDArray[np.int32]:
+    """Number the jobs of an episode in order of their first own submission, then by trace row."""
+    present, number = np.unique(jobs, return_inverse=True)
+    first = np.full(len(present), NEVER, dtype=np.int64)
+    np.minimum.at(first, number[own], submit[own])
+    place = np.empty(len(present), dtype=np.int32)
+    place[np.lexsort((present, first))] = np.arange(len(present), dtype=np.int32)
+    return place[number]
+
+
+def with_members(world: World, episodes: Sequence[EpisodeTasks]) -> World:
+    """The same world with these episodes; censored and background tasks are never own.
+
+    Raises:
+        ValueError: if a task without attempts to run is among them, or one stands and arrives.
+    """
+    pieces: list[tuple[Ints, Bools, Ints, npt.NDArray[np.int32]]] = []
+    for episode in episodes:
+        tasks = np.asarray(episode.tasks, dtype=np.int64)
+        order = np.lexsort((tasks, world.tasks["submit"][tasks]))
+        standing = np.asarray(episode.standing, dtype=np.int64).reshape(-1, 2)
+        rows = np.concatenate([standing[:, 0], tasks[order]])
+        if len(np.unique(rows)) < len(rows):
+            raise ValueError("tasks of an episode: expected each once")
+        empty = rows[world.tasks["rows"][rows] == 0]
+        if len(empty):
+            raise ValueError(f"task {empty[0]}: expected an attempt to run")
+        no = np.zeros(len(standing), dtype=np.bool_)
+        own = np.concatenate([no, np.asarray(episode.own, dtype=np.bool_)[order]])
+        own &= ~(world.tasks["censored"] | world.tasks["background"])[rows]
+        remaining = np.concatenate([standing[:, 1], np.full(len(tasks), -1)])
+        jobs = _job_numbers(world.tasks["job"][rows], world.tasks["submit"][rows], own)
+        pieces.append((rows, own, remaining, jobs))
+    return world._replace(
+        members=np.concatenate([piece[0] for piece in pieces]),
+        member_at=np.cumsum([0, *(len(piece[0]) for piece in pieces)]).astype(np.int64),
+        member_own=np.concatenate([piece[1] for piece in pieces]),
+        member_remaining=np.concatenate([piece[2] for piece in pieces]).astype(np.int64),
+        member_job=np.concatenate([piece[3] for piece in pieces]),
+    )
+
+
+def with_episodes(
+    world: World,
+    order: Ints,
+    episodes: Ints,
+    standing: Ints | None = None,
+    standing_at: Ints | None = None,
+) -> World:
+    """The same world with episodes that are stretches of a list of tasks.
+
+    Args:
+        world: a compiled world.
+        order: trace rows of tasks, in order of submission within each stretch.
+        episodes: [episodes, 4] begin, begin and end of the own tasks, and end, in ``order``.
+        standing: [standing, 2] trace row and remaining run time [ms] of tasks that stand at the
+            beginning; none by default.
+        standing_at: [episodes + 1] where those of each episode begin in ``standing``.
+    """
+    stand = np.zeros((0, 2), dtype=np.int64) if standing is None else standing
+    at = np.zeros(len(episodes) + 1, dtype=np.int64) if standing_at is None else standing_at
+    members: list[EpisodeTasks] = []
+    for i, (begin, first, last, end) in enumerate(np.asarray(episodes).tolist()):
+        tasks, position = order[begin:end], np.arange(begin, end)
+        own = (position >= first) & (position < last)
+        members.append(EpisodeTasks(tasks, own, stand[at[i] : at[i + 1]]))
+    return with_members(world, members)

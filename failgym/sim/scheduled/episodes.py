@@ -1,0 +1,187 @@
+"""How an episode begins, and where its arrays are too small to go on."""
+
+# Kernels lose their types to the decorator.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from failgym.sim.events import push, sort_key
+from failgym.sim.jit import called
+from failgym.sim.records import NEVER, Event
+from failgym.sim.scheduled.attempts import create
+from failgym.sim.scheduled.dag_state import begin_dags
+from failgym.sim.scheduled.estimates import clear_history
+from failgym.sim.scheduled.machines import begin_machines
+from failgym.sim.scheduled.outages import begin_outages
+from failgym.sim.scheduled.records import LEVELS
+from failgym.sim.scheduled.settlement import enter
+from failgym.sim.scheduled.system import begin_counters
+
+if TYPE_CHECKING:
+    from failgym.sim.scheduled.records import View, World
+
+__all__ = ["ARRIVAL", "begin_episode", "call_arrival", "has_room"]
+
+_START = int(Event.START)
+ARRIVAL = -3
+"""What a START carries in place of a run when it is the arrival of a task."""
+
+
+@called
+def has_room(w: World, x: View) -> bool:
+    """Is there room for all that one event, one pass or one action can make?"""
+    p, ep = w.parameters[0], x.ep
+    runs = 8
+    if p.preemption or p.transfers:
+        runs += ep.running
+    else:
+        runs += min(ep.running, p.largest)
+    if p.stages:
+        runs += ep.tasks
+    if len(x.runs) - ep.alive < runs:
+        return False
+    starts = min(ep.queued + runs, p.slots if p.preemption else ep.free)
+    if len(x.heap) - ep.events < 4 * (starts + min(ep.running, p.largest)) + 64:
+        return False
+    if len(x.log) == 0:
+        return True
+    entries = 4 * (ep.alive + runs) + p.slots + 2 * ep.tasks + 64
+    if len(x.log) - ep.logged < entries:
+        return False
+    return not p.place or len(x.queries) - ep.queries >= (ep.queued + 1) * p.machines
+
+
+@called
+def _clear_account(ep: Any) -> None:
+    ep.useful, ep.lost, ep.redundant, ep.ghost = 0, 0, 0, 0
+    ep.checkpoint, ep.restore, ep.transfer = 0, 0, 0
+
+
+@called
+def _clear_task(w: World, task: Any, row: int, own: bool, remaining: int, job: int) -> None:
+    """Put a task state at its beginning."""
+    record = w.tasks[row]
+    task.task, task.own, task.job, task.remaining = row, own, job, remaining
+    task.asked = own and not record.censored and not record.background
+    task.next, task.live, task.first_run, task.last_run, task.ended = 0, 0, -1, -1, -1
+    task.queued, task.blocked, task.due = 0, 0, 0
+    task.departed, task.settled, task.given_up = True, False, False
+    task.armed, task.killed, task.pending, task.failed = False, False, False, False
+    task.last_outcome, task.outcome, task.end, task.last_ending = -1, -1, -1, 0
+    task.ghosts, task.extra, task.clones, task.retries = 0, 0, 0, 0
+    task.checkpoints, task.failures, task.attempts, task.decisions = 0, 0, 0, 0
+    task.owed_external, task.owed_failure, task.stamp = 0, 0, 0
+    task.flagged, task.durable, task.durable_work, task.most_durable = 0.0, 0.0, 0, 0
+    task.best_run, task.best_amount = -1, 0
+    task.first_start, task.waited, task.loss = NEVER, 0, 0
+    task.evictions, task.outages, task.recomputations = 0, 0, 0
+    task.output_saved = False
+    _clear_account(task)
+    task.unknown = 0
+    for kind in range(3):
+        task.saved[kind] = 0
+
+
+@called
+def _clear_episode(ep: Any, now: int) -> None:
+    ep.now, ep.since, ep.service_at = now, now, now
+    ep.done, ep.full, ep.merged, ep.cursor = False, 0, True, -1
+    ep.events, ep.logged, ep.queries = 0, 0, 0
+    ep.decision, ep.local, ep.run, ep.mask, ep.taken, ep.retried = -1, -1, -1, 0, 0, False
+    ep.offered, ep.offers = -1, 0
+    ep.decisions, ep.illegal, ep.slot_time = 0, 0, 0
+    ep.arrived, ep.waiting, ep.waiting_submit, ep.completed = 0, 0, 0, 0
+    ep.charged, ep.outage = 0, 0
+    ep.pass_due, ep.passes = False, 0
+    ep.alive, ep.running, ep.queued, ep.joined = 0, 0, 0, 0
+    ep.writes, ep.service, ep.write_stamp, ep.write_due = 0, 0, 0, NEVER
+    _clear_account(ep)
+    ep.forfeited_work, ep.forfeited_time, ep.forfeited = 0, 0, 0
+    for k in range(4):
+        ep.cost[k] = 0.0
+
+
+@called
+def _begin_jobs(w: World, x: View) -> None:
+    """Count the tasks of the jobs of the episode."""
+    ep = x.ep
+    ep.jobs, ep.jobs_queued = 0, 0
+    for local in range(ep.tasks):
+        ep.jobs = max(ep.jobs, x.tasks[local].job + 1)
+    for j in range(ep.jobs):
+        job = x.jobs[j]
+        job.own, job.own_left, job.submit, job.failed, job.finished = 0, 0, NEVER, 0, 0
+        job.tasks, job.low, job.queued = 0, 0, 0
+    for local in range(ep.tasks):
+        task = x.tasks[local]
+        job = x.jobs[task.job]
+        job.tasks += 1
+        if task.own:
+            job.own += 1
+            job.own_left += 1
+            job.submit = min(job.submit, w.tasks[task.task].submit)
+    at = 0
+    for j in range(ep.jobs):
+        x.jobs[j].at = at
+        at += x.jobs[j].tasks
+
+
+@called
+def _begin_runs(x: View) -> None:
+    """All records of runs are free, all queues empty."""
+    for i in range(len(x.runs)):
+        run = x.runs[i]
+        run.state, run.alive, run.next = 0, False, i + 1
+    x.runs[len(x.runs) - 1].next = -1
+    x.ep.free_run = 0
+    for level in range(LEVELS):
+        x.queues[level, 0], x.queues[level, 1], x.levels[level] = -1, -1, -1
+
+
+@called
+def call_arrival(w: World, x: View) -> None:
+    """Put the next arrival on the calendar."""
+    ep = x.ep
+    if ep.arrival < ep.tasks:
+        row = x.tasks[ep.arrival].task
+        key = sort_key(_START, row, 0)
+        push(ep, x.heap, w.tasks[row].submit, key, ep.arrival, ARRIVAL, 0)
+        ep.arrival += 1
+
+
+@called
+def begin_episode(w: World, x: View, chosen: int) -> None:
+    """Begin an episode on slice ``chosen``."""
+    ep, at = x.ep, w.member_at[chosen]
+    ep.slice, ep.tasks = chosen, w.member_at[chosen + 1] - at
+    ep.own, ep.standing = 0, 0
+    ep.first_row, ep.last_row = NEVER, -1
+    now = NEVER
+    for local in range(ep.tasks):
+        row, own, remaining = w.members[at + local], w.member_own[at + local], 0
+        remaining = w.member_remaining[at + local]
+        _clear_task(w, x.tasks[local], row, own, remaining, w.member_job[at + local])
+        ep.first_row, ep.last_row = min(ep.first_row, row), max(ep.last_row, row)
+        if own:
+            ep.own += 1
+        if remaining >= 0:
+            ep.standing += 1
+        else:
+            now = min(now, w.tasks[row].submit)
+    _clear_episode(ep, now if now != NEVER else 0)
+    ep.own_left, ep.arrival = ep.own, ep.standing
+    _begin_jobs(w, x)
+    _begin_runs(x)
+    begin_machines(w, x)
+    begin_counters(x)
+    clear_history(w, x)
+    begin_dags(w, x)
+    begin_outages(w, x)
+    for local in range(ep.standing):
+        task = x.tasks[local]
+        task.next = 1
+        enter(w, x, create(w, x, local, w.tasks[task.task].rows_at, False, False, -1))
+    call_arrival(w, x)

@@ -1,0 +1,145 @@
+"""Write an observation of the scheduled world: what siblings and the system do is simulated."""
+
+# Kernels lose their types to the decorator.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from failgym.sim.accounts import work_of
+from failgym.sim.context import SYSTEM_BIN
+from failgym.sim.decisions import window_index
+from failgym.sim.fields import INDEX
+from failgym.sim.jit import called
+from failgym.sim.observe import (
+    cost_fields,
+    decision_fields,
+    forecast_fields,
+    log_count,
+    mask_fields,
+    progress_fields,
+    put,
+    static_fields,
+    usage_fields,
+)
+from failgym.sim.records import Decision
+from failgym.sim.scheduled.attempts import INTRINSIC, OUTSIDE
+from failgym.sim.scheduled.lineage_fields import observe_lineage
+from failgym.sim.scheduled.placing import predicted
+from failgym.sim.scheduled.system import turn_bins
+from failgym.traces import Outcome
+
+if TYPE_CHECKING:
+    from failgym.sim.scheduled.records import View, World
+
+__all__ = ["observe"]
+
+_OUTPUT, _DISPATCH = int(Decision.OUTPUT), int(Decision.DISPATCH)
+_FINISH = int(Outcome.FINISH)
+_HISTORY, _TAKEN, _YOUNG = INDEX["attempt"], INDEX["actions_taken"], INDEX["unsaved_over_young"]
+_LEVEL, _RECOMPUTATION = INDEX["level"], INDEX["recomputation_cost"]
+_MACHINE, _SYSTEM = INDEX["predicted_to_fail"], INDEX["running"]
+_MACHINES = 3
+_RATES = INDEX["arrival_rate"]
+
+
+@called
+def _history(w: World, x: View, task: Any, record: Any, before: int, obs: Any) -> None:
+    job = x.jobs[task.job]
+    failed = job.failed - (1 if task.failed else 0)
+    finished = job.finished
+    if task.settled and task.outcome == _FINISH:
+        finished -= 1
+    put(obs, _HISTORY, log_count(before))
+    put(obs, _HISTORY + 1, log_count(task.failures))
+    obs[_HISTORY + 2] = 1.0 if task.last_ending == INTRINSIC else 0.0
+    obs[_HISTORY + 3] = 1.0 if task.last_ending == OUTSIDE else 0.0
+    put(obs, _HISTORY + 4, task.clones)
+    put(obs, _HISTORY + 5, w.parameters[0].max_extra - task.extra)
+    put(obs, _HISTORY + 6, task.flagged)
+    obs[_HISTORY + 7] = 1.0 if failed > 0 else 0.0
+    put(obs, _HISTORY + 8, finished / max(1, record.job_width - 1))
+
+
+@called
+def _failures(w: World, m: int, now: int) -> int:
+    """Outages of a machine that have begun by now."""
+    first = w.machines[m].outage_at
+    low, high = first, first + w.machines[m].outages
+    while low < high:
+        middle = (low + high) >> 1
+        if w.outages[middle].down <= now:
+            low = middle + 1
+        else:
+            high = middle
+    return int(low - first)
+
+
+@called
+def _offered(w: World, x: View, obs: Any) -> None:
+    """The machine group, and what an offer shows otherwise than other decisions."""
+    m = x.ep.offered
+    obs[_MACHINE] = 1.0 if predicted(w, x, m, x.dag.finish[m]) else 0.0
+    put(obs, _MACHINE + 1, log_count(_failures(w, m, x.ep.now)))
+    put(obs, _MACHINE + 2, x.ep.offers)
+    put(obs, _TAKEN, x.ep.offers)
+
+
+@called
+def _system(x: View, obs: Any) -> None:
+    ep = x.ep
+    if ep.now // SYSTEM_BIN != ep.bin:
+        turn_bins(x)
+    put(obs, _SYSTEM, log_count(ep.running))
+    put(obs, _SYSTEM + 1, log_count(ep.queued))
+    put(obs, _SYSTEM + 2, log_count(ep.free))
+    for j in range(5):
+        put(obs, _RATES + j, ep.recent[j])
+
+
+@called
+def _intervals(w: World, record: Any, start: int, now: int, obs: Any) -> None:
+    """Of a finished task: ends of Young's intervals, since its job's submission, in its run."""
+    young, ended = w.parameters[0].young, 0.0
+    if young > 0.0:
+        ended = (now - record.job_submit) // young - (start - record.job_submit) // young
+    put(obs, _YOUNG, ended)
+
+
+@called
+def observe(w: World, x: View, obs: Any, mask: Any) -> None:
+    """Write the open decision into ``obs`` [len(FIELDS)] float32 and ``mask`` [5] int8."""
+    ep, now = x.ep, x.ep.now
+    task, run = x.tasks[ep.local], x.runs[ep.run]
+    record, dispatch = w.tasks[task.task], ep.decision == _DISPATCH
+    if dispatch:
+        run.chain = task.durable_work
+    age = 0 if dispatch else (now if run.alive else run.ended) - run.start
+    unsaved = work_of(run, now) - run.durable_work
+    median, since_start = 0, 0
+    if x.jobs[task.job].low > 0:
+        median = x.durations[x.jobs[task.job].at]
+    if task.first_start <= now:
+        since_start = now - task.first_start
+    decision_fields(ep, task, obs)
+    static_fields(w, task, obs)
+    usage_fields(w, w.rows[run.row], run.chain + work_of(run, now), obs)
+    _history(w, x, task, record, task.attempts if dispatch else run.before, obs)
+    progress_fields(w, task.most_durable, record, age, unsaved, median, obs)
+    forecast_fields(w, record, run, window_index(w, run, now), unsaved, obs)
+    cost_fields(w, record, since_start, unsaved, obs)
+    if w.parameters[0].stages:
+        observe_lineage(w, x, ep.local, age, median, obs)
+    else:
+        for j in range(_LEVEL, _RECOMPUTATION + 1):
+            obs[j] = 0.0
+    for j in range(_MACHINES):
+        obs[_MACHINE + j] = 0.0
+    _system(x, obs)
+    mask_fields(ep, obs, mask)
+    if dispatch:
+        _offered(w, x, obs)
+    elif ep.decision == _OUTPUT:
+        _intervals(w, record, run.start, now, obs)

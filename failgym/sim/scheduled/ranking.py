@@ -1,0 +1,132 @@
+"""The queue of rank_hybd in order of upward rank: a heap that says where each run stands in it.
+
+Highest rank first if all queued tasks are of one job, lowest first if they are of several (Yu and
+Shi, ICPP Workshops 2008); then by trace row and number. What a pass has looked at is set aside,
+behind the heap in ``x.scratch``, until the pass is over.
+"""
+
+# Kernels lose their types to the decorator.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from failgym.sim.jit import called
+
+if TYPE_CHECKING:
+    from failgym.sim.scheduled.records import View, World
+
+__all__ = ["put_back", "rank_join", "rank_leave", "set_order", "take_first"]
+
+
+@called
+def _before(w: World, x: View, i: int, j: int) -> bool:
+    """Does a pass turn to run i before run j?"""
+    a, b = x.tasks[x.runs[i].local].task, x.tasks[x.runs[j].local].task
+    if a == b:
+        return x.runs[i].number < x.runs[j].number
+    if x.dag.ep[0].one_job:
+        return bool(w.dags.falling[a] < w.dags.falling[b])
+    return bool(w.dags.rising[a] < w.dags.rising[b])
+
+
+@called
+def _put(x: View, at: int, i: int) -> None:
+    x.scratch[at] = i
+    x.runs[i].rank_at = at
+
+
+@called
+def _rise(w: World, x: View, at: int) -> None:
+    """Let the run at a place of the heap rise to its own."""
+    i = x.scratch[at]
+    while at > 0:
+        above = (at - 1) >> 1
+        if not _before(w, x, i, x.scratch[above]):
+            break
+        _put(x, at, x.scratch[above])
+        at = above
+    _put(x, at, i)
+
+
+@called
+def _sink(w: World, x: View, at: int) -> None:
+    """Let the run at a place of the heap sink to its own."""
+    i, n = x.scratch[at], x.dag.ep[0].ranked
+    while True:
+        below = 2 * at + 1
+        if below >= n:
+            break
+        if below + 1 < n and _before(w, x, x.scratch[below + 1], x.scratch[below]):
+            below += 1
+        if not _before(w, x, x.scratch[below], i):
+            break
+        _put(x, at, x.scratch[below])
+        at = below
+    _put(x, at, i)
+
+
+@called
+def rank_join(w: World, x: View, i: int) -> None:
+    """A run joins the queue, while no pass is open."""
+    d = x.dag.ep[0]
+    _put(x, d.ranked, i)
+    d.ranked += 1
+    _rise(w, x, d.ranked - 1)
+
+
+@called
+def rank_leave(w: World, x: View, i: int) -> None:
+    """A run leaves the queue, from the heap or from what a pass has set aside."""
+    d, at = x.dag.ep[0], x.runs[i].rank_at
+    if at < d.ranked:
+        d.ranked -= 1
+        last = x.scratch[d.ranked]
+        if last != i:
+            _put(x, at, last)
+            _rise(w, x, at)
+            _sink(w, x, x.runs[last].rank_at)
+        at = d.ranked
+    else:
+        d.aside -= 1
+        _put(x, at, x.scratch[d.ranked + d.aside])
+        at = -1
+    if at >= 0 and d.aside > 0:
+        _put(x, at, x.scratch[d.ranked + d.aside])
+    x.runs[i].rank_at = -1
+
+
+@called
+def take_first(w: World, x: View) -> int:
+    """The run that comes first, which is set aside; the heap must not be empty."""
+    d, i = x.dag.ep[0], x.scratch[0]
+    d.ranked -= 1
+    if d.ranked > 0:
+        _put(x, 0, x.scratch[d.ranked])
+        _sink(w, x, 0)
+    _put(x, d.ranked, i)
+    d.aside += 1
+    return int(i)
+
+
+@called
+def put_back(w: World, x: View) -> None:
+    """The pass is over: what it has set aside and not started is in the heap again."""
+    d = x.dag.ep[0]
+    while d.aside > 0:
+        d.aside -= 1
+        d.ranked += 1
+        _rise(w, x, d.ranked - 1)
+
+
+@called
+def set_order(w: World, x: View) -> None:
+    """Before a pass: order the queue anew where it has come to be of one job, or of several."""
+    d, one_job = x.dag.ep[0], x.ep.jobs_queued == 1
+    if d.one_job == one_job:
+        return
+    d.one_job = one_job
+    for at in range(d.ranked // 2 - 1, -1, -1):
+        _sink(w, x, at)

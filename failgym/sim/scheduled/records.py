@@ -1,0 +1,355 @@
+"""The records of the scheduled world, beside those of `failgym.sim.records`.
+
+Times are int64 milliseconds; accounts are machine-milliseconds. -1 stands for none in links and
+indices. Episodes are held side by side; kernels work on a `View`, the part of one episode.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from failgym.sim import records as pinned
+from failgym.sim.records import Records
+from failgym.sim.scheduled.dags import Dags, DagState
+from failgym.sim.scheduled.estimates import History
+
+__all__ = [
+    "BINS",
+    "EPISODE",
+    "JOB_STATE",
+    "LEVELS",
+    "MACHINE",
+    "MACHINE_STATE",
+    "OUTAGE",
+    "PARAMETERS",
+    "PLACEMENT",
+    "QUERY",
+    "RUN",
+    "TASK",
+    "TASK_STATE",
+    "WRITE",
+    "RunState",
+    "State",
+    "View",
+    "World",
+]
+
+LEVELS = 32
+"""Priorities of jobs that the queue tells apart: 0 to 31."""
+BINS = 25
+"""Bins of the system counters: the present one and two hours of whole ones of 5 minutes."""
+
+
+class RunState(IntEnum):
+    """What a record of a run is used for."""
+
+    FREE = 0
+    BLOCKED = 1
+    """it waits for inputs"""
+    QUEUED = 2
+    RUNNING = 3
+    WRITING = 4
+    """its work is done, it holds its slots until its output is written"""
+    DUE = 5
+    """killed by a machine, which the cluster has not noticed"""
+    ENDED = 6
+    """over, but its saved work or an open decision still needs the record"""
+
+
+def _more(base: np.dtype[np.void], **fields: str) -> np.dtype[np.void]:
+    """A record with further fields."""
+    return np.dtype([*((n, base[n]) for n in base.names or ()), *fields.items()], align=True)
+
+
+PARAMETERS = _more(
+    pinned.PARAMETERS,
+    scheduler="i1",  # 0 fifo, 1 priority, 2 easy_backfill, 3 rank_hybd
+    preemption="?",
+    estimator="i1",  # index in rules.ESTIMATORS
+    history="i4",
+    correction="?",
+    walltime_kill="?",
+    place="?",
+    save_outputs="?",
+    outputs_lost="?",
+    by_job="?",  # completion="jobs"
+    transfers="?",  # transfer_bandwidth > 0
+    gangs="?",  # is a task wider than the largest machine?
+    stages="?",  # has a task a stage?
+    streams="i8",
+    detection_delay="i8",
+    machines="i4",
+    slots="i8",  # of the whole cluster
+    largest="i8",  # slots of the largest machine
+    users="i8",  # of the trace
+    most_walltime="i8",  # largest requested walltime of the trace [ms], 0 if none
+    widest="i8",  # largest width of a task of the trace
+)
+
+TASK = _more(
+    pinned.TASK,
+    job="i8",
+    job_submit="i8",
+    background="?",  # left out by the scenario: never own
+    priority="i4",  # of the job, 0 to 31
+    user="i8",  # number of the user, -1 unknown
+    name="i8",  # number of the job's name, -1 unknown
+    queue="i8",  # number of the job's queue, -1 unknown
+    stage="i8",  # in Dags, -1 none
+    output="i8",  # bytes
+    write="i8",  # time to write the output alone [ms]
+)
+
+MACHINE = np.dtype(
+    [("slots", "i8"), ("speed", "f8"), ("outage_at", "i8"), ("outages", "i8")], align=True
+)
+"""A machine of the cluster; its outages are World.outages[outage_at:outage_at + outages]."""
+OUTAGE = np.dtype([("down", "i8"), ("up", "i8"), ("machine", "i8")], align=True)
+"""Outages by (machine, down) in World.outages, by (down, machine) in World.outages_in_time."""
+
+EPISODE = _more(
+    pinned.EPISODE,
+    first_row="i8",  # smallest trace row of its tasks
+    last_row="i8",
+    own="i4",  # tasks that are asked and charged
+    own_left="i4",  # of them not settled
+    standing="i4",  # locals 0 .. standing - 1 stand at the start
+    jobs="i4",
+    jobs_queued="i4",  # jobs with attempts in the queue
+    arrival="i4",  # next local to arrive
+    charged="i4",  # next local, or job, whose submission counts for the completion time
+    outage="i8",  # next one in World.outages_in_time
+    pass_due="?",
+    passes="i8",
+    offered="i4",  # machine on offer, -1 none
+    offers="i4",  # machines refused for the task in this pass
+    free="i8",  # free slots of up machines
+    down="i4",  # machines that are down
+    alive="i4",  # records of runs in use
+    running="i4",  # live runs
+    queued="i4",  # length of the queue
+    joined="i8",  # joins so far: order of the queue
+    free_run="i4",  # head of the free list of runs
+    free_placement="i4",  # head of the free list of placements
+    writes="i4",  # under way
+    service="i8",  # V of the storage [1/1024 ms]
+    service_at="i8",  # when V was last worked out
+    write_stamp="i4",
+    write_due="i8",  # time of the DURABLE event on the calendar, else NEVER
+    full="i1",  # 0, or where to go on once the arrays have grown
+    since="i8",  # time of the decision before
+    queries="i4",
+    transfer="i8",
+    slot_time="i8",  # of the attempts and writes that are over, of all tasks [machine-ms]
+    bin="i8",  # present bin of the counters
+    recent="5f4",  # arrival rate, throughput, their changes, failure rate of the whole bins
+)
+
+TASK_STATE = _more(
+    pinned.TASK_STATE,
+    own="?",  # asked and charged
+    asked="?",  # own and of known fate
+    failed="?",  # had an END FAIL
+    job="i4",  # in View.jobs
+    remaining="i8",  # of a standing task, else -1
+    queued="i4",  # attempts in the queue
+    blocked="i4",  # attempts that wait for inputs
+    due="i4",  # attempts killed by a machine, not yet noticed
+    first_start="i8",  # NEVER until it has started
+    waited="i8",
+    evictions="i4",
+    outages="i4",
+    loss="i8",
+    recomputations="i4",
+    output_saved="?",
+    transfer="i8",
+    last_ending="i1",  # 0 none or other, 1 intrinsic, 2 external
+    most_durable="i8",  # largest durable work, of the chain and own [ms]
+)
+
+RUN = _more(
+    pinned.RUN,
+    state="i1",  # RunState
+    recomputes="?",
+    width="i8",
+    stamp="i4",  # generation of this record: events of an older one are void
+    length="i8",  # L' on its machines
+    duration="i8",  # d' on its machines
+    wall="i8",  # when its walltime is over, else NEVER
+    own="i8",  # when it would end but for its walltime
+    called="i8",  # time of the next END of it on the calendar, else NEVER
+    transferred="i8",  # when its transfers end
+    machine="i4",  # first machine
+    placements="i4",  # first placement
+    queued_at="i8",
+    joined="i8",  # order of joining the queue
+    estimate="i8",
+    expected="i8",  # estimated end, while it holds slots
+    queue_next="i4",  # in the queue, or (DUE) among those that the same machine killed
+    queue_before="i4",
+    rank_at="i4",  # place in the queue by rank, see ranking.py
+    level="i1",  # priority of its job
+    level_next="i4",  # running runs of one priority, latest start first
+    level_before="i4",
+    killed_by="i4",  # machine that killed it (DUE)
+    previous="i4",  # run before this one in the list of the task
+    write="i4",  # in View.writes, else -1
+    writes_from="i8",  # when the write of its output began
+)
+
+PLACEMENT = np.dtype(
+    [
+        ("run", "i4"),
+        ("machine", "i4"),
+        ("next", "i4"),
+        ("on_next", "i4"),
+        ("on_before", "i4"),
+        ("slots", "i8"),
+    ],
+    align=True,
+)
+"""Slots of a run on a machine: `next` of the same run, `on_*` others on the same machine."""
+
+MACHINE_STATE = np.dtype(
+    [("free", "i8"), ("down", "?"), ("placements", "i4"), ("due", "i4")], align=True
+)
+"""free: were it up; due: the first of the runs that it killed and nobody has noticed."""
+
+JOB_STATE = np.dtype(
+    [
+        ("own", "i4"),
+        ("own_left", "i4"),
+        ("submit", "i8"),  # first own submit
+        ("failed", "i4"),  # tasks with an END FAIL
+        ("finished", "i4"),  # tasks settled FINISH
+        ("queued", "i4"),  # attempts in the queue
+        ("at", "i4"),  # its run times in View.durations
+        ("tasks", "i4"),
+        ("low", "i4"),  # of them in the lower half, see quantiles.py
+    ],
+    align=True,
+)
+"""A job of the episode."""
+
+WRITE = np.dtype([("target", "i8"), ("key", "i8"), ("began", "i8"), ("run", "i4")], align=True)
+"""A write to stable storage; key = (trace row << 24) | number."""
+
+QUERY = np.dtype(
+    [
+        ("event", "i8"),
+        ("job", "i8"),
+        ("machine", "i8"),
+        ("asked", "?"),
+        ("answered", "?"),
+        ("fails", "?"),
+    ],
+    align=True,
+)
+
+
+class World(NamedTuple):
+    """A compiled scheduled world: what kernels read and never change."""
+
+    parameters: Records
+    """PARAMETERS [1]"""
+    tasks: Records
+    """TASK [tasks of the trace]"""
+    rows: Records
+    """ROW [attempts to run]"""
+    members: npt.NDArray[np.int64]
+    """trace rows of the tasks of episode i at ``member_at[i]:member_at[i + 1]``: those that stand
+    at its beginning, then the others in order of submission"""
+    member_at: npt.NDArray[np.int64]
+    """[slices + 1]"""
+    member_own: npt.NDArray[np.bool_]
+    """are they asked and charged?"""
+    member_remaining: npt.NDArray[np.int64]
+    """remaining run time of those that stand [ms], else -1"""
+    member_job: npt.NDArray[np.int32]
+    """number of the job within the episode; jobs by first own submission"""
+    machines: Records
+    """MACHINE [machines of the cluster]"""
+    machine_rows: npt.NDArray[np.int64]
+    """[machines] their trace rows"""
+    outages: Records
+    """OUTAGE by (machine, down)"""
+    outages_in_time: Records
+    """OUTAGE by (down, machine)"""
+    node_offset: npt.NDArray[np.int64]
+    """see `rules.NodePredictions`"""
+    node_time: npt.NDArray[np.int64]
+    dags: Dags
+    risk: npt.NDArray[np.float32]
+    usage: npt.NDArray[np.float32]
+    usage_known: npt.NDArray[np.int64]
+    request: npt.NDArray[np.float32]
+    expectations: npt.NDArray[np.float64]
+
+
+class State(NamedTuple):
+    """The state of N episodes."""
+
+    episodes: Records
+    """EPISODE [N]"""
+    tasks: Records
+    """TASK_STATE [N, tasks of the largest episode]"""
+    runs: Records
+    """RUN [N, capacity], grows"""
+    heap: Records
+    """EVENT [N, capacity], grows"""
+    log: Records
+    """LOG [N, capacity], grows; of capacity 0 where no log is kept"""
+    machines: Records
+    """MACHINE_STATE [N, machines]"""
+    tree: npt.NDArray[np.int64]
+    """[N, 2 x leaves] most free slots of an up machine below each node; node 1 is the root"""
+    placements: Records
+    """PLACEMENT [N, capacity], grows"""
+    queues: npt.NDArray[np.int32]
+    """[N, LEVELS, 2] head and tail of the queue of each priority (level 0 but for priority)"""
+    levels: npt.NDArray[np.int32]
+    """[N, LEVELS] head of the running runs of each priority (with preemption)"""
+    jobs: Records
+    """JOB_STATE [N, jobs of the largest episode]"""
+    writes: Records
+    """WRITE [N, capacity of runs], a heap"""
+    counters: npt.NDArray[np.int64]
+    """[N, BINS, 4] joins of the queue, finished, failed, ended, in bins of 5 minutes"""
+    durations: npt.NDArray[np.int64]
+    """[N, tasks] run times of finished tasks by job"""
+    queries: Records
+    """QUERY [N, capacity], grows; of capacity 0 where no log is kept"""
+    scratch: npt.NDArray[np.int32]
+    """[N, capacity of runs + tasks] room for the order of a pass or of a list"""
+    picked: npt.NDArray[np.int32]
+    """[N, capacity of runs] runs that an event ends or starts"""
+    dag: DagState
+    history: History
+
+
+class View(NamedTuple):
+    """One episode of a `State`."""
+
+    ep: Any
+    tasks: Records
+    runs: Records
+    heap: Records
+    log: Records
+    machines: Records
+    tree: npt.NDArray[np.int64]
+    placements: Records
+    queues: npt.NDArray[np.int32]
+    levels: npt.NDArray[np.int32]
+    jobs: Records
+    writes: Records
+    counters: npt.NDArray[np.int64]
+    durations: npt.NDArray[np.int64]
+    queries: Records
+    scratch: npt.NDArray[np.int32]
+    picked: npt.NDArray[np.int32]
+    dag: DagState
+    history: History

@@ -1,0 +1,96 @@
+"""What a scenario of the scheduled world sets beside `failgym.sim.rules.Rules`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from failgym.sim.rules import Rules
+
+__all__ = ["ESTIMATORS", "SCHEDULERS", "NodePredictions", "ScheduledRules"]
+
+LONGEST = 2**40
+"""Longest time that a rule may set, 35 years [ms]."""
+MOST_STREAMS = 1_000
+MOST_HISTORY = 1_000
+SCHEDULERS = ("fifo", "priority", "easy_backfill", "rank_hybd")
+ESTIMATORS = ("user", "last", "average", "median", "mcs", "oracle")
+
+
+class NodePredictions(NamedTuple):
+    """Moments at which machines are predicted to fail, as the engine reads them."""
+
+    offset: npt.NDArray[np.int64]
+    """[machines + 1] those of machine i are ``time[offset[i]:offset[i + 1]]``"""
+    time: npt.NDArray[np.int64]
+    """[predictions] ascending per machine [ms]"""
+
+
+@dataclass(frozen=True)
+class ScheduledRules(Rules):
+    """The rules of a scheduled world that are a matter of choice; everything else is fixed.
+
+    Raises:
+        ValueError: if a value is out of range; the message names the field.
+    """
+
+    scheduler: Literal["fifo", "priority", "easy_backfill", "rank_hybd"] = "fifo"
+    """Who is started next: first come, first served; by priority; EASY backfilling (Lifka 1995);
+    by upward rank (RANK_HYBD, Yu and Shi 2008)."""
+    preemption: bool = False
+    """``scheduler="priority"``: may attempts of lower priority be evicted?"""
+    estimator: Literal["user", "last", "average", "median", "mcs", "oracle"] = "user"
+    """``scheduler="easy_backfill"``: what run times are taken to be (Kumar et al. 2020, section
+    V)."""
+    history: int = 16
+    """Ended jobs of a user that average, median and mcs look back at."""
+    correction: bool = True
+    """Is an estimate that has proved too small raised (Tsafrir et al. 2007)?"""
+    walltime_kill: bool = False
+    """Are attempts killed at their requested walltime?"""
+    place: bool = False
+    """DISPATCH: may a machine be passed over (``scheduler="rank_hybd"``)?"""
+    save_outputs: bool = False
+    """OUTPUT: may the output of a finished task be written to stable storage?"""
+    outputs: Literal["kept", "lost"] = "kept"
+    """What becomes of outputs on a machine that fails: unreachable while it is down (FLAW), or lost
+    (Ghit and Epema 2017)."""
+    detection_delay: int = 0
+    """Time from a failure until the cluster notices it [ms]."""
+    replace: bool = False
+    """Is a failed machine replaced when its failure is noticed, whatever the record says?"""
+    storage_streams: int = 0
+    """Writes to stable storage at full speed at once; more share it. 0: no limit."""
+    storage_bandwidth: float = 0.0
+    """Speed of one write of an output [bytes/ms]; 0: outputs take no time to write."""
+    transfer_bandwidth: float = 0.0
+    """Speed of a transfer between two machines [bytes/ms]; 0: transfers take no time."""
+    completion: Literal["tasks", "jobs"] = "tasks"
+    """Whose unsettled time is charged as completion time."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        choices = {
+            "scheduler": SCHEDULERS,
+            "estimator": ESTIMATORS,
+            "outputs": ("kept", "lost"),
+            "completion": ("tasks", "jobs"),
+        }
+        for name, allowed in choices.items():
+            self._check(name, getattr(self, name) in allowed, f"one of {', '.join(allowed)}")
+        self._check("history", 1 <= self.history <= MOST_HISTORY, f"1 to {MOST_HISTORY}")
+        streams = 0 <= self.storage_streams <= MOST_STREAMS
+        self._check("storage_streams", streams, f"0 to {MOST_STREAMS}")
+        delay = 0 <= self.detection_delay <= LONGEST
+        self._check("detection_delay", delay, f"0 to {LONGEST} ms")
+        for name in ("storage_bandwidth", "transfer_bandwidth"):
+            good = 0.0 <= getattr(self, name) < math.inf
+            self._check(name, good, "at least 0 bytes/ms, finite")
+        by_priority = not self.preemption or self.scheduler == "priority"
+        self._check("preemption", by_priority, 'scheduler="priority" with it')
+        by_rank = not self.place or self.scheduler == "rank_hybd"
+        self._check("place", by_rank, 'scheduler="rank_hybd" with it')

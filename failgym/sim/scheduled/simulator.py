@@ -1,0 +1,187 @@
+"""`ScheduledSimulator`: one episode of a scheduled world, to look into decision by decision."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from failgym.sim.context import Context
+from failgym.sim.pinned import Accounts, LogEntry, OpenDecision
+from failgym.sim.records import Action, Decision
+from failgym.sim.rules import Weights
+from failgym.sim.scheduled.batch import ScheduledBatch
+from failgym.sim.scheduled.compile import EpisodeTasks, compile_scheduled, with_members
+from failgym.sim.scheduled.outcomes import ScheduledOutcome
+from failgym.sim.scheduled.records import RunState
+from failgym.sim.scheduled.rules import NodePredictions, ScheduledRules
+from failgym.traces import Trace
+
+__all__ = ["Query", "ScheduledSimulator"]
+
+
+class Query(NamedTuple):
+    """A question to the predictor of machine failures."""
+
+    event: int
+    """number of the scheduler's pass"""
+    job: int
+    """trace row of the task"""
+    machine: int
+    """index of the machine in the cluster"""
+    asked: bool
+    """was the machine offered?"""
+    answered: bool
+    """is it predicted to fail before the task would end there?"""
+    fails: bool
+    """does it?"""
+
+
+class ScheduledSimulator:
+    """One episode of a scheduled world, decision by decision, with its event log and accounts.
+
+    The kernels behind it are those of the environments;
+    `failgym.sim.reference.scheduled.ReferenceScheduledSimulator` has the same interface and plain
+    Python inside.
+
+    Raises:
+        ValueError: as `compile_scheduled` does.
+    """
+
+    def __init__(
+        self,
+        trace: Trace,
+        rules: ScheduledRules,
+        context: Context,
+        weights: Weights | None = None,
+        seed: int = 0,
+        *,
+        nodes: NodePredictions | None = None,
+    ) -> None:
+        self.rules = rules
+        self._compiled = compile_scheduled(trace, rules, context, weights, seed, nodes)
+        self.log: list[LogEntry] = []
+        self.queries: list[Query] = []
+
+    def start(
+        self,
+        tasks: Sequence[int],
+        own: Sequence[int] | None = None,
+        standing: Sequence[tuple[int, int]] = (),
+    ) -> None:
+        """Begin an episode and run to the first decision.
+
+        Args:
+            tasks: trace rows of the tasks that arrive; those without an attempt to run are left
+                out.
+            own: those of them that are asked and charged; all by default.
+            standing: (trace row, remaining run time [ms]) of tasks there from the beginning.
+        """
+        rows = np.asarray(tasks, dtype=np.int64)
+        rows = rows[self._compiled.tasks["rows"][rows] > 0]
+        mine = np.isin(rows, rows if own is None else np.asarray(own, dtype=np.int64))
+        stood = np.asarray(standing, dtype=np.int64).reshape(-1, 2)
+        stood = stood[self._compiled.tasks["rows"][stood[:, 0]] > 0]
+        world = with_members(self._compiled, [EpisodeTasks(rows, mine, stood)])
+        self.batch = ScheduledBatch(world, self.rules, 1, log=True)
+        self.log, self.queries = [], []
+        self.batch.reset(np.zeros(1, dtype=np.int64))
+        self._drain()
+
+    def _drain(self) -> None:
+        """Move the entries of the logs to the lists."""
+        state = self.batch.state
+        episode = state.episodes[0]
+        log = state.log[0, : episode["logged"]].tolist()
+        self.log += [LogEntry(*entry) for entry in log]
+        self.queries += [Query(*row) for row in state.queries[0, : episode["queries"]].tolist()]
+        episode["logged"], episode["queries"] = 0, 0
+
+    @property
+    def decision(self) -> OpenDecision | None:
+        """The open decision, None at the end."""
+        state = self.batch.state
+        episode = state.episodes[0]
+        if episode["done"]:
+            return None
+        kind = Decision(int(episode["decision"]))
+        number = int(state.runs[0, episode["run"]]["number"])
+        return OpenDecision(kind, int(self.batch.output.task[0]), number, int(episode["now"]))
+
+    @property
+    def offered(self) -> int:
+        """Index of the machine that a DISPATCH decision offers, else -1."""
+        decision = self.decision
+        if decision is None or decision.kind != Decision.DISPATCH:
+            return -1
+        return int(self.batch.state.episodes["offered"][0])
+
+    @property
+    def mask(self) -> tuple[bool, ...]:
+        """Legality of the five actions."""
+        return tuple(bool(legal) for legal in self.batch.output.mask[0])
+
+    @property
+    def illegal(self) -> int:
+        """Illegal actions so far."""
+        return int(self.batch.state.episodes["illegal"][0])
+
+    @property
+    def terms(self) -> npt.NDArray[np.float64]:
+        """The reward of the last step by term: wasted, overhead, completion, forfeited."""
+        return self.batch.output.terms[0].copy()
+
+    def observe(self) -> npt.NDArray[np.float32]:
+        """The observation of the open decision, [len(FIELDS)]."""
+        return self.batch.output.obs[0].copy()
+
+    observation = observe
+
+    def step(self, action: int) -> float:
+        """Answer the open decision and run to the next one or to the end; return the reward.
+
+        Raises:
+            ValueError: if no decision is open, or for an action out of range.
+        """
+        if self.batch.state.episodes["done"][0]:
+            raise ValueError("step: expected an open decision, the episode is over")
+        out = self.batch.step(np.array([Action(action)], dtype=np.int64))
+        self._drain()
+        return float(out.reward[0])
+
+    @property
+    def _tasks(self) -> Any:
+        """The states of the tasks of the episode."""
+        state = self.batch.state
+        return state.tasks[0, : state.episodes["tasks"][0]]
+
+    def _under_way(self) -> tuple[int, int]:
+        """Machine-time of the attempts that run up to now, and of writes of outputs."""
+        state = self.batch.state
+        runs, now = state.runs[0], int(state.episodes["now"][0])
+        running = runs[runs["state"] == RunState.RUNNING]
+        writing = runs[runs["state"] == RunState.WRITING]
+        return (
+            int(((now - running["start"]) * running["width"]).sum()),
+            int(((now - writing["writes_from"]) * writing["width"]).sum()),
+        )
+
+    def accounts(self) -> Accounts:
+        """Machine-time of all tasks of the episode by account, now."""
+        tasks = self._tasks
+        names = ("useful", "lost", "redundant", "ghost", "checkpoint", "restore", "transfer")
+        totals = {name: int(tasks[name].sum()) for name in names}
+        in_flight = int(tasks["saved"].sum() + tasks["unknown"].sum()) + sum(self._under_way())
+        return Accounts(in_flight=in_flight, **totals)
+
+    def busy(self) -> int:
+        """Machine-time of all attempts up to now: elapsed time x width, counted from the slots."""
+        state = self.batch.state
+        return int(state.episodes["slot_time"][0]) + sum(self._under_way())
+
+    def outcomes(self) -> list[ScheduledOutcome]:
+        """What became of each task: standing ones, then the others in order of submission."""
+        columns = [column.tolist() for column in self.batch.outcomes(0).values()]
+        return [ScheduledOutcome(*row) for row in zip(*columns, strict=True)]

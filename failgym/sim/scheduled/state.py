@@ -1,0 +1,102 @@
+"""Room for the state of episodes of the scheduled world, and how it grows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from failgym.sim.records import EVENT, LOG, Records
+from failgym.sim.scheduled.dag_state import make_dag_state
+from failgym.sim.scheduled.estimates import make_history
+from failgym.sim.scheduled.records import (
+    BINS,
+    EPISODE,
+    JOB_STATE,
+    LEVELS,
+    MACHINE_STATE,
+    PLACEMENT,
+    QUERY,
+    RUN,
+    TASK_STATE,
+    WRITE,
+    State,
+    World,
+)
+
+__all__ = ["grown", "make_state"]
+
+FIRST_RUNS = 64
+"""Attempts in memory at once that there is room for at first; it grows."""
+
+
+def _most(world: World, values: npt.NDArray[Any]) -> int:
+    """Largest sum over an episode of a number of each of its tasks."""
+    total = np.concatenate([[0], np.cumsum(values)])
+    return int(np.diff(total[world.member_at]).max(initial=0))
+
+
+def make_state(world: World, episodes: int, log: bool = False) -> State:
+    """Room for a number of episodes of a world."""
+    n, machines = episodes, len(world.machines)
+    tasks = max(int(np.diff(world.member_at).max(initial=0)), 1)
+    standing = _most(world, world.member_remaining >= 0)
+    staged = bool(world.parameters["stages"][0])
+    runs = FIRST_RUNS + 2 * (tasks if staged else standing)
+    slots = int(world.parameters["slots"][0])
+    events = 8 * (FIRST_RUNS + min(tasks, slots))
+    leaves = 1 << max(machines - 1, 1).bit_length()
+    gangs = int(world.parameters["gangs"][0])
+    parts = min(slots, machines * runs) if gangs else 0
+    return State(
+        episodes=np.zeros(n, dtype=EPISODE),
+        tasks=np.zeros((n, tasks), dtype=TASK_STATE),
+        runs=np.zeros((n, runs), dtype=RUN),
+        heap=np.zeros((n, events), dtype=EVENT),
+        log=np.zeros((n, 8 * (runs + tasks) if log else 0), dtype=LOG),
+        machines=np.zeros((n, machines), dtype=MACHINE_STATE),
+        tree=np.zeros((n, 2 * leaves), dtype=np.int64),
+        placements=np.zeros((n, runs + parts), dtype=PLACEMENT),
+        queues=np.zeros((n, LEVELS, 2), dtype=np.int32),
+        levels=np.zeros((n, LEVELS), dtype=np.int32),
+        jobs=np.zeros((n, int(world.member_job.max(initial=0)) + 1), dtype=JOB_STATE),
+        writes=np.zeros((n, runs), dtype=WRITE),
+        counters=np.zeros((n, BINS, 4), dtype=np.int64),
+        durations=np.zeros((n, tasks), dtype=np.int64),
+        queries=np.zeros((n, runs * machines if log else 0), dtype=QUERY),
+        scratch=np.zeros((n, runs + tasks), dtype=np.int32),
+        picked=np.zeros((n, runs), dtype=np.int32),
+        dag=make_dag_state(world.dags, n, machines, world.members, world.member_at),
+        history=make_history(world.parameters[0], n),
+    )
+
+
+def _doubled(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The same array with twice as many columns."""
+    return np.concatenate([array, np.zeros_like(array)], axis=1)
+
+
+def _with_more(free: Records, records: Records) -> Records:
+    """Records in twice the number; ``free`` [N], the heads of the lists of free ones, follows."""
+    size = records.shape[1]
+    more = _doubled(records)
+    more["next"][:, size:] = np.arange(size + 1, 2 * size + 1)
+    more["next"][:, -1] = free
+    free[:] = size
+    return more
+
+
+def grown(state: State) -> State:
+    """The same state with twice the room for what grows; the link to free records is kept up."""
+    episodes = state.episodes
+    return state._replace(
+        runs=_with_more(episodes["free_run"], state.runs),
+        placements=_with_more(episodes["free_placement"], state.placements),
+        heap=_doubled(state.heap),
+        log=_doubled(state.log),
+        writes=_doubled(state.writes),
+        queries=_doubled(state.queries),
+        scratch=_doubled(state.scratch),
+        picked=_doubled(state.picked),
+    )

@@ -1,0 +1,187 @@
+"""Stable storage: k writes at full speed, more of them share it evenly.
+
+The service that every write under way has had so far, V, is an integer in 1/1024 ms. It is worked
+out when a write begins, ends or is lost, and only then: between these moments its slope does not
+change. A write of c ms that begins at V ends at V + 1024 c. The calendar holds one DURABLE event
+for the write that ends next; one that comes up too early is put back.
+"""
+
+# Kernels lose their types to the decorator.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from failgym.sim.events import push, sort_key
+from failgym.sim.jit import called
+from failgym.sim.records import NEVER, Event
+
+if TYPE_CHECKING:
+    from failgym.sim.scheduled.records import View, World
+
+__all__ = ["begin_write", "lose_write", "storage_event"]
+
+UNIT = 1024
+"""Service in a millisecond at full speed."""
+_DURABLE = int(Event.DURABLE)
+_NUMBER_BITS = 24
+
+
+@called
+def _shared(w: World, x: View) -> bool:
+    """Are there more writes than the storage serves at full speed?"""
+    streams = w.parameters[0].streams
+    return streams > 0 and x.ep.writes > streams
+
+
+@called
+def _serve(w: World, x: View) -> None:
+    """Bring the service up to now."""
+    ep = x.ep
+    elapsed = ep.now - ep.service_at
+    if ep.writes > 0 and elapsed > 0:
+        if _shared(w, x):
+            ep.service += UNIT * w.parameters[0].streams * elapsed // ep.writes
+        else:
+            ep.service += UNIT * elapsed
+    ep.service_at = ep.now
+
+
+@called
+def _due(w: World, x: View) -> int:
+    """When the write that ends next ends."""
+    ep = x.ep
+    if ep.writes == 0:
+        return NEVER
+    left = max(x.writes[0].target - ep.service, 0)
+    unit = UNIT
+    if _shared(w, x):
+        left *= ep.writes
+        unit *= w.parameters[0].streams
+    return ep.service_at + (left + unit - 1) // unit
+
+
+@called
+def _call(x: View, time: int) -> None:
+    """Put the storage's event on the calendar; the one that is there is void."""
+    x.ep.write_stamp += 1
+    x.ep.write_due = time
+    push(x.ep, x.heap, time, sort_key(_DURABLE, 0, 0), -1, -1, x.ep.write_stamp)
+
+
+@called
+def _date(w: World, x: View) -> None:
+    """See to it that the calendar has an event no later than the next end of a write."""
+    due = _due(w, x)
+    if due < x.ep.write_due:
+        _call(x, due)
+
+
+@called
+def _before(a: Any, target: int, key: int) -> bool:
+    return a.target < target or (a.target == target and a.key < key)
+
+
+@called
+def _set(x: View, at: int, target: int, key: int, began: int, i: int) -> None:
+    write = x.writes[at]
+    write.target, write.key, write.began, write.run = target, key, began, i
+    x.runs[i].write = at
+
+
+@called
+def _move(x: View, to: int, source: int) -> None:
+    write = x.writes[source]
+    _set(x, to, write.target, write.key, write.began, write.run)
+
+
+@called
+def _rise(x: View, at: int, target: int, key: int) -> int:
+    """Make room for a write at a place of the heap or above it; the place."""
+    while at > 0:
+        parent = (at - 1) >> 1
+        if _before(x.writes[parent], target, key):
+            break
+        _move(x, at, parent)
+        at = parent
+    return at
+
+
+@called
+def _sink(x: View, at: int, target: int, key: int) -> int:
+    """Make room for a write at a place of the heap or below it; the place."""
+    while True:
+        child = 2 * at + 1
+        if child >= x.ep.writes:
+            break
+        if child + 1 < x.ep.writes:
+            right = x.writes[child + 1]
+            if _before(right, x.writes[child].target, x.writes[child].key):
+                child += 1
+        if not _before(x.writes[child], target, key):
+            break
+        _move(x, at, child)
+        at = child
+    return at
+
+
+@called
+def _take_out(x: View, at: int) -> None:
+    """Remove a write from the heap."""
+    x.runs[x.writes[at].run].write = -1
+    x.ep.writes -= 1
+    if at == x.ep.writes:
+        return
+    last = x.writes[x.ep.writes]
+    target, key, began, i = last.target, last.key, last.began, last.run
+    place = _rise(x, at, target, key)
+    if place == at:
+        place = _sink(x, at, target, key)
+    _set(x, place, target, key, began, i)
+
+
+@called
+def begin_write(w: World, x: View, i: int, cost: int) -> None:
+    """A run begins to write what takes ``cost`` ms at full speed."""
+    _serve(w, x)
+    run = x.runs[i]
+    target = x.ep.service + UNIT * cost
+    key = (x.tasks[run.local].task << _NUMBER_BITS) | run.number
+    at = _rise(x, x.ep.writes, target, key)
+    x.ep.writes += 1
+    _set(x, at, target, key, x.ep.now, i)
+    _date(w, x)
+
+
+@called
+def lose_write(w: World, x: View, i: int) -> None:
+    """A run ends or is killed: what it writes, if anything, is lost."""
+    if x.runs[i].write < 0:
+        return
+    _serve(w, x)
+    _take_out(x, x.runs[i].write)
+    _date(w, x)
+
+
+@called
+def storage_event(w: World, x: View, time: int, stamp: int) -> int:
+    """A DURABLE event comes up: the run whose write ends, and the clock moves; -1 if none does.
+
+    Then the event was void, and the clock stays. It may have been put back.
+    """
+    if stamp != x.ep.write_stamp:
+        return -1
+    x.ep.write_due = NEVER
+    due = _due(w, x)
+    if due > time:
+        if due < NEVER:
+            _call(x, due)
+        return -1
+    x.ep.now = max(x.ep.now, time)
+    _serve(w, x)
+    i = x.writes[0].run
+    _take_out(x, 0)
+    _date(w, x)
+    return i

@@ -1,0 +1,77 @@
+"""What is counted of the whole cluster: by bins of 5 minutes, over the last two hours."""
+
+# Kernels lose their types to the decorator.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from failgym.sim.context import SYSTEM_BIN
+from failgym.sim.jit import called
+from failgym.sim.records import CANCELLED
+from failgym.sim.scheduled.records import BINS
+from failgym.traces import Outcome
+
+if TYPE_CHECKING:
+    from failgym.sim.scheduled.records import View
+
+__all__ = ["ARRIVALS", "begin_counters", "count", "count_end", "turn_bins"]
+
+ARRIVALS, _FINISHED, _FAILED, _ENDED = 0, 1, 2, 3
+_FINISH, _FAIL, _CENSORED = int(Outcome.FINISH), int(Outcome.FAIL), int(Outcome.CENSORED)
+_HOUR = (BINS - 1) // 2
+
+
+@called
+def _hour(x: View, kind: int, back: int) -> int:
+    """What was counted in the whole bins of the hour that ended ``back`` hours ago."""
+    total = 0
+    for k in range(1 + back * _HOUR, 1 + (back + 1) * _HOUR):
+        total += x.counters[(x.ep.bin - k) % BINS, kind]
+    return total
+
+
+@called
+def turn_bins(x: View) -> None:
+    """Turn to the bin of now, and work out what the whole bins before it say."""
+    ep, bin_now = x.ep, x.ep.now // SYSTEM_BIN
+    for k in range(max(ep.bin + 1, bin_now - BINS + 1), bin_now + 1):
+        for kind in range(4):
+            x.counters[k % BINS, kind] = 0
+    ep.bin = bin_now
+    for j in range(2):
+        now, before = math.log2(1.0 + _hour(x, j, 0)), math.log2(1.0 + _hour(x, j, 1))
+        ep.recent[j], ep.recent[2 + j] = now, now - before
+    ep.recent[4] = _hour(x, _FAILED, 0) / max(1, _hour(x, _ENDED, 0))
+
+
+@called
+def count(x: View, kind: int) -> None:
+    """Count something that happens now."""
+    if x.ep.now // SYSTEM_BIN != x.ep.bin:
+        turn_bins(x)
+    x.counters[x.ep.bin % BINS, kind] += 1
+
+
+@called
+def count_end(x: View, outcome: int) -> None:
+    """Count an attempt that ends now."""
+    if outcome in (_CENSORED, CANCELLED):
+        return
+    count(x, _ENDED)
+    if outcome == _FINISH:
+        count(x, _FINISHED)
+    elif outcome == _FAIL:
+        count(x, _FAILED)
+
+
+@called
+def begin_counters(x: View) -> None:
+    """Forget everything at the beginning of an episode."""
+    x.counters[:, :] = 0
+    for j in range(5):
+        x.ep.recent[j] = 0.0
+    x.ep.bin = x.ep.now // SYSTEM_BIN

@@ -1,0 +1,203 @@
+"""From a scenario to a scheduled world: cluster, slices, what is around them, what strikes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from failgym.envs import Scenario, resolve
+from failgym.envs.batches import own_sizes, own_tasks
+from failgym.envs.strikes import SPACING
+from failgym.envs.worlds import build_world, split_of
+from failgym.evaluation.load import measure_load
+from failgym.sim.scheduled.records import World
+from tests.envs.worlds import HOUR, small
+
+MITIGATION, WORKFLOW, LINEAGE = "Mitigation-v0", "Workflow-v0", "Lineage-v0"
+IDS = (MITIGATION, WORKFLOW, LINEAGE)
+
+
+def scenario(name: str, **fields: Any) -> Scenario:
+    return resolve(name, {**small(f"failgym/{name}"), **fields})
+
+
+def world_of(name: str, **fields: Any) -> World:
+    world = build_world(scenario(name, **fields))
+    assert isinstance(world, World)
+    return world
+
+
+BAD: list[tuple[str, dict[str, Any], str]] = [
+    ("Cloning-v0", {"machines": 3}, r"machines: expected 0 \(other values need world="),
+    ("Cloning-v0", {"scheduler": "priority"}, r"scheduler: expected 'fifo' \(other values"),
+    ("Cloning-v0", {"world": "open"}, "world: expected one of pinned, scheduled"),
+    (MITIGATION, {"order": "task"}, 'order: expected "time" in the scheduled world'),
+    (MITIGATION, {"beyond_record": "paper"}, 'beyond_record: expected "ghost"'),
+    (MITIGATION, {"scheduler": "lifo"}, "scheduler: expected one of fifo, priority"),
+    (MITIGATION, {"machines": 5}, "load: expected 0 where machines are stated"),
+    (MITIGATION, {"machines": -1}, "machines: expected 0 to"),
+    (MITIGATION, {"slots": 0}, "slots: expected 1 to"),
+    (MITIGATION, {"load": -0.1}, "load: expected at least 0"),
+    (MITIGATION, {"load": 0.0}, "slots: expected 1 unless machines or load are stated"),
+    (MITIGATION, {"outages": "weibull"}, "machine_mtbf: expected at least 1 ms"),
+    (MITIGATION, {"outages": "none", "machine_mtbf": 9}, "machine_mtbf: expected 0 without a law"),
+    (MITIGATION, {"outages": "often"}, "outages: expected one of trace, none"),
+    (MITIGATION, {"sampling": 1.5}, r"sampling: expected in \[0, 1\]"),
+    (MITIGATION, {"slice_jobs": 1}, "warmup: expected 0 with slice_jobs"),
+    (MITIGATION, {"followers": -1}, "followers: expected 0 to"),
+    (MITIGATION, {"failed_share": 0.5}, r"failed_share: expected 0.0 unless slice_jobs=1"),
+    (MITIGATION, {"node_forecast": "exact"}, 'node_forecast: expected "none" unless scheduler='),
+    (MITIGATION, {"place": True}, "place: expected"),
+    (LINEAGE, {"failed_share": 1.5}, r"failed_share: expected in \[0, 1\]"),
+    (LINEAGE, {"failed_at": 2.0}, r"failed_at: expected in \[0, 1\], or -1"),
+    (LINEAGE, {"outages": "lanl-2"}, "expected 0.0 unless outages"),
+    (LINEAGE, {"job_machines": (("Small", 0),)}, "job_machines: expected 1 to"),
+    (WORKFLOW, {"node_accuracy": 1.2}, r"node_accuracy: expected in \[0, 1\]"),
+]
+
+
+@pytest.mark.parametrize(("name", "fields", "message"), BAD)
+def test_bad_values_and_combinations_name_the_field(
+    name: str, fields: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message) as caught:
+        resolve(name, fields)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "message"),
+    [
+        (MITIGATION, {"load": 0.0, "slots": 1}, "machines: expected some, or a load"),
+        (WORKFLOW, {"machines": 4}, "machines: expected 0 for a trace with compute times"),
+        (LINEAGE, {"longest": HOUR}, "longest: expected 0 for a trace that has no such number"),
+    ],
+)
+def test_what_does_not_fit_the_trace_is_refused(
+    name: str, fields: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        build_world(scenario(name, **fields))
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_prices_are_those_of_the_train_split(name: str) -> None:
+    train, test = (world_of(name, split=split) for split in ("train", "test"))
+    for price in ("wasted", "overhead", "completion", "forfeited_work", "forfeited_time"):
+        assert train.parameters[price] == test.parameters[price]
+        assert np.isfinite(train.parameters[price])
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_splits_share_machines_and_outages(name: str) -> None:
+    train, test = (world_of(name, split=split) for split in ("train", "test"))
+    assert train.machines.tobytes() == test.machines.tobytes()
+    assert train.outages.tobytes() == test.outages.tobytes()
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_own_tasks_are_of_known_fate_and_in_one_slice(name: str) -> None:
+    world = world_of(name)
+    own = own_tasks(world)
+    assert len(np.unique(own)) == len(own)
+    assert not world.tasks["censored"][own].any()
+    assert (np.diff(world.tasks["submit"][own]) >= 0).all()
+
+
+def test_slices_have_company_of_their_time() -> None:
+    world = world_of(MITIGATION)
+    assert (own_sizes(world)[:-1] == 4).all()
+    for i in range(40, 50):
+        at = slice(world.member_at[i], world.member_at[i + 1])
+        tasks, own = world.members[at], world.member_own[at]
+        left = world.member_remaining[at]
+        record = world.tasks[tasks]
+        arrives = left < 0
+        begin = record["submit"][arrives].min()
+        assert (record["submit"][~arrives] < begin).all()
+        assert (left[~arrives] > 0).all()
+        assert (left[~arrives] <= record["record_end"][~arrives] - begin).all()
+        asked = np.flatnonzero(own[arrives])
+        assert asked[0] >= 4
+        assert arrives.sum() - 1 - asked[-1] >= 8
+
+
+def test_the_record_begins_with_an_empty_cluster_and_slices_later() -> None:
+    world = world_of(MITIGATION, begin=2 * HOUR)
+    assert world.tasks["submit"][own_tasks(world)].min() >= 2 * HOUR
+
+
+def test_machines_follow_from_the_load() -> None:
+    half, whole = (world_of(MITIGATION, load=load).machines for load in (0.5, 1.0))
+    assert len(half) == pytest.approx(2 * len(whole), abs=1)
+    assert len(world_of(MITIGATION, load=0.0, machines=7, slots=3).machines) == 7
+
+
+@pytest.mark.parametrize("law", ["lanl-2", "lanl-20", "weibull"])
+def test_machines_fail_as_often_as_stated(law: str) -> None:
+    fields = {"outages": law, "machine_mtbf": 5 * HOUR}
+    trace = split_of(scenario(MITIGATION, **fields), "test")
+    span = trace.meta.end or 0
+    expected = span * trace.rows("machines") / (5 * HOUR)
+    assert trace.rows("outages") == pytest.approx(expected, rel=0.1, abs=2)
+
+
+def test_no_outages_where_none_are_wanted() -> None:
+    assert not len(world_of(MITIGATION, outages="none").outages)
+    assert not len(world_of(WORKFLOW, outages="none").outages)
+
+
+def test_slices_of_whole_jobs() -> None:
+    world = world_of(WORKFLOW)
+    for i in range(len(world.member_at) - 1):
+        tasks = world.members[world.member_at[i] : world.member_at[i + 1]]
+        jobs = np.unique(world.tasks["job"][tasks])
+        assert len(jobs) == 2
+        assert np.isin(world.tasks["job"], jobs).sum() == len(tasks)
+
+
+def test_forecasts_of_nodes_speak_of_the_cluster() -> None:
+    exact = world_of(WORKFLOW, node_forecast="exact")
+    assert (exact.node_time == exact.outages["down"]).all()
+    assert (np.diff(exact.node_offset) == exact.machines["outages"]).all()
+    assert not len(world_of(WORKFLOW, node_forecast="none").node_time)
+    drawn = world_of(WORKFLOW, node_accuracy=0.6)
+    assert len(drawn.node_offset) == len(drawn.machines) + 1
+    assert (drawn.node_offset[-1:] == len(drawn.node_time)).all()
+
+
+def test_a_share_of_the_machines_fails_once_in_each_job() -> None:
+    world = world_of(LINEAGE, failed_share=0.5)
+    submit = np.sort(np.unique(world.tasks["submit"]))
+    assert (np.diff(submit) == SPACING).all()
+    down, up = world.outages_in_time["down"], world.outages_in_time["up"]
+    job = np.searchsorted(submit, down, side="right") - 1
+    assert (np.bincount(job) == 2).all()
+    assert (up - down == 60_000).all()
+    first, second = down[0::2], down[1::2]
+    assert (first == second).all()
+    assert len(np.unique(first - submit)) > len(submit) / 2
+
+
+def test_failures_strike_at_the_stated_moment() -> None:
+    early, late = (world_of(LINEAGE, failed_at=at).outages_in_time["down"] for at in (0.25, 0.75))
+    submit = np.sort(np.unique(world_of(LINEAGE).tasks["submit"]))
+    assert np.allclose((late - submit) / (early - submit), 3.0, atol=0.01)
+
+
+def test_some_jobs_run_on_fewer_machines() -> None:
+    world = world_of(LINEAGE, job_machines=(("Small", 3),), failed_share=0.0)
+    assert (world.outages["machine"] == 3).all()
+    assert len(world.outages) == len(np.unique(world.tasks["job"]))
+
+
+def test_load_of_the_flagship() -> None:
+    """Slots busy for .75 to .90 of the time; waits of 5 to 50 % of the run time."""
+    for split in ("train", "test"):
+        load = measure_load(resolve(MITIGATION, {"split": split}))
+        assert 0.75 <= load.utilisation <= 0.90
+        assert 0.05 <= load.wait_share <= 0.50
+        assert load.evictions > 0
+        assert load.outages > 0
