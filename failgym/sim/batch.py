@@ -45,9 +45,9 @@ def _output(episodes: int, record: np.dtype[np.void]) -> Output:
 
 def _copied(arrays: Any) -> Any:
     """A copy of a tuple of arrays, or of tuples of them."""
-    if isinstance(arrays, np.ndarray):
+    if hasattr(arrays, "dtype"):
         return arrays.copy()
-    return type(arrays)._make(_copied(array) for array in arrays)
+    return arrays._make(_copied(array) for array in arrays)
 
 
 class EpisodeBatch(ABC):
@@ -82,7 +82,7 @@ class EpisodeBatch(ABC):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         """A copy that continues as the original; the world, which never changes, is shared."""
-        twin = object.__new__(type(self))
+        twin: Any = object.__new__(type(self))
         twin.__dict__.update(self.__getstate__())
         twin.state = _copied(self.state)
         twin.outputs = tuple(_copied(out) for out in self.outputs)

@@ -126,7 +126,13 @@ FIELDS: tuple[Field, ...] = (
             64,
             "time since the task's first start over its grace period",
         ),
-        ("unsaved_over_young", "ratio", 0, 64, "unsaved work over Young's interval"),
+        (
+            "unsaved_over_young",
+            "ratio",
+            0,
+            64,
+            "unsaved work over Young's interval; at OUTPUT: intervals that ended during the run",
+        ),
     ),
     *_group(
         "lineage",
@@ -134,7 +140,7 @@ FIELDS: tuple[Field, ...] = (
         ("waiting_children", "log2", 0, 32, "tasks that wait for the output"),
         ("output_size", "log2", 0, 64, "bytes of the output"),
         ("stage_budget", "share", 0, 1, "share of the stage's checkpoint budget used"),
-        ("runtime_over_median", "ratio", 0, 64, "run time over the running median of the stage"),
+        ("runtime_over_median", "ratio", 0, 64, "run time over the running median of the job"),
         ("checkpoint_p95", "log2 min", 0, 32, "95th percentile of checkpoint times so far"),
         ("recomputation_cost", "log2 min", 0, 32, "time to recompute the output if it is lost"),
     ),

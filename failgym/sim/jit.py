@@ -9,6 +9,7 @@ folder can be written, it goes to a temporary folder.
 
 # numba's cache is not part of its typed interface.
 # pyright: reportPrivateUsage=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false
 
 from __future__ import annotations
 
@@ -21,8 +22,9 @@ from typing import Any
 
 import numba
 from numba.core import cgutils, types
-from numba.core.codegen import CPUCodeLibrary
-from numba.core.datamodel import models, register_default
+from numba.core.compiler import Compiler
+from numba.core.datamodel import models
+from numba.core.datamodel.registry import register_default
 from numba.core.imputils import lower_getattr_generic
 from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.extending import intrinsic
@@ -59,56 +61,55 @@ _STAMP = _stamp()
 _choose_folder()
 
 
-_inner = 0
-"""Kernels under compilation that are not entries."""
-_optimise = CPUCodeLibrary._optimize_final_module
+class _PartOfAnEntry(Compiler):
+    """Compiles a kernel whose code is optimised where an entry uses it, and not before.
 
-
-def _optimise_once(library: Any) -> None:
-    """Optimise the code of an entry, with all that it calls; leave that of other kernels as it is.
-
-    numba would optimise every kernel anew with each kernel above it.
+    numba would optimise every kernel anew with each kernel above it. Only the libraries made here
+    are left as they are: whatever else numba compiles in this process it compiles as ever. A numba
+    without this step would take longer, to the same end.
     """
-    if _inner == 0:
-        _optimise(library)
+
+    def define_pipelines(self) -> Any:
+        state: Any = self.state
+        library = state.targetctx.codegen().create_library(state.func_id.func_qualname)
+        library.enable_object_caching()
+        library._optimize_final_module = _leave_as_it_is
+        state.library = library
+        return super().define_pipelines()
 
 
-CPUCodeLibrary._optimize_final_module = _optimise_once
-
-
-def _part_of_an_entry(dispatcher: Any) -> Any:
-    """A dispatcher whose code is optimised where an entry uses it, and not before."""
-    compile_it = dispatcher.compile
-
-    def compile_part(signature: Any) -> Any:
-        global _inner
-        _inner += 1
-        try:
-            return compile_it(signature)
-        finally:
-            _inner -= 1
-
-    dispatcher.compile = compile_part
-    return dispatcher
+def _leave_as_it_is() -> None:
+    """In place of optimising a library."""
 
 
 def _compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """A decorator that compiles a kernel when it is first called, or takes it from the cache."""
 
+    def compiled(cache: bool) -> Any:
+        return _NJIT(cache=cache, error_model="numpy", _nrt=False, **options)
+
     def decorate(function: Callable[..., Any]) -> Any:
-        dispatcher: Any = _NJIT(cache=True, error_model="numpy", _nrt=False, **options)(function)
-        dispatcher._cache._cache_file._source_stamp = _STAMP
-        return dispatcher if "nogil" in options else _part_of_an_entry(dispatcher)
+        dispatcher: Any = compiled(cache=True)(function)
+        kept: Any = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
+        if not hasattr(kept, "_source_stamp"):  # a numba whose cache might hold outdated code
+            return compiled(cache=False)(function)
+        kept._source_stamp = _STAMP
+        return dispatcher
 
     return decorate
 
 
 entry = _compiled(nogil=True)
 """Compiled with a way in from Python; releases the lock."""
-kernel = _compiled(forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+_PART: Any = {
+    "pipeline_class": _PartOfAnEntry,
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+}
+kernel = _compiled(forceinline=True, **_PART)
 """Compiled into the kernels that call it: a call would pass every array of the world by value,
 which costs more than most kernels do. The plain function is its ``py_func``."""
-called = _compiled(no_cpython_wrapper=True, no_cfunc_wrapper=True)
+called = _compiled(**_PART)
 """Compiled once and called, or inlined where the optimiser sees fit: for kernels that hand on few
 values, by reference (`held`). An engine of several hundred kernels compiles three times as fast."""
 
@@ -148,14 +149,18 @@ class _HeldAttribute(AttributeTemplate):  # pyright: ignore[reportUnusedClass]
 @lower_getattr_generic(_Held)
 def _load(context: Any, builder: Any, held: Any, value: Any, attr: str) -> Any:  # pyright: ignore[reportUnusedFunction]
     place = held.content.fields.index(attr)
-    return builder.load(cgutils.gep_inbounds(builder, value, 0, place))
+    loaded: Any = builder.load(cgutils.gep_inbounds(builder, value, 0, place))
+    return loaded
 
 
-@intrinsic
-def held(context: Any, content: Any) -> Any:
+def _held(context: Any, content: Any) -> Any:
     """The named tuple ``content``, to be handed on as one pointer while the caller runs."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return cgutils.alloca_once_value(builder, args[0])
 
-    return _Held(content)(content), codegen
+    signature: Any = _Held(content)(content)
+    return signature, codegen
+
+
+held: Any = intrinsic(_held)

@@ -11,6 +11,7 @@ from failgym.traces.formats import FORMATS
 from failgym.traces.trace import Cause, Meta, Outcome, Trace, TraceError
 
 if TYPE_CHECKING:
+    from failgym.traces.clusters import uninterrupted, with_machines
     from failgym.traces.combine import with_outages
     from failgym.traces.describe import describe
     from failgym.traces.readers.fta import read_fta
@@ -49,6 +50,8 @@ __all__ = [
     "read_torque",
     "read_wfformat",
     "toy",
+    "uninterrupted",
+    "with_machines",
     "with_outages",
 ]
 
@@ -57,6 +60,8 @@ _HOMES = {
     "describe": "describe",
     "generate": "synthetic",
     "toy": "synthetic",
+    "uninterrupted": "clusters",
+    "with_machines": "clusters",
     "with_outages": "combine",
 }
 

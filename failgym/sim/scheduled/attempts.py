@@ -110,8 +110,12 @@ def create(
         number: of the attempt; -1 for that of the row, or the next one of a ghost.
     """
     i = x.ep.free_run
+    if i >= 0:
+        x.ep.free_run = x.runs[i].next
+    else:
+        i = x.ep.runs
+        x.ep.runs += 1
     run, task = x.runs[i], x.tasks[local]
-    x.ep.free_run = run.next
     x.ep.alive += 1
     record = w.tasks[task.task]
     if number < 0:

@@ -326,7 +326,8 @@ def with_episodes(
     at = np.zeros(len(episodes) + 1, dtype=np.int64) if standing_at is None else standing_at
     members: list[EpisodeTasks] = []
     for i, (begin, first, last, end) in enumerate(np.asarray(episodes).tolist()):
-        tasks, position = order[begin:end], np.arange(begin, end)
+        tasks = order[begin:end]
+        position = np.arange(begin, end, dtype=np.int64)
         own = (position >= first) & (position < last)
         members.append(EpisodeTasks(tasks, own, stand[at[i] : at[i + 1]]))
     return with_members(world, members)

@@ -131,12 +131,8 @@ def _begin_jobs(w: World, x: View) -> None:
 
 @called
 def _begin_runs(x: View) -> None:
-    """All records of runs are free, all queues empty."""
-    for i in range(len(x.runs)):
-        run = x.runs[i]
-        run.state, run.alive, run.next = 0, False, i + 1
-    x.runs[len(x.runs) - 1].next = -1
-    x.ep.free_run = 0
+    """No record of a run is in use, all queues are empty."""
+    x.ep.runs, x.ep.free_run = 0, -1
     for level in range(LEVELS):
         x.queues[level, 0], x.queues[level, 1], x.levels[level] = -1, -1, -1
 

@@ -73,8 +73,12 @@ def first_fit(w: World, x: View, width: int) -> int:
 def _put_on(x: View, i: int, m: int, slots: int, before: int) -> int:
     """Let a run have slots of a machine; the new placement follows ``before`` (-1: the first)."""
     at = x.ep.free_placement
+    if at >= 0:
+        x.ep.free_placement = x.placements[at].next
+    else:
+        at = x.ep.placements
+        x.ep.placements += 1
     placement = x.placements[at]
-    x.ep.free_placement = placement.next
     machine = x.machines[m]
     placement.run, placement.machine, placement.slots = i, m, slots
     placement.next, placement.on_before, placement.on_next = -1, -1, machine.placements
@@ -177,10 +181,7 @@ def begin_machines(w: World, x: View) -> None:
     ep, tree = x.ep, x.tree
     leaves = len(tree) >> 1
     ep.free, ep.down = 0, 0
-    for at in range(len(x.placements)):
-        x.placements[at].next = at + 1
-    x.placements[len(x.placements) - 1].next = -1
-    ep.free_placement = 0
+    ep.placements, ep.free_placement = 0, -1
     for m in range(len(w.machines)):
         machine = x.machines[m]
         machine.free, machine.placements, machine.due = w.machines[m].slots, -1, -1

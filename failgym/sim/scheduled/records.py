@@ -133,8 +133,9 @@ EPISODE = _more(
     running="i4",  # live runs
     queued="i4",  # length of the queue
     joined="i8",  # joins so far: order of the queue
-    free_run="i4",  # head of the free list of runs
-    free_placement="i4",  # head of the free list of placements
+    free_run="i4",  # head of the list of records of runs that are free again
+    placements="i4",  # records that have been used
+    free_placement="i4",  # head of the list of those that are free again
     writes="i4",  # under way
     service="i8",  # V of the storage [1/1024 ms]
     service_at="i8",  # when V was last worked out
@@ -324,7 +325,7 @@ class State(NamedTuple):
     queries: Records
     """QUERY [N, capacity], grows; of capacity 0 where no log is kept"""
     scratch: npt.NDArray[np.int32]
-    """[N, capacity of runs + tasks] room for the order of a pass or of a list"""
+    """[N, capacity of runs] the queue by rank, see ranking.py"""
     picked: npt.NDArray[np.int32]
     """[N, capacity of runs] runs that an event ends or starts"""
     dag: DagState

@@ -49,7 +49,8 @@ class ScheduledRules(Rules):
     history: int = 16
     """Ended jobs of a user that average, median and mcs look back at."""
     correction: bool = True
-    """Is an estimate that has proved too small raised (Tsafrir et al. 2007)?"""
+    """Is an estimate that has been overtaken raised? It becomes the requested walltime; where there
+    is none, it grows by the steps of Tsafrir, Etsion and Feitelson (2007)."""
     walltime_kill: bool = False
     """Are attempts killed at their requested walltime?"""
     place: bool = False

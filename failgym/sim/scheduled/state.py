@@ -65,7 +65,7 @@ def make_state(world: World, episodes: int, log: bool = False) -> State:
         counters=np.zeros((n, BINS, 4), dtype=np.int64),
         durations=np.zeros((n, tasks), dtype=np.int64),
         queries=np.zeros((n, runs * machines if log else 0), dtype=QUERY),
-        scratch=np.zeros((n, runs + tasks), dtype=np.int32),
+        scratch=np.zeros((n, runs), dtype=np.int32),
         picked=np.zeros((n, runs), dtype=np.int32),
         dag=make_dag_state(world.dags, n, machines, world.members, world.member_at),
         history=make_history(world.parameters[0], n),
@@ -77,22 +77,11 @@ def _doubled(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return np.concatenate([array, np.zeros_like(array)], axis=1)
 
 
-def _with_more(free: Records, records: Records) -> Records:
-    """Records in twice the number; ``free`` [N], the heads of the lists of free ones, follows."""
-    size = records.shape[1]
-    more = _doubled(records)
-    more["next"][:, size:] = np.arange(size + 1, 2 * size + 1)
-    more["next"][:, -1] = free
-    free[:] = size
-    return more
-
-
 def grown(state: State) -> State:
-    """The same state with twice the room for what grows; the link to free records is kept up."""
-    episodes = state.episodes
+    """The same state with twice the room for what grows."""
     return state._replace(
-        runs=_with_more(episodes["free_run"], state.runs),
-        placements=_with_more(episodes["free_placement"], state.placements),
+        runs=_doubled(state.runs),
+        placements=_doubled(state.placements),
         heap=_doubled(state.heap),
         log=_doubled(state.log),
         writes=_doubled(state.writes),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from failgym.sim.reference.decisions import Question
+from failgym.sim.reference.record import TaskRecord
 from failgym.sim.reference.scheduled.attempts import Attempt
 from failgym.sim.reference.scheduled.calendar import Questions
 from failgym.sim.reference.scheduled.cluster import NEVER, Cluster, Machine, Part
@@ -52,6 +53,7 @@ class Surroundings(Protocol):
     lineage: Lineage
     estimator: Estimator
     jobs: Sequence[Job]
+    records: Sequence[TaskRecord]
     ranks: Sequence[float]
     nodes: NodePredictions | None
     queue: list[Attempt]

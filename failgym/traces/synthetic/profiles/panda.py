@@ -84,7 +84,7 @@ Spread = Annotated[tuple[Multiple, Multiple], Rising()]
 """Least and most run time, over that of an ordinary task; all between are equally likely."""
 ORDINARY: tuple[float, float] = (0.55, 1.55)
 """Run times in most stages; chosen: at the 90th and the 50th percentile of all tasks of a job they
-then have a ratio of 1.4 to 1.5 (Ghit and Epema, section 6.1), and no outlier is among them."""
+then have a ratio of 1.4 (Ghit and Epema, section 6.1: 1.5), and no outlier is among them."""
 
 
 @dataclass(frozen=True)
@@ -134,6 +134,16 @@ class DagApplication:
                 yield "stages", f"tasks in stage {number}, or a part of the input"
 
 
+KEY = 0.015
+"""Selectivity of stages that reduce their input so much that a tenth of its size, the budget of
+GREEDY (section 6.1), holds all they put out; chosen: saved whole, they "cut off the lineage graph
+at key stages" (section 6.3)."""
+EARLY = 0.03
+"""Selectivity of stages of which that budget may hold all or a part; chosen."""
+SCAN = 0.25
+"""Selectivity of stages that read the input; chosen: the median over all tasks is .1."""
+
+
 def _slow(times: float) -> tuple[float, float]:
     """Run times of tasks that are longer than ordinary ones, and more alike."""
     return 0.8 * times, 1.2 * times
@@ -146,15 +156,6 @@ def _chain(names: str, parent: int, tasks: int) -> tuple[DagStage, ...]:
         for number, name in enumerate(names.split())
     )
 
-
-KEY = 0.015
-"""Selectivity of stages that reduce their input so much that a tenth of its size, the budget of
-GREEDY (section 6.1), holds all they put out; chosen. They come late, and "cut off the lineage graph
-at key stages" (section 6.3)."""
-EARLY = 0.03
-"""Selectivity of stages of which that budget may hold all or a part; chosen."""
-SCAN = 0.25
-"""Selectivity of stages that read the input; chosen: the median over all tasks is .1."""
 
 BTWORLD = DagApplication(
     "BTWORLD",
@@ -307,7 +308,7 @@ class PandaDas:
         (0.05, 10.0, 20.0),
     )
     """Share of the outliers, and between what multiples of the stage's median they lie, uniformly:
-    70 % and the first bounds, and 5 % at tenfold, in section 3.2; the others chosen."""
+    70 % and the first bounds, and 5 % from tenfold on, in section 3.2; the others chosen."""
     selectivity_stages: Deviation = 0.3
     """Standard deviation of the log selectivity between stages; chosen."""
     selectivity_tasks: Deviation = 1.3
