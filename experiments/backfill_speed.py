@@ -27,8 +27,7 @@ from failgym.sim.forecast import Forecast
 from failgym.sim.scheduled.batch import ScheduledBatch
 from failgym.sim.scheduled.compile import compile_scheduled, with_episodes
 from failgym.sim.scheduled.rules import ESTIMATORS, ScheduledRules
-from failgym.traces import Trace, TraceError, read_swf
-from failgym.traces.clusters import uninterrupted, with_machines
+from failgym.traces import Trace, TraceError, read_swf, uninterrupted, with_machines
 
 LOOK_BACK = {"average": 2, "median": 9, "mcs": 16}
 """Ended jobs of a user that the estimators look back at."""

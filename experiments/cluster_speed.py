@@ -32,8 +32,7 @@ from failgym.sim.scheduled.batch import ScheduledBatch
 from failgym.sim.scheduled.compile import compile_scheduled, with_episodes
 from failgym.sim.scheduled.records import World
 from failgym.sim.scheduled.rules import ScheduledRules
-from failgym.traces import Meta, Outcome, Trace
-from failgym.traces.clusters import with_machines
+from failgym.traces import Meta, Outcome, Trace, with_machines
 from failgym.traces.synthetic import generate
 
 BUSY = 0.85

@@ -18,6 +18,9 @@ from typing import Annotated, Any
 
 import typer
 
+from failgym.baselines import REGISTRY
+from failgym.envs import SCENARIOS
+
 README = Path(__file__).parents[1] / "README.md"
 SINGLE = 1
 """Episodes of an environment that `gym.make` makes."""
@@ -29,16 +32,34 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     return [f"| {' | '.join(cells)} |" for cells in (columns, rule, *rows)]
 
 
+def world(env: str) -> str:
+    """The world of an environment: "pinned" or "scheduled"."""
+    return SCENARIOS[env.removeprefix("failgym/")].world
+
+
 def scores(demo: dict[str, Any]) -> str:
-    """Score and interval of every policy in every environment, as `failgym demo` wrote them."""
+    """Score and interval of every policy in every environment, as `failgym demo` wrote them.
+
+    A table for each world, whose policies are mostly others.
+    """
+    by_world: dict[str, list[str]] = {}
+    for env in demo["environments"]:
+        by_world.setdefault(world(env), []).append(env)
+    tables = [_scores(demo["environments"], envs) for envs in by_world.values()]
+    return "\n\n".join("\n".join(lines) for lines in tables)
+
+
+def _scores(demo: dict[str, Any], envs: Sequence[str]) -> list[str]:
+    """The lines of the table of some environments; policies in the order of the registry."""
     cells: dict[str, dict[str, str]] = {}
-    for env, evaluations in demo["environments"].items():
-        for e in evaluations:
+    for env in envs:
+        for e in demo[env]:
             score, low, high = (f"{round(e[x], 1) + 0.0:.1f}" for x in ("score", "low", "high"))
             cells.setdefault(e["policy"], {})[env] = f"{score} [{low}, {high}]"
-    envs = list(demo["environments"])
-    rows = [[f"`{name}`", *(by_env.get(e, "") for e in envs)] for name, by_env in cells.items()]
-    return "\n".join(table(["policy", *(f"`{env}`" for env in envs)], rows))
+    order = {name: place for place, name in enumerate(REGISTRY)}
+    names = sorted(cells, key=lambda name: order.get(name, -1))
+    rows = [[f"`{name}`", *(cells[name].get(env, "") for env in envs)] for name in names]
+    return table(["policy", *(f"`{env}`" for env in envs)], rows)
 
 
 def speed(measured: dict[str, Any]) -> str:
@@ -49,15 +70,34 @@ def speed(measured: dict[str, Any]) -> str:
     sizes = sorted({size for by_size in rates.values() for size in by_size})
     columns = ["decisions/s", *("single" if n == SINGLE else f"{n} episodes" for n in sizes)]
     rows = [[f"`{env}`", *(f"{by[n]:,.0f}" for n in sizes)] for env, by in rates.items()]
-    return "\n".join([*table(columns, rows), "", *_first_step(measured), *_whole_trace(measured)])
+    notes = [*_settings(measured), *_first_step(measured), *_whole_trace(measured)]
+    return "\n".join([*table(columns, rows), "", *notes])
+
+
+def _settings(measured: dict[str, Any]) -> list[str]:
+    """Which environments were not measured as registered."""
+    settings: dict[str, dict[str, Any]] = measured["effort"]["settings"]
+    return [
+        f"- {name} with {', '.join(f'`{field}={value}`' for field, value in fields.items())}."
+        for name, fields in settings.items()
+    ]
 
 
 def _first_step(measured: dict[str, Any]) -> list[str]:
-    starts: list[dict[str, float]] = list(measured["first_step"].values())
-    warm = max(times["warm"] for times in starts)
-    cold = [times["cold"] for times in starts if "cold" in times]
-    compiled = f"; {max(cold):.0f} s where nothing is compiled yet" if cold else ""
-    return [f"- From a fresh Python to the first step: {warm:.1f} s{compiled}."]
+    """From a fresh Python to the first step, the slowest of each world."""
+    lines: list[str] = []
+    for kind in ("pinned", "scheduled"):
+        starts: list[dict[str, float]]
+        starts = [times for env, times in measured["first_step"].items() if world(env) == kind]
+        if not starts:
+            continue
+        warm = max(times["warm"] for times in starts)
+        cold = [times["cold"] for times in starts if "cold" in times]
+        compiled = f"; {max(cold):.0f} s where nothing is compiled yet" if cold else ""
+        lines.append(
+            f"- From a fresh Python to the first step, {kind} world: {warm:.1f} s{compiled}."
+        )
+    return lines
 
 
 def _whole_trace(measured: dict[str, Any]) -> list[str]:

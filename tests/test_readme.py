@@ -38,12 +38,21 @@ def section(title: str) -> str:
     return README.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
 
 
+def tables(text: str) -> list[list[list[str]]]:
+    """The rows of the tables of a text, heads first and without code marks."""
+    found: list[str] = re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE)
+    rows = [[line for i, line in enumerate(t.splitlines()) if i != 1] for t in found]
+    return [
+        [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in lines]
+        for lines in rows
+    ]
+
+
 def table(text: str) -> list[list[str]]:
     """The rows of the first table of a text, without its head and without code marks."""
-    found = re.search(r"(?:^\|.*\n)+", text, re.MULTILINE)
+    found = tables(text)
     assert found, "expected a table"
-    lines = found[0].splitlines()
-    return [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in lines[2:]]
+    return found[0][1:]
 
 
 def commands() -> Iterator[list[str]]:
@@ -88,13 +97,23 @@ def test_every_baseline_is_listed() -> None:
 
 
 def test_every_compatible_baseline_has_a_score() -> None:
+    """In one table for the environments of each world, below what 100 is there."""
     scores = README.partition("<!-- scores -->")[2].partition("<!-- /scores -->")[0]
-    scored = {row[0]: [bool(cell) for cell in row[1:]] for row in table(scores)}
-    compatible = {
-        name: [baseline.compatible(scenario) for scenario in SCENARIOS.values()]
-        for name, baseline in REGISTRY.items()
-    }
-    assert scored == {**compatible, "clairvoyant": [True] * len(SCENARIOS)}
+    shown = tables(scores)
+    assert len(shown) == 2
+    for rows, world, bound in zip(
+        shown, ("pinned", "scheduled"), ("clairvoyant", "bound"), strict=True
+    ):
+        scenarios = [scenario for scenario in SCENARIOS.values() if scenario.world == world]
+        assert rows[0] == ["policy", *(f"failgym/{scenario.name}" for scenario in scenarios)]
+        scored = {row[0]: [bool(cell) for cell in row[1:]] for row in rows[1:]}
+        compatible = {
+            name: [baseline.compatible(scenario) for scenario in scenarios]
+            for name, baseline in REGISTRY.items()
+        }
+        expected = {name: where for name, where in compatible.items() if any(where)}
+        assert scored == {bound: [True] * len(scenarios), **expected}
+        assert list(scored) == [bound, *expected]
 
 
 def test_speed_is_given_for_every_environment() -> None:

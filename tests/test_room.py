@@ -6,6 +6,8 @@ import pytest
 
 from failgym.baselines import REGISTRY
 from failgym.envs import SCENARIOS
+from failgym.envs.batches import slice_count
+from failgym.envs.scenario import Split
 from failgym.evaluation import Anchors, Evaluation, Run
 from failgym.evaluation.scoring import score
 
@@ -13,15 +15,21 @@ PAPERS = {
     "Cloning-v0": "algorithm_1",
     "GracePeriod-v0": "grace_period",
     "Checkpoint-v0": "ml_periodic",
+    "Lineage-v0": "aware",
+    "Workflow-v0": "flaw",
+    "Mitigation-v0": "retry_cap",
 }
-"""Scenario -> the policy of the paper that it follows."""
+"""Scenario -> the policy of the paper that it follows, or of one of them."""
+SPLIT: dict[str, Split] = {"Lineage-v0": "all"}
+"""Split, where it is not the test split: that of Lineage-v0 is a dozen jobs, too few to be sure."""
+PINNED = [name for name, scenario in SCENARIOS.items() if scenario.world == "pinned"]
 
 
 class Table:
-    """What every compatible baseline does on all slices of the test split of a scenario."""
+    """What every compatible baseline does on all slices of a split of a scenario."""
 
     def __init__(self, name: str) -> None:
-        self.anchors = Anchors.of(name)
+        self.anchors = Anchors.of(name, split=SPLIT.get(name, "test"))
         self.runs: dict[str, Run] = {
             baseline.name: self.anchors.run(baseline())
             for baseline in REGISTRY.values()
@@ -44,7 +52,7 @@ def test_every_scenario_follows_a_paper() -> None:
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_the_papers_policy_helps_and_leaves_room(name: str, tables: dict[str, Table]) -> None:
     row = tables[name].rows[PAPERS[name]]
-    assert row.episodes == len(tables[name].anchors.world.slices) - 1
+    assert row.episodes == slice_count(tables[name].anchors.world)
     assert row.low > 0.0
     assert row.score < 90.0
 
@@ -65,8 +73,13 @@ def test_the_bound_is_proven_and_nothing_beats_it_on_any_slice(
 def test_replay_is_0_and_no_baseline_acts_illegally(name: str, tables: dict[str, Table]) -> None:
     rows = tables[name].rows
     assert rows["replay"].score == rows["replay"].forfeited == 0
-    assert rows["replay"].wasted_work == rows["replay"].completion_ratio == 1.0
+    assert rows["replay"].wasted_work == 1.0
     assert {policy: row.illegal for policy, row in rows.items() if row.illegal} == {}
+
+
+@pytest.mark.parametrize("name", PINNED)
+def test_what_is_left_alone_takes_as_long_as_recorded(name: str, tables: dict[str, Table]) -> None:
+    assert tables[name].rows["replay"].completion_ratio == 1.0
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
@@ -85,6 +98,25 @@ def test_prediction_and_period_together_are_better_than_either(tables: dict[str,
     rows = tables["Checkpoint-v0"].rows
     assert rows["ml_periodic"].score > rows["young"].score
     assert rows["ml_periodic"].score > rows["ml_checkpoint"].score
+
+
+def test_saving_all_outputs_costs_more_than_it_saves(tables: dict[str, Table]) -> None:
+    """Ghit and Epema, HPDC 2017, figure 7: what policies are for."""
+    rows = tables["Lineage-v0"].rows
+    assert rows["checkpoint_all"].score < 0.0
+    assert rows["aware"].score > max(rows[name].score for name in ("size", "periodic_outputs"))
+
+
+def test_placing_what_is_ready_is_what_the_cluster_does(tables: dict[str, Table]) -> None:
+    runs = tables["Workflow-v0"].runs
+    assert runs["rank_hybd"].costs.tobytes() == runs["replay"].costs.tobytes()
+
+
+def test_in_a_loaded_cluster_clones_cost_others_more_than_they_save(
+    tables: dict[str, Table],
+) -> None:
+    assert tables["Mitigation-v0"].rows["algorithm_1"].high < 0.0
+    assert tables["Mitigation-v0"].rows["blind_kill"].high < 0.0
 
 
 def test_giving_everything_up_is_worse_than_doing_nothing(tables: dict[str, Table]) -> None:

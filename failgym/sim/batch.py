@@ -108,14 +108,21 @@ class EpisodeBatch(ABC):
         chosen = np.full(len(self), -1, dtype=np.int64) if slices is None else slices
         if chosen.shape != (len(self),):
             raise ValueError(f"slices: expected shape ({len(self)},), got {chosen.shape}")
-        if chosen.max() >= self.slices or chosen.min() < -2:
-            raise ValueError(f"slice: expected 0 to {self.slices - 1}, got {chosen.max()}")
+        wrong = chosen[(chosen >= self.slices) | (chosen < -2)]
+        if len(wrong):
+            raise ValueError(f"slice: expected 0 to {self.slices - 1}, got {wrong[0]}")
         self.turn ^= 1
         self._begin(chosen, self.output)
         return self.output
 
     def step(self, actions: npt.NDArray[np.int64], again: bool = False) -> Output:
-        """Answer the open decision of every episode; one that ends begins anew where ``again``."""
+        """Answer the open decision of every episode; one that ends begins anew where ``again``.
+
+        Raises:
+            ValueError: for actions of another shape than [N].
+        """
+        if actions.shape != (len(self),):
+            raise ValueError(f"actions: expected shape ({len(self)},), got {actions.shape}")
         self.turn ^= 1
         self._answer(actions, again, self.output)
         return self.output

@@ -22,6 +22,7 @@ from typing import Any
 
 import numba
 from numba.core import cgutils, types
+from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.datamodel import models
 from numba.core.datamodel.registry import register_default
@@ -61,25 +62,37 @@ _STAMP = _stamp()
 _choose_folder()
 
 
-class _PartOfAnEntry(Compiler):
-    """Compiles a kernel whose code is optimised where an entry uses it, and not before.
+class _Part(JITCodeLibrary):
+    """The code of a kernel that only entries use: neither optimised nor made into machine code.
 
-    numba would optimise every kernel anew with each kernel above it. Only the libraries made here
-    are left as they are: whatever else numba compiles in this process it compiles as ever. A numba
-    without this step would take longer, to the same end.
+    numba would do both anew for every kernel, with all that it calls, though the entry holds a copy
+    of everything. Whatever else numba compiles in this process it compiles as ever.
     """
+
+    @property
+    def codegen(self) -> Any:
+        return self
+
+    def set_env(self, name: str, env: Any) -> None:
+        """Without machine code there is no place for what Python objects it would use: none."""
+
+    def get_pointer_to_function(self, name: str) -> int:
+        return 0
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalized = True
+
+
+class _PartOfAnEntry(Compiler):
+    """Compiles a kernel as part of the entries that use it."""
 
     def define_pipelines(self) -> Any:
         state: Any = self.state
-        library = state.targetctx.codegen().create_library(state.func_id.func_qualname)
-        library.enable_object_caching()
-        library._optimize_final_module = _leave_as_it_is
-        state.library = library
+        state.library = _Part(state.targetctx.codegen(), state.func_id.func_qualname)
         return super().define_pipelines()
-
-
-def _leave_as_it_is() -> None:
-    """In place of optimising a library."""
 
 
 def _compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -89,6 +102,8 @@ def _compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
         return _NJIT(cache=cache, error_model="numpy", _nrt=False, **options)
 
     def decorate(function: Callable[..., Any]) -> Any:
+        if "pipeline_class" in options:  # kept with the entry
+            return compiled(cache=False)(function)
         dispatcher: Any = compiled(cache=True)(function)
         kept: Any = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
         if not hasattr(kept, "_source_stamp"):  # a numba whose cache might hold outdated code

@@ -22,7 +22,7 @@ class ScheduledBatch(EpisodeBatch):
     """N episodes of one scheduled world.
 
     Attempts, events and the log take as much room as there are at once: where one of them has
-    become too small, all are doubled, and the engine goes on where it stopped.
+    become too small it is doubled, for all episodes, and the engine goes on where it stopped.
 
     Args:
         world: a compiled world with at least one slice.

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from failgym.sim.records import NEVER, Records
 from failgym.sim.scheduled.records import MACHINE, OUTAGE
-from failgym.sim.scheduled.rules import ScheduledRules
+from failgym.sim.scheduled.rules import ScheduledRules, check_speed
 from failgym.traces import Trace
 
 __all__ = ["cluster_of", "outages_of"]
@@ -21,7 +21,7 @@ def cluster_of(trace: Trace) -> tuple[Records, Ints]:
     Where compute times per machine are given these are the machines that they speak of, else all.
 
     Raises:
-        ValueError: if there is none, or one has no slot.
+        ValueError: if there is none, one has no slot, or an extreme speed.
     """
     rows = np.arange(trace.rows("machines"), dtype=np.int64)
     if trace.rows("costs"):
@@ -35,6 +35,8 @@ def cluster_of(trace: Trace) -> tuple[Records, Ints]:
     if len(empty):
         slots = int(machines["slots"][empty[0]])
         raise ValueError(f"machine {rows[empty[0]]}: expected at least 1 slot, got {slots}")
+    for speed, first in zip(*np.unique(machines["speed"], return_index=True), strict=True):
+        check_speed(int(rows[first]), float(speed))
     return machines, rows
 
 

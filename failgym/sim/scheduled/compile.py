@@ -29,12 +29,26 @@ from failgym.sim.records import NEVER, Ending, Records
 from failgym.sim.rules import Weights
 from failgym.sim.scheduled.cluster import cluster_of, outages_of
 from failgym.sim.scheduled.records import LEVELS, PARAMETERS, TASK, World
-from failgym.sim.scheduled.rules import ESTIMATORS, SCHEDULERS, NodePredictions, ScheduledRules
+from failgym.sim.scheduled.rules import (
+    ESTIMATORS,
+    SCHEDULERS,
+    NodePredictions,
+    ScheduledRules,
+    check_duration,
+    check_nodes,
+)
 from failgym.sim.scheduled.workflows import compile_dags
 from failgym.sim.usage import usage_of
 from failgym.traces import Cause, Outcome, Trace
 
-__all__ = ["EpisodeTasks", "compile_scheduled", "with_episodes", "with_members"]
+__all__ = [
+    "EpisodeTasks",
+    "check_standing",
+    "check_tasks",
+    "compile_scheduled",
+    "with_episodes",
+    "with_members",
+]
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -160,8 +174,12 @@ def _fill_tasks(trace: Trace, tasks: Records, rules: ScheduledRules) -> None:
         tasks[name] = _numbers(trace.column("jobs", name).astype(np.str_))[job]
     tasks["stage"] = trace.column("tasks", "stage", missing=-1)
     tasks["output"] = trace.column("tasks", "output_bytes", missing=0)
-    if rules.storage_bandwidth > 0.0:
-        tasks["write"] = np.floor(tasks["output"] / rules.storage_bandwidth + 0.5)
+    if rules.storage_bandwidth > 0.0 and len(tasks):
+        with np.errstate(over="ignore"):
+            time = tasks["output"] / rules.storage_bandwidth
+        longest = int(np.argmax(time))
+        check_duration(f"storage_bandwidth: output of task {longest}", time[longest])
+        tasks["write"] = np.floor(time + 0.5)
 
 
 def _parameters(
@@ -194,9 +212,11 @@ def _check_widths(rules: ScheduledRules, tasks: Records, machines: Records) -> N
         width = int(tasks["width"][wide[0]])
         raise ValueError(f"task {wide[0]}: width {width} exceeds the cluster's {slots} slots")
     largest = int(machines["slots"].max())
-    if rules.scheduler == "rank_hybd" and tasks["width"][runs].max(initial=0) > largest:
+    wide = np.flatnonzero((tasks["width"] > largest) & runs)
+    if rules.scheduler == "rank_hybd" and len(wide):
+        width = int(tasks["width"][wide[0]])
         raise ValueError(
-            f"scheduler rank_hybd: expected tasks no wider than the largest machine ({largest})"
+            f"task {wide[0]}: width {width} exceeds the largest machine's {largest} slots"
         )
 
 
@@ -220,7 +240,8 @@ def compile_scheduled(
 
     Raises:
         ValueError: one line that names what is wrong with the machines, outages, costs or stages,
-            the task that is too wide, or the forecast that is of another trace.
+            the task that is too wide, the times that are too long, or the forecasts that are of
+            another trace or cluster.
     """
     check_forecast(trace, rules, context.forecast)
     recorded = attempts_of(trace)
@@ -239,6 +260,8 @@ def compile_scheduled(
     dags = compile_dags(trace, rules, tasks, rows, machines, machine_rows)
     _check_widths(rules, tasks, machines)
     none = np.zeros(0, dtype=np.int64)
+    silent = NodePredictions(np.zeros(len(machines) + 1, dtype=np.int64), none)
+    predictions = check_nodes(silent if nodes is None else nodes, len(machines))
     return World(
         parameters=_parameters(trace, rules, weights or Weights(), tasks, machines),
         tasks=tasks,
@@ -248,12 +271,13 @@ def compile_scheduled(
         member_own=none.astype(np.bool_),
         member_remaining=none,
         member_job=none.astype(np.int32),
+        member_by_row=none.astype(np.int32),
         machines=machines,
         machine_rows=machine_rows,
         outages=outages,
         outages_in_time=in_time,
-        node_offset=np.zeros(len(machines) + 1, dtype=np.int64) if nodes is None else nodes.offset,
-        node_time=none if nodes is None else nodes.time,
+        node_offset=predictions.offset,
+        node_time=predictions.time,
         dags=dags,
         risk=np.append(context.forecast.risk, np.float32(0)),
         usage=usage.fields,
@@ -273,17 +297,35 @@ def _job_numbers(jobs: Ints, submit: Ints, own: Bools) -> npt.NDArray[np.int32]:
     return place[number]
 
 
+def check_tasks(tasks: Ints, count: int) -> None:
+    """Raise ValueError unless these are trace rows of tasks."""
+    wrong = tasks[(tasks < 0) | (tasks >= count)]
+    if len(wrong):
+        raise ValueError(f"task {wrong[0]}: expected a task of the trace (0 to {count - 1})")
+
+
+def check_standing(standing: Ints) -> None:
+    """Raise ValueError unless all that stands [standing, 2] still has some time to run, or none."""
+    for task, remaining in standing.tolist():
+        if remaining < 0:
+            raise ValueError(f"task {task}: expected at least 0 ms to run, got {remaining}")
+
+
 def with_members(world: World, episodes: Sequence[EpisodeTasks]) -> World:
     """The same world with these episodes; censored and background tasks are never own.
 
     Raises:
-        ValueError: if a task without attempts to run is among them, or one stands and arrives.
+        ValueError: if a task without attempts to run is among them, one is unknown or there twice,
+            or one stands for less than no time.
     """
     pieces: list[tuple[Ints, Bools, Ints, npt.NDArray[np.int32]]] = []
     for episode in episodes:
         tasks = np.asarray(episode.tasks, dtype=np.int64)
+        check_tasks(tasks, len(world.tasks))
         order = np.lexsort((tasks, world.tasks["submit"][tasks]))
         standing = np.asarray(episode.standing, dtype=np.int64).reshape(-1, 2)
+        check_tasks(standing[:, 0], len(world.tasks))
+        check_standing(standing)
         rows = np.concatenate([standing[:, 0], tasks[order]])
         if len(np.unique(rows)) < len(rows):
             raise ValueError("tasks of an episode: expected each once")
@@ -302,6 +344,7 @@ def with_members(world: World, episodes: Sequence[EpisodeTasks]) -> World:
         member_own=np.concatenate([piece[1] for piece in pieces]),
         member_remaining=np.concatenate([piece[2] for piece in pieces]).astype(np.int64),
         member_job=np.concatenate([piece[3] for piece in pieces]),
+        member_by_row=np.concatenate([np.argsort(piece[0]) for piece in pieces]).astype(np.int32),
     )
 
 

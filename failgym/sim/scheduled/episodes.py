@@ -16,7 +16,7 @@ from failgym.sim.scheduled.dag_state import begin_dags
 from failgym.sim.scheduled.estimates import clear_history
 from failgym.sim.scheduled.machines import begin_machines
 from failgym.sim.scheduled.outages import begin_outages
-from failgym.sim.scheduled.records import LEVELS
+from failgym.sim.scheduled.records import LEVELS, Short
 from failgym.sim.scheduled.settlement import enter
 from failgym.sim.scheduled.system import begin_counters
 
@@ -26,13 +26,18 @@ if TYPE_CHECKING:
 __all__ = ["ARRIVAL", "begin_episode", "call_arrival", "has_room"]
 
 _START = int(Event.START)
+_RUNS, _EVENTS = int(Short.RUNS), int(Short.EVENTS)
+_LOG, _QUERIES = int(Short.LOG), int(Short.QUERIES)
 ARRIVAL = -3
 """What a START carries in place of a run when it is the arrival of a task."""
 
 
 @called
 def has_room(w: World, x: View) -> bool:
-    """Is there room for all that one event, one pass or one action can make?"""
+    """Is there room for all that one event, one pass or one action can make?
+
+    If there is not, EPISODE.short says of what.
+    """
     p, ep = w.parameters[0], x.ep
     runs = 8
     if p.preemption or p.transfers:
@@ -42,15 +47,22 @@ def has_room(w: World, x: View) -> bool:
     if p.stages:
         runs += ep.tasks
     if len(x.runs) - ep.alive < runs:
+        ep.short = _RUNS
         return False
     starts = min(ep.queued + runs, p.slots if p.preemption else ep.free)
     if len(x.heap) - ep.events < 4 * (starts + min(ep.running, p.largest)) + 64:
+        ep.short = _EVENTS
         return False
     if len(x.log) == 0:
         return True
-    entries = 4 * (ep.alive + runs) + p.slots + 2 * ep.tasks + 64
+    places = min(ep.free, starts * p.machines) if p.gangs else starts
+    if p.preemption:
+        places = min(p.slots, starts * p.machines)
+    entries = 4 * (ep.alive + runs) + places + 2 * ep.tasks + 64
     if len(x.log) - ep.logged < entries:
+        ep.short = _LOG
         return False
+    ep.short = _QUERIES
     return not p.place or len(x.queries) - ep.queries >= (ep.queued + 1) * p.machines
 
 

@@ -77,11 +77,11 @@ class History(NamedTuple):
     lives: npt.NDArray[np.int64]
     """[N, 1] attempts that hold slots"""
     live: Records
-    """LIVE [N, slots of the cluster] those, by (estimated end, task, number)"""
+    """LIVE [N, capacity of runs] those, by (estimated end, task, number); grows"""
 
 
-def make_history(p: Any, episodes: int) -> History:
-    """Room for the history of so many episodes under the PARAMETERS `p`."""
+def make_history(p: Any, episodes: int, runs: int) -> History:
+    """Room for the history of so many episodes, of so many runs, under the PARAMETERS `p`."""
     easy = p["scheduler"] == EASY
     estimator = int(p["estimator"]) if easy else _USER
     users = int(p["users"]) if estimator not in (_USER, _ORACLE) else 0
@@ -97,7 +97,7 @@ def make_history(p: Any, episodes: int) -> History:
         ordered=ring(estimator == _MEDIAN),
         tasks=ring(estimator == _MCS),
         lives=np.zeros((episodes, 1), dtype=np.int64),
-        live=np.zeros((episodes, int(p["slots"]) if easy else 0), dtype=LIVE),
+        live=np.zeros((episodes, runs if easy else 0), dtype=LIVE),
     )
 
 

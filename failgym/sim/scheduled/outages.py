@@ -40,24 +40,41 @@ def _later(x: View, i: int, j: int) -> bool:
 
 
 @called
-def _pick(x: View, n: int, i: int) -> int:
-    """Put a run where it belongs among the first n of ``x.picked``."""
-    at = n
-    while at > 0 and _later(x, x.picked[at - 1], i):
-        x.picked[at] = x.picked[at - 1]
-        at -= 1
+def _sift(x: View, at: int, n: int) -> None:
+    """Let one of a heap of n runs in ``x.picked`` sink, the last on top."""
+    i = x.picked[at]
+    while True:
+        below = 2 * at + 1
+        if below >= n:
+            break
+        if below + 1 < n and _later(x, x.picked[below + 1], x.picked[below]):
+            below += 1
+        if not _later(x, x.picked[below], i):
+            break
+        x.picked[at] = x.picked[below]
+        at = below
     x.picked[at] = i
-    return n + 1
+
+
+@called
+def _sort(x: View, n: int) -> None:
+    """Put the first n of ``x.picked`` in order."""
+    for at in range(n // 2 - 1, -1, -1):
+        _sift(x, at, n)
+    for last in range(n - 1, 0, -1):
+        x.picked[0], x.picked[last] = x.picked[last], x.picked[0]
+        _sift(x, 0, last)
 
 
 @called
 def _pick_on(x: View, machine: int, state: int) -> int:
-    """Pick the runs of a state on a machine."""
+    """List in ``x.picked`` the runs of a state on a machine."""
     n, at = 0, x.machines[machine].placements
     while at >= 0:
         i = x.placements[at].run
         if x.runs[i].state == state:
-            n = _pick(x, n, i)
+            x.picked[n] = i
+            n += 1
         at = x.placements[at].on_next
     return n
 
@@ -74,7 +91,7 @@ def _is_on(x: View, i: int, machine: int) -> bool:
 
 @called
 def _pick_readers(w: World, x: View, machine: int, n: int) -> int:
-    """Pick the runs elsewhere that still read from a machine."""
+    """Append to ``x.picked`` the runs elsewhere that still read from a machine."""
     for m in range(len(x.machines)):
         at = x.machines[m].placements
         while at >= 0:
@@ -83,7 +100,8 @@ def _pick_readers(w: World, x: View, machine: int, n: int) -> int:
             if run.machine == m and run.state == _RUNNING and run.transferred > x.ep.now:
                 reads = still_transferring_from(w, x, i, machine, x.ep.now)
                 if reads and not _is_on(x, i, machine):
-                    n = _pick(x, n, i)
+                    x.picked[n] = i
+                    n += 1
             at = x.placements[at].on_next
     return n
 
@@ -110,8 +128,10 @@ def detect(w: World, x: View, machine: int) -> None:
     """The cluster notices what a machine killed, and that outputs are lost."""
     n, i = 0, x.machines[machine].due
     while i >= 0:
-        n = _pick(x, n, i)
+        x.picked[n] = i
+        n += 1
         i = x.runs[i].queue_next
+    _sort(x, n)
     for k in range(n):
         notice(x, x.picked[k])
         enter(w, x, x.picked[k])
@@ -128,9 +148,11 @@ def go_down(w: World, x: View, machine: int) -> None:
     n = _pick_on(x, machine, _RUNNING)
     if p.transfers and p.stages:
         n = _pick_readers(w, x, machine, n)
+    _sort(x, n)
     for k in range(n):
         _kill(w, x, x.picked[k], machine)
     n = _pick_on(x, machine, _WRITING)
+    _sort(x, n)
     for k in range(n):
         lose_output_write(w, x, x.picked[k])
     if p.stages and p.outputs_lost:

@@ -33,6 +33,7 @@ __all__ = [
     "TASK_STATE",
     "WRITE",
     "RunState",
+    "Short",
     "State",
     "View",
     "World",
@@ -60,9 +61,18 @@ class RunState(IntEnum):
     """over, but its saved work or an open decision still needs the record"""
 
 
+class Short(IntEnum):
+    """What there is too little room for, where an episode is full."""
+
+    RUNS = 0
+    EVENTS = 1
+    LOG = 2
+    QUERIES = 3
+
+
 def _more(base: np.dtype[np.void], **fields: str) -> np.dtype[np.void]:
-    """A record with further fields."""
-    return np.dtype([*((n, base[n]) for n in base.names or ()), *fields.items()], align=True)
+    """A record with further fields; these come first, or numba would take it for its base."""
+    return np.dtype([*fields.items(), *((n, base[n]) for n in base.names or ())], align=True)
 
 
 PARAMETERS = _more(
@@ -142,6 +152,7 @@ EPISODE = _more(
     write_stamp="i4",
     write_due="i8",  # time of the DURABLE event on the calendar, else NEVER
     full="i1",  # 0, or where to go on once the arrays have grown
+    short="i1",  # then: of what there is too little room (Short)
     since="i8",  # time of the decision before
     queries="i4",
     transfer="i8",
@@ -272,6 +283,8 @@ class World(NamedTuple):
     """remaining run time of those that stand [ms], else -1"""
     member_job: npt.NDArray[np.int32]
     """number of the job within the episode; jobs by first own submission"""
+    member_by_row: npt.NDArray[np.int32]
+    """positions in the episode in order of trace row"""
     machines: Records
     """MACHINE [machines of the cluster]"""
     machine_rows: npt.NDArray[np.int64]

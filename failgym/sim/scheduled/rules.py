@@ -11,10 +11,20 @@ import numpy.typing as npt
 
 from failgym.sim.rules import Rules
 
-__all__ = ["ESTIMATORS", "SCHEDULERS", "NodePredictions", "ScheduledRules"]
+__all__ = [
+    "ESTIMATORS",
+    "SCHEDULERS",
+    "NodePredictions",
+    "ScheduledRules",
+    "check_duration",
+    "check_nodes",
+    "check_speed",
+]
 
 LONGEST = 2**40
 """Longest time that a rule may set, 35 years [ms]."""
+SLOWEST, FASTEST = 1e-3, 1e6
+"""Speeds that a machine may have."""
 MOST_STREAMS = 1_000
 MOST_HISTORY = 1_000
 SCHEDULERS = ("fifo", "priority", "easy_backfill", "rank_hybd")
@@ -28,6 +38,36 @@ class NodePredictions(NamedTuple):
     """[machines + 1] those of machine i are ``time[offset[i]:offset[i + 1]]``"""
     time: npt.NDArray[np.int64]
     """[predictions] ascending per machine [ms]"""
+
+
+def check_speed(row: int, speed: float) -> None:
+    """Raise ValueError unless a machine (trace row) has a speed that times can be divided by."""
+    if not SLOWEST <= speed <= FASTEST:
+        raise ValueError(
+            f"machine {row}: expected a speed of {SLOWEST:g} to {FASTEST:g}, got {speed:g}"
+        )
+
+
+def check_duration(what: str, time: float) -> None:
+    """Raise ValueError if a write or a transfer takes longer than a rule may say."""
+    if not time <= LONGEST:
+        raise ValueError(f"{what}: expected at most {LONGEST} ms, got {time:.3g} ms")
+
+
+def check_nodes(nodes: NodePredictions, machines: int) -> NodePredictions:
+    """The predictions as the engine reads them.
+
+    Raises:
+        ValueError: unless they are those of so many machines, in order of time for each.
+    """
+    offset, time = (np.asarray(part, dtype=np.int64) for part in nodes)
+    ends = len(offset) == machines + 1 and offset[0] == 0 and offset[-1] == len(time)
+    if not ends or (np.diff(offset) < 0).any():
+        raise ValueError(f"nodes: expected predictions of {machines} machines")
+    machine = np.repeat(np.arange(machines), np.diff(offset))
+    if ((np.diff(time) < 0) & (np.diff(machine) == 0)).any():
+        raise ValueError("nodes: expected the predictions of a machine in order of time")
+    return NodePredictions(offset, time)
 
 
 @dataclass(frozen=True)

@@ -239,15 +239,12 @@ def settle(w: World, x: View, local: int, outcome: int, finisher: int) -> None:
 @called
 def settle_rest(w: World, x: View) -> None:
     """Nothing will happen any more: own tasks that have not settled never will, by trace row."""
-    while x.ep.own_left > 0:
-        next_local = -1
-        for local in range(x.ep.tasks):
-            task = x.tasks[local]
-            earlier = next_local < 0 or task.task < x.tasks[next_local].task
-            if task.own and not task.settled and earlier:
-                next_local = local
-        drop_waiting(w, x, next_local)
-        _settle_one(w, x, next_local, _CENSORED, -1)
+    begin = w.member_at[x.ep.slice]
+    for k in range(begin, begin + x.ep.tasks):
+        local = w.member_by_row[k]
+        if x.tasks[local].own and not x.tasks[local].settled:
+            drop_waiting(w, x, local)
+            _settle_one(w, x, local, _CENSORED, -1)
 
 
 @called

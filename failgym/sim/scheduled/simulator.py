@@ -13,7 +13,12 @@ from failgym.sim.pinned import Accounts, LogEntry, OpenDecision
 from failgym.sim.records import Action, Decision
 from failgym.sim.rules import Weights
 from failgym.sim.scheduled.batch import ScheduledBatch
-from failgym.sim.scheduled.compile import EpisodeTasks, compile_scheduled, with_members
+from failgym.sim.scheduled.compile import (
+    EpisodeTasks,
+    check_tasks,
+    compile_scheduled,
+    with_members,
+)
 from failgym.sim.scheduled.outcomes import ScheduledOutcome
 from failgym.sim.scheduled.records import RunState
 from failgym.sim.scheduled.rules import NodePredictions, ScheduledRules
@@ -78,11 +83,17 @@ class ScheduledSimulator:
                 out.
             own: those of them that are asked and charged; all by default.
             standing: (trace row, remaining run time [ms]) of tasks there from the beginning.
+
+        Raises:
+            ValueError: if one is unknown or there twice, or stands for less than no time.
         """
+        count = len(self._compiled.tasks)
         rows = np.asarray(tasks, dtype=np.int64)
+        check_tasks(rows, count)
         rows = rows[self._compiled.tasks["rows"][rows] > 0]
         mine = np.isin(rows, rows if own is None else np.asarray(own, dtype=np.int64))
         stood = np.asarray(standing, dtype=np.int64).reshape(-1, 2)
+        check_tasks(stood[:, 0], count)
         stood = stood[self._compiled.tasks["rows"][stood[:, 0]] > 0]
         world = with_members(self._compiled, [EpisodeTasks(rows, mine, stood)])
         self.batch = ScheduledBatch(world, self.rules, 1, log=True)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from failgym.sim.records import EVENT, LOG, Records
+from failgym.sim.records import EVENT, LOG
 from failgym.sim.scheduled.dag_state import make_dag_state
 from failgym.sim.scheduled.estimates import make_history
 from failgym.sim.scheduled.records import (
@@ -21,6 +21,7 @@ from failgym.sim.scheduled.records import (
     RUN,
     TASK_STATE,
     WRITE,
+    Short,
     State,
     World,
 )
@@ -38,19 +39,21 @@ def _most(world: World, values: npt.NDArray[Any]) -> int:
 
 
 def make_state(world: World, episodes: int, log: bool = False) -> State:
-    """Room for a number of episodes of a world."""
+    """Room for a number of episodes of a world; none of them has begun."""
     n, machines = episodes, len(world.machines)
     tasks = max(int(np.diff(world.member_at).max(initial=0)), 1)
     standing = _most(world, world.member_remaining >= 0)
     staged = bool(world.parameters["stages"][0])
     runs = FIRST_RUNS + 2 * (tasks if staged else standing)
     slots = int(world.parameters["slots"][0])
-    events = 8 * (FIRST_RUNS + min(tasks, slots))
+    events = 8 * (FIRST_RUNS + min(tasks, slots)) + machines
     leaves = 1 << max(machines - 1, 1).bit_length()
-    gangs = int(world.parameters["gangs"][0])
+    gangs, placing = bool(world.parameters["gangs"][0]), bool(world.parameters["place"][0])
     parts = min(slots, machines * runs) if gangs else 0
+    over = np.zeros(n, dtype=EPISODE)
+    over["done"] = True
     return State(
-        episodes=np.zeros(n, dtype=EPISODE),
+        episodes=over,
         tasks=np.zeros((n, tasks), dtype=TASK_STATE),
         runs=np.zeros((n, runs), dtype=RUN),
         heap=np.zeros((n, events), dtype=EVENT),
@@ -64,11 +67,11 @@ def make_state(world: World, episodes: int, log: bool = False) -> State:
         writes=np.zeros((n, runs), dtype=WRITE),
         counters=np.zeros((n, BINS, 4), dtype=np.int64),
         durations=np.zeros((n, tasks), dtype=np.int64),
-        queries=np.zeros((n, runs * machines if log else 0), dtype=QUERY),
+        queries=np.zeros((n, runs * machines if log and placing else 0), dtype=QUERY),
         scratch=np.zeros((n, runs), dtype=np.int32),
         picked=np.zeros((n, runs), dtype=np.int32),
         dag=make_dag_state(world.dags, n, machines, world.members, world.member_at),
-        history=make_history(world.parameters[0], n),
+        history=make_history(world.parameters[0], n, runs),
     )
 
 
@@ -77,15 +80,21 @@ def _doubled(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return np.concatenate([array, np.zeros_like(array)], axis=1)
 
 
+_GROWING = {
+    Short.RUNS: ("runs", "placements", "writes", "scratch", "picked"),
+    Short.EVENTS: ("heap",),
+    Short.LOG: ("log",),
+    Short.QUERIES: ("queries",),
+}
+"""The arrays of a `State` that grow together."""
+
+
 def grown(state: State) -> State:
-    """The same state with twice the room for what grows."""
-    return state._replace(
-        runs=_doubled(state.runs),
-        placements=_doubled(state.placements),
-        heap=_doubled(state.heap),
-        log=_doubled(state.log),
-        writes=_doubled(state.writes),
-        queries=_doubled(state.queries),
-        scratch=_doubled(state.scratch),
-        picked=_doubled(state.picked),
-    )
+    """The same state with twice the room for what an episode that is full has too little for."""
+    episodes = state.episodes
+    wanted = {Short(short) for short in episodes["short"][episodes["full"] != 0].tolist()}
+    names = [name for short in wanted for name in _GROWING[short]]
+    more = state._replace(**{name: _doubled(getattr(state, name)) for name in names})
+    if Short.RUNS in wanted:
+        more = more._replace(history=more.history._replace(live=_doubled(more.history.live)))
+    return more

@@ -4,6 +4,9 @@ The service that every write under way has had so far, V, is an integer in 1/102
 out when a write begins, ends or is lost, and only then: between these moments its slope does not
 change. A write of c ms that begins at V ends at V + 1024 c. The calendar holds one DURABLE event
 for the write that ends next; one that comes up too early is put back.
+
+Products of long times with many writes do not fit into 64 bits: divisions come first, where they
+leave no remainder.
 """
 
 # Kernels lose their types to the decorator.
@@ -43,7 +46,9 @@ def _serve(w: World, x: View) -> None:
     elapsed = ep.now - ep.service_at
     if ep.writes > 0 and elapsed > 0:
         if _shared(w, x):
-            ep.service += UNIT * w.parameters[0].streams * elapsed // ep.writes
+            unit = UNIT * w.parameters[0].streams
+            whole, rest = elapsed // ep.writes, elapsed % ep.writes
+            ep.service += unit * whole + unit * rest // ep.writes
         else:
             ep.service += UNIT * elapsed
     ep.service_at = ep.now
@@ -56,11 +61,12 @@ def _due(w: World, x: View) -> int:
     if ep.writes == 0:
         return NEVER
     left = max(x.writes[0].target - ep.service, 0)
-    unit = UNIT
+    unit, sharing = UNIT, 1
     if _shared(w, x):
-        left *= ep.writes
+        sharing = ep.writes
         unit *= w.parameters[0].streams
-    return ep.service_at + (left + unit - 1) // unit
+    whole, rest = left // unit, left % unit
+    return ep.service_at + whole * sharing + (rest * sharing + unit - 1) // unit
 
 
 @called

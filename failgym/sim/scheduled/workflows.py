@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from failgym.sim.records import Records
 from failgym.sim.scheduled.dags import Dags
+from failgym.sim.scheduled.rules import check_duration
 from failgym.traces import Trace
 
 if TYPE_CHECKING:
@@ -66,9 +67,14 @@ def _pairs(n: Ints, m: Ints, wide: npt.NDArray[np.bool_]) -> Ints:
 
 
 def _transfer(size: Ints, pairs: Ints, bandwidth: float) -> Ints:
+    """Time from one parent task to one child task of each edge [ms]."""
     if bandwidth == 0.0:
         return np.zeros(len(size), dtype=np.int64)
-    return np.where(pairs > 0, _rounded(size / np.maximum(pairs, 1) / bandwidth), 0)
+    with np.errstate(over="ignore"):
+        time = np.where(pairs > 0, size / np.maximum(pairs, 1) / bandwidth, 0.0)
+    if len(time):
+        check_duration("transfer_bandwidth: transfer of a stage edge", time.max())
+    return _rounded(time)
 
 
 def _costs(trace: Trace, kept: Ints) -> Ints:
@@ -79,12 +85,10 @@ def _costs(trace: Trace, kept: Ints) -> Ints:
     costs = np.full((len(trace.tasks), len(kept)), -1, dtype=np.int64)
     column = np.searchsorted(kept, machine)
     times = np.bincount(task * len(kept) + column, minlength=costs.size).reshape(costs.shape)
-    for wrong, what in ((times > 1, "twice"), (times == 0, "never")):
+    for wrong, expected in ((times > 1, "one"), (times == 0, "a")):
         if wrong.any():
             t, m = np.argwhere(wrong)[0]
-            raise ValueError(
-                f"costs: task {t} on machine {kept[m]} is given {what}: expected each once"
-            )
+            raise ValueError(f"costs: expected {expected} time of task {t} on machine {kept[m]}")
     costs[task, column] = trace.column("costs", "time")
     return costs
 

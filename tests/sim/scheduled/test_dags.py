@@ -162,5 +162,5 @@ def test_task_in_a_stage_of_another_job() -> None:
 
 def test_incomplete_compute_times() -> None:
     trace = workflow([1, 1], speeds=(1.0, 1.0), costs=[(3, 4), (5,)])
-    with pytest.raises(ValueError, match="task 1 on machine 1 is given never: expected each once"):
+    with pytest.raises(ValueError, match="costs: expected a time of task 1 on machine 1"):
         compiled(trace)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from failgym.sim.reference.record import TaskRecord, round_half_up
-from failgym.sim.scheduled.rules import ScheduledRules
+from failgym.sim.scheduled.rules import ScheduledRules, check_speed
 from failgym.traces import Trace
 
 __all__ = ["NEVER", "Cluster", "Machine", "Outage", "Part"]
@@ -157,8 +157,13 @@ def at_speed(time: int, speed: float) -> int:
 
 def _costs(trace: Trace) -> dict[tuple[int, int], int]:
     """(task, machine row) -> compute time [ms]."""
-    task, machine, time = (trace.column("costs", name) for name in ("task", "machine", "time"))
-    return {(int(t), int(m)): int(x) for t, m, x in zip(task, machine, time, strict=True)}
+    costs: dict[tuple[int, int], int] = {}
+    columns = (trace.column("costs", name).tolist() for name in ("task", "machine", "time"))
+    for task, machine, time in zip(*columns, strict=True):
+        if (task, machine) in costs:
+            raise ValueError(f"costs: expected one time of task {task} on machine {machine}")
+        costs[task, machine] = time
+    return costs
 
 
 def _machine(trace: Trace, rules: ScheduledRules, index: int, row: int) -> Machine:
@@ -169,6 +174,7 @@ def _machine(trace: Trace, rules: ScheduledRules, index: int, row: int) -> Machi
     if rules.replace:
         outages = _replaced(outages, max(rules.detection_delay, 1))
     speed = float(trace.column("machines", "speed")[row])
+    check_speed(row, speed)
     return Machine(index, row, slots, speed, outages)
 
 

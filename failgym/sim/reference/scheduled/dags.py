@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import product
 
 from failgym.sim.reference.record import round_half_up
-from failgym.sim.scheduled.rules import ScheduledRules
+from failgym.sim.scheduled.rules import ScheduledRules, check_duration
 from failgym.traces import Trace
 
 __all__ = ["Dags"]
@@ -45,6 +45,7 @@ class Dags:
         self.stage_of = [int(x) for x in self.trace.column("tasks", "stage", missing=-1)]
         self.output_bytes = [int(x) for x in self.trace.column("tasks", "output_bytes", missing=0)]
         self._check_stages()
+        self._check_writes()
         for edge in self._edges:
             self._connect(edge)
 
@@ -73,6 +74,11 @@ class Dags:
             for parent, child, size, wide in zip(*columns, strict=True)
         ]
 
+    def _check_writes(self) -> None:
+        bandwidth = self.rules.storage_bandwidth
+        for task, size in enumerate(self.output_bytes if bandwidth > 0.0 else []):
+            check_duration(f"storage_bandwidth: output of task {task}", size / bandwidth)
+
     def _ancestors(self, stage: int) -> set[int]:
         return set(_reachable(stage, lambda s: self._parent_stages.get(s, [])))
 
@@ -96,7 +102,10 @@ class Dags:
 
     def _transfer_time(self, size: int, pairs: int) -> int:
         bandwidth = self.rules.transfer_bandwidth
-        return 0 if bandwidth == 0.0 else round_half_up(size / pairs / bandwidth)
+        if bandwidth == 0.0:
+            return 0
+        check_duration("transfer_bandwidth: transfer of a stage edge", size / pairs / bandwidth)
+        return round_half_up(size / pairs / bandwidth)
 
     # --- what is asked of it --------------------------------------------------------------------
 

@@ -26,7 +26,7 @@ from failgym.sim.reference.scheduled.state import Setting
 from failgym.sim.reference.scheduled.world import World
 from failgym.sim.reference.terms import Accounts, Decision, LogEntry
 from failgym.sim.rules import Weights
-from failgym.sim.scheduled.rules import NodePredictions, ScheduledRules
+from failgym.sim.scheduled.rules import NodePredictions, ScheduledRules, check_nodes
 from failgym.traces import Trace
 
 __all__ = ["ReferenceScheduledSimulator", "ScheduledOutcome"]
@@ -135,7 +135,7 @@ class ReferenceScheduledSimulator(Player):
         self._setting = Setting(
             rules=rules,
             forecast=context.forecast,
-            nodes=nodes,
+            nodes=nodes if nodes is None else check_nodes(nodes, len(cluster.machines)),
             jobs=jobs,
             records=self._records,
             cluster=cluster,
@@ -160,7 +160,11 @@ class ReferenceScheduledSimulator(Player):
                 default all.
             standing: (trace row, remaining run time [ms]) of tasks that stand in the cluster when
                 the first of the others is submitted.
+
+        Raises:
+            ValueError: if one is unknown or there twice, or stands for less than no time.
         """
+        self._check(tasks, standing)
         records = [self._records[row] for row in tasks if self._records[row].rows]
         records.sort(key=lambda record: (record.submit, record.task))
         asked = set(tasks if own is None else own)
@@ -182,6 +186,19 @@ class ReferenceScheduledSimulator(Player):
         )
         self._world.after_event = lambda: self.on_event()
         self.begin(self._world.play())
+
+    def _check(self, tasks: Sequence[int], standing: Sequence[tuple[int, int]]) -> None:
+        """Tasks exist, none is there twice, and what stands has some time to run, or none."""
+        present = [*tasks, *(row for row, _ in standing)]
+        for row in present:
+            if not 0 <= row < len(self._records):
+                last = len(self._records) - 1
+                raise ValueError(f"task {row}: expected a task of the trace (0 to {last})")
+        if len(set(present)) < len(present):
+            raise ValueError("tasks of an episode: expected each once")
+        for row, left in standing:
+            if left < 0:
+                raise ValueError(f"task {row}: expected at least 0 ms to run, got {left}")
 
     @property
     def decision(self) -> Decision | None:
