@@ -19,7 +19,8 @@ from failgym.traces import Outcome
 
 __all__ = ["arrivals", "charge_ended", "charge_settled", "costs", "work_of"]
 
-LOST, REDUNDANT, GHOST = 0, 1, 2
+LOST, REDUNDANT, GHOST, UNKNOWN = 0, 1, 2, 3
+"""Where the work of an attempt goes that did not finish its task; UNKNOWN where the data end."""
 _FINISH, _CENSORED = int(Outcome.FINISH), int(Outcome.CENSORED)
 
 
@@ -61,6 +62,7 @@ def charge_ended(ep: Any, task: Any, run: Any, outcome: int, width: int) -> None
     task.restore += restore * width
     ep.restore += restore * width
     if outcome == _CENSORED and not task.settled:
+        run.kind = UNKNOWN
         task.unknown += work * width
         return
     if outcome == _FINISH and not task.settled:
@@ -83,7 +85,10 @@ def charge_settled(ep: Any, task: Any, runs: Any, finisher: int, width: int) -> 
     while i >= 0 and runs[i].parent >= 0:
         amount = runs[i].parent_amount * width
         i = runs[i].parent
-        task.saved[runs[i].kind] -= amount
+        if runs[i].kind == UNKNOWN:
+            task.unknown -= amount
+        else:
+            task.saved[runs[i].kind] -= amount
         task.useful += amount
         ep.useful += amount
     for kind in range(3):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from failgym.sim.accounts import GHOST, LOST, REDUNDANT, work_of
+from failgym.sim.accounts import GHOST, LOST, REDUNDANT, UNKNOWN, work_of
 from failgym.sim.jit import called
 from failgym.sim.records import CANCELLED
 from failgym.traces import Outcome
@@ -69,6 +69,7 @@ def charge_run(ep: Any, task: Any, run: Any, outcome: int) -> None:
     checkpoint = now - run.start - transfer - restore - work
     _charge_overhead(ep, task, transfer * width, restore * width, checkpoint * width)
     if outcome == _CENSORED:
+        run.kind = UNKNOWN
         task.unknown += work * width
         return
     if outcome == _FINISH:
@@ -98,7 +99,10 @@ def charge_settled(ep: Any, task: Any, runs: Any, finisher: int) -> None:
     while i >= 0 and runs[i].parent >= 0:
         amount = runs[i].parent_amount * runs[i].width
         i = runs[i].parent
-        task.saved[runs[i].kind] -= amount
+        if runs[i].kind == UNKNOWN:
+            task.unknown -= amount
+        else:
+            task.saved[runs[i].kind] -= amount
         _charge_useful(ep, task, amount)
     for kind in range(3):
         _charge(ep, task, kind, task.saved[kind])

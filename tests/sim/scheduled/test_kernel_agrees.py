@@ -8,6 +8,14 @@ from tests.sim.scheduled.agree import compare
 from tests.sim.scheduled.random_clusters import random_cluster
 
 CHUNK = 50
+RARE = (1034824, 1039525)
+"""Seeds of what one cluster in tens of thousands showed: saved work of an attempt that the end of
+the data cut; similarity to a task that stands at the beginning."""
+
+
+@pytest.mark.parametrize("seed", RARE)
+def test_they_agree_on_what_is_rare(seed: int) -> None:
+    assert compare(random_cluster(seed)) > 0
 
 
 @pytest.mark.parametrize("chunk", range(3_000 // CHUNK))

@@ -39,12 +39,16 @@ class Estimator:
     Args:
         rules: which estimator, and whether it is corrected.
         jobs: all jobs of the trace.
+        submits: when each task of the trace was submitted.
         widest: width of the widest task of the trace.
     """
 
-    def __init__(self, rules: ScheduledRules, jobs: Sequence[Job], widest: int) -> None:
+    def __init__(
+        self, rules: ScheduledRules, jobs: Sequence[Job], submits: Sequence[int], widest: int
+    ) -> None:
         self._rules = rules
         self._jobs = jobs
+        self._submits = submits
         self._longest = max((job.walltime for job in jobs), default=0)
         self._widest = widest
         self._ended: list[_Ended] = []
@@ -57,7 +61,8 @@ class Estimator:
             record = attempt.task.record
             run_time = attempt.end - attempt.start
             job = self._jobs[record.job]
-            self._ended.append(_Ended(job, record.width, record.submit, run_time))
+            submit = self._submits[record.task]
+            self._ended.append(_Ended(job, record.width, submit, run_time))
 
     def estimate(self, attempt: Attempt) -> int:
         """The run time of an attempt as expected when it joins the queue [ms]."""
@@ -104,7 +109,7 @@ class Estimator:
         this = (1.0, 1.0, self._width(record.width), self._walltime(job), 1.0)
 
         def attributes(ended: _Ended) -> tuple[float, ...]:
-            hours = abs(ended.submit - record.submit) / HOUR
+            hours = abs(ended.submit - self._submits[record.task]) / HOUR
             return (
                 float(ended.job.name == job.name),
                 float(ended.job.queue == job.queue),

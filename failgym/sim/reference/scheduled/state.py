@@ -61,7 +61,8 @@ class State:
         self.storage = Storage(setting.rules.storage_streams)
         by_row: Mapping[int, ClusterTask] = {task.record.task: task for task in tasks}
         self.lineage = Lineage(setting.dags, by_row)
-        self.estimator = Estimator(setting.rules, setting.jobs, setting.widest)
+        submits = [record.submit for record in setting.records]
+        self.estimator = Estimator(setting.rules, setting.jobs, submits, setting.widest)
         self.forfeited_work: int = 0
         self.forfeited_time: int = 0
         self.after_event: Callable[[], None] = lambda: None
