@@ -2,6 +2,11 @@
 
 Jobs of the panda-das profile, each alone on its machines, in Lineage-v0. Machines fail together in
 the last stage, and are replaced after a minute.
+
+What does not come out: over *every* number of lost machines from 0 to 15 R2 is .91 to .94, since
+the first one alone costs about a third (the minute, one wave of the slow stage); SIZE's curve has
+R2 of .98 for BTWORLD, .94 for PPPQ and .90 for NMSQ; PageRank is 1.9 times slower, not 11 times,
+and KMeans by a fifth in the mean (in the median not at all), not by less than a twentieth.
 """
 
 from __future__ import annotations
@@ -107,7 +112,7 @@ def line(times: Floats) -> tuple[float, float]:
 
 @pytest.mark.parametrize(("name", "quarter"), [("BTWORLD", 0.48), ("PPPQ", 0.40), ("NMSQ", 0.40)])
 def test_without_checkpoints_run_time_grows_linearly(name: str, quarter: float) -> None:
-    """Fig. 8."""
+    """Fig. 8, at its quarters of the machines: see above for what lies between."""
     times = curve(name, "spark")
     assert line(times)[1] > 0.95
     assert times[LOST.index(5)] == pytest.approx(1.0 + quarter, abs=0.10)

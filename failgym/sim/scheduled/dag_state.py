@@ -151,7 +151,7 @@ def begin_dags(w: World, x: View) -> None:
     if not has_dags(w):
         return
     d.lost, d.mark, d.stack = 0, 0, -1
-    d.run, d.offered_at, d.number = -1, -1, 0
+    d.number = 0
     _clear_stages(w, x)
     for row in range(x.ep.last_row - x.ep.first_row + 1):
         x.dag.local_of[row] = -1

@@ -111,8 +111,6 @@ DAG_EPISODE = np.dtype(
         ("ranked", "i4"),  # runs in the heap of the queue by rank, see ranking.py
         ("aside", "i4"),  # runs that the open pass has looked at
         ("one_job", "?"),  # are all queued tasks of one job, as far as the order goes?
-        ("run", "i4"),  # whose offers are open
-        ("offered_at", "i8"),  # finish time of the present offer
         ("number", "i8"),  # of the open pass
     ],
     align=True,

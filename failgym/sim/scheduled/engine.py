@@ -406,7 +406,7 @@ def run(
                 s.counters[e],
                 s.durations[e],
                 s.queries[e],
-                s.scratch[e],
+                s.ranked[e],
                 s.picked[e],
                 view_dags(s.dag, e),
                 history_of(s.history, e),

@@ -2,7 +2,7 @@
 
 Highest rank first if all queued tasks are of one job, lowest first if they are of several (Yu and
 Shi, ICPP Workshops 2008); then by trace row and number. What a pass has looked at is set aside,
-behind the heap in ``x.scratch``, until the pass is over.
+behind the heap in ``x.ranked``, until the pass is over.
 """
 
 # Kernels lose their types to the decorator.
@@ -34,19 +34,19 @@ def _before(w: World, x: View, i: int, j: int) -> bool:
 
 @called
 def _put(x: View, at: int, i: int) -> None:
-    x.scratch[at] = i
+    x.ranked[at] = i
     x.runs[i].rank_at = at
 
 
 @called
 def _rise(w: World, x: View, at: int) -> None:
     """Let the run at a place of the heap rise to its own."""
-    i = x.scratch[at]
+    i = x.ranked[at]
     while at > 0:
         above = (at - 1) >> 1
-        if not _before(w, x, i, x.scratch[above]):
+        if not _before(w, x, i, x.ranked[above]):
             break
-        _put(x, at, x.scratch[above])
+        _put(x, at, x.ranked[above])
         at = above
     _put(x, at, i)
 
@@ -54,16 +54,16 @@ def _rise(w: World, x: View, at: int) -> None:
 @called
 def _sink(w: World, x: View, at: int) -> None:
     """Let the run at a place of the heap sink to its own."""
-    i, n = x.scratch[at], x.dag.ep[0].ranked
+    i, n = x.ranked[at], x.dag.ep[0].ranked
     while True:
         below = 2 * at + 1
         if below >= n:
             break
-        if below + 1 < n and _before(w, x, x.scratch[below + 1], x.scratch[below]):
+        if below + 1 < n and _before(w, x, x.ranked[below + 1], x.ranked[below]):
             below += 1
-        if not _before(w, x, x.scratch[below], i):
+        if not _before(w, x, x.ranked[below], i):
             break
-        _put(x, at, x.scratch[below])
+        _put(x, at, x.ranked[below])
         at = below
     _put(x, at, i)
 
@@ -83,7 +83,7 @@ def rank_leave(w: World, x: View, i: int) -> None:
     d, at = x.dag.ep[0], x.runs[i].rank_at
     if at < d.ranked:
         d.ranked -= 1
-        last = x.scratch[d.ranked]
+        last = x.ranked[d.ranked]
         if last != i:
             _put(x, at, last)
             _rise(w, x, at)
@@ -91,20 +91,20 @@ def rank_leave(w: World, x: View, i: int) -> None:
         at = d.ranked
     else:
         d.aside -= 1
-        _put(x, at, x.scratch[d.ranked + d.aside])
+        _put(x, at, x.ranked[d.ranked + d.aside])
         at = -1
     if at >= 0 and d.aside > 0:
-        _put(x, at, x.scratch[d.ranked + d.aside])
+        _put(x, at, x.ranked[d.ranked + d.aside])
     x.runs[i].rank_at = -1
 
 
 @called
 def take_first(w: World, x: View) -> int:
     """The run that comes first, which is set aside; the heap must not be empty."""
-    d, i = x.dag.ep[0], x.scratch[0]
+    d, i = x.dag.ep[0], x.ranked[0]
     d.ranked -= 1
     if d.ranked > 0:
-        _put(x, 0, x.scratch[d.ranked])
+        _put(x, 0, x.ranked[d.ranked])
         _sink(w, x, 0)
     _put(x, d.ranked, i)
     d.aside += 1

@@ -337,7 +337,7 @@ class State(NamedTuple):
     """[N, tasks] run times of finished tasks by job"""
     queries: Records
     """QUERY [N, capacity], grows; of capacity 0 where no log is kept"""
-    scratch: npt.NDArray[np.int32]
+    ranked: npt.NDArray[np.int32]
     """[N, capacity of runs] the queue by rank, see ranking.py"""
     picked: npt.NDArray[np.int32]
     """[N, capacity of runs] runs that an event ends or starts"""
@@ -363,7 +363,7 @@ class View(NamedTuple):
     counters: npt.NDArray[np.int64]
     durations: npt.NDArray[np.int64]
     queries: Records
-    scratch: npt.NDArray[np.int32]
+    ranked: npt.NDArray[np.int32]
     picked: npt.NDArray[np.int32]
     dag: DagState
     history: History

@@ -68,7 +68,7 @@ def make_state(world: World, episodes: int, log: bool = False) -> State:
         counters=np.zeros((n, BINS, 4), dtype=np.int64),
         durations=np.zeros((n, tasks), dtype=np.int64),
         queries=np.zeros((n, runs * machines if log and placing else 0), dtype=QUERY),
-        scratch=np.zeros((n, runs), dtype=np.int32),
+        ranked=np.zeros((n, runs), dtype=np.int32),
         picked=np.zeros((n, runs), dtype=np.int32),
         dag=make_dag_state(world.dags, n, machines, world.members, world.member_at),
         history=make_history(world.parameters[0], n, runs),
@@ -81,7 +81,7 @@ def _doubled(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 _GROWING = {
-    Short.RUNS: ("runs", "placements", "writes", "scratch", "picked"),
+    Short.RUNS: ("runs", "placements", "writes", "ranked", "picked"),
     Short.EVENTS: ("heap",),
     Short.LOG: ("log",),
     Short.QUERIES: ("queries",),
