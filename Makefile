@@ -33,7 +33,7 @@ clean:
 	touch $@
 
 .venv/dev.stamp: .venv/venv.stamp pyproject.toml constraints.txt
-	$(INSTALL) --editable '.[agents,dev,plots]'
+	$(INSTALL) --editable '.[all]'
 	touch $@ .venv/core.stamp
 
 # Our own mark that the environment is whole: an interrupted set-up starts again.
