@@ -137,7 +137,7 @@ def test_constraints_pin_every_requirement(project: dict[str, Any]) -> None:
     extras: dict[str, list[str]] = project["project"]["optional-dependencies"]
     for line in [*project["project"]["dependencies"], *(x for xs in extras.values() for x in xs)]:
         wanted = Requirement(line)
-        if wanted.name != "failgym":
+        if wanted.name != "failgym" and (wanted.marker is None or wanted.marker.evaluate()):
             assert pinned[canonicalize_name(wanted.name)] in wanted.specifier, line
 
 

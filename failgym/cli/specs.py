@@ -2,6 +2,7 @@
 
 name[:field=value,...]              a baseline
 module:Class[:field=value,...]      a class of yours, importable from the current folder
+path/to/file.json                   a baseline with the parameters that `failgym tune` found
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from contextlib import contextmanager
 from typing import Any, get_type_hints
 
 from failgym.baselines import REGISTRY
+from failgym.baselines.stored import load_heuristic
 from failgym.cli.values import assignments, read_value, unknown
 from failgym.policy import Policy
 
@@ -35,6 +37,8 @@ def load_policy(spec: str) -> Policy:
         raise ValueError(f"policy {spec!r}: expected the name of a baseline, or module:Class")
     if head in REGISTRY:
         return _build(spec, REGISTRY[head], parts[1:])
+    if spec.endswith(".json"):
+        return load_heuristic(spec)
     if head.endswith(".zip") or os.sep in head:
         raise ValueError(
             f"policy {spec!r}: stored agents are not loaded by this version, their files can hold"

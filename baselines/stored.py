@@ -1,0 +1,117 @@
+"""Heuristics with their parameters in a file: what a search found, for `--policy` and for Python.
+
+The file is JSON and names a heuristic of the registry: nothing in it can execute.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
+
+from failgym.baselines.base import Heuristic
+
+__all__ = ["load_heuristic", "parameters", "save_heuristic"]
+
+_FORMAT = "failgym policy"
+_VERSION = 1
+
+
+def save_heuristic(
+    policy: Heuristic, path: str | Path, *, about: Mapping[str, Any] | None = None
+) -> None:
+    """Write a heuristic to the file ``path``, whole or not at all.
+
+    Args:
+        policy: a heuristic of the registry.
+        path: the file; JSON.
+        about: anything that is worth knowing about where the parameters come from.
+
+    Raises:
+        OSError: if the file cannot be written.
+    """
+    path = Path(path)
+    content = {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "policy": policy.name,
+        "parameters": parameters(policy),
+        "about": dict(about or {}),
+    }
+    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
+    try:
+        partial.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def load_heuristic(path: str | Path) -> Heuristic:
+    """Read a heuristic from the file that `save_heuristic` wrote.
+
+    Raises:
+        ValueError: in one line: no such file, not a stored heuristic, another version of the
+            format, an unknown heuristic or parameter, or a value of the wrong type or range.
+    """
+    from failgym.baselines import REGISTRY
+
+    try:
+        content = _content(Path(path))
+        name = content.get("policy")
+        if not isinstance(name, str) or name not in REGISTRY:
+            raise ValueError(f"unknown policy {name!r}")
+        return _built(REGISTRY[name], content.get("parameters"))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def parameters(policy: Heuristic) -> dict[str, Any]:
+    """The parameters of a heuristic, by name."""
+    return {field.name: getattr(policy, field.name) for field in fields(policy)}
+
+
+def _content(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise ValueError("no such file: expected a stored policy")
+    try:
+        content: Any = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refused)
+    except (ValueError, RecursionError) as error:
+        raise ValueError("not a stored policy: expected JSON") from error
+    if not isinstance(content, dict) or cast(dict[str, Any], content).get("format") != _FORMAT:
+        raise ValueError(f'not a stored policy: expected "format": "{_FORMAT}"')
+    known = cast(dict[str, Any], content)
+    if known.get("version") != _VERSION:
+        raise ValueError(f"format version {known.get('version')!r}, expected {_VERSION}")
+    return known
+
+
+def _refused(constant: str) -> Any:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _built(kind: type[Heuristic], values: Any) -> Heuristic:
+    if not isinstance(values, dict):
+        raise ValueError("parameters: expected an object of names and values")
+    hints = get_type_hints(kind)
+    known = {field.name: hints[field.name] for field in fields(kind)}
+    given = cast(dict[str, Any], values)
+    for name in given:
+        if name not in known:
+            raise ValueError(f"unknown parameter {name!r} of {kind.name}")
+    return kind(**{name: _typed(name, value, known[name]) for name, value in given.items()})
+
+
+def _typed(name: str, value: Any, kind: Any) -> Any:
+    """A value from JSON as the type of the parameter; whole numbers pass for real ones."""
+    if get_origin(kind) is Literal:
+        if not isinstance(value, str) or value not in get_args(kind):
+            raise ValueError(f"{name}: expected one of {', '.join(get_args(kind))}, got {value!r}")
+        return value
+    if kind is float and type(value) is int:
+        return float(value)
+    if type(value) is not kind:
+        raise ValueError(f"{name}: expected {getattr(kind, '__name__', kind)}, got {value!r}")
+    return value

@@ -1,0 +1,139 @@
+"""`failgym tune`: the best parameters of a heuristic for an environment."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from failgym.cli.folders import check_name
+from failgym.cli.options import Seed, Settings, override
+from failgym.cli.output import Cell, interactive, print_line, print_table
+
+if TYPE_CHECKING:
+    from failgym.baselines import Heuristic
+    from failgym.envs import Scenario
+    from failgym.tuning import Tuned
+
+__all__ = ["tune"]
+
+Env = Annotated[str, typer.Option("--env", metavar="ID", help="The environment.")]
+Spec = Annotated[
+    str,
+    typer.Option(
+        "--policy",
+        metavar="NAME",
+        help="A baseline: name[:field=value,...]; fields that are given keep their value.",
+    ),
+]
+Trials = Annotated[
+    int, typer.Option(help="Sets of parameters to try, those of an earlier call included.")
+]
+Out = Annotated[
+    Path,
+    typer.Option(
+        "--out", metavar="FILE", help="The policy file to write; its trials go to FILE.trials."
+    ),
+]
+Episodes = Annotated[
+    int | None, typer.Option(help="Slices to draw; all of the train split by default.")
+]
+
+
+def tune(
+    env: Env,
+    policy: Spec,
+    out: Out,
+    trials: Trials = 50,
+    episodes: Episodes = None,
+    seed: Seed = 0,
+    settings: Settings = None,
+) -> None:
+    """Search for the parameters with the best score on the train split.
+
+    The same command again goes on where it was interrupted, or adds trials.
+    """
+    from failgym.cli.specs import load_policy
+    from failgym.envs import resolve
+    from failgym.evaluation.progress import progress_bar
+    from failgym.tuning import tune
+
+    _check_out(out)
+    heuristic = _heuristic(load_policy(policy), policy)
+    scenario = override(resolve(env), settings)
+    fixed = [part.partition("=")[0] for part in policy.partition(":")[2].split(",") if part]
+    with progress_bar(f"tuning {heuristic.name}", trials, interactive()) as advance:
+        tuned = tune(
+            heuristic,
+            scenario,
+            trials=trials,
+            episodes=episodes,
+            seed=seed,
+            fixed=fixed,
+            storage=out.with_name(f"{out.name}.trials"),
+            progress=advance,
+        )
+    _write(tuned, out, scenario, settings, seed)
+    _print(tuned, heuristic, out)
+
+
+def _check_out(out: Path) -> None:
+    """Refuse, before any work is done, what is no policy file of ours. Raises ValueError."""
+    from failgym.baselines.stored import load_heuristic
+
+    check_name("--out", out)
+    if out.suffix != ".json":
+        raise ValueError(f"--out {out}: expected a name that ends in .json")
+    if not out.parent.is_dir():
+        raise ValueError(f"--out {out}: no such folder: {out.parent}")
+    if out.exists():
+        load_heuristic(out)
+
+
+def _heuristic(policy: object, spec: str) -> Heuristic:
+    from failgym.baselines import REGISTRY, Heuristic
+
+    if not isinstance(policy, Heuristic) or type(policy) is not REGISTRY.get(policy.name):
+        raise ValueError(f"--policy {spec}: expected the name of a baseline")
+    return policy
+
+
+def _write(
+    tuned: Tuned, out: Path, scenario: Scenario, settings: list[str] | None, seed: int
+) -> None:
+    from failgym import __version__
+    from failgym.baselines.stored import save_heuristic
+
+    about = {
+        "env": f"failgym/{scenario.name}",
+        "settings": settings or [],
+        "split": tuned.best.split,
+        "slices": tuned.best.episodes,
+        "seed": seed,
+        "trials": tuned.trials,
+        "score": tuned.best.score,
+        "default_score": tuned.default.score,
+        "failgym": __version__,
+    }
+    save_heuristic(tuned.policy, out, about=about)
+
+
+def _print(tuned: Tuned, given: Heuristic, out: Path) -> None:
+    best, default = tuned.best, tuned.default
+    rows: list[tuple[Cell, ...]] = [
+        (field.name, _shown(getattr(given, field.name)), _shown(getattr(tuned.policy, field.name)))
+        for field in fields(given)
+    ]
+    rows.append(("score", round(default.score, 1), round(best.score, 1)))
+    print_line(
+        f"{given.name} in {best.env}, train split, {best.episodes:,} slices:"
+        f" best of {tuned.trials:,} trials"
+    )
+    print_table("", ("", "given", "tuned"), rows)
+    print_line(f"written to {out}")
+
+
+def _shown(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,144 @@
+"""`tune`: what it promises of the parameters it finds, and of interruptions."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from failgym.baselines import Replay
+from failgym.baselines.base import Bools, Choices, Heuristic, ObservationView, choose
+from failgym.baselines.search import Choice, Range, choice, search_space, tuned
+from failgym.baselines.young import period_is_over
+from failgym.envs import Scenario, resolve
+from failgym.evaluation import Anchors
+from failgym.sim.records import Action
+from failgym.tuning import Tuned, tune
+
+pytest.importorskip("optuna", reason="needs failgym[tuning]")
+
+TRIALS = 14
+
+
+@dataclass(frozen=True)
+class Interval(Heuristic):
+    """Checkpoint every so many of Young's intervals, or never."""
+
+    name: ClassVar[str] = "interval"
+    needs: ClassVar[frozenset[str]] = frozenset({"checkpoint"})
+
+    factor: float = tuned(8.0, 0.05, 20.0, log=True)
+    least: int = tuned(0, 0, 3)
+    when: str = choice("period", "never")
+    untouched: float = 0.5
+
+    def act(self, view: ObservationView, mask: Bools) -> Choices:
+        due = period_is_over(view, self.factor) & (view.count("attempt") >= self.least)
+        return choose(due & np.bool_(self.when == "period"), Action.CHECKPOINT)
+
+
+@pytest.fixture(scope="module")
+def scenario() -> Scenario:
+    return resolve("failgym/Checkpoint-v0").override(jobs=1500, slice_tasks=16)
+
+
+@pytest.fixture(scope="module")
+def whole(scenario: Scenario) -> Tuned:
+    return tune(Interval(), scenario, trials=TRIALS, episodes=12, seed=3)
+
+
+def test_declared_parameters_are_the_search_space() -> None:
+    assert search_space(Interval) == {
+        "factor": Range(0.05, 20.0, log=True),
+        "least": Range(0, 3),
+        "when": Choice(("period", "never")),
+    }
+    assert Interval() == Interval(factor=8.0, least=0, when="period")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "log"),
+    [(2.0, 1.0, False), (0.0, 1.0, True), (0.0, math.inf, False)],
+)
+def test_a_range_that_holds_nothing_is_refused(low: float, high: float, log: bool) -> None:
+    with pytest.raises(ValueError, match="search range"):
+        Range(low, high, log)
+
+
+def test_what_is_found_is_better_than_what_was_given(whole: Tuned, scenario: Scenario) -> None:
+    assert whole.best.score > whole.default.score + 1.0
+    assert whole.trials == TRIALS
+    found = whole.policy
+    assert isinstance(found, Interval)
+    assert 0.05 <= found.factor <= 20.0
+    assert found.untouched == 0.5
+    anchors = Anchors.of(scenario, episodes=12, seed=3, split="train")
+    assert anchors.measure(anchors.run(found)).score == whole.best.score
+    assert whole.best.split == "train"
+
+
+def test_an_interrupted_search_goes_on_as_if_it_had_not_been(
+    whole: Tuned, scenario: Scenario, tmp_path: Path
+) -> None:
+    file = tmp_path / "interval.trials"
+    done: list[int] = []
+    for trials in (1, 5, TRIALS):
+        done.clear()
+        parts = tune(
+            Interval(),
+            scenario,
+            trials=trials,
+            episodes=12,
+            seed=3,
+            storage=file,
+            progress=done.append,
+        )
+    assert parts.policy == whole.policy
+    assert parts.best.score == whole.best.score
+    assert done[0] == 5
+    assert sum(done) == TRIALS
+
+
+def test_fixed_parameters_keep_their_value(scenario: Scenario) -> None:
+    given = Interval(factor=3.0, least=1)
+    found = tune(given, scenario, trials=6, episodes=3, fixed=("factor", "least")).policy
+    assert isinstance(found, Interval)
+    assert (found.factor, found.least) == (3.0, 1)
+
+
+def test_the_trials_of_another_search_are_not_taken_up(scenario: Scenario, tmp_path: Path) -> None:
+    file = tmp_path / "trials"
+    tune(Interval(), scenario, trials=1, episodes=3, storage=file)
+    with pytest.raises(ValueError, match="trials of another search: its seed was 0, is 1"):
+        tune(Interval(), scenario, trials=2, episodes=3, seed=1, storage=file)
+    with pytest.raises(ValueError, match=r"its policy was untouched=0\.5, is untouched=0\.1"):
+        tune(Interval(untouched=0.1), scenario, trials=2, episodes=3, storage=file)
+
+
+def test_a_file_that_is_something_else_is_refused_and_kept(
+    scenario: Scenario, tmp_path: Path
+) -> None:
+    text, other = tmp_path / "text", tmp_path / "other.db"
+    text.write_text("no database\n" * 100)
+    with sqlite3.connect(other) as connection:
+        connection.execute("create table studies (x int)")
+    connection.close()
+    for file in (text, other):
+        before = file.read_bytes()
+        with pytest.raises(ValueError, match="not a file of trials"):
+            tune(Interval(), scenario, trials=1, episodes=3, storage=file)
+        assert file.read_bytes() == before
+    with pytest.raises(ValueError, match="no such folder"):
+        tune(Interval(), scenario, trials=1, episodes=3, storage=tmp_path / "none" / "trials")
+
+
+def test_a_heuristic_without_parameters_or_decisions_is_refused(scenario: Scenario) -> None:
+    with pytest.raises(ValueError, match="replay: no parameter to tune"):
+        tune(Replay(), scenario)
+    with pytest.raises(ValueError, match="interval: needs decisions that GracePeriod-v0 has not"):
+        tune(Interval(), resolve("failgym/GracePeriod-v0").override(jobs=300, slice_tasks=16))
