@@ -4,24 +4,36 @@ from __future__ import annotations
 
 from failgym.baselines.algorithm_1 import Algorithm1
 from failgym.baselines.aware import Aware
+from failgym.baselines.back_off import BackOff
 from failgym.baselines.base import Heuristic, ObservationView
 from failgym.baselines.blind_kill import BlindKill
 from failgym.baselines.checkpoint_all import CheckpointAll
 from failgym.baselines.clairvoyant import Clairvoyant
-from failgym.baselines.combined import AllMeasures, CloneAndSave, Combined, KillOrClone
+from failgym.baselines.combined import (
+    AllMeasures,
+    CloneAndSave,
+    Combined,
+    KillOrClone,
+    StopOrCopy,
+)
 from failgym.baselines.flaw import Flaw
+from failgym.baselines.forking import Forking
 from failgym.baselines.give_up import GiveUp
 from failgym.baselines.grace_period import GracePeriod
 from failgym.baselines.greedy import Greedy
 from failgym.baselines.immediate_kill import ImmediateKill
+from failgym.baselines.late import Late
+from failgym.baselines.lemon_nodes import LemonNodes
 from failgym.baselines.ml_checkpoint import MLCheckpoint
 from failgym.baselines.ml_periodic import MLPeriodic
+from failgym.baselines.optimal_stopping import OptimalStopping
 from failgym.baselines.periodic_outputs import PeriodicOutputs
 from failgym.baselines.random_policy import RandomPolicy
 from failgym.baselines.rank_hybd import RankHybd
 from failgym.baselines.replay import Replay
 from failgym.baselines.retry_cap import RetryCap
 from failgym.baselines.size import Size
+from failgym.baselines.spark_speculation import SparkSpeculation
 from failgym.baselines.young import Young
 
 __all__ = [
@@ -29,27 +41,34 @@ __all__ = [
     "Algorithm1",
     "AllMeasures",
     "Aware",
+    "BackOff",
     "BlindKill",
     "CheckpointAll",
     "Clairvoyant",
     "CloneAndSave",
     "Combined",
     "Flaw",
+    "Forking",
     "GiveUp",
     "GracePeriod",
     "Greedy",
     "Heuristic",
     "ImmediateKill",
     "KillOrClone",
+    "Late",
+    "LemonNodes",
     "MLCheckpoint",
     "MLPeriodic",
     "ObservationView",
+    "OptimalStopping",
     "PeriodicOutputs",
     "RandomPolicy",
     "RankHybd",
     "Replay",
     "RetryCap",
     "Size",
+    "SparkSpeculation",
+    "StopOrCopy",
     "Young",
 ]
 
@@ -59,9 +78,14 @@ REGISTRY: dict[str, type[Heuristic]] = {
         Replay,
         RandomPolicy,
         RetryCap,
+        BackOff,
         Algorithm1,
+        SparkSpeculation,
+        Late,
+        Forking,
         GiveUp,
         GracePeriod,
+        OptimalStopping,
         ImmediateKill,
         BlindKill,
         Young,
@@ -74,9 +98,11 @@ REGISTRY: dict[str, type[Heuristic]] = {
         PeriodicOutputs,
         RankHybd,
         Flaw,
+        LemonNodes,
         CloneAndSave,
         KillOrClone,
         AllMeasures,
+        StopOrCopy,
     )
 }
 """Name -> heuristic, in the order of tables."""

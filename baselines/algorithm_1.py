@@ -15,6 +15,7 @@ from failgym.baselines.base import (
     check_probability,
     flagged,
 )
+from failgym.baselines.search import choice, tuned
 from failgym.sim.records import Action
 
 __all__ = ["Algorithm1"]
@@ -43,13 +44,13 @@ class Algorithm1(Heuristic):
     name: ClassVar[str] = "algorithm_1"
     needs: ClassVar[frozenset[str]] = frozenset({"clone", "retry"})
 
-    threshold: float = 0.9
+    threshold: float = tuned(0.9, 0.05, 1.0)
     """Risk from which failure is predicted (section VI-B: 0.9 or higher, for the overhead)."""
-    max_extra: int = 4
+    max_extra: int = tuned(4, 0, 10)
     """R: extra attempts of a task, clones included (section VI-B)."""
-    max_clones: int = 1
+    max_clones: int = tuned(1, 0, 4)
     """C: clones of a task (section VI-B)."""
-    reading: Literal["chain", "burst"] = "chain"
+    reading: Literal["chain", "burst"] = choice("chain", "burst")
     """Which reading of line 6."""
 
     def __post_init__(self) -> None:

@@ -15,6 +15,7 @@ from failgym.baselines.base import (
     check_probability,
     choose,
 )
+from failgym.baselines.search import tuned
 from failgym.sim.records import Action
 from failgym.traces import Trace
 
@@ -43,7 +44,7 @@ class Aware(Heuristic):
     name: ClassVar[str] = "aware"
     needs: ClassVar[frozenset[str]] = frozenset({"save_outputs"})
 
-    probability: float = 1.0
+    probability: float = tuned(1.0, 0.01, 1.0, log=True)
     """Probability that a machine fails (section 6.1: 1)."""
 
     def __post_init__(self) -> None:

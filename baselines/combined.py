@@ -11,11 +11,14 @@ import numpy as np
 from failgym.baselines.algorithm_1 import Algorithm1
 from failgym.baselines.base import Bools, Choices, Heuristic, ObservationView
 from failgym.baselines.grace_period import GracePeriod
+from failgym.baselines.late import Late
 from failgym.baselines.ml_periodic import MLPeriodic
+from failgym.baselines.optimal_stopping import OptimalStopping
 from failgym.baselines.retry_cap import RetryCap
+from failgym.baselines.search import tuned
 from failgym.sim.records import Action
 
-__all__ = ["AllMeasures", "CloneAndSave", "Combined", "KillOrClone"]
+__all__ = ["AllMeasures", "CloneAndSave", "Combined", "KillOrClone", "StopOrCopy"]
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,10 @@ class Combined(Heuristic):
     several parts are fulfilled one after the other. A task that is armed is written off: nothing
     more is spent on it.
     """
+
+    def __post_init__(self) -> None:
+        """Raise ValueError if a parameter is none that its part takes."""
+        assert self.parts
 
     @property
     @abstractmethod
@@ -54,10 +61,20 @@ class CloneAndSave(Combined):
     name: ClassVar[str] = "clone_and_save"
     needs: ClassVar[frozenset[str]] = RetryCap.needs | Algorithm1.needs | MLPeriodic.needs
 
+    retries: int = tuned(2, 0, 10)
+    """as in `RetryCap`"""
+    clone_threshold: float = tuned(0.9, 0.05, 1.0)
+    """the threshold of `Algorithm1`"""
+    save_threshold: float = tuned(0.75, 0.01, 1.0)
+    """the threshold of `MLPeriodic`"""
+    factor: float = tuned(1.0, 0.25, 8.0, log=True)
+    """as in `MLPeriodic`"""
+
     @property
     def parts(self) -> tuple[Heuristic, ...]:
-        """The heuristics, each with the parameters of its source."""
-        return RetryCap(), Algorithm1(), MLPeriodic()
+        """The heuristics, by default with the parameters of their sources."""
+        cloning = Algorithm1(self.clone_threshold)
+        return RetryCap(self.retries), cloning, MLPeriodic(self.save_threshold, self.factor)
 
 
 @dataclass(frozen=True)
@@ -69,14 +86,19 @@ class KillOrClone(Combined):
     name: ClassVar[str] = "kill_or_clone"
     needs: ClassVar[frozenset[str]] = GracePeriod.needs | Algorithm1.needs
 
+    finish_weight: float = tuned(1.0, 0.1, 10.0, log=True)
+    """as in `GracePeriod`"""
+    clone_threshold: float = tuned(0.9, 0.05, 1.0)
+    """the threshold of `Algorithm1`"""
+
     @property
     def parts(self) -> tuple[Heuristic, ...]:
-        """The heuristics, each with the parameters of its source."""
-        return GracePeriod(), Algorithm1()
+        """The heuristics, by default with the parameters of their sources."""
+        return GracePeriod(self.finish_weight), Algorithm1(self.clone_threshold)
 
 
 @dataclass(frozen=True)
-class AllMeasures(Combined):
+class AllMeasures(CloneAndSave):
     """Grace periods for tasks predicted not to finish; retry cap, Algorithm 1 and ML + periodic for
     the others: every action of WINDOW and FAILED at once.
     """
@@ -84,7 +106,36 @@ class AllMeasures(Combined):
     name: ClassVar[str] = "all_measures"
     needs: ClassVar[frozenset[str]] = GracePeriod.needs | CloneAndSave.needs
 
+    finish_weight: float = tuned(1.0, 0.1, 10.0, log=True)
+    """as in `GracePeriod`"""
+
     @property
     def parts(self) -> tuple[Heuristic, ...]:
-        """The heuristics, each with the parameters of its source."""
-        return GracePeriod(), *CloneAndSave().parts
+        """The heuristics, by default with the parameters of their sources."""
+        return GracePeriod(self.finish_weight), *super().parts
+
+
+@dataclass(frozen=True)
+class StopOrCopy(Combined):
+    """Optimal stopping for hopeless tasks, retry cap (El-Sayed et al. 2017) at failures, and LATE
+    (Zaharia et al. 2008) for stragglers: what helps in a loaded cluster, and nothing else.
+
+    Every kill is a small gain at the risk of a large loss, so that stopping is far more cautious
+    here than by itself. The weight was chosen on the train split of `Mitigation-v0`.
+    """
+
+    name: ClassVar[str] = "stop_or_copy"
+    needs: ClassVar[frozenset[str]] = OptimalStopping.needs | RetryCap.needs | Late.needs
+
+    weight: float = tuned(128.0, 1.0, 512.0, log=True)
+    """as in `OptimalStopping`"""
+    retries: int = tuned(2, 0, 10)
+    """as in `RetryCap`"""
+    slow_task: float = tuned(0.25, 0.01, 1.0)
+    """as in `Late`"""
+
+    @property
+    def parts(self) -> tuple[Heuristic, ...]:
+        """The heuristics, with the parameters of their sources but for the weight."""
+        stopping = OptimalStopping(weight=self.weight)
+        return stopping, RetryCap(self.retries), Late(slow_task=self.slow_task)

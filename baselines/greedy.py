@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from failgym.baselines.base import Bools, Choices, Heuristic, ObservationView, choose
+from failgym.baselines.search import tuned
 from failgym.sim.records import Action
 
 __all__ = ["Greedy"]
@@ -27,7 +28,7 @@ class Greedy(Heuristic):
     name: ClassVar[str] = "greedy"
     needs: ClassVar[frozenset[str]] = frozenset({"save_outputs"})
 
-    budget: float = 0.1
+    budget: float = tuned(0.1, 0.0, 1.0)
     """Bytes saved of a stage's outputs, as a share of the bytes into it (section 6.1: 10 %, the
     median selectivity of their tasks)."""
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from failgym.baselines.base import Bools, Choices, Heuristic, ObservationView, choose
-from failgym.baselines.grace_period import predicted_unfinished
+from failgym.baselines.grace_period import check_weight, predicted_unfinished
+from failgym.baselines.search import tuned
 from failgym.sim.records import Action
 
 __all__ = ["ImmediateKill"]
@@ -24,6 +25,13 @@ class ImmediateKill(Heuristic):
     name: ClassVar[str] = "immediate_kill"
     needs: ClassVar[frozenset[str]] = frozenset({"kill"})
 
+    finish_weight: float = tuned(1.0, 0.1, 10.0, log=True)
+    """What the confidence of FINISH counts for beside the others (the paper: as much)."""
+
+    def __post_init__(self) -> None:
+        check_weight(self.finish_weight)
+
     def act(self, view: ObservationView, mask: Bools) -> Choices:
         """Return KILL, armed or not, for every task predicted not to finish."""
-        return choose(view.is_on("window") & predicted_unfinished(view), Action.KILL)
+        unfinished = predicted_unfinished(view, self.finish_weight)
+        return choose(view.is_on("window") & unfinished, Action.KILL)

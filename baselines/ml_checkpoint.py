@@ -16,6 +16,7 @@ from failgym.baselines.base import (
     choose,
     flagged,
 )
+from failgym.baselines.search import tuned
 from failgym.sim.records import Action
 
 __all__ = ["MLCheckpoint", "first_flag", "never_saved"]
@@ -36,7 +37,7 @@ class MLCheckpoint(Heuristic):
     name: ClassVar[str] = "ml_checkpoint"
     needs: ClassVar[frozenset[str]] = frozenset({"checkpoint"})
 
-    threshold: float = 0.3
+    threshold: float = tuned(0.3, 0.01, 1.0)
     """Risk from which failure is predicted. On the scale of `Calibrated.kumar` 0.3 is the working
     point of Table VIII's "ML", shared single-node jobs: recall .95."""
 

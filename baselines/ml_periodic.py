@@ -14,6 +14,7 @@ from failgym.baselines.base import (
     choose,
 )
 from failgym.baselines.ml_checkpoint import first_flag
+from failgym.baselines.search import tuned
 from failgym.baselines.young import check_factor, period_is_over
 from failgym.sim.records import Action
 
@@ -31,11 +32,11 @@ class MLPeriodic(Heuristic):
     name: ClassVar[str] = "ml_periodic"
     needs: ClassVar[frozenset[str]] = frozenset({"checkpoint"})
 
-    threshold: float = 0.75
+    threshold: float = tuned(0.75, 0.01, 1.0)
     """Risk from which failure is predicted. On the scale of `Calibrated.kumar` 0.75 is the working
     point of Table VIII's "ML+Periodic" at an MTBF of 1e4 s, shared single-node jobs: recall
     .76."""
-    factor: float = 1.0
+    factor: float = tuned(1.0, 0.25, 8.0, log=True)
     """The period in units of Young's interval."""
 
     def __post_init__(self) -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from failgym.baselines.base import Bools, Choices, Heuristic, ObservationView, choose
+from failgym.baselines.search import tuned
 from failgym.sim.records import Action
 
 __all__ = ["PeriodicOutputs"]
@@ -29,6 +32,15 @@ class PeriodicOutputs(Heuristic):
     name: ClassVar[str] = "periodic_outputs"
     needs: ClassVar[frozenset[str]] = frozenset({"save_outputs"})
 
+    intervals: int = tuned(1, 1, 8)
+    """Checkpoint times that must fall into the run; more than the source's one spares the tasks
+    that take less than an interval."""
+
+    def __post_init__(self) -> None:
+        if self.intervals < 1:
+            raise ValueError(f"intervals: expected at least 1, got {self.intervals}")
+
     def act(self, view: ObservationView, mask: Bools) -> Choices:
-        """Return CHECKPOINT at OUTPUT if an interval ended during the run, CONTINUE elsewhere."""
-        return choose(view.is_on("output") & (view["unsaved_over_young"] >= 1), Action.CHECKPOINT)
+        """Return CHECKPOINT at OUTPUT if intervals ended during the run, CONTINUE elsewhere."""
+        ended = view["unsaved_over_young"] >= np.float32(self.intervals)
+        return choose(view.is_on("output") & ended, Action.CHECKPOINT)

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from failgym.baselines.base import Bools, Choices, Heuristic, ObservationView
+from failgym.baselines.search import tuned
 from failgym.sim.records import Action
 
 __all__ = ["RetryCap"]
@@ -28,7 +29,7 @@ class RetryCap(Heuristic):
     name: ClassVar[str] = "retry_cap"
     needs: ClassVar[frozenset[str]] = frozenset({"retry", "give_up"})
 
-    retries: int = 2
+    retries: int = tuned(2, 0, 10)
     """Retries after a failure ("more than once or twice is futile", section IV-B)."""
 
     def __post_init__(self) -> None:

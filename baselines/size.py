@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from failgym.baselines.base import Bools, Choices, Heuristic, ObservationView, choose
+from failgym.baselines.search import tuned
 from failgym.sim.records import Action
 
 __all__ = ["Size"]
@@ -25,7 +26,7 @@ class Size(Heuristic):
     name: ClassVar[str] = "size"
     needs: ClassVar[frozenset[str]] = frozenset({"save_outputs"})
 
-    multiplier: float = 1.5
+    multiplier: float = tuned(1.5, 0.5, 10.0, log=True)
     """Run time in medians from which a task is a straggler (section 6.1: 1.5, the 90th percentile
     over the median of their tasks)."""
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from failgym.baselines.base import Bools, Choices, Heuristic, ObservationView, choose
+from failgym.baselines.search import tuned
 from failgym.sim.records import Action
 
 __all__ = ["Young", "period_is_over"]
@@ -28,7 +29,7 @@ class Young(Heuristic):
     name: ClassVar[str] = "young"
     needs: ClassVar[frozenset[str]] = frozenset({"checkpoint"})
 
-    factor: float = 1.0
+    factor: float = tuned(1.0, 0.25, 8.0, log=True)
     """The interval in units of Young's."""
 
     def __post_init__(self) -> None:

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
-from failgym.baselines import REGISTRY, AllMeasures, CloneAndSave, Combined, Heuristic, KillOrClone
+from failgym.baselines import (
+    REGISTRY,
+    AllMeasures,
+    CloneAndSave,
+    Combined,
+    Heuristic,
+    KillOrClone,
+    StopOrCopy,
+)
 from failgym.sim.fields import FIELDS, INDEX
 from failgym.sim.records import Action
 
 CONTINUE, CLONE, CHECKPOINT, KILL, RETRY = (int(action) for action in Action)
-COMBINED = [CloneAndSave(), KillOrClone(), AllMeasures()]
+COMBINED = [CloneAndSave(), KillOrClone(), AllMeasures(), StopOrCopy()]
 UNFINISHED = {"confidence_kill": 0.9, "confidence_finish": 0.1}
 
 
@@ -100,3 +108,43 @@ class TestKilling:
     def test_only_what_checkpoints_saves(self) -> None:
         assert at_window(KillOrClone(), unsaved_over_young=2.0) == CONTINUE
         assert at_window(AllMeasures(), unsaved_over_young=2.0) == CHECKPOINT
+
+
+class TestStopOrCopy:
+    STRAGGLER: ClassVar = {
+        "job_tasks": np.log2(11),
+        "siblings_finished": 1.0,
+        "age": 6.0,
+        "age_over_siblings": 9.0,
+        "age_over_expected": 0.5,
+        "running": 10.0,
+    }
+    HOPELESS: ClassVar = {"age": 8.0, "age_over_expected": 0.1, "chance_of_finish": 0.01}
+
+    def test_kills_what_is_hopeless_and_copies_stragglers(self) -> None:
+        policy = StopOrCopy(weight=8.0)
+        hopeless = {**self.STRAGGLER, **self.HOPELESS}
+        assert at_window(policy, **hopeless) == KILL
+        assert at_window(policy, **{**hopeless, "chance_of_finish": 0.6}) == CLONE
+        assert at_window(StopOrCopy(weight=500.0), **hopeless) == CLONE  # too much to lose
+
+    def test_retries_twice_and_then_gives_up(self) -> None:
+        assert [at_failure(StopOrCopy(), failures=n) for n in (1, 2, 3)] == [RETRY, RETRY, KILL]
+
+
+@pytest.mark.parametrize("kind", [CloneAndSave, AllMeasures])
+def test_parameters_reach_the_parts(kind: type[CloneAndSave]) -> None:
+    policy = kind(retries=0, clone_threshold=0.5, save_threshold=1.0, factor=3.0)
+    assert at_failure(policy, failures=1) == KILL
+    assert at_window(policy, risk=0.6) == CLONE
+    assert at_window(policy, Action.CLONE, risk=0.9, unsaved_over_young=2.9) == CONTINUE
+    assert at_window(policy, Action.CLONE, unsaved_over_young=3.0) == CHECKPOINT
+    with pytest.raises(ValueError, match="retries: expected at least 0"):
+        kind(retries=-1)
+
+
+@pytest.mark.parametrize("kind", [KillOrClone, AllMeasures])
+def test_the_weight_of_finish_reaches_the_grace_period(kind: Any) -> None:
+    even = {"confidence_kill": 0.55, "confidence_finish": 0.45}
+    assert at_window(kind(), **even) == KILL
+    assert at_window(kind(finish_weight=2.0), **even) == CONTINUE

@@ -17,10 +17,12 @@ from tests.envs.worlds import small
 
 EVERYWHERE = {"replay", "random"}
 OUTPUTS = {"checkpoint_all", "greedy", "size", "aware", "periodic_outputs"}
-PLACING = {"rank_hybd", "flaw"}
+PLACING = {"rank_hybd", "flaw", "lemon_nodes"}
+COPYING = {"spark_speculation", "late", "forking"}
 COMPATIBLE = {
-    "Cloning-v0": EVERYWHERE | {"retry_cap", "algorithm_1", "give_up"},
-    "GracePeriod-v0": EVERYWHERE | {"grace_period", "immediate_kill", "blind_kill"},
+    "Cloning-v0": EVERYWHERE | COPYING | {"retry_cap", "back_off", "algorithm_1", "give_up"},
+    "GracePeriod-v0": EVERYWHERE
+    | {"grace_period", "optimal_stopping", "immediate_kill", "blind_kill"},
     "Checkpoint-v0": EVERYWHERE | {"young", "ml_checkpoint", "ml_periodic"},
     "Lineage-v0": EVERYWHERE | OUTPUTS,
     "Workflow-v0": EVERYWHERE | PLACING,
@@ -29,6 +31,12 @@ COMPATIBLE = {
 PAIRS = [(name, policy) for name in SCENARIOS for policy in sorted(COMPATIBLE[name])]
 IDLE = {"replay", "rank_hybd"}
 """Baselines that leave everything to the cluster."""
+EAGER: dict[str, dict[str, Any]] = {
+    "back_off": {"limit": 0},
+    "forking": {"share": 0.5},
+    "lemon_nodes": {"failures": 1},
+}
+"""Parameters with which a rule is about what happens in a small environment, too."""
 
 
 SHOWN = ("end", "armed", "departed", "extra", "checkpoints", "attempts")
@@ -72,7 +80,8 @@ def test_runs_the_same_every_time_and_never_acts_illegally(name: str, policy: st
 
 @pytest.mark.parametrize(("name", "policy"), PAIRS)
 def test_does_something_wherever_it_is_compatible(name: str, policy: str) -> None:
-    ours, replay = run(name, REGISTRY[policy]()), run(name, Replay())
+    chosen = REGISTRY[policy](**EAGER.get(policy, {}))
+    ours, replay = run(name, chosen), run(name, Replay())
     differs = any((ours.outcomes[column] != replay.outcomes[column]).any() for column in SHOWN)
     assert differs == (policy not in IDLE)
 

@@ -167,7 +167,7 @@ def test_what_answers_windows_and_failures_goes_with_a_scenario_that_asks_both()
     rules = scheduled(**dict.fromkeys(("clone", "checkpoint", "kill", "give_up", "retry"), True))
     assert {name for name, b in REGISTRY.items() if not b.compatible(rules)} == {
         *("checkpoint_all", "greedy", "size", "aware", "periodic_outputs"),
-        *("rank_hybd", "flaw"),
+        *("rank_hybd", "flaw", "lemon_nodes"),
     }
 
 

@@ -1,0 +1,39 @@
+"""What a search may try of each baseline: ranges hold the default, and both ends make a policy."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import pytest
+
+from failgym.baselines import REGISTRY
+from failgym.baselines.search import Range, search_space
+
+PARAMETERS = [(name, parameter) for name in REGISTRY for parameter in search_space(REGISTRY[name])]
+NOT_TUNED = {"random": {"seed"}}
+"""Parameters that are no matter of better or worse."""
+
+
+@pytest.mark.parametrize(("name", "parameter"), PARAMETERS)
+def test_a_range_holds_the_default_and_its_ends_make_a_policy(name: str, parameter: str) -> None:
+    baseline: Any = REGISTRY[name]
+    space = search_space(baseline)[parameter]
+    default = getattr(baseline(), parameter)
+    if isinstance(space, Range):
+        assert space.low <= default <= space.high
+        assert space.low < space.high
+        values = [type(default)(end) for end in (space.low, space.high)]
+        assert values == [space.low, space.high]  # a whole number has whole bounds
+    else:
+        assert space.values[0] == default
+        assert len(set(space.values)) == len(space.values) > 1
+        values = list(space.values)
+    for value in values:
+        assert getattr(baseline(**{parameter: value}), parameter) == value
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_every_parameter_may_be_tuned(name: str) -> None:
+    known = {field.name for field in fields(REGISTRY[name])}
+    assert known - set(search_space(REGISTRY[name])) == NOT_TUNED.get(name, set())
