@@ -1,0 +1,136 @@
+"""Jobs and tasks as they arrive, in the terms of Rosà et al., and in which class they ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from failgym.predictors.base import task_classes
+from failgym.predictors.features.static import (
+    JOB_STATIC,
+    TASK_STATIC,
+    arrivals,
+    job_static,
+    task_static,
+)
+from failgym.predictors.features.system import NEVER, SYSTEM, Load, system_features
+from failgym.traces.trace import Outcome, Trace
+
+__all__ = ["JOB_FEATURES", "TASK_FEATURES", "Arrived", "task_ends"]
+
+Floats32 = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int64]
+
+JOB_FEATURES = (*JOB_STATIC, *SYSTEM)
+"""Names of what is known of a job when it arrives."""
+TASK_FEATURES = (*TASK_STATIC, *SYSTEM)
+"""Names of what is known of a task when it arrives."""
+
+
+@dataclass(frozen=True, eq=False)
+class Arrived:
+    """Jobs and tasks: what is known of each at its arrival, and what became of it."""
+
+    job_features: Floats32
+    """[jobs, features] named by `JOB_FEATURES`"""
+    job_class: Ints
+    """[jobs] 0: the job finished, 1: it did not"""
+    job_end: Ints
+    """[jobs] when its last attempt ended, `NEVER` if that is not known [ms]"""
+    task_features: Floats32
+    """[tasks, features] named by `TASK_FEATURES`"""
+    task_class: Ints
+    """[tasks] position in `failgym.predictors.CLASSES`"""
+    task_end: Ints
+    """[tasks] `task_ends`"""
+    task_job: Ints
+    """[tasks] row of the job"""
+
+    @classmethod
+    def of(cls, trace: Trace, load: Load, sampling: int) -> Self:
+        """The jobs and tasks of a trace, under a load, with sampling windows of ``sampling`` ms."""
+        job_at, task_at = arrivals(trace)
+        job = trace.column("tasks", "job").astype(np.int64)
+        priority = trace.column("jobs", "priority").astype(np.int64)
+        job_system, _ = system_features(load, job_at, priority, window=sampling)
+        task_system, _ = system_features(load, task_at, priority[job], window=sampling)
+        unfinished = trace.column("jobs", "outcome") != Outcome.FINISH
+        return cls(
+            np.hstack((job_static(trace)[0], job_system)),
+            unfinished.astype(np.int64),
+            _job_ends(trace),
+            np.hstack((task_static(trace)[0], task_system)),
+            task_classes(trace),
+            task_ends(trace),
+            job,
+        )
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
+        """What `arrays` gave. Raises ValueError, in one line, if something is missing or unfit."""
+        names = [field.name for field in fields(cls)]
+        for name in names:
+            if name not in arrays:
+                raise ValueError(f"expected arrays {', '.join(names)}; no {name}")
+        arrived = cls(*(np.asarray(arrays[name]) for name in names))
+        jobs, tasks = len(arrived.job_end), len(arrived.task_end)
+        features = (len(JOB_FEATURES), len(TASK_FEATURES))
+        shapes = ((jobs, features[0]), (jobs,), (jobs,), (tasks, features[1]), *((tasks,),) * 3)
+        for name, shape in zip(names, shapes, strict=True):
+            if arrays[name].shape != shape:
+                raise ValueError(f"{name}: expected shape {shape}, got {arrays[name].shape}")
+        if tasks and not 0 <= arrived.task_job.min() <= arrived.task_job.max() < jobs:
+            raise ValueError(f"task_job: expected rows of {jobs} jobs")
+        return arrived
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """The fields as plain arrays."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def since(self, moment: int) -> Self:
+        """Tasks that ended after the moment [ms], and the jobs of these and that ended after it."""
+        tasks = (self.task_end > moment) & (self.task_end < NEVER)
+        jobs = (self.job_end > moment) & (self.job_end < NEVER)
+        jobs[self.task_job[tasks]] = True
+        return type(self)(
+            self.job_features[jobs],
+            self.job_class[jobs],
+            self.job_end[jobs],
+            self.task_features[tasks],
+            self.task_class[tasks],
+            self.task_end[tasks],
+            (np.cumsum(jobs) - 1)[self.task_job[tasks]],
+        )
+
+    def __add__(self, other: Arrived) -> Arrived:
+        """These and others after them."""
+        mine, others = self.arrays(), other.arrays()
+        others["task_job"] = other.task_job + len(self.job_end)
+        return Arrived(*(np.concatenate((mine[name], others[name])) for name in mine))
+
+
+def task_ends(trace: Trace) -> Ints:
+    """When each task settled [ms]: at its first FINISH, else at its last end; `NEVER` where that is
+    not known, int64 [tasks].
+    """
+    task, end = trace.column("attempts", "task"), trace.column("attempts", "end")
+    first = np.full(trace.rows("tasks"), NEVER, dtype=np.int64)
+    finishes = trace.column("attempts", "outcome") == Outcome.FINISH
+    np.minimum.at(first, task[finishes], end[finishes])
+    last = np.full(trace.rows("tasks"), -1, dtype=np.int64)
+    np.maximum.at(last, task, end)
+    last[trace.task_outcome == Outcome.CENSORED] = NEVER
+    return np.where(trace.task_outcome == Outcome.FINISH, first, last)
+
+
+def _job_ends(trace: Trace) -> Ints:
+    job = trace.column("tasks", "job")[trace.column("attempts", "task")]
+    last = np.full(trace.rows("jobs"), -1, dtype=np.int64)
+    np.maximum.at(last, job, trace.column("attempts", "end"))
+    unknown = (trace.column("jobs", "outcome") == Outcome.CENSORED) | (last < 0)
+    unknown[job[trace.column("attempts", "outcome") == Outcome.CENSORED]] = True
+    return np.where(unknown, NEVER, last)

@@ -1,0 +1,166 @@
+"""What the sampling windows of an attempt tell by a given moment.
+
+Of each resource: its use in the last window, and over the windows so far the mean, the largest, the
+deviation, the trend and the change. A window counts once its span is over, so that features at time
+t are the same whatever the trace says of later times.
+"""
+
+# Kernels lose their types to the decorator.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from failgym.traces.trace import Trace
+
+__all__ = ["RESOURCES", "USAGE", "known_windows", "usage_features"]
+
+Floats = npt.NDArray[np.float64]
+Floats32 = npt.NDArray[np.float32]
+Integers = npt.NDArray[np.int64]
+
+RESOURCES = ("cpu", "memory", "local_io", "remote_io", "network", "max_memory")
+"""The columns of the table of windows."""
+_STATISTICS = ("last", "mean", "largest", "deviation", "trend", "change")
+_REQUESTED = ("cpu", "memory")
+USAGE = (
+    *(f"{resource}: {statistic}" for resource in RESOURCES for statistic in _STATISTICS),
+    *(f"{resource}: largest over request" for resource in _REQUESTED),
+    "windows",
+)
+"""The names of the features, in order.
+
+Of the windows known: `last` is the use in the last one, `mean` and `deviation` those of the use
+(each window counts once, however long until the next that was kept), `largest` its maximum, `trend`
+what the last has over the first, `change` over the one before. `largest over request` compares the
+largest mean use of the processor, and the largest maximum of memory, with what the task requested.
+`windows` is how many there are. NaN is what is not known: before the first window, and where the
+trace has no such column or value.
+"""
+
+
+def usage_features(
+    trace: Trace, attempt: Integers, time: Integers, window: int
+) -> tuple[Floats32, tuple[str, ...]]:
+    """The usage of attempts as known at given moments.
+
+    Args:
+        trace: the trace.
+        attempt: [rows] rows of attempts.
+        time: [rows] moments on the trace's clock [ms].
+        window: how long usage is sampled for where the trace does not say [ms].
+
+    Returns:
+        float32 [rows, features], and the names of the features, `USAGE`.
+    """
+    order = _in_order(trace)
+    holder = trace.column("windows", "attempt")[order]
+    first = np.searchsorted(holder, np.arange(trace.rows("attempts") + 1))
+    last = _last_known(trace, order, first, attempt, time, window)
+    seen, here = last >= 0, last[last >= 0]
+    features = np.full((len(attempt), len(USAGE)), np.nan, dtype=np.float32)
+    for number, resource in enumerate(RESOURCES):
+        if len(here) and bool(trace.present("windows", resource).any()):
+            values = np.asarray(trace.column("windows", resource)[order], dtype=np.float64)
+            at = number * len(_STATISTICS)
+            features[seen, at : at + len(_STATISTICS)] = _running(holder, values)[here]
+    requests = len(RESOURCES) * len(_STATISTICS)
+    for number, resource in enumerate(_REQUESTED):
+        features[:, requests + number] = _over_request(trace, features, attempt, resource)
+    features[:, -1] = np.where(seen, last - first[attempt] + 1, 0)
+    return features, USAGE
+
+
+def known_windows(trace: Trace, attempt: Integers, time: Integers, window: int) -> Integers:
+    """How many windows of the attempts are known at the moments, int64 [rows].
+
+    Between two moments of an attempt with the same number, all `usage_features` are the same.
+    """
+    order = _in_order(trace)
+    holder = trace.column("windows", "attempt")[order]
+    first = np.searchsorted(holder, np.arange(trace.rows("attempts") + 1))
+    last = _last_known(trace, order, first, attempt, time, window)
+    return np.where(last >= 0, last - first[attempt] + 1, 0)
+
+
+def _in_order(trace: Trace) -> Integers:
+    """The rows of the windows in order of (attempt, offset)."""
+    return np.lexsort((trace.column("windows", "offset"), trace.column("windows", "attempt")))
+
+
+def _last_known(
+    trace: Trace, order: Integers, first: Integers, attempt: Integers, time: Integers, window: int
+) -> Integers:
+    """Place in `order` of the last window whose span is over, -1 where there is none, [rows].
+
+    A span ends with its attempt, if that comes earlier.
+    """
+    start, end = trace.column("attempts", "start"), trace.column("attempts", "end")
+    holder = trace.column("windows", "attempt")[order]
+    over = trace.column("windows", "offset")[order] + (trace.sampling_window or window)
+    over = np.minimum(over, (end - start)[holder])
+    return _search(first, over, attempt, time - start[attempt])
+
+
+@njit(cache=True)
+def _search(first: Integers, over: Integers, attempt: Integers, age: Integers) -> Integers:
+    """The last place of each attempt with ``over <= age``, -1 without one; `over` ascends in it."""
+    last = np.full(len(attempt), -1, dtype=np.int64)
+    for row in range(len(attempt)):
+        low, high = first[attempt[row]], first[attempt[row] + 1]
+        begin = low
+        while low < high:
+            middle = (low + high) // 2
+            if over[middle] <= age[row]:
+                low = middle + 1
+            else:
+                high = middle
+        if low > begin:
+            last[row] = low - 1
+    return last
+
+
+@njit(cache=True)
+def _running(holder: Integers, values: Floats) -> Floats32:
+    """The statistics of one resource up to and with each window, [windows, statistics].
+
+    Windows without a value are passed over: the last value stands. The deviation is Welford's, so
+    that a constant use has none.
+    """
+    result = np.full((len(values), len(_STATISTICS)), np.nan, dtype=np.float32)
+    count, first, last, mean, squares, largest, change = 0, 0.0, 0.0, 0.0, 0.0, 0.0, np.nan
+    for i in range(len(values)):
+        if i == 0 or holder[i] != holder[i - 1]:
+            count, mean, squares, change = 0, 0.0, 0.0, np.nan
+        value = values[i]
+        if not np.isnan(value):
+            count += 1
+            if count == 1:
+                first, largest = value, value
+            else:
+                change = value - last
+            last, largest = value, max(largest, value)
+            delta = value - mean
+            mean += delta / count
+            squares += delta * (value - mean)
+        if count > 0:
+            result[i, 0], result[i, 1], result[i, 2] = last, mean, largest
+            result[i, 3], result[i, 4] = np.sqrt(squares / count), last - first
+            result[i, 5] = change
+    return result
+
+
+def _over_request(
+    trace: Trace, features: Floats32, attempt: Integers, resource: str
+) -> npt.NDArray[np.float64]:
+    """The largest use over the task's request; NaN where either is not known, or none requested."""
+    requested = np.asarray(trace.column("tasks", resource), dtype=np.float64)
+    requested = requested[trace.column("attempts", "task")[attempt]]
+    largest = features[:, USAGE.index(f"{resource}: largest")].astype(np.float64)
+    if resource == "memory":  # the maximum in a window, where the trace has it
+        largest = np.fmax(largest, features[:, USAGE.index("max_memory: largest")])
+    known = requested > 0
+    return np.divide(largest, requested, out=np.full(len(largest), np.nan), where=known)
