@@ -29,27 +29,81 @@ _EVICT = int(Outcome.EVICT)
 
 
 @called
-def _victims(w: World, x: View, i: int) -> int:
-    """List in ``x.picked`` the runs that have to go so that a queued one has enough slots.
-
-    Returns:
-        How many; 0 if it has enough, or all of lower priority are not enough.
-    """
+def _victims_anywhere(x: View, i: int) -> int:
+    """List in ``x.picked`` the runs that give a gang enough slots; how many, 0 if none can."""
     need, n = x.runs[i].width - x.ep.free, 0
     for level in range(x.runs[i].level):
         at = x.levels[level]
-        while need > 0 and at >= 0:
+        while at >= 0:
             x.picked[n] = at
             n += 1
             need -= x.runs[at].width
+            if need <= 0:
+                return n
             at = x.runs[at].level_next
-    return n if need <= 0 else 0
+    return 0
+
+
+@called
+def _without(x: View, i: int, width: int) -> int:
+    """Count what a run occupies as room; the first machine that then has enough, or -1."""
+    at = x.runs[i].placements
+    while at >= 0:
+        placement = x.placements[at]
+        machine = x.machines[placement.machine]
+        if machine.search != x.ep.searches:
+            machine.search, machine.room = x.ep.searches, machine.free
+        machine.room += placement.slots
+        if machine.room >= width:
+            return placement.machine
+        at = placement.next
+    return NOWHERE
+
+
+@called
+def _is_on(x: View, i: int, m: int) -> bool:
+    """Does a run occupy slots of a machine?"""
+    at = x.runs[i].placements
+    while at >= 0 and x.placements[at].machine != m:
+        at = x.placements[at].next
+    return at >= 0
+
+
+@called
+def _keep_those_on(x: View, n: int, m: int) -> int:
+    """Of the ``n`` runs in ``x.picked`` leave those on a machine; how many."""
+    kept = 0
+    for k in range(n):
+        if _is_on(x, x.picked[k], m):
+            x.picked[kept] = x.picked[k]
+            kept += 1
+    return kept
+
+
+@called
+def _victims_on_one(x: View, i: int) -> int:
+    """List in ``x.picked`` the runs that make room on one machine; how many, 0 if none can."""
+    x.ep.searches += 1
+    n = 0
+    for level in range(x.runs[i].level):
+        at = x.levels[level]
+        while at >= 0:
+            x.picked[n] = at
+            n += 1
+            machine = _without(x, at, x.runs[i].width)
+            if machine != NOWHERE:
+                return _keep_those_on(x, n, machine)
+            at = x.runs[at].level_next
+    return 0
 
 
 @called
 def _evict(w: World, x: View, i: int) -> bool:
-    """Evict what runs at lower priority, if that gives a queued run enough slots."""
-    n = _victims(w, x, i)
+    """Evict what runs at lower priority, if that makes room for a queued run."""
+    if x.runs[i].width <= w.parameters[0].largest:
+        n = _victims_on_one(x, i)
+    else:
+        n = _victims_anywhere(x, i)
     for k in range(n):
         victim = x.picked[k]
         run = x.runs[victim]

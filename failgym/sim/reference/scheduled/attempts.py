@@ -72,6 +72,10 @@ class Attempt(Run):
         """The first machine that it runs on: where its output will be."""
         return self.parts[0].machine
 
+    def is_on(self, machine: Machine) -> bool:
+        """Does it, or did it, occupy slots of a machine?"""
+        return any(part.machine is machine for part in self.parts)
+
     @property
     def is_writing(self) -> bool:
         """Has it ended and occupies its slots to write its output?"""

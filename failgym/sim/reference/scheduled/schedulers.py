@@ -142,17 +142,13 @@ class Scheduler:
         return True
 
     def _victims(self, head: Attempt) -> list[Attempt]:
-        """Rule 8: attempts of lower priority, until enough slots would be free; else none."""
-        world = self._world
+        """Rule 8: attempts of lower priority, until there would be room; none if there never is."""
+        world, width = self._world, head.task.record.width
         lower = [run for run in world.running() if self._priority(run) < self._priority(head)]
         lower.sort(key=lambda run: (self._priority(run), -run.start, -run.key[0], -run.key[1]))
-        free, victims = world.cluster.free, list[Attempt]()
-        for run in lower:
-            if free >= head.task.record.width:
-                break
-            victims.append(run)
-            free += run.task.record.width
-        return victims if free >= head.task.record.width else []
+        if width > world.cluster.most_slots:
+            return _victims_anywhere(lower, width - world.cluster.free)
+        return _victims_on_one(lower, width)
 
     # --- easy_backfill --------------------------------------------------------------------------
 
@@ -255,6 +251,27 @@ class Scheduler:
         fails = any(now < outage.down <= now + time for outage in machine.outages)
         task = attempt.task.record.task
         self.queries.append(Query(self._passes, task, machine.index, asked, answered, fails))
+
+
+def _victims_anywhere(lower: Sequence[Attempt], lacking: int) -> list[Attempt]:
+    """The first of them that have so many slots together, wherever these are."""
+    for count, run in enumerate(lower, 1):
+        lacking -= run.task.record.width
+        if lacking <= 0:
+            return list(lower[:count])
+    return []
+
+
+def _victims_on_one(lower: Sequence[Attempt], width: int) -> list[Attempt]:
+    """The first of them that make room on one machine, without those that have no part in that."""
+    room: dict[Machine, int] = {}
+    for count, run in enumerate(lower, 1):
+        for part in run.parts:
+            machine = part.machine
+            room[machine] = room.get(machine, machine.free) + part.slots
+            if room[machine] >= width:
+                return [run for run in lower[:count] if run.is_on(machine)]
+    return []
 
 
 def is_predicted(nodes: NodePredictions | None, machine: Machine, now: int, time: int) -> bool:
