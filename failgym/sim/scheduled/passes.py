@@ -12,7 +12,7 @@ from failgym.sim.jit import called
 from failgym.sim.scheduled.attempts import start, stop, vacate
 from failgym.sim.scheduled.backfill import backfill_pass
 from failgym.sim.scheduled.dags import inputs_reachable
-from failgym.sim.scheduled.machines import NOWHERE, first_fit
+from failgym.sim.scheduled.machines import GANG, NOWHERE, first_fit
 from failgym.sim.scheduled.placing import rank_pass
 from failgym.sim.scheduled.queues import first, following
 from failgym.sim.scheduled.rules import SCHEDULERS
@@ -29,24 +29,61 @@ _EVICT = int(Outcome.EVICT)
 
 
 @called
+def _slots_on(x: View, i: int, m: int) -> int:
+    """Slots of a machine, or (`machines.GANG`) of any, that a run occupies."""
+    if m == GANG:
+        return x.runs[i].width
+    at = x.runs[i].placements
+    while at >= 0:
+        if x.placements[at].machine == m:
+            return x.placements[at].slots
+        at = x.placements[at].next
+    return 0
+
+
+@called
+def _spare(x: View, n: int, m: int, surplus: int) -> int:
+    """Of the ``n`` runs in ``x.picked`` leave out, from the last backwards, who need not go.
+
+    Args:
+        m: the machine that they make room on, or `machines.GANG`.
+        surplus: slots that would be free beyond those needed there, were all of them gone.
+
+    Returns:
+        How many are left.
+    """
+    for k in range(n - 1, -1, -1):
+        slots = _slots_on(x, x.picked[k], m)
+        if slots <= surplus:
+            surplus -= slots
+            x.picked[k] = -1
+    left = 0
+    for k in range(n):
+        if x.picked[k] >= 0:
+            x.picked[left] = x.picked[k]
+            left += 1
+    return left
+
+
+@called
 def _victims_anywhere(x: View, i: int) -> int:
-    """List in ``x.picked`` the runs that give a gang enough slots; how many, 0 if none can."""
-    need, n = x.runs[i].width - x.ep.free, 0
+    """List in ``x.picked`` who has to go to make room for a gang; how many, 0 if none can."""
+    surplus, n = x.ep.free - x.runs[i].width, 0
     for level in range(x.runs[i].level):
         at = x.levels[level]
         while at >= 0:
             x.picked[n] = at
             n += 1
-            need -= x.runs[at].width
-            if need <= 0:
-                return n
+            surplus += x.runs[at].width
+            if surplus >= 0:
+                return _spare(x, n, GANG, surplus)
             at = x.runs[at].level_next
     return 0
 
 
 @called
-def _without(x: View, i: int, width: int) -> int:
-    """Count what a run occupies as room; the first machine that then has enough, or -1."""
+def _room_without(x: View, i: int, width: int) -> int:
+    """Count what a run occupies as room; the first machine that then has enough, or NOWHERE."""
     at = x.runs[i].placements
     while at >= 0:
         placement = x.placements[at]
@@ -61,38 +98,18 @@ def _without(x: View, i: int, width: int) -> int:
 
 
 @called
-def _is_on(x: View, i: int, m: int) -> bool:
-    """Does a run occupy slots of a machine?"""
-    at = x.runs[i].placements
-    while at >= 0 and x.placements[at].machine != m:
-        at = x.placements[at].next
-    return at >= 0
-
-
-@called
-def _keep_those_on(x: View, n: int, m: int) -> int:
-    """Of the ``n`` runs in ``x.picked`` leave those on a machine; how many."""
-    kept = 0
-    for k in range(n):
-        if _is_on(x, x.picked[k], m):
-            x.picked[kept] = x.picked[k]
-            kept += 1
-    return kept
-
-
-@called
 def _victims_on_one(x: View, i: int) -> int:
-    """List in ``x.picked`` the runs that make room on one machine; how many, 0 if none can."""
+    """List in ``x.picked`` who has to go to make room on one machine; how many, 0 if none can."""
     x.ep.searches += 1
-    n = 0
+    n, width = 0, x.runs[i].width
     for level in range(x.runs[i].level):
         at = x.levels[level]
         while at >= 0:
             x.picked[n] = at
             n += 1
-            machine = _without(x, at, x.runs[i].width)
-            if machine != NOWHERE:
-                return _keep_those_on(x, n, machine)
+            m = _room_without(x, at, width)
+            if m != NOWHERE:
+                return _spare(x, n, m, x.machines[m].room - width)
             at = x.runs[at].level_next
     return 0
 

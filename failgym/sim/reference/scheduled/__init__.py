@@ -48,10 +48,10 @@ The rules
     an input is passed over.
 8.  ``priority``: the same in order of the job's priority (0 to 31). With ``preemption``, for a head
     that does not fit, running attempts of lower priority are gone through, of lowest priority and
-    latest start first (then of last task and number), until one machine (of several, the first) has
-    room with what is free and what they occupy there. Those of them that are there are evicted, and
-    want to run again at once. For a gang all slots count, and all of them are evicted. If there
-    never is room, nobody is.
+    latest start first (then of last task and number), until without them there would be room: on
+    one machine (of several, the first), for a gang on all together. Of these, from the last
+    backwards, each stays without which there would be room all the same; the others are evicted,
+    and want to run again at once. If there never would be room, nobody is.
 9.  ``easy_backfill``: heads start as long as they fit. The first that does not gets a reservation
     at the time when, by estimated ends, slots enough will be free; another may start if it is
     expected to end by then, or fits into what the head will leave free. A run time is estimated

@@ -72,9 +72,9 @@ class Attempt(Run):
         """The first machine that it runs on: where its output will be."""
         return self.parts[0].machine
 
-    def is_on(self, machine: Machine) -> bool:
-        """Does it, or did it, occupy slots of a machine?"""
-        return any(part.machine is machine for part in self.parts)
+    def slots_on(self, machine: Machine) -> int:
+        """Slots of a machine that it occupies, or occupied."""
+        return sum(part.slots for part in self.parts if part.machine is machine)
 
     @property
     def is_writing(self) -> bool:

@@ -142,13 +142,17 @@ class Scheduler:
         return True
 
     def _victims(self, head: Attempt) -> list[Attempt]:
-        """Rule 8: attempts of lower priority, until there would be room; none if there never is."""
-        world, width = self._world, head.task.record.width
-        lower = [run for run in world.running() if self._priority(run) < self._priority(head)]
+        """Rule 8: who is evicted to make room; nobody if that cannot be done."""
+        cluster, width = self._world.cluster, head.task.record.width
+        lower = [run for run in self._world.running() if self._priority(run) < self._priority(head)]
         lower.sort(key=lambda run: (self._priority(run), -run.start, -run.key[0], -run.key[1]))
-        if width > world.cluster.most_slots:
-            return _victims_anywhere(lower, width - world.cluster.free)
-        return _victims_on_one(lower, width)
+        one_by_one = [[machine] for machine in cluster.machines]
+        places = one_by_one if width <= cluster.most_slots else [cluster.machines]
+        for count in range(1, len(lower) + 1):
+            for place in places:
+                if _room(place, lower[:count]) >= width:
+                    return _needed(place, lower[:count], width)
+        return []
 
     # --- easy_backfill --------------------------------------------------------------------------
 
@@ -253,25 +257,19 @@ class Scheduler:
         self.queries.append(Query(self._passes, task, machine.index, asked, answered, fails))
 
 
-def _victims_anywhere(lower: Sequence[Attempt], lacking: int) -> list[Attempt]:
-    """The first of them that have so many slots together, wherever these are."""
-    for count, run in enumerate(lower, 1):
-        lacking -= run.task.record.width
-        if lacking <= 0:
-            return list(lower[:count])
-    return []
+def _room(place: Sequence[Machine], victims: Sequence[Attempt]) -> int:
+    """Free slots of some machines, if these attempts were gone."""
+    occupied = (run.slots_on(machine) for run in victims for machine in place)
+    return sum(machine.free for machine in place) + sum(occupied)
 
 
-def _victims_on_one(lower: Sequence[Attempt], width: int) -> list[Attempt]:
-    """The first of them that make room on one machine, without those that have no part in that."""
-    room: dict[Machine, int] = {}
-    for count, run in enumerate(lower, 1):
-        for part in run.parts:
-            machine = part.machine
-            room[machine] = room.get(machine, machine.free) + part.slots
-            if room[machine] >= width:
-                return [run for run in lower[:count] if run.is_on(machine)]
-    return []
+def _needed(place: Sequence[Machine], victims: Sequence[Attempt], width: int) -> list[Attempt]:
+    """Rule 8: from the last backwards, whoever need not go stays."""
+    needed = list(victims)
+    for run in reversed(victims):
+        others = [other for other in needed if other is not run]
+        needed = others if _room(place, others) >= width else needed
+    return needed
 
 
 def is_predicted(nodes: NodePredictions | None, machine: Machine, now: int, time: int) -> bool:

@@ -97,7 +97,7 @@ class World(Life):
             if _depends_on(attempt, machine, self.now):
                 self._machine_kills(attempt, machine)
         for attempt in self.writers():
-            if attempt.is_on(machine):
+            if _is_on(attempt, machine):
                 self._lose_write(attempt)
         if self.rules.outputs == "lost":
             self.lineage.lose(machine)
@@ -258,6 +258,10 @@ class World(Life):
         self.begin_write(attempt, 0 if bandwidth == 0.0 else round_half_up(size / bandwidth))
 
 
+def _is_on(attempt: Attempt, machine: Machine) -> bool:
+    return any(part.machine is machine for part in attempt.parts)
+
+
 def _depends_on(attempt: Attempt, machine: Machine, now: int) -> bool:
     """Does it run there, or is it still reading an input from there?"""
-    return attempt.is_on(machine) or attempt.reads.get(machine, 0) > now
+    return _is_on(attempt, machine) or attempt.reads.get(machine, 0) > now
