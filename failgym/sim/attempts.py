@@ -15,7 +15,15 @@ from failgym.sim.jit import kernel
 from failgym.sim.records import NEVER, Ending, Event, World
 from failgym.traces import Outcome
 
-__all__ = ["begin", "date_end", "end_attempt", "next_window", "own_outcome", "windows_matter"]
+__all__ = [
+    "begin",
+    "date_end",
+    "end_attempt",
+    "next_window",
+    "own_outcome",
+    "window_until",
+    "windows_matter",
+]
 
 _END, _RESTORED, _START = int(Event.END), int(Event.RESTORED), int(Event.START)
 _WINDOW = int(Event.WINDOW)
@@ -95,6 +103,20 @@ def next_window(w: World, k: int) -> int:
     if p.spacing == _GEOMETRIC:
         return max(k + 1, math.ceil(p.factor * k))
     return k + 1
+
+
+@kernel
+def window_until(w: World, run: Any, time: int) -> int:
+    """Index of the last decision window of an attempt until a time, or, if later, of the next."""
+    p = w.parameters[0]
+    k, last = next_window(w, run.window), (time - run.start) // p.window
+    if p.spacing == _GEOMETRIC:
+        following = k
+        while following <= last:
+            k, following = following, next_window(w, following)
+        return k
+    step = p.every if p.spacing == _EVERY else 1
+    return k + max(last - k, 0) // step * step
 
 
 @kernel

@@ -16,9 +16,16 @@ from typing import Any
 import numpy as np
 
 from failgym.sim.accounts import costs
-from failgym.sim.attempts import begin, end_attempt, next_window, own_outcome, windows_matter
+from failgym.sim.attempts import (
+    begin,
+    end_attempt,
+    next_window,
+    own_outcome,
+    window_until,
+    windows_matter,
+)
 from failgym.sim.checkpoints import make_durable
-from failgym.sim.decisions import apply, ask, risk_of, window_index
+from failgym.sim.decisions import ONLY_CONTINUE, apply, ask, legal_window, risk_of, window_index
 from failgym.sim.events import kind_of, note, pop, push, sort_key
 from failgym.sim.fields import INDEX
 from failgym.sim.jit import entry, kernel
@@ -182,6 +189,19 @@ def _recorded_start(
 
 
 @kernel
+def _window_after(w: World, ep: Any, task: Any, run: Any) -> int:
+    """Index of the window that is called after this one.
+
+    While a checkpoint or a restore runs nothing may be legal but to continue. Then the windows up
+    to its end would all pass unasked, and are not called, but for the last of them.
+    """
+    until = max(run.restored, run.pause_until)
+    if ep.now < until and legal_window(w, task, run, ep.now) == ONLY_CONTINUE:
+        return window_until(w, run, until)
+    return next_window(w, run.window)
+
+
+@kernel
 def _window(
     w: World, ep: Any, task: Any, runs: Any, heap: Any, key: int, local: int, i: int
 ) -> bool:
@@ -189,7 +209,7 @@ def _window(
     run = runs[i]
     if not run.alive or not windows_matter(w, task):
         return False
-    run.window = next_window(w, run.window)
+    run.window = _window_after(w, ep, task, run)
     p = w.parameters[0]
     push(ep, heap, run.start + run.window * p.window, key, local, i, 0)
     if p.spacing == _ALARM and risk_of(w, run, window_index(w, run, ep.now)) < p.alarm:

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from failgym.sim.attempts import next_window
+from failgym.sim.attempts import next_window, window_until
 from failgym.sim.compile import SPACINGS
-from failgym.sim.decisions import risk_of, window_index
+from failgym.sim.decisions import ONLY_CONTINUE, legal_window, risk_of, window_index
 from failgym.sim.engine import DRAWN, draw_slice
 from failgym.sim.events import kind_of, note, pop, push, sort_key
 from failgym.sim.fields import INDEX
@@ -61,7 +61,7 @@ from failgym.sim.scheduled.settlement import (
     stop_all,
     succeed,
 )
-from failgym.sim.scheduled.storage import storage_event
+from failgym.sim.scheduled.storage import not_durable_before, storage_event
 from failgym.traces import Outcome
 
 if TYPE_CHECKING:
@@ -149,13 +149,31 @@ def _end(w: World, x: View, time: int, key: int, i: int) -> bool:
 
 
 @called
+def _window_after(w: World, x: View, i: int) -> int:
+    """Index of the window that is called after this one.
+
+    While a transfer, a restore or a checkpoint runs nothing may be legal but to continue. Then the
+    windows up to its end would all pass unasked, and are not called, but for the last of them.
+    """
+    run = x.runs[i]
+    until = run.restored
+    if run.write >= 0:
+        until = not_durable_before(w, x, i)
+    if x.ep.now < until:
+        mask = legal_window(w, x.tasks[run.local], run, x.ep.now)
+        if mask == ONLY_CONTINUE:
+            return window_until(w, run, until)
+    return next_window(w, run.window)
+
+
+@called
 def _window(w: World, x: View, key: int, i: int) -> bool:
     """A decision window of a live run; True if a WINDOW decision is asked."""
     run = x.runs[i]
     if not windows_matter(w, x.tasks[run.local]):
         return False
     p = w.parameters[0]
-    run.window = next_window(w, run.window)
+    run.window = _window_after(w, x, i)
     push(x.ep, x.heap, run.start + run.window * p.window, key, run.local, i, run.stamp)
     if p.spacing == _ALARM and risk_of(w, run, window_index(w, run, x.ep.now)) < p.alarm:
         return False

@@ -107,7 +107,7 @@ def _clear_episode(ep: Any, now: int) -> None:
     ep.decisions, ep.illegal, ep.slot_time = 0, 0, 0
     ep.arrived, ep.waiting, ep.waiting_submit, ep.completed = 0, 0, 0, 0
     ep.charged, ep.outage = 0, 0
-    ep.pass_due, ep.passes = False, 0
+    ep.pass_due, ep.passes, ep.searches = False, 0, 0
     ep.alive, ep.running, ep.queued, ep.joined = 0, 0, 0, 0
     ep.writes, ep.service, ep.write_stamp, ep.write_due = 0, 0, 0, NEVER
     _clear_account(ep)

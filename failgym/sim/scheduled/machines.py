@@ -185,6 +185,7 @@ def begin_machines(w: World, x: View) -> None:
     for m in range(len(w.machines)):
         machine = x.machines[m]
         machine.free, machine.placements, machine.due = w.machines[m].slots, -1, -1
+        machine.room, machine.search = 0, 0
         machine.down = _down_at(w, m, ep.now) >= 0
         ep.down += 1 if machine.down else 0
         tree[leaves + m] = 0 if machine.down else machine.free

@@ -12,7 +12,7 @@ from failgym.sim.jit import called
 from failgym.sim.scheduled.attempts import start, stop, vacate
 from failgym.sim.scheduled.backfill import backfill_pass
 from failgym.sim.scheduled.dags import inputs_reachable
-from failgym.sim.scheduled.machines import NOWHERE, first_fit
+from failgym.sim.scheduled.machines import GANG, NOWHERE, first_fit
 from failgym.sim.scheduled.placing import rank_pass
 from failgym.sim.scheduled.queues import first, following
 from failgym.sim.scheduled.rules import SCHEDULERS
@@ -29,27 +29,98 @@ _EVICT = int(Outcome.EVICT)
 
 
 @called
-def _victims(w: World, x: View, i: int) -> int:
-    """List in ``x.picked`` the runs that have to go so that a queued one has enough slots.
+def _slots_on(x: View, i: int, m: int) -> int:
+    """Slots of a machine, or (`machines.GANG`) of any, that a run occupies."""
+    if m == GANG:
+        return x.runs[i].width
+    at = x.runs[i].placements
+    while at >= 0:
+        if x.placements[at].machine == m:
+            return x.placements[at].slots
+        at = x.placements[at].next
+    return 0
+
+
+@called
+def _spare(x: View, n: int, m: int, surplus: int) -> int:
+    """Of the ``n`` runs in ``x.picked`` leave out, from the last backwards, who need not go.
+
+    Args:
+        m: the machine that they make room on, or `machines.GANG`.
+        surplus: slots that would be free beyond those needed there, were all of them gone.
 
     Returns:
-        How many; 0 if it has enough, or all of lower priority are not enough.
+        How many are left.
     """
-    need, n = x.runs[i].width - x.ep.free, 0
+    for k in range(n - 1, -1, -1):
+        slots = _slots_on(x, x.picked[k], m)
+        if slots <= surplus:
+            surplus -= slots
+            x.picked[k] = -1
+    left = 0
+    for k in range(n):
+        if x.picked[k] >= 0:
+            x.picked[left] = x.picked[k]
+            left += 1
+    return left
+
+
+@called
+def _victims_anywhere(x: View, i: int) -> int:
+    """List in ``x.picked`` who has to go to make room for a gang; how many, 0 if none can."""
+    surplus, n = x.ep.free - x.runs[i].width, 0
     for level in range(x.runs[i].level):
         at = x.levels[level]
-        while need > 0 and at >= 0:
+        while at >= 0:
             x.picked[n] = at
             n += 1
-            need -= x.runs[at].width
+            surplus += x.runs[at].width
+            if surplus >= 0:
+                return _spare(x, n, GANG, surplus)
             at = x.runs[at].level_next
-    return n if need <= 0 else 0
+    return 0
+
+
+@called
+def _room_without(x: View, i: int, width: int) -> int:
+    """Count what a run occupies as room; the first machine that then has enough, or NOWHERE."""
+    at = x.runs[i].placements
+    while at >= 0:
+        placement = x.placements[at]
+        machine = x.machines[placement.machine]
+        if machine.search != x.ep.searches:
+            machine.search, machine.room = x.ep.searches, machine.free
+        machine.room += placement.slots
+        if machine.room >= width:
+            return placement.machine
+        at = placement.next
+    return NOWHERE
+
+
+@called
+def _victims_on_one(x: View, i: int) -> int:
+    """List in ``x.picked`` who has to go to make room on one machine; how many, 0 if none can."""
+    x.ep.searches += 1
+    n, width = 0, x.runs[i].width
+    for level in range(x.runs[i].level):
+        at = x.levels[level]
+        while at >= 0:
+            x.picked[n] = at
+            n += 1
+            m = _room_without(x, at, width)
+            if m != NOWHERE:
+                return _spare(x, n, m, x.machines[m].room - width)
+            at = x.runs[at].level_next
+    return 0
 
 
 @called
 def _evict(w: World, x: View, i: int) -> bool:
-    """Evict what runs at lower priority, if that gives a queued run enough slots."""
-    n = _victims(w, x, i)
+    """Evict what runs at lower priority, if that makes room for a queued run."""
+    if x.runs[i].width <= w.parameters[0].largest:
+        n = _victims_on_one(x, i)
+    else:
+        n = _victims_anywhere(x, i)
     for k in range(n):
         victim = x.picked[k]
         run = x.runs[victim]

@@ -135,6 +135,7 @@ EPISODE = _more(
     outage="i8",  # next one in World.outages_in_time
     pass_due="?",
     passes="i8",
+    searches="i8",  # for attempts to evict, so far
     offered="i4",  # machine on offer, -1 none
     offers="i4",  # machines refused for the task in this pass
     free="i8",  # free slots of up machines
@@ -227,9 +228,18 @@ PLACEMENT = np.dtype(
 """Slots of a run on a machine: `next` of the same run, `on_*` others on the same machine."""
 
 MACHINE_STATE = np.dtype(
-    [("free", "i8"), ("down", "?"), ("placements", "i4"), ("due", "i4")], align=True
+    [
+        ("free", "i8"),
+        ("room", "i8"),
+        ("search", "i8"),
+        ("down", "?"),
+        ("placements", "i4"),
+        ("due", "i4"),
+    ],
+    align=True,
 )
-"""free: were it up; due: the first of the runs that it killed and nobody has noticed."""
+"""free: were it up; room: free but for the runs that search number ``search`` has come across;
+due: the first of the runs that it killed and nobody has noticed."""
 
 JOB_STATE = np.dtype(
     [

@@ -24,7 +24,7 @@ from failgym.sim.records import NEVER, Event
 if TYPE_CHECKING:
     from failgym.sim.scheduled.records import View, World
 
-__all__ = ["begin_write", "lose_write", "storage_event"]
+__all__ = ["begin_write", "lose_write", "not_durable_before", "storage_event"]
 
 UNIT = 1024
 """Service in a millisecond at full speed."""
@@ -40,18 +40,29 @@ def _shared(w: World, x: View) -> bool:
 
 
 @called
-def _serve(w: World, x: View) -> None:
-    """Bring the service up to now."""
+def _served(w: World, x: View) -> int:
+    """The service up to now."""
     ep = x.ep
     elapsed = ep.now - ep.service_at
-    if ep.writes > 0 and elapsed > 0:
-        if _shared(w, x):
-            unit = UNIT * w.parameters[0].streams
-            whole, rest = elapsed // ep.writes, elapsed % ep.writes
-            ep.service += unit * whole + unit * rest // ep.writes
-        else:
-            ep.service += UNIT * elapsed
-    ep.service_at = ep.now
+    if ep.writes == 0 or elapsed <= 0:
+        return ep.service
+    if _shared(w, x):
+        unit = UNIT * w.parameters[0].streams
+        whole, rest = elapsed // ep.writes, elapsed % ep.writes
+        return ep.service + unit * whole + unit * rest // ep.writes
+    return ep.service + UNIT * elapsed
+
+
+@called
+def _serve(w: World, x: View) -> None:
+    """Bring the service up to now."""
+    x.ep.service, x.ep.service_at = _served(w, x), x.ep.now
+
+
+@called
+def not_durable_before(w: World, x: View, i: int) -> int:
+    """When the write of a run would end at full speed from now on: it ends no earlier."""
+    return x.ep.now + (x.writes[x.runs[i].write].target - _served(w, x)) // UNIT
 
 
 @called

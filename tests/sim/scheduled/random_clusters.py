@@ -27,7 +27,7 @@ from tests.sim.random_worlds import (
 )
 
 Columns = dict[str, Any]
-Theme = Literal["mixed", "workflow", "crowded"]
+Theme = Literal["mixed", "workflow", "crowded", "contended"]
 
 
 @dataclass(frozen=True)
@@ -55,14 +55,16 @@ class Cluster:
 
 
 def random_cluster(seed: int) -> Cluster:
-    """A cluster of one to four machines and one to twelve tasks.
+    """A cluster of one to four machines and one to eighteen tasks.
 
-    One in four is a workflow that comes far while its machines fail, one in eight is crowded.
+    One in four is a workflow that comes far while its machines fail, one in eight is crowded; in
+    one in eight, wide tasks of many priorities contend for machines of several slots.
     """
     rng = np.random.default_rng(seed)
-    theme = rng.choice(["workflow", "crowded", *["mixed"] * 5, "workflow"]).item()
+    theme = rng.choice(["workflow", "crowded", "contended", *["mixed"] * 4, "workflow"]).item()
     schedulers = ["fifo", "priority", "easy_backfill", "rank_hybd"]
-    scheduler = "priority" if theme == "crowded" else rng.choice(schedulers).item()
+    full = theme in ("crowded", "contended")
+    scheduler = "priority" if full else rng.choice(schedulers).item()
     grid = int(rng.choice([1, 10, 10, 50]))
     trace = random_trace(rng, grid, gangs=scheduler != "rank_hybd", theme=theme)
     rules = random_scheduled_rules(rng, scheduler, grid, theme)
@@ -102,15 +104,19 @@ def runnable_tasks(trace: Trace) -> set[int]:
 def random_trace(rng: np.random.Generator, grid: int, *, gangs: bool, theme: Theme) -> Trace:
     """One to six jobs of one to twelve tasks in all, each of one to six attempts; some workflows.
 
-    In a smooth trace most tasks finish at once, so that workflows come far.
+    In a smooth trace most tasks finish at once, so that workflows come far. Where tasks contend
+    there are more of both, and many are wide.
     """
-    jobs = {"workflow": int(rng.integers(1, 3)), "crowded": 6}.get(theme, int(rng.integers(1, 7)))
-    tasks = int(rng.integers(1 if theme == "mixed" else 4, 13))
+    few, many = int(rng.integers(1, 3)), int(rng.integers(1, 7))
+    jobs = {"workflow": few, "crowded": 6, "contended": 12}.get(theme, many)
+    fewest, most = {"mixed": (1, 12), "contended": (8, 18)}.get(theme, (4, 12))
+    tasks = int(rng.integers(fewest, most + 1))
     smooth = theme != "mixed" or rng.random() < 0.5
     job = rng.integers(0, jobs, tasks)
     if rng.random() < 0.9:
         job = np.sort(job)
-    submit = np.sort(rng.integers(0, 30 if theme == "mixed" else 10, jobs)) * grid
+    latest = 30 if theme in ("mixed", "contended") else 10
+    submit = np.sort(rng.integers(0, latest, jobs)) * grid
     lengths = rng.random() < 0.4
     rows = [
         row
@@ -121,11 +127,11 @@ def random_trace(rng: np.random.Generator, grid: int, *, gangs: bool, theme: The
             else random_attempts(rng, t, int(submit[job[t]]), grid, lengths)
         )
     ]
-    slots, machines = _machines(rng, most=2 if theme == "crowded" else 4)
+    slots, machines = _machines(rng, theme)
     used = list(range(len(slots)))
     costs = _costs(rng, tasks, used, grid)
     room = [slots[m] or 1 for m in used]
-    widths = rng.choice([1, 1, 1, 2, 3, 5], tasks)
+    widths = rng.choice([1, 1, 2, 2, 3, 6] if theme == "contended" else [1, 1, 1, 2, 3, 5], tasks)
     index = [int((job[:t] == job[t]).sum()) for t in range(tasks)]
     stage, stages, edges = _stages(rng, job, grid, likely=theme == "workflow")
     return Trace.of(
@@ -172,7 +178,7 @@ def random_scheduled_rules(
         "kill": switch(0.4 if theme == "mixed" else 0.1),
         "give_up": switch(0.4),
         "scheduler": scheduler,
-        "preemption": scheduler == "priority" and switch(0.7),
+        "preemption": scheduler == "priority" and switch(1.0 if theme == "contended" else 0.7),
         "estimator": rng.choice(ESTIMATORS).item(),
         "history": int(rng.choice([1, 2, 16])),
         "correction": switch(),
@@ -190,10 +196,11 @@ def random_scheduled_rules(
     return ScheduledRules(**rules)
 
 
-def _machines(rng: np.random.Generator, most: int) -> tuple[list[int | None], Columns]:
-    count = int(rng.integers(1, most + 1))
+def _machines(rng: np.random.Generator, theme: Theme) -> tuple[list[int | None], Columns]:
+    count = int(rng.integers(1, 3 if theme == "crowded" else 5))
+    sizes = [2, 2, 3, 3, 4] if theme == "contended" else [1, 1, 2, 3, 5]
     slots: list[int | None] = [
-        None if rng.random() < 0.1 else int(rng.choice([1, 1, 2, 3, 5])) for _ in range(count)
+        None if rng.random() < 0.1 else int(rng.choice(sizes)) for _ in range(count)
     ]
     speeds = [1.0] if rng.random() < 0.6 else [0.5, 0.7, 1.0, 1.5, 2.0]
     return slots, {

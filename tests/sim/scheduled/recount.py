@@ -86,6 +86,7 @@ class Held:
     slots: dict[int, int]
     first: int
     recomputes: bool = False
+    ended: int = -1
 
 
 @dataclass
@@ -99,6 +100,8 @@ class Recount:
     running: dict[Key, Held] = field(default_factory=dict[Key, Held])
     writing: dict[Key, Held] = field(default_factory=dict[Key, Held])
     ended: dict[Key, Held] = field(default_factory=dict[Key, Held])
+    evicted: dict[Key, Held] = field(default_factory=dict[Key, Held])
+    """for an attempt that has not started yet"""
     queued: set[Key] = field(default_factory=set[Key])
     down: set[int] = field(default_factory=set[int])
     memory: dict[int, int] = field(default_factory=dict[int, int])
@@ -115,6 +118,8 @@ class Recount:
         slots = self.trace.column("machines", "slots", missing=1)
         self.slots = [int(slots[row]) for row in rows]
         self.width = [int(w) for w in self.trace.column("tasks", "width")]
+        priority = np.clip(self.trace.column("jobs", "priority", missing=0), 0, 31)
+        self.priority = [int(p) for p in priority[self.trace.column("tasks", "job")]]
         self.parents = parents_of(self.trace)
         self.outages = outages_of(self.trace, self.rules)
 
@@ -132,6 +137,7 @@ class Recount:
             self.time = entry.time
             self._take(entry, machines)
             self._check_capacity(entry)
+        assert not self.evicted, "evicted in vain"
         for held in [*self.running.values(), *self.writing.values()]:
             assert not self.down & held.slots.keys(), "an attempt on a machine that is down"
         self.busy += sum(
@@ -186,6 +192,8 @@ class Recount:
         assert recomputes == (task in self.settled), "a settled task runs only to be recomputed"
         assert not self.down & set(machines), "started on a machine that is down"
         assert machines == sorted(set(machines))
+        if self.evicted:
+            self._check_evicted(task, machines)
         if task not in self.standing:
             self._check_inputs(task)
         self.running[key] = Held(self.time, self._hold(task, machines), machines[0], recomputes)
@@ -206,6 +214,21 @@ class Recount:
         assert all(taken.values())
         return taken
 
+    def _check_evicted(self, task: int, machines: list[int]) -> None:
+        """Lower priorities made room for the task, and each of them had to."""
+        width, free = self.width[task], self._free()
+        gang = width > max(self.slots)
+        place = range(len(free)) if gang else machines
+        room = sum(free[m] for m in place)
+        for (victim, _), held in self.evicted.items():
+            assert self.time == held.ended, "evicted in vain"
+            assert self.priority[victim] < self.priority[task], "evicted by a lower priority"
+            assert room - sum(held.slots.get(m, 0) for m in place) < width, "evicted for nothing"
+            for machine, slots in held.slots.items():
+                free[machine] -= slots
+        assert (sum(free) if gang else max(free)) < width, "evicted though there was room"
+        self.evicted.clear()
+
     def _check_inputs(self, task: int) -> None:
         for parent in self.parents[task] & (self.tasks | self.standing):
             assert parent in self.memory or parent in self.saved, "started without its inputs"
@@ -220,6 +243,8 @@ class Recount:
             assert self.down, "lost though all machines are up"
         if outcome is SimOutcome.EVICT:
             assert self.rules.preemption
+            held.ended = self.time
+            self.evicted[key] = held
         if outcome is SimOutcome.FINISH:
             assert held.recomputes or key[0] not in self.settled, "succeeded twice"
             self.memory[key[0]] = held.first

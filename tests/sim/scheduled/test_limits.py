@@ -16,7 +16,8 @@ from tests.sim.scheduled.test_errors import Tables, simulator
 from tests.sim.scheduled.test_reference_scheduled import machines
 
 MANY = 20_000
-KINDS = pytest.mark.parametrize("kind", [ScheduledSimulator, ReferenceScheduledSimulator])
+REFERENCE = ReferenceScheduledSimulator
+KINDS = pytest.mark.parametrize("kind", [ScheduledSimulator, REFERENCE])
 
 
 def single_tasks(length: Any, submit: Any, **columns: Any) -> Tables:
@@ -71,11 +72,38 @@ def test_the_longest_writes_of_many_tasks(streams: int) -> None:
     rules = {"checkpoint": True, "window": 3000, "decide": "geometric", "checkpoint_cost": 2**40}
     fast, slow = (
         played(kind, tables, 2, storage_streams=streams, **rules)
-        for kind in (ScheduledSimulator, ReferenceScheduledSimulator)
+        for kind in (ScheduledSimulator, REFERENCE)
     )
     assert fast.outcomes() == slow.outcomes()
     assert tuple(fast.accounts()) == tuple(slow.accounts())
     assert max(outcome.end for outcome in fast.outcomes()) > 90 // streams * 2**40
+
+
+DECIDE = pytest.mark.parametrize("decide", ["every", "geometric", "alarm"])
+
+
+def saved(kind: Any, cost: int, decide: str) -> Any:
+    """Three tasks save their progress whenever that is legal, with windows of 1 ms."""
+    tables = {**single_tasks(20, [0, 3, 5]), "machines": machines(3)}
+    rules = {"checkpoint": True, "window": 1, "every": 3, "alarm": 0.0, "storage_streams": 1}
+    return played(kind, tables, 2, decide=decide, checkpoint_cost=cost, **rules)
+
+
+@DECIDE
+def test_windows_within_writes(decide: str) -> None:
+    """The reference looks at each of them."""
+    fast, slow = (saved(kind, 400, decide) for kind in (ScheduledSimulator, REFERENCE))
+    assert [tuple(entry) for entry in fast.log] == [tuple(entry) for entry in slow.log]
+    assert fast.outcomes() == slow.outcomes()
+
+
+@DECIDE
+def test_windows_within_the_longest_writes(decide: str) -> None:
+    """As many writes as of a small cost (its remainder by 3 is the same), one after the other."""
+    small, large = (saved(ScheduledSimulator, cost, decide) for cost in (400, 2**40))
+    writes = [sum(x.checkpoints for x in sim.outcomes()) for sim in (small, large)]
+    assert writes[0] == writes[1] >= 3
+    assert max(x.end for x in large.outcomes()) >= writes[1] * 2**40
 
 
 @KINDS

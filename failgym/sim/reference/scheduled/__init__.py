@@ -47,9 +47,11 @@ The rules
     scheduler is due at that time. ``fifo``: the head starts as long as it fits. Who cannot reach
     an input is passed over.
 8.  ``priority``: the same in order of the job's priority (0 to 31). With ``preemption``, for a head
-    that does not fit, running attempts of lower priority are evicted, of lowest priority and latest
-    start first, until there are slots enough in all, if there ever are; they want to run again at
-    once. A head that needs them on one machine may have to wait all the same.
+    that does not fit, running attempts of lower priority are gone through, of lowest priority and
+    latest start first (then of last task and number), until without them there would be room: on
+    one machine (of several, the first), for a gang on all together. Of these, from the last
+    backwards, each stays without which there would be room all the same; the others are evicted,
+    and want to run again at once. If there never would be room, nobody is.
 9.  ``easy_backfill``: heads start as long as they fit. The first that does not gets a reservation
     at the time when, by estimated ends, slots enough will be free; another may start if it is
     expected to end by then, or fits into what the head will leave free. A run time is estimated

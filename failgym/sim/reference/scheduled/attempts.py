@@ -72,6 +72,10 @@ class Attempt(Run):
         """The first machine that it runs on: where its output will be."""
         return self.parts[0].machine
 
+    def slots_on(self, machine: Machine) -> int:
+        """Slots of a machine that it occupies, or occupied."""
+        return sum(part.slots for part in self.parts if part.machine is machine)
+
     @property
     def is_writing(self) -> bool:
         """Has it ended and occupies its slots to write its output?"""

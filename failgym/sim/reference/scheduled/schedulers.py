@@ -142,17 +142,17 @@ class Scheduler:
         return True
 
     def _victims(self, head: Attempt) -> list[Attempt]:
-        """Rule 8: attempts of lower priority, until enough slots would be free; else none."""
-        world = self._world
-        lower = [run for run in world.running() if self._priority(run) < self._priority(head)]
+        """Rule 8: who is evicted to make room; nobody if that cannot be done."""
+        cluster, width = self._world.cluster, head.task.record.width
+        lower = [run for run in self._world.running() if self._priority(run) < self._priority(head)]
         lower.sort(key=lambda run: (self._priority(run), -run.start, -run.key[0], -run.key[1]))
-        free, victims = world.cluster.free, list[Attempt]()
-        for run in lower:
-            if free >= head.task.record.width:
-                break
-            victims.append(run)
-            free += run.task.record.width
-        return victims if free >= head.task.record.width else []
+        one_by_one = [[machine] for machine in cluster.machines]
+        places = one_by_one if width <= cluster.most_slots else [cluster.machines]
+        for count in range(1, len(lower) + 1):
+            for place in places:
+                if _room(place, lower[:count]) >= width:
+                    return _needed(place, lower[:count], width)
+        return []
 
     # --- easy_backfill --------------------------------------------------------------------------
 
@@ -255,6 +255,21 @@ class Scheduler:
         fails = any(now < outage.down <= now + time for outage in machine.outages)
         task = attempt.task.record.task
         self.queries.append(Query(self._passes, task, machine.index, asked, answered, fails))
+
+
+def _room(place: Sequence[Machine], victims: Sequence[Attempt]) -> int:
+    """Free slots of some machines, if these attempts were gone."""
+    occupied = (run.slots_on(machine) for run in victims for machine in place)
+    return sum(machine.free for machine in place) + sum(occupied)
+
+
+def _needed(place: Sequence[Machine], victims: Sequence[Attempt], width: int) -> list[Attempt]:
+    """Rule 8: from the last backwards, whoever need not go stays."""
+    needed = list(victims)
+    for run in reversed(victims):
+        others = [other for other in needed if other is not run]
+        needed = others if _room(place, others) >= width else needed
+    return needed
 
 
 def is_predicted(nodes: NodePredictions | None, machine: Machine, now: int, time: int) -> bool:
