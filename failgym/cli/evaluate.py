@@ -26,11 +26,20 @@ Policies = Annotated[
 Episodes = Annotated[
     int | None, typer.Option(help="Slices to draw; all of the test split by default.")
 ]
+Forecast = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FORECAST",
+        help="A predictor's name, or the file of a forecast or of a stored predictor; short for"
+        " --set forecast=FORECAST.",
+    ),
+]
 
 
 def evaluate(
     env: Env,
     policy: Policies,
+    forecast: Forecast = None,
     episodes: Episodes = None,
     seed: Seed = 0,
     settings: Settings = None,
@@ -43,6 +52,8 @@ def evaluate(
 
     file = JsonFile.at(json)
     policies = [(spec, load_policy(spec)) for spec in policy]
+    if forecast is not None:
+        settings = [*(settings or []), f"forecast={forecast}"]
     scenario = override(resolve(env), settings)
     anchors = draw(scenario, episodes=episodes, seed=seed, split=_split(settings, scenario))
     evaluations = measure(anchors, policies)

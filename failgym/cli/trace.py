@@ -1,4 +1,4 @@
-"""`failgym trace`: import a trace, generate one, look at one."""
+"""`failgym trace`: import a trace, generate one, look at one, forecast one."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperCommand
 
 from failgym.cli.folders import check_name, check_out, holds_trace
+from failgym.cli.forecast import forecast
 from failgym.cli.options import Json, Seed
 from failgym.cli.output import JsonFile, interactive, print_line, print_table
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["trace"]
 
-trace = typer.Typer(help="Import, generate and describe traces.")
+trace = typer.Typer(help="Import, generate, describe and forecast traces.")
 
 SUMMARY = ("rows_read", "dropped", "noted", "rows", "task_outcomes", "attempt_outcomes")
 """Tables that say what an import or a generator made."""
@@ -132,6 +133,24 @@ def synth(
     begun = time.perf_counter()
     generate(profile, jobs=jobs, seed=seed).save(out)
     _report(out, begun)
+
+
+class _Forecast(TyperCommand):
+    """A command whose help names the predictors."""
+
+    def get_help(self, ctx: Any) -> str:
+        from failgym.envs.forecasts import PREDICTORS
+
+        for parameter in self.params:
+            if parameter.name == "predictor":
+                told = (
+                    f"name[:field=value,...] or the file of a stored one: {', '.join(PREDICTORS)}"
+                )
+                parameter.help = told  # type: ignore[attr-defined]
+        return super().get_help(ctx)
+
+
+trace.command("forecast", cls=_Forecast)(forecast)
 
 
 @trace.command()

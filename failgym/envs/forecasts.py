@@ -3,45 +3,174 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
+from inspect import signature
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from failgym.envs.scenario import Scenario
+from failgym.envs.sources import Origin
 from failgym.predictors import (
+    LEARNED,
     Calibrated,
     Forecast,
+    Learned,
     NoForecast,
     Perfect,
     Predictor,
-    load_forecast,
+    check_trace,
+    load_predictor,
 )
+from failgym.predictors.base import window_offsets
+from failgym.predictors.models import holds_predictor, is_fitted, packages_of
+from failgym.predictors.store import check_shapes, read_forecast
 from failgym.traces import Trace
 
-__all__ = ["PREDICTORS", "forecast_of"]
+__all__ = ["DRAWN", "PREDICTORS", "forecast_of", "stored_predictor"]
+
+
+DRAWN: dict[str, Callable[..., Predictor]] = {
+    "none": NoForecast,
+    "perfect": Perfect,
+    "elsayed": Calibrated.elsayed,
+    "rosa": Calibrated.rosa,
+    "kumar": Calibrated.kumar,
+}
+"""What makes the predictors that learn nothing, by name."""
+
+
+@lru_cache(maxsize=8)
+def _made(name: str, window: int, seed: int) -> Predictor:
+    """The predictor of a name, one and the same for all worlds that ask for it."""
+    make: Any = DRAWN[name] if name in DRAWN else LEARNED[name]
+    if "seed" in signature(make).parameters:
+        return make(window=window, seed=seed)
+    return make(window=window)
+
+
+def _named(name: str, scenario: Scenario) -> Predictor:
+    return _made(name, scenario.window, scenario.seed)
+
 
 PREDICTORS: dict[str, Callable[[Scenario], Predictor]] = {
-    "none": lambda s: NoForecast(window=s.window),
-    "perfect": lambda s: Perfect(window=s.window),
-    "elsayed": lambda s: Calibrated.elsayed(window=s.window, seed=s.seed),
-    "rosa": lambda s: Calibrated.rosa(window=s.window, seed=s.seed),
-    "kumar": lambda s: Calibrated.kumar(window=s.window, seed=s.seed),
+    name: partial(_named, name) for name in (*DRAWN, *LEARNED)
 }
-"""Predictors that a scenario may name."""
+"""Predictors that a scenario may name; those that learn do so from its train split."""
 
 
-def forecast_of(scenario: Scenario, trace: Trace, train: Callable[[], Trace]) -> Forecast:
-    """The forecast of a trace; a predictor is fitted on what ``train`` gives.
+def forecast_of(
+    scenario: Scenario,
+    trace: Trace,
+    train: Callable[[], Trace],
+    origin: Callable[[], Origin] | None = None,
+) -> Forecast:
+    """The forecast of a trace, as a scenario names it.
+
+    Args:
+        scenario: names it.
+        trace: what it is to speak of.
+        train: gives what a predictor is fitted on that is not fitted yet.
+        origin: says of which rows of a whole trace this one is made, so that a forecast of that
+            one, or of a split that has not got the scenario's cluster yet, serves too.
 
     Raises:
-        ValueError: for a name that is neither a predictor nor a file.
+        ValueError: for a name that is neither a predictor nor a file, a file that holds neither a
+            forecast nor a predictor, a forecast of another trace, or a predictor that finds nothing
+            to learn from or needs a package that is not installed.
     """
     wanted = scenario.forecast
     if isinstance(wanted, Forecast):
-        return wanted
-    if isinstance(wanted, str):
-        if wanted not in PREDICTORS:
-            if Path(wanted).is_file():
-                return load_forecast(Path(wanted), trace)
-            known = ", ".join(PREDICTORS)
-            raise ValueError(f"forecast: expected one of {known} or a file, got {wanted!r}")
-        wanted = PREDICTORS[wanted](scenario)
-    return wanted.fit(train()).predict(trace)
+        return _aligned(wanted, trace, origin)
+    if not isinstance(wanted, str):
+        return _predicted(wanted, trace, train)
+    if wanted in PREDICTORS:
+        return _predicted(PREDICTORS[wanted](scenario), trace, train)
+    if not Path(wanted).is_file():
+        known = ", ".join(PREDICTORS)
+        raise ValueError(f"forecast: expected one of {known} or a file, got {wanted!r}")
+    if holds_predictor(wanted):
+        return _predicted(stored_predictor(wanted), trace, train)
+    try:
+        return _aligned(read_forecast(wanted), trace, origin)
+    except ValueError as error:
+        said = str(error).removeprefix(f"{wanted}: ")
+        raise ValueError(f"{wanted}: {said}") from error
+
+
+def stored_predictor(file: str) -> Learned:
+    """The predictor in a file. Raises ValueError for one that forecasts no failures."""
+    predictor = load_predictor(file)
+    if not isinstance(predictor, Learned):
+        raise ValueError(f"{file}: holds {predictor.name}, which forecasts no failures")
+    return predictor
+
+
+def _predicted(
+    predictor: Predictor | Learned, trace: Trace, train: Callable[[], Trace]
+) -> Forecast:
+    """What a predictor says of a trace; it is fitted before, unless it has learned already."""
+    if not isinstance(predictor, Learned):
+        return predictor.fit(train()).predict(trace)
+    with packages_of(predictor.name):
+        if not is_fitted(predictor):
+            known = train()
+            predictor = _fitted(predictor, _Content(known.content_hash, known))
+        return predictor.predict(trace)
+
+
+@dataclass(frozen=True)
+class _Content:
+    """A trace, equal to all of the same content."""
+
+    content_hash: str
+    trace: Trace = field(compare=False)
+
+
+@lru_cache(maxsize=4)
+def _fitted(predictor: Learned, train: _Content) -> Learned:
+    """A fitted copy of a predictor, made once for the worlds of all splits."""
+    return copy(predictor).fit(train.trace)
+
+
+def _aligned(
+    forecast: Forecast, trace: Trace, origin: Callable[[], Origin] | None = None
+) -> Forecast:
+    """A forecast as one of this trace. Raises ValueError if it speaks of something else."""
+    if origin is None or forecast.trace_hash == trace.content_hash:
+        check_shapes(check_trace(forecast, trace), trace)
+        return forecast
+    source = origin()
+    if forecast.trace_hash == source.part.content_hash:  # the scenario's cluster is new in it
+        check_shapes(forecast, source.part)
+    elif forecast.trace_hash == source.whole.content_hash:
+        check_shapes(forecast, source.whole)
+        forecast = _of_part(forecast, source)
+    else:
+        check_trace(forecast, trace)
+    return replace(forecast, trace_hash=trace.content_hash)
+
+
+def _of_part(forecast: Forecast, origin: Origin) -> Forecast:
+    """The rows of a forecast of a whole trace that speak of a part of it.
+
+    An attempt that the part cuts off has no windows after the cut.
+    """
+    begun = origin.attempts >= 0
+    rows = np.maximum(origin.attempts, 0)
+    said = (forecast.offset[1:] - forecast.offset[:-1])[rows] if len(rows) else rows
+    windows = np.diff(window_offsets(origin.part, forecast.window))
+    count = np.where(begun, np.minimum(said, windows), 0)
+    offset = np.concatenate(([0], np.cumsum(count))).astype(np.int64)
+    of = np.repeat(np.arange(len(rows)), count)
+    at = forecast.offset[rows[of]] + np.arange(len(of)) - offset[of]
+    return replace(
+        forecast,
+        offset=offset,
+        risk=forecast.risk[at],
+        confidence=forecast.confidence[origin.tasks],
+        job_confidence=forecast.job_confidence[origin.jobs],
+    )

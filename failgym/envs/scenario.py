@@ -13,8 +13,9 @@ from failgym.sim.rules import LONGEST, MINUTE, Rules
 from failgym.sim.scheduled.rules import ScheduledRules
 from failgym.sim.state import Order
 from failgym.traces import Trace
+from failgym.traces.synthetic import PROFILES
 
-__all__ = ["CLUSTER", "Scenario", "Select", "Split", "World"]
+__all__ = ["CLUSTER", "Scenario", "Select", "Split", "World", "generates"]
 
 World = Literal["pinned", "scheduled"]
 Split = Literal["train", "test", "all"]
@@ -67,8 +68,9 @@ class Scenario(ScheduledRules):
     """Serve the decisions of a slice task by task, or merged by time, as always in the scheduled
     world."""
     forecast: str | Forecast | Predictor = "none"
-    """What is predicted: the name of a predictor (`failgym.envs.worlds.PREDICTORS`), a stored
-    forecast, a predictor, which is fitted on the train split, or a forecast of the split."""
+    """What is predicted: the name of a predictor (`failgym.envs.worlds.PREDICTORS`), the file of a
+    stored forecast or predictor, a predictor, or a forecast of the split or of the whole trace. A
+    predictor that is not fitted yet learns from the train split."""
     seed: int = 0
     """Key of the lengths of attempts that were cut, and of drawn forecasts."""
     weight_wasted: float = 1.0
@@ -207,7 +209,18 @@ class Scenario(ScheduledRules):
                 near = difflib.get_close_matches(name, known, 1)
                 hint = f", did you mean {near[0]}?" if near else ""
                 raise ValueError(f"{name}: unknown field of a scenario{hint}")
-        return replace(self, **{name: _typed(name, value) for name, value in values.items()})
+        typed = {name: _typed(name, value) for name, value in values.items()}
+        for name in ("sampling", "longest"):  # do not follow the scenario to a trace without them
+            if "trace" in typed and not generates(typed["trace"], name):
+                typed.setdefault(name, _typed(name, 0))
+        return replace(self, **typed)
+
+
+def generates(source: str | Path | Trace, name: str) -> bool:
+    """Is the source of a trace a profile that has a number of this name?"""
+    if isinstance(source, Trace) or str(source) not in PROFILES:
+        return False
+    return name in {field.name for field in fields(PROFILES[str(source)])}
 
 
 def _defaults() -> dict[str, Any]:

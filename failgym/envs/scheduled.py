@@ -13,7 +13,7 @@ from failgym.envs.forecasts import forecast_of
 from failgym.envs.scenario import Scenario, Split
 from failgym.envs.selection import mean_work, selected
 from failgym.envs.slices import slices_of
-from failgym.envs.sources import jobs_of
+from failgym.envs.sources import jobs_of, origin_of
 from failgym.envs.strikes import apart, struck
 from failgym.predictors import CalibratedNodes, NodeForecast
 from failgym.sim.compile import parameters
@@ -82,7 +82,7 @@ def compiled(scenario: Scenario, trace: Trace, train: Trace) -> World:
     context = Context(
         expectations=expectations(train, scenario.window),
         system=np.zeros((1, SYSTEM_FIELDS), dtype=np.float32),  # read from the simulated cluster
-        forecast=forecast_of(scenario, trace, lambda: train),
+        forecast=forecast_of(scenario, trace, lambda: train, lambda: origin_of(scenario)),
     )
     nodes = _node_predictions(scenario, trace)
     return compile_scheduled(trace, scenario, context, seed=scenario.seed, nodes=nodes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -10,11 +10,23 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from failgym.envs.scenario import Scenario, Split
+from failgym.envs.scenario import Scenario, Split, generates
+from failgym.envs.tables import with_columns, with_tables
 from failgym.traces import Trace
 from failgym.traces.synthetic import PROFILES, generate
 
-__all__ = ["jobs_of", "last_written", "load_trace", "part_of", "recorded_part", "whole_trace"]
+__all__ = [
+    "Origin",
+    "jobs_of",
+    "last_written",
+    "load_trace",
+    "origin_of",
+    "part_of",
+    "recorded_part",
+    "whole_trace",
+]
+
+Ints = npt.NDArray[np.int64]
 
 
 def last_written(source: object) -> int:
@@ -36,9 +48,8 @@ def load_trace(
     """
     changes = {"sampling": sampling, "longest": longest}
     changes = {name: value for name, value in changes.items() if value}
-    known = str(source) in PROFILES and not isinstance(source, Trace)
     for name in changes:
-        if not known or name not in {f.name for f in fields(PROFILES[str(source)])}:
+        if not generates(source, name):
             raise ValueError(f"{name}: expected 0 for a trace that has no such number")
     if isinstance(source, Trace):
         return source
@@ -104,3 +115,53 @@ def jobs_of(scenario: Scenario) -> npt.NDArray[np.bool_]:
         return np.ones(len(submit), dtype=np.bool_)
     at = trace.boundary(scenario.boundary)
     return submit > at if scenario.split == "test" else submit <= at
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where the rows of a split come from."""
+
+    whole: Trace
+    """The trace that was split."""
+    part: Trace
+    """The split."""
+    jobs: Ints
+    """[jobs of the split] Rows of the whole trace."""
+    tasks: Ints
+    """[tasks of the split] Rows of the whole trace."""
+    attempts: Ints
+    """[attempts of the split] Rows of the whole trace; -1 for those that do not start."""
+
+
+def origin_of(scenario: Scenario) -> Origin:
+    """Where the rows of what `part_of` gives for a scenario's split come from."""
+    whole, part = whole_trace(scenario), part_of(scenario, scenario.split)
+    if part is whole:
+        return Origin(whole, part, *(_row_numbers(part, t) for t in ("jobs", "tasks", "attempts")))
+    return _origin(whole, part, scenario.split, scenario.boundary)
+
+
+@lru_cache(maxsize=4)
+def _origin(whole: Trace, part: Trace, split: Split, boundary: float) -> Origin:
+    """Split the trace once more, with the numbers of its rows in columns that a split keeps."""
+    bare = with_tables(whole, placements={}, windows={}, outages={})
+    numbers = {
+        ("jobs", "skip_mode"): _row_numbers(whole, "jobs"),
+        ("tasks", "output_bytes"): _row_numbers(whole, "tasks"),
+    }
+    numbered = with_columns(bare, whole.meta.end, numbers).split(
+        "train" if split == "train" else "test", boundary
+    )
+    jobs, tasks = numbered.column("jobs", "skip_mode"), numbered.column("tasks", "output_bytes")
+    kept = np.zeros(whole.rows("tasks"), dtype=np.bool_)
+    kept[tasks] = True
+    begun = kept[whole.column("attempts", "task")] & whole.present("attempts", "start")
+    if split == "train":  # a run that starts after the boundary is not in it
+        begun &= whole.column("attempts", "start") <= whole.boundary(boundary)
+    attempts = np.full(part.rows("attempts"), -1, dtype=np.int64)
+    attempts[part.present("attempts", "start")] = np.flatnonzero(begun)
+    return Origin(whole, part, jobs.astype(np.int64), tasks, attempts)
+
+
+def _row_numbers(trace: Trace, table: str) -> Ints:
+    return np.arange(trace.rows(table), dtype=np.int64)

@@ -12,7 +12,7 @@ from failgym.envs.batches import AnyWorld
 from failgym.envs.forecasts import PREDICTORS, forecast_of
 from failgym.envs.scenario import Scenario, Split
 from failgym.envs.selection import mean_work, selected
-from failgym.envs.sources import last_written, load_trace, part_of, whole_trace
+from failgym.envs.sources import last_written, load_trace, origin_of, part_of, whole_trace
 from failgym.sim.batch import asked_tasks
 from failgym.sim.compile import compile_world, parameters, with_slices
 from failgym.sim.context import Context, expectations, system_table
@@ -29,7 +29,8 @@ def split_of(scenario: Scenario, split: Split) -> Trace:
     """What a split of a scenario is simulated from; forecasts of it speak of this trace.
 
     In the pinned world a split of its trace; in the scheduled one with the cluster's machines and
-    outages, and with earlier jobs that are there as background.
+    outages, and with earlier jobs that are there as background. A forecast of the whole trace
+    serves every split.
     """
     if scenario.world == "pinned":
         return part_of(scenario, split)
@@ -51,7 +52,7 @@ def _compiled(scenario: Scenario) -> tuple[World, Ints]:
     context = Context(
         expectations=expectations(train, scenario.window),
         system=_system(whole_trace(scenario)),
-        forecast=forecast_of(scenario, trace, lambda: train),
+        forecast=forecast_of(scenario, trace, lambda: train, lambda: origin_of(scenario)),
     )
     world = compile_world(trace, scenario, context, seed=scenario.seed)
     chosen = np.flatnonzero(selected(scenario, trace, world.tasks))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import zipfile
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,18 @@ from failgym.predictors.base import check_trace
 from failgym.sim.forecast import Forecast
 from failgym.traces.trace import Trace
 
-__all__ = ["load_forecast", "save_forecast"]
+__all__ = [
+    "array_names",
+    "check_shapes",
+    "holds_forecast",
+    "load_forecast",
+    "read_arrays",
+    "read_forecast",
+    "save_forecast",
+    "write_arrays",
+]
+
+Arrays = Mapping[str, npt.NDArray[Any]]
 
 _VERSION = 1
 _ARRAYS = {"offset": np.int64, "risk": np.float32, "confidence": np.float32}
@@ -24,23 +36,12 @@ _KINDS: dict[str, type[np.generic]] = {**_ARRAYS, "job_confidence": np.float32}
 
 def save_forecast(forecast: Forecast, path: str | Path) -> None:
     """Write the forecast to the file `path`, whole or not at all. Raises OSError."""
-    path = Path(path)
-    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
-    try:
-        with partial.open("wb") as file:
-            np.savez_compressed(
-                file,
-                version=np.int64(_VERSION),
-                trace_hash=np.array(forecast.trace_hash),
-                window=np.int64(forecast.window),
-                offset=forecast.offset,
-                risk=forecast.risk,
-                confidence=forecast.confidence,
-                job_confidence=forecast.job_confidence,
-            )
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    arrays: dict[str, npt.NDArray[Any]] = {
+        "version": np.array(_VERSION, dtype=np.int64),
+        "trace_hash": np.array(forecast.trace_hash),
+        "window": np.array(forecast.window, dtype=np.int64),
+    }
+    write_arrays(path, {**arrays, **{name: getattr(forecast, name) for name in _KINDS}})
 
 
 def load_forecast(path: str | Path, trace: Trace) -> Forecast:
@@ -50,24 +51,35 @@ def load_forecast(path: str | Path, trace: Trace) -> Forecast:
         ValueError: in one line: no such file, not a forecast, another format version, arrays of
             wrong types or shapes, or a forecast of another trace.
     """
-    content = _read(Path(path))
+    forecast = read_forecast(path)
+    try:
+        check_shapes(check_trace(forecast, trace), trace)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+    return forecast
+
+
+def read_forecast(path: str | Path) -> Forecast:
+    """Read a forecast, of whatever trace. Raises ValueError as `load_forecast`, but for the trace.
+
+    Its arrays have the right types; `check_shapes` says if they fit a trace.
+    """
+    content = read_arrays(path, "a saved forecast")
     try:
         if int(content["version"]) != _VERSION:
             raise ValueError(f"format version {content['version']}, expected {_VERSION}")
         for name, kind in _KINDS.items():
             if content[name].dtype != kind:
                 raise ValueError(f"{name} is {content[name].dtype}, expected {np.dtype(kind)}")
-        forecast = Forecast(
+        return Forecast(
             trace_hash=str(content["trace_hash"]),
             window=int(content["window"]),
             **{name: content[name] for name in _KINDS},
         )
-        check_shapes(check_trace(forecast, trace), trace)
     except KeyError as error:
         raise ValueError(f"{path}: not a saved forecast: {error.args[0]} is missing") from error
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path}: {error}") from error
-    return forecast
 
 
 def check_shapes(forecast: Forecast, trace: Trace) -> None:
@@ -88,13 +100,55 @@ def check_shapes(forecast: Forecast, trace: Trace) -> None:
         raise ValueError("forecast: offset does not partition risk")
 
 
-def _read(path: Path) -> dict[str, npt.NDArray[Any]]:
+def holds_forecast(path: str | Path) -> bool:
+    """Is the file a saved forecast, sound or not?"""
+    return {"trace_hash", *_KINDS} <= array_names(path)
+
+
+def array_names(path: str | Path) -> frozenset[str]:
+    """Names of the arrays in a file; none if it is no archive."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return frozenset(name.removesuffix(".npy") for name in archive.namelist())
+    except (OSError, ValueError, NotImplementedError, zipfile.BadZipFile):
+        return frozenset()
+
+
+def write_arrays(path: str | Path, arrays: Arrays) -> None:
+    """Write arrays to a compressed `.npz` file, whole or not at all.
+
+    Raises OSError; ValueError for an array of Python objects, which could not be read again.
+    """
+    for name, array in arrays.items():
+        if array.dtype.hasobject:
+            raise ValueError(f"{name}: expected an array of numbers or texts, got Python objects")
+    path = Path(path)
+    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
+    try:
+        with partial.open("wb") as file:
+            np.savez_compressed(file, **dict(arrays))  # pyright: ignore[reportArgumentType]
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def read_arrays(path: str | Path, what: str) -> dict[str, npt.NDArray[Any]]:
+    """Read the arrays of a file. Raises ValueError, in one line, if it is no archive of arrays.
+
+    Args:
+        path: the file.
+        what: what it is expected to be, for the message.
+    """
+    path = Path(path)
     if not path.is_file():
-        raise ValueError(f"{path}: no such file: expected a saved forecast")
+        raise ValueError(f"{path}: no such file: expected {what}")
     try:
         if not zipfile.is_zipfile(path):
             raise ValueError("not an archive")
         with np.load(path, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise ValueError(f"{path}: not readable as a saved forecast") from error
+            return {name: np.asarray(archive[name]) for name in archive.files}
+    except (
+        *(OSError, ValueError, EOFError, KeyError, NotImplementedError, RuntimeError),
+        *(zipfile.BadZipFile, zlib.error),
+    ) as error:
+        raise ValueError(f"{path}: not readable as {what}") from error

@@ -1,0 +1,270 @@
+"""What a scenario's forecast may be: names, predictors, files; of a split or of the whole trace."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pytest
+
+from failgym.envs import Scenario, resolve
+from failgym.envs.forecasts import PREDICTORS, forecast_of
+from failgym.envs.scenario import Split
+from failgym.envs.sources import origin_of, part_of, whole_trace
+from failgym.envs.worlds import build_pinned, build_world, split_of
+from failgym.predictors import (
+    LEARNED,
+    Calibrated,
+    Forecast,
+    NoForecast,
+    Perfect,
+    UserHistory,
+    models,
+    save_forecast,
+    save_predictor,
+)
+from failgym.predictors.base import window_offsets
+from failgym.traces import Trace, generate
+from tests.envs.worlds import small
+from tests.predictors.frequencies import Frequencies
+
+SPLITS: tuple[Split, ...] = ("train", "test", "all")
+WORLDS = (
+    "Cloning-v0",
+    "GracePeriod-v0",
+    "Checkpoint-v0",
+    "Mitigation-v0",
+    "Workflow-v0",
+    "Lineage-v0",
+)
+
+
+def scenario(name: str, **fields: Any) -> Scenario:
+    return resolve(name, {**small(f"failgym/{name}"), **fields})
+
+
+def numbered(trace: Trace, window: int) -> Forecast:
+    """A forecast whose every number says which row, and which window of it, it belongs to."""
+    offset = window_offsets(trace, window)
+    jobs, tasks = trace.rows("jobs"), trace.rows("tasks")
+    return Forecast(
+        trace_hash=trace.content_hash,
+        window=window,
+        offset=offset,
+        risk=np.arange(offset[-1], dtype=np.float32),
+        confidence=np.arange(4 * tasks, dtype=np.float32).reshape(tasks, 4),
+        job_confidence=np.arange(jobs, dtype=np.float32),
+    )
+
+
+def names(trace: Trace) -> tuple[list[Any], list[Any], list[Any]]:
+    """What identifies jobs, tasks and attempts, whatever their row; attempts by their start."""
+    jobs = trace.column("jobs", "original_id").tolist()
+    indices = trace.column("tasks", "index").tolist()
+    tasks = [(jobs[j], i) for j, i in zip(trace.column("tasks", "job"), indices, strict=True)]
+    starts = trace.column("attempts", "start", missing=-1).tolist()
+    of = trace.column("attempts", "task")
+    return jobs, tasks, [(tasks[t], s) for t, s in zip(of, starts, strict=True)]
+
+
+def asked(s: Scenario) -> Forecast:
+    """The forecast that a world of the scenario is compiled with."""
+    trace = split_of(s, s.split)
+    return forecast_of(s, trace, lambda: split_of(s, "train"), lambda: origin_of(s))
+
+
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("name", WORLDS)
+def test_a_forecast_of_the_whole_trace_serves_every_split(name: str, split: Split) -> None:
+    s = scenario(name, split=split)
+    whole, trace = whole_trace(s), split_of(s, split)
+    forecast = numbered(whole, s.window)
+    got = asked(replace(s, forecast=forecast))
+    assert got.trace_hash == trace.content_hash
+    jobs, tasks, attempts = ({key: i for i, key in enumerate(kind)} for kind in names(whole))
+    assert len(tasks) == whole.rows("tasks")
+    for row, key in enumerate(names(trace)[0]):
+        assert got.job_confidence[row] == jobs[key]
+    for row, key in enumerate(names(trace)[1]):
+        assert got.confidence[row].tolist() == forecast.confidence[tasks[key]].tolist()
+    assert got.offset.tolist() == window_offsets(trace, s.window).tolist()
+    for row, key in enumerate(names(trace)[2]):
+        first, last = got.offset[row : row + 2]
+        if last > first:
+            begin = int(forecast.offset[attempts[key]])
+            assert got.risk[first:last].tolist() == list(range(begin, begin + last - first))
+
+
+@pytest.mark.parametrize("name", ["GracePeriod-v0", "Mitigation-v0"])
+def test_attempts_that_the_cut_ends_have_no_windows_after_it(name: str) -> None:
+    s = scenario(name)
+    whole, train = whole_trace(s), split_of(s, "train")
+    got = asked(replace(s, forecast=numbered(whole, s.window)))
+    at, ran = whole.boundary(s.boundary), np.diff(got.offset) > 0
+    start = train.column("attempts", "start")[ran]
+    assert ((start + (np.diff(got.offset)[ran] - 1) * s.window) < at).all()
+    assert len(got.risk) < len(numbered(whole, s.window).risk)
+
+
+def test_forecasts_of_a_whole_trace_that_say_nothing_serve_too() -> None:
+    for split in SPLITS:
+        s = scenario("GracePeriod-v0", split=split)
+        got = asked(replace(s, forecast=NoForecast().predict(whole_trace(s))))
+        assert not got.offset.any()
+        assert len(got.offset) == split_of(s, split).rows("attempts") + 1
+
+
+def test_a_forecast_of_a_split_serves_it_on_any_cluster() -> None:
+    s = scenario("Mitigation-v0")
+    part = part_of(s, "train")
+    assert part.content_hash != split_of(s, "train").content_hash
+    forecast = numbered(part, s.window)
+    got = asked(replace(s, forecast=forecast))
+    assert np.array_equal(got.risk, forecast.risk)
+    assert got.trace_hash == split_of(s, "train").content_hash
+
+
+@pytest.mark.parametrize("name", ["Cloning-v0", "Mitigation-v0"])
+def test_other_traces_are_refused_in_one_line(name: str) -> None:
+    s = scenario(name, split="train")
+    other = whole_trace(replace(s, trace_seed=9))
+    wrong = [Perfect(window=s.window).predict(other)]
+    wrong.append(Perfect(window=s.window).predict(part_of(replace(s, trace_seed=9), "train")))
+    if name == "Cloning-v0":
+        wrong.append(Perfect(window=s.window).predict(split_of(s, "test")))
+    for forecast in wrong:
+        with pytest.raises(ValueError, match="forecast of another trace: made for") as refused:
+            build_world(replace(s, forecast=forecast))
+        assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_arrays_that_do_not_fit_are_refused(split: Split) -> None:
+    s = scenario("GracePeriod-v0", split=split)
+    good = numbered(whole_trace(s), s.window)
+    for changed in ({"risk": good.risk[:-1]}, {"confidence": good.confidence[:-1]}):
+        with pytest.raises(ValueError, match=r"^forecast: "):
+            build_world(replace(s, forecast=replace(good, **changed)))
+
+
+class TestFiles:
+    @pytest.mark.parametrize("name", ["Cloning-v0", "Mitigation-v0"])
+    def test_one_file_serves_train_and_test(self, name: str, tmp_path: Path) -> None:
+        file = tmp_path / "whole.npz"
+        s = scenario(name, forecast=str(file))
+        forecast = Calibrated.kumar(window=s.window).predict(whole_trace(s))
+        save_forecast(forecast, file)
+        for split in SPLITS:
+            world = build_world(replace(s, split=split))
+            given = build_world(replace(s, split=split, forecast=forecast))
+            assert world.risk.tobytes() == given.risk.tobytes()
+            assert np.unique(world.risk).size > 2
+
+    def test_of_another_trace_names_the_file(self, tmp_path: Path) -> None:
+        file = tmp_path / "other.npz"
+        save_forecast(Perfect().predict(generate("google-2011", jobs=20, seed=5)), file)
+        with pytest.raises(ValueError, match=r"^\S*other.npz: forecast of another trace"):
+            build_world(scenario("Cloning-v0", forecast=str(file)))
+
+    @pytest.mark.parametrize("content", [b"", b"text"])
+    def test_neither_forecast_nor_predictor(self, content: bytes, tmp_path: Path) -> None:
+        file = tmp_path / "odd.npz"
+        file.write_bytes(content)
+        with pytest.raises(ValueError, match=r"odd.npz: not readable as a saved forecast"):
+            build_world(scenario("Cloning-v0", forecast=str(file)))
+
+    def test_a_predictor_of_something_else(self, tmp_path: Path) -> None:
+        file = tmp_path / "history.npz"
+        save_predictor(UserHistory().fit(generate("system-a", jobs=300, seed=2)), file)
+        reason = r"history.npz: holds user_history, which forecasts no failures"
+        with pytest.raises(ValueError, match=reason):
+            build_world(scenario("Cloning-v0", forecast=str(file)))
+
+    def test_no_file(self) -> None:
+        known = ", ".join(PREDICTORS)
+        with pytest.raises(ValueError, match=f"expected one of {known} or a file, got 'oracle'"):
+            build_world(scenario("Cloning-v0", forecast="oracle"))
+
+
+class Counting(Frequencies):
+    """Counts how often it learns."""
+
+    def fit(self, trace: Trace) -> Self:
+        COUNTED.append(trace.content_hash)
+        return super().fit(trace)
+
+
+COUNTED: list[str] = []
+
+
+class TestPredictorsThatLearn:
+    @pytest.fixture(autouse=True)
+    def small_one(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """`Frequencies` can be stored."""
+        kind = models._Kind("tests.predictors.frequencies", "Frequencies")
+        monkeypatch.setitem(models._FORECASTING, "frequencies", kind)
+
+    def test_learn_once_for_all_splits(self) -> None:
+        COUNTED.clear()
+        predictor = Counting()
+        for name in ("GracePeriod-v0", "Mitigation-v0"):
+            for split in SPLITS:
+                build_world(scenario(name, split=split, forecast=predictor))
+        hashes = [
+            split_of(scenario(n), "train").content_hash for n in ("GracePeriod-v0", "Mitigation-v0")
+        ]
+        assert sorted(COUNTED) == sorted(hashes)
+
+    def test_are_not_changed(self) -> None:
+        predictor = Frequencies()
+        build_world(scenario("GracePeriod-v0", forecast=predictor))
+        with pytest.raises(ValueError, match="fit it first"):
+            predictor.arrays()
+
+    def test_learn_from_the_train_split(self) -> None:
+        s = scenario("GracePeriod-v0", split="test")
+        given = Frequencies().fit(split_of(s, "train")).predict(split_of(s, "test"))
+        world = build_pinned(replace(s, forecast=Frequencies()))
+        assert world.risk.tobytes() == build_pinned(replace(s, forecast=given)).risk.tobytes()
+
+    def test_that_have_learned_stay_as_they_are(self, tmp_path: Path) -> None:
+        s = scenario("GracePeriod-v0", split="test")
+        elsewhere = generate("google-2011-failing", jobs=60, seed=8)
+        fitted = Frequencies(prior=3.0).fit(elsewhere)
+        save_predictor(fitted, tmp_path / "stored.npz")
+        expected = fitted.predict(split_of(s, "test")).risk
+        for given in (fitted, str(tmp_path / "stored.npz")):
+            assert (
+                build_pinned(replace(s, forecast=given)).risk[:-1].tobytes() == expected.tobytes()
+            )
+
+    def test_a_stored_one_that_is_replaced_is_noticed(self, tmp_path: Path) -> None:
+        file, s = tmp_path / "stored.npz", scenario("GracePeriod-v0")
+        risks: list[bytes] = []
+        for prior in (1.0, 9.0):
+            save_predictor(Frequencies(prior=prior).fit(split_of(s, "train")), file)
+            risks.append(build_pinned(replace(s, forecast=str(file))).risk.tobytes())
+        assert risks[0] != risks[1]
+
+    def test_other_windows_are_refused(self) -> None:
+        with pytest.raises(ValueError, match="forecast: expected windows of 300000 ms, got 60000"):
+            build_world(scenario("GracePeriod-v0", forecast=Frequencies(window=60_000)))
+
+    def test_nothing_to_learn_from_is_one_line(self) -> None:
+        with pytest.raises(ValueError, match="nothing to learn from") as refused:
+            build_world(scenario("Workflow-v0", forecast=Frequencies()))
+        assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", LEARNED)
+@pytest.mark.parametrize("world", ["GracePeriod-v0", "Mitigation-v0"])
+def test_learned_predictors_by_name(name: str, world: str) -> None:
+    s = scenario(world, split="test", seed=3)
+    kind: Any = LEARNED[name]
+    expected = kind(window=s.window, seed=3).fit(split_of(s, "train")).predict(split_of(s, "test"))
+    got = asked(replace(s, forecast=name))
+    assert np.array_equal(got.risk, expected.risk)
+    assert np.array_equal(got.confidence, expected.confidence)
+    assert np.array_equal(got.job_confidence, expected.job_confidence)

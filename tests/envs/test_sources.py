@@ -1,0 +1,50 @@
+"""Where a scenario's trace comes from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import pytest
+
+from failgym.cli import run
+from failgym.envs import resolve
+from failgym.traces import Trace, generate
+
+MITIGATION: dict[str, Any] = {"begin": 0, "slice_tasks": 4, "warmup": 4, "followers": 8}
+
+
+@pytest.fixture(scope="module")
+def trace() -> Trace:
+    return generate("google-2011", jobs=150, seed=1)
+
+
+@pytest.mark.parametrize("split", ["train", "test", "all"])
+def test_numbers_of_a_profile_do_not_follow_to_a_trace_without_them(
+    split: str, trace: Trace, tmp_path: Path
+) -> None:
+    """`sampling` and `longest` of Mitigation-v0 are of its profile: a stored trace has no such."""
+    trace.save(tmp_path / "t")
+    settings: dict[str, Any] = {**MITIGATION, "split": split}
+    for given in (str(tmp_path / "t"), trace):
+        env = gym.make("failgym/Mitigation-v0", trace=given, **settings)
+        env.reset(seed=1)
+    texts = [f"--set={name}={value}" for name, value in settings.items()]
+    command = ["evaluate", "--env", "Mitigation-v0", "--policy", "replay", "--episodes", "1"]
+    assert run([*command, f"--set=trace={tmp_path / 't'}", *texts]) == 0
+
+
+def test_they_do_to_a_profile_that_has_them() -> None:
+    scenario = resolve("Mitigation-v0", {"trace": "google-2011-failing"})
+    assert (scenario.sampling, scenario.longest) == (0.05, 24 * 3_600_000)
+    other = resolve("Mitigation-v0", {"trace": "system-a"})
+    assert (other.sampling, other.longest) == (0.05, 0)
+
+
+@pytest.mark.parametrize(("name", "value"), [("sampling", 0.1), ("longest", 3_600_000)])
+def test_stated_for_a_trace_without_them_they_are_refused(
+    name: str, value: Any, trace: Trace
+) -> None:
+    with pytest.raises(ValueError, match=f"{name}: expected 0 for a trace that has no such"):
+        gym.make("failgym/Mitigation-v0", trace=trace, **MITIGATION, **{name: value})
