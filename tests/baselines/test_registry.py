@@ -18,10 +18,12 @@ from tests.envs.worlds import small
 EVERYWHERE = {"replay", "random"}
 OUTPUTS = {"checkpoint_all", "greedy", "size", "aware", "periodic_outputs"}
 PLACING = {"rank_hybd", "flaw"}
+PREDICTING = {"ml_checkpoint", "ml_periodic", "prediction_aware", "expected_loss"}
+SAVING = PREDICTING | {"young", "daly", "lazy", "before_walltime"}
 COMPATIBLE = {
     "Cloning-v0": EVERYWHERE | {"retry_cap", "algorithm_1", "give_up"},
     "GracePeriod-v0": EVERYWHERE | {"grace_period", "immediate_kill", "blind_kill"},
-    "Checkpoint-v0": EVERYWHERE | {"young", "ml_checkpoint", "ml_periodic"},
+    "Checkpoint-v0": EVERYWHERE | SAVING,
     "Lineage-v0": EVERYWHERE | OUTPUTS,
     "Workflow-v0": EVERYWHERE | PLACING,
     "Mitigation-v0": set(REGISTRY) - OUTPUTS - PLACING,
