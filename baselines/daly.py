@@ -50,7 +50,8 @@ class Daly(Heuristic):
 def daly_over_young(cost: Floats, mtbf: Floats) -> Floats:
     """Daly's interval in units of Young's [batch], from times in any one unit.
 
-    With s = sqrt(C/(2M)) it is 1 + s/3 + s^2/9 - s = (1 - s/3)^2 where s < 1, else 1/(2s).
+    With s = sqrt(C/(2M)) it is 1 + s/3 + s^2/9 - s = (1 - s/3)^2 where s < 1, else 1/(2s); s is 0
+    where no MTBF is known.
     """
-    s = np.sqrt(cost / (2.0 * mtbf))
+    s = np.sqrt(np.divide(cost, 2.0 * mtbf, out=np.zeros_like(cost), where=mtbf > 0.0))
     return np.where(s < 1.0, (1.0 - s / 3.0) ** 2, 0.5 / np.maximum(s, 1.0))
