@@ -22,7 +22,7 @@ class Lazy(Heuristic):
     After Tiwari, Gupta and Vazhkudai, "Lazy checkpointing: exploiting temporal locality in
     failures to mitigate checkpointing overheads on extreme-scale systems", DSN 2014: times between
     failures are Weibull with a shape below 1, so the hazard h(t) falls with the time t since the
-    last failure, and the interval may grow. Here it is sqrt(2 C h(t)^-1), Young's with h(t) in the
+    last failure, and the interval may grow. Here it is sqrt(2 C / h(t)), Young's with h(t) in the
     place of 1/MTBF; this density of checkpoints is the best to first order for any hazard (Ling,
     Mi and Lin, "A variational calculus approach to optimal checkpoint placement", IEEE TC 2001).
 

@@ -145,10 +145,8 @@ class _Lives:
     def ended(self, weight: npt.ArrayLike) -> Floats:
         """Sum of weights [attempts] by class and age at the end."""
         cell = self.classes * AGE_BUCKETS + self.last
-        flat: Floats = np.bincount(
-            cell, np.asarray(weight, dtype=np.float64), CLASSES * AGE_BUCKETS
-        ).astype(np.float64)
-        per_class = flat.reshape(CLASSES, AGE_BUCKETS)
+        flat = np.bincount(cell, np.asarray(weight, dtype=np.float64), CLASSES * AGE_BUCKETS)
+        per_class = flat.reshape(CLASSES, AGE_BUCKETS).astype(np.float64)
         return np.vstack([per_class, per_class.sum(axis=0)])
 
     def reached(self, weight: npt.ArrayLike) -> Floats:
