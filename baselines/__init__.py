@@ -6,6 +6,7 @@ from failgym.baselines.algorithm_1 import Algorithm1
 from failgym.baselines.aware import Aware
 from failgym.baselines.back_off import BackOff
 from failgym.baselines.base import Heuristic, ObservationView
+from failgym.baselines.before_walltime import BeforeWalltime
 from failgym.baselines.blind_kill import BlindKill
 from failgym.baselines.checkpoint_all import CheckpointAll
 from failgym.baselines.clairvoyant import Clairvoyant
@@ -16,6 +17,8 @@ from failgym.baselines.combined import (
     KillOrClone,
     StopOrCopy,
 )
+from failgym.baselines.daly import Daly
+from failgym.baselines.expected_loss import ExpectedLoss
 from failgym.baselines.flaw import Flaw
 from failgym.baselines.forking import Forking
 from failgym.baselines.give_up import GiveUp
@@ -23,11 +26,13 @@ from failgym.baselines.grace_period import GracePeriod
 from failgym.baselines.greedy import Greedy
 from failgym.baselines.immediate_kill import ImmediateKill
 from failgym.baselines.late import Late
+from failgym.baselines.lazy import Lazy
 from failgym.baselines.lemon_nodes import LemonNodes
 from failgym.baselines.ml_checkpoint import MLCheckpoint
 from failgym.baselines.ml_periodic import MLPeriodic
 from failgym.baselines.optimal_stopping import OptimalStopping
 from failgym.baselines.periodic_outputs import PeriodicOutputs
+from failgym.baselines.prediction_aware import PredictionAware
 from failgym.baselines.random_policy import RandomPolicy
 from failgym.baselines.rank_hybd import RankHybd
 from failgym.baselines.replay import Replay
@@ -42,11 +47,14 @@ __all__ = [
     "AllMeasures",
     "Aware",
     "BackOff",
+    "BeforeWalltime",
     "BlindKill",
     "CheckpointAll",
     "Clairvoyant",
     "CloneAndSave",
     "Combined",
+    "Daly",
+    "ExpectedLoss",
     "Flaw",
     "Forking",
     "GiveUp",
@@ -56,12 +64,14 @@ __all__ = [
     "ImmediateKill",
     "KillOrClone",
     "Late",
+    "Lazy",
     "LemonNodes",
     "MLCheckpoint",
     "MLPeriodic",
     "ObservationView",
     "OptimalStopping",
     "PeriodicOutputs",
+    "PredictionAware",
     "RandomPolicy",
     "RankHybd",
     "Replay",
@@ -91,6 +101,11 @@ REGISTRY: dict[str, type[Heuristic]] = {
         Young,
         MLCheckpoint,
         MLPeriodic,
+        Daly,
+        PredictionAware,
+        Lazy,
+        ExpectedLoss,
+        BeforeWalltime,
         CheckpointAll,
         Greedy,
         Size,

@@ -70,7 +70,7 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
     | history | attempts, failures and clones so far; what siblings did |
     | progress | age, unsaved and durable work, beside what is expected |
     | forecast | risk of the attempt, confidences of the task's classes |
-    | cost | checkpoint, restore, grace |
+    | cost | checkpoint, restore, grace; unsaved work over the intervals that would be best |
     | lineage | what a task's output is worth, in workflows |
     | machine | the machine that is offered |
     | system | what runs, waits, arrives, finishes and fails in the cluster |

@@ -17,7 +17,7 @@ from failgym.envs.sources import jobs_of, origin_of
 from failgym.envs.strikes import apart, struck
 from failgym.predictors import CalibratedNodes, NodeForecast
 from failgym.sim.compile import parameters
-from failgym.sim.context import SYSTEM_FIELDS, Context, expectations
+from failgym.sim.context import SYSTEM_FIELDS, Context, expectations, interruption_rates
 from failgym.sim.rules import Weights
 from failgym.sim.scheduled.cluster import cluster_of
 from failgym.sim.scheduled.compile import compile_scheduled, with_members
@@ -83,6 +83,7 @@ def compiled(scenario: Scenario, trace: Trace, train: Trace) -> World:
         expectations=expectations(train, scenario.window),
         system=np.zeros((1, SYSTEM_FIELDS), dtype=np.float32),  # read from the simulated cluster
         forecast=forecast_of(scenario, trace, lambda: train, lambda: origin_of(scenario)),
+        interruptions=interruption_rates(train),
     )
     nodes = _node_predictions(scenario, trace)
     return compile_scheduled(trace, scenario, context, seed=scenario.seed, nodes=nodes)

@@ -15,7 +15,7 @@ from failgym.envs.selection import mean_work, selected
 from failgym.envs.sources import last_written, load_trace, origin_of, part_of, whole_trace
 from failgym.sim.batch import asked_tasks
 from failgym.sim.compile import compile_world, parameters, with_slices
-from failgym.sim.context import Context, expectations, system_table
+from failgym.sim.context import Context, expectations, interruption_rates, system_table
 from failgym.sim.records import World
 from failgym.sim.rules import Weights
 from failgym.traces import Trace
@@ -53,6 +53,7 @@ def _compiled(scenario: Scenario) -> tuple[World, Ints]:
         expectations=expectations(train, scenario.window),
         system=_system(whole_trace(scenario)),
         forecast=forecast_of(scenario, trace, lambda: train, lambda: origin_of(scenario)),
+        interruptions=interruption_rates(train),
     )
     world = compile_world(trace, scenario, context, seed=scenario.seed)
     chosen = np.flatnonzero(selected(scenario, trace, world.tasks))

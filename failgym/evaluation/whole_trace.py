@@ -14,7 +14,7 @@ from failgym.envs.forecasts import forecast_of
 from failgym.envs.scenario import Scenario
 from failgym.evaluation.runner import Run
 from failgym.sim.compile import compile_world, with_slices
-from failgym.sim.context import Context, expectations, system_table
+from failgym.sim.context import Context, expectations, interruption_rates, system_table
 from failgym.traces import Outcome, Trace
 
 __all__ = ["Comparison", "Record", "compare", "whole_trace_world"]
@@ -49,6 +49,7 @@ def whole_trace_world(trace: Trace, scenario: Scenario, *, known_only: bool = Fa
         expectations=expectations(trace, scenario.window),
         system=system_table(trace),
         forecast=forecast_of(scenario, trace, lambda: trace),
+        interruptions=interruption_rates(trace),
     )
     world = compile_world(trace, scenario, context, seed=scenario.seed)
     tasks = np.arange(trace.rows("tasks"))

@@ -27,6 +27,7 @@ __all__ = [
     "attempts_of",
     "check_forecast",
     "compile_world",
+    "lazy_intervals",
     "parameters",
     "requests",
     "rows_of",
@@ -266,12 +267,23 @@ def parameters(rules: Rules, weights: Weights, record: np.dtype[np.void] = PARAM
     p["young"] = rules.young_interval
     p["checkpoint_minutes"] = log_minutes(rules.checkpoint_cost)
     p["restore_minutes"] = log_minutes(rules.restore_cost)
+    p["mtbf_minutes"] = log_minutes(rules.mtbf)
     p["wasted"] = weights.wasted / weights.work_scale
     p["overhead"] = weights.overhead / weights.work_scale
     p["completion"] = weights.completion / weights.time_scale
     p["forfeited_work"] = weights.forfeited / weights.work_scale
     p["forfeited_time"] = weights.forfeited / weights.time_scale
     return p
+
+
+def lazy_intervals(context: Context, rules: Rules) -> npt.NDArray[np.float64]:
+    """Young's interval sqrt(2 C / h) at the rate h of interruptions given class and age [ms].
+
+    [CLASSES, AGE_BUCKETS]; infinite where nothing interrupts.
+    """
+    rate = context.interruptions
+    doubled = np.full(rate.shape, 2.0 * rules.checkpoint_cost)
+    return np.sqrt(np.divide(doubled, rate, out=np.full(rate.shape, np.inf), where=rate > 0))
 
 
 def check_forecast(trace: Trace, rules: Rules, forecast: Forecast) -> None:
@@ -329,6 +341,7 @@ def compile_world(
         request=requests(trace),
         system=context.system,
         expectations=context.expectations,
+        lazy=lazy_intervals(context, rules),
     )
 
 

@@ -5,7 +5,8 @@ Kernel and reference share these tables; none of them decides what happens.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,7 @@ __all__ = [
     "Context",
     "age_bucket",
     "expectations",
+    "interruption_rates",
     "system_table",
     "task_class",
 ]
@@ -51,6 +53,9 @@ class Context:
     system: npt.NDArray[np.float32]
     """[bins, 8] The system group of the observation at the start of each bin of ``SYSTEM_BIN``."""
     forecast: Forecast
+    interruptions: Floats = field(default_factory=lambda: np.zeros((CLASSES, AGE_BUCKETS)))
+    """[CLASSES, AGE_BUCKETS] Interruptions per ms, given class and age; see
+    `interruption_rates`."""
 
 
 def task_class(scheduling_class: Ints, job_width: Ints) -> Ints:
@@ -80,33 +85,80 @@ def expectations(train: Trace, window: int) -> Floats:
     A class without attempts of an age takes the mean over all classes, and an age that nothing
     reached that of the age before.
     """
-    start = train.column("attempts", "start", missing=-1)
     outcome = train.column("attempts", "outcome")
-    seen = (start >= 0) & (outcome != Outcome.CENSORED)
-    d = (train.column("attempts", "end", missing=0) - start)[seen]
+    seen = (train.column("attempts", "start", missing=-1) >= 0) & (outcome != Outcome.CENSORED)
     outcome = outcome[seen]
-    classes = _classes(train)[train.column("attempts", "task")[seen]]
-    last = age_bucket(d)
+    lives = _Lives.of(train, seen)
+    alive = lives.reached(np.ones(len(outcome)))
+    mean = _ratio(lives.reached(lives.duration), alive)
+    hazard = _ratio(lives.ended(outcome == Outcome.FAIL) * window, lives.exposure())
+    chance = _ratio(lives.reached(outcome == Outcome.FINISH), alive)
+    return np.stack([_filled(x) for x in (mean, np.minimum(hazard, 1.0), chance)], axis=-1)
 
-    def table(weight: npt.NDArray[np.generic], bucket: Ints) -> Floats:
-        flat = np.bincount(classes * AGE_BUCKETS + bucket, weight, CLASSES * AGE_BUCKETS)
+
+def interruption_rates(train: Trace) -> Floats:
+    """Table of `Context.interruptions` from the attempts of a train split.
+
+    An interruption is an end other than FINISH after which the task was started again: one whose
+    unsaved work is lost, where a checkpoint would have kept it for the next attempt. What the end
+    of the split cuts off counts as time without interruption.
+
+    So that a rare cell does not say never, each holds one interruption more, at the rate of its age
+    over all classes, and that one at the rate of the age before; the first at the rate of all.
+    """
+    outcome = train.column("attempts", "outcome")
+    start, end = (train.column("attempts", name, missing=-1) for name in ("start", "end"))
+    task = train.column("attempts", "task")
+    latest = np.full(train.rows("tasks"), -1, dtype=np.int64)
+    np.maximum.at(latest, task, start)
+    lost = (latest[task] >= end) & (outcome != Outcome.FINISH) & (outcome != Outcome.CENSORED)
+    lives = _Lives.of(train, start >= 0)
+    ended, exposure = lives.ended(lost[start >= 0]), lives.exposure()
+    rate = float(_ratio(ended[-1].sum(), exposure[-1].sum()))
+    if not rate > 0.0:
+        return np.zeros((CLASSES, AGE_BUCKETS))
+    pooled = np.empty(AGE_BUCKETS)
+    for b in range(AGE_BUCKETS):
+        rate = pooled[b] = (ended[-1, b] + 1.0) / (exposure[-1, b] + 1.0 / rate)
+    return (ended[:-1] + 1.0) / (exposure[:-1] + 1.0 / pooled)
+
+
+@dataclass(frozen=True)
+class _Lives:
+    """Attempts by class and age; its tables have one row more, over all classes."""
+
+    duration: Ints
+    classes: Ints
+
+    @staticmethod
+    def of(trace: Trace, kept: npt.NDArray[np.bool_]) -> _Lives:
+        """The kept attempts, all of which have a start."""
+        start, end = (trace.column("attempts", name, missing=0)[kept] for name in ("start", "end"))
+        task = trace.column("attempts", "task")[kept]
+        return _Lives(np.maximum(end - start, 0), _classes(trace)[task])
+
+    @cached_property
+    def last(self) -> Ints:
+        """The age that each has reached in the end."""
+        return age_bucket(self.duration)
+
+    def ended(self, weight: npt.ArrayLike) -> Floats:
+        """Sum of weights [attempts] by class and age at the end."""
+        cell = self.classes * AGE_BUCKETS + self.last
+        flat = np.bincount(cell, np.asarray(weight, dtype=np.float64), CLASSES * AGE_BUCKETS)
         per_class = flat.reshape(CLASSES, AGE_BUCKETS).astype(np.float64)
         return np.vstack([per_class, per_class.sum(axis=0)])
 
-    def reached(per_bucket: Floats) -> Floats:
-        return per_bucket[:, ::-1].cumsum(axis=1)[:, ::-1]
+    def reached(self, weight: npt.ArrayLike) -> Floats:
+        """Sum of weights by class and age that was at least reached."""
+        return self.ended(weight)[:, ::-1].cumsum(axis=1)[:, ::-1]
 
-    edges = np.concatenate([[0], 1000 * 2 ** np.arange(AGE_BUCKETS)]).astype(np.float64)
-    ones = np.ones(len(d))
-    ended = table(ones, last)
-    alive = reached(ended)
-    within = table(d - edges[last], last)
-    width = np.diff(edges)
-    exposure = within + (alive - ended) * width
-    mean = _ratio(reached(table(d.astype(np.float64), last)), alive)
-    hazard = _ratio(table(ones * (outcome == Outcome.FAIL), last) * window, exposure)
-    chance = _ratio(reached(table(ones * (outcome == Outcome.FINISH), last)), alive)
-    return np.stack([_filled(x) for x in (mean, np.minimum(hazard, 1.0), chance)], axis=-1)
+    def exposure(self) -> Floats:
+        """Time that was spent at each age [ms]."""
+        edges = np.concatenate([[0], 1000 * 2 ** np.arange(AGE_BUCKETS)]).astype(np.float64)
+        ones = np.ones(len(self.duration))
+        beyond = self.reached(ones) - self.ended(ones)
+        return self.ended(self.duration - edges[self.last]) + beyond * np.diff(edges)
 
 
 def _ratio(over: Floats, under: Floats) -> Floats:

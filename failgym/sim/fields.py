@@ -133,6 +133,15 @@ FIELDS: tuple[Field, ...] = (
             64,
             "unsaved work over Young's interval; at OUTPUT: intervals that ended during the run",
         ),
+        (
+            "unsaved_over_lazy",
+            "ratio",
+            0,
+            64,
+            "unsaved work over Young's interval at the rate of interruptions given class and age,"
+            " in the train split",
+        ),
+        ("mtbf", "log2 min", 0, 32, "mean time between failures behind Young's interval"),
     ),
     *_group(
         "lineage",

@@ -200,7 +200,7 @@ def forecast_fields(w: World, record: Any, run: Any, index: int, unsaved: int, o
 
 
 @kernel
-def cost_fields(w: World, record: Any, since_start: int, unsaved: int, obs: Any) -> None:
+def cost_fields(w: World, record: Any, since_start: int, age: int, unsaved: int, obs: Any) -> None:
     """Write the cost group; ``since_start`` is the time since the task's first start [ms]."""
     p = w.parameters[0]
     put(obs, _COST, p.checkpoint_minutes)
@@ -208,6 +208,8 @@ def cost_fields(w: World, record: Any, since_start: int, unsaved: int, obs: Any)
     put(obs, _COST + 2, record.grace_minutes)
     put(obs, _COST + 3, ratio(since_start, record.grace))
     put(obs, _COST + 4, ratio(unsaved, p.young))
+    put(obs, _COST + 5, ratio(unsaved, w.lazy[record.kind, _bucket(age)]))
+    put(obs, _COST + 6, p.mtbf_minutes)
 
 
 @kernel
@@ -224,7 +226,7 @@ def observe(w: World, ep: Any, tasks: Any, runs: Any, obs: Any, mask: Any) -> No
     """Write the open decision into ``obs`` [len(FIELDS)] float32 and ``mask`` [5] int8."""
     task, run, now = tasks[ep.local], runs[ep.run], ep.now
     record = w.tasks[task.task]
-    until = now if run.alive else run.ended
+    age = (now if run.alive else run.ended) - run.start
     index = window_index(w, run, now)
     unsaved = work_of(run, now) - run.durable_work
     decision_fields(ep, task, obs)
@@ -233,9 +235,9 @@ def observe(w: World, ep: Any, tasks: Any, runs: Any, obs: Any, mask: Any) -> No
     finished = _up_to(w.finish_end, record.finish_at, record.finishes, now)
     _history(w, task, record, runs, run, now, finished, obs)
     median = _sibling_median(w, record, now, finished)
-    progress_fields(w, task.durable_work, record, until - run.start, unsaved, median, obs)
+    progress_fields(w, task.durable_work, record, age, unsaved, median, obs)
     forecast_fields(w, record, run, index, unsaved, obs)
-    cost_fields(w, record, now - record.first_start, unsaved, obs)
+    cost_fields(w, record, now - record.first_start, age, unsaved, obs)
     bin_now = min(max(now // SYSTEM_BIN, 0), len(w.system) - 1)
     for j in range(SYSTEM_FIELDS):
         put(obs, _SYSTEM + j, w.system[bin_now, j])

@@ -127,6 +127,7 @@ PARAMETERS = _record(
     young="f8",  # Young's interval [ms]
     checkpoint_minutes="f4",  # checkpoint_cost as the observation shows it
     restore_minutes="f4",
+    mtbf_minutes="f4",
     wasted="f8",  # cost of one machine-ms of lost, redundant or ghost work
     overhead="f8",  # cost of one machine-ms of checkpoint or restore
     completion="f8",  # cost of one ms of completion time
@@ -332,6 +333,8 @@ class World(NamedTuple):
     """[bins, system fields]"""
     expectations: npt.NDArray[np.float64]
     """see `Context.expectations`"""
+    lazy: npt.NDArray[np.float64]
+    """see `compile.lazy_intervals`"""
 
 
 class State(NamedTuple):

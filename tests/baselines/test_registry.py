@@ -19,11 +19,13 @@ EVERYWHERE = {"replay", "random"}
 OUTPUTS = {"checkpoint_all", "greedy", "size", "aware", "periodic_outputs"}
 PLACING = {"rank_hybd", "flaw", "lemon_nodes"}
 COPYING = {"spark_speculation", "late", "forking"}
+PREDICTING = {"ml_checkpoint", "ml_periodic", "prediction_aware", "expected_loss"}
+SAVING = PREDICTING | {"young", "daly", "lazy", "before_walltime"}
 COMPATIBLE = {
     "Cloning-v0": EVERYWHERE | COPYING | {"retry_cap", "back_off", "algorithm_1", "give_up"},
     "GracePeriod-v0": EVERYWHERE
     | {"grace_period", "optimal_stopping", "immediate_kill", "blind_kill"},
-    "Checkpoint-v0": EVERYWHERE | {"young", "ml_checkpoint", "ml_periodic"},
+    "Checkpoint-v0": EVERYWHERE | SAVING,
     "Lineage-v0": EVERYWHERE | OUTPUTS,
     "Workflow-v0": EVERYWHERE | PLACING,
     "Mitigation-v0": set(REGISTRY) - OUTPUTS - PLACING,

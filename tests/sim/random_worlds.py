@@ -116,11 +116,12 @@ def random_context(rng: np.random.Generator, trace: Trace, rules: Rules) -> Cont
     """Random expectations and system rows; a random forecast with gaps, or none."""
     expectations = rng.random((CLASSES, AGE_BUCKETS, 3))
     expectations[..., 0] *= rng.choice([0.0, 100.0, 1000.0], (CLASSES, AGE_BUCKETS))
+    interruptions = rng.choice([0.0, 0.001, 0.1], (CLASSES, AGE_BUCKETS))
     system = rng.normal(0, 5, (int(rng.integers(1, 3)), SYSTEM_FIELDS)).astype(np.float32)
     jobs, tasks, attempts = (trace.rows(name) for name in ("jobs", "tasks", "attempts"))
     none = Forecast.none(trace.content_hash, jobs, tasks, attempts, rules.window)
     if rng.random() < 0.2:
-        return Context(expectations, system, none)
+        return Context(expectations, system, none, interruptions)
     sizes = rng.choice([0, 1, 2, 5, 10], attempts)
     offset = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     certain = rng.choice([0.0, 0.25, 1.0], (tasks, 4))
@@ -133,7 +134,7 @@ def random_context(rng: np.random.Generator, trace: Trace, rules: Rules) -> Cont
         confidence=confidence.astype(np.float32),
         job_confidence=rng.random(jobs).astype(np.float32),
     )
-    return Context(expectations, system, forecast)
+    return Context(expectations, system, forecast, interruptions)
 
 
 def random_policy(rng: np.random.Generator) -> Policy:

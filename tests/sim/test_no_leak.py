@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from failgym.predictors import Calibrated, Forecast, NoForecast
-from failgym.sim.context import Context, expectations, system_table
+from failgym.sim.context import Context, expectations, interruption_rates, system_table
 from failgym.sim.fields import INDEX
 from failgym.sim.pinned import PinnedSimulator
 from failgym.sim.rules import MINUTE, Rules
@@ -37,10 +37,15 @@ FATES = [
 ]
 
 
-def _simulator(trace: Trace, rules: Rules, tables: Any, forecast: Forecast) -> PinnedSimulator:
+def _simulator(
+    trace: Trace, rules: Rules, tables: tuple[Any, Any], forecast: Forecast
+) -> PinnedSimulator:
     """A simulator with the expectations and the forecast of the original trace."""
     held = Forecast(trace.content_hash, *list(vars(forecast).values())[1:])
-    return PinnedSimulator(trace, rules, Context(tables, system_table(trace), held))
+    expected, interruptions = tables
+    return PinnedSimulator(
+        trace, rules, Context(expected, system_table(trace), held, interruptions)
+    )
 
 
 def _play(sim: PinnedSimulator, actions: list[int], rng: np.random.Generator | None) -> list[Any]:
@@ -113,7 +118,7 @@ def test_editing_the_future_changes_nothing_seen(forecasting: bool, seed: int) -
     rng = np.random.default_rng(seed)
     trace = generate("google-2011", jobs=25, seed=seed)
     forecast = (Calibrated.elsayed() if forecasting else NoForecast()).predict(trace)
-    tables = expectations(trace, RULES.window)
+    tables = expectations(trace, RULES.window), interruption_rates(trace)
     sim = _simulator(trace, RULES, tables, forecast)
     tasks = np.flatnonzero(trace.task_outcome != Outcome.CENSORED)
     sim.start(tasks.tolist(), order="time")
@@ -163,7 +168,7 @@ def test_attempts_that_never_start_do_not_show_beforehand(seed: int) -> None:
     rng = np.random.default_rng(seed)
     trace = generate("google-2011-failing", jobs=30, seed=seed)
     forecast = Calibrated.elsayed().predict(trace)
-    tables = expectations(trace, RULES.window)
+    tables = expectations(trace, RULES.window), interruption_rates(trace)
     sim = _simulator(trace, RULES, tables, forecast)
     tasks = np.flatnonzero(trace.task_outcome != Outcome.CENSORED)
     sim.start(tasks.tolist(), order="time")
@@ -190,7 +195,8 @@ def test_usage_is_known_when_its_window_is_over() -> None:
             "memory": [0.1, 0.2, 0.9],
         },
     )
-    sim = _simulator(trace, Rules(kill=True), np.zeros((8, 24, 3)), NoForecast().predict(trace))
+    tables = np.zeros((8, 24, 3)), np.zeros((8, 24))
+    sim = _simulator(trace, Rules(kill=True), tables, NoForecast().predict(trace))
     sim.start([0])
     seen: dict[int, float] = {}
     while sim.decision is not None:

@@ -20,6 +20,8 @@ Fidelity
     job that fails by itself fails again at the same progress. All attempts of a job share one true
     length. `mtbf` is the mean time between system failures of an attempt, 8e4 s in the default
     trace (1e4 to 4e4 s during a spell of failures, 1e6 s outside); Kumar et al. know only the mean.
+    Forecasts are read by progress: each checkpoint delays an alarm by its cost, and an attempt that
+    resumed from one shows its alarm at once. So Young's checkpoints alone leave few alarms in time.
     Jobs do not wait for stable storage: concurrent checkpoints do not slow each other.
 
 Version History

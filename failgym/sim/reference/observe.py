@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from math import log2, sqrt
+from math import inf, log2, sqrt
 
 import numpy as np
 import numpy.typing as npt
@@ -117,7 +117,9 @@ class Observer:
 
     def _progress(self, task: Task, run: Run, now: int) -> Values:
         age = run.elapsed(now)
-        duration, hazard, chance = (float(x) for x in self._expected(task, age))
+        duration, hazard, chance = (
+            float(x) for x in self._context.expectations[self._class_and_age(task, age)]
+        )
         walltime = self._walltime[task.record.job]
         return {
             "age": log_minutes(age),
@@ -159,6 +161,10 @@ class Observer:
             "grace": log_minutes(grace),
             "age_over_grace": ratio(now - task.first_start, grace),
             "unsaved_over_young": ratio(self._unsaved(run, now), self._rules.young_interval),
+            "unsaved_over_lazy": ratio(
+                self._unsaved(run, now), self._lazy_interval(task, run, now)
+            ),
+            "mtbf": log_minutes(self._rules.mtbf),
         }
 
     def _system(self, now: int) -> Values:
@@ -166,17 +172,22 @@ class Observer:
         row = table[min(now // SYSTEM_BIN, len(table) - 1)]
         return {name: float(x) for name, x in zip(_SYSTEM_FIELDS, row, strict=True)}
 
+    def _lazy_interval(self, task: Task, run: Run, now: int) -> float:
+        """Young's interval at the rate of interruptions given class and age [ms]."""
+        rate = self._context.interruptions[self._class_and_age(task, run.elapsed(now))]
+        return sqrt(2 * self._rules.checkpoint_cost / rate) if rate > 0 else inf
+
     def _unsaved(self, run: Run, now: int) -> int:
         """Work since its last durable checkpoint began [ms]."""
         return run.work(now) - run.durable
 
-    def _expected(self, task: Task, age: int) -> npt.NDArray[np.float64]:
-        """Expected duration, hazard and chance of FINISH, given class and age."""
+    def _class_and_age(self, task: Task, age: int) -> tuple[int, int]:
+        """Where the tables of what is expected hold a class and an age."""
         job = task.record.job
         several = self._job_width[job] > 1
         group = min(max(self._scheduling_class[job], 0), 3) + 4 * several
         bucket = min((age // SECOND).bit_length(), _LAST_AGE_BUCKET)
-        return self._context.expectations[group, bucket]
+        return group, bucket
 
     def _siblings(self, task: Task) -> list[TaskRecord]:
         """The other tasks of the job, as recorded."""

@@ -17,6 +17,7 @@ from failgym.sim.compile import (
     Attempts,
     attempts_of,
     check_forecast,
+    lazy_intervals,
     parameters,
     requests,
     rows_of,
@@ -284,6 +285,7 @@ def compile_scheduled(
         usage_known=usage.known,
         request=requests(trace),
         expectations=context.expectations,
+        lazy=lazy_intervals(context, rules),
     )
 
 

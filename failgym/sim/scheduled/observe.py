@@ -129,7 +129,7 @@ def observe(w: World, x: View, obs: Any, mask: Any) -> None:
     _history(w, x, task, record, task.attempts if dispatch else run.before, obs)
     progress_fields(w, task.most_durable, record, age, unsaved, median, obs)
     forecast_fields(w, record, run, window_index(w, run, now), unsaved, obs)
-    cost_fields(w, record, since_start, unsaved, obs)
+    cost_fields(w, record, since_start, age, unsaved, obs)
     if w.parameters[0].stages:
         observe_lineage(w, x, ep.local, age, median, obs)
     else:

@@ -312,6 +312,7 @@ class World(NamedTuple):
     usage_known: npt.NDArray[np.int64]
     request: npt.NDArray[np.float32]
     expectations: npt.NDArray[np.float64]
+    lazy: npt.NDArray[np.float64]
 
 
 class State(NamedTuple):
