@@ -81,7 +81,7 @@ class Rules:
         for name in ("window", "mtbf"):
             self._check(name, 1 <= getattr(self, name) <= LONGEST, f"1 to {LONGEST} ms")
         self._check("every", 1 <= self.every <= MOST, f"1 to {MOST}")
-        self._check("factor", 1.0 < self.factor <= MOST, f"more than 1, at most {MOST}")
+        self._check("factor", 1.001 <= self.factor <= MOST, f"1.001 to {MOST}")
         self._check("alarm", 0.0 <= self.alarm <= 1.0, "in [0, 1]")
         choices = {"decide": ("every", "geometric", "alarm"), "beyond_record": ("ghost", "paper")}
         for name, allowed in choices.items():

@@ -11,7 +11,7 @@ from failgym.baselines import REGISTRY
 from failgym.baselines.search import Range, search_space
 
 PARAMETERS = [(name, parameter) for name in REGISTRY for parameter in search_space(REGISTRY[name])]
-NOT_TUNED = {"random": {"seed"}}
+NOT_TUNED = {"before_walltime": {"window"}, "random": {"seed"}}
 """Parameters that are no matter of better or worse."""
 
 

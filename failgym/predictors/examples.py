@@ -1,0 +1,260 @@
+"""Attempts as examples: what counts as failure, of which kind a job is, when something is new.
+
+And how well scores tell those that failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from failgym.metrics.curves import PrecisionRecall, precision_recall, roc_auc
+from failgym.predictors.base import CLASSES, attempt_numbers
+from failgym.predictors.features.config import CONFIG, Vocabulary, task_config
+from failgym.predictors.features.usage import USAGE, known_windows, usage_features
+from failgym.predictors.learned import window_moments
+from failgym.traces.trace import Cause, Outcome, Trace
+
+__all__ = [
+    "FEATURES",
+    "JOB_TYPES",
+    "Curve",
+    "Examples",
+    "Moments",
+    "Target",
+    "age_steps",
+    "curves",
+    "failed",
+    "fates_known",
+    "features_at",
+    "features_at_submission",
+    "job_types",
+    "moments",
+    "sampled",
+    "spread_over_classes",
+]
+
+Bools = npt.NDArray[np.bool_]
+Floats32 = npt.NDArray[np.float32]
+Integers = npt.NDArray[np.int64]
+Target = Literal["fail", "system", "unfinished"]
+
+JOB_TYPES = ("any", "shared single", "shared multi", "nonshared single", "nonshared multi")
+"""Environments and job types (Kumar et al., DSN 2020, Table IV): does a job share its nodes, and
+has it one or several? `any` are jobs of which the trace does not say whether they share."""
+FEATURES = (*CONFIG, "attempt", "age", *USAGE)
+"""What models read: the request, the number of the attempt, its age, its use of resources."""
+AGES = 4
+"""Steps of an attempt's age to an octave of windows: so it is new seldom, later less often."""
+
+
+class Examples(NamedTuple):
+    """Attempts at moments, and what became of them."""
+
+    features: Floats32
+    """[rows, features]"""
+    kind: Integers
+    """[rows] position in `JOB_TYPES`"""
+    bad: Bools
+    """[rows] the attempt failed"""
+    first: Bools
+    """[rows] one of each attempt's: to count attempts by"""
+    weight: Floats32
+    """[rows] for how many rows it stands"""
+    end: Integers
+    """[rows] when the attempt ended [ms]"""
+
+    @classmethod
+    def restored(cls, arrays: Mapping[str, npt.NDArray[Any]], features: int) -> Self:
+        """The columns by name. Raises ValueError, in one line, if they are not such examples."""
+        for name in cls._fields:
+            if name not in arrays:
+                raise ValueError(f"examples: array {name!r} is missing")
+            if arrays[name].ndim != 1 + (name == "features"):
+                raise ValueError(f"examples: array {name!r} has {arrays[name].ndim} dimensions")
+        if len({len(arrays[name]) for name in cls._fields}) > 1:
+            raise ValueError("examples: arrays of different lengths")
+        if arrays["features"].shape[1] != features:
+            raise ValueError(f"examples: expected {features} features")
+        return cls(*(arrays[name] for name in cls._fields))
+
+    def of(self, rows: Integers | Bools) -> Examples:
+        """Some rows."""
+        return Examples(
+            self.features[rows],
+            self.kind[rows],
+            self.bad[rows],
+            self.first[rows],
+            self.weight[rows],
+            self.end[rows],
+        )
+
+    def within(self, after: int, upto: int) -> Examples:
+        """Those of attempts that ended in (after, upto] [ms]."""
+        return self.of((self.end > after) & (self.end <= upto))
+
+    def joined(self, other: Examples) -> Examples:
+        """These and others."""
+        return Examples(
+            np.concatenate([self.features, other.features]),
+            np.concatenate([self.kind, other.kind]),
+            np.concatenate([self.bad, other.bad]),
+            np.concatenate([self.first, other.first]),
+            np.concatenate([self.weight, other.weight]),
+            np.concatenate([self.end, other.end]),
+        )
+
+
+class Moments(NamedTuple):
+    """When the risks of a forecast are stated, and at which of these something new is known."""
+
+    offset: Integers
+    """[attempts + 1] of `window_offsets`"""
+    attempt: Integers
+    """[moments]"""
+    time: Integers
+    """[moments] on the trace's clock [ms]"""
+    new: Bools
+    """[moments] the attempt starts, a window of usage or a step of its age is over, a period of the
+    clock begins; at the others all is as before"""
+
+
+def moments(trace: Trace, window: int, period: int) -> Moments:
+    """The moments of a forecast; `period` [ms] 0: the clock has none."""
+    offset, attempt, time = window_moments(trace, window)
+    known = known_windows(trace, attempt, time, window)
+    age = age_steps(time - trace.column("attempts", "start")[attempt], window)
+    tells = [attempt, known, age, time // period if period else np.zeros_like(time)]
+    new = np.ones(len(attempt), dtype=np.bool_)
+    new[1:] = np.any([column[1:] != column[:-1] for column in tells], axis=0)
+    return Moments(offset, attempt, time, new)
+
+
+def features_at(
+    trace: Trace, vocabulary: Vocabulary, attempt: Integers, time: Integers, window: int
+) -> Floats32:
+    """What is known of attempts at moments, [rows, FEATURES]."""
+    task = trace.column("attempts", "task")[attempt]
+    age = age_steps(time - trace.column("attempts", "start")[attempt], window)
+    own = np.stack([attempt_numbers(trace)[attempt], age], axis=1).astype(np.float32)
+    usage, _ = usage_features(trace, attempt, time, window)
+    return np.hstack([task_config(trace, vocabulary)[task], own, usage])
+
+
+def features_at_submission(trace: Trace, vocabulary: Vocabulary) -> Floats32:
+    """What is known of tasks at their submission, as at their first start, [tasks, FEATURES]."""
+    features = np.full((trace.rows("tasks"), len(FEATURES)), np.nan, dtype=np.float32)
+    features[:, : len(CONFIG)] = task_config(trace, vocabulary)
+    features[:, [len(CONFIG), len(CONFIG) + 1, -1]] = 0  # first attempt, no age, no windows
+    return features
+
+
+def age_steps(age: Integers, window: int) -> Integers:
+    """Ages [ms] as whole steps of a logarithmic scale, 0 up to about .2 of a window."""
+    return np.floor(AGES * np.log2(1.0 + np.maximum(age, 0) / window)).astype(np.int64)
+
+
+def failed(trace: Trace, target: Target) -> Bools:
+    """Which attempts fail in the sense of the target, [attempts] (`GradientBoosting.target`)."""
+    outcome, cause = trace.column("attempts", "outcome"), trace.column("attempts", "cause")
+    if target == "unfinished":
+        return (outcome != Outcome.FINISH) & (outcome != Outcome.CENSORED)
+    fails = outcome == Outcome.FAIL
+    return fails & np.isin(cause, (Cause.MACHINE, Cause.SHARED)) if target == "system" else fails
+
+
+def fates_known(trace: Trace, target: Target) -> Bools:
+    """Which attempts are failures or not, [attempts]: they ran, and their end is known.
+
+    Those killed at their walltime are neither (Kumar et al., section IV: they may have saved all
+    their work), unless the target is `unfinished`.
+    """
+    known = trace.present("attempts", "start") & trace.present("attempts", "end")
+    known &= trace.column("attempts", "outcome") != Outcome.CENSORED
+    if target != "unfinished":
+        known &= trace.column("attempts", "cause") != Cause.WALLTIME
+    return known
+
+
+def job_types(trace: Trace) -> Integers:
+    """The position in `JOB_TYPES` of each task's job, [tasks].
+
+    A job has several nodes if it has several tasks, or if the task is wider than one slot.
+    """
+    job = trace.column("tasks", "job")
+    multi = (trace.column("jobs", "width")[job] > 1) | (trace.column("tasks", "width") > 1)
+    kind = np.where(trace.column("jobs", "shared")[job], 1, 3) + multi
+    return np.where(trace.present("jobs", "shared")[job], kind, 0).astype(np.int64)
+
+
+def sampled(bad: Bools, most: int, rng: np.random.Generator) -> tuple[Integers, Floats32]:
+    """At most so many rows, ascending, and for how many of all rows each stands.
+
+    Good and bad ones are sampled apart, and the bad ones only beyond half of `most`.
+    """
+    good_rows, bad_rows = np.flatnonzero(~bad), np.flatnonzero(bad)
+    room = max(most - len(good_rows), (most + 1) // 2)
+    kept = [_drawn(bad_rows, room, rng)]
+    kept.append(_drawn(good_rows, most - len(kept[0]), rng))
+    rows = np.sort(np.concatenate(kept))
+    shares = [
+        len(every) / max(len(some), 1)
+        for every, some in zip((bad_rows, good_rows), kept, strict=True)
+    ]
+    return rows, np.where(bad[rows], shares[0], shares[1]).astype(np.float32)
+
+
+def _drawn(rows: Integers, most: int, rng: np.random.Generator) -> Integers:
+    return rows if len(rows) <= most else rng.choice(rows, most, replace=False)
+
+
+def spread_over_classes(
+    risk: Floats32, shares: npt.NDArray[np.float64], target: Target
+) -> Floats32:
+    """Class confidences from a risk, [rows, CLASSES].
+
+    The classes that the target counts as bad share the risk, the others the rest, both as `shares`
+    [CLASSES] says.
+    """
+    bad = np.isin(np.arange(len(CLASSES)), (1, 2, 3) if target == "unfinished" else 2)
+    split = np.where(bad, risk[:, None].astype(np.float64), 1.0 - risk[:, None])
+    for group in (bad, ~bad):
+        total = shares[group].sum()
+        split[:, group] *= shares[group] / total if total else 1.0 / group.sum()
+    return split.astype(np.float32)
+
+
+class Curve(NamedTuple):
+    """How well attempts that fail are told from the others."""
+
+    points: PrecisionRecall
+    """Precision and recall at each threshold."""
+    auc: float
+    """Area under the ROC curve."""
+    attempts: int
+    """Attempts that count."""
+    failures: int
+    """Those of them that failed."""
+
+
+def curves(trace: Trace, score: npt.ArrayLike, target: Target = "fail") -> dict[str, Curve]:
+    """Precision-recall curves by job type (Kumar et al., Fig. 8), of a score of each attempt.
+
+    Attempts without a score (NaN), or whose fate is not known, do not count. A job type in which
+    nothing fails, or everything, has no curve.
+    """
+    scores = np.asarray(score, dtype=np.float64)
+    bad, counts = failed(trace, target), fates_known(trace, target) & ~np.isnan(scores)
+    kind = job_types(trace)[trace.column("attempts", "task")]
+    result: dict[str, Curve] = {}
+    for number, name in enumerate(JOB_TYPES):
+        here = np.flatnonzero(counts & (kind == number))
+        these, values = bad[here], scores[here]
+        failures = int(np.sum(these))
+        if 0 < failures < len(here):
+            points = precision_recall(these, values)
+            result[name] = Curve(points, roc_auc(these, values), len(here), failures)
+    return result

@@ -1,0 +1,323 @@
+"""`GradientBoosting`: Kumar et al.'s forecast of failures from the use of resources."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal, Self, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from failgym.predictors.base import CLASSES, task_classes
+from failgym.predictors.boosters import booster_risk, check_booster, train_booster
+from failgym.predictors.examples import (
+    FEATURES,
+    JOB_TYPES,
+    Examples,
+    Target,
+    curves,
+    failed,
+    fates_known,
+    features_at,
+    features_at_submission,
+    job_types,
+    moments,
+    sampled,
+    spread_over_classes,
+)
+from failgym.predictors.features.config import TEXTS, Vocabulary, learn_vocabulary
+from failgym.predictors.learned import Arrays, Learned
+from failgym.sim.forecast import Forecast
+from failgym.sim.rules import MINUTE
+from failgym.traces.trace import Outcome, Trace
+
+__all__ = ["FEATURES", "JOB_TYPES", "GradientBoosting", "curves"]
+
+Floats = npt.NDArray[np.float64]
+Floats32 = npt.NDArray[np.float32]
+Integers = npt.NDArray[np.int64]
+Samples = Literal["moments", "tail"]
+Models = dict[int, npt.NDArray[np.uint8]]
+
+DAY = 24 * 60 * MINUTE
+BLOCK = 1_000_000
+"""Rows of features at a time."""
+
+
+@dataclass(eq=False)
+class GradientBoosting(Learned):
+    """Boosted decision trees on what attempts request and use (Kumar et al., DSN 2020, VI-A).
+
+    XGBoost, one model per environment and job type (`JOB_TYPES`), as in the paper. A type with
+    fewer than ``least`` attempts that failed, and jobs of which the trace does not say, are served
+    by a model of all.
+
+    **Samples.** With ``"moments"`` one for every moment of an attempt at which something new is
+    known of it: a window of its usage, a step of its age. So a risk is what a forecast asks for:
+    the probability that an attempt that runs still will fail, given what is known by then. With
+    ``"tail"`` one per attempt, with its last window, as the paper analyses it ("tail usage",
+    section V). Such a model tells well which of the attempts that have ended failed (Fig. 8); asked
+    at a moment, it says how probable a failure were if the attempt ended there: no more a
+    probability of what will come, but a sharp alarm.
+
+    **Imbalance.** The paper names no measure against it and moves the threshold instead. So does
+    this: no class weighs more than it counts. Of more than ``most_rows`` rows a sample is learned
+    from, failures first, in which each row weighs as many as it stands for. So a risk is a
+    probability at the rate at which failures occur.
+
+    **Left out.** Attempts killed at their walltime are neither failures nor successes (section IV)
+    and teach nothing, unless the target is ``"unfinished"``.
+
+    **Tasks and jobs.** The risk at a task's submission is spread over the classes: those that the
+    target counts as bad share it, the others share the rest, as often as they occurred in training.
+    A job's confidence is the largest of those of its tasks not to finish, of the tasks that were
+    submitted with it; without such a task, the share of tasks that did not finish in training.
+    """
+
+    name: ClassVar[str] = "gradient_boosting"
+
+    target: Target = "fail"
+    """What is foretold. `fail`: the attempt ends in FAIL, whatever the cause, as `Forecast.risk`
+    says. `system`: in FAIL by a cause outside of it (machine, shared), Kumar et al.'s failures:
+    those that a checkpoint saves work from, since what fails by itself fails again. `unfinished`:
+    any end but FINISH."""
+    samples: Samples = "moments"
+    """What is learned from, as above."""
+    window: int = 5 * MINUTE
+    """Monitoring window [ms]; 5 minutes on System A, 1 on System B (Kumar et al., section III)."""
+    trees: int = 100
+    """Boosting rounds; XGBoost's default, since the paper states none."""
+    depth: int = 4
+    """Levels of a tree at most; chosen, as is the next: the moments of one attempt are much alike,
+    and XGBoost's defaults, 6 and .3, learn attempts by heart."""
+    rate: float = 0.05
+    """What each tree's share is shrunk by."""
+    least_weight: float = 1.0
+    """Of the second derivative of the loss in a leaf; XGBoost's default."""
+    least: int = 20
+    """Failed attempts that a job type needs for a model of its own; chosen."""
+    most_rows: int = 400_000
+    """Rows that are learned from at most; of more, a sample is."""
+    refit: int = 0
+    """The models are fitted anew at each multiple of this [ms]; 0: never."""
+    memory: int = 30 * DAY
+    """On the attempts that ended in this time before [ms]."""
+    seed: int = 0
+    """Of the sample of rows."""
+    vocabulary_: Vocabulary = field(init=False, repr=False)
+    models_: Models = field(init=False, repr=False)
+    shares_: Floats = field(init=False, repr=False)
+    recent_: Examples = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for name, known in (("target", get_args(Target)), ("samples", get_args(Samples))):
+            if getattr(self, name) not in known:
+                given = getattr(self, name)
+                raise ValueError(f"{name}: expected one of {', '.join(known)}, got {given!r}")
+        for name in ("window", "trees", "depth", "least", "most_rows", "memory"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name}: expected at least 1, got {getattr(self, name)}")
+        if not 0.0 < self.rate <= 1.0:
+            raise ValueError(f"rate: expected above 0 and at most 1, got {self.rate}")
+        for name in ("refit", "seed", "least_weight"):
+            if not 0.0 <= getattr(self, name) < np.inf:
+                raise ValueError(f"{name}: expected at least 0, got {getattr(self, name)}")
+
+    def fit(self, trace: Trace) -> Self:
+        """Learn the models of a trace's job types.
+
+        Raises:
+            ValueError: if none of its attempts failed, or all did.
+        """
+        vocabulary = learn_vocabulary(trace)
+        examples = self._examples(trace, vocabulary, self.most_rows)
+        models = self._models(examples)
+        if not models:
+            raise ValueError(
+                f"GradientBoosting: nothing to learn from in {trace.meta.source!r}: expected"
+                f" attempts that fail and others that do not (target {self.target!r})"
+            )
+        known = trace.task_outcome != Outcome.CENSORED
+        count = np.bincount(task_classes(trace)[known], minlength=len(CLASSES))
+        last = int(examples.end.max())
+        self.vocabulary_, self.models_ = vocabulary, models
+        self.shares_ = count / max(count.sum(), 1)
+        self.recent_ = examples.within(last - self.memory if self.refit else last, last)
+        return self
+
+    def predict(self, trace: Trace) -> Forecast:
+        """The forecast of every attempt, task and job. Raises ValueError if it is not fitted."""
+        self._check_fitted()
+        at = moments(trace, self.window, self.refit)
+        new, submit = np.flatnonzero(at.new), trace.task_submit
+        in_force = self._in_force(trace, np.concatenate([at.time[new], submit]))
+        risk = self._risk_at(trace, in_force, at.attempt[new], at.time[new])
+        at_submission = features_at_submission(trace, self.vocabulary_)
+        kind = job_types(trace)
+        of_task = self._risks(in_force, submit, kind, lambda rows: at_submission[rows])
+        confidence = spread_over_classes(of_task, self.shares_, self.target)
+        return Forecast(
+            trace_hash=trace.content_hash,
+            window=self.window,
+            offset=at.offset,
+            risk=risk[np.cumsum(at.new) - 1],
+            confidence=confidence,
+            job_confidence=self._job_confidence(trace, confidence),
+        )
+
+    def scores(self, trace: Trace) -> Floats32:
+        """How probable the failure of each attempt seemed at most, [attempts]; for `curves`.
+
+        The largest risk at any moment before its end: what a monitor would flag. If the predictor
+        learned from tails, the risk at its end with all of its usage, no forecast: what the paper
+        evaluates (Fig. 8). NaN for attempts that never ran.
+        """
+        score = np.full(trace.rows("attempts"), np.nan, dtype=np.float32)
+        if self.samples == "tail":
+            self._check_fitted()
+            ran = np.flatnonzero(trace.present("attempts", "start"))
+            end = trace.column("attempts", "end")[ran]
+            score[ran] = self._risk_at(trace, self._in_force(trace, end), ran, end)
+            return score
+        forecast = self.predict(trace)
+        some = np.flatnonzero(np.diff(forecast.offset))
+        if len(some):
+            score[some] = np.maximum.reduceat(forecast.risk, forecast.offset[some])
+        return score
+
+    def arrays(self) -> Arrays:
+        """What was learned: words, boosters as JSON bytes, shares of classes, examples to refit."""
+        self._check_fitted()
+        return {
+            **{f"words/{name}": words for name, words in self.vocabulary_.items()},
+            **{f"model/{JOB_TYPES[kind]}": model for kind, model in self.models_.items()},
+            "shares": self.shares_,
+            **{f"recent/{name}": values for name, values in self.recent_._asdict().items()},
+        }
+
+    def restore(self, arrays: Arrays) -> Self:
+        """Take up what `arrays` returned. Raises ValueError, in one line, if it does not fit."""
+        names = [key for key in arrays if key.startswith("recent/")]
+        recent = Examples.restored({key[7:]: arrays[key] for key in names}, len(FEATURES))
+        models = {
+            kind: arrays[f"model/{name}"]
+            for kind, name in enumerate(JOB_TYPES)
+            if f"model/{name}" in arrays
+        }
+        words = [f"words/{name}" for name in TEXTS]
+        for name in ("shares", f"model/{JOB_TYPES[0]}", *words):
+            if name not in arrays or (name in words and arrays[name].dtype.kind != "U"):
+                raise ValueError(f"GradientBoosting: array {name!r} is missing, or not of its type")
+        if arrays["shares"].shape != (len(CLASSES),):
+            raise ValueError(f"GradientBoosting: expected {len(CLASSES)} shares")
+        for model in models.values():
+            check_booster(model, len(FEATURES))
+        self.vocabulary_ = {name: arrays[f"words/{name}"] for name in TEXTS}
+        self.models_, self.shares_, self.recent_ = models, arrays["shares"], recent
+        return self
+
+    # --- Examples and models ----------------------------------------------------------------------
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "models_"):
+            raise ValueError("GradientBoosting: fit it first")
+
+    def _examples(self, trace: Trace, vocabulary: Vocabulary, most: int) -> Examples:
+        """What a trace teaches; of more rows than `most`, a sample."""
+        if self.samples == "tail":
+            attempt = np.flatnonzero(fates_known(trace, self.target))
+            time = trace.column("attempts", "end")[attempt]
+        else:
+            at = moments(trace, self.window, 0)
+            counts = at.new & fates_known(trace, self.target)[at.attempt]
+            attempt, time = at.attempt[counts], at.time[counts]
+        bad = failed(trace, self.target)[attempt]
+        rows, weight = sampled(bad, most, np.random.default_rng(self.seed))
+        attempt, time = attempt[rows], time[rows]
+        return Examples(
+            features=features_at(trace, vocabulary, attempt, time, self.window),
+            kind=job_types(trace)[trace.column("attempts", "task")[attempt]],
+            bad=bad[rows],
+            first=np.diff(attempt, prepend=-1) != 0,
+            weight=weight,
+            end=trace.column("attempts", "end")[attempt],
+        )
+
+    def _models(self, examples: Examples) -> Models:
+        """A model of all and one of each job type with enough failures; none if nothing teaches."""
+        models: Models = {}
+        for kind in range(len(JOB_TYPES)):
+            these = examples.of(examples.kind == kind) if kind else examples
+            enough = np.sum(these.bad & these.first) >= (self.least if kind else 1)
+            if enough and not np.all(these.bad):
+                models[kind] = self._model(these)
+        return models
+
+    def _model(self, examples: Examples) -> npt.NDArray[np.uint8]:
+        rows, weight = sampled(examples.bad, self.most_rows, np.random.default_rng(self.seed))
+        return train_booster(
+            examples.features[rows],
+            examples.bad[rows],
+            weight * examples.weight[rows],
+            trees=self.trees,
+            depth=self.depth,
+            rate=self.rate,
+            least_weight=self.least_weight,
+            seed=self.seed,
+        )
+
+    # --- Risks ------------------------------------------------------------------------------------
+
+    def _in_force(self, trace: Trace, time: Integers) -> dict[int, Models]:
+        """The models of each period of the clock in which something is asked.
+
+        Where nothing new taught them, the fitted ones.
+        """
+        if not self.refit:
+            return {0: self.models_}
+        every = np.iinfo(np.int64).max
+        known = self.recent_.joined(self._examples(trace, self.vocabulary_, every))
+        in_force: dict[int, Models] = {}
+        for period in np.unique(time // self.refit).tolist():
+            now = period * self.refit
+            models = self._models(known.within(now - self.memory, now))
+            in_force[period] = {**self.models_, **models}
+        return in_force
+
+    def _risk_at(
+        self, trace: Trace, in_force: dict[int, Models], attempt: Integers, time: Integers
+    ) -> Floats32:
+        """The risk of attempts at moments, [rows]."""
+        kind = job_types(trace)[trace.column("attempts", "task")[attempt]]
+
+        def features(rows: Integers) -> Floats32:
+            return features_at(trace, self.vocabulary_, attempt[rows], time[rows], self.window)
+
+        return self._risks(in_force, time, kind, features)
+
+    def _risks(
+        self,
+        in_force: dict[int, Models],
+        time: Integers,
+        kind: Integers,
+        features: Callable[[Integers], Floats32],
+    ) -> Floats32:
+        """The risk of each row, from the model in force of its job type, or else that of all."""
+        period = time // self.refit if self.refit else np.zeros_like(time)
+        risk = np.empty(len(time), dtype=np.float32)
+        for number, models in in_force.items():
+            served = np.where(np.isin(kind, list(models)), kind, 0)
+            for model in models:
+                rows = np.flatnonzero((period == number) & (served == model))
+                for part in np.array_split(rows, len(rows) // BLOCK + 1):
+                    risk[part] = booster_risk(models[model], features(part))
+        return risk
+
+    def _job_confidence(self, trace: Trace, confidence: Floats32) -> Floats32:
+        """That each job does not finish, as known when it is submitted, [jobs]."""
+        job = trace.column("tasks", "job")
+        with_it = trace.task_submit <= trace.column("jobs", "submit")[job]
+        most = np.full(trace.rows("jobs"), -1.0, dtype=np.float32)
+        np.maximum.at(most, job[with_it], 1.0 - confidence[with_it, 0])
+        return np.where(most < 0, np.float32(1.0 - self.shares_[0]), most)
