@@ -296,7 +296,7 @@ class PandaDas:
 
     name: str = "panda-das"
     default_jobs: Count = 40
-    """Chosen: some 230,000 tasks."""
+    """Chosen: some 280,000 tasks."""
     machines: Count = 20
     """Ghit and Epema, section 5.1."""
     slots: Count = 16
