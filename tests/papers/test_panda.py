@@ -10,8 +10,8 @@ the work is in the longest tenth of the tasks, as published: 11,000 tasks of TPC
 three waves of them, and one lost machine costs a whole wave (.18), as six do. In an eighth of their
 length R2 is .98 to .99, but that is not the published distribution any more (and +29 to +35 % at a
 quarter lost). Noticed at once, R2 is .945, .947, .930. Three quarters lost cost .8 of the run, not
-1.5 to 2: recomputation in parallel repeats what was lost, once. SIZE: R2 of .98 for BTWORLD, .94 for
-PPPQ, .90 for NMSQ. PageRank is 4.6 times slower, not 11 (1.9 if nothing is unpersisted). KMeans
+1.5 to 2: recomputation in parallel repeats what was lost, once. SIZE: R2 of .98 for BTWORLD, .94
+for PPPQ, .90 for NMSQ. PageRank is 4.6 times slower, not 11 (1.9 if nothing is unpersisted). KMeans
 takes a fifth longer in the mean, not at all in the median, as only the job whose last stage is on
 the lost machine waits: a minute alone is more than the paper's twentieth of 103 s. Noticed at once,
 as a broken connection is (section 2.2), it takes 7 % longer.
