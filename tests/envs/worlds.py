@@ -37,7 +37,7 @@ def small_dags() -> Trace:
     assert isinstance(profile, PandaDas)
     stages = (
         DagStage("scan", scans=1.0),
-        DagStage("map", (0,), 0, 1.0, False),
+        DagStage("map", scans=1.0, cached=(0,)),
         DagStage("join", (0, 1), 6),
         DagStage("report", (2,), 3),
     )

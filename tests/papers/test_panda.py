@@ -1,12 +1,20 @@
 """PANDA task by task (Ghit and Epema, HPDC 2017, sections 6.2 to 6.4): lost machines, lost outputs.
 
 Jobs of the panda-das profile, each alone on its machines, in Lineage-v0. Machines fail together in
-the last stage, and are replaced after a minute.
+the last stage, and are replaced after a minute. Recovery has no constant that could be fitted; the
+stages of the profile are chosen (three waves of long tasks, the shuffles of PageRank).
 
-What does not come out: over *every* number of lost machines from 0 to 15 R2 is .91 to .94, since
-the first one alone costs about a third (the minute, one wave of the slow stage); SIZE's curve has
-R2 of .98 for BTWORLD, .94 for PPPQ and .90 for NMSQ; PageRank is 1.9 times slower, not 11 times,
-and KMeans by a fifth in the mean (in the median not at all), not by less than a twentieth.
+What does not come out. *Every* number of lost machines from 0 to 15: R2 is .94, .92 and .91 (PPPQ,
+NMSQ, BTWORLD), since the first machine alone costs .27 to .33, and .96 to .97 from 1 on. Half of
+the work is in the longest tenth of the tasks, as published: 11,000 tasks of TPC-H on 320 slots are
+three waves of them, and one lost machine costs a whole wave (.18), as six do. In an eighth of their
+length R2 is .98 to .99, but that is not the published distribution any more (and +29 to +35 % at a
+quarter lost). Noticed at once, R2 is .945, .947, .930. Three quarters lost cost .8 of the run, not
+1.5 to 2: recomputation in parallel repeats what was lost, once. SIZE: R2 of .98 for BTWORLD, .94
+for PPPQ, .90 for NMSQ. PageRank is 4.6 times slower, not 11 (1.9 if nothing is unpersisted). KMeans
+takes a fifth longer in the mean, not at all in the median, as only the job whose last stage is on
+the lost machine waits: a minute alone is more than the paper's twentieth of 103 s. Noticed at once,
+as a broken connection is (section 2.2), it takes 7 % longer.
 """
 
 from __future__ import annotations
@@ -46,18 +54,18 @@ def jobs_of(name: str) -> Trace:
     return generate(replace(PROFILE, applications=(app,)), jobs=JOBS[name], seed=5)
 
 
-def played(name: str, policy: str, lost: int = 0, at: float = 0.0) -> Table:
-    """Task outcomes of all jobs of an application that lose machines at a share of their run."""
-    fields: dict[str, Any] = {"trace": jobs_of(name), "split": "all"}
-    fields |= {"save_outputs": policy != "spark", "failed_share": lost / NODES[name]}
+def played(trace: Trace, policy: str, lost: float = 0.0, at: float = 0.0, **options: Any) -> Table:
+    """Task outcomes of all jobs that lose a share of their machines at a share of their run."""
+    fields: dict[str, Any] = {"trace": trace, "split": "all", **options}
+    fields |= {"save_outputs": policy != "spark", "failed_share": lost}
     scenario = resolve("Lineage-v0", {**fields, "failed_at": at} if lost else fields)
     return run_policy(build_world(scenario), scenario, POLICIES[policy], order="time").outcomes
 
 
-def run_times(name: str, table: Table) -> Floats:
+def run_times(trace: Trace, table: Table) -> Floats:
     """Of each job, from its submission to the end of its last task [ms]."""
-    job = jobs_of(name).column("tasks", "job")[table["task"]]
-    taken = np.zeros(JOBS[name])
+    job = trace.column("tasks", "job")[table["task"]]
+    taken = np.zeros(trace.rows("jobs"))
     np.maximum.at(taken, job, table["end"] - table["submit"])
     return taken
 
@@ -76,25 +84,26 @@ class Undisturbed:
 
 @cache
 def undisturbed(name: str, policy: str) -> Undisturbed:
-    table = played(name, policy)
     trace = jobs_of(name)
+    table = played(trace, policy)
     row = trace.column("tasks", "stage")[table["task"]]
     stage = trace.column("stages", "stage")[row]
     begin = (table["start"] - table["submit"])[stage == stage.max()].min()
-    run_time = float(run_times(name, table).mean())
+    run_time = float(run_times(trace, table).mean())
     struck_at = begin + INTO_THE_STAGE * (run_time - begin)
     return Undisturbed(run_time, float(table["saved"].mean()), struck_at)
 
 
-def slowdown(name: str, policy: str, lost: int) -> float:
+def slowdown(name: str, policy: str, lost: int, **options: Any) -> float:
     """Run time of jobs that lose so many machines, over that of jobs under the policy that lose
     none.
     """
     if not lost:
         return 1.0
-    base = undisturbed(name, policy)
+    base, trace = undisturbed(name, policy), jobs_of(name)
     at = min(base.struck_at / undisturbed(name, "spark").run_time, 1.0)
-    return float(run_times(name, played(name, policy, lost, at)).mean() / base.run_time)
+    table = played(trace, policy, lost / NODES[name], at, **options)
+    return float(run_times(trace, table).mean() / base.run_time)
 
 
 @cache
@@ -103,10 +112,10 @@ def curve(name: str, policy: str) -> Floats:
     return np.array([slowdown(name, policy, lost) for lost in LOST])
 
 
-def line(times: Floats) -> tuple[float, float]:
+def line(times: Floats, lost: tuple[int, ...] = LOST) -> tuple[float, float]:
     """Slope per machine and R2 of the straight line through a curve."""
-    slope, intercept = np.polyfit(LOST, times, 1)
-    left = times - (slope * np.array(LOST) + intercept)
+    slope, intercept = np.polyfit(lost, times, 1)
+    left = times - (slope * np.array(lost) + intercept)
     return float(slope), 1.0 - float((left**2).sum() / ((times - times.mean()) ** 2).sum())
 
 
@@ -150,12 +159,81 @@ def test_overhead_of_checkpoints(name: str, policy: str) -> None:
     assert overhead <= (0.20 if policy == "greedy" else 0.10)
 
 
-def test_long_lineage_is_slow_to_recover_and_short_is_not() -> None:
-    """Fig. 9. Recovery repeats at most the whole run, after a minute: PageRank cannot take the 11
-    times of the paper, which parallel recomputation does not explain; it takes nearly twice.
-    """
-    lineage = {name: slowdown(name, "spark", 1) for name in ("PageRank", "KMeans")}
-    assert 1.8 < lineage["PageRank"] < 2.0 + 60 / 185
-    assert lineage["KMeans"] < 1.25
+AT_ONCE = {"detection_delay": 0}
+"""A loss is noticed as a broken connection, not by missing heartbeats (section 2.2)."""
+
+
+def test_long_lineage_is_slow_to_recover() -> None:
+    """Fig. 9a: PANDA is four times as fast as Spark, and "very close" to a run without failures."""
+    assert slowdown("PageRank", "spark", 1) > 4.0
     assert slowdown("PageRank", "aware", 1) < 1.0 + 1.2 * 60 / 185
+    spark, aware = (slowdown("PageRank", name, 1, **AT_ONCE) for name in ("spark", "aware"))
+    assert spark / aware == pytest.approx(4.0, rel=0.15)
+    assert aware < 1.05
+
+
+def test_it_is_slow_since_ranks_were_unpersisted() -> None:
+    """Else recovery repeats at most the whole run, in parallel, after a minute."""
+    assert 1.8 < slowdown("PageRank", "spark", 1, unpersist=False) < 2.0 + 60 / 185
+
+
+def test_short_lineage_is_not() -> None:
+    """Fig. 9b, but for the twentieth: see above."""
+    assert slowdown("KMeans", "spark", 1) < 1.25
+    assert slowdown("KMeans", "spark", 1, **AT_ONCE) < 1.10
     assert undisturbed("KMeans", "aware").saved == 0.0
+
+
+def iterations(count: int) -> Trace:
+    """PageRank with fewer iterations; of 8 it takes 128 s (Table 3)."""
+    app = next(app for app in PROFILE.applications if app.name == "PageRank")
+    seconds = 128 + (count - 8) * (185 - 128) // (14 - 8)
+    shorter = replace(app, stages=app.stages[: 2 + 2 * count], runtime=seconds)
+    return generate(replace(PROFILE, applications=(shorter,)), jobs=1, seed=5)
+
+
+def struck(trace: Trace, policy: str, at: float) -> float:
+    """Run time of PageRank that loses a machine, over that of Spark without."""
+    disturbed, base = played(trace, policy, 0.2, at), played(trace, "spark")
+    return float(run_times(trace, disturbed).mean() / run_times(trace, base).mean())
+
+
+def test_the_longer_the_lineage_the_slower() -> None:
+    """Fig. 9a: 8 to 14 iterations."""
+    times = [struck(iterations(count), "spark", 0.98) for count in (8, 11, 14)]
+    assert np.diff(times).min() > 0.5
+    assert struck(iterations(8), "aware", 0.98) < 1.0 + 1.2 * 60 / 128
+
+
+def test_the_later_the_failure_the_slower() -> None:
+    """Fig. 9c: Spark does well if it is early; PANDA is never worse, whenever it is."""
+    moments = (0.2, 0.6, 0.98)
+    spark, aware = (
+        [struck(iterations(14), policy, at) for at in moments] for policy in ("spark", "aware")
+    )
+    assert spark[0] < 1.2
+    assert (np.diff(spark) > 0).all()
+    assert spark[-1] > 4.0
+    assert max(aware) < 1.5
+    assert (np.array(aware) <= np.array(spark) + 0.01).all()
+
+
+def test_what_bends_the_line_are_waves_of_long_tasks() -> None:
+    """From no machine lost to one. In tasks an eighth as long, the same work makes it straight."""
+    app = next(app for app in PROFILE.applications if app.name == "NMSQ")
+    stages = tuple(
+        replace(stage, tasks=8 * stage.tasks, times=(stage.times[0] / 8, stage.times[1] / 8))
+        if stage.times[0] > 2.0
+        else stage
+        for stage in app.stages
+    )
+    finer = generate(replace(PROFILE, applications=(replace(app, stages=stages),)), jobs=1, seed=5)
+    lost, base = (1, 5, 10, 15), run_times(finer, played(finer, "spark"))
+    straight = [1.0]
+    straight += [
+        float(run_times(finer, played(finer, "spark", n / 20, 0.93)).mean() / base.mean())
+        for n in lost
+    ]
+    bent = [1.0, *(slowdown("NMSQ", "spark", n) for n in lost)]
+    assert line(np.array(bent), (0, *lost))[1] < 0.95
+    assert line(np.array(straight), (0, *lost))[1] > 0.96

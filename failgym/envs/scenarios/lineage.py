@@ -22,6 +22,8 @@ Fidelity
     A quarter of a job's machines, at a uniform moment of its undisturbed run, the same for every
     policy (`failed_share`, `failed_at`); they are replaced after 60 s, when six heartbeats of 10 s
     are missing (section 2.2). Jobs have 20 machines of 16 slots, PageRank and KMeans 5 (Table 3).
+    What a stage of PageRank reads at its own positions, made one iteration before, is unpersisted
+    once read, as GraphX does: a recomputation repeats the way there, back to what was written.
     Stable storage takes twelve writes of 100 MB/s at once, and more of them slow each other; chosen
     so that, undisturbed, no policy of the paper takes a tenth longer (Fig. 7c). `checkpoint_cost`
     and `mtbf` are what PERIODIC is told: its interval is 190 s. Reading is free, wherever an output
@@ -51,6 +53,7 @@ LINEAGE = Scenario(
     scheduler="fifo",
     save_outputs=True,
     outputs="lost",
+    unpersist=True,
     detection_delay=60 * SECOND,
     storage_streams=12,
     storage_bandwidth=100_000.0,

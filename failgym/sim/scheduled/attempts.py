@@ -13,7 +13,7 @@ from failgym.sim.events import note, push, sort_key
 from failgym.sim.jit import called
 from failgym.sim.records import NEVER, Ending, Event
 from failgym.sim.scheduled.accounts import charge_run
-from failgym.sim.scheduled.dags import transfer_time
+from failgym.sim.scheduled.dags import repeated, transfer_time
 from failgym.sim.scheduled.estimates import note_ended
 from failgym.sim.scheduled.machines import release, take
 from failgym.sim.scheduled.outputs import recomputation_lost, recomputation_started
@@ -222,6 +222,8 @@ def _size_up(w: World, x: View, i: int, row: Any) -> None:
             run.length = rounded(row.length / speed)
             run.duration = rounded(row.duration / speed)
     if run.recomputes:
+        if w.parameters[0].unpersist:
+            run.length += repeated(w, x, run.local)
         run.duration = run.length
 
 

@@ -188,8 +188,9 @@ def _parameters(
 ) -> Records:
     """PARAMETERS [1]."""
     p = parameters(rules, weights, PARAMETERS)
-    for name in ("preemption", "history", "correction", "walltime_kill", "place", "save_outputs"):
+    for name in ("preemption", "history", "correction", "walltime_kill", "place"):
         p[name] = getattr(rules, name)
+    p["save_outputs"], p["unpersist"] = rules.save_outputs, rules.unpersist
     p["scheduler"] = SCHEDULERS.index(rules.scheduler)
     p["estimator"] = ESTIMATORS.index(rules.estimator)
     p["outputs_lost"], p["by_job"] = rules.outputs == "lost", rules.completion == "jobs"

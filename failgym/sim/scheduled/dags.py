@@ -43,6 +43,7 @@ __all__ = [
     "inputs_reachable",
     "local_of",
     "parents",
+    "repeated",
     "stage_of",
     "stage_size",
     "still_transferring_from",
@@ -71,6 +72,7 @@ DAG_TASK = np.dtype(
         ("mark", "i4"),
         ("saved_at", "i8"),
         ("recomputation", "i8"),  # time to make the output again, as of when it was made [ms]
+        ("chain", "i8"),  # length of the run that made it and of what it would repeat first [ms]
         ("run", "i8"),  # row of the attempt that made it
         ("number", "i4"),
     ],
@@ -338,6 +340,29 @@ def _read_from(w: World, x: View, edge: int, position: int, machine: int, start:
             if parent.output == IN_MEMORY or parent.saved_at > start:
                 return True
     return False
+
+
+@called
+def repeated(w: World, x: View, local: int) -> int:
+    """Time that a recomputation of a task takes before its own work [ms].
+
+    That of the longest chain of unsaved outputs which narrow edges lead to.
+    """
+    longest = 0
+    if _reads_nothing(w, x, local):
+        return int(longest)
+    task = x.dag.tasks[local]
+    stage = task.stage + x.dag.ep[0].first_stage
+    for k in range(w.dags.in_at[stage], w.dags.in_at[stage + 1]):
+        edge = w.dags.into[k]
+        if w.dags.wide[edge] or stage_of(x, w.dags.parent[edge]) < 0:
+            continue
+        first, past = parents(w, edge, task.position)
+        for p in range(first, past):
+            parent = local_of(w, x, w.dags.parent[edge], p)
+            if parent >= 0 and x.dag.tasks[parent].output in (IN_MEMORY, LOST):
+                longest = max(longest, x.dag.tasks[parent].chain)
+    return int(longest)
 
 
 @called

@@ -21,6 +21,7 @@ from failgym.sim.scheduled.dags import (
     has_dags,
     local_of,
     parents,
+    repeated,
     stage_of,
 )
 from failgym.sim.scheduled.quantiles import insert
@@ -130,6 +131,8 @@ def output_ready(w: World, x: View, local: int, i: int) -> None:
         return
     task.output, task.run, task.number = IN_MEMORY, run.row, run.number
     task.recomputation = x.ep.now - run.start + _longest_input(w, x, local, run.machine)
+    if w.parameters[0].unpersist:
+        task.chain = run.length if run.recomputes else run.length + repeated(w, x, local)
     _link(x, local, run.machine)
     x.dag.stages[task.stage].available += 1
     _tell_children(w, x, local, -1)

@@ -86,6 +86,7 @@ PARAMETERS = _more(
     place="?",
     save_outputs="?",
     outputs_lost="?",
+    unpersist="?",
     by_job="?",  # completion="jobs"
     transfers="?",  # transfer_bandwidth > 0
     gangs="?",  # is a task wider than the largest machine?

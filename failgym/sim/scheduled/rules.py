@@ -100,6 +100,10 @@ class ScheduledRules(Rules):
     outputs: Literal["kept", "lost"] = "kept"
     """What becomes of outputs on a machine that fails: unreachable while it is down (FLAW), or lost
     (Ghit and Epema 2017)."""
+    unpersist: bool = False
+    """Are outputs dropped from memory once they were read along narrow edges, as GraphX unpersists
+    the graph of the iteration before? A recomputation then makes them again first, in its own
+    slots."""
     detection_delay: int = 0
     """Time from a failure until the cluster notices it [ms]."""
     replace: bool = False

@@ -71,8 +71,8 @@ def _dags(profile: PandaDas, app: DagApplication, jobs: int, rng: np.random.Gene
     sent: list[Ints] = []
     for number, (stage, n) in enumerate(_zip(app, sizes)):
         read = np.full(jobs, stage.scans * app.input_bytes)
-        for parent in stage.parents:
-            edges.append((parent, number, stage.wide))
+        for parent in stage.parents + stage.cached:
+            edges.append((parent, number, parent in stage.parents))
             sent.append(output[parent].sum(axis=1))
             read = read + sent[-1]
         ratio = _selectivities(profile, stage, n, jobs, rng)
@@ -132,7 +132,7 @@ def _scaled(app: DagApplication, run: list[Ints], slots: int) -> Ints:
     """Run times [ms] with which each job takes the application's run time."""
     wanted = app.runtime * SECOND
     parts = np.concatenate(run, axis=1)
-    parents = [stage.parents for stage in app.stages]
+    parents = [stage.parents + stage.cached for stage in app.stages]
     taken = np.array(
         [
             makespan([times[job].tolist() for times in run], parents, app.nodes * slots)

@@ -186,6 +186,7 @@ def random_scheduled_rules(
         "place": scheduler == "rank_hybd" and switch(0.7),
         "save_outputs": switch(0.8),
         "outputs": rng.choice(["kept", "lost", "lost"]).item(),
+        "unpersist": switch(0.8),
         "detection_delay": int(rng.choice([0, 0, 1, 3, 20])) * grid,
         "replace": switch(0.2),
         "storage_streams": int(rng.choice([0, 1, 1, 2, 3])),

@@ -86,7 +86,10 @@ The rules
 18. *Recomputation.* A lost output is demanded by an attempt that finds it missing when it wants to
     run, and by all that are blocked when a failure is noticed: the finished task runs again from
     scratch, for the length of the row that finished it, and demands what it lacks itself. It cannot
-    fail. If a machine kills it, it is demanded anew.
+    fail. If a machine kills it, it is demanded anew. With ``unpersist`` what was read along narrow
+    edges is in memory no more: a recomputation makes it again first, in its own slots, and takes
+    longer by the longest chain of such outputs, back to one that is saved. That work is not an
+    output, waits for no inputs, and takes as long as where the outputs were made.
 19. *OUTPUT* is asked when a task has finished, first or again, whose output is still read by a task
     that has not settled or that waits to be recomputed. CHECKPOINT writes it.
 20. *Settled.* As in the pinned world, where what is blocked, queued, or not yet noticed as lost is

@@ -40,6 +40,8 @@ class Dags:
     """Task -> the tasks whose outputs it reads -> time of that transfer [ms]."""
     children: dict[int, dict[int, int]] = field(default_factory=dict[int, dict[int, int]])
     """Task -> the tasks that read its output -> time of that transfer [ms]."""
+    narrow: dict[int, set[int]] = field(default_factory=dict[int, set[int]])
+    """Task -> the tasks whose outputs it reads along narrow edges."""
 
     def __post_init__(self) -> None:
         self.stage_of = [int(x) for x in self.trace.column("tasks", "stage", missing=-1)]
@@ -92,6 +94,8 @@ class Dags:
         parents, children = self.tasks_of(edge.parent), self.tasks_of(edge.child)
         pairs = list(_pairs(parents, children, edge.wide))
         for parent, child in pairs:
+            if not edge.wide:
+                self.narrow.setdefault(child, set()).add(parent)
             time = self._transfer_time(edge.size, len(pairs))
             for table, one, other in (
                 (self.parents, child, parent),

@@ -114,12 +114,15 @@ class Life(State):
             speed = min(machine.speed for machine in machines)
             attempt.length = at_speed(row.length, speed)
             attempt.duration = at_speed(row.duration, speed)
-            return
-        attempt.length = cost
-        if row.ending is Ending.FINISH:
-            attempt.duration = cost
-        elif row.ending is Ending.INTRINSIC:
-            attempt.duration = round_half_up(row.share * cost)
+        else:
+            attempt.length = cost
+            if row.ending is Ending.FINISH:
+                attempt.duration = cost
+            elif row.ending is Ending.INTRINSIC:
+                attempt.duration = round_half_up(row.share * cost)
+        if attempt.recomputes:
+            attempt.length += self.lineage.repeated(task)
+            attempt.duration = attempt.length
 
     def _push_phases(self, attempt: Attempt) -> None:
         """The ends of transfer and restore, if they take any time."""

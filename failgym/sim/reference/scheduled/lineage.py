@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from failgym.sim.reference.scheduled.attempts import Attempt, ClusterTask, Status
 from failgym.sim.reference.scheduled.cluster import Machine
 from failgym.sim.reference.scheduled.dags import Dags
+from failgym.sim.scheduled.rules import ScheduledRules
 
 __all__ = ["Lineage", "Output"]
 
@@ -20,6 +21,8 @@ class Output:
     """In whose memory it is."""
     recomputation: int
     """Time to make it again, with what would be lost with it [ms]."""
+    chain: int
+    """Length of the attempt that made it, with what it would repeat first [ms]."""
     saved: bool = False
     """In stable storage, for good."""
     lost: bool = False
@@ -35,6 +38,7 @@ class Output:
 class Lineage:
     """The outputs of one episode; tasks that are no part of it count as saved."""
 
+    rules: ScheduledRules
     dags: Dags
     tasks: Mapping[int, ClusterTask]
     """Trace row -> task of the episode."""
@@ -100,9 +104,18 @@ class Lineage:
         near = [self.output(parent) for parent, _ in self.parents(attempt.task)]
         near = [o for o in near if o is not None and o.in_memory and o.machine is attempt.machine]
         behind = max((output.recomputation for output in near), default=0)
-        output = Output(attempt.machine, attempt.end - attempt.start + behind)
+        chain = attempt.length + (0 if attempt.recomputes else self.repeated(attempt.task))
+        output = Output(attempt.machine, attempt.end - attempt.start + behind, chain)
         self.outputs[attempt.task.record.task] = output
         return output
+
+    def repeated(self, task: ClusterTask) -> int:
+        """Rule 18: time that its recomputation takes before its own work [ms]."""
+        if not self.rules.unpersist or task.standing:
+            return 0
+        narrow = self.dags.narrow.get(task.record.task, ())
+        made = [self.outputs[parent] for parent in narrow if parent in self.outputs]
+        return max((output.chain for output in made if not output.saved), default=0)
 
     def save(self, attempt: Attempt) -> None:
         """The write of an output is durable."""

@@ -60,7 +60,7 @@ class State:
         self.calendar = Calendar()
         self.storage = Storage(setting.rules.storage_streams)
         by_row: Mapping[int, ClusterTask] = {task.record.task: task for task in tasks}
-        self.lineage = Lineage(setting.dags, by_row)
+        self.lineage = Lineage(setting.rules, setting.dags, by_row)
         submits = [record.submit for record in setting.records]
         self.estimator = Estimator(setting.rules, setting.jobs, submits, setting.widest)
         self.forfeited_work: int = 0
