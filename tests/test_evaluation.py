@@ -18,6 +18,7 @@ import failgym
 from failgym.baselines import REGISTRY, GiveUp, RandomPolicy, Replay
 from failgym.envs import SCENARIOS, Scenario, resolve
 from failgym.envs.batches import own_sizes, slice_count
+from failgym.envs.sources import part_of
 from failgym.envs.worlds import build_world
 from failgym.evaluation import (
     Anchors,
@@ -348,6 +349,28 @@ def test_lanes_do_not_matter_in_the_scheduled_world(name: str) -> None:
     np.testing.assert_array_equal(runs[0].costs, runs[1].costs)
     for column, values in runs[0].outcomes.items():
         np.testing.assert_array_equal(values, runs[1].outcomes[column])
+
+
+def test_an_episode_in_which_nothing_is_asked_costs_what_it_costs() -> None:
+    asked = replace(small_scenario("Workflow-v0"), node_forecast="none")
+    anchors = [Anchors.of(replace(asked, place=place), episodes=4) for place in (True, False)]
+    placed, silent = (a.replay.costs for a in anchors)
+    assert anchors[1].replay.decisions == 0
+    np.testing.assert_array_equal(silent, placed)
+    assert (silent.sum(axis=1) >= anchors[1].bound.sum(axis=1)).all()
+
+
+@pytest.mark.parametrize("name", SCHEDULED)
+def test_completion_is_relative_to_what_ran_in_the_record(name: str) -> None:
+    """Nothing of Lineage's and Workflow's traces ever ran: only lengths of their tasks are known."""
+    anchors = Anchors.of(small_scenario(name), episodes=4)
+    ratio = anchors.measure(anchors.replay).completion_ratio
+    assert np.isnan(ratio) == (name != "Mitigation-v0")
+    scenario = anchors.scenario
+    world = whole_trace_world(part_of(scenario, "all"), scenario)
+    run = run_policy(world, scenario, Replay(), order="time")
+    compared = compare(run, Record.of(part_of(scenario, "all"))).completion_ratio
+    assert np.isnan(compared) == (name != "Mitigation-v0")
 
 
 def test_a_bound_by_task_is_refused_in_the_scheduled_world() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from failgym.envs.scenario import Scenario, Split
+from failgym.envs.scenario import MOST_MACHINES, Scenario, Split
 from failgym.envs.sources import part_of, recorded_part, whole_trace
 from failgym.envs.tables import with_tables
 from failgym.traces import Outcome, Trace
@@ -21,6 +21,8 @@ from failgym.traces.synthetic.quantiles import QuantileTable
 __all__ = ["with_cluster"]
 
 LAWS = {"lanl-2": LANL_2_OUTAGES, "lanl-20": LANL_20_OUTAGES}
+MOST_OUTAGES = 10_000_000
+"""More are not drawn: bounds the memory that a short time between failures can take."""
 _KEY = 0x0CA5
 """Sets the draws of outages apart from those of the trace of the same seed."""
 
@@ -32,7 +34,8 @@ def with_cluster(scenario: Scenario, split: Split) -> Trace:
     The machines are the same, and fail at the same times, in every split.
 
     Raises:
-        ValueError: if there are no machines, or the trace's outages are of other machines.
+        ValueError: if there are no machines, the trace's outages are of other machines, or there
+            were more than `MOST_OUTAGES`.
     """
     trace = part_of(scenario, split)
     count = scenario.machines or _machines_for(scenario)
@@ -53,8 +56,14 @@ def with_cluster(scenario: Scenario, split: Split) -> Trace:
     if law is not None:
         if count:
             tables["machines"]["domain"] = domains(law)
+        horizon = _horizon(whole_trace(scenario))
+        if horizon / law.mtbf * law.machines > MOST_OUTAGES:
+            raise ValueError(
+                f"machine_mtbf: {law.mtbf:g} ms makes more than {MOST_OUTAGES} outages"
+                f" of {law.machines} machines"
+            )
         rng = np.random.Generator(np.random.PCG64([scenario.trace_seed, _KEY]))
-        tables["outages"] = draw_outages(law, _horizon(whole_trace(scenario)), rng).columns()
+        tables["outages"] = draw_outages(law, horizon, rng).columns()
     return with_tables(trace, **tables)
 
 
@@ -62,7 +71,7 @@ def _machines_for(scenario: Scenario) -> int:
     """As many machines as the load asks for: by the work that the record of the train split holds.
 
     Raises:
-        ValueError: if nothing ran in it.
+        ValueError: if nothing ran in it, or for more than `MOST_MACHINES`.
     """
     if not scenario.load:
         return 0
@@ -75,7 +84,12 @@ def _machines_for(scenario: Scenario) -> int:
     if not work:
         raise ValueError("load: expected a trace of which something ran")
     time = float(end[ran].max() - start[ran].min())
-    return max(math.ceil(work / time / scenario.load / scenario.slots), 1)
+    count = max(math.ceil(work / time / scenario.load / scenario.slots), 1)
+    if count > MOST_MACHINES:
+        raise ValueError(
+            f"load: {scenario.load} asks for {count} machines, expected at most {MOST_MACHINES}"
+        )
+    return count
 
 
 def _law(scenario: Scenario, machines: int) -> OutageLaw | None:

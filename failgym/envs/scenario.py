@@ -6,7 +6,7 @@ import difflib
 import math
 from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Literal, get_type_hints
+from typing import Any, Literal, cast, get_type_hints
 
 from failgym.predictors import Forecast, Predictor
 from failgym.sim.rules import LONGEST, MINUTE, Rules
@@ -15,7 +15,7 @@ from failgym.sim.state import Order
 from failgym.traces import Trace
 from failgym.traces.synthetic import PROFILES
 
-__all__ = ["CLUSTER", "Scenario", "Select", "Split", "World", "generates"]
+__all__ = ["CLUSTER", "MOST_MACHINES", "Scenario", "Select", "Split", "World", "generates"]
 
 World = Literal["pinned", "scheduled"]
 Split = Literal["train", "test", "all"]
@@ -129,6 +129,7 @@ class Scenario(ScheduledRules):
         for name in ("wasted", "overhead", "completion", "forfeited"):
             weight = f"weight_{name}"
             self._check(weight, 0.0 <= getattr(self, weight) < math.inf, "at least 0, finite")
+        self._check("trace_seed", self.trace_seed >= 0, "at least 0")
         self._check("sampling", 0.0 <= self.sampling <= 1.0, "in [0, 1]")
         self._check("longest", 0 <= self.longest <= LONGEST, f"0 to {LONGEST} ms")
         choices = {
@@ -188,6 +189,7 @@ class Scenario(ScheduledRules):
         self._check("failed_share", 0.0 <= self.failed_share <= 1.0, "in [0, 1]")
         moment = self.failed_at == -1.0 or 0.0 <= self.failed_at <= 1.0
         self._check("failed_at", moment, "in [0, 1], or -1")
+        self._check("job_machines", _named_counts(self.job_machines), "((name, machines), ...)")
         for name, count in self.job_machines:
             good = 1 <= count <= MOST_MACHINES
             self._check("job_machines", good, f"1 to {MOST_MACHINES} machines for {name}")
@@ -221,6 +223,14 @@ def generates(source: str | Path | Trace, name: str) -> bool:
     if isinstance(source, Trace) or str(source) not in PROFILES:
         return False
     return name in {field.name for field in fields(PROFILES[str(source)])}
+
+
+def _named_counts(value: Any) -> bool:
+    """Is it a tuple of pairs of a name and a whole number, as `Scenario.job_machines` is?"""
+    if not isinstance(value, tuple):
+        return False
+    pairs = cast("tuple[Any, ...]", value)
+    return all(isinstance(p, tuple) and tuple(map(type, cast(Any, p))) == (str, int) for p in pairs)
 
 
 def _defaults() -> dict[str, Any]:

@@ -23,6 +23,7 @@ __all__ = [
     "origin_of",
     "part_of",
     "recorded_part",
+    "tasks_run",
     "whole_trace",
 ]
 
@@ -87,7 +88,7 @@ def part_of(scenario: Scenario, split: Split) -> Trace:
     trace = whole_trace(scenario)
     whole = split == "all"
     if scenario.world == "scheduled" and not whole:
-        whole = split == "test" or not _has_run(trace)
+        whole = split == "test" or not tasks_run(trace).any()
     return trace if whole else recorded_part(scenario, split)
 
 
@@ -102,9 +103,11 @@ def _part(trace: Trace, split: Split, boundary: float) -> Trace:
     return trace if split == "all" else trace.split(split, boundary)
 
 
-def _has_run(trace: Trace) -> bool:
-    """Is a run of any attempt recorded?"""
-    return bool((trace.column("attempts", "start", missing=-1) >= 0).any())
+def tasks_run(trace: Trace) -> npt.NDArray[np.bool_]:
+    """Tasks of which a run is recorded, [tasks]; of others a length may be known."""
+    ran = np.zeros(trace.rows("tasks"), dtype=np.bool_)
+    ran[trace.column("attempts", "task")[trace.present("attempts", "start")]] = True
+    return ran
 
 
 def jobs_of(scenario: Scenario) -> npt.NDArray[np.bool_]:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.envs.scenario import Scenario
+from failgym.envs.sources import tasks_run
 from failgym.envs.tables import with_columns, with_tables
 from failgym.sim.rules import MINUTE
 from failgym.traces import Trace
@@ -36,18 +37,22 @@ def apart(scenario: Scenario, trace: Trace) -> Trace:
     """The trace with its jobs `SPACING` apart, each on as many machines as the scenario gives it.
 
     The machines that a job does not get are down while it runs.
+
+    Raises:
+        ValueError: for a trace of which anything ran: its times cannot be moved apart.
     """
+    if tasks_run(trace).any():
+        name = "failed_share" if scenario.failed_share else "job_machines"
+        raise ValueError(f"{name}: expected a trace of which nothing ran, as of panda-das")
     order = job_order(trace)
     submit = np.empty(len(order), dtype=np.int64)
     submit[order] = (1 + np.arange(len(order))) * SPACING
     job = trace.column("tasks", "job")[trace.column("attempts", "task")]
-    shift = submit - trace.column("jobs", "submit")
     end = (len(order) + 2) * SPACING
-    late = trace.column("attempts", "start", missing=-1) < 0
     moved = {
         ("jobs", "submit"): submit,
         ("attempts", "queued"): submit[job],
-        ("attempts", "end"): np.where(late, end, trace.column("attempts", "end") + shift[job]),
+        ("attempts", "end"): np.full(len(job), end),
     }
     return with_tables(with_columns(trace, end, moved), outages=_absent(scenario, trace, submit))
 
@@ -75,7 +80,16 @@ def struck(scenario: Scenario, trace: Trace, run_time: Ints) -> Trace:
         scenario: which share of the machines fails, and when.
         trace: what `apart` gave.
         run_time: [jobs] undisturbed run time of each job [ms].
+
+    Raises:
+        ValueError: if machines would still be down when the next job begins.
     """
+    longest = int(run_time.max(initial=0))
+    if longest + scenario.detection_delay >= SPACING:
+        raise ValueError(
+            f"detection_delay: {scenario.detection_delay} ms, and run times up to {longest} ms,"
+            f" expected less than {SPACING} ms together"
+        )
     columns: dict[str, list[int]] = {"machine": [], "down": [], "up": []}
     submit, given = trace.column("jobs", "submit"), machines_of(scenario, trace)
     for job in range(trace.rows("jobs")):

@@ -14,6 +14,7 @@ from failgym import metrics
 from failgym.envs.batches import AnyWorld, own_sizes, slice_count
 from failgym.envs.scenario import Scenario, Split
 from failgym.envs.scenarios import resolve
+from failgym.envs.sources import part_of, tasks_run
 from failgym.envs.spaces import TERMS
 from failgym.envs.worlds import build_world
 from failgym.evaluation.arguments import check_count
@@ -70,7 +71,8 @@ class Evaluation:
     checkpoint_work: float
     """checkpoint and restore time, a share of the work that replay wastes"""
     completion_ratio: float
-    """median of completion time over the recorded one, of tasks with the recorded outcome"""
+    """median of completion time over the recorded one, of tasks that ran and have the recorded
+    outcome"""
     forfeited: int | None
     """tasks that the record finishes and the policy did not"""
     false_kills: int | None
@@ -161,7 +163,7 @@ class Anchors:
             run.costs,
             wasted_work=_share(metrics.wasted_work(outcomes), before),
             checkpoint_work=_share(metrics.checkpoint_work(outcomes), before),
-            completion_ratio=metrics.completion_ratio(outcomes),
+            completion_ratio=metrics.completion_ratio(outcomes, self._ran[outcomes["task"]]),
             forfeited=metrics.forfeited(outcomes),
             false_kills=metrics.false_kills(outcomes),
             rescued=metrics.rescued(outcomes),
@@ -190,6 +192,11 @@ class Anchors:
             illegal=0,
             steps_per_second=math.nan,
         )
+
+    @property
+    def _ran(self) -> npt.NDArray[np.bool_]:
+        """Tasks of the trace of which a run is recorded; of others no completion time is."""
+        return tasks_run(part_of(self.scenario, self.scenario.split))
 
     def _evaluation(self, policy: str, costs: Floats, **measured: Any) -> Evaluation:
         scored = score(

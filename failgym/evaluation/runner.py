@@ -161,6 +161,7 @@ class _Ledger:
 def _serve(batch: AnyBatch, caller: Caller, ledger: _Ledger, progress: Advance) -> None:
     """Serve all slices: step the lanes, collect what has ended, hand out what is left."""
     lanes, total = len(batch), len(ledger.slices)
+    nothing = np.zeros(lanes, dtype=np.int64)
     at = np.full(lanes, -1, dtype=np.int64)  # position in the list of slices, -1 for an idle lane
     begun = 0
     while True:
@@ -176,8 +177,8 @@ def _serve(batch: AnyBatch, caller: Caller, ledger: _Ledger, progress: Advance) 
         elif len(idle) == lanes:
             return
         live = (at >= 0) & ~batch.state.episodes["done"]
-        if live.any():
-            batch.step(caller.act(batch.output, live))
+        # What episodes cost in which nothing is asked is charged by the first step, as in the envs.
+        batch.step(caller.act(batch.output, live) if live.any() else nothing)
         ended = np.flatnonzero((at >= 0) & batch.state.episodes["done"])
         if len(ended):
             ledger.enter(batch, ended, at[ended])

@@ -12,6 +12,7 @@ from failgym import metrics
 from failgym.envs.batches import AnyWorld
 from failgym.envs.forecasts import forecast_of
 from failgym.envs.scenario import Scenario
+from failgym.envs.sources import tasks_run
 from failgym.evaluation.runner import Run
 from failgym.sim.compile import compile_world, with_slices
 from failgym.sim.context import Context, expectations, interruption_rates, system_table
@@ -85,6 +86,8 @@ class Record:
     """[tasks] `Outcome`"""
     work: Ints
     """[tasks] machine-time of the attempts whose fate is known or matters no more [machine-ms]"""
+    ran: Bools
+    """[tasks] is a run of it recorded?"""
 
     @classmethod
     def of(cls, trace: Trace) -> Record:
@@ -108,6 +111,7 @@ class Record:
             end=np.where(fate == Outcome.FINISH, first_finish, last),
             outcome=fate,
             work=spent * trace.column("tasks", "width"),
+            ran=tasks_run(trace),
         )
 
 
@@ -154,7 +158,7 @@ def compare(run: Run, record: Record) -> Comparison:
         different_machine_time=int(work.sum()),
         forfeited=metrics.forfeited(outcomes),
         rescued=metrics.rescued(outcomes),
-        completion_ratio=metrics.completion_ratio(outcomes),
+        completion_ratio=metrics.completion_ratio(outcomes, record.ran[task]),
         work=_by_account(outcomes),
         recorded_work=int(record.work[task].sum()),
         decisions=run.decisions,

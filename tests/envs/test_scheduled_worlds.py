@@ -45,6 +45,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     (MITIGATION, {"outages": "none", "machine_mtbf": 9}, "machine_mtbf: expected 0 without a law"),
     (MITIGATION, {"outages": "often"}, "outages: expected one of trace, none"),
     (MITIGATION, {"sampling": 1.5}, r"sampling: expected in \[0, 1\]"),
+    (MITIGATION, {"trace_seed": -1}, "trace_seed: expected at least 0"),
     (MITIGATION, {"slice_jobs": 1}, "warmup: expected 0 with slice_jobs"),
     (MITIGATION, {"followers": -1}, "followers: expected 0 to"),
     (MITIGATION, {"failed_share": 0.5}, r"failed_share: expected 0.0 unless slice_jobs=1"),
@@ -54,6 +55,9 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     (LINEAGE, {"failed_at": 2.0}, r"failed_at: expected in \[0, 1\], or -1"),
     (LINEAGE, {"outages": "lanl-2"}, "expected 0.0 unless outages"),
     (LINEAGE, {"job_machines": (("Small", 0),)}, "job_machines: expected 1 to"),
+    (LINEAGE, {"job_machines": [["Small", 3]]}, r"job_machines: expected \(\(name, machines\)"),
+    (LINEAGE, {"job_machines": {"Small": 3}}, r"job_machines: expected \(\(name, machines\)"),
+    (LINEAGE, {"job_machines": (("Small", 2.5),)}, r"job_machines: expected \(\(name, machines\)"),
     (WORKFLOW, {"node_accuracy": 1.2}, r"node_accuracy: expected in \[0, 1\]"),
 ]
 
@@ -73,6 +77,18 @@ def test_bad_values_and_combinations_name_the_field(
         (MITIGATION, {"load": 0.0, "slots": 1}, "machines: expected some, or a load"),
         (WORKFLOW, {"machines": 4}, "machines: expected 0 for a trace with compute times"),
         (LINEAGE, {"longest": HOUR}, "longest: expected 0 for a trace that has no such number"),
+        (LINEAGE, {"detection_delay": SPACING}, "detection_delay: .* expected less than"),
+        (MITIGATION, {"load": 1e-9}, "load: 1e-09 asks for .* machines, expected at most"),
+        (
+            MITIGATION,
+            {"outages": "weibull", "machine_mtbf": 1},
+            "machine_mtbf: 1 ms makes more than .* outages",
+        ),
+        (
+            LINEAGE,
+            {"trace": "google-2011", "jobs": 50, "machines": 4},
+            "failed_share: expected a trace of which nothing ran",
+        ),
     ],
 )
 def test_what_does_not_fit_the_trace_is_refused(
