@@ -263,6 +263,7 @@ def parameters(rules: Rules, weights: Weights, record: np.dtype[np.void] = PARAM
     for name in [*copied.split(), "alarm", "window", "checkpoint_cost", "restore_cost"]:
         p[name] = getattr(rules, name)
     p["spacing"] = SPACINGS.index(rules.decide)
+    p["by_age"] = rules.forecast_by == "age"
     p["paper"] = rules.beyond_record == "paper"
     p["young"] = rules.young_interval
     p["checkpoint_minutes"] = log_minutes(rules.checkpoint_cost)

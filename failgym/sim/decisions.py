@@ -34,13 +34,16 @@ ONLY_CONTINUE = 1
 
 @kernel
 def window_index(w: World, run: Any, now: int) -> int:
-    """Whole windows of progress that an attempt has behind it."""
-    return (run.chain + work_of(run, now)) // w.parameters[0].window
+    """Whole windows behind an attempt, of progress or of age, by which its forecast is read."""
+    p = w.parameters[0]
+    if p.by_age:
+        return ((now if run.alive else run.ended) - run.start) // p.window
+    return (run.chain + work_of(run, now)) // p.window
 
 
 @kernel
 def risk_of(w: World, run: Any, index: int) -> Any:
-    """Forecast risk of an attempt after so many windows of progress, held at the last one."""
+    """Forecast risk of an attempt after so many windows, held at the last one."""
     row = w.rows[run.row]
     if row.risks == 0:
         return w.risk[-1]

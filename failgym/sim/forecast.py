@@ -15,8 +15,9 @@ class Forecast:
     """Risks and class confidences, aligned with one trace.
 
     A risk is the probability that *this attempt ends in FAIL*, as seen after each whole window of
-    its progress. It is read by progress and held at its last value beyond its end. A prediction
-    never changes what happens.
+    the recorded attempt. It is read by progress, or, with the rule ``forecast_by="age"``, by the
+    time since the attempt started, and held at its last value beyond its end. A prediction never
+    changes what happens.
     """
 
     trace_hash: str
@@ -26,7 +27,7 @@ class Forecast:
     offset: npt.NDArray[np.int64]
     """[attempts + 1] The risks of attempt row i are ``risk[offset[i]:offset[i + 1]]``."""
     risk: npt.NDArray[np.float32]
-    """[windows] Risk at progress 0, ``window``, 2 ``window`` ...; in [0, 1]."""
+    """[windows] Risk at progress, or age, 0, ``window``, 2 ``window`` ...; in [0, 1]."""
     confidence: npt.NDArray[np.float32]
     """[tasks, 4] Confidence that the task ends in FINISH, EVICT, FAIL, KILL; in [0, 1]."""
     job_confidence: npt.NDArray[np.float32]

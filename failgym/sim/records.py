@@ -114,6 +114,7 @@ PARAMETERS = _record(
     give_up="?",
     retry="?",
     paper="?",
+    by_age="?",  # forecast_by="age"
     spacing="i1",  # 0 every, 1 geometric, 2 alarm
     max_extra="i4",
     max_clones="i4",

@@ -55,6 +55,10 @@ class Rules:
     """``decide="geometric"``: the next decision comes when the age has grown by this factor."""
     alarm: float = 0.5
     """``decide="alarm"``: decisions are asked in windows whose risk is at least this."""
+    forecast_by: Literal["progress", "age"] = "progress"
+    """What the risks of a forecast are read by: the work behind an attempt, or the time since it
+    started, pauses and restore included. Failures from outside strike by age, those of the attempt
+    itself, and what is learnt from its usage, come by progress."""
 
     checkpoint_cost: int = 0
     """Time that a checkpoint stops progress for."""
@@ -83,7 +87,11 @@ class Rules:
         self._check("every", 1 <= self.every <= MOST, f"1 to {MOST}")
         self._check("factor", 1.001 <= self.factor <= MOST, f"1.001 to {MOST}")
         self._check("alarm", 0.0 <= self.alarm <= 1.0, "in [0, 1]")
-        choices = {"decide": ("every", "geometric", "alarm"), "beyond_record": ("ghost", "paper")}
+        choices = {
+            "decide": ("every", "geometric", "alarm"),
+            "forecast_by": ("progress", "age"),
+            "beyond_record": ("ghost", "paper"),
+        }
         for name, allowed in choices.items():
             self._check(name, getattr(self, name) in allowed, f"one of {', '.join(allowed)}")
 

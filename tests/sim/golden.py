@@ -8,7 +8,7 @@ from __future__ import annotations
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -62,6 +62,7 @@ class Example:
     accounts: dict[str, int]
     rules: dict[str, Any] = field(default_factory=dict[str, Any])
     width: int = 1
+    risk: str = ""
     confidence: list[float] = field(default_factory=list[float])
     actions: str = ""
     asked: str | None = None
@@ -86,9 +87,8 @@ class Example:
         )
 
     def context(self, trace: Trace) -> Context:
-        """No expectations, no system, and no forecast but the class confidences."""
-        jobs, tasks, attempts = (trace.rows(name) for name in ("jobs", "tasks", "attempts"))
-        forecast = Forecast.none(trace.content_hash, jobs, tasks, attempts, self._rules().window)
+        """No expectations, no system, and no forecast but risks and class confidences."""
+        forecast = forecast_of(trace, self.risk, self._rules().window)
         if self.confidence:
             forecast.confidence[:] = self.confidence
         return Context(np.zeros((8, 24, 3)), np.zeros((1, 8), dtype=np.float32), forecast)
@@ -174,6 +174,18 @@ def attempt(words: Sequence[str]) -> dict[str, int | None]:
         "cause": None if cause is None else Cause[cause],
         "length": None if length is None else int(length.removeprefix("L=")),
     }
+
+
+def forecast_of(trace: Trace, risk: str, window: int) -> Forecast:
+    """The risks of every attempt, a line each; none if nothing is said."""
+    jobs, tasks, attempts = (trace.rows(name) for name in ("jobs", "tasks", "attempts"))
+    none = Forecast.none(trace.content_hash, jobs, tasks, attempts, window)
+    if not risk:
+        return none
+    said = [[float(word) for word in line.split()[1:]] for line in lines(risk)]
+    assert len(said) == attempts, "a line of risks for every row"
+    offset = np.cumsum([0, *map(len, said)]).astype(np.int64)
+    return replace(none, offset=offset, risk=np.concatenate(said).astype(np.float32))
 
 
 def _text(entry: LogEntry) -> str:

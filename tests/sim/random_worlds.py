@@ -92,6 +92,8 @@ def random_rules(rng: np.random.Generator) -> Rules:
         every=int(rng.integers(1, 4)),
         factor=float(rng.choice([1.01, 1.25, 2.0])),
         alarm=float(rng.choice([0.0, 0.3, 0.7, 1.0])),
+        # from a stream of its own: the seeds of worlds that once showed something stay theirs
+        forecast_by=rng.spawn(1)[0].choice(["progress", "age"]).item(),
         checkpoint_cost=int(rng.choice(costs)),
         restore_cost=int(rng.choice(costs)),
         mtbf=int(rng.integers(1, 500)),

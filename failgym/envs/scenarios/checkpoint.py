@@ -20,8 +20,9 @@ Fidelity
     job that fails by itself fails again at the same progress. All attempts of a job share one true
     length. `mtbf` is the mean time between system failures of an attempt, 8e4 s in the default
     trace (1e4 to 4e4 s during a spell of failures, 1e6 s outside); Kumar et al. know only the mean.
-    Forecasts are read by progress: each checkpoint delays an alarm by its cost, and an attempt that
-    resumed from one shows its alarm at once. So Young's checkpoints alone leave few alarms in time.
+    So forecasts are read by the time since the start too (``forecast_by="age"``): no checkpoint
+    delays an alarm of a system failure. A failure of the job itself comes the sooner the more was
+    saved before, and its alarm then too late.
     Jobs do not wait for stable storage: concurrent checkpoints do not slow each other.
 
 Version History
@@ -42,6 +43,7 @@ CHECKPOINT = Scenario(
     checkpoint=True,
     window=MINUTE,
     decide="every",
+    forecast_by="age",
     checkpoint_cost=60 * SECOND,
     restore_cost=60 * SECOND,
     mtbf=80_000 * SECOND,

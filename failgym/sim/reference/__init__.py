@@ -80,7 +80,10 @@ The rules
     after an action as long as that holds and, in a window, the attempt lives. Caps: the agent's
     extra attempts (``max_extra``), clones among them (``max_clones``). An illegal action counts as
     CONTINUE.
-13. A prediction changes nothing but grace periods and when ``decide="alarm"`` asks.
+13. *Forecast.* The risk of an attempt is read after whole windows of its progress, the work that it
+    resumed from included; or, with ``forecast_by="age"``, after whole windows of the time since it
+    started, pauses and restore included, as external ends are keyed. Beyond its end the last risk
+    is held. A prediction changes nothing but grace periods and when ``decide="alarm"`` asks.
 
 Accounts
 --------

@@ -12,7 +12,7 @@ from failgym.sim.reference.tasks import Run, Task
 from failgym.sim.reference.terms import Action, DecisionKind
 from failgym.sim.rules import Rules
 
-__all__ = ["Question", "legal_actions", "next_window", "risk_at"]
+__all__ = ["Question", "legal_actions", "next_window", "risk_at", "windows_behind"]
 
 
 @dataclass
@@ -26,8 +26,14 @@ class Question:
     actions_taken: int
 
 
+def windows_behind(rules: Rules, run: Run, now: int) -> int:
+    """Rule 13: whole windows, of progress or of age, by which a forecast is read."""
+    behind = run.elapsed(now) if rules.forecast_by == "age" else run.progress(now)
+    return behind // rules.window
+
+
 def risk_at(forecast: Forecast, run: Run, position: int) -> np.float32:
-    """Risk of an attempt in a window of its progress, held beyond both ends; 0 if unknown."""
+    """Risk of an attempt after so many windows, held beyond both ends; 0 if unknown."""
     first, beyond = (int(x) for x in forecast.offset[run.row.attempt : run.row.attempt + 2])
     if first == beyond:
         return np.float32(0.0)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from failgym.sim.context import Context
 from failgym.sim.fields import FIELDS, HIGH, INDEX, LOW
-from failgym.sim.reference.decisions import Question, risk_at
+from failgym.sim.reference.decisions import Question, risk_at, windows_behind
 from failgym.sim.reference.record import Ending, TaskRecord
 from failgym.sim.reference.tasks import Run, Task
 from failgym.sim.reference.terms import Action, SimOutcome
@@ -138,7 +138,7 @@ class Observer:
 
     def _forecast(self, task: Task, run: Run, now: int) -> Values:
         forecast = self._context.forecast
-        window = run.progress(now) // self._rules.window
+        window = windows_behind(self._rules, run, now)
         risk = float(risk_at(forecast, run, window))
         before = float(risk_at(forecast, run, window - 1))
         finish, evict, fail, kill = (float(x) for x in forecast.confidence[task.record.task])

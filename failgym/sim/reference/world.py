@@ -9,7 +9,13 @@ from itertools import count
 import numpy as np
 
 from failgym.sim.forecast import Forecast
-from failgym.sim.reference.decisions import Question, legal_actions, next_window, risk_at
+from failgym.sim.reference.decisions import (
+    Question,
+    legal_actions,
+    next_window,
+    risk_at,
+    windows_behind,
+)
 from failgym.sim.reference.record import Ending, Row, TaskRecord
 from failgym.sim.reference.tasks import Owed, Pause, Run, Saved, Task
 from failgym.sim.reference.terms import (
@@ -361,8 +367,8 @@ class World:
         self._push(time, EventKind.WINDOW, task, run.number, handle)
 
     def risk(self, run: Run) -> np.float32:
-        """Risk of the attempt at its present progress."""
-        return risk_at(self.forecast, run, run.progress(self.now) // self.rules.window)
+        """Present risk of the attempt."""
+        return risk_at(self.forecast, run, windows_behind(self.rules, run, self.now))
 
     def _alarm(self, run: Run) -> bool:
         return bool(self.risk(run) >= np.float32(self.rules.alarm))

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from failgym.sim.context import Context
-from failgym.sim.forecast import Forecast
 from failgym.sim.reference import (
     Accounts,
     Action,
@@ -26,7 +25,7 @@ from failgym.sim.reference import (
 )
 from failgym.sim.scheduled.rules import NodePredictions, ScheduledRules
 from failgym.traces import Meta, Trace
-from tests.sim.golden import COST_TERMS, FOLDER, attempt, lines
+from tests.sim.golden import COST_TERMS, FOLDER, attempt, forecast_of, lines
 
 Options = dict[str, str]
 
@@ -81,6 +80,7 @@ class Example:
     edges: str = ""
     costs: str = ""
     predictions: str = ""
+    risk: str = ""
     own: str = ""
     standing: str = ""
     actions: str = ""
@@ -185,8 +185,7 @@ class Example:
     def simulator(self, kind: type[Any]) -> Any:
         """A simulator of the example, not yet started."""
         trace, rules = self.trace(), ScheduledRules(**self.rules)
-        jobs, tasks, attempts = (trace.rows(name) for name in ("jobs", "tasks", "attempts"))
-        forecast = Forecast.none(trace.content_hash, jobs, tasks, attempts, rules.window)
+        forecast = forecast_of(trace, self.risk, rules.window)
         context = Context(np.zeros((8, 24, 3)), np.zeros((1, 8), dtype=np.float32), forecast)
         return kind(trace, rules, context, nodes=self.nodes())
 

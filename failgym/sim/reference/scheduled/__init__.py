@@ -69,7 +69,8 @@ The rules
     killed then (KILL); the cluster does not restart it.
 12. *Requeue.* An attempt that died with a machine or was pre-empted did not fail: the same row,
     under the same number, wants to run again, from the task's best checkpoint, unless the agent
-    gave up. That owes no other restart and counts against nothing.
+    gave up. That owes no other restart and counts against nothing. Its age, by which a forecast
+    may be read, begins anew; it is 0 while an attempt waits.
 13. *Checkpoints* take ``checkpoint_cost`` of writing at full speed. ``storage_streams`` writes have
     full speed; more share that evenly. Work stops until the checkpoint is durable.
 14. *Outputs* are written the same way, at ``storage_bandwidth``; the task keeps its slots until its

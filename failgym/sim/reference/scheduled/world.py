@@ -6,7 +6,13 @@ from collections.abc import Generator, Sequence
 
 import numpy as np
 
-from failgym.sim.reference.decisions import Question, legal_actions, next_window, risk_at
+from failgym.sim.reference.decisions import (
+    Question,
+    legal_actions,
+    next_window,
+    risk_at,
+    windows_behind,
+)
 from failgym.sim.reference.record import round_half_up
 from failgym.sim.reference.scheduled.attempts import Attempt, ClusterTask, Status, Write
 from failgym.sim.reference.scheduled.calendar import Questions
@@ -166,8 +172,8 @@ class World(Life):
         )
 
     def risk(self, attempt: Attempt) -> np.float32:
-        """Risk of the attempt at its present progress."""
-        return risk_at(self.forecast, attempt, attempt.progress(self.now) // self.rules.window)
+        """Present risk of the attempt."""
+        return risk_at(self.forecast, attempt, windows_behind(self.rules, attempt, self.now))
 
     def _alarm(self, attempt: Attempt) -> bool:
         return bool(self.risk(attempt) >= np.float32(self.rules.alarm))
