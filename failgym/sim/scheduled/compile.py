@@ -309,9 +309,8 @@ def check_tasks(tasks: Ints, count: int) -> None:
 
 def check_standing(standing: Ints) -> None:
     """Raise ValueError unless all that stands [standing, 2] still has some time to run, or none."""
-    for task, remaining in standing.tolist():
-        if remaining < 0:
-            raise ValueError(f"task {task}: expected at least 0 ms to run, got {remaining}")
+    for task, remaining in standing[standing[:, 1] < 0][:1].tolist():
+        raise ValueError(f"task {task}: expected at least 0 ms to run, got {remaining}")
 
 
 def with_members(world: World, episodes: Sequence[EpisodeTasks]) -> World:
@@ -321,7 +320,7 @@ def with_members(world: World, episodes: Sequence[EpisodeTasks]) -> World:
         ValueError: if a task without attempts to run is among them, one is unknown or there twice,
             or one stands for less than no time.
     """
-    pieces: list[tuple[Ints, Bools, Ints, npt.NDArray[np.int32]]] = []
+    pieces: list[tuple[Ints, Bools, Ints, npt.NDArray[np.int32], Ints]] = []
     for episode in episodes:
         tasks = np.asarray(episode.tasks, dtype=np.int64)
         check_tasks(tasks, len(world.tasks))
@@ -330,7 +329,8 @@ def with_members(world: World, episodes: Sequence[EpisodeTasks]) -> World:
         check_tasks(standing[:, 0], len(world.tasks))
         check_standing(standing)
         rows = np.concatenate([standing[:, 0], tasks[order]])
-        if len(np.unique(rows)) < len(rows):
+        by_row = np.argsort(rows)
+        if (np.diff(rows[by_row]) == 0).any():
             raise ValueError("tasks of an episode: expected each once")
         empty = rows[world.tasks["rows"][rows] == 0]
         if len(empty):
@@ -340,14 +340,14 @@ def with_members(world: World, episodes: Sequence[EpisodeTasks]) -> World:
         own &= ~(world.tasks["censored"] | world.tasks["background"])[rows]
         remaining = np.concatenate([standing[:, 1], np.full(len(tasks), -1)])
         jobs = _job_numbers(world.tasks["job"][rows], world.tasks["submit"][rows], own)
-        pieces.append((rows, own, remaining, jobs))
+        pieces.append((rows, own, remaining, jobs, by_row))
     return world._replace(
         members=np.concatenate([piece[0] for piece in pieces]),
         member_at=np.cumsum([0, *(len(piece[0]) for piece in pieces)]).astype(np.int64),
         member_own=np.concatenate([piece[1] for piece in pieces]),
         member_remaining=np.concatenate([piece[2] for piece in pieces]).astype(np.int64),
         member_job=np.concatenate([piece[3] for piece in pieces]),
-        member_by_row=np.concatenate([np.argsort(piece[0]) for piece in pieces]).astype(np.int32),
+        member_by_row=np.concatenate([piece[4] for piece in pieces]).astype(np.int32),
     )
 
 
