@@ -3,9 +3,10 @@
     make demo && python -m experiments.readme --scores demo.json
     python -m experiments.speed --trace DIR --json speed.json
     python -m experiments.readme --speed speed.json
+    python -m experiments.tuned --json tuned.json && python -m experiments.readme --tuned tuned.json
 
 What is measured stands in the README between two comments, ``<!-- scores -->`` and
-``<!-- /scores -->``, or the same with ``speed``; nothing else of it is touched.
+``<!-- /scores -->``, or the same with ``speed`` and ``tuned``; nothing else of it is touched.
 """
 
 from __future__ import annotations
@@ -113,6 +114,30 @@ def _whole_trace(measured: dict[str, Any]) -> list[str]:
     ]
 
 
+def tuned(measured: dict[str, Any]) -> str:
+    """The best of each kind in every environment, as `experiments.tuned` wrote them."""
+    rows = [
+        [
+            f"`failgym/{best['env']}`",
+            *(_named(best, kind) for kind in ("papers", "newer", "tuned")),
+            _interval(best["gain"]),
+        ]
+        for best in measured["best"]
+    ]
+    return "\n".join(table(["", "of the papers", "newer", "tuned", "gain"], rows))
+
+
+def _named(best: dict[str, Any], kind: str) -> str:
+    """The best of a kind and its score; nothing if there is none of the kind."""
+    name = best[kind]
+    return f"`{name}` {_interval(best[f'{kind}_score'])}" if name else ""
+
+
+def _interval(value: dict[str, float]) -> str:
+    score, low, high = (f"{round(value[x], 1) + 0.0:.1f}" for x in ("value", "low", "high"))
+    return f"{score} [{low}, {high}]"
+
+
 def replaced(text: str, name: str, content: str) -> str:
     """The text with what stands between a pair of comments replaced. Raises ValueError."""
     pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
@@ -128,6 +153,9 @@ def main(
     speed_file: Annotated[
         Path | None, typer.Option("--speed", metavar="FILE", exists=True, dir_okay=False)
     ] = None,
+    tuned_file: Annotated[
+        Path | None, typer.Option("--tuned", metavar="FILE", exists=True, dir_okay=False)
+    ] = None,
 ) -> None:
     """Write the measured figures into the README."""
     text = README.read_text("utf-8")
@@ -135,6 +163,8 @@ def main(
         text = replaced(text, "scores", scores(json.loads(scores_file.read_text("utf-8"))))
     if speed_file:
         text = replaced(text, "speed", speed(json.loads(speed_file.read_text("utf-8"))))
+    if tuned_file:
+        text = replaced(text, "tuned", tuned(json.loads(tuned_file.read_text("utf-8"))))
     README.write_text(text, "utf-8")
 
 
