@@ -362,7 +362,7 @@ def test_an_episode_in_which_nothing_is_asked_costs_what_it_costs() -> None:
 
 @pytest.mark.parametrize("name", SCHEDULED)
 def test_completion_is_relative_to_what_ran_in_the_record(name: str) -> None:
-    """Nothing of Lineage's and Workflow's traces ever ran: only lengths of their tasks are known."""
+    """Nothing of the traces of two of them ever ran: only lengths of their tasks are known."""
     anchors = Anchors.of(small_scenario(name), episodes=4)
     ratio = anchors.measure(anchors.replay).completion_ratio
     assert np.isnan(ratio) == (name != "Mitigation-v0")
