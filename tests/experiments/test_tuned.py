@@ -1,0 +1,45 @@
+"""Every heuristic is tuned, kept in a file that is a policy, and judged on the test split."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from experiments.tuned import PAPERS, compared
+from failgym import evaluate
+from failgym.baselines import REGISTRY
+from failgym.baselines.search import search_space
+from failgym.baselines.stored import load_heuristic, parameters
+from failgym.envs import resolve
+from failgym.evaluation.progress import silent
+from tests.envs.worlds import small
+
+pytest.importorskip("optuna", reason="needs failgym[tuning]")
+
+
+def test_papers_names_heuristics() -> None:
+    assert set(REGISTRY) > PAPERS
+
+
+def test_heuristics_are_tuned_on_one_split_and_judged_on_the_other(tmp_path: Path) -> None:
+    scenario = resolve("failgym/GracePeriod-v0").override(**small("failgym/GracePeriod-v0"))
+    rows, best = compared(scenario, 3, tmp_path, silent)
+    names = {k.name for k in REGISTRY.values() if k.compatible(scenario)} - {"replay", "random"}
+    assert {row.policy for row in rows} == names
+    for row in rows:
+        kind = REGISTRY[row.policy]
+        assert row.tuned == bool(search_space(kind))
+        assert row.train_tuned >= row.train
+        assert row.test.value == pytest.approx(evaluate(kind(), scenario).score)
+        if row.tuned:
+            found = load_heuristic(tmp_path / scenario.name / f"{row.policy}.json")
+            assert parameters(found) == row.parameters
+            assert row.test_tuned.value == pytest.approx(evaluate(found, scenario).score)
+    by_name = {row.policy: row for row in rows}
+    assert best.tuned == max(rows, key=lambda row: row.train_tuned).policy
+    published = max(rows, key=lambda row: row.train)
+    gain = by_name[best.tuned].test_tuned.value - published.test.value
+    assert best.gain.value == pytest.approx(gain)
+    assert best.papers in PAPERS
+    assert best.newer not in PAPERS
