@@ -65,7 +65,7 @@ class Model:
     """M: mean time between failures [ms]."""
     window: int = 10 * SECOND
     """Time between decisions [ms]."""
-    lead: int = 100 * SECOND
+    lead: int = 110 * SECOND
     """Time from a true prediction to its failure, whole windows [ms]."""
     length: int = 40_000 * SECOND
     """Work of a task [ms]."""
@@ -213,7 +213,7 @@ def main(
     seeds: Annotated[int, typer.Option(min=1, help="Traces.")] = 3,
     lead: Annotated[
         int, typer.Option(min=70, help="Time from a true prediction to its failure [s].")
-    ] = 100,
+    ] = 110,
     json_file: Annotated[Path | None, typer.Option("--json", help="Also write it there.")] = None,
 ) -> None:
     """Measure every policy, line by line."""

