@@ -178,7 +178,7 @@ class TestPredictionAware:
     @pytest.mark.parametrize(
         "wrong", [{"recall": 1.0}, {"precision": 0.0}, {"threshold": 2.0}, {"window": -1.0}]
     )
-    def test_bad_parameters_are_named(self, wrong: dict[str, float]) -> None:
+    def test_bad_parameters_are_named(self, wrong: dict[str, Any]) -> None:
         with pytest.raises(ValueError, match=f"{next(iter(wrong))}: expected"):
             PredictionAware(**wrong)
 
