@@ -14,8 +14,8 @@ from failgym.baselines.base import (
     choose,
 )
 from failgym.baselines.ml_checkpoint import first_flag
-from failgym.baselines.search import tuned
-from failgym.baselines.young import check_factor, period_is_over
+from failgym.baselines.search import choice, tuned
+from failgym.baselines.young import check_factor, clock_has_struck, period_is_over
 from failgym.sim.records import Action
 
 __all__ = ["MLPeriodic"]
@@ -38,6 +38,10 @@ class MLPeriodic(Heuristic):
     .76."""
     factor: float = tuned(1.0, 0.25, 8.0, log=True)
     """The period in units of Young's interval."""
+    own_clock: bool = choice(False, True)
+    """Does the periodic method go by a clock of its own, each method as if the other were not there
+    (the source does not say)? Otherwise its period begins anew at checkpoints on predictions too,
+    which wastes less."""
 
     def __post_init__(self) -> None:
         check_probability("threshold", self.threshold)
@@ -46,4 +50,5 @@ class MLPeriodic(Heuristic):
     def act(self, view: ObservationView, mask: Bools) -> Choices:
         """Return CHECKPOINT where either method asks for one, CONTINUE elsewhere."""
         predicted = view.is_on("window") & first_flag(view, self.threshold)
-        return choose(predicted | period_is_over(view, self.factor), Action.CHECKPOINT)
+        over = clock_has_struck if self.own_clock else period_is_over
+        return choose(predicted | over(view, self.factor), Action.CHECKPOINT)

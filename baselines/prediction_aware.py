@@ -18,8 +18,8 @@ from failgym.baselines.base import (
     flagged,
 )
 from failgym.baselines.ml_checkpoint import first_flag
-from failgym.baselines.search import tuned
-from failgym.baselines.young import period_is_over
+from failgym.baselines.search import choice, tuned
+from failgym.baselines.young import clock_has_struck, period_is_over
 from failgym.sim.records import Action
 
 __all__ = ["PredictionAware"]
@@ -57,6 +57,13 @@ class PredictionAware(Heuristic):
     """I: time within which a predicted failure strikes [min]; 0: at its predicted moment. Alarms of
     `Calibrated.kumar` come 10 minutes ahead on average, which is that of a window of 20."""
 
+    trust_all: bool = choice(False, True)
+    """Is every prediction trusted, however little is unsaved?"""
+    own_clock: bool = choice(False, True)
+    """Does the period go by a clock of its own, that checkpoints on predictions do not restart? So
+    it is in the source's first-order waste, with `trust_all` C/T + ((1 - r) T/2 + r C/p)/M, where
+    these checkpoints come on top. Otherwise it begins anew at them too, which wastes less."""
+
     def __post_init__(self) -> None:
         check_probability("threshold", self.threshold)
         if not 0.0 <= self.recall < 1.0:
@@ -68,13 +75,14 @@ class PredictionAware(Heuristic):
 
     def act(self, view: ObservationView, mask: Bools) -> Choices:
         """Return CHECKPOINT after a period or at a trusted prediction, CONTINUE elsewhere."""
-        over = period_is_over(view, (1.0 - self.recall) ** -0.5)
-        return choose(over | (view.is_on("window") & self._proactive(view)), Action.CHECKPOINT)
+        over = clock_has_struck if self.own_clock else period_is_over
+        periodic = over(view, (1.0 - self.recall) ** -0.5)
+        return choose(periodic | (view.is_on("window") & self._proactive(view)), Action.CHECKPOINT)
 
     def _proactive(self, view: ObservationView) -> Bools:
         """Is a prediction trusted, and to be answered now?"""
         unsaved, cost = view.minutes("unsaved"), view.minutes("checkpoint_cost")
-        trusted = unsaved >= cost / self.precision
+        trusted = self.trust_all | (unsaved >= cost / self.precision)
         if self.window == 0.0:
             return trusted & first_flag(view, self.threshold)
         inside = (1.0 - self.precision / 2.0) * self.window

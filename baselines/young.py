@@ -11,7 +11,7 @@ from failgym.baselines.base import Bools, Choices, Heuristic, ObservationView, c
 from failgym.baselines.search import tuned
 from failgym.sim.records import Action
 
-__all__ = ["Young", "period_is_over"]
+__all__ = ["Young", "clock_has_struck", "period_is_over"]
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,21 @@ class Young(Heuristic):
 def period_is_over(view: ObservationView, factor: float) -> Bools:
     """Is the unsaved work at least ``factor`` times Young's interval?"""
     return view.is_on("window") & (view["unsaved_over_young"] >= np.float32(factor))
+
+
+def clock_has_struck(view: ObservationView, factor: float) -> Bools:
+    """Did the clock of the periodic method strike since the last checkpoint was durable?
+
+    It strikes whenever the attempt has grown older by ``factor`` times Young's interval and the
+    time of a checkpoint. Other checkpoints do not restart it; one that is under way at that moment
+    serves for both.
+    """
+    cost, mtbf = view.minutes("checkpoint_cost"), view.minutes("mtbf")
+    beat = factor * np.sqrt(2.0 * cost * mtbf) + cost
+    known = view.is_on("window") & (beat > 0.0)
+    beat = np.where(known, beat, 1.0)
+    age = view.minutes("age")
+    return known & (np.floor(age / beat) > np.floor((age - view.minutes("unsaved")) / beat))
 
 
 def check_factor(factor: float) -> None:

@@ -149,6 +149,11 @@ class TestPredictionAware:
         assert act(self.POLICY, unsaved=4.1, **self.ALARM) == CHECKPOINT
         assert act(PredictionAware(threshold=0.95), unsaved=500.0, **self.ALARM) == CONTINUE
 
+    def test_every_prediction_may_be_trusted(self) -> None:
+        trusting = PredictionAware(0.5, 0.75, 0.25, window=0.0, trust_all=True)
+        assert act(trusting, unsaved=0.2, **self.ALARM) == CHECKPOINT
+        assert act(trusting, unsaved=0.2, **self.ALARM | {"risk": 0.4}) == CONTINUE
+
     def test_a_prediction_is_answered_once(self) -> None:
         standing = {**self.ALARM, "risk_change": 0.0, "flagged_before": 0.9, "age": 600.0}
         assert act(self.POLICY, unsaved=300.0, **standing) == CONTINUE
@@ -173,7 +178,7 @@ class TestPredictionAware:
     @pytest.mark.parametrize(
         "wrong", [{"recall": 1.0}, {"precision": 0.0}, {"threshold": 2.0}, {"window": -1.0}]
     )
-    def test_bad_parameters_are_named(self, wrong: dict[str, float]) -> None:
+    def test_bad_parameters_are_named(self, wrong: dict[str, Any]) -> None:
         with pytest.raises(ValueError, match=f"{next(iter(wrong))}: expected"):
             PredictionAware(**wrong)
 
@@ -219,6 +224,44 @@ def predicted_waste(policy: Heuristic, recall: float, precision: float) -> float
         left[struck] = rng.geometric(1.0 / mean, int(struck.sum()))
         known[struck] = rng.random(int(struck.sum())) < recall
     return 1.0 - useful / (lanes * steps)
+
+
+class TestOwnClock:
+    """Young's interval of 1095 s and a checkpoint of 60 s: strokes every 1155 s = 19.25 min."""
+
+    TIMES: ClassVar = {"checkpoint_cost": 1.0, "mtbf": 1e4 / 60, "unsaved_over_young": 0.0}
+    POLICY = MLPeriodic(own_clock=True)
+
+    @pytest.mark.parametrize(
+        ("age", "unsaved", "wanted"),
+        [
+            (19.2, 19.2, CONTINUE),
+            (19.3, 19.3, CHECKPOINT),
+            (38.4, 18.0, CONTINUE),  # saved at 20.4, after the first stroke
+            (38.6, 18.2, CHECKPOINT),
+            (38.6, 2.0, CHECKPOINT),  # a checkpoint at 36.6 changes nothing
+            (45.0, 6.0, CONTINUE),  # one that was durable at 39 serves for the stroke at 38.5
+            (45.0, 7.0, CHECKPOINT),
+        ],
+    )
+    def test_it_strikes_whatever_else_was_saved(
+        self, age: float, unsaved: float, wanted: int
+    ) -> None:
+        assert act(self.POLICY, age=age, unsaved=unsaved, **self.TIMES) == wanted
+
+    def test_the_prediction_aware_one_goes_by_its_longer_period(self) -> None:
+        policy = PredictionAware(0.5, recall=0.75, precision=0.25, own_clock=True)
+        beat = (2 * 1095.445 + 60) / 60
+        for age, wanted in ((beat - 0.01, CONTINUE), (beat + 0.01, CHECKPOINT)):
+            assert act(policy, age=age, unsaved=1.0, **self.TIMES) == wanted
+
+    def test_without_costs_or_a_known_mtbf_there_is_no_clock(self) -> None:
+        nothing = {"checkpoint_cost": 0.0, "mtbf": 0.0}
+        assert act(self.POLICY, age=500.0, unsaved=500.0, **nothing) == CONTINUE
+
+    def test_predictions_are_answered_as_ever(self) -> None:
+        alarm = {"risk": 0.9, "risk_change": 0.9}
+        assert act(self.POLICY, age=5.0, unsaved=5.0, **self.TIMES, **alarm) == CHECKPOINT
 
 
 class TestLazy:
