@@ -6,6 +6,7 @@ The file is JSON and names a heuristic of the registry: nothing in it can execut
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import fields
@@ -64,7 +65,7 @@ def load_heuristic(path: str | Path) -> Heuristic:
         if not isinstance(name, str) or name not in REGISTRY:
             raise ValueError(f"unknown policy {name!r}")
         return _built(REGISTRY[name], content.get("parameters"))
-    except (TypeError, ValueError) as error:
+    except (OverflowError, TypeError, ValueError) as error:
         raise ValueError(f"{path}: {error}") from error
 
 
@@ -112,6 +113,8 @@ def _typed(name: str, value: Any, kind: Any) -> Any:
         return value
     if kind is float and type(value) is int:
         return float(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{name}: expected a finite number, got {value!r}")
     if type(value) is not kind:
         raise ValueError(f"{name}: expected {getattr(kind, '__name__', kind)}, got {value!r}")
     return value

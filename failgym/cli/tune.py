@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from failgym.cli.folders import check_name
+from failgym.cli.folders import check_name, holds_trace
 from failgym.cli.options import Seed, Settings, override
 from failgym.cli.output import Cell, interactive, print_line, print_table
 
@@ -62,7 +63,9 @@ def tune(
 
     _check_out(out)
     heuristic = _heuristic(load_policy(policy), policy)
-    scenario = override(resolve(env), settings)
+    wanted = resolve(env)
+    searched = {field.name for field in fields(wanted)} - {"split"}  # always the train split
+    scenario = override(wanted, settings, searched)
     fixed = [part.partition("=")[0] for part in policy.partition(":")[2].split(",") if part]
     with progress_bar(f"tuning {heuristic.name}", trials, interactive()) as advance:
         tuned = tune(
@@ -88,6 +91,12 @@ def _check_out(out: Path) -> None:
         raise ValueError(f"--out {out}: expected a name that ends in .json")
     if not out.parent.is_dir():
         raise ValueError(f"--out {out}: no such folder: {out.parent}")
+    if out.is_dir():
+        raise ValueError(f"--out {out}: is a folder, expected a file")
+    if not os.access(out.parent, os.W_OK):
+        raise ValueError(f"--out {out}: the folder {out.parent} cannot be written to")
+    if any(holds_trace(above) for above in Path(os.path.realpath(out)).parents):
+        raise ValueError(f"--out {out}: lies in the folder of a saved trace: not written")
     if out.exists():
         load_heuristic(out)
 

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from failgym.predictors.base import task_classes
+from failgym.predictors.base import CLASSES, task_classes
 from failgym.predictors.features.static import (
     JOB_STATIC,
     TASK_STATIC,
@@ -83,6 +83,12 @@ class Arrived:
         for name, shape in zip(names, shapes, strict=True):
             if arrays[name].shape != shape:
                 raise ValueError(f"{name}: expected shape {shape}, got {arrays[name].shape}")
+            expected = np.float32 if name.endswith("_features") else np.int64
+            if arrays[name].dtype != expected or not np.isfinite(arrays[name]).all():
+                raise ValueError(f"{name}: expected finite {np.dtype(expected)}")
+        for name, classes in (("job_class", 2), ("task_class", len(CLASSES))):
+            if not np.all((arrays[name] >= 0) & (arrays[name] < classes)):
+                raise ValueError(f"{name}: expected classes below {classes}")
         if tasks and not 0 <= arrived.task_job.min() <= arrived.task_job.max() < jobs:
             raise ValueError(f"task_job: expected rows of {jobs} jobs")
         return arrived

@@ -20,7 +20,12 @@ __all__ = ["booster_risk", "check_booster", "train_booster"]
 Bytes = npt.NDArray[np.uint8]
 Floats32 = npt.NDArray[np.float32]
 
-_LINKS = ("left_children", "right_children", "split_indices", "split_conditions", "default_left")
+_LINKS = (
+    *("left_children", "right_children", "split_indices", "split_conditions", "default_left"),
+    *("parents", "base_weights", "loss_changes", "sum_hessian", "split_type"),
+)
+"""What a tree holds of each of its nodes."""
+_CATEGORIES = ("categories", "categories_nodes", "categories_segments", "categories_sizes")
 
 
 def train_booster(
@@ -83,16 +88,28 @@ def check_booster(stored: Bytes, features: int) -> None:
     XGBoost follows children and features wherever they point, out of memory and in circles too. A
     tree's children must come after it.
     """
+    if stored.ndim != 1 or stored.dtype != np.uint8:
+        raise ValueError(f"booster: expected bytes, got {stored.dtype} {list(stored.shape)}")
     try:
         learner = json.loads(stored.tobytes())["learner"]
-        trees = learner["gradient_booster"]["model"]["trees"]
-        sound = int(learner["learner_model_param"]["num_feature"]) == features
+        model = learner["gradient_booster"]["model"]
+        trees = model["trees"]
+        sound = _one_risk(learner, features)
         sound = sound and learner["gradient_booster"]["name"] == "gbtree"
+        sound = sound and list(model["tree_info"]) == [0] * len(trees)  # outputs it adds to
         sound = sound and all(_sound(tree, features) for tree in trees)
     except (KeyError, TypeError, ValueError, IndexError, RecursionError) as error:
         raise ValueError("booster: not XGBoost's JSON") from error
     if not sound:
         raise ValueError(f"booster: expected sound trees over {features} features")
+
+
+def _one_risk(learner: dict[str, Any], features: int) -> bool:
+    """Whether it gives one probability to each row of so many features."""
+    shape = learner["learner_model_param"]
+    outputs = (int(shape["num_class"]), int(shape["num_target"]))
+    logistic = learner["objective"]["name"] == "binary:logistic"
+    return bool(logistic and outputs == (0, 1) and int(shape["num_feature"]) == features)
 
 
 def _sound(tree: dict[str, Any], features: int) -> bool:
@@ -104,5 +121,6 @@ def _sound(tree: dict[str, Any], features: int) -> bool:
     node = np.arange(nodes)
     leaf = (left == -1) & (right == -1)
     inner = (left > node) & (left < nodes) & (right > node) & (right < nodes)
-    numeric = not any(tree["split_type"]) and not tree["categories"]
+    numeric = not any(tree["split_type"]) and not any(len(tree[name]) for name in _CATEGORIES)
+    numeric = numeric and int(tree["tree_param"]["size_leaf_vector"]) == 1
     return bool(numeric and np.all(leaf | inner) and np.all((feature >= 0) & (feature < features)))

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from failgym.predictors.base import attempt_numbers, window_offsets
 from failgym.predictors.classes import ClassQuality, draw_classes, draw_jobs
+from failgym.predictors.parameters import check_whole
 from failgym.sim.forecast import Forecast
 from failgym.sim.keys import Purpose, uniform
 from failgym.sim.rules import MINUTE
@@ -98,6 +99,7 @@ class Calibrated:
             raise ValueError(f"at_start: expected a probability, got {self.at_start}")
         if self.delay < 1 or self.window < 1 or (self.lead is not None and self.lead < 0):
             raise ValueError("delay, window, lead: expected times of at least 1 ms (lead: 0)")
+        check_whole(self, 1, "delay", "window")
 
     @classmethod
     def elsayed(cls, *, window: int = 5 * MINUTE, seed: int = 0) -> Self:

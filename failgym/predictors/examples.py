@@ -75,6 +75,12 @@ class Examples(NamedTuple):
                 raise ValueError(f"examples: array {name!r} is missing")
             if arrays[name].ndim != 1 + (name == "features"):
                 raise ValueError(f"examples: array {name!r} has {arrays[name].ndim} dimensions")
+            if arrays[name].dtype != _DTYPES[name]:
+                raise ValueError(f"examples: array {name!r} is {arrays[name].dtype}")
+        if np.isinf(arrays["features"]).any():
+            raise ValueError("examples: expected finite features")
+        if not np.all((arrays["weight"] > 0) & (arrays["weight"] < np.inf)):
+            raise ValueError("examples: expected positive weights")
         if len({len(arrays[name]) for name in cls._fields}) > 1:
             raise ValueError("examples: arrays of different lengths")
         if arrays["features"].shape[1] != features:
@@ -106,6 +112,16 @@ class Examples(NamedTuple):
             np.concatenate([self.weight, other.weight]),
             np.concatenate([self.end, other.end]),
         )
+
+
+_DTYPES: dict[str, type[np.generic]] = {
+    "features": np.float32,
+    "kind": np.int64,
+    "bad": np.bool_,
+    "first": np.bool_,
+    "weight": np.float32,
+    "end": np.int64,
+}
 
 
 class Moments(NamedTuple):

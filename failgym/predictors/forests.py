@@ -110,6 +110,10 @@ class Forest:
         forest = cls(*parts)
         if not (_shaped(forest, classes, features) and _ordered(forest, features)):
             raise ValueError(f"{prefix}*: expected trees of {features} features, {classes} classes")
+        if not np.all((forest.share >= 0) & (forest.share <= 1)):
+            raise ValueError(f"{prefix}share: expected shares in [0, 1]")
+        if not (np.isfinite(forest.threshold).all() and np.isfinite(forest.importance).all()):
+            raise ValueError(f"{prefix}threshold, {prefix}importance: expected finite numbers")
         return forest
 
 
@@ -192,6 +196,7 @@ def _shaped(forest: Forest, classes: int, features: int) -> bool:
         and forest.threshold.dtype == forest.share.dtype == np.float32
         and forest.share.shape == (*nodes, classes)
         and forest.importance.shape == (features,)
+        and forest.importance.dtype == np.float64
     )
 
 

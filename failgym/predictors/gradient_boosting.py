@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, Self, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,7 @@ from failgym.predictors.examples import (
 )
 from failgym.predictors.features.config import TEXTS, Vocabulary, learn_vocabulary
 from failgym.predictors.learned import Arrays, Learned
+from failgym.predictors.parameters import check_whole
 from failgym.sim.forecast import Forecast
 from failgym.sim.rules import MINUTE
 from failgym.traces.trace import Outcome, Trace
@@ -115,14 +116,12 @@ class GradientBoosting(Learned):
             if getattr(self, name) not in known:
                 given = getattr(self, name)
                 raise ValueError(f"{name}: expected one of {', '.join(known)}, got {given!r}")
-        for name in ("window", "trees", "depth", "least", "most_rows", "memory"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}: expected at least 1, got {getattr(self, name)}")
+        check_whole(self, 1, "window", "trees", "depth", "least", "most_rows", "memory")
+        check_whole(self, 0, "refit", "seed")
         if not 0.0 < self.rate <= 1.0:
             raise ValueError(f"rate: expected above 0 and at most 1, got {self.rate}")
-        for name in ("refit", "seed", "least_weight"):
-            if not 0.0 <= getattr(self, name) < np.inf:
-                raise ValueError(f"{name}: expected at least 0, got {getattr(self, name)}")
+        if not 0.0 <= self.least_weight < np.inf:
+            raise ValueError(f"least_weight: expected at least 0, got {self.least_weight}")
 
     def fit(self, trace: Trace) -> Self:
         """Learn the models of a trace's job types.
@@ -207,10 +206,13 @@ class GradientBoosting(Learned):
         }
         words = [f"words/{name}" for name in TEXTS]
         for name in ("shares", f"model/{JOB_TYPES[0]}", *words):
-            if name not in arrays or (name in words and arrays[name].dtype.kind != "U"):
+            if name not in arrays or (name in words and not _is_list_of_texts(arrays[name])):
                 raise ValueError(f"GradientBoosting: array {name!r} is missing, or not of its type")
-        if arrays["shares"].shape != (len(CLASSES),):
+        shares = arrays["shares"]
+        if shares.shape != (len(CLASSES),) or shares.dtype != np.float64:
             raise ValueError(f"GradientBoosting: expected {len(CLASSES)} shares")
+        if not np.all((shares >= 0.0) & (shares <= 1.0)):
+            raise ValueError("GradientBoosting: expected shares in [0, 1]")
         for model in models.values():
             check_booster(model, len(FEATURES))
         self.vocabulary_ = {name: arrays[f"words/{name}"] for name in TEXTS}
@@ -321,3 +323,7 @@ class GradientBoosting(Learned):
         most = np.full(trace.rows("jobs"), -1.0, dtype=np.float32)
         np.maximum.at(most, job[with_it], 1.0 - confidence[with_it, 0])
         return np.where(most < 0, np.float32(1.0 - self.shares_[0]), most)
+
+
+def _is_list_of_texts(array: npt.NDArray[Any]) -> bool:
+    return array.ndim == 1 and array.dtype.kind == "U"

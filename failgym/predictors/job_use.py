@@ -74,7 +74,8 @@ class Past:
                 raise ValueError(f"past jobs: column {name!r} is missing")
             if columns[name].ndim != 1 or len(columns[name]) != len(columns["end"]):
                 raise ValueError(f"past jobs: expected column {name!r} to have a value per job")
-            if (columns[name].dtype.kind == "U") != (name in _TEXTS):
+            kind = "U" if name in _TEXTS else "f" if name in QUANTITIES else "i"
+            if columns[name].dtype.kind != kind or (kind == "f" and np.isinf(columns[name]).any()):
                 raise ValueError(f"past jobs: column {name!r} is {columns[name].dtype}")
         use = JobUse(**{name: columns[name].astype(np.float64) for name in QUANTITIES})
         return cls(**{name: columns[name] for name in own}, use=use)

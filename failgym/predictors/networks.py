@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from failgym.predictors.parameters import check_whole
+
 if TYPE_CHECKING:
     import torch
 
@@ -71,12 +73,16 @@ class Network:
         for name in names:
             if name not in arrays:
                 raise ValueError(f"expected arrays {', '.join(names)}; no {name}")
-        network = cls(*(np.asarray(arrays[name], dtype=np.float64) for name in names))
+            if arrays[name].dtype != np.float64 or not np.isfinite(arrays[name]).all():
+                raise ValueError(f"{name}: expected finite float64")
+        network = cls(*(arrays[name] for name in names))
         units = len(network.output) - 1
         layers = ((inputs + 1, units), (units + 1, classes))
         for name, shape in zip(names, ((inputs,),) * 3 + layers, strict=True):
             if arrays[name].shape != shape:
                 raise ValueError(f"{name}: expected shape {shape}, got {arrays[name].shape}")
+        if not min(network.typical.min(), network.deviation.min()) > 0.0:
+            raise ValueError(f"{prefix}typical, {prefix}deviation: expected more than 0")
         return network
 
 
@@ -106,9 +112,7 @@ class Recipe:
     and the factors 0.5 and 1.2 by which changes shrink and grow are PyTorch's."""
 
     def __post_init__(self) -> None:
-        for name in ("hidden", "rises", "stalls", "steps"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}: expected at least 1, got {getattr(self, name)}")
+        check_whole(self, 1, "hidden", "rises", "stalls", "steps")
         if not 0.0 <= self.validation < 1.0:
             raise ValueError(f"validation: expected a share below 1, got {self.validation}")
         if not self.first_step > 0.0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Self
 
+from failgym.predictors.parameters import check_whole
 from failgym.sim.forecast import Forecast
 from failgym.sim.rules import MINUTE
 from failgym.traces.trace import Trace
@@ -18,6 +19,10 @@ class NoForecast:
 
     window: int = 5 * MINUTE
     """Monitoring window [ms]."""
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a window that is none."""
+        check_whole(self, 1, "window")
 
     def fit(self, trace: Trace) -> Self:
         """Return itself: nothing is learned."""

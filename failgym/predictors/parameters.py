@@ -1,4 +1,4 @@
-"""Hyper-parameters as a file holds them: plain values of the types that a predictor declares."""
+"""Hyper-parameters: whole numbers in range, and plain values of the types that files hold."""
 
 from __future__ import annotations
 
@@ -6,7 +6,22 @@ from collections.abc import Mapping
 from types import UnionType
 from typing import Any, Literal, Union, cast, get_args, get_origin
 
-__all__ = ["check_types", "with_tuples"]
+import numpy as np
+
+__all__ = ["check_types", "check_whole", "with_tuples"]
+
+LARGEST: int = np.iinfo(np.int64).max
+"""Arrays of times and rows hold no larger number."""
+
+
+def check_whole(predictor: object, least: int, *names: str) -> None:
+    """Raise ValueError unless the fields are at least so large, and no larger than arrays hold."""
+    for name in names:
+        value = getattr(predictor, name)
+        if not value >= least:
+            raise ValueError(f"{name}: expected at least {least}, got {value}")
+        if value > LARGEST:
+            raise ValueError(f"{name}: expected at most {LARGEST}, got {value}")
 
 
 def check_types(name: str, values: Mapping[str, Any], hints: Mapping[str, Any]) -> None:

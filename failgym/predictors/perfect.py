@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 
 from failgym.predictors.base import CLASSES, task_classes, window_offsets
+from failgym.predictors.parameters import check_whole
 from failgym.sim.forecast import Forecast
 from failgym.sim.rules import MINUTE
 from failgym.traces.trace import Outcome, Trace
@@ -25,6 +26,10 @@ class Perfect:
 
     window: int = 5 * MINUTE
     """Monitoring window [ms]."""
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a window that is none."""
+        check_whole(self, 1, "window")
 
     def fit(self, trace: Trace) -> Self:
         """Return itself: nothing is learned."""

@@ -14,6 +14,7 @@ from failgym.predictors.features.config import TEXTS, Rows, Vocabulary, learn_vo
 from failgym.predictors.forest_rows import LEVELS, SCENARIOS, Knowledge, Lesson
 from failgym.predictors.forests import Forest, Growth
 from failgym.predictors.learned import Arrays, Learned, window_moments
+from failgym.predictors.parameters import check_whole
 from failgym.sim.forecast import Forecast
 from failgym.sim.rules import MINUTE
 from failgym.traces.trace import Trace
@@ -89,12 +90,8 @@ class RandomForest(Learned):
         if self.scenario not in SCENARIOS:
             expected = ", ".join(SCENARIOS)
             raise ValueError(f"scenario: expected one of {expected}, got {self.scenario!r}")
-        for name in ("trees", "leaf", "tree_rows", "window", "memory"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}: expected at least 1, got {getattr(self, name)}")
-        for name in ("refit", "seed"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name}: expected at least 0, got {getattr(self, name)}")
+        check_whole(self, 1, "trees", "leaf", "tree_rows", "window", "memory")
+        check_whole(self, 0, "refit", "seed")
         if not 0.0 < self.ratio <= 1.0:
             raise ValueError(f"ratio: expected a share in (0, 1], got {self.ratio}")
 
@@ -243,6 +240,8 @@ def _lesson(arrays: Arrays, level: str, features: int) -> Lesson:
     known = lesson.rows.shape == (rows, features) and lesson.rows.dtype == np.float32
     if not known or not lesson.label.shape == lesson.end.shape == (rows,):
         raise ValueError(f"lesson_{level}_*: expected rows of {features} features")
+    if not np.isfinite(lesson.rows).all():
+        raise ValueError(f"lesson_{level}_rows: expected finite features")
     if lesson.label.dtype != np.int64 or lesson.end.dtype != np.int64:
         raise ValueError(f"lesson_{level}_*: expected labels and ends as int64")
     if rows and not 0 <= lesson.label.min() <= lesson.label.max() < LEVELS[level]:

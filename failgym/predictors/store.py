@@ -78,12 +78,14 @@ def read_forecast(path: str | Path) -> Forecast:
         )
     except KeyError as error:
         raise ValueError(f"{path}: not a saved forecast: {error.args[0]} is missing") from error
-    except (TypeError, ValueError) as error:
+    except (OverflowError, TypeError, ValueError) as error:
         raise ValueError(f"{path}: {error}") from error
 
 
 def check_shapes(forecast: Forecast, trace: Trace) -> None:
-    """Raise ValueError, in one line, unless the arrays have one row per attempt, task and job."""
+    """Raise ValueError, in one line, unless the arrays have one row per attempt, task and job, and
+    probabilities in them.
+    """
     offset, risk = forecast.offset, forecast.risk
     expected: dict[str, tuple[int, ...]] = {
         "offset": (trace.rows("attempts") + 1,),
@@ -98,6 +100,10 @@ def check_shapes(forecast: Forecast, trace: Trace) -> None:
         raise ValueError(f"forecast: window is {forecast.window} ms, expected at least 1")
     if risk.ndim != 1 or offset[0] != 0 or offset[-1] != len(risk) or np.any(np.diff(offset) < 0):
         raise ValueError("forecast: offset does not partition risk")
+    for name in ("risk", "confidence", "job_confidence"):
+        values = getattr(forecast, name)
+        if not np.all((values >= 0) & (values <= 1)):
+            raise ValueError(f"forecast: {name}: expected probabilities in [0, 1]")
 
 
 def holds_forecast(path: str | Path) -> bool:
@@ -148,7 +154,15 @@ def read_arrays(path: str | Path, what: str) -> dict[str, npt.NDArray[Any]]:
         with np.load(path, allow_pickle=False) as archive:
             return {name: np.asarray(archive[name]) for name in archive.files}
     except (
-        *(OSError, ValueError, EOFError, KeyError, NotImplementedError, RuntimeError),
+        *(
+            OSError,
+            ValueError,
+            OverflowError,
+            EOFError,
+            KeyError,
+            NotImplementedError,
+            RuntimeError,
+        ),
         *(zipfile.BadZipFile, zlib.error),
     ) as error:
         raise ValueError(f"{path}: not readable as {what}") from error

@@ -17,6 +17,7 @@ from failgym.predictors.features.static import arrivals
 from failgym.predictors.features.system import NEVER, SAMPLES, Load
 from failgym.predictors.learned import Arrays, Learned
 from failgym.predictors.networks import Network, Recipe, train
+from failgym.predictors.parameters import check_whole
 from failgym.sim.forecast import Forecast
 from failgym.sim.rules import MINUTE
 from failgym.traces.trace import Outcome, Trace
@@ -90,14 +91,10 @@ class TwoLevelNetwork(Recipe, Learned):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("window", "sampling", "memory", "least"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}: expected at least 1, got {getattr(self, name)}")
+        check_whole(self, 1, "window", "sampling", "memory", "least")
         if self.sampling % SAMPLES:
             raise ValueError(f"sampling: expected a multiple of {SAMPLES}, got {self.sampling}")
-        for name in ("refit", "seed"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name}: expected at least 0, got {getattr(self, name)}")
+        check_whole(self, 0, "refit", "seed")
 
     def fit(self, trace: Trace) -> Self:
         """Learn from what ended in the last ``memory`` before the last end of a job.
@@ -148,6 +145,8 @@ class TwoLevelNetwork(Recipe, Learned):
         """Take up what `arrays` returned. Raises ValueError, in one line, if it does not fit."""
         if "until" not in arrays or arrays["until"].shape != ():
             raise ValueError("expected an array until, of one number")
+        if arrays["until"].dtype != np.int64:
+            raise ValueError(f"until: expected int64, got {arrays['until'].dtype}")
         networks = Networks(
             Network.of_arrays(arrays, "job_network_", len(JOB_FEATURES), 2),
             Network.of_arrays(arrays, "task_network_", len(TASK_FEATURES), len(CLASSES)),

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from failgym.predictors.job_use import QUANTITIES, JobUse, Past, past_jobs
 from failgym.predictors.learned import Arrays
+from failgym.predictors.parameters import check_whole
 from failgym.sim.rules import MINUTE
 from failgym.traces.trace import Trace
 
@@ -83,8 +84,7 @@ class UserHistory:
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             raise ValueError(f"method: expected one of {', '.join(METHODS)}, got {self.method!r}")
-        if self.longest < 1:
-            raise ValueError(f"longest: expected at least 1, got {self.longest}")
+        check_whole(self, 1, "longest")
 
     def fit(self, trace: Trace) -> Self:
         """Choose the history lengths on a trace and remember its jobs.
@@ -158,11 +158,13 @@ class UserHistory:
         for name, shape in (("lengths", (len(METHODS), len(QUANTITIES))), ("norms", (2,))):
             if name not in arrays or arrays[name].shape != shape:
                 raise ValueError(f"UserHistory: expected an array {name!r} of shape {list(shape)}")
-        lengths = arrays["lengths"].astype(np.int64)
+        lengths, norms = arrays["lengths"], arrays["norms"]
+        if lengths.dtype != np.int64 or norms.dtype != np.float64 or not np.isfinite(norms).all():
+            raise ValueError("UserHistory: expected lengths as int64, norms as finite float64")
         if lengths.min() < 1 or lengths.max() > self.longest:
             raise ValueError(f"UserHistory: expected history lengths of 1 to {self.longest}")
         self.lengths_, self.past_ = lengths, past
-        self.norms_ = _Norms(*arrays["norms"].tolist())
+        self.norms_ = _Norms(*norms.tolist())
         return self
 
     def _check_fitted(self) -> None:

@@ -57,12 +57,18 @@ def test_whole_numbers_pass_for_real_ones(tmp_path: Path) -> None:
             {"policy": "algorithm_1", "parameters": {"max_extra": 1.5}},
             "max_extra: expected int, got 1.5",
         ),
+        ({"parameters": {"factor": 10**400}}, "too large"),
+        (
+            {"policy": "before_walltime", "parameters": {"window": 10.0}},
+            "window: expected a finite number, got inf",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused_in_one_line(
     changes: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
     file = _written(tmp_path, **changes)
+    file.write_text(file.read_text().replace("10.0", "1e999"))
     with pytest.raises(ValueError, match=r"policy\.json: ") as caught:
         load_heuristic(file)
     assert message in str(caught.value)

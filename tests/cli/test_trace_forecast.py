@@ -204,6 +204,14 @@ BAD: dict[str, tuple[list[str], str]] = {
         ["{trace}", "--predictor", "frequencies:prior=-1", *OUT],
         "predictor frequencies: prior: expected more than 0",
     ),
+    "a window beyond all time": (
+        ["{trace}", "--predictor", f"perfect:window={2**63}", *OUT],
+        f"predictor perfect: window: expected at most {2**63 - 1}, got {2**63}",
+    ),
+    "no window": (
+        ["{trace}", "--predictor", "none:window=0", *OUT],
+        "predictor none: window: expected at least 1, got 0",
+    ),
     "no parameter": (["{trace}", "--predictor", "none:window", *OUT], "expected name=value"),
     "not a choice": (
         ["{trace}", "--predictor", "kumar:model=big", *OUT],

@@ -15,6 +15,7 @@ import pytest
 from failgym.baselines import MLPeriodic, Young
 from failgym.baselines.stored import load_heuristic, save_heuristic
 from failgym.cli import run
+from failgym.traces import generate
 
 pytest.importorskip("optuna", reason="needs failgym[tuning]")
 
@@ -95,6 +96,7 @@ def test_given_parameters_are_kept(tmp_path: Path, capsys: pytest.CaptureFixture
         ),
         (("--policy", "young", "--out", "young.txt"), "expected a name that ends in .json"),
         (("--policy", "young", "--out", "none/young.json"), "no such folder: none"),
+        (("--policy", "young", "--set", "split=test"), "split changes nothing in this command"),
     ],
 )
 def test_bad_input_is_one_line(
@@ -111,6 +113,19 @@ def test_bad_input_is_one_line(
     assert line in said
     assert said.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_folders_and_traces_are_not_written_to(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    generate("system-a", jobs=20, seed=1).save(tmp_path / "trace")
+    held = sorted(tmp_path.rglob("*"))
+    assert invoke(*SEARCH, 2, "--out", tmp_path / "trace" / "young.json") == 2
+    assert "lies in the folder of a saved trace: not written" in capsys.readouterr().err
+    assert sorted(tmp_path.rglob("*")) == held
+    (tmp_path / "young.json").mkdir()
+    assert invoke(*SEARCH, 2, "--out", tmp_path / "young.json") == 2
+    assert "is a folder, expected a file" in capsys.readouterr().err
 
 
 def test_other_files_are_not_overwritten(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from failgym.envs import Scenario, resolve
@@ -45,6 +46,15 @@ def scenario(name: str, **fields: Any) -> Scenario:
     return resolve(name, {**small(f"failgym/{name}"), **fields})
 
 
+STEP = 2.0**-24
+"""Of the numbers of `_numbered`: all exact as float32, and probabilities."""
+
+
+def _numbered(count: int) -> npt.NDArray[np.float32]:
+    assert count < 1 / STEP
+    return (np.arange(count) * STEP).astype(np.float32)
+
+
 def numbered(trace: Trace, window: int) -> Forecast:
     """A forecast whose every number says which row, and which window of it, it belongs to."""
     offset = window_offsets(trace, window)
@@ -53,9 +63,9 @@ def numbered(trace: Trace, window: int) -> Forecast:
         trace_hash=trace.content_hash,
         window=window,
         offset=offset,
-        risk=np.arange(offset[-1], dtype=np.float32),
-        confidence=np.arange(4 * tasks, dtype=np.float32).reshape(tasks, 4),
-        job_confidence=np.arange(jobs, dtype=np.float32),
+        risk=_numbered(int(offset[-1])),
+        confidence=_numbered(4 * tasks).reshape(tasks, 4),
+        job_confidence=_numbered(jobs),
     )
 
 
@@ -86,7 +96,7 @@ def test_a_forecast_of_the_whole_trace_serves_every_split(name: str, split: Spli
     jobs, tasks, attempts = ({key: i for i, key in enumerate(kind)} for kind in names(whole))
     assert len(tasks) == whole.rows("tasks")
     for row, key in enumerate(names(trace)[0]):
-        assert got.job_confidence[row] == jobs[key]
+        assert got.job_confidence[row] == jobs[key] * STEP
     for row, key in enumerate(names(trace)[1]):
         assert got.confidence[row].tolist() == forecast.confidence[tasks[key]].tolist()
     assert got.offset.tolist() == window_offsets(trace, s.window).tolist()
@@ -94,7 +104,8 @@ def test_a_forecast_of_the_whole_trace_serves_every_split(name: str, split: Spli
         first, last = got.offset[row : row + 2]
         if last > first:
             begin = int(forecast.offset[attempts[key]])
-            assert got.risk[first:last].tolist() == list(range(begin, begin + last - first))
+            numbers = (got.risk[first:last] / STEP).tolist()
+            assert numbers == list(range(begin, begin + last - first))
 
 
 @pytest.mark.parametrize("name", ["GracePeriod-v0", "Mitigation-v0"])

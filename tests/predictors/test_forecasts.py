@@ -142,6 +142,10 @@ class TestRefusals:
             ({"risk": np.zeros(4, np.float32)}, "offset does not partition risk"),
             ({"confidence": np.zeros((5, 3), np.float32)}, "confidence has shape"),
             ({"window": np.int64(0)}, "window is 0 ms"),
+            ({"window": np.float64(np.inf)}, "cannot convert float infinity"),
+            ({"job_confidence": np.full(3, np.nan, np.float32)}, "job_confidence: expected prob"),
+            ({"job_confidence": np.full(3, 1.5, np.float32)}, "expected probabilities in"),
+            ({"job_confidence": np.full(3, -0.5, np.float32)}, "expected probabilities in"),
         ):
             self.change(file, **arrays)
             self.refuse(file, trace, reason)

@@ -397,6 +397,30 @@ def test_a_booster_that_would_lead_astray_is_refused(name: str, value: int) -> N
         check_booster(as_bytes(stored), 2)
 
 
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("gradient_booster", "model", "tree_info", 0), 10**6),  # written to, out of memory
+        (("gradient_booster", "model", "tree_info", 0), -1),
+        (("gradient_booster", "model", "tree_info"), []),
+        (("gradient_booster", "model", "trees", 0, "sum_hessian"), []),
+        (("gradient_booster", "model", "trees", 0, "categories_nodes"), [0]),
+        (("gradient_booster", "model", "trees", 0, "tree_param", "size_leaf_vector"), "9"),
+        (("learner_model_param", "num_class"), "3"),
+        (("learner_model_param", "num_target"), "2"),
+        (("objective", "name"), "reg:squarederror"),  # no probabilities
+    ],
+)
+def test_a_booster_of_other_outputs_is_refused(path: tuple[Any, ...], value: Any) -> None:
+    stored = booster()
+    inner = stored["learner"]
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = value
+    with pytest.raises(ValueError, match="booster: expected sound trees over 2 features"):
+        check_booster(as_bytes(stored), 2)
+
+
 @pytest.mark.parametrize("name", ["split_conditions", "default_left", "tree_param"])
 def test_a_tree_that_lacks_something_is_refused(name: str) -> None:
     stored = booster()

@@ -133,3 +133,12 @@ class TestEveryLearned:
 
 def _numbers(array: Any) -> bool:
     return array.dtype.kind in "fiu"
+
+
+@pytest.mark.parametrize("name", LEARNED)
+@pytest.mark.parametrize("field", ["window", "refit", "memory"])
+def test_times_that_no_array_holds_are_refused(name: str, field: str) -> None:
+    kind: Any = LEARNED[name]
+    with pytest.raises(ValueError, match=f"^{field}: expected at most {2**63 - 1}, got {2**63}$"):
+        kind(**{field: 2**63})
+    assert getattr(kind(**{field: 2**63 - 1}), field) == 2**63 - 1

@@ -73,7 +73,10 @@ class Load:
         shapes = [arrays[name].shape if name in arrays else None for name in names]
         if shapes[0] is None or len(shapes[0]) != 1 or len(set(shapes)) > 1:
             raise ValueError(f"expected arrays {', '.join(names)} of one length")
-        return cls(*(np.asarray(arrays[name], dtype=np.int64) for name in names))
+        for name in names:
+            if arrays[name].dtype != np.int64:
+                raise ValueError(f"{name}: expected int64, got {arrays[name].dtype}")
+        return cls(*(arrays[name] for name in names))
 
     def arrays(self, prefix: str) -> dict[str, Ints]:
         """The fields as plain arrays, their names after a prefix."""
