@@ -186,7 +186,8 @@ def random_scheduled_rules(
         "place": scheduler == "rank_hybd" and switch(0.7),
         "save_outputs": switch(0.8),
         "outputs": rng.choice(["kept", "lost", "lost"]).item(),
-        "unpersist": switch(0.8),
+        # from a stream of its own: the seeds of clusters that once showed something stay theirs
+        "unpersist": rng.spawn(1)[0].random() < 0.8,
         "detection_delay": int(rng.choice([0, 0, 1, 3, 20])) * grid,
         "replace": switch(0.2),
         "storage_streams": int(rng.choice([0, 1, 1, 2, 3])),
