@@ -118,7 +118,7 @@ def random_context(rng: np.random.Generator, trace: Trace, rules: Rules) -> Cont
     """Random expectations and system rows; a random forecast with gaps, or none."""
     expectations = rng.random((CLASSES, AGE_BUCKETS, 3))
     expectations[..., 0] *= rng.choice([0.0, 100.0, 1000.0], (CLASSES, AGE_BUCKETS))
-    interruptions = rng.choice([0.0, 0.001, 0.1], (CLASSES, AGE_BUCKETS))
+    interruptions = rng.spawn(1)[0].choice([0.0, 0.001, 0.1], (CLASSES, AGE_BUCKETS))
     system = rng.normal(0, 5, (int(rng.integers(1, 3)), SYSTEM_FIELDS)).astype(np.float32)
     jobs, tasks, attempts = (trace.rows(name) for name in ("jobs", "tasks", "attempts"))
     none = Forecast.none(trace.content_hash, jobs, tasks, attempts, rules.window)
