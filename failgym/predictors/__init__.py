@@ -1,5 +1,16 @@
 """Predictors: tables in, a `Forecast` of every attempt, task and job out, or of the machines.
 
+- Nothing learned: `none`, `perfect`, `calibrated` with its `classes`, drawn at a stated quality;
+  `node_failures`: of machines.
+- `random_forest` (El-Sayed et al.): its trees in `forests`, what they look at in `forest_rows`, the
+  paper's sweeps in `forest_sweep`.
+- `gradient_boosting` (Kumar et al.): its trees in `boosters`, what they learn from in `examples`.
+- `two_level_network` (Rosà et al.): one network in `networks`, who has arrived in `arrived`;
+  `grace_periods` are chosen by what it says.
+- `user_history` (Kumar et al.), on the `job_use` of earlier jobs.
+- What they share: `base`, `learned`, `parameters`, the `features`; on disk by `models` (predictors)
+  and `store` (forecasts).
+
 Those that learn need optional packages (`pip install 'failgym[predictors]'`), and are imported
 when they are asked for.
 """
