@@ -62,7 +62,7 @@ class Lesson(NamedTuple):
 
     def of(self, rows: npt.NDArray[np.bool_]) -> Lesson:
         """Some rows."""
-        return Lesson(*(column[rows] for column in self))
+        return Lesson(self.rows[rows], self.label[rows], self.end[rows], self.until[rows])
 
     def as_of(self, now: int, memory: int) -> Lesson:
         """What had ended in (now - memory, now] as far as was known then [ms]."""
