@@ -64,7 +64,8 @@ class Late(Heuristic):
     def act(self, view: ObservationView, mask: Bools) -> Choices:
         """Return CLONE for a slow task that a copy would overtake, CONTINUE elsewhere."""
         tasks, finished = view.count("job_tasks"), finished_siblings(view)
-        slow = (finished >= 1) & (finished >= (1.0 - self.slow_task) * tasks)
+        needed = np.round((1.0 - self.slow_task) * tasks, 6)
+        slow = (finished >= 1) & (finished >= needed)
         old = view["age"] >= np.float32(np.log2(1.0 + self.minimum_age))
         slots = (view.count("running") + view.count("free")) * self.speculative_cap
         capped = (tasks - finished) * np.maximum(view.count("width"), 1) <= slots

@@ -118,7 +118,8 @@ def _predicted(
     with packages_of(predictor.name):
         if not is_fitted(predictor):
             known = train()
-            predictor = _fitted(predictor, _Content(known.content_hash, known))
+            given = _Unfitted(predictor, repr(predictor))
+            predictor = _fitted(given, _Content(known.content_hash, known))
         return predictor.predict(trace)
 
 
@@ -130,10 +131,18 @@ class _Content:
     trace: Trace = field(compare=False)
 
 
+@dataclass(frozen=True)
+class _Unfitted:
+    """A predictor with the hyper-parameters that it has now: its fields may be set later."""
+
+    predictor: Learned
+    parameters: str
+
+
 @lru_cache(maxsize=4)
-def _fitted(predictor: Learned, train: _Content) -> Learned:
+def _fitted(given: _Unfitted, train: _Content) -> Learned:
     """A fitted copy of a predictor, made once for the worlds of all splits."""
-    return copy(predictor).fit(train.trace)
+    return copy(given.predictor).fit(train.trace)
 
 
 def _aligned(

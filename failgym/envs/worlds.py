@@ -13,6 +13,7 @@ from failgym.envs.forecasts import PREDICTORS, forecast_of
 from failgym.envs.scenario import Scenario, Split
 from failgym.envs.selection import mean_work, selected
 from failgym.envs.sources import last_written, load_trace, origin_of, part_of, whole_trace
+from failgym.predictors import Learned
 from failgym.sim.batch import asked_tasks
 from failgym.sim.compile import compile_world, parameters, with_slices
 from failgym.sim.context import Context, expectations, interruption_rates, system_table
@@ -89,7 +90,10 @@ def build_world(scenario: Scenario) -> AnyWorld:
     Raises:
         ValueError: if the split has no task that is ever asked about, or a value names nothing.
     """
-    return _build(scenario, last_written(scenario.trace), last_written(scenario.forecast))
+    said_by = scenario.forecast
+    parameters_now = repr(said_by) if isinstance(said_by, Learned) else ""  # fields may be set
+    stamps = last_written(scenario.trace), last_written(said_by)
+    return _build(scenario, *stamps, parameters_now)
 
 
 def build_pinned(scenario: Scenario) -> World:
@@ -105,7 +109,9 @@ def build_pinned(scenario: Scenario) -> World:
 
 
 @lru_cache(maxsize=16)
-def _build(scenario: Scenario, trace_stamp: int, forecast_stamp: int) -> AnyWorld:
+def _build(
+    scenario: Scenario, trace_stamp: int, forecast_stamp: int, parameters_now: str
+) -> AnyWorld:
     if scenario.world == "scheduled":
         from failgym.envs.scheduled import build_scheduled
 

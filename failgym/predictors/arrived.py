@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.predictors.base import CLASSES, task_classes
+from failgym.predictors.endings import passing_ends
 from failgym.predictors.features.static import (
     JOB_STATIC,
     TASK_STATIC,
@@ -33,7 +34,12 @@ TASK_FEATURES = (*TASK_STATIC, *SYSTEM)
 
 @dataclass(frozen=True, eq=False)
 class Arrived:
-    """Jobs and tasks: what is known of each at its arrival, and what became of it."""
+    """Jobs and tasks: what is known of each at its arrival, and what became of it.
+
+    A task has a row, the last of its own, and one before for each of its ends that was no last one
+    (`passing_ends`), for what is learned before the next attempt arrives. A job that waits for a
+    retry has not ended yet, and this is known.
+    """
 
     job_features: Floats32
     """[jobs, features] named by `JOB_FEATURES`"""
@@ -42,13 +48,15 @@ class Arrived:
     job_end: Ints
     """[jobs] when its last attempt ended, `NEVER` if that is not known [ms]"""
     task_features: Floats32
-    """[tasks, features] named by `TASK_FEATURES`"""
+    """[rows, features] named by `TASK_FEATURES`"""
     task_class: Ints
-    """[tasks] position in `failgym.predictors.CLASSES`"""
+    """[rows] position in `failgym.predictors.CLASSES`"""
     task_end: Ints
-    """[tasks] `task_ends`"""
+    """[rows] `task_ends`, or an end that was no last one [ms]"""
+    task_until: Ints
+    """[rows] when this was no more the end, as another attempt arrived; else `NEVER` [ms]"""
     task_job: Ints
-    """[tasks] row of the job"""
+    """[rows] row of the job"""
 
     @classmethod
     def of(cls, trace: Trace, load: Load, sampling: int) -> Self:
@@ -59,14 +67,20 @@ class Arrived:
         job_system, _ = system_features(load, job_at, priority, window=sampling)
         task_system, _ = system_features(load, task_at, priority[job], window=sampling)
         unfinished = trace.column("jobs", "outcome") != Outcome.FINISH
+        passing = passing_ends(trace)
+        task = np.append(np.arange(len(job)), passing.task)
+        end = np.append(task_ends(trace), passing.end)
+        order = np.lexsort((end, task))
+        rows = task[order]
         return cls(
             np.hstack((job_static(trace)[0], job_system)),
             unfinished.astype(np.int64),
             _job_ends(trace),
-            np.hstack((task_static(trace)[0], task_system)),
-            task_classes(trace),
-            task_ends(trace),
-            job,
+            np.hstack((task_static(trace)[0], task_system))[rows],
+            np.append(task_classes(trace), passing.label)[order],
+            end[order],
+            np.append(np.full(len(job), NEVER), passing.until)[order],
+            job[rows],
         )
 
     @classmethod
@@ -79,7 +93,7 @@ class Arrived:
         arrived = cls(*(np.asarray(arrays[name]) for name in names))
         jobs, tasks = len(arrived.job_end), len(arrived.task_end)
         features = (len(JOB_FEATURES), len(TASK_FEATURES))
-        shapes = ((jobs, features[0]), (jobs,), (jobs,), (tasks, features[1]), *((tasks,),) * 3)
+        shapes = ((jobs, features[0]), (jobs,), (jobs,), (tasks, features[1]), *((tasks,),) * 4)
         for name, shape in zip(names, shapes, strict=True):
             if arrays[name].shape != shape:
                 raise ValueError(f"{name}: expected shape {shape}, got {arrays[name].shape}")
@@ -97,6 +111,10 @@ class Arrived:
         """The fields as plain arrays."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
+    def last(self) -> Ints:
+        """The row of each task, [tasks]."""
+        return np.flatnonzero(self.task_until == NEVER)
+
     def since(self, moment: int) -> Self:
         """Tasks that ended after the moment [ms], and the jobs of these and that ended after it."""
         tasks = (self.task_end > moment) & (self.task_end < NEVER)
@@ -109,6 +127,7 @@ class Arrived:
             self.task_features[tasks],
             self.task_class[tasks],
             self.task_end[tasks],
+            self.task_until[tasks],
             (np.cumsum(jobs) - 1)[self.task_job[tasks]],
         )
 

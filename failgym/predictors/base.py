@@ -12,6 +12,7 @@ from failgym.traces.trace import Outcome, Trace
 
 __all__ = [
     "CLASSES",
+    "CLASS_OF",
     "Predictor",
     "attempt_numbers",
     "check_trace",
@@ -22,7 +23,7 @@ __all__ = [
 CLASSES = ("finish", "evict", "fail", "kill")
 """The execution classes of Rosà et al., in the order of a forecast's confidences."""
 
-_CLASS_OF = {
+_CLASSES_OF = {
     Outcome.FINISH: 0,
     Outcome.FAIL: 2,
     Outcome.KILL: 3,
@@ -30,6 +31,8 @@ _CLASS_OF = {
     Outcome.LOST: 1,  # taken away from outside, as an eviction is
     Outcome.CENSORED: 0,  # unknown: nothing speaks against it
 }
+CLASS_OF = np.array([_CLASSES_OF[outcome] for outcome in Outcome], dtype=np.int64)
+"""The position in `CLASSES` of each `Outcome`."""
 
 
 @runtime_checkable
@@ -66,8 +69,7 @@ def attempt_numbers(trace: Trace) -> npt.NDArray[np.int64]:
 
 def task_classes(trace: Trace) -> npt.NDArray[np.int64]:
     """The recorded class of each task as a position in `CLASSES`, int64 [tasks]."""
-    table = np.array([_CLASS_OF[outcome] for outcome in Outcome], dtype=np.int64)
-    return table[trace.task_outcome]
+    return CLASS_OF[trace.task_outcome]
 
 
 class _OfATrace(Protocol):

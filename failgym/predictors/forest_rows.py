@@ -8,7 +8,9 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from failgym.predictors.arrived import task_ends
 from failgym.predictors.base import CLASSES, task_classes, window_offsets
+from failgym.predictors.endings import passing_ends
 from failgym.predictors.features.config import (
     CONFIG,
     MISSING,
@@ -18,6 +20,7 @@ from failgym.predictors.features.config import (
     task_config,
 )
 from failgym.predictors.features.flags import FLAGS, Failures, attempt_flags, task_flags
+from failgym.predictors.features.system import NEVER
 from failgym.predictors.features.usage import USAGE, usage_features
 from failgym.sim.rules import MINUTE
 from failgym.traces.trace import Outcome, Trace
@@ -55,6 +58,19 @@ class Lesson(NamedTuple):
     rows: Rows  # [rows, features]
     label: Ints  # [rows] class
     end: Ints  # [rows] when the class was known [ms]
+    until: Ints  # [rows] when it was no more, as another attempt arrived; `NEVER` if none did [ms]
+
+    def of(self, rows: npt.NDArray[np.bool_]) -> Lesson:
+        """Some rows."""
+        return Lesson(self.rows[rows], self.label[rows], self.end[rows], self.until[rows])
+
+    def as_of(self, now: int, memory: int) -> Lesson:
+        """What had ended in (now - memory, now] as far as was known then [ms]."""
+        return self.of((self.end > now - memory) & (self.end <= now) & (self.until > now))
+
+    def in_the_end(self) -> Lesson:
+        """What is known when all is over."""
+        return self.of(self.until == NEVER)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,21 +125,41 @@ class Knowledge:
         return np.concatenate(parts, axis=1)
 
     def lessons(self, window: int) -> dict[str, Lesson]:
-        """What can be learned of each level: one row per job and task, several per attempt."""
+        """What can be learned of each level: one row per job and task, several per attempt.
+
+        And one of each task for each time at which it had ended until another attempt arrived. Jobs
+        have no such times: one that waits for a retry has not ended yet, and this is known.
+        """
         trace = self.trace
         ends = trace.column("attempts", "end")
-        task_end = latest_by(trace.column("attempts", "task"), ends, trace.rows("tasks"))
-        job_end = latest_by(trace.column("tasks", "job"), task_end, trace.rows("jobs"))
+        job = trace.column("tasks", "job")[trace.column("attempts", "task")]
+        job_end = latest_by(job, ends, trace.rows("jobs"))
         fate = trace.column("jobs", "outcome")
         jobs = np.flatnonzero((fate != Outcome.CENSORED) & (job_end >= 0))
-        tasks = np.flatnonzero(trace.task_outcome != Outcome.CENSORED)
         attempt, time = self._moments(window)
         fails = trace.column("attempts", "outcome")[attempt] == Outcome.FAIL
+        unfinished = _binary(fate[jobs] != Outcome.FINISH)
         return {
-            "job": Lesson(self.job[jobs], _binary(fate[jobs] != Outcome.FINISH), job_end[jobs]),
-            "task": Lesson(self.task[tasks], task_classes(trace)[tasks], task_end[tasks]),
-            "attempt": Lesson(self.attempt(attempt, time), _binary(fails), ends[attempt]),
+            "job": Lesson(self.job[jobs], unfinished, job_end[jobs], _for_good(jobs)),
+            "task": self._task_lesson(),
+            "attempt": Lesson(
+                self.attempt(attempt, time), _binary(fails), ends[attempt], _for_good(attempt)
+            ),
         }
+
+    def _task_lesson(self) -> Lesson:
+        """The tasks whose end is known, and those ends that were no last ones."""
+        tasks = np.flatnonzero(self.trace.task_outcome != Outcome.CENSORED)
+        passing = passing_ends(self.trace)
+        task = np.append(tasks, passing.task)
+        end = np.append(task_ends(self.trace)[tasks], passing.end)
+        order = np.lexsort((end, task))  # the order tells not which end was the last
+        return Lesson(
+            self.task[task[order]],
+            np.append(task_classes(self.trace)[tasks], passing.label)[order],
+            end[order],
+            np.append(_for_good(tasks), passing.until)[order],
+        )
 
     def _moments(self, window: int) -> tuple[Ints, Ints]:
         """Attempts whose end is known, and moments [ms] of their run, to learn from.
@@ -147,6 +183,10 @@ def latest_by(group: Ints, time: Ints, groups: int) -> Ints:
     latest = np.full(groups, -1, dtype=np.int64)
     np.maximum.at(latest, group, time)
     return latest
+
+
+def _for_good(rows: Ints) -> Ints:
+    return np.full(len(rows), NEVER, dtype=np.int64)
 
 
 def _binary(values: npt.NDArray[np.bool_]) -> Ints:

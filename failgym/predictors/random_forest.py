@@ -111,14 +111,15 @@ class RandomForest(Learned):
         """
         vocabulary = learn_vocabulary(trace)
         lessons = self._knowledge(trace, vocabulary).lessons(self.window)
-        if not len(lessons["attempt"].rows):
+        known = {level: lesson.in_the_end() for level, lesson in lessons.items()}
+        if not len(known["attempt"].rows):
             raise ValueError("RandomForest: the trace has no attempt that ran and whose end it has")
         self.vocabulary_ = vocabulary
         self.forests_ = {
             level: self._grown(level, lesson)
             if len(lesson.rows)
             else Forest.certain(0, LEVELS[level], len(self._names(level)))
-            for level, lesson in lessons.items()
+            for level, lesson in known.items()
         }
         self.lessons_ = lessons if self.refit else {}
         return self
@@ -206,17 +207,11 @@ class RandomForest(Learned):
 
     def _regrown(self, level: str, now: int, own: Lesson) -> Forest:
         """The forest that has learned from what ended in the last `memory` before `now`."""
-        recent = [_recent(lesson, now, self.memory) for lesson in (self.lessons_[level], own)]
+        recent = [lesson.as_of(now, self.memory) for lesson in (self.lessons_[level], own)]
         lesson = Lesson(*(np.concatenate(parts) for parts in zip(*recent, strict=True)))
         if len(np.unique(lesson.label)) < 2:
             return self.forests_[level]
         return self._grown(level, lesson)
-
-
-def _recent(lesson: Lesson, now: int, memory: int) -> Lesson:
-    """What ended in (now - memory, now]."""
-    kept = (lesson.end > now - memory) & (lesson.end <= now)
-    return Lesson(lesson.rows[kept], lesson.label[kept], lesson.end[kept])
 
 
 def _risks(forest: Forest, rows: Rows) -> npt.NDArray[np.float64]:
@@ -237,12 +232,12 @@ def _lesson(arrays: Arrays, level: str, features: int) -> Lesson:
     """What was stored of a level's lesson."""
     lesson = Lesson(*(arrays[f"lesson_{level}_{part}"] for part in Lesson._fields))
     rows = len(lesson.rows)
-    known = lesson.rows.shape == (rows, features) and lesson.rows.dtype == np.float32
-    if not known or not lesson.label.shape == lesson.end.shape == (rows,):
+    fits = lesson.rows.shape == (rows, features) and lesson.rows.dtype == np.float32
+    if not fits or {(rows,)} != {column.shape for column in lesson[1:]}:
         raise ValueError(f"lesson_{level}_*: expected rows of {features} features")
     if not np.isfinite(lesson.rows).all():
         raise ValueError(f"lesson_{level}_rows: expected finite features")
-    if lesson.label.dtype != np.int64 or lesson.end.dtype != np.int64:
+    if {column.dtype for column in lesson[1:]} != {np.dtype(np.int64)}:
         raise ValueError(f"lesson_{level}_*: expected labels and ends as int64")
     if rows and not 0 <= lesson.label.min() <= lesson.label.max() < LEVELS[level]:
         raise ValueError(f"lesson_{level}_label: expected classes below {LEVELS[level]}")

@@ -121,13 +121,14 @@ class TwoLevelNetwork(Recipe, Learned):
         here = Arrived.of(trace, self.load_ + load if continues else load, self.sampling)
         known = self.recent_ + here if continues else here
         jobs = np.zeros(len(here.job_end), dtype=np.float32)
-        tasks = np.zeros((len(here.task_end), len(CLASSES)), dtype=np.float32)
+        tasks = np.zeros((trace.rows("tasks"), len(CLASSES)), dtype=np.float32)
         for moment, new_jobs, new_tasks in self._periods(trace):
             if self.refit and (moment > self.until_ or not continues):
                 networks = self._learned_anew(known, moment) or networks
             jobs[new_jobs] = networks.job.confidences(here.job_features[new_jobs])[:, 1]
-            of_job = jobs[here.task_job[new_tasks]]
-            tasks[new_tasks] = _classes(networks.task, here.task_features[new_tasks], of_job)
+            rows = here.last()[new_tasks]
+            of_job = jobs[here.task_job[rows]]
+            tasks[new_tasks] = _classes(networks.task, here.task_features[rows], of_job)
         return self._forecast(trace, jobs, tasks)
 
     def arrays(self) -> Arrays:
@@ -175,7 +176,8 @@ class TwoLevelNetwork(Recipe, Learned):
         return self._learn(known, moment) if enough else None
 
     def _learn(self, known: Arrived, moment: int) -> Networks:
-        jobs, tasks = self._ended(known.job_end, moment), self._ended(known.task_end, moment)
+        jobs = self._ended(known.job_end, moment)
+        tasks = self._ended(np.where(known.task_until > moment, known.task_end, NEVER), moment)
         job_network = self._train(known.job_features[jobs], known.job_class[jobs], 2, moment)
         fails = considered(job_network.confidences(known.job_features)[:, 1].astype(np.float32))
         flagged = tasks[fails[known.task_job[tasks]]]

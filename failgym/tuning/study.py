@@ -177,10 +177,29 @@ class _Search:
 
 
 def _check_database(path: Path) -> None:
-    """Raise an error of SQLite for a file that Optuna has not made; it would add its tables."""
+    """Raise an error of SQLite for a file that Optuna has not made; it would add its tables.
+
+    One that it has begun to make, when it was killed, holds some of its tables: it adds the others.
+    It is opened for writing, so that SQLite takes back what was being written.
+    """
     if path.is_file() and path.stat().st_size:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as file:
-            file.execute("select schema_version from version_info").fetchall()
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True)) as file:
+            if not _is_begun(file):
+                file.execute("select schema_version from version_info").fetchall()
+
+
+def _is_begun(file: sqlite3.Connection) -> bool:
+    """Has a database some of Optuna's tables, no others, and no trials?"""
+    from optuna.storages._rdb.models import BaseModel  # it names its tables nowhere else
+
+    known = {name: set(table.columns.keys()) for name, table in BaseModel.metadata.tables.items()}
+    for (name,) in file.execute("select name from sqlite_master where type = 'table'").fetchall():
+        columns = file.execute("select name from pragma_table_info(?)", (name,)).fetchall()
+        if {column for (column,) in columns} != known.get(name):
+            return False
+        if name == "trials" and file.execute("select count(*) from trials").fetchone() != (0,):
+            return False
+    return True
 
 
 def _differing(before: Any, now: Any) -> str:

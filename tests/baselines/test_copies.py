@@ -79,6 +79,8 @@ class TestLate:
         assert act(Late(), **{**SLOW, **SLOTS, **job(20, 15)}) == CLONE
         assert act(Late(), **{**SLOW, **SLOTS, **job(20, 14)}) == CONTINUE
         assert act(Late(slow_task=0.3), **{**SLOW, **SLOTS, **job(20, 14)}) == CLONE
+        assert act(Late(slow_task=0.7), **{**SLOW, **SLOTS, **job(10, 3)}) == CLONE
+        assert act(Late(slow_task=0.7), **{**SLOW, **SLOTS, **job(10, 2)}) == CONTINUE
 
     def test_copies_only_what_a_copy_would_overtake(self) -> None:
         """3 medians old at progress 3/4: one median is left, which is what a copy takes."""

@@ -228,6 +228,15 @@ class TestPredictorsThatLearn:
         ]
         assert sorted(COUNTED) == sorted(hashes)
 
+    def test_learn_anew_with_other_hyper_parameters(self) -> None:
+        predictor, risks = Frequencies(), list[bytes]()
+        for prior in (1.0, 9.0, 1.0):
+            predictor.prior = prior
+            risks.append(
+                build_pinned(scenario("GracePeriod-v0", forecast=predictor)).risk.tobytes()
+            )
+        assert risks[0] == risks[2] != risks[1]
+
     def test_are_not_changed(self) -> None:
         predictor = Frequencies()
         build_world(scenario("GracePeriod-v0", forecast=predictor))

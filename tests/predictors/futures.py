@@ -60,7 +60,7 @@ def another_future(trace: Trace, at: int, rng: np.random.Generator) -> Future:
     open_jobs = _open(trace, place, at, job_of, trace.rows("jobs"))
     made = {
         **_stages(trace, job_count),
-        "jobs": _jobs(trace, job_count, open_jobs, rng),
+        "jobs": _jobs(trace, job_count, open_jobs, _going_on(trace, rows, attempts, at), rng),
         "tasks": _tasks(trace, task_count, job_count, open_tasks, rng),
         "attempts": attempts,
         "windows": _windows(trace, place, attempts, at, rng),
@@ -74,6 +74,21 @@ def another_future(trace: Trace, at: int, rng: np.random.Generator) -> Future:
     assert {name for name in TABLES if trace.rows(name)} <= {*made, *kept}
     assert not len(rows) or other.sampling_window == trace.sampling_window
     return Future(at, other, job_count, task_count, rows)
+
+
+def rested(trace: Trace, pause: int) -> Trace:
+    """A trace in which each attempt after a task's first comes so much [ms] later than the last."""
+    task = trace.column("attempts", "task")
+    delay = pause * (np.arange(len(task)) - trace.task_first[task])
+    tables = {name: trace.table(name) for name in TABLES if trace.rows(name)}
+    columns = _lists(trace, "attempts", np.arange(len(task)))
+    for name in ("queued", "start", "end"):
+        columns[name] = [
+            None if time is None else time + later
+            for time, later in zip(columns[name], delay.tolist(), strict=True)
+        ]
+    tables["attempts"] = make_table("attempts", columns)
+    return Trace(replace(trace.meta, end=max(columns["end"]) + 1), **tables)
 
 
 def said_by(
@@ -149,10 +164,22 @@ def _open(trace: Trace, place: Any, at: int, group: Any, groups: int) -> Flags:
     return result
 
 
-def _jobs(trace: Trace, count: int, still_open: Flags, rng: np.random.Generator) -> Columns:
+def _going_on(trace: Trace, rows: Any, attempts: Columns, at: int) -> Flags:
+    """Jobs of which an attempt ends after the time."""
+    job = trace.column("tasks", "job")[trace.column("attempts", "task")[rows]]
+    result = np.zeros(trace.rows("jobs"), dtype=np.bool_)
+    result[job[np.array(attempts["end"], dtype=np.int64) > at]] = True
+    return result
+
+
+def _jobs(
+    trace: Trace, count: int, still_open: Flags, going_on: Flags, rng: np.random.Generator
+) -> Columns:
+    """The first jobs; of those whose retries do not come any more, the end is never known."""
     columns = _lists(trace, "jobs", np.arange(count))
     for job in np.flatnonzero(still_open[:count]).tolist():
-        columns["outcome"][job] = int(rng.integers(len(Outcome)))
+        drawn = Outcome(int(rng.integers(len(Outcome))))
+        columns["outcome"][job] = int(drawn if going_on[job] else Outcome.CENSORED)
         columns["exit_category"][job] = None
     return columns
 

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from failgym.predictors import LEARNED, Learned
+from failgym.sim.rules import MINUTE
 from failgym.traces import Trace, generate
 from tests.predictors.frequencies import Frequencies
-from tests.predictors.futures import another_future, said_by
+from tests.predictors.futures import another_future, rested, said_by
 from tests.predictors.quick import QUICK, REFITTING
 
 TRACES = {"google-2011": 150, "system-a": 500}
@@ -65,6 +66,15 @@ def test_what_comes_later_changes_nothing_said_before(name: str, profile: str, s
 def test_nor_does_it_where_the_predictor_learns_on(name: str, seed: int) -> None:
     profile = "google-2011"
     check(fitted(name, profile, True), traces(profile)[1], seed)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", LEARNED)
+def test_nor_does_it_where_tasks_rest_before_they_are_tried_again(name: str, seed: int) -> None:
+    """What is learned of a task that failed tells not whether a retry will be queued."""
+    train, test = (rested(part, 1000 * MINUTE) for part in traces("google-2011")[:2])
+    kind: Any = LEARNED[name]
+    check(kind(**{**QUICK[name], **REFITTING}).fit(train), test, seed, earliest=0.3)
 
 
 @pytest.mark.parametrize("refitting", [False, True])

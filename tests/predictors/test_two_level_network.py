@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from failgym.predictors.two_level_network import (
 )
 from failgym.sim.rules import MINUTE
 from failgym.traces import Cause, Meta, Outcome, Trace, generate
+from tests.predictors.futures import another_future, rested
 
 pytest.importorskip("torch", reason="needs failgym[predictors]")
 
@@ -197,6 +199,19 @@ class TestDays:
         assert np.array_equal(first.job_confidence[later], second.job_confidence[later])
 
 
+def test_what_is_learned_of_a_task_tells_not_whether_it_will_be_tried_again() -> None:
+    trace = rested(google()[1], 1000 * MINUTE)
+    at = int(np.quantile(trace.column("jobs", "submit"), 0.6))
+    future = another_future(trace, at, np.random.default_rng(1)).trace
+    task_networks: list[Any] = []
+    for known in (trace, future):
+        arrived = Arrived.of(known, Load.of(known), 5 * MINUTE)
+        task_networks.append(quick()._learn(arrived, at).task.arrays(""))
+    mine, other = task_networks
+    for name in mine:
+        assert np.array_equal(mine[name], other[name]), name
+
+
 @pytest.mark.parametrize("share", [0.45, 0.8])
 def test_a_trace_cut_off_is_predicted_as_the_whole_one(share: float) -> None:
     """No leakage: the future can be cut away."""
@@ -297,6 +312,9 @@ def test_when_tasks_settle() -> None:
     assert arrived.job_end.tolist() == [NEVER]
     kept = arrived.since(20)
     assert (kept.task_end.tolist(), len(kept.job_end)) == ([50], 1)
+    assert arrived.task_until.tolist() == [5, NEVER, 20, NEVER, NEVER]
+    assert arrived.task_class.tolist() == [3, 0, 2, 3, 0]
+    assert arrived.since(9).task_end.tolist() == [20, 10, 50]
 
 
 class TestBadInput:

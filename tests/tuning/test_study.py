@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import sqlite3
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -23,6 +25,16 @@ from failgym.tuning import Tuned, tune
 pytest.importorskip("optuna", reason="needs failgym[tuning]")
 
 TRIALS = 14
+KILLED = """
+import os, sqlite3, sys
+file = sqlite3.connect(sys.argv[1])
+file.execute("pragma cache_size = 1")
+file.execute("begin")
+for number in range(2000):
+    file.execute("insert into studies (study_name) values (?)", (f"{number}" * 50,))
+os._exit(9)
+"""
+"""Writes to a database and dies before it is done."""
 
 
 @dataclass(frozen=True)
@@ -135,6 +147,38 @@ def test_a_file_that_is_something_else_is_refused_and_kept(
         assert file.read_bytes() == before
     with pytest.raises(ValueError, match="no such folder"):
         tune(Interval(), scenario, trials=1, episodes=3, storage=tmp_path / "none" / "trials")
+
+
+@pytest.mark.parametrize("tables", [0, 1, 4, 8])
+def test_a_file_that_was_being_made_is_made_anew(
+    scenario: Scenario, tmp_path: Path, tables: int
+) -> None:
+    from optuna.storages._rdb.models import BaseModel
+    from sqlalchemy import create_engine
+
+    file, done = tmp_path / "trials", list[int]()
+    engine = create_engine(f"sqlite:///{file}")
+    some = [t for t in BaseModel.metadata.sorted_tables if t.name != "version_info"][:tables]
+    BaseModel.metadata.create_all(engine, tables=some)
+    engine.dispose()
+    if not some:
+        with sqlite3.connect(file) as connection:
+            connection.execute("pragma user_version = 0")
+    for _ in range(2):
+        done.clear()
+        tune(Interval(), scenario, trials=1, episodes=3, storage=file, progress=done.append)
+    assert done == [1]  # the one that was kept
+
+
+def test_a_kill_in_the_midst_of_writing_costs_no_trial_before(
+    scenario: Scenario, tmp_path: Path
+) -> None:
+    file, done = tmp_path / "trials", list[int]()
+    tune(Interval(), scenario, trials=1, episodes=3, storage=file)
+    subprocess.run([sys.executable, "-c", KILLED, str(file)], check=False)
+    assert Path(f"{file}-journal").stat().st_size
+    tune(Interval(), scenario, trials=1, episodes=3, storage=file, progress=done.append)
+    assert done == [1]
 
 
 def test_a_heuristic_without_parameters_or_decisions_is_refused(scenario: Scenario) -> None:
