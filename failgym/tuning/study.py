@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import sqlite3
 from collections.abc import Collection
 from contextlib import closing
@@ -176,30 +177,24 @@ class _Search:
         )
 
 
-def _check_database(path: Path) -> None:
-    """Raise an error of SQLite for a file that Optuna has not made; it would add its tables.
+def _make_database(path: Path) -> None:
+    """Make the file of an empty search, whole or not at all, unless there is one.
 
-    One that it has begun to make, when it was killed, holds some of its tables: it adds the others.
-    It is opened for writing, so that SQLite takes back what was being written.
+    Raises an error of SQLite for a file that Optuna has not made: it would add its tables to it. A
+    file is opened for writing, so that SQLite takes back what was being written at a kill.
     """
+    import optuna
+
     if path.is_file() and path.stat().st_size:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True)) as file:
-            if not _is_begun(file):
-                file.execute("select schema_version from version_info").fetchall()
-
-
-def _is_begun(file: sqlite3.Connection) -> bool:
-    """Has a database some of Optuna's tables, no others, and no trials?"""
-    from optuna.storages._rdb.models import BaseModel  # it names its tables nowhere else
-
-    known = {name: set(table.columns.keys()) for name, table in BaseModel.metadata.tables.items()}
-    for (name,) in file.execute("select name from sqlite_master where type = 'table'").fetchall():
-        columns = file.execute("select name from pragma_table_info(?)", (name,)).fetchall()
-        if {column for (column,) in columns} != known.get(name):
-            return False
-        if name == "trials" and file.execute("select count(*) from trials").fetchone() != (0,):
-            return False
-    return True
+            file.execute("select schema_version from version_info").fetchall()
+        return
+    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
+    try:
+        optuna.storages.RDBStorage(_url(partial)).engine.dispose()
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def _differing(before: Any, now: Any) -> str:
@@ -230,20 +225,23 @@ def _rounded(value: Any) -> Any:
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
+def _url(path: Path) -> str:
+    from sqlalchemy import URL
+
+    return URL.create("sqlite", database=str(path)).render_as_string()
+
+
 def _file_study(path: Path) -> Study:
     """The study that a file keeps. Raises ValueError, in one line, for a file that is no such."""
     import optuna
-    from sqlalchemy import URL
     from sqlalchemy.exc import SQLAlchemyError
 
     if not path.parent.is_dir():
         raise ValueError(f"{path}: no such folder: {path.parent}")
-    url = URL.create("sqlite", database=str(path)).render_as_string()
     try:
-        _check_database(path)
-        storage = optuna.storages.RDBStorage(url)
+        _make_database(path)
         return optuna.create_study(
-            storage=storage, study_name="failgym", direction="maximize", load_if_exists=True
+            storage=_url(path), study_name="failgym", direction="maximize", load_if_exists=True
         )
     except (SQLAlchemyError, sqlite3.Error, RuntimeError) as error:
         raise ValueError(f"{path}: not a file of trials") from error

@@ -149,21 +149,20 @@ def test_a_file_that_is_something_else_is_refused_and_kept(
         tune(Interval(), scenario, trials=1, episodes=3, storage=tmp_path / "none" / "trials")
 
 
-@pytest.mark.parametrize("tables", [0, 1, 4, 8])
-def test_a_file_that_was_being_made_is_made_anew(
-    scenario: Scenario, tmp_path: Path, tables: int
+def test_a_file_is_there_whole_or_not_at_all(
+    scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from optuna.storages._rdb.models import BaseModel
-    from sqlalchemy import create_engine
+    def killed(self: Path, target: Path) -> Path:
+        raise KeyboardInterrupt
 
-    file, done = tmp_path / "trials", list[int]()
-    engine = create_engine(f"sqlite:///{file}")
-    some = [t for t in BaseModel.metadata.sorted_tables if t.name != "version_info"][:tables]
-    BaseModel.metadata.create_all(engine, tables=some)
-    engine.dispose()
-    if not some:
-        with sqlite3.connect(file) as connection:
-            connection.execute("pragma user_version = 0")
+    file = tmp_path / "trials"
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", killed)
+        with pytest.raises(KeyboardInterrupt):
+            tune(Interval(), scenario, trials=1, episodes=3, storage=file)
+    assert list(tmp_path.iterdir()) == []
+    file.touch()  # as mktemp makes it
+    done: list[int] = []
     for _ in range(2):
         done.clear()
         tune(Interval(), scenario, trials=1, episodes=3, storage=file, progress=done.append)
