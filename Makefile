@@ -4,6 +4,8 @@ CANDIDATES = python3 python3.14 python3.13 python3.12 python3.11 python
 PYTHON ?= $(shell for p in $(CANDIDATES); do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN = .venv/bin
+# On all cores; a file's tests stay together, for what they share.
+TESTS = $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 INSTALL = $(BIN)/python -m pip install --disable-pip-version-check --quiet --constraint constraints.txt
 
 .PHONY: demo test check format clean
@@ -12,14 +14,14 @@ demo: .venv/core.stamp  ## every baseline on the embedded default: a table, and 
 	$(BIN)/failgym demo --json demo.json
 
 test: .venv/dev.stamp
-	$(BIN)/python -m pytest
+	$(TESTS)
 
 check: .venv/dev.stamp
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest
+	$(TESTS)
 
 format: .venv/dev.stamp
 	$(BIN)/ruff format .
