@@ -6,7 +6,7 @@ import difflib
 import math
 from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Literal, cast, get_type_hints
+from typing import Any, Literal, cast, get_args, get_type_hints
 
 from failgym.predictors import Forecast, Predictor
 from failgym.sim.rules import LONGEST, MINUTE, Rules
@@ -18,7 +18,7 @@ from failgym.traces.synthetic import PROFILES
 __all__ = ["CLUSTER", "MOST_MACHINES", "Scenario", "Select", "Split", "World", "generates"]
 
 World = Literal["pinned", "scheduled"]
-Split = Literal["train", "test", "all"]
+Split = Literal["train", "test", "all", "fit", "validation"]
 Select = Literal["all", "failing"]
 MOST_MACHINES = 1_000_000
 MOST_TASKS = 100_000_000
@@ -53,9 +53,13 @@ class Scenario(ScheduledRules):
     """Longest machine-time of a task of a generated trace [ms], for a profile that has one; 0: its
     own."""
     split: Split = "train"
-    """Which part of the trace: "train", "test" (jobs submitted after the boundary) or "all"."""
+    """Which part of the trace: "train", "test" (jobs submitted after the boundary) or "all"; or, to
+    choose between models, "fit" and "validation": the train split cut once more in the same way."""
     boundary: float = 0.7
     """Share of the jobs that are submitted before the boundary."""
+    inner_boundary: float = 0.7
+    """Share of the train split's jobs that are submitted before the boundary between "fit" and
+    "validation"."""
     select: Select = "all"
     """Tasks in slices: "all", or "failing": of jobs with a FAILed attempt in the split and without
     a user's kill. A selection that uses the record."""
@@ -70,7 +74,8 @@ class Scenario(ScheduledRules):
     forecast: str | Forecast | Predictor = "none"
     """What is predicted: the name of a predictor (`failgym.envs.worlds.PREDICTORS`), the file of a
     stored forecast or predictor, a predictor, or a forecast of the split or of the whole trace. A
-    predictor that is not fitted yet learns from the train split."""
+    predictor that is not fitted yet learns from the train split ("fit" for "fit" and
+    "validation")."""
     seed: int = 0
     """Key of the lengths of attempts that were cut, and of drawn forecasts."""
     weight_wasted: float = 1.0
@@ -125,7 +130,8 @@ class Scenario(ScheduledRules):
         super().__post_init__()
         for name in ("jobs", "slice_tasks", "max_attempts"):
             self._check(name, getattr(self, name) >= 1, "at least 1")
-        self._check("boundary", 0.0 < self.boundary < 1.0, "in (0, 1)")
+        for name in ("boundary", "inner_boundary"):
+            self._check(name, 0.0 < getattr(self, name) < 1.0, "in (0, 1)")
         for name in ("wasted", "overhead", "completion", "forfeited"):
             weight = f"weight_{name}"
             self._check(weight, 0.0 <= getattr(self, weight) < math.inf, "at least 0, finite")
@@ -134,7 +140,7 @@ class Scenario(ScheduledRules):
         self._check("longest", 0 <= self.longest <= LONGEST, f"0 to {LONGEST} ms")
         choices = {
             "world": ("pinned", "scheduled"),
-            "split": ("train", "test", "all"),
+            "split": get_args(Split),
             "select": ("all", "failing"),
             "order": ("task", "time"),
             "outages": ("trace", "none", "lanl-2", "lanl-20", "weibull"),

@@ -13,7 +13,7 @@ from failgym.envs.forecasts import forecast_of
 from failgym.envs.scenario import Scenario, Split
 from failgym.envs.selection import mean_work, selected
 from failgym.envs.slices import slices_of
-from failgym.envs.sources import jobs_of, origin_of
+from failgym.envs.sources import jobs_of, learned_from, origin_of
 from failgym.envs.strikes import apart, struck
 from failgym.predictors import CalibratedNodes, NodeForecast
 from failgym.sim.compile import parameters
@@ -71,19 +71,19 @@ def _run_times(scenario: Scenario, trace: Trace) -> Ints:
     return times
 
 
-def compiled(scenario: Scenario, trace: Trace, train: Trace) -> World:
+def compiled(scenario: Scenario, trace: Trace, known: Trace) -> World:
     """A world without prices and slices.
 
     Args:
         scenario: rules and forecasts.
         trace: what is simulated.
-        train: what predictors are fitted on and expectations come from.
+        known: what predictors are fitted on and expectations come from.
     """
     context = Context(
-        expectations=expectations(train, scenario.window),
+        expectations=expectations(known, scenario.window),
         system=np.zeros((1, SYSTEM_FIELDS), dtype=np.float32),  # read from the simulated cluster
-        forecast=forecast_of(scenario, trace, lambda: train, lambda: origin_of(scenario)),
-        interruptions=interruption_rates(train),
+        forecast=forecast_of(scenario, trace, lambda: known, lambda: origin_of(scenario)),
+        interruptions=interruption_rates(known),
     )
     nodes = _node_predictions(scenario, trace)
     return compile_scheduled(trace, scenario, context, seed=scenario.seed, nodes=nodes)
@@ -123,12 +123,13 @@ def build_scheduled(scenario: Scenario) -> World:
     Raises:
         ValueError: if the split has no task that is ever asked about, or a value names nothing.
     """
-    trace, train = simulated(scenario, scenario.split), simulated(scenario, "train")
-    world = compiled(scenario, trace, train)
+    trace = simulated(scenario, scenario.split)
+    world = compiled(scenario, trace, simulated(scenario, learned_from(scenario.split)))
     chosen = chosen_tasks(scenario, trace, world)
     prices = _prices(scenario, world, chosen)
-    if scenario.split == "test":
+    if scenario.split not in ("train", "all"):
         population = replace(scenario, split="train", forecast="none")
+        train = simulated(scenario, "train")
         other = world if train is trace else compiled(population, train, train)
         prices = _prices(scenario, other, chosen_tasks(population, train, other))
     world = world._replace(parameters=_priced(world, scenario, prices))

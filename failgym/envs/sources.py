@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ __all__ = [
     "Origin",
     "jobs_of",
     "last_written",
+    "learned_from",
     "load_trace",
     "origin_of",
     "part_of",
@@ -28,6 +29,10 @@ __all__ = [
 ]
 
 Ints = npt.NDArray[np.int64]
+Half = Literal["train", "test"]
+"""What is before a boundary, and what is after it."""
+Cut = tuple[Half, float]
+"""A half, and the share of the jobs that are submitted before the boundary."""
 
 
 def last_written(source: object) -> int:
@@ -78,29 +83,57 @@ def whole_trace(scenario: Scenario) -> Trace:
     return load_trace(s.trace, s.jobs, s.trace_seed, s.sampling, s.longest)
 
 
+def learned_from(split: Split) -> Split:
+    """The split from which is learned what a split of a scenario shows: expectations, forecasts.
+
+    What is chosen on "validation" is as new to it as "test" is to "train".
+    """
+    return "fit" if split in ("fit", "validation") else "train"
+
+
 def part_of(scenario: Scenario, split: Split) -> Trace:
     """What a split of a scenario is simulated from.
 
-    In the scheduled world the test split is the whole trace, since what was submitted before the
-    boundary still runs, and so is the train split of a trace of which nothing was ever run: there
-    is nothing to be cut.
+    In the scheduled world what was submitted before a boundary still runs after it: the test split
+    is the whole trace, and "validation" the train split. So is every split of a trace of which
+    nothing was ever run: there is nothing to be cut.
     """
-    trace = whole_trace(scenario)
-    whole = split == "all"
-    if scenario.world == "scheduled" and not whole:
-        whole = split == "test" or not tasks_run(trace).any()
-    return trace if whole else recorded_part(scenario, split)
+    return recorded_part(scenario, _simulated(scenario, split))
+
+
+def _simulated(scenario: Scenario, split: Split) -> Split:
+    """The split of the record that a split is simulated from."""
+    if scenario.world == "pinned":
+        return split
+    if split == "test" or not tasks_run(whole_trace(scenario)).any():
+        return "all"
+    return "train" if split == "validation" else split
 
 
 def recorded_part(scenario: Scenario, split: Split) -> Trace:
-    """A split of the record: jobs submitted before the boundary, as known then, or after it."""
-    return _part(whole_trace(scenario), split, scenario.boundary)
+    """A split of the record: jobs submitted before a boundary, as known then, or after it."""
+    trace = whole_trace(scenario)
+    for half, share in _cuts(scenario, split):
+        trace = _part(trace, half, share)
+    return trace
+
+
+def _cuts(scenario: Scenario, split: Split) -> tuple[Cut, ...]:
+    """What is cut one after the other to get a split of the record."""
+    cuts: dict[Split, tuple[Cut, ...]] = {
+        "all": (),
+        "train": (("train", scenario.boundary),),
+        "test": (("test", scenario.boundary),),
+        "fit": (("train", scenario.boundary), ("train", scenario.inner_boundary)),
+        "validation": (("train", scenario.boundary), ("test", scenario.inner_boundary)),
+    }
+    return cuts[split]
 
 
 @lru_cache(maxsize=8)
-def _part(trace: Trace, split: Split, boundary: float) -> Trace:
-    """A split of a trace, made once."""
-    return trace if split == "all" else trace.split(split, boundary)
+def _part(trace: Trace, half: Half, share: float) -> Trace:
+    """The first or second part of a trace, made once."""
+    return trace.split(half, share)
 
 
 def tasks_run(trace: Trace) -> npt.NDArray[np.bool_]:
@@ -114,10 +147,12 @@ def jobs_of(scenario: Scenario) -> npt.NDArray[np.bool_]:
     """Jobs of the split of a scenario, in the trace that `part_of` gives, [jobs]."""
     trace = whole_trace(scenario)
     submit = part_of(scenario, scenario.split).column("jobs", "submit")
-    if scenario.split == "all":
-        return np.ones(len(submit), dtype=np.bool_)
-    at = trace.boundary(scenario.boundary)
-    return submit > at if scenario.split == "test" else submit <= at
+    wanted = np.ones(len(submit), dtype=np.bool_)
+    for half, share in _cuts(scenario, scenario.split):
+        at = trace.boundary(share)
+        wanted &= submit > at if half == "test" else submit <= at
+        trace = _part(trace, half, share)
+    return wanted
 
 
 @dataclass(frozen=True)
@@ -141,26 +176,28 @@ def origin_of(scenario: Scenario) -> Origin:
     whole, part = whole_trace(scenario), part_of(scenario, scenario.split)
     if part is whole:
         return Origin(whole, part, *(_row_numbers(part, t) for t in ("jobs", "tasks", "attempts")))
-    return _origin(whole, part, scenario.split, scenario.boundary)
+    return _origin(whole, part, _cuts(scenario, _simulated(scenario, scenario.split)))
 
 
 @lru_cache(maxsize=4)
-def _origin(whole: Trace, part: Trace, split: Split, boundary: float) -> Origin:
+def _origin(whole: Trace, part: Trace, cuts: tuple[Cut, ...]) -> Origin:
     """Split the trace once more, with the numbers of its rows in columns that a split keeps."""
     bare = with_tables(whole, placements={}, windows={}, outages={})
     numbers = {
         ("jobs", "skip_mode"): _row_numbers(whole, "jobs"),
         ("tasks", "output_bytes"): _row_numbers(whole, "tasks"),
     }
-    numbered = with_columns(bare, whole.meta.end, numbers).split(
-        "train" if split == "train" else "test", boundary
-    )
+    numbered = with_columns(bare, whole.meta.end, numbers)
+    known = np.ones(whole.rows("attempts"), dtype=np.bool_)
+    start = whole.column("attempts", "start")
+    for half, share in cuts:
+        if half == "train":  # a run that starts after the boundary is not in it
+            known &= start <= numbered.boundary(share)
+        numbered = numbered.split(half, share)
     jobs, tasks = numbered.column("jobs", "skip_mode"), numbered.column("tasks", "output_bytes")
     kept = np.zeros(whole.rows("tasks"), dtype=np.bool_)
     kept[tasks] = True
-    begun = kept[whole.column("attempts", "task")] & whole.present("attempts", "start")
-    if split == "train":  # a run that starts after the boundary is not in it
-        begun &= whole.column("attempts", "start") <= whole.boundary(boundary)
+    begun = known & kept[whole.column("attempts", "task")] & whole.present("attempts", "start")
     attempts = np.full(part.rows("attempts"), -1, dtype=np.int64)
     attempts[part.present("attempts", "start")] = np.flatnonzero(begun)
     return Origin(whole, part, jobs.astype(np.int64), tasks, attempts)

@@ -12,7 +12,14 @@ from failgym.envs.batches import AnyWorld
 from failgym.envs.forecasts import PREDICTORS, forecast_of
 from failgym.envs.scenario import Scenario, Split
 from failgym.envs.selection import mean_work, selected
-from failgym.envs.sources import last_written, load_trace, origin_of, part_of, whole_trace
+from failgym.envs.sources import (
+    last_written,
+    learned_from,
+    load_trace,
+    origin_of,
+    part_of,
+    whole_trace,
+)
 from failgym.predictors import Learned
 from failgym.sim.batch import asked_tasks
 from failgym.sim.compile import compile_world, parameters, with_slices
@@ -49,12 +56,12 @@ def _system(trace: Trace) -> npt.NDArray[np.float32]:
 def _compiled(scenario: Scenario) -> tuple[World, Ints]:
     """A world without prices, and the tasks that its slices are made of, by submission."""
     trace = part_of(scenario, scenario.split)
-    train = part_of(scenario, "train")
+    known = part_of(scenario, learned_from(scenario.split))
     context = Context(
-        expectations=expectations(train, scenario.window),
+        expectations=expectations(known, scenario.window),
         system=_system(whole_trace(scenario)),
-        forecast=forecast_of(scenario, trace, lambda: train, lambda: origin_of(scenario)),
-        interruptions=interruption_rates(train),
+        forecast=forecast_of(scenario, trace, lambda: known, lambda: origin_of(scenario)),
+        interruptions=interruption_rates(known),
     )
     world = compile_world(trace, scenario, context, seed=scenario.seed)
     chosen = np.flatnonzero(selected(scenario, trace, world.tasks))
@@ -117,7 +124,7 @@ def _build(
 
         return build_scheduled(scenario)
     world, tasks = _compiled(scenario)
-    same = scenario.split != "test" and scenario.decide != "alarm"
+    same = scenario.split in ("train", "all") and scenario.decide != "alarm"
     prices = _prices(scenario, *((world, tasks) if same else _compiled(_population(scenario))))
     world = world._replace(parameters=parameters(scenario, prices))
     return with_slices(world, tasks, scenario.slice_tasks)

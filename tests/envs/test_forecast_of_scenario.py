@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ import pytest
 from failgym.envs import Scenario, resolve
 from failgym.envs.forecasts import PREDICTORS, forecast_of
 from failgym.envs.scenario import Split
-from failgym.envs.sources import origin_of, part_of, whole_trace
+from failgym.envs.sources import learned_from, origin_of, part_of, whole_trace
 from failgym.envs.worlds import build_pinned, build_world, split_of
 from failgym.predictors import (
     LEARNED,
@@ -31,7 +31,7 @@ from failgym.traces import Trace, generate
 from tests.envs.worlds import small
 from tests.predictors.frequencies import Frequencies
 
-SPLITS: tuple[Split, ...] = ("train", "test", "all")
+SPLITS: tuple[Split, ...] = get_args(Split)
 WORLDS = (
     "Cloning-v0",
     "GracePeriod-v0",
@@ -82,7 +82,7 @@ def names(trace: Trace) -> tuple[list[Any], list[Any], list[Any]]:
 def asked(s: Scenario) -> Forecast:
     """The forecast that a world of the scenario is compiled with."""
     trace = split_of(s, s.split)
-    return forecast_of(s, trace, lambda: split_of(s, "train"), lambda: origin_of(s))
+    return forecast_of(s, trace, lambda: split_of(s, learned_from(s.split)), lambda: origin_of(s))
 
 
 @pytest.mark.parametrize("split", SPLITS)
@@ -224,7 +224,9 @@ class TestPredictorsThatLearn:
             for split in SPLITS:
                 build_world(scenario(name, split=split, forecast=predictor))
         hashes = [
-            split_of(scenario(n), "train").content_hash for n in ("GracePeriod-v0", "Mitigation-v0")
+            split_of(scenario(n), split).content_hash
+            for n in ("GracePeriod-v0", "Mitigation-v0")
+            for split in ("train", "fit")
         ]
         assert sorted(COUNTED) == sorted(hashes)
 

@@ -46,6 +46,7 @@ LINEAGE = Scenario(
     order="time",
     trace="panda-das",
     jobs=40,
+    inner_boundary=0.5,  # of 28 jobs, 14 to choose a model by: 8 would decide nothing
     slice_jobs=1,
     job_machines=(("PageRank", 5), ("KMeans", 5)),
     outages="none",

@@ -41,6 +41,7 @@ WORKFLOW = Scenario(
     order="time",
     trace="lanl-2",
     jobs=240,
+    inner_boundary=0.5,  # of 17 slices, 8 to choose a model by: 5 would decide nothing
     slice_jobs=10,
     scheduler="rank_hybd",
     place=True,

@@ -1,0 +1,113 @@
+"""The splits of a scenario: by time, at the same prices, and nothing later in an earlier one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+
+from failgym.envs import Scenario, resolve
+from failgym.envs.batches import AnyWorld, slice_count
+from failgym.envs.scenario import Split
+from failgym.envs.scheduled import PRICES
+from failgym.envs.sources import jobs_of, part_of, recorded_part
+from failgym.envs.worlds import build_world, split_of
+from failgym.sim.records import World
+from tests.envs.worlds import IDS, make, small
+
+SPLITS: tuple[Split, ...] = get_args(Split)
+INNER: tuple[Split, ...] = ("fit", "validation")
+CLUSTER: dict[str, Any] = {"load": 0.0, "machines": 4, "outages": "none"}
+"""A cluster that is the same whatever the trace, for Mitigation-v0."""
+
+
+def scenario(env_id: str, split: Split, **fields: Any) -> Scenario:
+    return resolve(env_id, {**small(env_id), "split": split, **fields})
+
+
+def own_tasks(world: AnyWorld) -> np.ndarray[Any, Any]:
+    """Trace rows of the tasks that the slices of a world ask about."""
+    return world.order if isinstance(world, World) else world.members[world.member_own]
+
+
+def jobs(env_id: str, split: Split) -> dict[str, int]:
+    """The jobs of a split: original id -> submit time."""
+    s = scenario(env_id, split)
+    part, own = part_of(s, split), jobs_of(s)
+    ids, submit = part.column("jobs", "original_id"), part.column("jobs", "submit")
+    return dict(zip(ids[own].tolist(), submit[own].tolist(), strict=True))
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_fit_and_validation_are_the_train_split_cut_once_more(env_id: str) -> None:
+    train, fit, validation = (jobs(env_id, split) for split in ("train", *INNER))
+    assert fit | validation == train
+    assert not fit.keys() & validation.keys()
+    assert max(fit.values()) < min(validation.values())
+    assert max(validation.values()) < min(jobs(env_id, "test").values())
+
+
+@pytest.mark.parametrize("env_id", IDS)
+@pytest.mark.parametrize("split", SPLITS)
+def test_every_split_is_an_environment(env_id: str, split: Split) -> None:
+    env = make(env_id, split=split)
+    _, info = env.reset(seed=1)
+    ended = False
+    for _ in range(20):
+        _, _, ended, _, info = env.step(int(np.flatnonzero(info["action_mask"])[-1]))
+        if ended:
+            break
+    assert slice_count(build_world(scenario(env_id, split))) >= 1
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_slices_hold_tasks_of_jobs_of_the_split(env_id: str) -> None:
+    for split in SPLITS:
+        s = scenario(env_id, split)
+        job = split_of(s, split).column("tasks", "job")
+        assert jobs_of(s)[job[own_tasks(build_world(s))]].all()
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_costs_of_all_splits_but_the_whole_are_comparable(env_id: str) -> None:
+    worlds = [build_world(scenario(env_id, split)) for split in SPLITS if split != "all"]
+    for name in PRICES:
+        assert len({world.parameters[name].tobytes() for world in worlds}) == 1
+
+
+def test_machines_are_those_of_the_train_split() -> None:
+    worlds = [build_world(scenario("failgym/Mitigation-v0", split)) for split in SPLITS]
+    assert len({len(world.machines) for world in worlds if not isinstance(world, World)}) == 1
+
+
+@pytest.mark.parametrize(
+    ("env_id", "fields"),
+    [
+        ("failgym/Cloning-v0", {}),
+        ("failgym/GracePeriod-v0", {}),
+        ("failgym/Checkpoint-v0", {}),
+        ("failgym/Mitigation-v0", CLUSTER),
+    ],
+)
+def test_nothing_after_the_train_split_shows_in_them(env_id: str, fields: dict[str, Any]) -> None:
+    """They are what the train and test splits of the train split's record would be."""
+    for split, half in zip(INNER, ("train", "test"), strict=True):
+        s = scenario(env_id, split, **fields)
+        alone = replace(s, trace=recorded_part(s, "train"), split=half, boundary=s.inner_boundary)
+        if env_id.endswith("Mitigation-v0"):  # numbers of the profile that it came from
+            alone = replace(alone, sampling=0.0, longest=0)
+        world, expected = build_world(s), build_world(alone)
+        for name in set(world._fields) - {
+            "parameters",
+            "system",
+            "dags",
+        }:  # prices, the whole's load
+            assert getattr(world, name).tobytes() == getattr(expected, name).tobytes(), name
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_an_inner_boundary_without_a_side_is_refused(value: float) -> None:
+    with pytest.raises(ValueError, match="inner_boundary"):
+        resolve("Cloning-v0", {"inner_boundary": value})
