@@ -1,0 +1,97 @@
+"""`TrainedPolicy`: an agent out of a policy file, behind `predict`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+from stable_baselines3.common.policies import BasePolicy
+
+from failgym.agents.manifest import Manifest
+from failgym.agents.networks import ARCHITECTURES
+from failgym.policy import Actions, State
+from failgym.sim.fields import FIELDS
+from failgym.sim.records import ACTIONS
+from failgym.sim.rules import Rules
+
+__all__ = ["Moments", "TrainedPolicy"]
+
+
+@dataclass(frozen=True)
+class Moments:
+    """How observations were normalised, as `VecNormalize` does it."""
+
+    mean: npt.NDArray[np.float64]
+    """[fields]"""
+    variance: npt.NDArray[np.float64]
+    """[fields]"""
+    epsilon: float
+    clip: float
+
+    def normalised(self, observation: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        """What the network is shown, float32 [batch, fields]."""
+        scaled = (observation - self.mean) / np.sqrt(self.variance + self.epsilon)
+        return np.clip(scaled, -self.clip, self.clip).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class TrainedPolicy:
+    """A trained agent: a `failgym.policy.Policy` that answers as the model did that was saved.
+
+    An algorithm with masks never chooses what is illegal. Others were trained without masks, and
+    are asked without: an illegal answer counts as CONTINUE, as it did in training.
+    """
+
+    manifest: Manifest
+    network: BasePolicy
+    """of stable-baselines3 or sb3-contrib, on the CPU"""
+    moments: Moments | None = None
+    anywhere: bool = False
+    """may it be asked in another environment than the one it was trained in?"""
+
+    @property
+    def name(self) -> str:
+        """What tables call it."""
+        return self.manifest.name
+
+    def check(self, rules: Rules) -> None:
+        """Raise ValueError if this is not the environment that the agent was trained in.
+
+        Fields may differ, and so the trace; what may be decided may not.
+        """
+        if not self.anywhere:
+            self.manifest.check_environment(rules)
+
+    def predict(
+        self,
+        observation: npt.NDArray[np.float32],
+        state: State = None,
+        episode_start: npt.NDArray[np.bool_] | None = None,
+        deterministic: bool = True,
+        action_masks: npt.NDArray[Any] | None = None,
+    ) -> tuple[Actions, State]:
+        """Choose actions as `failgym.policy.Policy` says.
+
+        Sampling (``deterministic=False``) draws from torch's global random state. Values of
+        actions (DQN, QR-DQN) are never explored: the best one is chosen.
+
+        Raises:
+            ValueError: if the observations do not hold the fields of `failgym.sim.fields.FIELDS`.
+        """
+        observation = np.asarray(observation, dtype=np.float32)
+        if observation.ndim not in (1, 2) or observation.shape[-1] != len(FIELDS):
+            raise ValueError(
+                f"observation: expected [{len(FIELDS)}] or [batch, {len(FIELDS)}],"
+                f" got {list(observation.shape)}"
+            )
+        batch = np.atleast_2d(observation)
+        options: dict[str, Any] = {"deterministic": deterministic}
+        if ARCHITECTURES[self.manifest.algorithm].masked:
+            legal = batch[:, -ACTIONS:] if action_masks is None else np.atleast_2d(action_masks)
+            options["action_masks"] = np.asarray(legal > 0, dtype=np.bool_)
+        shown = batch if self.moments is None else self.moments.normalised(batch)
+        network = cast(Any, self.network)
+        chosen, state = network.predict(shown, state, episode_start, **options)
+        return (chosen if observation.ndim == 2 else np.int64(chosen[0])), state
