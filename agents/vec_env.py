@@ -152,19 +152,27 @@ class BatchedVecEnv(VecEnv):
         """Say what the episodes that ended in this step ended with."""
         last: list[Any] = self._info["final_obs"][ended].tolist()
         episodes = self._tally.close(ended, self._costs(ended))
+        # Often more than half of a batch ends in a step: literals, and no second look at a dict.
         columns = (ended.tolist(), last, cut[ended].tolist(), episodes)
-        for i, observation, truncated, episode in zip(*columns, strict=True):
+        if "task" not in self._info:
+            for i, observation, truncated, episode in zip(*columns, strict=True):
+                self.reset_infos[i] = infos[i]
+                infos[i] = {
+                    "terminal_observation": observation,
+                    "TimeLimit.truncated": truncated,
+                    "episode": episode,
+                }
+            return
+        elapsed: list[int] = self._info["final_info"]["elapsed"][ended].tolist()
+        for i, observation, truncated, episode, ms in zip(*columns, elapsed, strict=True):
             self.reset_infos[i] = infos[i]
             infos[i] = {
+                "task": -1,
+                "elapsed": ms,
                 "terminal_observation": observation,
                 "TimeLimit.truncated": truncated,
                 "episode": episode,
             }
-        if "task" in self._info:
-            elapsed = self._info["final_info"]["elapsed"][ended].tolist()
-            for i, ms in zip(columns[0], elapsed, strict=True):
-                infos[i]["task"] = -1
-                infos[i]["elapsed"] = ms
 
     def _costs(self, ended: npt.NDArray[np.int64]) -> npt.NDArray[np.float64] | None:
         """What the episodes that ended cost by reward term, [k, 4]."""
