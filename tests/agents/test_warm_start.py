@@ -97,10 +97,11 @@ def test_returns_are_those_of_whole_episodes(gamma: float) -> None:
     shown = demonstrate(Algorithm1(), env, 400, gamma=gamma, seed=2)
     env.seed(2)
     observation: Any = env.reset()
+    teacher: Any = Algorithm1()
     rewards: list[list[float]] = [[] for _ in range(4)]
     returns: list[list[float]] = [[] for _ in range(4)]
     for _ in range(400):
-        observation, reward, ended, _ = env.step(Algorithm1().predict(observation)[0])
+        observation, reward, ended, _ = env.step(teacher.predict(observation)[0])
         for i in range(4):
             rewards[i].append(float(reward[i]))
             if ended[i]:
@@ -180,9 +181,10 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("case", WRONG)
 def test_wrong_arguments_are_refused(case: str) -> None:
-    arguments, message = WRONG[case]
+    changed, message = WRONG[case]
+    arguments: dict[str, Any] = {"teacher": "retry_cap", **changed}
     with pytest.raises(ValueError, match=message):
-        warm_start(pupil(), **{"teacher": "retry_cap", **arguments})
+        warm_start(pupil(), **arguments)
 
 
 @pytest.mark.parametrize(("kind", "policy"), [(DQN, "MlpPolicy"), (RecurrentPPO, "MlpLstmPolicy")])
