@@ -81,8 +81,8 @@ class Lessons:
 def fit(
     policy: Any,
     lessons: Lessons,
-    critic_from: int | None,
     *,
+    critic: bool,
     epochs: int,
     batch_size: int,
     learning_rate: float,
@@ -93,19 +93,17 @@ def fit(
     Args:
         policy: an actor-critic policy of stable-baselines3 or sb3-contrib.
         lessons: what is learned.
-        critic_from: the critic learns from the rows from here on; None leaves it alone.
+        critic: does the critic learn too?
         epochs: passes over the lessons.
         batch_size: decisions of a gradient step.
         learning_rate: of Adam; falls to 0.
         rng: orders the decisions.
     """
     policy.set_training_mode(True)
-    taught = np.arange(len(lessons)) >= (len(lessons) if critic_from is None else critic_from)
-    spread = float(np.std(lessons.demonstrations.returns[taught])) if taught.any() else 0.0
-    scale = spread**2 or 1.0  # where all returns are the same, nothing is to be scaled
-    if taught.any():
-        _centre(policy, lessons, taught)
-    weights = torch.as_tensor(taught, dtype=torch.float32)
+    spread = float(np.var(lessons.demonstrations.returns))
+    weight = CRITIC_WEIGHT / (spread or 1.0)  # where all returns are the same, nothing is scaled
+    if critic:
+        _centre(policy, lessons)
     optimiser = torch.optim.Adam(policy.parameters(), lr=learning_rate, eps=1e-5)
     updates = epochs * -(-len(lessons) // batch_size)
     falling = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.0, updates)
@@ -114,8 +112,9 @@ def fit(
         for first in range(0, len(order), batch_size):
             rows = order[first : first + batch_size]
             values, likely = lessons.judged(policy, rows)
-            errors = weights[rows] * (values - lessons.returns[rows]) ** 2
-            loss = CRITIC_WEIGHT * errors.mean() / scale - likely.mean()
+            loss = -likely.mean()
+            if critic:
+                loss = loss + weight * ((values - lessons.returns[rows]) ** 2).mean()
             optimiser.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(policy.parameters(), LARGEST_GRADIENT)
@@ -124,9 +123,9 @@ def fit(
     policy.set_training_mode(False)
 
 
-def _centre(policy: Any, lessons: Lessons, taught: npt.NDArray[np.bool_]) -> None:
+def _centre(policy: Any, lessons: Lessons) -> None:
     """Shift the critic to the mean of the returns: steps of a set size would take long for that."""
-    apart = lessons.demonstrations.returns[taught] - lessons.values(policy)[taught]
+    apart = lessons.demonstrations.returns - lessons.values(policy)
     with torch.no_grad():
         policy.value_net.bias += float(apart.mean())
 

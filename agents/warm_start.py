@@ -3,8 +3,8 @@
 Behaviour cloning (Pomerleau 1991) fits the policy to what a teacher does in the decisions that the
 teacher comes to. DAgger (Ross, Gordon and Bagnell, AISTATS 2011) goes on in rounds: the pupil
 decides more and more itself, and the teacher says what it would have done in the decisions that the
-pupil comes to. The value function is fitted to the returns of whoever decided last: an actor
-that is good beside a critic that knows nothing is soon unlearned.
+pupil comes to. The value function is fitted to the returns that they got: an actor that is good
+beside a critic that knows nothing is soon unlearned (`experiments/warm_start.py`).
 
 What training rewards can be changed as well, without changing what is best:
 `failgym.agents.rewards`.
@@ -92,7 +92,8 @@ def warm_start(
         epochs: passes over all that is collected, in each round.
         batch_size: decisions of a gradient step.
         learning_rate: of Adam; falls to 0 in each round.
-        critic: fit the value function too, to the returns of the last round.
+        critic: fit the value function too, to the returns of all rounds: few episodes carry most
+            of the cost, and those of one round are too few.
         held_out: share of the episodes to test on, and not learn from.
         seed: of all that is drawn.
 
@@ -132,11 +133,11 @@ def warm_start(
         )
         collected += len(latest)
         kept, tested = latest.parted(held_out, rng)
-        earlier, learned = len(learned), learned.joined(kept)
+        learned = learned.joined(kept)
         fit(
             pupil.policy,
             Lessons(learned, masked),
-            earlier if critic else None,
+            critic=critic,
             epochs=epochs,
             batch_size=batch_size,
             learning_rate=learning_rate,
