@@ -108,7 +108,6 @@ def test_rare_cells_are_neither_never_nor_always() -> None:
 
 SYSTEM_ENDS = [
     (Outcome.EVICT, Cause.PREEMPTION),
-    (Outcome.EVICT, None),
     (Outcome.LOST, None),
     (Outcome.FAIL, Cause.MACHINE),
     (Outcome.FAIL, Cause.SHARED),
@@ -116,7 +115,6 @@ SYSTEM_ENDS = [
 ]
 OTHER_ENDS = [
     (Outcome.FINISH, None),
-    (Outcome.FAIL, None),
     (Outcome.FAIL, Cause.INTRINSIC),
     (Outcome.FAIL, Cause.DEPENDENCY),
     (Outcome.KILL, Cause.USER),
