@@ -25,6 +25,7 @@ from failgym.baselines.give_up import GiveUp
 from failgym.baselines.grace_period import GracePeriod
 from failgym.baselines.greedy import Greedy
 from failgym.baselines.immediate_kill import ImmediateKill
+from failgym.baselines.introspective import Introspective
 from failgym.baselines.late import Late
 from failgym.baselines.lazy import Lazy
 from failgym.baselines.lemon_nodes import LemonNodes
@@ -62,6 +63,7 @@ __all__ = [
     "Greedy",
     "Heuristic",
     "ImmediateKill",
+    "Introspective",
     "KillOrClone",
     "Late",
     "Lazy",
@@ -104,6 +106,7 @@ REGISTRY: dict[str, type[Heuristic]] = {
         Daly,
         PredictionAware,
         Lazy,
+        Introspective,
         ExpectedLoss,
         BeforeWalltime,
         CheckpointAll,

@@ -73,7 +73,7 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
     | cost | checkpoint, restore, grace; unsaved work over the intervals that would be best |
     | lineage | what a task's output is worth, in workflows |
     | machine | the machine that is offered |
-    | system | what runs, waits, arrives, finishes and fails in the cluster |
+    | system | what runs, waits, arrives, finishes, fails and is interrupted in the cluster |
     | mask | the legal actions |
 
     ## Rewards

@@ -23,7 +23,13 @@ from failgym.envs.sources import (
 from failgym.predictors import Learned
 from failgym.sim.batch import asked_tasks
 from failgym.sim.compile import compile_world, parameters, with_slices
-from failgym.sim.context import Context, expectations, interruption_rates, system_table
+from failgym.sim.context import (
+    Context,
+    expectations,
+    interruption_rates,
+    interruption_times,
+    system_table,
+)
 from failgym.sim.records import World
 from failgym.sim.rules import Weights
 from failgym.traces import Trace
@@ -53,6 +59,12 @@ def _system(trace: Trace) -> npt.NDArray[np.float32]:
     return system_table(trace)
 
 
+@lru_cache(maxsize=4)
+def _interruptions(trace: Trace) -> Ints:
+    """When the system ended attempts of the whole trace, as with the system table."""
+    return interruption_times(trace)
+
+
 def _compiled(scenario: Scenario) -> tuple[World, Ints]:
     """A world without prices, and the tasks that its slices are made of, by submission."""
     trace = part_of(scenario, scenario.split)
@@ -62,6 +74,7 @@ def _compiled(scenario: Scenario) -> tuple[World, Ints]:
         system=_system(whole_trace(scenario)),
         forecast=forecast_of(scenario, trace, lambda: known, lambda: origin_of(scenario)),
         interruptions=interruption_rates(known),
+        interruption_times=_interruptions(whole_trace(scenario)),
     )
     world = compile_world(trace, scenario, context, seed=scenario.seed)
     chosen = np.flatnonzero(selected(scenario, trace, world.tasks))

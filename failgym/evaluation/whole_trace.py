@@ -15,7 +15,13 @@ from failgym.envs.scenario import Scenario
 from failgym.envs.sources import tasks_run
 from failgym.evaluation.runner import Run
 from failgym.sim.compile import compile_world, with_slices
-from failgym.sim.context import Context, expectations, interruption_rates, system_table
+from failgym.sim.context import (
+    Context,
+    expectations,
+    interruption_rates,
+    interruption_times,
+    system_table,
+)
 from failgym.traces import Outcome, Trace
 
 __all__ = ["Comparison", "Record", "compare", "whole_trace_world"]
@@ -51,6 +57,7 @@ def whole_trace_world(trace: Trace, scenario: Scenario, *, known_only: bool = Fa
         system=system_table(trace),
         forecast=forecast_of(scenario, trace, lambda: trace),
         interruptions=interruption_rates(trace),
+        interruption_times=interruption_times(trace),
     )
     world = compile_world(trace, scenario, context, seed=scenario.seed)
     tasks = np.arange(trace.rows("tasks"))

@@ -341,6 +341,7 @@ def compile_world(
         usage_known=usage.known,
         request=requests(trace),
         system=context.system,
+        interruption_times=context.interruption_times,
         expectations=context.expectations,
         lazy=lazy_intervals(context, rules),
     )

@@ -11,20 +11,22 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from failgym.sim.fields import FIELDS
+from failgym.sim.fields import INDEX
 from failgym.sim.forecast import Forecast
 from failgym.sim.rules import MINUTE
-from failgym.traces import Outcome, Trace
+from failgym.traces import Cause, Outcome, Trace
 
 __all__ = [
     "AGE_BUCKETS",
     "CLASSES",
+    "HOUR_BINS",
     "SYSTEM_BIN",
     "SYSTEM_FIELDS",
     "Context",
     "age_bucket",
     "expectations",
     "interruption_rates",
+    "interruption_times",
     "system_table",
     "task_class",
 ]
@@ -36,8 +38,10 @@ AGE_BUCKETS = 24
 s."""
 SYSTEM_BIN = 5 * MINUTE
 """Spacing of the system table [ms]."""
-SYSTEM_FIELDS = sum(field.group == "system" for field in FIELDS)
-_HOUR_BINS = 60 * MINUTE // SYSTEM_BIN
+SYSTEM_FIELDS = INDEX["interruption_rate"] - INDEX["running"]
+"""Fields of the system table; those behind them are read from `Context.interruption_times`."""
+HOUR_BINS = 60 * MINUTE // SYSTEM_BIN
+"""Bins of an hour."""
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -51,11 +55,14 @@ class Context:
     """[CLASSES, AGE_BUCKETS, 3] Expected duration [ms], failures per window and chance of FINISH of
     an attempt, given its class and that it has reached the age."""
     system: npt.NDArray[np.float32]
-    """[bins, 8] The system group of the observation at the start of each bin of ``SYSTEM_BIN``."""
+    """[bins, SYSTEM_FIELDS] The system group of the observation at the start of each bin of
+    ``SYSTEM_BIN``."""
     forecast: Forecast
     interruptions: Floats = field(default_factory=lambda: np.zeros((CLASSES, AGE_BUCKETS)))
     """[CLASSES, AGE_BUCKETS] Interruptions per ms, given class and age; see
     `interruption_rates`."""
+    interruption_times: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """[interruptions] When the system ended attempts, ascending [ms]; see `interruption_times`."""
 
 
 def task_class(scheduling_class: Ints, job_width: Ints) -> Ints:
@@ -121,6 +128,25 @@ def interruption_rates(train: Trace) -> Floats:
     for b in range(AGE_BUCKETS):
         rate = pooled[b] = (ended[-1, b] + 1.0) / (exposure[-1, b] + 1.0 / rate)
     return (ended[:-1] + 1.0) / (exposure[:-1] + 1.0 / pooled)
+
+
+def interruption_times(trace: Trace) -> Ints:
+    """When the system ended attempts that ran, from the whole record, ascending [ms].
+
+    It ends an attempt by EVICT or LOST, by a FAIL that is not the task's own, or by a KILL after
+    which the cluster runs the task again. Kills by the user and at the requested walltime strike
+    one job, and say nothing of others.
+    """
+    outcome = trace.column("attempts", "outcome")
+    cause = trace.column("attempts", "cause", missing=-1)
+    cut_off = np.isin(outcome, (Outcome.EVICT, Outcome.LOST))
+    own = np.isin(cause, (-1, Cause.INTRINSIC, Cause.DEPENDENCY))
+    by_cluster = np.isin(cause, (Cause.MACHINE, Cause.PREEMPTION, Cause.REQUEUE))
+    failed = (outcome == Outcome.FAIL) & ~own
+    killed = (outcome == Outcome.KILL) & by_cluster
+    ran = trace.column("attempts", "start", missing=-1) >= 0
+    end = trace.column("attempts", "end", missing=-1)
+    return np.sort(end[ran & (cut_off | failed | killed)])
 
 
 @dataclass(frozen=True)
@@ -194,8 +220,8 @@ def system_table(trace: Trace) -> npt.NDArray[np.float32]:
 
     def hourly(cumulated: Ints, back: int = 0) -> Ints:
         """Events of the hour that ends ``back`` hours before each bin."""
-        padded = np.concatenate([np.zeros(_HOUR_BINS * (back + 1), dtype=np.int64), cumulated])
-        late = padded[_HOUR_BINS : _HOUR_BINS + bins] if back else cumulated
+        padded = np.concatenate([np.zeros(HOUR_BINS * (back + 1), dtype=np.int64), cumulated])
+        late = padded[HOUR_BINS : HOUR_BINS + bins] if back else cumulated
         return late - padded[:bins]
 
     started, ended = before(start[start >= 0]), before(end[(start >= 0) & known])

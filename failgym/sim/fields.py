@@ -175,6 +175,20 @@ FIELDS: tuple[Field, ...] = (
             1,
             "attempts that ended in FAIL, of those ended in the last hour",
         ),
+        (
+            "interruption_rate",
+            "1/h",
+            0,
+            64,
+            "attempts that the system ended in the last hour, by hour and by attempt that runs",
+        ),
+        (
+            "since_interruption",
+            "log2 min",
+            0,
+            32,
+            "time since the system last ended an attempt; before the first, since the beginning",
+        ),
     ),
     *_group(
         "mask",

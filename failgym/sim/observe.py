@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from failgym.sim.accounts import work_of
-from failgym.sim.context import AGE_BUCKETS, SYSTEM_BIN, SYSTEM_FIELDS
+from failgym.sim.context import AGE_BUCKETS, HOUR_BINS, SYSTEM_BIN, SYSTEM_FIELDS
 from failgym.sim.decisions import risk_of, window_index
 from failgym.sim.fields import FIELDS, HIGH, INDEX, LOW
 from failgym.sim.jit import kernel
@@ -24,6 +24,7 @@ __all__ = [
     "cost_fields",
     "decision_fields",
     "forecast_fields",
+    "interruption_fields",
     "log_count",
     "log_minutes",
     "mask_fields",
@@ -37,7 +38,7 @@ __all__ = [
 
 _EXTERNAL, _INTRINSIC = int(Ending.EXTERNAL), int(Ending.INTRINSIC)
 _CENSORED = int(Outcome.CENSORED)
-_MINUTE = 60_000.0
+_MINUTE, _HOUR = 60_000.0, 3_600_000.0
 
 
 def _first(group: str) -> int:
@@ -48,6 +49,7 @@ def _first(group: str) -> int:
 _DECISION, _REQUEST, _USAGE = _first("decision"), _first("request"), _first("usage")
 _HISTORY, _PROGRESS, _FORECAST = _first("history"), _first("progress"), _first("forecast")
 _COST, _SYSTEM, _MASK = _first("cost"), _first("system"), _first("mask")
+_INTERRUPTION_RATE, _SINCE = INDEX["interruption_rate"], INDEX["since_interruption"]
 _ARMED, _TAKEN, _LIVE = INDEX["armed"], INDEX["actions_taken"], INDEX["live_attempts"]
 _REQUESTS = sum(field.group == "request" for field in FIELDS)
 
@@ -213,6 +215,32 @@ def cost_fields(w: World, record: Any, since_start: int, age: int, unsaved: int,
 
 
 @kernel
+def interruption_fields(recent: int, last: int, others: float, now: int, obs: Any) -> None:
+    """Write what the system's interruptions say, at the end of the system group.
+
+    Args:
+        recent: interruptions in the last 12 whole bins and that of now, so far.
+        last: time of the last one, or of the beginning [ms].
+        others: attempts that run, and one.
+    """
+    span = now - (now // SYSTEM_BIN - HOUR_BINS) * SYSTEM_BIN
+    put(obs, _INTERRUPTION_RATE, recent * _HOUR / span / others)
+    put(obs, _SINCE, log_minutes(now - last))
+
+
+@kernel
+def _system(w: World, now: int, obs: Any) -> None:
+    bin_now = min(max(now // SYSTEM_BIN, 0), len(w.system) - 1)
+    for j in range(SYSTEM_FIELDS):
+        put(obs, _SYSTEM + j, w.system[bin_now, j])
+    times, first = w.interruption_times, (now // SYSTEM_BIN - HOUR_BINS) * SYSTEM_BIN
+    known = _up_to(times, 0, len(times), now)
+    recent = known - _up_to(times, 0, known, first - 1)
+    last = times[known - 1] if known > 0 else 0
+    interruption_fields(recent, last, 2.0 ** float(w.system[bin_now, 0]), now, obs)
+
+
+@kernel
 def mask_fields(ep: Any, obs: Any, mask: Any) -> None:
     """Write the legality of the actions."""
     for j in range(ACTIONS):
@@ -238,7 +266,5 @@ def observe(w: World, ep: Any, tasks: Any, runs: Any, obs: Any, mask: Any) -> No
     progress_fields(w, task.durable_work, record, age, unsaved, median, obs)
     forecast_fields(w, record, run, index, unsaved, obs)
     cost_fields(w, record, now - record.first_start, age, unsaved, obs)
-    bin_now = min(max(now // SYSTEM_BIN, 0), len(w.system) - 1)
-    for j in range(SYSTEM_FIELDS):
-        put(obs, _SYSTEM + j, w.system[bin_now, j])
+    _system(w, now, obs)
     mask_fields(ep, obs, mask)

@@ -331,7 +331,9 @@ class World(NamedTuple):
     request: npt.NDArray[np.float32]
     """[tasks, request fields]"""
     system: npt.NDArray[np.float32]
-    """[bins, system fields]"""
+    """[bins, SYSTEM_FIELDS]"""
+    interruption_times: npt.NDArray[np.int64]
+    """see `Context.interruption_times`"""
     expectations: npt.NDArray[np.float64]
     """see `Context.expectations`"""
     lazy: npt.NDArray[np.float64]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import gamma
+from math import gamma, inf
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +16,7 @@ from failgym.baselines import (
     Daly,
     ExpectedLoss,
     Heuristic,
+    Introspective,
     Lazy,
     MLPeriodic,
     PredictionAware,
@@ -35,7 +36,14 @@ from tests.chains import single_jobs
 
 CONTINUE, CHECKPOINT = int(Action.CONTINUE), int(Action.CHECKPOINT)
 HOUR = 60 * MINUTE
-CHECKPOINTING = [Daly(), PredictionAware(), Lazy(), ExpectedLoss(), BeforeWalltime()]
+CHECKPOINTING = [
+    Daly(),
+    PredictionAware(),
+    Lazy(),
+    ExpectedLoss(),
+    BeforeWalltime(),
+    Introspective(),
+]
 
 
 def observe(count: int = 1, kind: str = "window", **fields: Any) -> npt.NDArray[np.float32]:
@@ -345,3 +353,41 @@ class TestBeforeWalltime:
         assert waste(trace, Replay(), **costs) == pytest.approx(60 / 90)
         # a minute's work is lost, and the checkpoint and the restore take two
         assert waste(trace, self.ALONE, **costs) == pytest.approx(3 / 90)
+
+
+class TestIntrospective:
+    """33 attempts an hour at an MTBF of 10 hours: 3.3 interruptions, and 3.4 with one's own."""
+
+    TIMES: ClassVar = {"checkpoint_cost": 1.0, "mtbf": 600.0, "running": np.log2(34)}
+
+    def interval(self, ratio: str = "unsaved_over_young", **fields: Any) -> float:
+        """The interval in units of the usual one, where it is looked for in steps of 1 %."""
+        steps = np.arange(0.01, 10, 0.01)
+        policy = Introspective(by_age=ratio == "unsaved_over_lazy", prior=2.0)
+        values = observe(len(steps), **self.TIMES, **fields, **{ratio: steps})
+        actions, _ = policy.predict(values)
+        return float(steps[np.flatnonzero(actions)[0]])
+
+    @pytest.mark.parametrize("ratio", ["unsaved_over_young", "unsaved_over_lazy"])
+    @pytest.mark.parametrize("n", [0, 3.4, 19.6])
+    def test_the_interval_is_youngs_at_the_mean_of_prior_and_present_rate(
+        self, n: float, ratio: str
+    ) -> None:
+        times = (n + 2) / (3.4 + 2)  # the usual rate
+        found = self.interval(ratio, interruption_rate=n / 34)
+        assert found == pytest.approx(times**-0.5, abs=0.011)
+
+    def test_without_a_mean_time_between_failures_there_is_no_period(self) -> None:
+        assert act(Introspective(), checkpoint_cost=1.0, unsaved=1e3, interruption_rate=9.0) == 0
+
+    def test_a_flag_is_followed_once(self) -> None:
+        known = {**self.TIMES, "age": 30.0, "unsaved": 20.0, "risk": 0.9}
+        assert act(Introspective(), **known, risk_change=0.9) == CHECKPOINT
+        assert act(Introspective(), **known, flagged_before=0.9) == CONTINUE
+
+    @pytest.mark.parametrize(
+        ("name", "value"), [("prior", 0.0), ("prior", inf), ("factor", 0), ("threshold", 2.0)]
+    )
+    def test_bad_parameters_are_named(self, name: str, value: float) -> None:
+        with pytest.raises(ValueError, match=name):
+            Introspective(**{name: value})

@@ -20,7 +20,7 @@ OUTPUTS = {"checkpoint_all", "greedy", "size", "aware", "periodic_outputs"}
 PLACING = {"rank_hybd", "flaw", "lemon_nodes"}
 COPYING = {"spark_speculation", "late", "forking"}
 PREDICTING = {"ml_checkpoint", "ml_periodic", "prediction_aware", "expected_loss"}
-SAVING = PREDICTING | {"young", "daly", "lazy", "before_walltime"}
+SAVING = PREDICTING | {"young", "daly", "lazy", "introspective", "before_walltime"}
 COMPATIBLE = {
     "Cloning-v0": EVERYWHERE | COPYING | {"retry_cap", "back_off", "algorithm_1", "give_up"},
     "GracePeriod-v0": EVERYWHERE

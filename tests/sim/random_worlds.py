@@ -12,7 +12,7 @@ import numpy as np
 
 from failgym.sim.context import AGE_BUCKETS, CLASSES, SYSTEM_FIELDS, Context
 from failgym.sim.forecast import Forecast
-from failgym.sim.rules import Rules, Weights
+from failgym.sim.rules import MINUTE, Rules, Weights
 from failgym.traces import Cause, Meta, Outcome, Trace
 
 Policy = Callable[[tuple[bool, ...]], int]
@@ -119,11 +119,14 @@ def random_context(rng: np.random.Generator, trace: Trace, rules: Rules) -> Cont
     expectations = rng.random((CLASSES, AGE_BUCKETS, 3))
     expectations[..., 0] *= rng.choice([0.0, 100.0, 1000.0], (CLASSES, AGE_BUCKETS))
     interruptions = rng.spawn(1)[0].choice([0.0, 0.001, 0.1], (CLASSES, AGE_BUCKETS))
+    # worlds last less than a bin: the hour before them is that of all their decisions
+    earlier = [-60 * MINUTE - 1, -60 * MINUTE, -1]
+    times = np.sort(rng.spawn(1)[0].choice([*earlier, *range(1000)], 50))
     system = rng.normal(0, 5, (int(rng.integers(1, 3)), SYSTEM_FIELDS)).astype(np.float32)
     jobs, tasks, attempts = (trace.rows(name) for name in ("jobs", "tasks", "attempts"))
     none = Forecast.none(trace.content_hash, jobs, tasks, attempts, rules.window)
     if rng.random() < 0.2:
-        return Context(expectations, system, none, interruptions)
+        return Context(expectations, system, none, interruptions, times)
     sizes = rng.choice([0, 1, 2, 5, 10], attempts)
     offset = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     certain = rng.choice([0.0, 0.25, 1.0], (tasks, 4))
@@ -136,7 +139,7 @@ def random_context(rng: np.random.Generator, trace: Trace, rules: Rules) -> Cont
         confidence=confidence.astype(np.float32),
         job_confidence=rng.random(jobs).astype(np.float32),
     )
-    return Context(expectations, system, forecast, interruptions)
+    return Context(expectations, system, forecast, interruptions, times)
 
 
 def random_policy(rng: np.random.Generator) -> Policy:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from failgym.sim.context import (
     Context,
     age_bucket,
     interruption_rates,
+    interruption_times,
 )
 from failgym.sim.fields import INDEX
 from failgym.sim.forecast import Forecast
@@ -104,13 +106,56 @@ def test_rare_cells_are_neither_never_nor_always() -> None:
     assert (rates < 1 / SECOND).all()
 
 
+SYSTEM_ENDS = [
+    (Outcome.EVICT, Cause.PREEMPTION),
+    (Outcome.LOST, None),
+    (Outcome.FAIL, Cause.MACHINE),
+    (Outcome.FAIL, Cause.SHARED),
+    (Outcome.KILL, Cause.REQUEUE),
+]
+OTHER_ENDS = [
+    (Outcome.FINISH, None),
+    (Outcome.FAIL, Cause.INTRINSIC),
+    (Outcome.FAIL, Cause.DEPENDENCY),
+    (Outcome.KILL, Cause.USER),
+    (Outcome.KILL, Cause.WALLTIME),
+    (Outcome.CENSORED, None),
+]
+
+
+def test_the_system_ends_what_neither_the_task_nor_its_user_ended() -> None:
+    ends = [*SYSTEM_ENDS, *OTHER_ENDS]
+    attempts = {
+        "task": list(range(len(ends))),
+        "start": [0] * len(ends),
+        "end": list(range(1, len(ends) + 1)),
+        "outcome": [outcome for outcome, _ in ends],
+        "cause": [cause for _, cause in ends],
+    }
+    times = interruption_times(single_jobs(attempts, len(ends)))
+    assert times.tolist() == list(range(1, len(SYSTEM_ENDS) + 1))
+
+
+def test_what_never_ran_was_not_interrupted() -> None:
+    columns = ("task", "start", "end", "outcome", "cause")
+    rows = [
+        (0, None, 5_000, Outcome.EVICT, Cause.PREEMPTION),
+        (0, 7_000, 9_000, Outcome.EVICT, Cause.PREEMPTION),
+    ]
+    attempts = {name: [row[i] for row in rows] for i, name in enumerate(columns)}
+    assert interruption_times(single_jobs(attempts, 1)).tolist() == [9_000]
+
+
 COSTS: dict[str, Any] = {"checkpoint_cost": MINUTE, "restore_cost": MINUTE, "mtbf": 10_000 * SECOND}
 
 
-def observed(kind: type[Any], rules: Rules, rate: float) -> list[Any]:
+def observed(
+    kind: type[Any], rules: Rules, rate: float, times: Sequence[int] = (), running: int = 1
+) -> list[Any]:
     """Observations of a task that is evicted after 3 hours and finishes after 5 more.
 
-    It is saved after 100 minutes.
+    It is saved after 100 minutes. So many attempts run all the time, and the system ends some at
+    the ``times`` [ms].
     """
     columns = ("task", "start", "end", "outcome", "cause", "length")
     length = 300 * MINUTE
@@ -121,9 +166,10 @@ def observed(kind: type[Any], rules: Rules, rate: float) -> list[Any]:
     trace = single_jobs({name: [row[i] for row in rows] for i, name in enumerate(columns)}, 1)
     context = Context(
         expectations=np.zeros((CLASSES, AGE_BUCKETS, 3)),
-        system=np.zeros((1, SYSTEM_FIELDS), dtype=np.float32),
+        system=np.full((1, SYSTEM_FIELDS), np.log2(1 + running), dtype=np.float32),
         forecast=Forecast.none(trace.content_hash, 1, 1, 2, rules.window),
         interruptions=np.full((CLASSES, AGE_BUCKETS), rate),
+        interruption_times=np.array(times, dtype=np.int64),
     )
     sim = kind(trace, rules, context)
     sim.start([0])
@@ -160,3 +206,33 @@ class TestFields:
             rules = replace(rules, checkpoint_cost=0)
         seen = observed(kind, rules, 1e-7 if free else 0.0)
         assert {float(x[INDEX["unsaved_over_lazy"]]) for x in seen} == {0.0}
+
+    def test_the_system_has_ended_attempts_in_the_last_hour(self, kind: type[Any]) -> None:
+        """Worked by hand: three ends, four attempts that run; what ends at a decision is known."""
+        rules = Rules(checkpoint=True, window=5 * MINUTE, **COSTS)
+        times = [7 * MINUTE, 10 * MINUTE, 10 * MINUTE + 1]
+        rate = by_minute(observed(kind, rules, 0.0, times, running=4), "interruption_rate")
+        expected = {5: 0, 10: 2 / 5, 15: 3 / 5, 65: 3 / 5, 70: 2 / 5, 75: 0}
+        assert {minute: rate[minute] for minute in expected} == pytest.approx(expected)
+
+    def test_the_hour_begins_with_a_bin_of_5_minutes(self, kind: type[Any]) -> None:
+        rules = Rules(checkpoint=True, window=MINUTE, **COSTS)
+        times = [9 * MINUTE, 10 * MINUTE]
+        rate = by_minute(observed(kind, rules, 0.0, times), "interruption_rate")
+        assert rate[69] == pytest.approx(2 / (64 / 60) / 2)  # since 5 minutes, one attempt runs
+        assert rate[70] == pytest.approx(1 / 2)  # since 10 minutes
+        assert rate[74] == pytest.approx(1 / (64 / 60) / 2)
+
+    def test_the_time_since_the_last_end(self, kind: type[Any]) -> None:
+        rules = Rules(checkpoint=True, window=5 * MINUTE, **COSTS)
+        times = [7 * MINUTE, 10 * MINUTE, 10 * MINUTE + 1]
+        since = by_minute(observed(kind, rules, 0.0, times), "since_interruption")
+        expected = {5: 5, 10: 0, 15: 5 - 1 / 60_000, 90: 80 - 1 / 60_000}
+        found = {minute: 2 ** since[minute] - 1 for minute in expected}
+        assert found == pytest.approx(expected, abs=1e-4)
+
+
+def by_minute(seen: list[Any], name: str) -> dict[int, float]:
+    """A field of the first attempt's observations, by its age in minutes."""
+    first = [x for x in seen if x[INDEX["attempt"]] == 0]
+    return {round(2 ** float(x[INDEX["age"]]) - 1): float(x[INDEX[name]]) for x in first}

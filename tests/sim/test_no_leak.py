@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 
 from failgym.predictors import Calibrated, Forecast, NoForecast
-from failgym.sim.context import Context, expectations, interruption_rates, system_table
+from failgym.sim.context import (
+    Context,
+    expectations,
+    interruption_rates,
+    interruption_times,
+    system_table,
+)
 from failgym.sim.fields import INDEX
 from failgym.sim.pinned import PinnedSimulator
 from failgym.sim.rules import MINUTE, Rules
@@ -43,9 +49,8 @@ def _simulator(
     """A simulator with the expectations and the forecast of the original trace."""
     held = Forecast(trace.content_hash, *list(vars(forecast).values())[1:])
     expected, interruptions = tables
-    return PinnedSimulator(
-        trace, rules, Context(expected, system_table(trace), held, interruptions)
-    )
+    system, times = system_table(trace), interruption_times(trace)
+    return PinnedSimulator(trace, rules, Context(expected, system, held, interruptions, times))
 
 
 def _play(sim: PinnedSimulator, actions: list[int], rng: np.random.Generator | None) -> list[Any]:

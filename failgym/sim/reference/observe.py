@@ -18,12 +18,22 @@ from failgym.sim.reference.terms import Action, SimOutcome
 from failgym.sim.rules import MINUTE, SECOND, Rules
 from failgym.traces import Trace
 
-__all__ = ["SYSTEM_BIN", "Observer", "Values", "log_minutes", "ratio"]
+__all__ = [
+    "HOUR_BINS",
+    "SYSTEM_BIN",
+    "Observer",
+    "Values",
+    "interruptions",
+    "log_minutes",
+    "ratio",
+]
 
 Values = dict[str, float]
 
-_SYSTEM_FIELDS = [field.name for field in FIELDS if field.group == "system"]
+_SYSTEM_TABLE = [field.name for field in FIELDS if field.group == "system"][:-2]
 SYSTEM_BIN = 5 * MINUTE
+HOUR_BINS = 12
+"""Bins of an hour."""
 _LAST_AGE_BUCKET = 23
 
 
@@ -35,6 +45,25 @@ def ratio(over: float, under: float) -> float:
 def log_minutes(time: float) -> float:
     """The scale ``log2 min`` of a time [ms]."""
     return log2(1.0 + time / MINUTE)
+
+
+def interruptions(times: Sequence[int], begin: int, running: float, now: int) -> Values:
+    """What the times tell at which the system ended attempts.
+
+    Counted is from the beginning of the bin of an hour ago.
+
+    Args:
+        times: the times, of which those up to now are looked at [ms].
+        begin: what the time since the last is counted from before there is any [ms].
+        running: attempts that run now.
+    """
+    past = [time for time in times if time <= now]
+    first = (now // SYSTEM_BIN - HOUR_BINS) * SYSTEM_BIN
+    hours = (now - first) / (60 * MINUTE)
+    return {
+        "interruption_rate": sum(time >= first for time in past) / hours / (1 + running),
+        "since_interruption": log_minutes(now - max(past, default=begin)),
+    }
 
 
 class Observer:
@@ -170,7 +199,9 @@ class Observer:
     def _system(self, now: int) -> Values:
         table = self._context.system
         row = table[min(now // SYSTEM_BIN, len(table) - 1)]
-        return {name: float(x) for name, x in zip(_SYSTEM_FIELDS, row, strict=True)}
+        values = {name: float(x) for name, x in zip(_SYSTEM_TABLE, row, strict=True)}
+        times = [int(time) for time in self._context.interruption_times]
+        return values | interruptions(times, 0, 2 ** values["running"] - 1, now)
 
     def _lazy_interval(self, task: Task, run: Run, now: int) -> float:
         """Young's interval at the rate of interruptions given class and age [ms]."""

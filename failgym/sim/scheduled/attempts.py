@@ -431,7 +431,7 @@ def stop(w: World, x: View, i: int, outcome: int) -> None:
     note(ep, x.log, _END, task.task, run.number, outcome)
     if run.write >= 0:
         lose_write(w, x, i)
-    count_end(x, outcome)
+    count_end(x, outcome, w.rows[run.row].ending == _EXTERNAL)
     run.state, run.alive, run.ended, run.outcome = _ENDED, False, ep.now, outcome
     task.live -= 1
     ep.running -= 1

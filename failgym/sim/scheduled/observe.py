@@ -17,6 +17,7 @@ from failgym.sim.observe import (
     cost_fields,
     decision_fields,
     forecast_fields,
+    interruption_fields,
     log_count,
     mask_fields,
     progress_fields,
@@ -28,7 +29,7 @@ from failgym.sim.records import Decision
 from failgym.sim.scheduled.attempts import INTRINSIC, OUTSIDE
 from failgym.sim.scheduled.lineage_fields import observe_lineage
 from failgym.sim.scheduled.placing import predicted
-from failgym.sim.scheduled.system import turn_bins
+from failgym.sim.scheduled.system import interruptions, turn_bins
 from failgym.traces import Outcome
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ def _system(x: View, obs: Any) -> None:
     put(obs, _SYSTEM + 2, log_count(ep.free))
     for j in range(5):
         put(obs, _RATES + j, ep.recent[j])
+    interruption_fields(interruptions(x), ep.interrupted, 1.0 + ep.running, ep.now, obs)
 
 
 @called

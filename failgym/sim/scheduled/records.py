@@ -19,6 +19,7 @@ from failgym.sim.scheduled.estimates import History
 
 __all__ = [
     "BINS",
+    "COUNTED",
     "EPISODE",
     "JOB_STATE",
     "LEVELS",
@@ -43,6 +44,10 @@ LEVELS = 32
 """Priorities of jobs that the queue tells apart: 0 to 31."""
 BINS = 25
 """Bins of the system counters: the present one and two hours of whole ones of 5 minutes."""
+
+
+COUNTED = 5
+"""Kinds of system counters."""
 
 
 class RunState(IntEnum):
@@ -161,6 +166,8 @@ EPISODE = _more(
     slot_time="i8",  # of the attempts and writes that are over, of all tasks [machine-ms]
     bin="i8",  # present bin of the counters
     recent="5f4",  # arrival rate, throughput, their changes, failure rate of the whole bins
+    interruptions="i8",  # ends by the system in the whole bins of the last hour
+    interrupted="i8",  # when the system last ended an attempt, before that the beginning
 )
 
 TASK_STATE = _more(
@@ -344,7 +351,8 @@ class State(NamedTuple):
     writes: Records
     """WRITE [N, capacity of runs], a heap"""
     counters: npt.NDArray[np.int64]
-    """[N, BINS, 4] joins of the queue, finished, failed, ended, in bins of 5 minutes"""
+    """[N, BINS, COUNTED] joins of the queue, finished, failed, ended, ended by the system, in bins
+    of 5 minutes"""
     durations: npt.NDArray[np.int64]
     """[N, tasks] run times of finished tasks by job"""
     queries: Records

@@ -12,6 +12,7 @@ from failgym.sim.scheduled.dag_state import make_dag_state
 from failgym.sim.scheduled.estimates import make_history
 from failgym.sim.scheduled.records import (
     BINS,
+    COUNTED,
     EPISODE,
     JOB_STATE,
     LEVELS,
@@ -65,7 +66,7 @@ def make_state(world: World, episodes: int, log: bool = False) -> State:
         levels=np.zeros((n, LEVELS), dtype=np.int32),
         jobs=np.zeros((n, int(world.member_job.max(initial=0)) + 1), dtype=JOB_STATE),
         writes=np.zeros((n, runs), dtype=WRITE),
-        counters=np.zeros((n, BINS, 4), dtype=np.int64),
+        counters=np.zeros((n, BINS, COUNTED), dtype=np.int64),
         durations=np.zeros((n, tasks), dtype=np.int64),
         queries=np.zeros((n, runs * machines if log and placing else 0), dtype=QUERY),
         ranked=np.zeros((n, runs), dtype=np.int32),

@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING
 from failgym.sim.context import SYSTEM_BIN
 from failgym.sim.jit import called
 from failgym.sim.records import CANCELLED
-from failgym.sim.scheduled.records import BINS
+from failgym.sim.scheduled.records import BINS, COUNTED
 from failgym.traces import Outcome
 
 if TYPE_CHECKING:
     from failgym.sim.scheduled.records import View
 
-__all__ = ["ARRIVALS", "begin_counters", "count", "count_end", "turn_bins"]
+__all__ = ["ARRIVALS", "begin_counters", "count", "count_end", "interruptions", "turn_bins"]
 
-ARRIVALS, _FINISHED, _FAILED, _ENDED = 0, 1, 2, 3
+ARRIVALS, _FINISHED, _FAILED, _ENDED, _INTERRUPTED = range(COUNTED)
 _FINISH, _FAIL, _CENSORED = int(Outcome.FINISH), int(Outcome.FAIL), int(Outcome.CENSORED)
+_EVICT, _LOST = int(Outcome.EVICT), int(Outcome.LOST)
 _HOUR = (BINS - 1) // 2
 
 
@@ -39,13 +40,14 @@ def turn_bins(x: View) -> None:
     """Turn to the bin of now, and work out what the whole bins before it say."""
     ep, bin_now = x.ep, x.ep.now // SYSTEM_BIN
     for k in range(max(ep.bin + 1, bin_now - BINS + 1), bin_now + 1):
-        for kind in range(4):
+        for kind in range(COUNTED):
             x.counters[k % BINS, kind] = 0
     ep.bin = bin_now
     for j in range(2):
         now, before = math.log2(1.0 + _hour(x, j, 0)), math.log2(1.0 + _hour(x, j, 1))
         ep.recent[j], ep.recent[2 + j] = now, now - before
     ep.recent[4] = _hour(x, _FAILED, 0) / max(1, _hour(x, _ENDED, 0))
+    ep.interruptions = _hour(x, _INTERRUPTED, 0)
 
 
 @called
@@ -57,8 +59,8 @@ def count(x: View, kind: int) -> None:
 
 
 @called
-def count_end(x: View, outcome: int) -> None:
-    """Count an attempt that ends now."""
+def count_end(x: View, outcome: int, outside: bool) -> None:
+    """Count an attempt that ends now; ``outside``: its record has something outside end it."""
     if outcome in (_CENSORED, CANCELLED):
         return
     count(x, _ENDED)
@@ -66,6 +68,15 @@ def count_end(x: View, outcome: int) -> None:
         count(x, _FINISHED)
     elif outcome == _FAIL:
         count(x, _FAILED)
+    if outcome in (_EVICT, _LOST) or (outcome == _FAIL and outside):
+        count(x, _INTERRUPTED)
+        x.ep.interrupted = x.ep.now
+
+
+@called
+def interruptions(x: View) -> int:
+    """How often the system ended attempts in the whole bins of the last hour and in that of now."""
+    return x.ep.interruptions + x.counters[x.ep.bin % BINS, _INTERRUPTED]
 
 
 @called
@@ -75,3 +86,4 @@ def begin_counters(x: View) -> None:
     for j in range(5):
         x.ep.recent[j] = 0.0
     x.ep.bin = x.ep.now // SYSTEM_BIN
+    x.ep.interruptions, x.ep.interrupted = 0, x.ep.now

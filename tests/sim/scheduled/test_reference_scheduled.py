@@ -284,6 +284,30 @@ def test_the_system_is_what_happens_in_the_episode() -> None:
     assert seen(sim, "arrival_change", "throughput_change", "failure_rate") == [-2.0, 1.0, 0.0]
 
 
+def test_the_system_ends_attempts_when_a_machine_goes_down() -> None:
+    """Two tasks on two machines; one goes down after 4 minutes, and for good after 12."""
+    outages = {"machine": [0, 0], "down": [4 * MINUTE, 12 * MINUTE], "up": [6 * MINUTE, None]}
+    tables = {
+        **tasks_of(100 * MINUTE, 100 * MINUTE),
+        "machines": machines(1, 1),
+        "outages": outages,
+    }
+    sim = simulator(tables, kill=True, window=5 * MINUTE)
+    sim.start([0, 1], own=[1])
+    found: dict[int, list[float]] = {}
+    while sim.decision is not None:
+        names = ("running", "interruption_rate", "since_interruption")
+        found[sim.decision.time // MINUTE] = seen(sim, *names)
+        sim.step(Action.CONTINUE)
+    assert found[0] == [log(2), 0, 0]
+    assert found[5] == [log(1), pytest.approx(1 / 2), log(1)]
+    assert found[10] == [log(2), pytest.approx(1 / 3), log(6)]
+    assert found[15] == [log(1), pytest.approx(2 / 2), log(3)]
+    assert found[60] == [log(1), pytest.approx(2 / 2), log(48)]  # since the bin of 0
+    assert found[65] == [log(1), pytest.approx(1 / 2), log(53)]  # since 5 minutes
+    assert found[75] == [log(1), 0, log(63)]
+
+
 def test_an_output_is_offered_with_its_lineage() -> None:
     tables = {
         **tasks_of(60_000, 120_000, 5, stage=[0, 1, 2], output_bytes=[30, 40, 0]),

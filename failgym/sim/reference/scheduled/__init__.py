@@ -101,7 +101,8 @@ The rules
     a given time and FINISH, unless a machine kills or the scheduler pre-empts them, and then run
     for it again. The episode ends when all of its own tasks have settled; only they are asked and
     charged. If nothing can happen any more those left settle as CENSORED.
-22. *Observed* of other tasks and of the system is what happened in the episode.
+22. *Observed* of other tasks and of the system is what happened in the episode. The system ends an
+    attempt by EVICT or LOST, or as its record says, by a FAIL whose cause is not its own.
 
 Accounts
 --------

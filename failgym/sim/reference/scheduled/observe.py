@@ -7,7 +7,15 @@ from math import floor, log2
 
 from failgym.sim.context import Context
 from failgym.sim.reference.decisions import Question
-from failgym.sim.reference.observe import SYSTEM_BIN, Observer, Values, log_minutes, ratio
+from failgym.sim.reference.observe import (
+    HOUR_BINS,
+    SYSTEM_BIN,
+    Observer,
+    Values,
+    interruptions,
+    log_minutes,
+    ratio,
+)
 from failgym.sim.reference.record import Ending, TaskRecord
 from failgym.sim.reference.scheduled.attempts import Attempt, ClusterTask
 from failgym.sim.reference.scheduled.records import Job
@@ -20,8 +28,6 @@ from failgym.traces import Trace
 
 __all__ = ["ScheduledObserver"]
 
-HOUR_BINS = 12
-"""Bins of an hour."""
 BY_CLUSTER = (SimOutcome.EVICT, SimOutcome.LOST)
 ENDED = (0, 1, 2, 3, 4)
 """FINISH to LOST: outcomes that count as ends in the failure rate."""
@@ -154,6 +160,12 @@ class ScheduledObserver(Observer):
             "arrival_change": log2(1 + joined) - log2(1 + joined_before),
             "throughput_change": log2(1 + finished) - log2(1 + finished_before),
             "failure_rate": failed / max(1, ended),
+            **interruptions(
+                self.world.interruptions,
+                self.world.began,
+                len(self.world.running()),
+                now,
+            ),
         }
 
     def _in_hour(self, now: int, ago: int, kind: EventKind, *details: int) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from failgym.sim.forecast import Forecast
-from failgym.sim.reference.record import Row, TaskRecord
+from failgym.sim.reference.record import Ending, Row, TaskRecord
 from failgym.sim.reference.scheduled.attempts import Attempt, ClusterTask, Status
 from failgym.sim.reference.scheduled.calendar import Calendar, Questions
 from failgym.sim.reference.scheduled.cluster import Cluster
@@ -53,8 +53,10 @@ class State:
         self.cluster = setting.cluster
         self.tasks = tasks
         """Standing tasks first, then by submission."""
-        self.now = 0
+        self.began = self.now = 0
         self.log: list[LogEntry] = []
+        self.interruptions: list[int] = []
+        """When the system ended attempts."""
         self.queue: list[Attempt] = []
         """Attempts that wait for slots, in the order in which they joined."""
         self.calendar = Calendar()
@@ -161,6 +163,8 @@ class State:
         attempt.task.failed |= outcome is SimOutcome.FAIL
         attempt.status = Status.GONE
         self.write(EventKind.END, attempt.task, attempt.number, outcome)
+        if _by_system(attempt, outcome):
+            self.interruptions.append(self.now)
         self.estimator.note_end(attempt)
         self.end_write(attempt)
         self.request_pass()
@@ -228,6 +232,13 @@ class State:
     def date_end(self, attempt: Attempt) -> None:
         """Put the attempt's own end on the calendar."""
         raise NotImplementedError
+
+
+def _by_system(attempt: Attempt, outcome: SimOutcome) -> bool:
+    """Does the system end it: the simulated cluster, or what the record says of another one?"""
+    if outcome in (SimOutcome.EVICT, SimOutcome.LOST):
+        return True
+    return outcome is SimOutcome.FAIL and attempt.row.ending is Ending.EXTERNAL
 
 
 def _again(row: Row) -> Row:

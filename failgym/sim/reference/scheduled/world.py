@@ -41,7 +41,7 @@ class World(Life):
     def play(self) -> Questions:
         """Rule 21: from the first submission until every own task has settled."""
         arriving = [task for task in self.tasks if not task.standing]
-        self.now = min((task.record.submit for task in arriving), default=0)
+        self.began = self.now = min((task.record.submit for task in arriving), default=0)
         self._begin(arriving)
         while self._own_unsettled():
             event = self.calendar.next()
