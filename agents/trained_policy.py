@@ -56,7 +56,7 @@ class TrainedPolicy:
         """What tables call it."""
         return self.manifest.name
 
-    def check(self, rules: Rules) -> None:
+    def check_environment(self, rules: Rules) -> None:
         """Raise ValueError if this is not the environment that the agent was trained in.
 
         Fields may differ, and so the trace; what may be decided may not.

@@ -19,7 +19,6 @@ from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices
 
 from failgym.agents.episodes import EpisodeTally
 from failgym.envs import MitigationVectorEnv, Scenario, resolve
-from failgym.envs.spaces import TERMS
 
 __all__ = ["BatchedVecEnv", "make_sb3_env"]
 
@@ -41,7 +40,6 @@ class BatchedVecEnv(VecEnv):
     | terminal_observation | at an end | the last observation of the episode |
     | TimeLimit.truncated | at an end | was the episode cut short? |
     | episode | at an end | `Monitor`'s ``r``, ``l``, ``t``, and the cost by reward term |
-    | totals | at an end | what the episode reports of itself |
 
     The same is there as arrays, without a dict: `masks`, `tasks`, `elapsed`.
 
@@ -65,9 +63,7 @@ class BatchedVecEnv(VecEnv):
         self._actions = np.zeros(env.num_envs, dtype=np.int64)
         super().__init__(env.num_envs, env.single_observation_space, env.single_action_space)
         bare: Any = env.unwrapped
-        self._tally = EpisodeTally(
-            env.num_envs, TERMS if isinstance(bare, MitigationVectorEnv) else ()
-        )
+        self._tally = EpisodeTally(env.num_envs)
         self._masked = bare.single_action_space == self.action_space and hasattr(bare, MASKS)
 
     @property
@@ -133,7 +129,7 @@ class BatchedVecEnv(VecEnv):
     ]:
         """Answer the open decisions: observations, rewards, ends, and a dict for each slot."""
         observations, rewards, terminated, truncated, self._info = self.env.step(self._actions)
-        self._tally.add(rewards, self._info)
+        self._tally.add(rewards)
         dones = terminated | truncated
         infos = self._infos()
         if dones.any():
@@ -142,36 +138,40 @@ class BatchedVecEnv(VecEnv):
 
     def _infos(self) -> list[dict[str, Any]]:
         """A dict for each slot, with what is known at every step."""
-        names = [name for name in ("task", "elapsed") if name in self._info]
-        if not names:
+        if "task" not in self._info:
             return [{} for _ in range(self.num_envs)]
-        columns = (self._info[name].tolist() for name in names)
-        return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+        tasks, elapsed = self._info["task"].tolist(), self._info["elapsed"].tolist()
+        return [{"task": t, "elapsed": ms} for t, ms in zip(tasks, elapsed, strict=True)]
 
     def _add_ends(
         self,
         infos: list[dict[str, Any]],
         ended: npt.NDArray[np.int64],
-        truncated: npt.NDArray[np.bool_],
+        cut: npt.NDArray[np.bool_],
     ) -> None:
         """Say what the episodes that ended in this step ended with."""
-        final: dict[str, Any] = self._info["final_info"]
-        observations = self._info["final_obs"]
-        totals: dict[str, Any] = final.get("totals", {})
-        names = [name for name in totals if not name.startswith("_")]
-        columns = {name: totals[name][ended].tolist() for name in names}
-        for k, (i, episode) in enumerate(
-            zip(ended.tolist(), self._tally.close(ended), strict=True)
-        ):
+        last: list[Any] = self._info["final_obs"][ended].tolist()
+        episodes = self._tally.close(ended, self._costs(ended))
+        columns = (ended.tolist(), last, cut[ended].tolist(), episodes)
+        for i, observation, truncated, episode in zip(*columns, strict=True):
             self.reset_infos[i] = infos[i]
             infos[i] = {
-                "terminal_observation": observations[i],
-                "TimeLimit.truncated": bool(truncated[i]),
+                "terminal_observation": observation,
+                "TimeLimit.truncated": truncated,
                 "episode": episode,
             }
-            if "task" in final:
-                infos[i] |= {"task": -1, "elapsed": int(final["elapsed"][i])}
-                infos[i]["totals"] = {name: columns[name][k] for name in names}
+        if "task" in self._info:
+            elapsed = self._info["final_info"]["elapsed"][ended].tolist()
+            for i, ms in zip(columns[0], elapsed, strict=True):
+                infos[i]["task"] = -1
+                infos[i]["elapsed"] = ms
+
+    def _costs(self, ended: npt.NDArray[np.int64]) -> npt.NDArray[np.float64] | None:
+        """What the episodes that ended cost by reward term, [k, 4]."""
+        bare: Any = self.env.unwrapped
+        if not isinstance(bare, MitigationVectorEnv):
+            return None
+        return bare.batch.output.final["cost"][ended]
 
     def close(self) -> None:
         """Close the batched environment."""

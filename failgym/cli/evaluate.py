@@ -20,7 +20,7 @@ Policies = Annotated[
     typer.Option(
         "--policy",
         metavar="SPEC",
-        help="name[:field=value,...] or module:Class[:field=value,...]; repeatable.",
+        help="name[:field=value,...], module:Class[:field=value,...] or a policy file; repeatable.",
     ),
 ]
 Episodes = Annotated[
@@ -49,12 +49,15 @@ def evaluate(
     from failgym.cli.scores import draw, measure, print_scores
     from failgym.cli.specs import load_policy
     from failgym.envs import resolve
+    from failgym.evaluation.caller import check_made_for
 
     file = JsonFile.at(json)
     policies = [(spec, load_policy(spec)) for spec in policy]
     if forecast is not None:
         settings = [*(settings or []), f"forecast={forecast}"]
     scenario = override(resolve(env), settings)
+    for spec, loaded in policies:
+        check_made_for(loaded, scenario, spec)
     anchors = draw(scenario, episodes=episodes, seed=seed, split=_split(settings, scenario))
     evaluations = measure(anchors, policies)
     print_scores(evaluations)

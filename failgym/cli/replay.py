@@ -81,16 +81,12 @@ def _meaningful(scenario: Scenario) -> frozenset[str]:
 
 def _scenario(policy: Policy, env: str | None) -> Scenario:
     """The rules of an environment; for replay, rules under which nothing is asked."""
-    from failgym.baselines import Heuristic, Replay
+    from failgym.baselines import Replay
     from failgym.baselines.base import enabled
     from failgym.envs import SCENARIOS, resolve
 
     if env is None:
-        fitting = [
-            scenario
-            for scenario in SCENARIOS.values()
-            if not isinstance(policy, Heuristic) or policy.compatible(scenario)
-        ]
+        fitting = [scenario for scenario in SCENARIOS.values() if _fits(policy, scenario)]
         if not fitting:
             raise ValueError("policy: no environment allows what it decides; name one with --env")
         scenario = fitting[0]
@@ -99,6 +95,18 @@ def _scenario(policy: Policy, env: str | None) -> Scenario:
     if isinstance(policy, Replay):
         return replace(scenario, forecast="none", **dict.fromkeys(enabled(scenario), False))
     return scenario
+
+
+def _fits(policy: Policy, scenario: Scenario) -> bool:
+    """Is the policy made for the environment, as far as it says?"""
+    from failgym.baselines import Heuristic
+    from failgym.evaluation.caller import check_made_for
+
+    try:
+        check_made_for(policy, scenario)
+    except ValueError:
+        return False
+    return not isinstance(policy, Heuristic) or policy.compatible(scenario)
 
 
 def _asks_nothing(scenario: Scenario) -> bool:

@@ -3,6 +3,7 @@
 name[:field=value,...]              a baseline
 module:Class[:field=value,...]      a class of yours, importable from the current folder
 path/to/file.json                   a baseline with the parameters that `failgym tune` found
+path/to/file.safetensors            a trained agent
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ def load_policy(spec: str) -> Policy:
 
     Raises:
         ValueError: in one line, for a malformed SPEC, an unknown baseline, field or value (naming
-            the nearest), a module or class that cannot be loaded, or a stored agent: to load one
-            would execute code from the file.
+            the nearest), a module or class that cannot be loaded, or a file that is not as
+            expected or may hold code.
     """
     parts = spec.split(":")
     head = parts[0]
@@ -39,10 +40,12 @@ def load_policy(spec: str) -> Policy:
         return _build(spec, REGISTRY[head], parts[1:])
     if spec.endswith(".json"):
         return load_heuristic(spec)
+    if spec.endswith(".safetensors"):
+        return _load_agent(spec)
     if head.endswith(".zip") or os.sep in head:
         raise ValueError(
-            f"policy {spec!r}: stored agents are not loaded by this version, their files can hold"
-            " code: load it in Python and pass it to failgym.evaluate"
+            f"policy {spec!r}: expected a file .json or .safetensors; others may hold code, load"
+            " such a model in Python and pass it to failgym.evaluate"
         )
     if len(parts) == 1 or "=" in parts[1]:
         raise unknown("policy", head, REGISTRY)
@@ -60,6 +63,17 @@ def _blamed(spec: str, doing: str = "") -> Generator[None]:
         kind = "" if isinstance(error, TypeError | ValueError) else f"{type(error).__name__}: "
         what = " ".join(f"{doing}{kind}{error}".split())
         raise ValueError(f"policy {spec!r}: {what}") from error
+
+
+def _load_agent(path: str) -> Policy:
+    """A trained agent, for which the extra `agents` must be installed."""
+    try:
+        from failgym.agents.policy_file import load_agent
+    except ImportError as error:
+        raise ValueError(
+            f"policy {path!r}: trained agents need more: pip install 'failgym[agents]' ({error})"
+        ) from error
+    return load_agent(path)
 
 
 def _load_class(spec: str, module: str, name: str) -> Callable[..., Any]:

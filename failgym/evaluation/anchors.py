@@ -18,7 +18,7 @@ from failgym.envs.sources import part_of, tasks_run
 from failgym.envs.spaces import TERMS
 from failgym.envs.worlds import build_world
 from failgym.evaluation.arguments import check_count
-from failgym.evaluation.caller import Predicts
+from failgym.evaluation.caller import Predicts, check_made_for
 from failgym.evaluation.continuing import CONTINUING
 from failgym.evaluation.progress import Advance, progress_bar, silent
 from failgym.evaluation.runner import LANES, Run, run_policy
@@ -252,9 +252,9 @@ def evaluate(
 
     Raises:
         ValueError: for an unknown environment, episodes, lanes or a seed that are no whole numbers
-            or too small, or a split without tasks; and, naming the policy, for a `predict` that
-            raises or returns anything but (actions, state) with actions of the right shape, type
-            and range.
+            or too small, or a split without tasks; and, naming the policy, if it was made for
+            another environment, and for a `predict` that raises or returns anything but (actions,
+            state) with actions of the right shape, type and range.
 
     >>> from failgym.baselines import Young
     >>> result = evaluate(Young(), "failgym/Checkpoint-v0", episodes=5)
@@ -262,6 +262,7 @@ def evaluate(
     ('young', 5, True)
     """
     check_count("lanes", lanes, 1)
+    check_made_for(policy, resolve(env), name)
     anchors = Anchors.of(env, episodes=episodes, seed=seed, split=split, bound=bound)
 
     def run(advance: Advance) -> Run:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from types import MethodType
 from typing import Any, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from failgym.sim.records import ACTIONS, Output
+from failgym.sim.rules import Rules
 
-__all__ = ["Caller", "Predicts", "policy_name"]
+__all__ = ["Caller", "Predicts", "check_made_for", "policy_name"]
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
@@ -30,6 +32,20 @@ def policy_name(policy: Predicts) -> str:
     """The name that a policy gives itself, else that of its class."""
     name = getattr(policy, "name", None)
     return name if isinstance(name, str) else type(policy).__name__
+
+
+def check_made_for(policy: Predicts, rules: Rules, name: str | None = None) -> None:
+    """Ask a policy if it was made for such rules: one with `check_environment` may refuse them.
+
+    Raises:
+        ValueError: if it does; names the policy.
+    """
+    check = getattr(policy, "check_environment", None)
+    if isinstance(check, MethodType):
+        try:
+            check(rules)
+        except ValueError as error:
+            raise ValueError(f"policy {name or policy_name(policy)!r}: {error}") from error
 
 
 class Caller:

@@ -23,7 +23,7 @@ from failgym.envs.batches import (
     slice_count,
 )
 from failgym.evaluation.arguments import check_count
-from failgym.evaluation.caller import Caller, Predicts, policy_name
+from failgym.evaluation.caller import Caller, Predicts, check_made_for, policy_name
 from failgym.evaluation.progress import Advance, silent
 from failgym.sim.rules import Rules
 from failgym.sim.state import Order
@@ -98,8 +98,10 @@ def run_policy(
 
     Raises:
         ValueError: for no slices, a slice that does not exist, lanes or threads that are no whole
-            numbers or too small; and, naming the policy, for what its `predict` raises or returns.
+            numbers or too small; and, naming the policy, if it was made for another environment,
+            and for what its `predict` raises or returns.
     """
+    check_made_for(policy, rules, name)
     check_count("lanes", lanes, 1)
     check_count("threads", threads, 0)
     count = slice_count(world)

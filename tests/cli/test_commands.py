@@ -258,7 +258,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "unknown policy field": ([*EVALUATE, "--policy", "young:factr=2"], "did you mean factor"),
     "wrong policy value": ([*EVALUATE, "--policy", "young:factor=a"], "expected a number"),
     "empty policy": ([*EVALUATE, "--policy", ""], "expected the name of a baseline"),
-    "stored agent": ([*EVALUATE, "--policy", "agent.zip"], "stored agents"),
+    "stored agent": ([*EVALUATE, "--policy", "agent.zip"], "expected a file .json or .safetensors"),
     "unknown field": ([*EVALUATE, "--policy", "young", "--set", "jbs=3"], "did you mean jobs"),
     "wrong value": ([*EVALUATE, "--policy", "young", "--set", "factor=big"], "a number"),
     "no forecast": ([*EVALUATE, "--policy", "young", "--set", "forecast=oracle"], "forecast"),

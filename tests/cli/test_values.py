@@ -82,8 +82,8 @@ WRONG_SPECS = {
     "young:factor=1,factor=2": "twice",
     "young:factor=1:more": "expected name:field",
     "algorithm_1:reading=chai": "expected one of chain, burst",
-    "agent.zip": "stored agents",
-    "folder/agent": "stored agents",
+    "agent.zip": "expected a file .json or .safetensors",
+    "folder/agent": "expected a file .json or .safetensors",
     "no_such_module:Class": "cannot import",
     "json:Class": "no class 'Class'",
     "json:JSONDecoder": "method predict",
@@ -91,8 +91,8 @@ WRONG_SPECS = {
     "json:": "no class ''",
     "": "expected the name of a baseline",
     ":x=1": "expected the name of a baseline",
-    "agent.zip:x=1": "stored agents",
-    "./young": "stored agents",
+    "agent.zip:x=1": "expected a file .json or .safetensors",
+    "./young": "expected a file .json or .safetensors",
 }
 
 
