@@ -32,6 +32,11 @@ What a decision is credited with
     decision problems", NIPS 1994), and decisions are minutes or days apart. The cost between two
     decisions counts undiscounted.
 
+``scale``
+    What costs are divided by. A critic learns values near 1 soonest; a task costs some units, a
+    large one hundreds. Advantages are normalised anyway. Costs are read from the engine: wrappers
+    that change or scale rewards change nothing here.
+
 Where a rollout ends
     The last decision of a task that has not settled has no successor yet. No value of another task
     stands in for it: its temporal difference is taken to be 0, its predecessors lean on its value,
@@ -93,6 +98,7 @@ class TaskRolloutBuffer(RolloutBuffer):
             costs of its tasks.
         share: part of the episode's cost in what a decision is credited with, 0 to 1.
         time_unit: simulated time that gamma discounts [ms]; None: the step to the next decision.
+        scale: what costs are divided by.
 
     Raises:
         ValueError: for an environment that is not of the scheduled world or has another number of
@@ -112,12 +118,15 @@ class TaskRolloutBuffer(RolloutBuffer):
         env: VecEnv,
         share: float = 0.0,
         time_unit: float | None = None,
+        scale: float = 1.0,
     ) -> None:
         if not 0.0 <= share <= 1.0:
             raise ValueError(f"share: expected 0 to 1, got {share}")
         if time_unit is not None and not time_unit > 0.0:
             raise ValueError(f"time_unit: expected more than 0 ms, or None, got {time_unit}")
-        self.share, self.time_unit = share, time_unit
+        if not scale > 0.0:
+            raise ValueError(f"scale: expected more than 0, got {scale}")
+        self.share, self.time_unit, self.scale = share, time_unit, scale
         self.batch = _batch_of(env)
         if len(self.batch) != n_envs:
             raise ValueError(f"env: expected {n_envs} slots, got {len(self.batch)}")
@@ -199,14 +208,14 @@ class TaskRolloutBuffer(RolloutBuffer):
         self.returns = self.advantages + self.values
 
     def _chains(self) -> Chains:
-        """The rollout, its costs mixed by ``share``."""
-        own, closed = 1.0 - self.share, self.settled
+        """The rollout, its costs mixed by ``share`` and scaled."""
+        own, all_, closed = (1.0 - self.share) / self.scale, self.share / self.scale, self.settled
         return Chains(
             unit=self.units,
             starts=self.episode_starts.astype(np.bool_),
             time=self.times,
-            cost=own * self.unit_costs + self.share * self.episode_costs,
-            last_cost=own * self.last_unit_costs + self.share * self.last_episode_costs,
+            cost=own * self.unit_costs + all_ * self.episode_costs,
+            last_cost=own * self.last_unit_costs + all_ * self.last_episode_costs,
             closed=closed if self.share == 0.0 else closed & self.ended,
             value=self.values,
         )
@@ -223,7 +232,11 @@ class TaskRolloutBuffer(RolloutBuffer):
     def _flatten(self) -> None:
         """Lay the arrays out as the minibatches are drawn: environment after environment."""
         names = ["observations", "actions", "values", "log_probs", "advantages", "returns"]
-        for name in [*names, "complete", *(["action_masks"] if hasattr(self, "action_masks") else [])]:
+        for name in [
+            *names,
+            "complete",
+            *(["action_masks"] if hasattr(self, "action_masks") else []),
+        ]:
             setattr(self, name, self.swap_and_flatten(getattr(self, name)))
         self.generator_ready = True
 
