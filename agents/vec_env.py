@@ -17,35 +17,42 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices
 
-from failgym.agents.episodes import EpisodeTally
+from failgym.agents.episodes import EpisodeTally, final_infos
+from failgym.agents.masks import MASKS
 from failgym.envs import MitigationVectorEnv, Scenario, resolve
 
 __all__ = ["BatchedVecEnv", "make_sb3_env"]
 
-MASKS = "action_masks"
-"""What sb3-contrib calls the method that tells which actions are legal."""
+METHODS = (MASKS, "get_wrapper_attr", "has_wrapper_attr", "set_wrapper_attr")
+"""What can be called of a slot."""
 
 
 class BatchedVecEnv(VecEnv):
     """A batched Gymnasium environment as stable-baselines3 takes one: N episodes, stepped at once.
 
     There are no environments behind the N slots: one engine steps them all. So ``get_attr`` answers
-    for all slots alike, ``set_attr`` sets what all share, and ``env_method`` knows ``action_masks``
-    only. Per step there is a dict for each slot, since the interface asks for it:
+    for all slots alike, ``set_attr`` and ``set_options`` set what all share, and ``env_method``
+    knows `METHODS`. Per step there is a dict for each slot, since the interface asks for it:
 
-    | key | in | meaning |
+    | key | when | meaning |
     |---|---|---|
-    | task | every step | trace row of the task of the open decision, -1 after an end |
-    | elapsed | every step | simulated ms since the last decision |
+    | task | always | trace row of the task of the open decision, -1 at an end |
+    | elapsed | always | simulated ms since the last decision |
     | terminal_observation | at an end | the last observation of the episode |
     | TimeLimit.truncated | at an end | was the episode cut short? |
-    | episode | at an end | `Monitor`'s ``r``, ``l``, ``t``, and the cost by reward term |
+    | episode | at an end | `Monitor`'s ``r``, ``l`` and ``t``, and the cost by reward term |
 
-    The same is there as arrays, without a dict: `masks`, `tasks`, `elapsed`.
+    `masks`, `tasks` and `elapsed` are the same as arrays, of the open decisions, for whoever needs
+    no dicts. At an end they belong to the next episode, as the observation does;
+    ``reset_infos[i]`` is its first info.
 
     Observations are handed out as the engine wrote them, into two sets of arrays in turn: what a
-    step returned is overwritten by the step after next. That is what stable-baselines3 needs,
-    which stores the last observation after the next step. Whoever keeps them longer copies them.
+    step returned is overwritten by the step after next. That is what the algorithms of
+    stable-baselines3 need, which store the last observation after the next step. Whoever keeps
+    observations for longer copies them.
+
+    A pickled environment holds its episodes, the compiled world and the settings, and goes on as
+    the original does. There is nothing to render.
 
     Args:
         env: a batched environment that begins anew in the step in which an episode ends.
@@ -61,10 +68,8 @@ class BatchedVecEnv(VecEnv):
         self.env = env
         self._info: dict[str, Any] = {}
         self._actions = np.zeros(env.num_envs, dtype=np.int64)
-        super().__init__(env.num_envs, env.single_observation_space, env.single_action_space)
-        bare: Any = env.unwrapped
         self._tally = EpisodeTally(env.num_envs)
-        self._masked = bare.single_action_space == self.action_space and hasattr(bare, MASKS)
+        super().__init__(env.num_envs, env.single_observation_space, env.single_action_space)
 
     @property
     def spec(self) -> Any:
@@ -78,36 +83,42 @@ class BatchedVecEnv(VecEnv):
         Raises:
             AttributeError: where the environment has none, or a wrapper has changed the actions.
         """
-        if not self._masked:
-            raise AttributeError(f"env: expected {MASKS}; it has none, or a wrapper has lost them")
+        self._need_masks()
         bare: Any = self.env.unwrapped
         return bare.action_masks()
+
+    def _need_masks(self) -> None:
+        """Raise AttributeError where there are no masks of these actions."""
+        bare: Any = self.env.unwrapped
+        if not hasattr(bare, MASKS) or bare.single_action_space != self.action_space:
+            raise AttributeError(f"env: expected {MASKS}; it has none, or a wrapper has lost them")
 
     @property
     def tasks(self) -> npt.NDArray[np.int64]:
         """Trace rows of the tasks of the open decisions, int64 [N]."""
-        return self._column("task").copy()
+        return self._column("task")
 
     @property
     def elapsed(self) -> npt.NDArray[np.int64]:
         """Simulated time between the last decision of the episode and the open one [ms], [N]."""
-        return self._column("elapsed").copy()
+        return self._column("elapsed")
 
     def _column(self, name: str) -> npt.NDArray[Any]:
-        """An array of the last info. Raises AttributeError where there is none."""
+        """A copy of an array of the last info. Raises AttributeError where there is none."""
         if name not in self._info:
             raise AttributeError(f"env: expected {name!r} in the info of its last reset or step")
-        return self._info[name]
+        return self._info[name].copy()
 
     def reset(self) -> npt.NDArray[np.float32]:
-        """Begin all episodes, with the seeds and options that were set for this reset.
+        """Begin all episodes, with the seed and the options that were set for this reset.
 
         Raises:
-            ValueError: for options that differ between the slots.
+            ValueError: for options that differ between the slots, or that the environment refuses.
         """
         options = self._options[0]
         if any(other != options for other in self._options):
             raise ValueError("options: expected the same for every environment of a batch")
+        # The environment counts up from the first seed as `VecEnv.seed` has done.
         observations, self._info = self.env.reset(seed=self._seeds[0], options=options or None)
         self._reset_seeds()
         self._reset_options()
@@ -133,38 +144,19 @@ class BatchedVecEnv(VecEnv):
         dones = terminated | truncated
         infos = self._infos()
         if dones.any():
-            self._add_ends(infos, np.flatnonzero(dones), truncated & ~terminated)
+            ended = np.flatnonzero(dones)
+            episodes = self._tally.close(ended, self._costs(ended))
+            final = final_infos(self._info, ended, truncated & ~terminated, episodes)
+            for i, one in zip(ended.tolist(), final, strict=True):
+                self.reset_infos[i], infos[i] = infos[i], one
         return observations, rewards.astype(np.float32), dones, infos
 
     def _infos(self) -> list[dict[str, Any]]:
-        """A dict for each slot, with what is known at every step."""
+        """A dict for each slot, with what is always known."""
         if "task" not in self._info:
             return [{} for _ in range(self.num_envs)]
         tasks, elapsed = self._info["task"].tolist(), self._info["elapsed"].tolist()
         return [{"task": t, "elapsed": ms} for t, ms in zip(tasks, elapsed, strict=True)]
-
-    def _add_ends(
-        self,
-        infos: list[dict[str, Any]],
-        ended: npt.NDArray[np.int64],
-        cut: npt.NDArray[np.bool_],
-    ) -> None:
-        """Say what the episodes that ended in this step ended with."""
-        last: list[Any] = self._info["final_obs"][ended].tolist()
-        episodes = self._tally.close(ended, self._costs(ended))
-        columns = (ended.tolist(), last, cut[ended].tolist(), episodes)
-        for i, observation, truncated, episode in zip(*columns, strict=True):
-            self.reset_infos[i] = infos[i]
-            infos[i] = {
-                "terminal_observation": observation,
-                "TimeLimit.truncated": truncated,
-                "episode": episode,
-            }
-        if "task" in self._info:
-            elapsed = self._info["final_info"]["elapsed"][ended].tolist()
-            for i, ms in zip(columns[0], elapsed, strict=True):
-                infos[i]["task"] = -1
-                infos[i]["elapsed"] = ms
 
     def _costs(self, ended: npt.NDArray[np.int64]) -> npt.NDArray[np.float64] | None:
         """What the episodes that ended cost by reward term, [k, 4]."""
@@ -188,9 +180,12 @@ class BatchedVecEnv(VecEnv):
             AttributeError: where the environment has none of this name.
         """
         slots = self._slots(indices)
-        if attr_name == MASKS and self._masked:
+        if attr_name == MASKS:
+            self._need_masks()
             return [partial(self._mask, i) for i in slots]
-        return [getattr(self.env, attr_name)] * len(slots)
+        bare: Any = self.env.unwrapped
+        found = getattr(self.env if hasattr(self.env, attr_name) else bare, attr_name)
+        return [found] * len(slots)
 
     def _mask(self, slot: int) -> npt.NDArray[np.bool_]:
         """Legal actions of the open decision of a slot, bool [actions]."""
@@ -206,7 +201,7 @@ class BatchedVecEnv(VecEnv):
             raise ValueError(
                 f"indices: expected all, since the environments of a batch share {attr_name!r}"
             )
-        setattr(self.env, attr_name, value)
+        setattr(self.env.unwrapped, attr_name, value)
 
     def env_method(
         self,
@@ -215,21 +210,31 @@ class BatchedVecEnv(VecEnv):
         indices: VecEnvIndices = None,
         **method_kwargs: Any,
     ) -> list[Any]:
-        """Call a method of every slot that is meant: ``action_masks``.
+        """Call a method of every slot that is meant, one of `METHODS`.
 
         Raises:
             AttributeError: for another one.
         """
         slots = self._slots(indices)
-        if method_name != MASKS:
-            raise AttributeError(f"{method_name}: expected {MASKS}, the only method of a slot")
-        masks = self.masks
-        return list(masks) if indices is None else [masks[i] for i in slots]
+        match method_name:
+            case "action_masks":
+                masks = self.masks
+                return list(masks) if indices is None else [masks[i] for i in slots]
+            case "get_wrapper_attr":
+                return self.get_attr(*method_args, indices=indices, **method_kwargs)
+            case "has_wrapper_attr":
+                return [self.has_attr(*method_args, **method_kwargs)] * len(slots)
+            case "set_wrapper_attr":
+                self.set_attr(*method_args, indices=indices, **method_kwargs)
+                return [True] * len(slots)
+            case _:
+                known = ", ".join(METHODS)
+                raise AttributeError(f"{method_name}: no method of a slot, which are {known}")
 
     def env_is_wrapped(
         self, wrapper_class: type[gym.Wrapper[Any, Any, Any, Any]], indices: VecEnvIndices = None
     ) -> list[bool]:
-        """True for `Monitor`: its statistics are here without it. No other wrapper is there."""
+        """True for `Monitor`, whose statistics are here without it; there is no other wrapper."""
         return [issubclass(wrapper_class, Monitor)] * len(self._slots(indices))
 
 

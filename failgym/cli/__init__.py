@@ -13,6 +13,7 @@ from failgym.cli.envs import envs
 from failgym.cli.evaluate import evaluate
 from failgym.cli.replay import replay
 from failgym.cli.trace import trace
+from failgym.cli.train import train
 from failgym.cli.tune import tune
 
 __all__ = ["app", "main", "run"]
@@ -30,6 +31,7 @@ app.command()(demo)
 app.command()(envs)
 app.command()(evaluate)
 app.command()(replay)
+app.command()(train)
 app.command()(tune)
 app.add_typer(trace, name="trace")
 

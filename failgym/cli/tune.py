@@ -1,4 +1,4 @@
-"""`failgym tune`: the best parameters of a heuristic for an environment."""
+"""`failgym tune`: better parameters of a heuristic for an environment."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from failgym.cli.output import Cell, interactive, print_line, print_table
 if TYPE_CHECKING:
     from failgym.baselines import Heuristic
     from failgym.envs import Scenario
+    from failgym.evaluation import Score
     from failgym.tuning import Tuned
 
 __all__ = ["tune"]
@@ -39,7 +40,7 @@ Out = Annotated[
     ),
 ]
 Episodes = Annotated[
-    int | None, typer.Option(help="Slices to draw; all of the train split by default.")
+    int | None, typer.Option(help="Slices to draw; all of the fit split by default.")
 ]
 
 
@@ -52,9 +53,11 @@ def tune(
     seed: Seed = 0,
     settings: Settings = None,
 ) -> None:
-    """Search for the parameters with the best score on the train split.
+    """Search for parameters that are surely better than the given ones.
 
-    The same command again goes on where it was interrupted, or adds trials.
+    They are sought on the earlier part of the train split (fit) and adopted if they are better on
+    the later part (validation) too; otherwise the given ones stay. The same command again goes on
+    where it was interrupted, or adds trials.
     """
     from failgym.cli.specs import load_policy
     from failgym.envs import resolve
@@ -64,7 +67,7 @@ def tune(
     _check_out(out)
     heuristic = _heuristic(load_policy(policy), policy)
     wanted = resolve(env)
-    searched = {field.name for field in fields(wanted)} - {"split"}  # always the train split
+    searched = {field.name for field in fields(wanted)} - {"split"}  # always fit and validation
     scenario = override(wanted, settings, searched)
     fixed = [part.partition("=")[0] for part in policy.partition(":")[2].split(",") if part]
     with progress_bar(f"tuning {heuristic.name}", trials, interactive()) as advance:
@@ -118,12 +121,11 @@ def _write(
     about = {
         "env": f"failgym/{scenario.name}",
         "settings": settings or [],
-        "split": tuned.best.split,
-        "slices": tuned.best.episodes,
         "seed": seed,
         "trials": tuned.trials,
-        "score": tuned.best.score,
-        "default_score": tuned.default.score,
+        "adopted": tuned.adopted,
+        "gain_fit": list(tuned.gain),
+        "gain_validation": list(tuned.proof),
         "failgym": __version__,
     }
     save_heuristic(tuned.policy, out, about=about)
@@ -132,16 +134,21 @@ def _write(
 def _print(tuned: Tuned, given: Heuristic, out: Path) -> None:
     best, default = tuned.best, tuned.default
     rows: list[tuple[Cell, ...]] = [
-        (field.name, _shown(getattr(given, field.name)), _shown(getattr(tuned.policy, field.name)))
+        (field.name, *(_shown(getattr(policy, field.name)) for policy in (given, tuned.found)))
         for field in fields(given)
     ]
-    rows.append(("score", round(default.score, 1), round(best.score, 1)))
-    print_line(
-        f"{given.name} in {best.env}, train split, {best.episodes:,} slices:"
-        f" best of {tuned.trials:,} trials"
-    )
-    print_table("", ("", "given", "tuned"), rows)
+    print_line(f"{given.name} in {best.env}: best of {tuned.trials:,} trials")
+    print_table("", ("", "given", "found"), rows)
+    print_line(f"gain on fit: {_interval(tuned.gain)}; on validation: {_interval(tuned.proof)}")
+    if tuned.adopted:
+        print_line(f"adopted: score on validation {default.score:.1f} -> {best.score:.1f}")
+    else:
+        print_line(f"the given parameters stay: score on validation {default.score:.1f}")
     print_line(f"written to {out}")
+
+
+def _interval(gain: Score) -> str:
+    return f"{gain.value:.1f} [{gain.low:.1f}, {gain.high:.1f}]"
 
 
 def _shown(value: object) -> str:

@@ -197,11 +197,10 @@ class MitigationVectorEnv(
     def _add_final(self, info: dict[str, Any], out: Output) -> None:
         """Say what the episodes that ended in this step ended with."""
         ended = out.terminated
+        last = np.zeros((int(ended.sum()), out.obs.shape[1]), dtype=np.float32)
+        last[:, -ACTIONS] = 1.0
         observations = np.full(self.num_envs, None, dtype=object)
-        blank = np.zeros(out.obs.shape[1], dtype=np.float32)
-        blank[-ACTIONS] = 1.0
-        for i in np.flatnonzero(ended):
-            observations[i] = blank.copy()
+        observations[ended] = np.fromiter(last, dtype=object, count=len(last))
         masks = np.zeros_like(out.mask)
         masks[:, 0] = 1
         final: dict[str, Any] = {

@@ -27,7 +27,14 @@ class Score(NamedTuple):
     high: float
 
 
-def score(replay: Floats, policy: Floats, bound: Floats, seed: int = 0) -> Score:
+def score(
+    replay: Floats,
+    policy: Floats,
+    bound: Floats,
+    seed: int = 0,
+    *,
+    confidence: float = CONFIDENCE,
+) -> Score:
     """100 (replay - policy) / (replay - bound), a ratio of sums over slices.
 
     0 is replay, 100 the clairvoyant bound; a policy that does harm is below 0. The interval is a
@@ -38,12 +45,13 @@ def score(replay: Floats, policy: Floats, bound: Floats, seed: int = 0) -> Score
         policy: [slices] cost of the policy on the same slices.
         bound: [slices] least possible cost.
         seed: of the bootstrap.
+        confidence: of the interval [%].
     """
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed)))
     saved, possible = replay - policy, replay - bound
     samples = _resample(saved, possible, rng)
     samples = samples[~np.isnan(samples)]
-    tail = (100.0 - CONFIDENCE) / 2.0
+    tail = (100.0 - confidence) / 2.0
     low, high = np.percentile(samples, [tail, 100.0 - tail]) if len(samples) else (np.nan, np.nan)
     whole = _ratio(np.array([saved.sum()]), np.array([possible.sum()]))
     return Score(float(whole[0]), float(low), float(high))

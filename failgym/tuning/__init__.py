@@ -1,7 +1,7 @@
-"""The best parameters of a heuristic for an environment, found on its training split."""
+"""Better parameters of a heuristic for an environment, found and proved on its training split."""
 
 from __future__ import annotations
 
-from failgym.tuning.study import Tuned, tune
+from failgym.tuning.study import Grounds, Tuned, tune
 
-__all__ = ["Tuned", "tune"]
+__all__ = ["Grounds", "Tuned", "tune"]

@@ -1,36 +1,47 @@
-"""`tune`: a search for the best parameters of a heuristic, kept in a file and resumed from it."""
+"""`tune`: a search for better parameters of a heuristic, kept in a file and resumed from it."""
 
 from __future__ import annotations
 
-import math
-import os
-import sqlite3
 from collections.abc import Collection
-from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from failgym import __version__
 from failgym.baselines import Heuristic
-from failgym.baselines.search import Range, search_space
+from failgym.baselines.search import search_space
 from failgym.envs import Scenario, resolve
-from failgym.evaluation import Anchors, Evaluation
+from failgym.evaluation import Anchors, Evaluation, Score
 from failgym.evaluation.arguments import check_count
 from failgym.evaluation.progress import Advance, silent
+from failgym.tuning.objective import ADOPTED, Comparison
+from failgym.tuning.search import Search, done
 
-if TYPE_CHECKING:
-    from optuna import Study
-    from optuna.distributions import BaseDistribution
-    from optuna.trial import FrozenTrial
+__all__ = ["Grounds", "Tuned", "tune"]
 
-__all__ = ["Tuned", "tune"]
 
-DIGITS = 4
-"""Significant digits of real parameters: more would say nothing, and read badly."""
+@dataclass(frozen=True)
+class Grounds:
+    """The slices that heuristics are tuned on: made once and shared by all of a table."""
+
+    fit: Anchors
+    """slices that variants are tried on"""
+    validation: Anchors
+    """later ones, that decide whether the best of them is adopted"""
+
+    @classmethod
+    def of(cls, env: str | Scenario, *, episodes: int | None = None, seed: int = 0) -> Grounds:
+        """Draw the slices; arguments and errors are those of `tune`.
+
+        Raises:
+            ValueError: as `Anchors.of`, and if nothing can be saved on the slices.
+        """
+        fit = Anchors.of(env, episodes=episodes, seed=seed, split="fit")
+        later = Anchors.of(env, seed=seed, split="validation")
+        for anchors in (fit, later):
+            if not (anchors.replay.costs.sum() - anchors.bound.sum()) > 0.0:
+                name, split = anchors.scenario.name, anchors.scenario.split
+                raise ValueError(f"{name}: nothing can be saved on the slices of the {split} split")
+        return cls(fit, later)
 
 
 @dataclass(frozen=True)
@@ -38,18 +49,30 @@ class Tuned:
     """What a search found, and on what."""
 
     policy: Heuristic
-    """with the best parameters"""
+    """with the best parameters found, if they proved better on validation; else as it was given"""
+    found: Heuristic
+    """with the best parameters found"""
+    gain: Score
+    """points of score that the found ones are above the given ones, on the slices that were
+    searched on: a policy gains less elsewhere"""
+    proof: Score
+    """the same on the validation split, with an interval of `ADOPTED` per cent"""
     best: Evaluation
-    """of these, on the slices that were searched on: a policy's score elsewhere is lower"""
+    """of the policy, on the validation split"""
     default: Evaluation
-    """of the heuristic as it was given, on the same slices"""
+    """of the heuristic as it was given, likewise"""
     trials: int
     """sets of parameters that were tried, the given one included"""
+
+    @property
+    def adopted(self) -> bool:
+        """Did the parameters that were found prove better?"""
+        return self.proof.low > 0.0
 
 
 def tune(
     policy: Heuristic,
-    env: str | Scenario,
+    env: str | Scenario | Grounds,
     *,
     trials: int = 50,
     episodes: int | None = None,
@@ -58,20 +81,25 @@ def tune(
     storage: str | Path | None = None,
     progress: Advance = silent,
 ) -> Tuned:
-    """Search for the parameters of a heuristic with the best score on the training split.
+    """Search for parameters of a heuristic that are surely better than the given ones.
 
-    The first set of parameters is the given one, so that what is found is never worse on the
-    slices of the search; the others come from the tree-structured Parzen estimator (Bergstra et
-    al., NeurIPS 2011) of Optuna. Each trial draws with a seed of its own, made of ``seed`` and its
-    number: a search that was interrupted goes on as if it had not been.
+    Variants are tried on the earlier part of the training split ("fit"), by the lower end of the
+    95 % interval of what they gain over the given parameters; the best of them is adopted if it is
+    better on the later part ("validation") too, with four chances in five. Otherwise the given
+    parameters stay.
+
+    The first set of parameters is the given one; the others come from the tree-structured Parzen
+    estimator (Bergstra et al., NeurIPS 2011) of Optuna, and those that are below the median on a
+    third of the slices are given up there. Each trial draws with a seed of its own, made of
+    ``seed`` and its number: a search that was interrupted goes on as if it had not been.
 
     Args:
         policy: what is tuned: the parameters that its class declares with
             `failgym.baselines.search.tuned` and `choice`.
-        env: an environment's id or a scenario.
+        env: an environment's id, a scenario, or slices that were drawn before.
         trials: sets of parameters to try, those of earlier calls with this ``storage`` included.
-        episodes: slices of the training split to draw; all by default.
-        seed: of the draw of slices, and of the search.
+        episodes: slices of the fit split to draw; all by default. Of `Grounds`, those they have.
+        seed: of the draw of slices, of the search, and of the bootstrap.
         fixed: parameters that keep their value.
         storage: a file (SQLite, of Optuna's layout) that keeps the trials; none by default.
         progress: called with 1 after each trial.
@@ -87,161 +115,34 @@ def tune(
     ranges = {n: r for n, r in search_space(type(policy)).items() if n not in fixed}
     if not ranges:
         raise ValueError(f"{policy.name}: no parameter to tune")
-    scenario = resolve(env)
+    scenario = env.fit.scenario if isinstance(env, Grounds) else resolve(env)
     if not policy.compatible(scenario):
         raise ValueError(f"{policy.name}: needs decisions that {scenario.name} has not")
-    anchors = Anchors.of(scenario, episodes=episodes, seed=seed, split="train")
-    search = _Search(policy, anchors, ranges, seed)
+    grounds = env if isinstance(env, Grounds) else Grounds.of(env, episodes=episodes, seed=seed)
+    fit, later = Comparison(policy, grounds.fit), Comparison(policy, grounds.validation)
+    search = Search(policy, fit, ranges, seed)
     study = search.opened(storage)
-    progress(min(len(_done(study)), trials))
-    while len(_done(study)) < trials:
+    progress(min(len(done(study)), trials))
+    while len(done(study)) < trials:
         search.step(study)
         progress(1)
-    return search.result(study)
+    return _judged(policy, search.best(study), fit, later, len(done(study)))
 
 
-class _Search:
-    """One heuristic on fixed slices."""
-
-    def __init__(
-        self, policy: Heuristic, anchors: Anchors, ranges: dict[str, Any], seed: int
-    ) -> None:
-        self.policy, self.anchors, self.seed = policy, anchors, seed
-        self.distributions = {name: _distribution(r) for name, r in ranges.items()}
-        self.identity = {
-            "failgym": __version__,
-            "scenario": repr(anchors.scenario),
-            "policy": repr(policy),
-            "tuned": sorted(ranges),
-            "seed": seed,
-            "slices": len(anchors.replay.slices),
-            "replay": float(anchors.replay.costs.sum()),  # what a changed trace would change
-        }
-        self.kept: Study | None = None
-
-    def opened(self, storage: str | Path | None) -> Study:
-        """A study in memory with the trials that the file keeps. Raises ValueError."""
-        import optuna
-
-        optuna.logging.set_verbosity(optuna.logging.WARNING)
-        study = optuna.create_study(direction="maximize")
-        if storage is not None:
-            self.kept = _file_study(Path(storage))
-            known = self.kept.user_attrs
-            for name, value in self.identity.items():
-                if name in known and known[name] != value:
-                    raise ValueError(
-                        f"{storage}: keeps the trials of another search: its {name} was"
-                        f" {_differing(known[name], value)}"
-                    )
-                if name not in known:
-                    self.kept.set_user_attr(name, value)
-            study.add_trials(self.kept.trials)
-        if not study.trials:
-            study.enqueue_trial({n: getattr(self.policy, n) for n in self.distributions})
-        return study
-
-    def step(self, study: Study) -> None:
-        """Try one more set of parameters, and keep what came out."""
-        import optuna
-
-        key = np.random.SeedSequence([self.seed, len(_done(study))]).generate_state(1)[0]
-        study.sampler = optuna.samplers.TPESampler(seed=int(key))
-        trial = study.ask(self.distributions)
-        score = self.evaluated(trial.params).score
-        if math.isnan(score):
-            raise ValueError(f"{self.anchors.scenario.name}: nothing can be saved on these slices")
-        study.tell(trial, score)
-        if self.kept is not None:
-            self.kept.add_trial(study.trials[trial.number])
-
-    def candidate(self, values: dict[str, Any]) -> Heuristic:
-        """The heuristic with these parameters, rounded."""
-        return replace(self.policy, **{name: _rounded(v) for name, v in values.items()})
-
-    def evaluated(self, values: dict[str, Any]) -> Evaluation:
-        """How the heuristic with these parameters does."""
-        run = self.anchors.run(self.candidate(values), name=self.policy.name)
-        return self.anchors.measure(run)
-
-    def result(self, study: Study) -> Tuned:
-        """The best of all trials; the first of equal ones."""
-        done = _done(study)
-        values = max(done, key=lambda trial: (trial.value or 0.0, -trial.number)).params
-        default = {name: getattr(self.policy, name) for name in self.distributions}
-        return Tuned(
-            policy=self.candidate(values),
-            best=self.evaluated(values),
-            default=self.evaluated(default),
-            trials=len(done),
-        )
-
-
-def _make_database(path: Path) -> None:
-    """Make the file of an empty search, whole or not at all, unless there is one.
-
-    Raises an error of SQLite for a file that Optuna has not made: it would add its tables to it. A
-    file is opened for writing, so that SQLite takes back what was being written at a kill.
-    """
-    import optuna
-
-    if path.is_file() and path.stat().st_size:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True)) as file:
-            file.execute("select schema_version from version_info").fetchall()
-        return
-    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
-    try:
-        optuna.storages.RDBStorage(_url(partial)).engine.dispose()
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-def _differing(before: Any, now: Any) -> str:
-    """Two values, of long texts the parts that differ."""
-    if isinstance(before, str) and isinstance(now, str):
-        parts = [set(text.rstrip(")").split(", ")) for text in (before, now)]
-        before, now = (", ".join(sorted(a - b)) for a, b in (parts, parts[::-1]))
-    return f"{before}, is {now}"
-
-
-def _done(study: Study) -> list[FrozenTrial]:
-    """Trials whose score is known."""
-    return [trial for trial in study.trials if trial.state.is_finished()]
-
-
-def _distribution(wanted: Any) -> BaseDistribution:
-    from optuna import distributions as d
-
-    if not isinstance(wanted, Range):
-        return d.CategoricalDistribution(wanted.values)
-    if isinstance(wanted.low, int) and isinstance(wanted.high, int):
-        return d.IntDistribution(wanted.low, wanted.high, log=wanted.log)
-    return d.FloatDistribution(wanted.low, wanted.high, log=wanted.log)
-
-
-def _rounded(value: Any) -> Any:
-    """A real number to `DIGITS` significant digits; anything else as it is."""
-    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
-
-
-def _url(path: Path) -> str:
-    from sqlalchemy import URL
-
-    return URL.create("sqlite", database=str(path)).render_as_string()
-
-
-def _file_study(path: Path) -> Study:
-    """The study that a file keeps. Raises ValueError, in one line, for a file that is no such."""
-    import optuna
-    from sqlalchemy.exc import SQLAlchemyError
-
-    if not path.parent.is_dir():
-        raise ValueError(f"{path}: no such folder: {path.parent}")
-    try:
-        _make_database(path)
-        return optuna.create_study(
-            storage=_url(path), study_name="failgym", direction="maximize", load_if_exists=True
-        )
-    except (SQLAlchemyError, sqlite3.Error, RuntimeError) as error:
-        raise ValueError(f"{path}: not a file of trials") from error
+def _judged(
+    given: Heuristic, found: Heuristic, fit: Comparison, later: Comparison, trials: int
+) -> Tuned:
+    """What was found, and whether it is adopted."""
+    run = later.anchors.run(found) if found != given else later.run
+    costs = fit.costs(found, fit.all) if found != given else fit.given
+    proof = later.gain(run.costs.sum(axis=1), later.all, ADOPTED)
+    adopted = proof.low > 0.0
+    return Tuned(
+        policy=found if adopted else given,
+        found=found,
+        gain=fit.gain(costs, fit.all),
+        proof=proof,
+        best=later.anchors.measure(run if adopted else later.run),
+        default=later.anchors.measure(later.run),
+        trials=trials,
+    )

@@ -19,9 +19,10 @@ from failgym.traces import generate
 
 pytest.importorskip("optuna", reason="needs failgym[tuning]")
 
-SMALL = ("--env", "failgym/Checkpoint-v0", "--set", "jobs=1500", "--set", "slice_tasks=16")
+FIELDS = ("jobs=1200", "slice_tasks=8", "decide=geometric")
+SMALL = ("--env", "failgym/Checkpoint-v0", *(text for f in FIELDS for text in ("--set", f)))
 COMMAND = (sys.executable, "-c", "from failgym.cli import main; main()")
-SEARCH = ("tune", *SMALL, "--policy", "young", "--episodes", "6", "--trials")
+SEARCH = ("tune", *SMALL, "--policy", "young", "--episodes", "20", "--trials")
 
 
 def invoke(*arguments: str | int | Path) -> int:
@@ -34,12 +35,15 @@ def test_what_is_found_is_written_and_evaluated(
     out = tmp_path / "young.json"
     assert invoke(*SEARCH, 6, "--out", out) == 0
     shown = capsys.readouterr().out
-    assert "young in failgym/Checkpoint-v0, train split, 6 slices: best of 6 trials" in shown
+    assert "young in failgym/Checkpoint-v0: best of 6 trials" in shown
+    assert "gain on fit: " in shown
     assert f"written to {out}" in shown
     found = load_heuristic(out)
     assert isinstance(found, Young)
     about = json.loads(out.read_text())["about"]
-    assert about["score"] >= about["default_score"]
+    assert about["gain_fit"][0] >= 0.0
+    assert about["adopted"] == (found != Young()) == ("adopted: score" in shown)
+    assert about["adopted"] != ("the given parameters stay" in shown)
     assert about["trials"] == 6
 
     result = tmp_path / "result.json"

@@ -20,11 +20,14 @@ from failgym.baselines.young import period_is_over
 from failgym.envs import Scenario, resolve
 from failgym.evaluation import Anchors
 from failgym.sim.records import Action
-from failgym.tuning import Tuned, tune
+from failgym.tuning import Grounds, Tuned, tune
+from failgym.tuning.objective import ADOPTED, gain
 
 pytest.importorskip("optuna", reason="needs failgym[tuning]")
 
-TRIALS = 14
+TRIALS = 9
+HASTY = 0.05
+"""Of Young's interval: checkpoints so often that they cost more than they can save."""
 KILLED = """
 import os, sqlite3, sys
 file = sqlite3.connect(sys.argv[1])
@@ -56,12 +59,17 @@ class Interval(Heuristic):
 
 @pytest.fixture(scope="module")
 def scenario() -> Scenario:
-    return resolve("failgym/Checkpoint-v0").override(jobs=1500, slice_tasks=16)
+    return resolve("failgym/Checkpoint-v0").override(jobs=1200, slice_tasks=8, decide="geometric")
 
 
 @pytest.fixture(scope="module")
-def whole(scenario: Scenario) -> Tuned:
-    return tune(Interval(), scenario, trials=TRIALS, episodes=12, seed=3)
+def grounds(scenario: Scenario) -> Grounds:
+    return Grounds.of(scenario, episodes=40, seed=3)
+
+
+@pytest.fixture(scope="module")
+def whole(grounds: Grounds) -> Tuned:
+    return tune(Interval(factor=HASTY), grounds, trials=TRIALS, seed=3)
 
 
 def test_declared_parameters_are_the_search_space() -> None:
@@ -82,58 +90,102 @@ def test_a_range_that_holds_nothing_is_refused(low: float, high: float, log: boo
         Range(low, high, log)
 
 
-def test_what_is_found_is_better_than_what_was_given(whole: Tuned, scenario: Scenario) -> None:
-    assert whole.best.score > whole.default.score + 1.0
+def test_what_proves_better_is_adopted(whole: Tuned, grounds: Grounds) -> None:
+    assert whole.adopted
+    assert whole.policy == whole.found != Interval(factor=HASTY)
     assert whole.trials == TRIALS
     found = whole.policy
     assert isinstance(found, Interval)
     assert 0.05 <= found.factor <= 20.0
     assert found.untouched == 0.5
-    anchors = Anchors.of(scenario, episodes=12, seed=3, split="train")
-    assert anchors.measure(anchors.run(found)).score == whole.best.score
-    assert whole.best.split == "train"
+    later = grounds.validation
+    assert later.measure(later.run(found)).score == whole.best.score
+    assert later.measure(later.run(Interval(factor=HASTY))).score == whole.default.score
+    assert whole.best.split == whole.default.split == "validation"
+    assert whole.proof.value == pytest.approx(whole.best.score - whole.default.score)
+    assert whole.proof.low > 0.0
+    assert whole.gain.low > 0.0
+
+
+def test_gains_are_those_on_earlier_slices(whole: Tuned, grounds: Grounds) -> None:
+    fit = grounds.fit
+    scores = [
+        fit.measure(fit.run(policy)).score for policy in (whole.found, Interval(factor=HASTY))
+    ]
+    assert whole.gain.value == pytest.approx(scores[0] - scores[1])
+    assert fit.scenario.split == "fit"
+
+
+def test_what_is_better_on_the_slices_of_the_search_only_is_not_adopted(
+    scenario: Scenario, grounds: Grounds
+) -> None:
+    free = Anchors.of(scenario.override(weight_overhead=0.0), split="validation")
+    given = Interval(factor=HASTY)
+    found = tune(given, Grounds(grounds.fit, free), trials=4)
+    assert found.found != given
+    assert found.gain.low > 0.0 > found.proof.low
+    assert not found.adopted
+    assert found.policy == given
+    assert found.best == found.default
+
+
+def test_equal_variants_leave_what_was_given(grounds: Grounds) -> None:
+    found = tune(Interval(when="never"), grounds, trials=4, fixed=("when",))
+    assert not found.adopted
+    assert found.policy == found.found == Interval(when="never")
+    assert found.gain == found.proof == (0.0, 0.0, 0.0)
+
+
+def test_a_heavy_slice_does_not_decide() -> None:
+    """A variant that is better on one slice by much, and worse on all others, is no sure gain."""
+    given, possible = np.full(20, 10.0), np.full(20, 5.0)
+    lucky = given + np.where(np.arange(20) == 0, -30.0, 0.5)
+    steady = given - 0.2
+    assert gain(given, lucky, possible).value > gain(given, steady, possible).value > 0.0
+    assert gain(given, lucky, possible).low < 0.0 < gain(given, steady, possible).low
+    assert gain(given, steady, possible, ADOPTED).low == pytest.approx(4.0)
 
 
 def test_an_interrupted_search_goes_on_as_if_it_had_not_been(
-    whole: Tuned, scenario: Scenario, tmp_path: Path
+    whole: Tuned, grounds: Grounds, tmp_path: Path
 ) -> None:
     file = tmp_path / "interval.trials"
     done: list[int] = []
     for trials in (1, 5, TRIALS):
         done.clear()
         parts = tune(
-            Interval(),
-            scenario,
+            Interval(factor=HASTY),
+            grounds,
             trials=trials,
-            episodes=12,
             seed=3,
             storage=file,
             progress=done.append,
         )
+    assert (parts.found, parts.gain, parts.proof) == (whole.found, whole.gain, whole.proof)
     assert parts.policy == whole.policy
     assert parts.best.score == whole.best.score
     assert done[0] == 5
     assert sum(done) == TRIALS
 
 
-def test_fixed_parameters_keep_their_value(scenario: Scenario) -> None:
+def test_fixed_parameters_keep_their_value(grounds: Grounds) -> None:
     given = Interval(factor=3.0, least=1)
-    found = tune(given, scenario, trials=6, episodes=3, fixed=("factor", "least")).policy
+    found = tune(given, grounds, trials=6, fixed=("factor", "least")).found
     assert isinstance(found, Interval)
     assert (found.factor, found.least) == (3.0, 1)
 
 
-def test_the_trials_of_another_search_are_not_taken_up(scenario: Scenario, tmp_path: Path) -> None:
+def test_the_trials_of_another_search_are_not_taken_up(grounds: Grounds, tmp_path: Path) -> None:
     file = tmp_path / "trials"
-    tune(Interval(), scenario, trials=1, episodes=3, storage=file)
+    tune(Interval(), grounds, trials=1, storage=file)
     with pytest.raises(ValueError, match="trials of another search: its seed was 0, is 1"):
-        tune(Interval(), scenario, trials=2, episodes=3, seed=1, storage=file)
+        tune(Interval(), grounds, trials=2, seed=1, storage=file)
     with pytest.raises(ValueError, match=r"its policy was untouched=0\.5, is untouched=0\.1"):
-        tune(Interval(untouched=0.1), scenario, trials=2, episodes=3, storage=file)
+        tune(Interval(untouched=0.1), grounds, trials=2, storage=file)
 
 
 def test_a_file_that_is_something_else_is_refused_and_kept(
-    scenario: Scenario, tmp_path: Path
+    grounds: Grounds, tmp_path: Path
 ) -> None:
     text, other = tmp_path / "text", tmp_path / "other.db"
     text.write_text("no database\n" * 100)
@@ -143,14 +195,14 @@ def test_a_file_that_is_something_else_is_refused_and_kept(
     for file in (text, other):
         before = file.read_bytes()
         with pytest.raises(ValueError, match="not a file of trials"):
-            tune(Interval(), scenario, trials=1, episodes=3, storage=file)
+            tune(Interval(), grounds, trials=1, storage=file)
         assert file.read_bytes() == before
     with pytest.raises(ValueError, match="no such folder"):
-        tune(Interval(), scenario, trials=1, episodes=3, storage=tmp_path / "none" / "trials")
+        tune(Interval(), grounds, trials=1, storage=tmp_path / "none" / "trials")
 
 
 def test_a_file_is_there_whole_or_not_at_all(
-    scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    grounds: Grounds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def killed(self: Path, target: Path) -> Path:
         raise KeyboardInterrupt
@@ -159,24 +211,24 @@ def test_a_file_is_there_whole_or_not_at_all(
     with monkeypatch.context() as patched:
         patched.setattr(Path, "replace", killed)
         with pytest.raises(KeyboardInterrupt):
-            tune(Interval(), scenario, trials=1, episodes=3, storage=file)
+            tune(Interval(), grounds, trials=1, storage=file)
     assert list(tmp_path.iterdir()) == []
     file.touch()  # as mktemp makes it
     done: list[int] = []
     for _ in range(2):
         done.clear()
-        tune(Interval(), scenario, trials=1, episodes=3, storage=file, progress=done.append)
+        tune(Interval(), grounds, trials=1, storage=file, progress=done.append)
     assert done == [1]  # the one that was kept
 
 
 def test_a_kill_in_the_midst_of_writing_costs_no_trial_before(
-    scenario: Scenario, tmp_path: Path
+    grounds: Grounds, tmp_path: Path
 ) -> None:
     file, done = tmp_path / "trials", list[int]()
-    tune(Interval(), scenario, trials=1, episodes=3, storage=file)
+    tune(Interval(), grounds, trials=1, storage=file)
     subprocess.run([sys.executable, "-c", KILLED, str(file)], check=False)
     assert Path(f"{file}-journal").stat().st_size
-    tune(Interval(), scenario, trials=1, episodes=3, storage=file, progress=done.append)
+    tune(Interval(), grounds, trials=1, storage=file, progress=done.append)
     assert done == [1]
 
 

@@ -8,9 +8,10 @@ from tests.sim.scheduled.agree import compare
 from tests.sim.scheduled.random_clusters import random_cluster
 
 CHUNK = 50
-RARE = (1034824, 1039525)
+RARE = (1034824, 1039525, 3015870)
 """Seeds of what one cluster in tens of thousands showed: saved work of an attempt that the end of
-the data cut; similarity to a task that stands at the beginning."""
+the data cut; similarity to a task that stands at the beginning; and where to place such a task,
+whose inputs are with it."""
 
 
 @pytest.mark.parametrize("seed", RARE)

@@ -83,7 +83,8 @@ The rules
     in the episode count as saved and as settled.
 17. *Inputs.* An attempt that wants to run while an input does not exist is blocked; it joins the
     queue when all exist. With ``outputs="kept"`` an output is unreachable while its machine is
-    down, with ``"lost"`` it is lost, and attempts in the queue that need it are blocked.
+    down, with ``"lost"`` it is lost, and attempts in the queue that need it are blocked. What stood
+    in the cluster at the beginning has its inputs with it.
 18. *Recomputation.* A lost output is demanded by an attempt that finds it missing when it wants to
     run, and by all that are blocked when a failure is noticed: the finished task runs again from
     scratch, for the length of the row that finished it, and demands what it lacks itself. It cannot

@@ -88,7 +88,12 @@ class Lineage:
         return all(o is not None and (o.machine.up or not o.in_memory) for o in inputs)
 
     def transfers(self, task: ClusterTask, machine: Machine) -> dict[Machine, int]:
-        """Machines from which inputs must come if the task starts there, and how long it takes."""
+        """Machines from which inputs must come if the task starts there, and how long it takes.
+
+        None for what stands: its inputs are with it.
+        """
+        if task.standing:
+            return {}
         times: dict[Machine, int] = {}
         for parent, time in self.parents(task):
             output = self.output(parent)

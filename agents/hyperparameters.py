@@ -1,0 +1,253 @@
+"""Hyper-parameters of the algorithms: typed records with the names of stable-baselines3.
+
+The defaults are stable-baselines3's and sb3-contrib's, but for the discount, which is 1: costs that
+are paid when a task settles make an agent that discounts them put settlement off. A number that
+changes during training is written as ``{start: ..., end: ...}``: linear in the steps done, never in
+time, so that a run that was interrupted goes on as if it had not been.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+from stable_baselines3.common.utils import LinearSchedule
+
+from failgym.agents.networks import ACTIVATIONS
+
+__all__ = [
+    "ALTERNATIVES",
+    "A2CSettings",
+    "ActorCritic",
+    "DQNSettings",
+    "Layers",
+    "Linear",
+    "Network",
+    "PPOSettings",
+    "QRDQNSettings",
+    "Quantiles",
+    "Recurrent",
+    "RecurrentPPOSettings",
+    "Settings",
+]
+
+NUMBER, SCHEDULE, SHARED, OWN = "a number", "a schedule", "a list", "two lists"
+"""The alternatives that a value may be written as; errors do not show them."""
+ALTERNATIVES = frozenset({NUMBER, SCHEDULE, SHARED, OWN})
+
+Count = Annotated[int, Field(ge=1, le=2**31)]
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
+Positive = Annotated[float, Field(gt=0.0)]
+NotNegative = Annotated[float, Field(ge=0.0)]
+Width = Annotated[int, Field(ge=1, le=1_024)]
+Activation = Literal["tanh", "relu", "elu", "gelu", "silu", "leaky_relu"]
+"""Names of `failgym.agents.networks.ACTIVATIONS`."""
+Widths = Annotated[list[Width], Field(max_length=8)]
+
+
+class _Record(BaseModel):
+    """Values of exactly the stated names and types."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+class Linear(_Record):
+    """From ``start`` at the first step to ``end`` at the last."""
+
+    start: NotNegative
+    end: NotNegative
+
+    def at(self) -> LinearSchedule:
+        """As a function of the share of steps that remain."""
+        return LinearSchedule(self.start, self.end, 1.0)
+
+
+def _mapping_or(written: str, otherwise: str) -> Discriminator:
+    """Tell a mapping, or a record, from anything else."""
+    return Discriminator(lambda v: written if isinstance(v, Mapping | BaseModel) else otherwise)
+
+
+Rate = Annotated[
+    Annotated[Positive, Tag(NUMBER)] | Annotated[Linear, Tag(SCHEDULE)],
+    _mapping_or(SCHEDULE, NUMBER),
+]
+"""A number, or a schedule."""
+
+
+class Layers(_Record):
+    """Hidden layers of actor and critic apart."""
+
+    pi: Widths
+    vf: Widths
+
+
+class Network(_Record):
+    """The network of a policy: fully connected layers."""
+
+    net_arch: Widths = [64, 64]
+    """units of the hidden layers"""
+    activation: Activation = "relu"
+
+    def arguments(self) -> dict[str, Any]:
+        """stable-baselines3's ``policy_kwargs``."""
+        given = self.model_dump(exclude={"activation", "initial_bias"})
+        return {**given, "activation_fn": ACTIVATIONS[self.activation]}
+
+
+class Quantiles(Network):
+    """A network with quantiles of the return of each action."""
+
+    n_quantiles: Annotated[int, Field(ge=2, le=1_024)] = 200
+
+
+class ActorCritic(Network):
+    """Networks for the policy and for the value, which share nothing."""
+
+    net_arch: Annotated[  # pyright: ignore[reportIncompatibleVariableOverride]
+        Annotated[Widths, Tag(SHARED)] | Annotated[Layers, Tag(OWN)], _mapping_or(OWN, SHARED)
+    ] = [64, 64]
+    """units of the hidden layers, of both, or as ``{pi: [...], vf: [...]}``"""
+    activation: Activation = "tanh"
+    ortho_init: bool = True
+    initial_bias: Annotated[float, Field(ge=-20.0, le=20.0)] = 0.0
+    """first logit of every action but CONTINUE: below 0 training begins near replay"""
+
+
+class Recurrent(ActorCritic):
+    """The same behind an LSTM."""
+
+    lstm_hidden_size: Width = 256
+    n_lstm_layers: Annotated[int, Field(ge=1, le=8)] = 1
+    critic_lstm: Literal["own", "shared", "none"] = "own"
+    """has the critic an LSTM: one of its own, that of the actor, or none?"""
+
+    def arguments(self) -> dict[str, Any]:
+        """sb3-contrib's ``policy_kwargs``."""
+        given = super().arguments()
+        critic = given.pop("critic_lstm")
+        return {
+            **given,
+            "enable_critic_lstm": critic == "own",
+            "shared_lstm": critic == "shared",
+        }
+
+
+class Settings(_Record):
+    """What all algorithms have."""
+
+    n_envs: Count = 1
+    """episodes that run at once"""
+    learning_rate: Rate
+    gamma: Share = 1.0
+    policy: Network
+
+    def arguments(self) -> dict[str, Any]:
+        """What stable-baselines3's constructor takes, but for policy and environment."""
+        given = {name: getattr(self, name) for name in type(self).model_fields}
+        del given["n_envs"], given["policy"]
+        plain = {n: v.at() if isinstance(v, Linear) else v for n, v in given.items()}
+        return {**plain, "policy_kwargs": self.policy.arguments()}
+
+    def check(self) -> None:
+        """Raise ValueError for values that do not go together."""
+
+
+class _OnPolicy(Settings):
+    """What algorithms have that learn from what the policy has just done."""
+
+    policy: ActorCritic = ActorCritic()  # pyright: ignore[reportIncompatibleVariableOverride]
+    n_steps: Count
+    """decisions of each episode between two updates"""
+    gae_lambda: Share
+    ent_coef: NotNegative = 0.0
+    vf_coef: NotNegative = 0.5
+    max_grad_norm: Positive = 0.5
+    normalize_advantage: bool
+
+    def check(self) -> None:
+        """Raise ValueError for an update from less than two decisions."""
+        if self.n_envs * self.n_steps < 2:
+            raise ValueError("n_steps: expected at least 2 with one environment")
+
+
+class A2CSettings(_OnPolicy):
+    """Advantage actor-critic (Mnih et al., ICML 2016)."""
+
+    learning_rate: Rate = 7e-4
+    n_steps: Count = 5
+    gae_lambda: Share = 1.0
+    normalize_advantage: bool = False
+    use_rms_prop: bool = True
+    rms_prop_eps: Positive = 1e-5
+
+
+class PPOSettings(_OnPolicy):
+    """Proximal policy optimisation (Schulman et al., 2017), with or without masks."""
+
+    learning_rate: Rate = 3e-4
+    n_steps: Count = 2_048
+    batch_size: Annotated[int, Field(ge=2)] = 64
+    n_epochs: Annotated[int, Field(ge=1, le=1_000)] = 10
+    gae_lambda: Share = 0.95
+    clip_range: Rate = 0.2
+    clip_range_vf: Positive | None = None
+    normalize_advantage: bool = True
+    target_kl: Positive | None = None
+
+    def check(self) -> None:
+        """Raise ValueError for batches that do not divide what is collected between updates."""
+        super().check()
+        collected = self.n_envs * self.n_steps
+        if collected % self.batch_size:
+            raise ValueError(
+                f"batch_size: expected a divisor of n_envs x n_steps"
+                f" ({self.n_envs} x {self.n_steps} = {collected}), got {self.batch_size}"
+            )
+
+
+class RecurrentPPOSettings(PPOSettings):
+    """PPO with an LSTM."""
+
+    policy: Recurrent = Recurrent()  # pyright: ignore[reportIncompatibleVariableOverride]
+    n_steps: Count = 128
+    batch_size: Annotated[int, Field(ge=2)] = 128
+
+
+class DQNSettings(Settings):
+    """Deep Q-network (Mnih et al., Nature 2015)."""
+
+    policy: Network = Network()
+    learning_rate: Rate = 1e-4
+    buffer_size: Count = 1_000_000
+    """decisions that are remembered"""
+    learning_starts: Annotated[int, Field(ge=0)] = 100
+    batch_size: Count = 32
+    tau: Annotated[float, Field(gt=0.0, le=1.0)] = 1.0
+    train_freq: Count = 4
+    """decisions of each episode between two updates"""
+    gradient_steps: Annotated[int, Field(ge=-1)] = 1
+    n_steps: Annotated[int, Field(ge=1, le=1_000)] = 1
+    """length of the returns that are bootstrapped"""
+    target_update_interval: Count = 10_000
+    exploration_fraction: Annotated[float, Field(gt=0.0, le=1.0)] = 0.1
+    exploration_initial_eps: Share = 1.0
+    exploration_final_eps: Share = 0.05
+    max_grad_norm: Positive = 10.0
+
+    def check(self) -> None:
+        """Raise ValueError for a memory or an interval shorter than a step of all episodes."""
+        for name in ("buffer_size", "target_update_interval"):
+            if getattr(self, name) < self.n_envs:
+                got = getattr(self, name)
+                raise ValueError(f"{name}: expected at least n_envs = {self.n_envs}, got {got}")
+
+
+class QRDQNSettings(DQNSettings):
+    """Quantile regression DQN (Dabney et al., AAAI 2018)."""
+
+    policy: Quantiles = Quantiles()  # pyright: ignore[reportIncompatibleVariableOverride]
+    learning_rate: Rate = 5e-5
+    exploration_fraction: Annotated[float, Field(gt=0.0, le=1.0)] = 0.005
+    exploration_final_eps: Share = 0.01
+    max_grad_norm: Positive | None = None  # pyright: ignore[reportIncompatibleVariableOverride]

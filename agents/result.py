@@ -1,0 +1,61 @@
+"""What a training run came to."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from failgym.agents.validation import Validation
+
+__all__ = ["TrainingResult"]
+
+
+@dataclass(frozen=True)
+class TrainingResult:
+    """Scores, times and where the agent is."""
+
+    env: str
+    algo: str
+    seed: int
+    steps: int
+    """decisions that were trained on"""
+    best: Validation
+    """of the agent that was kept"""
+    last: Validation
+    validations: tuple[Validation, ...]
+    seconds: float
+    """wall-clock time, validation included, what a kill undid not [s]"""
+    validation_seconds: float
+    """of these, spent on scoring [s]"""
+    steps_per_second: float
+    """decisions for each second of training, scoring left out [1/s]"""
+    policy: Path
+    """the policy file of the best agent"""
+    command: str
+    versions: dict[str, str]
+    trace_hash: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; the policy by the name of its file."""
+        return {**asdict(self), "policy": self.policy.name}
+
+    @classmethod
+    def of(cls, values: dict[str, Any], policy: Path) -> TrainingResult:
+        """Read what `to_json` returned.
+
+        Raises:
+            ValueError: if something is missing, or is not known.
+        """
+        names = {field.name for field in fields(cls)}
+        if set(values) != names:
+            raise ValueError(f"{policy.parent}: result.json: expected {', '.join(sorted(names))}")
+        validations = tuple(Validation(**one) for one in values["validations"])
+        best, last = Validation(**values["best"]), Validation(**values["last"])
+        own: dict[str, Any] = {
+            "best": best,
+            "last": last,
+            "validations": validations,
+            "policy": policy,
+        }
+        return cls(**{**values, **own})

@@ -1,0 +1,166 @@
+"""`failgym train`: an agent for an environment, in a folder."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from dataclasses import fields
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from failgym.cli.folders import check_name, holds_trace
+from failgym.cli.options import Seed, Settings, override
+from failgym.cli.output import Cell, interactive, print_line, print_table
+
+if TYPE_CHECKING:
+    from failgym.agents.result import TrainingResult
+
+__all__ = ["train"]
+
+NEEDED = ("torch", "stable_baselines3", "sb3_contrib", "pydantic", "safetensors", "yaml")
+"""What training imports and a core install has not."""
+
+Env = Annotated[str, typer.Option("--env", metavar="ID", help="The environment.")]
+Algo = Annotated[
+    str,
+    typer.Option(metavar="ALGO", help="ppo, maskable_ppo, recurrent_ppo, a2c, dqn or qrdqn."),
+]
+Steps = Annotated[int, typer.Option(help="Decisions to train on.")]
+Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder of the run.")]
+Slots = Annotated[int | None, typer.Option("--n-envs", help="Episodes that run at once.")]
+Hyper = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--hyper", metavar="NAME=VALUE", help="Change a hyper-parameter; repeatable; YAML."
+    ),
+]
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        "--config", metavar="FILE", help="Hyper-parameters in YAML; failgym's own by default."
+    ),
+]
+Split = Annotated[
+    Literal["fit", "train"],
+    typer.Option(help="Train on a part of the train split, or on all of it."),
+]
+Keep = Annotated[
+    Literal["deterministic", "stochastic"],
+    typer.Option(help="Which score the agent that is kept has the best of."),
+]
+ValidateEvery = Annotated[
+    int | None, typer.Option(help="Decisions between two scores; a tenth of all by default.")
+]
+Episodes = Annotated[
+    int | None, typer.Option(help="Slices (pinned: tasks) to score on; all by default.")
+]
+CheckpointEvery = Annotated[
+    int | None, typer.Option(help="Decisions between two checkpoints; a fiftieth by default.")
+]
+Resume = Annotated[
+    bool, typer.Option("--resume", help="Go on with the run in DIR, with the same options.")
+]
+Threads = Annotated[
+    int, typer.Option(help="0: as many as there are processors. With 1, runs repeat bit for bit.")
+]
+TensorBoard = Annotated[
+    bool, typer.Option("--tensorboard", help="Write logs for TensorBoard to DIR/tensorboard.")
+]
+
+
+def train(
+    env: Env,
+    algo: Algo,
+    steps: Steps,
+    out: Out,
+    seed: Seed = 0,
+    n_envs: Slots = None,
+    settings: Settings = None,
+    hyper: Hyper = None,
+    config: Config = None,
+    resume: Resume = False,
+    split: Split = "fit",
+    validate_every: ValidateEvery = None,
+    episodes: Episodes = None,
+    keep: Keep = "deterministic",
+    checkpoint_every: CheckpointEvery = None,
+    threads: Threads = 1,
+    tensorboard: TensorBoard = False,
+) -> None:
+    """Train an agent; the best one is written to DIR/best.safetensors.
+
+    The agent is scored on a part of the train split that it is not trained on. The same command
+    with --resume goes on after an interruption.
+    """
+    if any(find_spec(module) is None for module in NEEDED):
+        raise ValueError("training needs stable-baselines3: pip install 'failgym[agents]'")
+    _check_out(out)
+    from failgym.agents.settings import read_assignments
+    from failgym.agents.training import train
+    from failgym.envs import resolve
+    from failgym.evaluation.progress import progress_bar
+
+    wanted = resolve(env)
+    free = {field.name for field in fields(wanted)} - {"split"}  # that is --split
+    scenario = override(wanted, settings, free)
+    changes = read_assignments(hyper or [])
+    with progress_bar(f"{algo} in {scenario.name}", steps, interactive()) as advance:
+        result = train(
+            scenario,
+            algo,
+            steps=steps,
+            out=out,
+            seed=seed,
+            n_envs=n_envs,
+            settings=config,
+            hyper=changes,
+            split=split,
+            validate_every=validate_every,
+            episodes=episodes,
+            keep=keep,
+            checkpoint_every=checkpoint_every,
+            resume=resume,
+            threads=threads,
+            tensorboard=tensorboard,
+            command=_command(),
+            progress=advance,
+        )
+    _print(result)
+
+
+def _check_out(out: Path) -> None:
+    """Refuse a folder in that of a saved trace. Raises ValueError."""
+    check_name("--out", out)
+    target = Path(os.path.realpath(out))
+    if any(holds_trace(above) for above in (target, *target.parents)):
+        raise ValueError(f"--out {out}: lies in the folder of a saved trace: not written")
+
+
+def _command() -> str:
+    """What was typed, without where and whether it went on."""
+    given = [word for word in sys.argv[1:] if word != "--resume"]
+    return shlex.join(["failgym", *given])
+
+
+def _print(result: TrainingResult) -> None:
+    rows: list[tuple[Cell, ...]] = [
+        (
+            f"{one.steps:,}",
+            f"{one.score:.1f}",
+            f"{one.low:.1f} to {one.high:.1f}",
+            "-" if one.stochastic is None else f"{one.stochastic:.1f}",
+        )
+        for one in result.validations
+    ]
+    print_line(f"{result.algo} in {result.env}: score on the validation split")
+    print_table("", ("steps", "best\naction", "95 %\ninterval", "drawn\naction"), rows)
+    print_line(
+        f"{result.steps:,} steps in {result.seconds:.0f} s,"
+        f" {result.validation_seconds:.0f} s of them scoring:"
+        f" {result.steps_per_second:,.0f} steps/s"
+    )
+    print_line(f"the agent of {result.best.steps:,} steps: written to {result.policy}")

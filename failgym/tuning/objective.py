@@ -1,0 +1,76 @@
+"""What a search maximises: the gain that is sure, not the score that happened to be highest.
+
+A few heavy slices decide a score, so the best of many scores is mostly the luckiest one, and does
+worse than the given parameters on slices that it was not chosen on. Here a variant is compared with
+the given parameters slice by slice, and stands for the lower end of the bootstrap interval of the
+difference. What a search finds so has still been chosen among many: it is adopted only if it is
+better on later slices too, that no trial has seen.
+
+Both ends were chosen on the training splits of Cloning-v0, GracePeriod-v0 and Checkpoint-v0
+(`experiments.tuning_objectives`), where the highest score, its own lower bound, winsorised gains
+and medians of folds did worse.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from failgym.baselines import Heuristic
+from failgym.evaluation import Anchors, Score, run_policy, score
+
+__all__ = ["ADOPTED", "SURE", "Comparison", "Floats", "Rows", "gain"]
+
+Floats = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.int64]
+
+SURE = 95.0
+"""Confidence of the interval whose lower end a search maximises [%]."""
+ADOPTED = 60.0
+"""Confidence of the interval on the validation split whose lower end must be above zero [%]: four
+in five that what was found is better than what was given."""
+
+
+def gain(
+    given: Floats, tried: Floats, possible: Floats, confidence: float = SURE, seed: int = 0
+) -> Score:
+    """How many points of score a variant is above the given parameters, with its interval.
+
+    Args:
+        given: [slices] cost at the given parameters.
+        tried: [slices] cost of the variant on the same slices.
+        possible: [slices] what the bound saves over replay.
+        confidence: of the interval [%].
+        seed: of the bootstrap.
+    """
+    return score(given, tried, given - possible, seed, confidence=confidence)
+
+
+class Comparison:
+    """Variants of a heuristic beside the given one, on the same slices."""
+
+    def __init__(self, given: Heuristic, anchors: Anchors) -> None:
+        self.anchors = anchors
+        self.run = anchors.run(given)
+        self.given: Floats = self.run.costs.sum(axis=1)
+        """[slices] cost at the given parameters"""
+        self.possible: Floats = (anchors.replay.costs - anchors.bound).sum(axis=1)
+        """[slices] what the bound saves over replay"""
+
+    @property
+    def all(self) -> Rows:
+        """Every slice."""
+        return np.arange(len(self.given))
+
+    def costs(self, policy: Heuristic, rows: Rows) -> Floats:
+        """What a variant costs on some of the slices [rows]."""
+        a = self.anchors
+        chosen = a.replay.slices[rows]
+        return run_policy(a.world, a.scenario, policy, chosen, order=a.scenario.order).costs.sum(
+            axis=1
+        )
+
+    def gain(self, tried: Floats, rows: Rows, confidence: float = SURE) -> Score:
+        """The gain of a variant that costs so much on these slices."""
+        given, possible = self.given[rows], self.possible[rows]
+        return gain(given, tried, possible, confidence, self.anchors.seed)

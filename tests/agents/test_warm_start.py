@@ -1,0 +1,192 @@
+"""Warm start: a pupil that knows its teacher before it learns by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from sb3_contrib import MaskablePPO, RecurrentPPO
+from stable_baselines3 import A2C, DQN, PPO
+from stable_baselines3.common.vec_env import VecNormalize
+
+import failgym
+from failgym.agents.demonstrations import demonstrate
+from failgym.agents.imitation import explained_variance
+from failgym.agents.rewards import TrainingReward
+from failgym.agents.vec_env import BatchedVecEnv, make_sb3_env
+from failgym.agents.warm_start import PUPILS, warm_start
+from failgym.baselines import Algorithm1, Replay, RetryCap
+from failgym.envs import FIELDS, resolve
+
+torch.set_num_threads(1)
+
+MODELS: dict[str, Any] = {"ppo": PPO, "a2c": A2C, "maskable_ppo": MaskablePPO}
+SCENARIO = resolve("failgym/Cloning-v0", {"jobs": 300, "slice_tasks": 1})
+AGREEMENT = 0.95
+"""Of a pupil with its teacher, on decisions that it did not learn from."""
+
+
+def environment(n_envs: int = 64) -> BatchedVecEnv:
+    return make_sb3_env(SCENARIO, n_envs)
+
+
+def pupil(algorithm: str = "maskable_ppo", env: Any = None, **options: Any) -> Any:
+    return MODELS[algorithm](
+        "MlpPolicy", env or environment(), device="cpu", seed=0, gamma=1.0, **options
+    )
+
+
+def weights(model: Any) -> list[Any]:
+    return [value.numpy().copy() for value in model.policy.state_dict().values()]
+
+
+class Continuing:
+    """Never intervenes, in an environment of rewards that are all the same."""
+
+    def predict(self, observation: Any, state: Any = None, **_: Any) -> Any:
+        return np.zeros(len(observation), dtype=np.int64), state
+
+
+def test_every_algorithm_is_tested() -> None:
+    assert set(MODELS) == set(PUPILS)
+
+
+@pytest.mark.parametrize("algorithm", PUPILS)
+def test_the_pupil_does_what_its_teacher_does(algorithm: str) -> None:
+    model = pupil(algorithm)
+    before = failgym.evaluate(model, SCENARIO, episodes=200).cost
+    result = warm_start(model, "algorithm_1", steps=20_000, learning_rate=3e-3)
+    assert result.decisions >= 20_000
+    assert result.agreement > AGREEMENT
+    assert result.interventions > AGREEMENT
+    assert result.explained_variance > 0.0
+    after = failgym.evaluate(model, SCENARIO, episodes=200).cost
+    teacher = failgym.evaluate(Algorithm1(), SCENARIO, episodes=200).cost
+    assert abs(after - teacher) < 0.5 * abs(before - teacher)
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_the_same_seed_gives_the_same_weights(rounds: int) -> None:
+    first, second, other = (pupil() for _ in range(3))
+    for model, seed in ((first, 3), (second, 3), (other, 4)):
+        torch.manual_seed(int(torch.randint(1 << 20, ())))  # whatever else has been drawn
+        warm_start(model, RetryCap(), steps=1_000, rounds=rounds, epochs=1, seed=seed)
+    for a, b in zip(weights(first), weights(second), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert any((a != b).any() for a, b in zip(weights(first), weights(other), strict=True))
+
+
+def test_dagger_shows_the_teacher_what_the_pupil_comes_to() -> None:
+    """A pupil that never clones comes to failures that its teacher avoids."""
+    env, teacher = environment(), Algorithm1()
+    cloned = demonstrate(teacher, env, 2_000, seed=1)
+    left = demonstrate(teacher, env, 2_000, seed=1, pupil=Continuing(), mixture=0.0)
+    clones = [field.name for field in FIELDS].index("clones")
+    assert cloned.observations[:, clones].any()
+    assert not left.observations[:, clones].any()
+    expected, _ = teacher.predict(left.observations)
+    np.testing.assert_array_equal(left.actions, expected)
+    assert left.actions.any()
+
+
+@pytest.mark.parametrize("gamma", [1.0, 0.5])
+def test_returns_are_those_of_whole_episodes(gamma: float) -> None:
+    env = environment(4)
+    shown = demonstrate(Algorithm1(), env, 400, gamma=gamma, seed=2)
+    env.seed(2)
+    observation: Any = env.reset()
+    rewards: list[list[float]] = [[] for _ in range(4)]
+    returns: list[list[float]] = [[] for _ in range(4)]
+    for _ in range(400):
+        observation, reward, ended, _ = env.step(Algorithm1().predict(observation)[0])
+        for i in range(4):
+            rewards[i].append(float(reward[i]))
+            if ended[i]:
+                backwards = 0.0
+                found: list[float] = []
+                for r in reversed(rewards[i]):
+                    backwards = r + gamma * backwards
+                    found.append(backwards)
+                returns[i] += reversed(found)
+                rewards[i].clear()
+    for i in range(4):
+        np.testing.assert_allclose(shown.returns[i::4], returns[i][:100], rtol=1e-12)
+
+
+def test_episodes_are_tested_whole() -> None:
+    shown = demonstrate(Algorithm1(), environment(8), 2_000, seed=0)
+    learned, tested = shown.parted(0.25, np.random.default_rng(0))
+    assert len(learned) + len(tested) == len(shown)
+    assert not set(learned.episodes) & set(tested.episodes)
+    numbers = len(np.unique(shown.episodes))
+    assert len(np.unique(tested.episodes)) == round(0.25 * numbers)
+
+
+def test_the_critic_is_left_alone_if_wanted() -> None:
+    model = pupil()
+    before = model.policy.value_net.weight.detach().clone()
+    warm_start(model, "retry_cap", steps=500, epochs=1, critic=False)
+    assert torch.equal(model.policy.value_net.weight, before)
+
+
+def test_returns_that_do_not_differ_do_no_harm() -> None:
+    """Relative to replay, replay earns nothing."""
+    env = TrainingReward(environment(), reference=Replay())
+    model = pupil(env=env)
+    result = warm_start(model, Continuing(), steps=500, epochs=2)
+    assert all(np.isfinite(value).all() for value in weights(model))
+    assert result.agreement == 1.0
+    assert result.to_json()["interventions"] is None
+
+
+def test_training_goes_on_from_a_warm_start() -> None:
+    model = pupil(n_steps=8, batch_size=64)
+    warm_start(model, "algorithm_1", steps=2_000, epochs=2)
+    assert model.num_timesteps == 0
+    model.learn(1_024)
+    assert model.num_timesteps == 1_024
+
+
+def test_normalised_observations_are_not_shown_to_the_teacher() -> None:
+    env = VecNormalize(environment(), norm_reward=False)
+    shown = demonstrate(Algorithm1(), env, 1_000, seed=1)
+    plain = demonstrate(Algorithm1(), environment(), 1_000, seed=1)
+    np.testing.assert_array_equal(shown.actions, plain.actions)
+    np.testing.assert_array_equal(shown.masks, plain.masks)
+    assert (shown.observations != plain.observations).any()
+
+
+def test_explained_variance() -> None:
+    returns = np.array([1.0, 2.0, 3.0])
+    assert explained_variance(returns + 5.0, returns) == 1.0
+    assert explained_variance(np.zeros(3), returns) == 0.0
+    assert np.isnan(explained_variance(returns, np.ones(3)))
+
+
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "unknown teacher": ({"teacher": "algoritm_1"}, "unknown policy 'algoritm_1', did you mean"),
+    "no steps": ({"steps": 0}, "steps: expected a whole number, at least 1"),
+    "no rounds": ({"rounds": 0}, "rounds: expected"),
+    "half an epoch": ({"epochs": 0.5}, "epochs: expected"),
+    "no batch": ({"batch_size": 0}, "batch_size: expected"),
+    "mixture": ({"mixture": 1.5}, r"mixture: expected a share from 0 to 1, got 1\.5"),
+    "all held out": ({"held_out": 1.0}, "held_out: expected"),
+    "learning rate": ({"learning_rate": 0.0}, "learning_rate: expected a positive number"),
+    "seed": ({"seed": -1}, "seed: expected"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_arguments_are_refused(case: str) -> None:
+    arguments, message = WRONG[case]
+    with pytest.raises(ValueError, match=message):
+        warm_start(pupil(), **{"teacher": "retry_cap", **arguments})
+
+
+@pytest.mark.parametrize(("kind", "policy"), [(DQN, "MlpPolicy"), (RecurrentPPO, "MlpLstmPolicy")])
+def test_other_algorithms_are_refused(kind: Any, policy: str) -> None:
+    model = kind(policy, environment(2), device="cpu")
+    with pytest.raises(ValueError, match="expected ppo, a2c, maskable_ppo for a warm start, got"):
+        warm_start(model, "retry_cap")
