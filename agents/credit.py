@@ -51,7 +51,7 @@ Where a rollout ends
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any
 
 import numpy as np
@@ -76,7 +76,7 @@ class TaskRolloutBuffer(RolloutBuffer):
 
     >>> from stable_baselines3 import PPO
     >>> from failgym.agents.vec_env import make_sb3_env
-    >>> env = make_sb3_env("failgym/Workflow-v0", 2)
+    >>> env = make_sb3_env("failgym/Workflow-v0", 2, jobs=40)
     >>> model = PPO(
     ...     "MlpPolicy",
     ...     env,
@@ -165,7 +165,7 @@ class TaskRolloutBuffer(RolloutBuffer):
         """
         if self.batch.turn == self._turn:
             raise RuntimeError("env: expected the environment that the algorithm learns on")
-        step, out = self.pos, self.batch.output
+        step, out = int(self.pos), self.batch.output  # pyright: ignore[reportUnknownArgumentType]
         super().add(*args, **kwargs)
         self.units[step], self.unit_costs[step] = self._unit, self._unit_cost
         self.times[step], self.episode_costs[step] = self._time, self._episode_cost
@@ -220,7 +220,7 @@ class TaskRolloutBuffer(RolloutBuffer):
             value=self.values,
         )
 
-    def get(self, batch_size: int | None = None) -> Iterator[Any]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def get(self, batch_size: int | None = None) -> Generator[Any, None, None]:
         """Minibatches, shuffled, of the decisions of which it is known what followed."""
         if not self.generator_ready:
             self._flatten()

@@ -13,11 +13,14 @@ part: 0 is replay, 100 the bound. All that differs is the rollout buffer:
 Costs are divided by a constant for each, so that the critic sees numbers of order 1.
 """
 
+# stable-baselines3 is typed in parts only.
+# pyright: reportUnknownMemberType=false
+
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -152,7 +155,8 @@ def learn(setup: Setup, credit: str, seed: int, anchors: Anchors) -> Curve:
         **buffer_of(setup, credit, env),
     )
     with torch.no_grad():
-        model.policy.action_net.bias[1:] = setup.intervention_bias
+        bias: torch.Tensor = getattr(model.policy.action_net, "bias")  # noqa: B009 - for types
+        bias[1:] = setup.intervention_bias
     watch, began = Watch(anchors, setup.every), time.perf_counter()
     model.learn(setup.steps, callback=watch)
     seconds, last = time.perf_counter() - began, watch.score()
@@ -201,7 +205,7 @@ def main(
         if env and setup.env not in env:
             continue
         anchors = Anchors.of(setup.env, split="validation")
-        wanted = Setup(**{**asdict(setup), "steps": steps or setup.steps})
+        wanted = replace(setup, steps=steps or setup.steps)
         curves: list[Curve] = []
         for seed in range(seeds):
             for kind in credit or CREDITS:

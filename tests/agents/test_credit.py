@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sb3_contrib import MaskablePPO
 from stable_baselines3 import A2C, PPO
 from stable_baselines3.common.buffers import RolloutBuffer
-from stable_baselines3.common.vec_env import VecMonitor
+from stable_baselines3.common.vec_env import VecNormalize
 
 from failgym.agents.chains import Chains, chain_advantages
 from failgym.agents.credit import MaskableTaskRolloutBuffer, TaskRolloutBuffer
@@ -136,7 +136,15 @@ def test_as_in_plain_python(time_unit: float, x: Chains, gamma: float, lambda_: 
 # --- In an environment ----------------------------------------------------------------------------
 
 
-def rollout(env_id: str, steps: int, *, n: int = 3, algorithm: Any = PPO, **options: Any) -> Any:
+def rollout(
+    env_id: str,
+    steps: int,
+    *,
+    n: int = 3,
+    algorithm: Any = PPO,
+    gae_lambda: float = 0.95,
+    **options: Any,
+) -> Any:
     """An algorithm that has collected one rollout, and learned from it."""
     env = make_sb3_env(env_id, n, seed=4, **small(env_id))
     masked = algorithm is MaskablePPO
@@ -145,6 +153,7 @@ def rollout(env_id: str, steps: int, *, n: int = 3, algorithm: Any = PPO, **opti
         env,
         n_steps=steps,
         gamma=1.0,
+        gae_lambda=gae_lambda,
         seed=0,
         rollout_buffer_class=MaskableTaskRolloutBuffer if masked else TaskRolloutBuffer,
         rollout_buffer_kwargs={"env": env, **options},
@@ -181,12 +190,12 @@ def test_where_one_job_is_the_episode_credit_is_that_of_any_buffer() -> None:
     buffer = rollout(LINEAGE, steps, n=n).rollout_buffer
     plain = RolloutBuffer(steps, buffer.observation_space, buffer.action_space, "cpu", 0.95, 1.0, n)
     plain.values = shaped(buffer, "values")
-    plain.rewards, plain.episode_starts = buffer.rewards, buffer.episode_starts
+    # What an episode costs before its first decision is charged to that, and none of its doing.
+    before = buffer.episode_starts * buffer.unit_costs
+    plain.rewards, plain.episode_starts = buffer.rewards + before, buffer.episode_starts
     plain.compute_returns_and_advantage(torch.zeros(n), np.zeros(n))
     ended, wanted = buffer.ended, plain.advantages
     assert ended.mean() > 0.5
-    # The cost before the first decision of an episode is nobody's, and of one cut by the start of
-    # the rollout nothing is missing.
     assert shaped(buffer, "advantages")[ended] == pytest.approx(wanted[ended], rel=1e-3, abs=1e-3)
 
 
@@ -213,7 +222,7 @@ def test_minibatches_hold_what_is_known_and_once() -> None:
 
 
 def test_wrapped_environments_are_looked_through() -> None:
-    env = VecMonitor(make_sb3_env(MITIGATION, 2, seed=1, **small(MITIGATION)))
+    env = VecNormalize(make_sb3_env(MITIGATION, 2, seed=1, **small(MITIGATION)))
     kwargs: dict[str, Any] = {"env": env}
     PPO(
         "MlpPolicy",
