@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Demonstrations:
-    """Decisions, one a row, in no order that matters."""
+    """Decisions, one a row."""
 
     observations: Floats
     """[rows, fields] as the pupil is shown them"""
@@ -93,13 +93,13 @@ def demonstrate(
     """Let a teacher decide, or a pupil while the teacher says what it would do.
 
     The teacher reads from the observation which actions are legal, as `failgym.policy.Policy` says.
-    The episodes that have begun when ``steps`` decisions are collected are run to their ends, so
-    that every return is known and long episodes are not left out; what follows them is not kept.
+    Whole episodes are collected, in the order in which they begin: their ends are not rarer than
+    their beginnings, and long ones are not left out.
 
     Args:
         teacher: is asked in every decision; it sees observations as the environment makes them.
         env: the pupil's environment, begun anew; observations hold the masks.
-        steps: decisions to collect, rounded up to whole steps of all slots.
+        steps: decisions to collect; the episode that they end in is collected too.
         pupil: carries out its own action, in some decisions.
         masked: is the pupil told which actions are legal?
         mixture: in how many the teacher's is carried out instead, a share.
@@ -111,56 +111,96 @@ def demonstrate(
     normalising = unwrap_vec_normalize(env)
     stepped: Any = env
     shown: Any = stepped.reset()
-    kept = -(-steps // env.num_envs)
-    columns: dict[str, list[npt.NDArray[Any]]] = {"shown": [], "masks": [], "actions": []}
-    rewards: list[Floats] = []
-    ends: list[Bools] = []
+    notes = _Notes(env.num_envs, steps)
     state: Any = None
     begun = np.ones(env.num_envs, dtype=np.bool_)
-    running = np.ones(env.num_envs, dtype=np.bool_)  # begun among the decisions that are kept
-    while len(rewards) < kept or running.any():
+    while not notes.complete:
         raw = _original(normalising, shown)
         masks = raw[:, -ACTIONS:] > 0
         wanted, state = teacher.predict(raw, state=state, episode_start=begun)
-        if len(rewards) < kept:
-            columns["shown"].append(shown.copy())
-            columns["masks"].append(masks)
-            columns["actions"].append(np.array(wanted, dtype=np.int64))
         chosen = np.asarray(wanted, dtype=np.int64)
+        row = (shown[notes.needed], masks[notes.needed], chosen[notes.needed])
         if pupil is not None:
             legal = {"action_masks": masks} if masked else {}
             own = pupil.predict(shown, deterministic=True, **legal)[0]
             chosen = np.where(rng.random(len(own)) < mixture, chosen, own)
         shown, reward, begun, _ = stepped.step(chosen)
-        rewards.append(np.asarray(reward).copy())
-        ends.append(begun.copy())
-        if len(rewards) >= kept:
-            running &= ~begun
-    return _rows(columns, np.array(rewards), np.array(ends), kept, gamma)
+        notes.add(*row, np.asarray(reward)[notes.needed], begun)
+    return notes.demonstrations(gamma)
 
 
-def _rows(
-    columns: dict[str, list[npt.NDArray[Any]]],
-    rewards: Floats,
-    ends: Bools,
-    kept: int,
-    gamma: float,
-) -> Demonstrations:
-    """What was collected, [steps, slots], one decision a row."""
-    returns = np.zeros(rewards.shape)
-    following = np.zeros(rewards.shape[1])
-    for i in reversed(range(len(rewards))):
-        following = rewards[i] + gamma * np.where(ends[i], 0.0, following)
-        returns[i] = following
-    before = np.cumsum(ends, axis=0) - ends  # episodes of the slot that had ended
-    episodes = before * rewards.shape[1] + np.arange(rewards.shape[1])
-    return Demonstrations(
-        observations=np.concatenate(columns["shown"]),
-        masks=np.concatenate(columns["masks"]),
-        actions=np.concatenate(columns["actions"]),
-        returns=returns[:kept].reshape(-1),
-        episodes=episodes[:kept].reshape(-1).astype(np.int64),
-    )
+class _Notes:
+    """What is collected of the episodes of N slots, in the order in which they begin.
+
+    Args:
+        slots: N.
+        steps: decisions to collect.
+    """
+
+    def __init__(self, slots: int, steps: int) -> None:
+        self._steps = steps
+        self._episode = np.arange(slots)  # that runs in each slot
+        self._lengths = np.zeros(slots, dtype=np.int64)
+        self._ended = np.zeros(slots, dtype=np.bool_)
+        self._columns: list[tuple[npt.NDArray[Any], ...]] = []
+        self.needed = self._episode
+        """slots whose episodes are collected"""
+
+    @property
+    def _last(self) -> int:
+        """The last episode that is collected, as far as is known; too large if unknown."""
+        return int(np.searchsorted(np.cumsum(self._lengths), self._steps))
+
+    @property
+    def complete(self) -> bool:
+        """Have all episodes ended that are collected?"""
+        last = self._last
+        return last < len(self._ended) and bool(self._ended[: last + 1].all())
+
+    def add(
+        self,
+        observations: Floats,
+        masks: Bools,
+        actions: Ints,
+        rewards: Floats,
+        ended: Bools,
+    ) -> None:
+        """Write down a step: rows for the needed slots, and which of all slots ended."""
+        episodes = self._episode[self.needed]
+        self._columns.append((observations.copy(), masks, actions, rewards.copy(), episodes))
+        self._lengths[episodes] += 1
+        self._ended[self._episode[ended]] = True
+        fresh = np.flatnonzero(ended)
+        self._episode[fresh] = len(self._ended) + np.arange(len(fresh))
+        self._lengths = np.concatenate([self._lengths, np.zeros(len(fresh), dtype=np.int64)])
+        self._ended = np.concatenate([self._ended, np.zeros(len(fresh), dtype=np.bool_)])
+        self.needed = np.flatnonzero(self._episode <= self._last)
+
+    def demonstrations(self, gamma: float) -> Demonstrations:
+        """The episodes that were to be collected, decision by decision."""
+        shown, masks, actions, rewards, episodes = map(
+            np.concatenate, zip(*self._columns, strict=True)
+        )
+        order = np.argsort(episodes, kind="stable")
+        order = order[: np.searchsorted(episodes[order], self._last, side="right")]
+        return Demonstrations(
+            observations=shown[order],
+            masks=masks[order],
+            actions=actions[order],
+            returns=_returns(rewards[order], episodes[order], gamma),
+            episodes=episodes[order],
+        )
+
+
+def _returns(rewards: Floats, episodes: Ints, gamma: float) -> npt.NDArray[np.float64]:
+    """Discounted rewards to the ends of episodes, whose decisions follow each other."""
+    returns = rewards.astype(np.float64)
+    following, episode = 0.0, -1
+    for i in range(len(returns) - 1, -1, -1):
+        if episodes[i] != episode:
+            following, episode = 0.0, int(episodes[i])
+        following = returns[i] = returns[i] + gamma * following
+    return returns
 
 
 def _original(normalising: VecNormalize | None, shown: Any) -> Floats:

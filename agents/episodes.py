@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from failgym.agents.steps import Step
+
 __all__ = ["EpisodeTally", "final_infos"]
 
 Ints = npt.NDArray[np.int64]
@@ -61,38 +63,26 @@ class EpisodeTally:
         ]
 
 
-def final_infos(
-    info: dict[str, Any],
-    ended: Ints,
-    cut: npt.NDArray[np.bool_],
-    episodes: list[dict[str, Any]],
-) -> list[dict[str, Any]]:
+def final_infos(step: Step, episodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """What stable-baselines3 is told of the episodes that ended in a step.
 
     Args:
-        info: of the step of Gymnasium's vector environment.
-        ended: which ended, [k].
-        cut: was an episode truncated and not terminated? bool [N].
+        step: the step.
         episodes: what `EpisodeTally.close` said of them.
     """
-    columns: tuple[list[Any], ...] = (
-        info["final_obs"][ended].tolist(),
-        cut[ended].tolist(),
-        episodes,
-    )
-    if "task" not in info:
+    columns = (step.last, step.cut, episodes)
+    if step.tasks is None:
         return [
-            {"terminal_observation": last, "TimeLimit.truncated": truncated, "episode": episode}
-            for last, truncated, episode in zip(*columns, strict=True)
+            {"terminal_observation": last, "TimeLimit.truncated": cut, "episode": episode}
+            for last, cut, episode in zip(*columns, strict=True)
         ]
-    elapsed: list[int] = info["final_info"]["elapsed"][ended].tolist()
     return [
         {
             "task": -1,
             "elapsed": ms,
             "terminal_observation": last,
-            "TimeLimit.truncated": truncated,
+            "TimeLimit.truncated": cut,
             "episode": episode,
         }
-        for last, truncated, episode, ms in zip(*columns, elapsed, strict=True)
+        for last, cut, episode, ms in zip(*columns, step.last_elapsed, strict=True)
     ]

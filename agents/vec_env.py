@@ -19,6 +19,7 @@ from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices
 
 from failgym.agents.episodes import EpisodeTally, final_infos
 from failgym.agents.masks import MASKS
+from failgym.agents.steps import step_engine, step_vector_env
 from failgym.envs import MitigationVectorEnv, Scenario, resolve
 
 __all__ = ["BatchedVecEnv", "make_sb3_env"]
@@ -66,7 +67,8 @@ class BatchedVecEnv(VecEnv):
         if mode != AutoresetMode.SAME_STEP:
             raise ValueError(f"env: expected autoreset mode SAME_STEP, got {mode}")
         self.env = env
-        self._info: dict[str, Any] = {}
+        self._tasks: npt.NDArray[np.int64] | None = None
+        self._elapsed: npt.NDArray[np.int64] | None = None
         self._actions = np.zeros(env.num_envs, dtype=np.int64)
         self._tally = EpisodeTally(env.num_envs)
         super().__init__(env.num_envs, env.single_observation_space, env.single_action_space)
@@ -96,18 +98,12 @@ class BatchedVecEnv(VecEnv):
     @property
     def tasks(self) -> npt.NDArray[np.int64]:
         """Trace rows of the tasks of the open decisions, int64 [N]."""
-        return self._column("task")
+        return _known(self._tasks)
 
     @property
     def elapsed(self) -> npt.NDArray[np.int64]:
         """Simulated time between the last decision of the episode and the open one [ms], [N]."""
-        return self._column("elapsed")
-
-    def _column(self, name: str) -> npt.NDArray[Any]:
-        """A copy of an array of the last info. Raises AttributeError where there is none."""
-        if name not in self._info:
-            raise AttributeError(f"env: expected {name!r} in the info of its last reset or step")
-        return self._info[name].copy()
+        return _known(self._elapsed)
 
     def reset(self) -> npt.NDArray[np.float32]:
         """Begin all episodes, with the seed and the options that were set for this reset.
@@ -119,7 +115,9 @@ class BatchedVecEnv(VecEnv):
         if any(other != options for other in self._options):
             raise ValueError("options: expected the same for every environment of a batch")
         # The environment counts up from the first seed as `VecEnv.seed` has done.
-        observations, self._info = self.env.reset(seed=self._seeds[0], options=options or None)
+        observations, info = self.env.reset(seed=self._seeds[0], options=options or None)
+        if isinstance(self.env.unwrapped, MitigationVectorEnv):
+            self._tasks, self._elapsed = info["task"], info["elapsed"]
         self._reset_seeds()
         self._reset_options()
         self._tally.clear()
@@ -139,31 +137,23 @@ class BatchedVecEnv(VecEnv):
         list[dict[str, Any]],
     ]:
         """Answer the open decisions: observations, rewards, ends, and a dict for each slot."""
-        observations, rewards, terminated, truncated, self._info = self.env.step(self._actions)
-        self._tally.add(rewards)
-        dones = terminated | truncated
+        direct = type(self.env) is MitigationVectorEnv  # and nothing else has a say in a step
+        step = (step_engine if direct else step_vector_env)(cast(Any, self.env), self._actions)
+        self._tasks, self._elapsed = step.tasks, step.elapsed
+        self._tally.add(step.rewards)
         infos = self._infos()
-        if dones.any():
-            ended = np.flatnonzero(dones)
-            episodes = self._tally.close(ended, self._costs(ended))
-            final = final_infos(self._info, ended, truncated & ~terminated, episodes)
-            for i, one in zip(ended.tolist(), final, strict=True):
+        if len(step.ended):
+            final = final_infos(step, self._tally.close(step.ended, step.costs))
+            for i, one in zip(step.ended.tolist(), final, strict=True):
                 self.reset_infos[i], infos[i] = infos[i], one
-        return observations, rewards.astype(np.float32), dones, infos
+        return step.observations, step.rewards.astype(np.float32), step.dones, infos
 
     def _infos(self) -> list[dict[str, Any]]:
         """A dict for each slot, with what is always known."""
-        if "task" not in self._info:
+        if self._tasks is None or self._elapsed is None:
             return [{} for _ in range(self.num_envs)]
-        tasks, elapsed = self._info["task"].tolist(), self._info["elapsed"].tolist()
-        return [{"task": t, "elapsed": ms} for t, ms in zip(tasks, elapsed, strict=True)]
-
-    def _costs(self, ended: npt.NDArray[np.int64]) -> npt.NDArray[np.float64] | None:
-        """What the episodes that ended cost by reward term, [k, 4]."""
-        bare: Any = self.env.unwrapped
-        if not isinstance(bare, MitigationVectorEnv):
-            return None
-        return bare.batch.output.final["cost"][ended]
+        columns = self._tasks.tolist(), self._elapsed.tolist()
+        return [{"task": t, "elapsed": ms} for t, ms in zip(*columns, strict=True)]
 
     def close(self) -> None:
         """Close the batched environment."""
@@ -236,6 +226,13 @@ class BatchedVecEnv(VecEnv):
     ) -> list[bool]:
         """True for `Monitor`, whose statistics are here without it; there is no other wrapper."""
         return [issubclass(wrapper_class, Monitor)] * len(self._slots(indices))
+
+
+def _known(values: npt.NDArray[np.int64] | None) -> npt.NDArray[np.int64]:
+    """A copy of what the last reset or step said of tasks. Raises AttributeError for nothing."""
+    if values is None:
+        raise AttributeError("env: expected tasks in the info of its last reset or step")
+    return values.copy()
 
 
 def make_sb3_env(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -13,8 +13,8 @@ from failgym.sim.records import Action
 
 __all__ = ["BackOff"]
 
-CAUSES = ("none", "memory", "sibling")
-RESTARTS = ("cluster", "at_once")
+Cause = Literal["none", "memory", "sibling"]
+Restart = Literal["cluster", "at_once"]
 
 
 @dataclass(frozen=True)
@@ -40,15 +40,15 @@ class BackOff(Heuristic):
 
     limit: int = tuned(6, 0, 12)
     """Retries before a task is given up (backoffLimit)."""
-    fail_on: Literal["none", "memory", "sibling"] = choice("none", "memory", "sibling")
+    fail_on: Cause = choice(*get_args(Cause))
     """The cause for which a task is given up at its first failure (FailJob)."""
-    restart: Literal["cluster", "at_once"] = choice("cluster", "at_once")
+    restart: Restart = choice(*get_args(Restart))
     """Who starts the task again: the cluster after its delay, or the agent at once."""
 
     def __post_init__(self) -> None:
         if self.limit < 0:
             raise ValueError(f"limit: expected at least 0, got {self.limit}")
-        for name, known in (("fail_on", CAUSES), ("restart", RESTARTS)):
+        for name, known in (("fail_on", get_args(Cause)), ("restart", get_args(Restart))):
             if getattr(self, name) not in known:
                 got = getattr(self, name)
                 raise ValueError(f"{name}: expected one of {', '.join(known)}, got {got!r}")

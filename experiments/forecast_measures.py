@@ -15,9 +15,9 @@ from failgym.evaluation import run_policy, whole_trace_world
 from failgym.metrics import detection, resource_reduction
 from failgym.metrics.curves import roc_auc
 from failgym.predictors import Forecast, TwoLevelNetwork
-from failgym.predictors.examples import Target, failed, fates_known
-from failgym.predictors.grace_periods import learn_grace_periods, mitigated_false_negatives
-from failgym.predictors.two_level_network import considered
+from failgym.predictors.boosting.examples import Target, failed, fates_known
+from failgym.predictors.network.grace_periods import learn_grace_periods, mitigated_false_negatives
+from failgym.predictors.network.two_level_network import considered
 from failgym.sim.rules import MINUTE
 from failgym.traces import Outcome, Trace
 

@@ -84,13 +84,13 @@ from failgym.predictors import (
     UserHistory,
 )
 from failgym.predictors.base import window_offsets
-from failgym.predictors.examples import curves
-from failgym.predictors.forest_rows import LEVELS, SCENARIOS
-from failgym.predictors.forest_sweep import Sweep, sweep
-from failgym.predictors.job_use import QUANTITIES
+from failgym.predictors.boosting.curves import curves
+from failgym.predictors.forest.rows import LEVELS, SCENARIOS
+from failgym.predictors.forest.sweep import Sweep, sweep
+from failgym.predictors.history.job_use import QUANTITIES
+from failgym.predictors.history.methods import METHODS
 from failgym.predictors.learned import Learned
-from failgym.predictors.two_level_network import misclassified_by_days
-from failgym.predictors.user_history import METHODS
+from failgym.predictors.network.misclassification import misclassified_by_days
 from failgym.sim.rules import MINUTE
 from failgym.traces import Trace, TraceError, generate
 from failgym.traces.synthetic import PROFILES, Google2011

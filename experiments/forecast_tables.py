@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from failgym.cli.output import Cell, print_table
-from failgym.predictors.job_use import QUANTITIES
+from failgym.predictors.history.job_use import QUANTITIES
 
 Found = list[dict[str, Any]]
 """Rows of a part of the experiment, as JSON has them."""

@@ -68,11 +68,9 @@ def _blamed(spec: str, doing: str = "") -> Generator[None]:
 def _load_agent(path: str) -> Policy:
     """A trained agent, for which the extra `agents` must be installed."""
     try:
-        from failgym.agents.policy_file import load_agent
+        from failgym.agents import load_agent
     except ImportError as error:
-        raise ValueError(
-            f"policy {path!r}: trained agents need more: pip install 'failgym[agents]' ({error})"
-        ) from error
+        raise ValueError(f"policy {path!r}: {error}") from error
     return load_agent(path)
 
 

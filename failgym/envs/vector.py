@@ -144,6 +144,18 @@ class MitigationVectorEnv(
             ValueError: for actions of another shape or out of range, or illegal under
                 ``strict=True``.
         """
+        out = self.answer(actions)
+        info = self._info()
+        if out.terminated.any():
+            self._add_final(info, out)
+        return out.obs, out.reward, out.terminated, self._never, info
+
+    def answer(self, actions: npt.NDArray[np.int64]) -> Output:
+        """`step` without the infos that Gymnasium asks for: what the engine wrote.
+
+        Raises:
+            RuntimeError, ValueError: as `step` does.
+        """
         if not self._begun:
             raise RuntimeError("step: expected running episodes; call reset first")
         given = np.asarray(actions)
@@ -158,11 +170,13 @@ class MitigationVectorEnv(
             raise ValueError(f"actions: expected 0 to {ACTIONS - 1}")
         if self.strict and not self.action_masks()[np.arange(self.num_envs), actions].all():
             raise ValueError("actions: an action is illegal in its decision")
-        out = self.batch.step(actions, again=True)
-        info = self._info()
-        if out.terminated.any():
-            self._add_final(info, out)
-        return out.obs, out.reward, out.terminated, self._never, info
+        return self.batch.step(actions, again=True)
+
+    def last_observations(self, count: int) -> npt.NDArray[np.float32]:
+        """What episodes end with: nothing to know, and CONTINUE alone is legal, [count, fields]."""
+        last = np.zeros((count, self.batch.output.obs.shape[1]), dtype=np.float32)
+        last[:, -ACTIONS] = 1.0
+        return last
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Legal actions of the open decisions, bool [N, 5]."""
@@ -197,8 +211,7 @@ class MitigationVectorEnv(
     def _add_final(self, info: dict[str, Any], out: Output) -> None:
         """Say what the episodes that ended in this step ended with."""
         ended = out.terminated
-        last = np.zeros((int(ended.sum()), out.obs.shape[1]), dtype=np.float32)
-        last[:, -ACTIONS] = 1.0
+        last = self.last_observations(int(ended.sum()))
         observations = np.full(self.num_envs, None, dtype=object)
         observations[ended] = np.fromiter(last, dtype=object, count=len(last))
         masks = np.zeros_like(out.mask)

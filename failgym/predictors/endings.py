@@ -1,4 +1,4 @@
-"""Ends of tasks that were no last ones: what was known of a task before it was tried again."""
+"""When tasks ended, for good or, as it seemed before they were tried again, in between."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from failgym.predictors.base import CLASS_OF
 from failgym.predictors.features.system import NEVER, Load
 from failgym.traces.trace import Outcome, Trace
 
-__all__ = ["Passing", "passing_ends"]
+__all__ = ["Passing", "passing_ends", "task_ends"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -49,3 +49,17 @@ def passing_ends(trace: Trace) -> Passing:
     until = np.minimum(until, finish[task[again]])
     kept = end < until
     return Passing(task[again][kept], CLASS_OF[outcome[kept]], end[kept], until[kept])
+
+
+def task_ends(trace: Trace) -> Ints:
+    """When each task settled [ms]: at its first FINISH, else at its last end; `NEVER` where that is
+    not known, int64 [tasks].
+    """
+    task, end = trace.column("attempts", "task"), trace.column("attempts", "end")
+    first = np.full(trace.rows("tasks"), NEVER, dtype=np.int64)
+    finishes = trace.column("attempts", "outcome") == Outcome.FINISH
+    np.minimum.at(first, task[finishes], end[finishes])
+    last = np.full(trace.rows("tasks"), -1, dtype=np.int64)
+    np.maximum.at(last, task, end)
+    last[trace.task_outcome == Outcome.CENSORED] = NEVER
+    return np.where(trace.task_outcome == Outcome.FINISH, first, last)

@@ -53,11 +53,11 @@ class _Kind:
 
 
 _FORECASTING = {
-    "random_forest": _Kind("failgym.predictors.random_forest", "RandomForest"),
-    "gradient_boosting": _Kind("failgym.predictors.gradient_boosting", "GradientBoosting"),
-    "two_level_network": _Kind("failgym.predictors.two_level_network", "TwoLevelNetwork"),
+    "random_forest": _Kind("failgym.predictors.forest.random_forest", "RandomForest"),
+    "gradient_boosting": _Kind("failgym.predictors.boosting.gradient_boosting", "GradientBoosting"),
+    "two_level_network": _Kind("failgym.predictors.network.two_level_network", "TwoLevelNetwork"),
 }
-_OTHERS = {"user_history": _Kind("failgym.predictors.user_history", "UserHistory")}
+_OTHERS = {"user_history": _Kind("failgym.predictors.history.user_history", "UserHistory")}
 _PACKAGES = {"sklearn": "scikit-learn", "torch": "torch", "xgboost": "xgboost"}
 """Module -> the name that it is installed by."""
 

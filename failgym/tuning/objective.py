@@ -6,9 +6,9 @@ the given parameters slice by slice, and stands for the lower end of the bootstr
 difference. What a search finds so has still been chosen among many: it is adopted only if it is
 better on later slices too, that no trial has seen.
 
-Both ends were chosen on the training splits of Cloning-v0, GracePeriod-v0 and Checkpoint-v0
-(`experiments.tuning_objectives`), where the highest score, its own lower bound, winsorised gains
-and medians of folds did worse.
+The rule was chosen on the training splits of Cloning-v0, GracePeriod-v0 and Checkpoint-v0
+(`experiments.tuning_objectives`): the highest score, its own lower bound, winsorised gains and
+medians of folds lost more than half a point elsewhere three times as often, or more.
 """
 
 from __future__ import annotations

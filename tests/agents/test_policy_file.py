@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -239,6 +240,18 @@ def test_the_command_evaluates_a_policy_file(
     capsys.readouterr()
     assert run([*command, "--env", "failgym/GracePeriod-v0"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_without_the_extra_a_line_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "safetensors", None)
+    monkeypatch.delitem(sys.modules, "failgym.agents.policy_file")
+    spec = ["--policy", "agent.safetensors"]
+    assert run(["evaluate", "--env", "failgym/Cloning-v0", *spec]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "pip install 'failgym[agents]'" in said
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from failgym.envs.spaces import TERMS
 from tests.envs.worlds import IDS, legal, make, small
 
 sb3 = pytest.importorskip("stable_baselines3", reason="needs the agents extra")
-pytest.importorskip("sb3_contrib", reason="needs the agents extra")
+contrib = pytest.importorskip("sb3_contrib", reason="needs the agents extra")
 
 from gymnasium.wrappers import vector as wrappers  # noqa: E402
 from sb3_contrib.common.maskable.utils import get_action_masks  # noqa: E402
@@ -78,6 +78,37 @@ def test_same_as_single_environments_put_together(env_id: str) -> None:
                 assert info["TimeLimit.truncated"] is other["TimeLimit.truncated"] is False
                 assert info["episode"]["r"] == pytest.approx(other["episode"]["r"], abs=1e-5)
                 assert info["episode"]["l"] == other["episode"]["l"]
+    assert ended > 0
+
+
+@pytest.mark.parametrize("env_id", [CLONING, "failgym/Mitigation-v0"])
+def test_a_wrapper_of_gymnasium_changes_what_it_changes_and_nothing_else(env_id: str) -> None:
+    fields = small(env_id)
+    inner: Any = MitigationVectorEnv(env_id, N, **fields)
+    doubled = BatchedVecEnv(wrappers.TransformReward(inner, lambda reward: 2 * reward))
+    plain = batch(env_id)
+    rng = np.random.default_rng(0)
+    for env in (doubled, plain):
+        env.seed(2)
+    assert np.array_equal(doubled.reset(), plain.reset())
+    ended = 0
+    for _ in range(100):
+        actions = legal(plain.masks, rng)
+        obs, rewards, dones, infos = doubled.step(actions)
+        other: Any = plain.step(actions)
+        assert np.array_equal(obs, other[0])  # pyright: ignore[reportArgumentType]
+        assert np.array_equal(rewards, 2 * other[1])
+        assert np.array_equal(dones, other[2])
+        assert np.array_equal(doubled.masks, plain.masks)
+        for info, expected in zip(infos, other[3], strict=True):
+            assert info.keys() == expected.keys()
+            assert (info["task"], info["elapsed"]) == (expected["task"], expected["elapsed"])
+            if "episode" in info:
+                ended += 1
+                assert info["episode"]["r"] == pytest.approx(2 * expected["episode"]["r"])
+                assert {n: info["episode"][n] for n in TERMS} == {
+                    n: expected["episode"][n] for n in TERMS
+                }
     assert ended > 0
 
 
@@ -265,6 +296,8 @@ def test_masks_that_are_lost_are_told_in_one_line() -> None:
     described = r"VecNormalize\(BatchedVecEnv\(ThreeActions\(MitigationVectorEnv\)\)\)"
     with pytest.raises(ValueError, match=f"a masked algorithm needs action_masks.*{described}"):
         require_masks(VecNormalize(env))
+    with pytest.raises(ValueError, match="does not support action masking"):
+        contrib.MaskablePPO("MlpPolicy", env, n_steps=8, batch_size=8, device="cpu").learn(8)
     with pytest.raises(ValueError, match=r"for each of 3 actions.*has them for 5"):
         require_masks(ThreeOfOne(make(CLONING)))
     with pytest.raises(ValueError, match="does not have or has lost"):

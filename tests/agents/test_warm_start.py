@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -92,27 +92,30 @@ def test_dagger_shows_the_teacher_what_the_pupil_comes_to() -> None:
 
 
 @pytest.mark.parametrize("gamma", [1.0, 0.5])
-def test_returns_are_those_of_whole_episodes(gamma: float) -> None:
-    env = environment(4)
-    shown = demonstrate(Algorithm1(), env, 400, gamma=gamma, seed=2)
+def test_whole_episodes_are_collected_in_the_order_in_which_they_begin(gamma: float) -> None:
+    env, teacher = environment(4), cast(Any, Algorithm1())
+    shown = demonstrate(teacher, env, 400, gamma=gamma, seed=2)
     env.seed(2)
     observation: Any = env.reset()
+    begun = [(0, i) for i in range(4)]  # (step, slot) of each episode
+    running = list(range(4))
     rewards: list[list[float]] = [[] for _ in range(4)]
-    returns: list[list[float]] = [[] for _ in range(4)]
-    for _ in range(400):
-        observation, reward, ended, _ = env.step(Algorithm1().predict(observation)[0])
+    for step in range(1_000):
+        observation, reward, ended, _ = env.step(teacher.predict(observation)[0])
         for i in range(4):
-            rewards[i].append(float(reward[i]))
+            rewards[running[i]].append(float(reward[i]))
             if ended[i]:
-                backwards = 0.0
-                found: list[float] = []
-                for r in reversed(rewards[i]):
-                    backwards = r + gamma * backwards
-                    found.append(backwards)
-                returns[i] += reversed(found)
-                rewards[i].clear()
-    for i in range(4):
-        np.testing.assert_allclose(shown.returns[i::4], returns[i][:100], rtol=1e-12)
+                running[i] = len(begun)
+                begun.append((step + 1, i))
+                rewards.append([])
+    assert begun == sorted(begun)
+    enough = int(np.searchsorted(np.cumsum([len(one) for one in rewards]), 400))
+    assert enough < min(running)
+    expected: list[float] = []
+    for one in rewards[: enough + 1]:
+        expected += [sum(r * gamma**k for k, r in enumerate(one[i:])) for i in range(len(one))]
+    np.testing.assert_allclose(shown.returns, expected, rtol=1e-9, atol=1e-12)
+    assert len(np.unique(shown.episodes)) == enough + 1
 
 
 def test_episodes_are_tested_whole() -> None:
@@ -180,9 +183,10 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("case", WRONG)
 def test_wrong_arguments_are_refused(case: str) -> None:
-    arguments, message = WRONG[case]
+    changed, message = WRONG[case]
+    arguments: dict[str, Any] = {"teacher": "retry_cap", **changed}
     with pytest.raises(ValueError, match=message):
-        warm_start(pupil(), **{"teacher": "retry_cap", **arguments})
+        warm_start(pupil(), **arguments)
 
 
 @pytest.mark.parametrize(("kind", "policy"), [(DQN, "MlpPolicy"), (RecurrentPPO, "MlpLstmPolicy")])

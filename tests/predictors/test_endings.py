@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from failgym.predictors import CLASSES
-from failgym.predictors.arrived import task_ends
 from failgym.predictors.base import task_classes
-from failgym.predictors.endings import passing_ends
+from failgym.predictors.endings import passing_ends, task_ends
 from failgym.predictors.features.system import NEVER
 from failgym.traces import Cause, Meta, Outcome, Trace
 

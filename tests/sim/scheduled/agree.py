@@ -31,8 +31,8 @@ SUMMED = 4
 """One in so many clusters is summed after every event; all of them at every decision."""
 
 
-def compare(cluster: Cluster) -> int:
-    """Play one cluster in both; return how many decisions they agreed on.
+def compare(cluster: Cluster, at_most: int | None = None) -> int:
+    """Play one cluster in both, or its first decisions; return how many they agreed on.
 
     Raises AssertionError where they differ.
     """
@@ -40,6 +40,8 @@ def compare(cluster: Cluster) -> int:
     policy = random_policy(np.random.default_rng(cluster.seed + 1))
     decisions = 0
     while slow.decision is not None:
+        if decisions == at_most:
+            return decisions
         assert fast.decision is not None, f"kernel ends, not so the reference: {slow.decision}"
         assert tuple(fast.decision) == tuple(slow.decision)
         assert fast.offered == slow.offered
@@ -248,11 +250,12 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--reports", type=int, default=1, help="stop after so many differences")
     parser.add_argument("--no-shrink", action="store_true")
+    parser.add_argument("--decisions", type=int, help="of a cluster, at most; all by default")
     args = parser.parse_args()
     began, differing, decisions = time.monotonic(), 0, 0
     for count, seed in enumerate(range(args.first, args.first + args.worlds), 1):
         try:
-            decisions += compare(random_cluster(seed))
+            decisions += compare(random_cluster(seed), args.decisions)
         except Exception as error:
             differing += 1
             print(f"seed {seed}: {type(error).__name__}: {str(error)[:300]}", flush=True)

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from failgym.predictors.base import CLASSES
 from failgym.predictors.features.config import TEXTS, Rows, Vocabulary, learn_vocabulary
-from failgym.predictors.forest_rows import LEVELS, SCENARIOS, Knowledge, Lesson
-from failgym.predictors.forests import Forest, Growth
+from failgym.predictors.forest.forest import Forest, Growth
+from failgym.predictors.forest.rows import LEVELS, SCENARIOS, Knowledge, Lesson
 from failgym.predictors.learned import Arrays, Learned, window_moments
 from failgym.predictors.parameters import check_whole
 from failgym.sim.forecast import Forecast
@@ -51,7 +51,7 @@ class RandomForest(Learned):
     of users and applications stay those of the fitted trace.
 
     The quality that the paper reports, by level, scenario, threshold and sampling ratio, is
-    measured by `failgym.predictors.forest_sweep`.
+    measured by `failgym.predictors.forest.sweep`.
     """
 
     name: ClassVar[str] = "random_forest"

@@ -8,9 +8,8 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from failgym.predictors.arrived import task_ends
 from failgym.predictors.base import CLASSES, task_classes, window_offsets
-from failgym.predictors.endings import passing_ends
+from failgym.predictors.endings import passing_ends, task_ends
 from failgym.predictors.features.config import (
     CONFIG,
     MISSING,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from failgym.predictors.forests import Forest, Growth, _fitted
+from failgym.predictors.forest.forest import Forest, Growth, _fitted
 
 pytest.importorskip("sklearn")
 

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.metrics.forecasts import false_negative_rate, grace_period
-from failgym.predictors.arrived import task_ends
 from failgym.predictors.base import CLASSES, task_classes
+from failgym.predictors.endings import task_ends
 from failgym.sim.forecast import Forecast
 from failgym.sim.rules import MINUTE, Rules
 from failgym.traces.trace import Outcome, Trace

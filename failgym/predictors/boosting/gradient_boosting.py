@@ -10,13 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.predictors.base import CLASSES, task_classes
-from failgym.predictors.boosters import booster_risk, check_booster, train_booster
-from failgym.predictors.examples import (
+from failgym.predictors.boosting.boosters import booster_risk, check_booster, train_booster
+from failgym.predictors.boosting.examples import (
     FEATURES,
     JOB_TYPES,
     Examples,
     Target,
-    curves,
     failed,
     fates_known,
     features_at,
@@ -33,7 +32,7 @@ from failgym.sim.forecast import Forecast
 from failgym.sim.rules import MINUTE
 from failgym.traces.trace import Outcome, Trace
 
-__all__ = ["FEATURES", "JOB_TYPES", "GradientBoosting", "curves"]
+__all__ = ["FEATURES", "JOB_TYPES", "GradientBoosting"]
 
 Floats = npt.NDArray[np.float64]
 Floats32 = npt.NDArray[np.float32]

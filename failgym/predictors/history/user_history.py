@@ -3,43 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, NamedTuple, Self, cast, get_args
+from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from failgym.predictors.job_use import QUANTITIES, JobUse, Past, past_jobs
+from failgym.predictors.history.job_use import QUANTITIES, JobUse, Past, past_jobs
+from failgym.predictors.history.methods import METHODS, Method, Norms, foretold, same_words
 from failgym.predictors.learned import Arrays
 from failgym.predictors.parameters import check_whole
-from failgym.sim.rules import MINUTE
 from failgym.traces.trace import Trace
 
-__all__ = ["METHODS", "QUANTITIES", "JobUse", "UserHistory", "percentage_error"]
+__all__ = ["UserHistory", "percentage_error"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
-Method = Literal["last", "average", "median", "mcs"]
-
-METHODS = cast(tuple[Method, ...], get_args(Method))
-"""In the order of Table VI."""
-HOUR = 60 * MINUTE
-
-
-class _Norms(NamedTuple):
-    """What attributes are divided by for the cosine."""
-
-    widest: float
-    """Slots of the widest job."""
-    walltime: float
-    """The longest walltime requested [ms]; 0: none is."""
-
-
-class _Words(NamedTuple):
-    """Texts of jobs as numbers, equal where the texts are; users without a name are -1."""
-
-    user: Integers
-    name: Integers
-    queue: Integers
 
 
 @dataclass(eq=False)
@@ -78,7 +56,7 @@ class UserHistory:
     """The longest history that is tried (Kumar et al., Fig. 3)."""
     lengths_: Integers = field(init=False, repr=False)
     """[METHODS, QUANTITIES] the history lengths chosen"""
-    norms_: _Norms = field(init=False, repr=False)
+    norms_: Norms = field(init=False, repr=False)
     past_: Past = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -93,15 +71,13 @@ class UserHistory:
             ValueError: if no job's run time could be foretold from an earlier job of its user.
         """
         jobs = past_jobs(trace)
-        norms = _Norms(
-            float(max(jobs.width.max(initial=0), 1)), float(jobs.walltime.max(initial=0))
-        )
+        norms = Norms(float(max(jobs.width.max(initial=0), 1)), float(jobs.walltime.max(initial=0)))
         errors = np.full((self.longest, len(METHODS), len(QUANTITIES)), np.inf)
-        words = _words(jobs, jobs)
+        words = same_words(jobs, jobs)
         for column, quantity in enumerate(QUANTITIES):
-            foretold = _foretold(jobs, jobs, words, quantity, METHODS, self.longest, norms)
+            guessed = foretold(jobs, jobs, words, quantity, METHODS, self.longest, norms)
             actual = jobs.use.of(quantity)
-            for row, guesses in enumerate(foretold):
+            for row, guesses in enumerate(guessed):
                 for n in range(self.longest):
                     errors[n, row, column] = percentage_error(actual, guesses[:, n])
         if not np.isfinite(errors[:, :, QUANTITIES.index("runtime")]).any():
@@ -121,11 +97,11 @@ class UserHistory:
         self._check_fitted()
         jobs = past_jobs(trace)
         known = self.past_.without(jobs).joined(jobs)
-        words, row = _words(known, jobs), METHODS.index(method or self.method)
+        words, row = same_words(known, jobs), METHODS.index(method or self.method)
         columns: list[Floats] = []
         for quantity, n in zip(QUANTITIES, self.lengths_[row].tolist(), strict=True):
             rule = METHODS[row : row + 1]
-            guesses = _foretold(known, jobs, words, quantity, rule, n, self.norms_)[0]
+            guesses = foretold(known, jobs, words, quantity, rule, n, self.norms_)[0]
             columns.append(guesses[:, n - 1])
         return JobUse(*columns)
 
@@ -137,9 +113,9 @@ class UserHistory:
         actual = past_jobs(trace).use
         result = np.empty((len(METHODS), len(QUANTITIES)))
         for row, method in enumerate(METHODS):
-            foretold = self.predict(trace, method)
+            expected = self.predict(trace, method)
             for column, quantity in enumerate(QUANTITIES):
-                result[row, column] = percentage_error(actual.of(quantity), foretold.of(quantity))
+                result[row, column] = percentage_error(actual.of(quantity), expected.of(quantity))
         return result
 
     def arrays(self) -> Arrays:
@@ -164,7 +140,7 @@ class UserHistory:
         if lengths.min() < 1 or lengths.max() > self.longest:
             raise ValueError(f"UserHistory: expected history lengths of 1 to {self.longest}")
         self.lengths_, self.past_ = lengths, past
-        self.norms_ = _Norms(*norms.tolist())
+        self.norms_ = Norms(*norms.tolist())
         return self
 
     def _check_fitted(self) -> None:
@@ -182,114 +158,3 @@ def percentage_error(actual: npt.ArrayLike, foretold: npt.ArrayLike) -> float:
     if not counts.any():
         return float("nan")
     return float(np.median(100.0 * np.abs(a[counts] - b[counts]) / a[counts]))
-
-
-# --- From the last n jobs -------------------------------------------------------------------------
-
-
-def _words(past: Past, asked: Past) -> tuple[_Words, _Words]:
-    """The texts of jobs that are seen, and of those that are asked about."""
-    codes: list[Integers] = []
-    for name in _Words._fields:
-        both = np.concatenate([getattr(past, name), getattr(asked, name)])
-        codes.append(np.unique(both, return_inverse=True)[1])
-        if name == "user":
-            codes[-1] = np.where(both == "", -1, codes[-1])
-    seen = len(past.end)
-    return _Words(*(code[:seen] for code in codes)), _Words(*(code[seen:] for code in codes))
-
-
-def _foretold(
-    past: Past,
-    asked: Past,
-    words: tuple[_Words, _Words],
-    quantity: str,
-    methods: tuple[Method, ...],
-    longest: int,
-    norms: _Norms,
-) -> list[Floats]:
-    """What each method foretells of jobs from the last 1 to `longest`, [jobs, longest] each."""
-    values = past.use.of(quantity)
-    counts = np.flatnonzero(~np.isnan(values) & (past.end >= 0) & (words[0].user >= 0))
-    last = _last_jobs(words[0].user[counts], past.end[counts], words[1].user, asked.submit, longest)
-    rows = np.append(counts, -1)[last]
-    used = np.where(rows >= 0, values[rows], np.nan)
-    rules = {
-        "last": lambda: np.repeat(used[:, :1], longest, axis=1),
-        "average": lambda: _averages(used),
-        "median": lambda: _medians(used),
-        "mcs": lambda: _most_similar(used, _similarity(past, rows, asked, words, norms)),
-    }
-    return [rules[method]() for method in methods]
-
-
-def _last_jobs(
-    user: Integers, end: Integers, asked: Integers, time: Integers, longest: int
-) -> Integers:
-    """The last jobs of users that had ended by a time, the latest first, [asked, longest].
-
-    Of jobs that ended together the later row is the later. -1 where there is none.
-    """
-    order = np.lexsort((end, user))
-    question = np.repeat((0, 1), (len(user), len(asked)))
-    whose = np.concatenate([user, asked])
-    merged = np.lexsort((question, np.concatenate([end, time]), whose))
-    before = np.empty(len(whose), dtype=np.int64)
-    before[merged] = np.cumsum(question[merged] == 0)
-    first = np.searchsorted(user[order], asked)
-    place = before[len(user) :, None] - 1 - np.arange(longest)
-    return np.where(place >= first[:, None], np.append(order, -1)[np.maximum(place, -1)], -1)
-
-
-def _averages(used: Floats) -> Floats:
-    known = np.cumsum(~np.isnan(used), axis=1)
-    total = np.cumsum(np.nan_to_num(used), axis=1)
-    return np.where(known > 0, total / np.maximum(known, 1), np.nan)
-
-
-def _medians(used: Floats) -> Floats:
-    """Of an even number, the lower of the middle two."""
-    result = np.empty_like(used)
-    known = np.cumsum(~np.isnan(used), axis=1)
-    for n in range(used.shape[1]):
-        middle = np.maximum(known[:, n] - 1, 0) // 2
-        ordered = np.sort(used[:, : n + 1], axis=1)  # NaN last
-        result[:, n] = ordered[np.arange(len(used)), middle]
-    return result
-
-
-def _most_similar(used: Floats, similarity: Floats) -> Floats:
-    """Of equally similar ones, the latest: those come first."""
-    result, best, value = np.empty_like(used), np.full(len(used), -1.0), np.full(len(used), np.nan)
-    for n in range(used.shape[1]):
-        better = similarity[:, n] > best
-        best = np.where(better, similarity[:, n], best)
-        value = np.where(better, used[:, n], value)
-        result[:, n] = value
-    return result
-
-
-def _similarity(
-    past: Past, rows: Integers, asked: Past, words: tuple[_Words, _Words], norms: _Norms
-) -> Floats:
-    """The cosine between each job and those before it, [jobs, longest]; NaN where there is none."""
-    width, walltime = asked.width / norms.widest, _share(asked.walltime, norms.walltime)
-    own = _length(1.0, 1.0, width, walltime, 1.0)[:, None]
-    name = (words[0].name[rows] == words[1].name[:, None]).astype(np.float64)
-    queue = (words[0].queue[rows] == words[1].queue[:, None]).astype(np.float64)
-    its_width, its_walltime = past.width[rows] / norms.widest, _share(past.walltime, norms.walltime)
-    its_walltime = its_walltime[rows]
-    near = 1.0 / (1.0 + np.abs(asked.submit[:, None] - past.submit[rows]) / HOUR)
-    dot = name + queue + its_width * width[:, None] + its_walltime * walltime[:, None] + near
-    cosine = dot / (_length(name, queue, its_width, its_walltime, near) * own)
-    return np.where(rows >= 0, cosine, np.nan)
-
-
-def _share(part: Integers, whole: float) -> Floats:
-    return part / whole if whole > 0 else np.zeros(len(part))
-
-
-def _length(
-    a: Floats | float, b: Floats | float, c: Floats, d: Floats, e: Floats | float
-) -> Floats:
-    return np.sqrt(a * a + b * b + c * c + d * d + e * e)

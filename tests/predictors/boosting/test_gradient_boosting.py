@@ -14,18 +14,18 @@ from sklearn import metrics as published
 from failgym.metrics.curves import average_precision, precision_recall, roc_auc
 from failgym.predictors import Forecast
 from failgym.predictors.base import window_offsets
-from failgym.predictors.boosters import check_booster, train_booster
-from failgym.predictors.examples import (
+from failgym.predictors.boosting.boosters import check_booster, train_booster
+from failgym.predictors.boosting.curves import curves
+from failgym.predictors.boosting.examples import (
     FEATURES,
     JOB_TYPES,
-    curves,
     failed,
     fates_known,
     job_types,
     moments,
     sampled,
 )
-from failgym.predictors.gradient_boosting import GradientBoosting
+from failgym.predictors.boosting.gradient_boosting import GradientBoosting
 from failgym.sim.rules import MINUTE
 from failgym.traces import Cause, Meta, Outcome, Trace
 from failgym.traces.schema import make_table

@@ -13,10 +13,10 @@ from failgym.metrics.curves import roc_auc
 from failgym.predictors.features.config import CONFIG, learn_vocabulary
 from failgym.predictors.features.flags import FLAGS
 from failgym.predictors.features.usage import USAGE
-from failgym.predictors.forest_rows import LEVELS, SCENARIOS, Knowledge
-from failgym.predictors.forests import Forest, Growth
+from failgym.predictors.forest.forest import Forest, Growth
+from failgym.predictors.forest.random_forest import RandomForest
+from failgym.predictors.forest.rows import LEVELS, SCENARIOS, Knowledge
 from failgym.predictors.learned import window_moments
-from failgym.predictors.random_forest import RandomForest
 from failgym.sim.rules import MINUTE
 from failgym.traces import Cause, Meta, Outcome, Trace
 from failgym.traces.synthetic import generate

@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from failgym.metrics.columns import ratio
-from failgym.metrics.forecasts import false_negative_rate
-from failgym.predictors.arrived import JOB_FEATURES, TASK_FEATURES, Arrived
-from failgym.predictors.base import CLASSES, task_classes, window_offsets
+from failgym.predictors.base import CLASSES, window_offsets
 from failgym.predictors.features.static import arrivals
 from failgym.predictors.features.system import NEVER, SAMPLES, Load
 from failgym.predictors.learned import Arrays, Learned
-from failgym.predictors.networks import Network, Recipe, train
+from failgym.predictors.network.arrived import JOB_FEATURES, TASK_FEATURES, Arrived
+from failgym.predictors.network.network import Network, Recipe, train
 from failgym.predictors.parameters import check_whole
 from failgym.sim.forecast import Forecast
 from failgym.sim.rules import MINUTE
-from failgym.traces.trace import Outcome, Trace
+from failgym.traces.trace import Trace
 
-__all__ = [
-    "Misclassified",
-    "TwoLevelNetwork",
-    "considered",
-    "misclassified",
-    "misclassified_by_days",
-]
+__all__ = ["TwoLevelNetwork", "considered"]
 
 Bools = npt.NDArray[np.bool_]
 Floats32 = npt.NDArray[np.float32]
@@ -222,63 +214,3 @@ def _classes(network: Network, features: Floats32, job_confidence: Floats32) -> 
     rows = considered(job_confidence)
     classes[rows] = network.confidences(features[rows])
     return classes.astype(np.float32)
-
-
-class Misclassified(NamedTuple):
-    """How often the two levels err (Rosà et al., section III-1); NaN where there is nothing."""
-
-    jobs: int
-    """Jobs whose end is known."""
-    job_rate: float
-    """Share of the jobs that are misclassified."""
-    job_false_negatives: float
-    """Share of the jobs that finish and are predicted not to."""
-    tasks: int
-    """Tasks whose end is known, of jobs predicted not to finish."""
-    task_rate: float
-    """Share of these tasks that are misclassified, among four classes."""
-    task_false_negatives: float
-    """Share of these tasks that finish and are predicted not to."""
-
-
-def misclassified(trace: Trace, forecast: Forecast) -> Misclassified:
-    """Compare a forecast's classes with what happened."""
-    outcome, fails = trace.column("jobs", "outcome"), considered(forecast.job_confidence)
-    jobs = outcome != Outcome.CENSORED
-    finishing, flagged = outcome[jobs] == Outcome.FINISH, fails[jobs]
-    counts = fails[trace.column("tasks", "job")] & (trace.task_outcome != Outcome.CENSORED)
-    classes, said = task_classes(trace)[counts], forecast.confidence[counts].argmax(axis=1)
-    return Misclassified(
-        len(finishing),
-        ratio(int(np.sum(finishing == flagged)), len(finishing)),
-        false_negative_rate(finishing, flagged),
-        len(classes),
-        ratio(int(np.sum(classes != said)), len(classes)),
-        false_negative_rate(classes == 0, said > 0),
-    )
-
-
-def misclassified_by_days(
-    trace: Trace,
-    days: Sequence[int] = (1, 2, 3, 4, 5),
-    predictor: TwoLevelNetwork | None = None,
-    boundary_share: float = 0.5,
-) -> dict[int, Misclassified]:
-    """How often the two levels err, by the learning window D (Rosà et al., Fig. 4).
-
-    For each D the networks are fitted on the train split and predict the test split day by day.
-    The paper chooses the D of the least sum of both rates.
-
-    Args:
-        trace: as many days as the longest D before the boundary, and some after it.
-        days: values of D [days].
-        predictor: whose other hyper-parameters are used; by default the paper's.
-        boundary_share: share of the jobs in the train split; the paper's 29 days are halved.
-    """
-    base = predictor or TwoLevelNetwork()
-    early, late = (trace.split(part, boundary_share) for part in ("train", "test"))
-    networks = {number: replace(base, memory=number * DAY) for number in days}
-    return {
-        number: misclassified(late, network.fit(early).predict(late))
-        for number, network in networks.items()
-    }

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.predictors.base import attempt_numbers, window_offsets
-from failgym.predictors.classes import ClassQuality, draw_classes, draw_jobs
+from failgym.predictors.drawn.classes import ClassQuality, draw_classes, draw_jobs
 from failgym.predictors.parameters import check_whole
 from failgym.sim.forecast import Forecast
 from failgym.sim.keys import Purpose, uniform

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.predictors.base import CLASSES, task_classes
-from failgym.predictors.endings import passing_ends
+from failgym.predictors.endings import passing_ends, task_ends
 from failgym.predictors.features.static import (
     JOB_STATIC,
     TASK_STATIC,
@@ -21,7 +21,7 @@ from failgym.predictors.features.static import (
 from failgym.predictors.features.system import NEVER, SYSTEM, Load, system_features
 from failgym.traces.trace import Outcome, Trace
 
-__all__ = ["JOB_FEATURES", "TASK_FEATURES", "Arrived", "task_ends"]
+__all__ = ["JOB_FEATURES", "TASK_FEATURES", "Arrived"]
 
 Floats32 = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
@@ -136,20 +136,6 @@ class Arrived:
         mine, others = self.arrays(), other.arrays()
         others["task_job"] = other.task_job + len(self.job_end)
         return Arrived(*(np.concatenate((mine[name], others[name])) for name in mine))
-
-
-def task_ends(trace: Trace) -> Ints:
-    """When each task settled [ms]: at its first FINISH, else at its last end; `NEVER` where that is
-    not known, int64 [tasks].
-    """
-    task, end = trace.column("attempts", "task"), trace.column("attempts", "end")
-    first = np.full(trace.rows("tasks"), NEVER, dtype=np.int64)
-    finishes = trace.column("attempts", "outcome") == Outcome.FINISH
-    np.minimum.at(first, task[finishes], end[finishes])
-    last = np.full(trace.rows("tasks"), -1, dtype=np.int64)
-    np.maximum.at(last, task, end)
-    last[trace.task_outcome == Outcome.CENSORED] = NEVER
-    return np.where(trace.task_outcome == Outcome.FINISH, first, last)
 
 
 def _job_ends(trace: Trace) -> Ints:

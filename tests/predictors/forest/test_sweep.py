@@ -10,8 +10,9 @@ import pytest
 
 from failgym.predictors.features.config import MISSING, learn_vocabulary
 from failgym.predictors.features.usage import RESOURCES
-from failgym.predictors.forest_rows import SCENARIOS, Knowledge
-from failgym.predictors.forest_sweep import JOB_FLAGS, JOB_USAGE, _jobs, sweep
+from failgym.predictors.forest.cases import JOB_FLAGS, JOB_USAGE, _jobs
+from failgym.predictors.forest.rows import SCENARIOS, Knowledge
+from failgym.predictors.forest.sweep import sweep
 from failgym.sim.rules import MINUTE
 from failgym.traces import Cause, Meta, Outcome, Trace
 from failgym.traces.readers.google_2011 import read_google_2011

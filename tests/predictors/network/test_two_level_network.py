@@ -10,14 +10,17 @@ import numpy as np
 import pytest
 
 from failgym.predictors import CLASSES, Forecast
-from failgym.predictors.arrived import Arrived, task_ends
+from failgym.predictors.endings import task_ends
 from failgym.predictors.features.system import NEVER, Load
-from failgym.predictors.two_level_network import (
+from failgym.predictors.network.arrived import Arrived
+from failgym.predictors.network.misclassification import (
     Misclassified,
-    TwoLevelNetwork,
-    considered,
     misclassified,
     misclassified_by_days,
+)
+from failgym.predictors.network.two_level_network import (
+    TwoLevelNetwork,
+    considered,
 )
 from failgym.sim.rules import MINUTE
 from failgym.traces import Cause, Meta, Outcome, Trace, generate

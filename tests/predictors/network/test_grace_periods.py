@@ -14,7 +14,7 @@ from failgym.envs import resolve
 from failgym.evaluation import run_policy, whole_trace_world
 from failgym.predictors import Calibrated, Forecast, TwoLevelNetwork
 from failgym.predictors.base import task_classes
-from failgym.predictors.grace_periods import (
+from failgym.predictors.network.grace_periods import (
     UNKNOWN,
     class_grace_periods,
     execution_times,

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from failgym.predictors import networks
-from failgym.predictors.networks import Network, Recipe, Stopping, train
+from failgym.predictors.network import network as networks
+from failgym.predictors.network.network import Network, Recipe, Stopping, train
 
 torch = pytest.importorskip("torch", reason="needs failgym[predictors]")
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from failgym.predictors.job_use import Past, past_jobs
-from failgym.predictors.user_history import (
+from failgym.predictors.history.job_use import Past, past_jobs
+from failgym.predictors.history.user_history import (
     METHODS,
     QUANTITIES,
     Method,

@@ -1,7 +1,4 @@
-"""Attempts as examples: what counts as failure, of which kind a job is, when something is new.
-
-And how well scores tell those that failed.
-"""
+"""Attempts as examples: what counts as failure, of which kind a job is, when something is new."""
 
 from __future__ import annotations
 
@@ -11,7 +8,6 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from failgym.metrics.curves import PrecisionRecall, precision_recall, roc_auc
 from failgym.predictors.base import CLASSES, attempt_numbers
 from failgym.predictors.features.config import CONFIG, Vocabulary, task_config
 from failgym.predictors.features.usage import USAGE, known_windows, usage_features
@@ -21,12 +17,10 @@ from failgym.traces.trace import Cause, Outcome, Trace
 __all__ = [
     "FEATURES",
     "JOB_TYPES",
-    "Curve",
     "Examples",
     "Moments",
     "Target",
     "age_steps",
-    "curves",
     "failed",
     "fates_known",
     "features_at",
@@ -241,36 +235,3 @@ def spread_over_classes(
         total = shares[group].sum()
         split[:, group] *= shares[group] / total if total else 1.0 / group.sum()
     return split.astype(np.float32)
-
-
-class Curve(NamedTuple):
-    """How well attempts that fail are told from the others."""
-
-    points: PrecisionRecall
-    """Precision and recall at each threshold."""
-    auc: float
-    """Area under the ROC curve."""
-    attempts: int
-    """Attempts that count."""
-    failures: int
-    """Those of them that failed."""
-
-
-def curves(trace: Trace, score: npt.ArrayLike, target: Target = "fail") -> dict[str, Curve]:
-    """Precision-recall curves by job type (Kumar et al., Fig. 8), of a score of each attempt.
-
-    Attempts without a score (NaN), or whose fate is not known, do not count. A job type in which
-    nothing fails, or everything, has no curve.
-    """
-    scores = np.asarray(score, dtype=np.float64)
-    bad, counts = failed(trace, target), fates_known(trace, target) & ~np.isnan(scores)
-    kind = job_types(trace)[trace.column("attempts", "task")]
-    result: dict[str, Curve] = {}
-    for number, name in enumerate(JOB_TYPES):
-        here = np.flatnonzero(counts & (kind == number))
-        these, values = bad[here], scores[here]
-        failures = int(np.sum(these))
-        if 0 < failures < len(here):
-            points = precision_recall(these, values)
-            result[name] = Curve(points, roc_auc(these, values), len(here), failures)
-    return result

@@ -1,0 +1,1 @@
+"""`GradientBoosting` (Kumar et al., DSN 2020): boosted trees, what teaches them, their curves."""

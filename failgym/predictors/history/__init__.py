@@ -1,0 +1,1 @@
+"""`UserHistory` (Kumar et al., DSN 2020): what a user's next job will use."""
