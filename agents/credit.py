@@ -86,6 +86,9 @@ class TaskRolloutBuffer(RolloutBuffer):
     ...     rollout_buffer_kwargs={"env": env},
     ... )
 
+    A model is saved without its environment by ``exclude=["rollout_buffer_kwargs"]``, and loaded
+    with another by ``load(path, env=env, rollout_buffer_kwargs={"env": env})``.
+
     Args:
         buffer_size: steps of a rollout, T.
         observation_space: of one environment.

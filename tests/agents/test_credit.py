@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -232,6 +233,18 @@ def test_wrapped_environments_are_looked_through() -> None:
         rollout_buffer_class=TaskRolloutBuffer,
         rollout_buffer_kwargs=kwargs,
     ).learn(128)
+
+
+def test_a_saved_model_goes_on_in_a_new_environment(tmp_path: Path) -> None:
+    first = rollout(WORKFLOW, 32, n=2)
+    first.save(tmp_path / "model", exclude=["rollout_buffer_kwargs"])
+    env = make_sb3_env(WORKFLOW, 2, seed=9, **small(WORKFLOW))
+    buffer = {"env": env, "scale": 2.0}
+    again = PPO.load(tmp_path / "model", env=env, rollout_buffer_kwargs=buffer)
+    assert isinstance(again.rollout_buffer, TaskRolloutBuffer)
+    again.learn(64, reset_num_timesteps=False)
+    assert again.num_timesteps == 128
+    assert again.rollout_buffer.scale == 2.0
 
 
 # --- What is refused ------------------------------------------------------------------------------
