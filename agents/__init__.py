@@ -1,1 +1,56 @@
-"""Learned agents. They need stable-baselines3 and torch: `pip install failgym[agents]`."""
+"""Learned agents. They need stable-baselines3 and torch: `pip install 'failgym[agents]'`.
+
+`make_sb3_env` makes environments for stable-baselines3 and sb3-contrib, `train` trains an agent as
+the command `failgym train` does, `load_agent` and `save_policy` read and write its file. What they
+need is imported when a name is first asked for, so that `import failgym.agents` works everywhere.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from failgym.agents.algorithms import ALGORITHMS
+    from failgym.agents.masks import require_masks
+    from failgym.agents.policy_file import load_agent, save_policy
+    from failgym.agents.training import train
+    from failgym.agents.vec_env import BatchedVecEnv, make_sb3_env
+
+__all__ = [
+    "ALGORITHMS",
+    "BatchedVecEnv",
+    "load_agent",
+    "make_sb3_env",
+    "require_masks",
+    "save_policy",
+    "train",
+]
+
+_MODULES = {
+    "ALGORITHMS": "algorithms",
+    "BatchedVecEnv": "vec_env",
+    "load_agent": "policy_file",
+    "make_sb3_env": "vec_env",
+    "require_masks": "masks",
+    "save_policy": "policy_file",
+    "train": "training",
+}
+"""Where the names are."""
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name when it is first asked for.
+
+    Raises:
+        ImportError: without the extra `agents`.
+    """
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        module = import_module(f"{__name__}.{_MODULES[name]}")
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            f"{__name__}.{name} needs more: pip install 'failgym[agents]' ({error})"
+        ) from error
+    return getattr(module, name)

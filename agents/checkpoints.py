@@ -11,8 +11,10 @@ to keep. Taking one changes nothing: training goes on as if it had not been.
 
 from __future__ import annotations
 
+import io
 import os
 import pickle
+import warnings
 from pathlib import Path
 from typing import Any, cast
 
@@ -106,10 +108,14 @@ def read_checkpoint(path: Path) -> State:
     """Read what `write_checkpoint` wrote; nothing in the file is executed.
 
     Raises:
+        OSError: if the file cannot be read.
         ValueError: in one line, for a file of another kind or version, or one that is damaged.
     """
+    file = io.BytesIO(path.read_bytes())
     try:
-        content: Any = torch.load(path, weights_only=True)  # noqa: TID251 - tensors, no code
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about files that are none of ours
+            content: Any = torch.load(file, weights_only=True)  # noqa: TID251 - tensors, no code
     except (RuntimeError, EOFError, ValueError, KeyError, pickle.UnpicklingError) as error:
         raise ValueError(f"{path}: not a checkpoint, or a damaged one") from error
     if not isinstance(content, dict) or cast(State, content).get("format") != FORMAT:

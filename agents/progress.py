@@ -16,12 +16,13 @@ from typing import Any
 
 import numpy as np
 import torch
+from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 
 from failgym.agents.validation import Keep, Validation, Validator
 from failgym.evaluation.progress import Advance
 
-__all__ = ["Log", "Milestones", "TrainingCallback", "held_interrupts"]
+__all__ = ["Log", "Milestones", "TrainingCallback", "check_finite", "held_interrupts"]
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ class TrainingCallback(BaseCallback):
         steps = self.model.num_timesteps
         if not steps:
             return
-        self._check_finite()
+        check_finite(self.model)
         validated = self.log.validations[-1].steps if self.log.validations else 0
         if _due(validated, steps, self.milestones.validation):
             self.validate()
@@ -147,20 +148,20 @@ class TrainingCallback(BaseCallback):
 
     def finish(self) -> None:
         """After the last update."""
-        self._check_finite()
+        check_finite(self.model)
         last = self.log.validations[-1].steps if self.log.validations else -1
         if last != self.model.num_timesteps:
             self.validate()
         self.save()
 
-    def _check_finite(self) -> None:
-        """Raise ValueError if training has diverged."""
-        if not all(np.isfinite(float(w.detach().sum())) for w in self.model.policy.parameters()):
-            steps = self.model.num_timesteps
-            raise ValueError(
-                f"training diverged within {steps:,} steps: weights are no longer finite;"
-                " try a lower learning_rate"
-            )
+
+def check_finite(model: BaseAlgorithm) -> None:
+    """Raise ValueError if training has diverged."""
+    if not all(np.isfinite(float(w.detach().sum())) for w in model.policy.parameters()):
+        raise ValueError(
+            f"training diverged within {model.num_timesteps:,} steps: weights are no longer finite;"
+            " try a lower learning_rate"
+        )
 
 
 def _due(last: int, now: int, every: int) -> bool:

@@ -38,7 +38,11 @@ class TrainingResult:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; the policy by the name of its file."""
-        return {**asdict(self), "policy": self.policy.name}
+        return {
+            **asdict(self),
+            "validations": [one.to_json() for one in self.validations],
+            "policy": self.policy.name,
+        }
 
     @classmethod
     def of(cls, values: dict[str, Any], policy: Path) -> TrainingResult:

@@ -23,7 +23,7 @@ from failgym.agents.algorithms import algorithm_named
 from failgym.agents.checkpoints import read_checkpoint, resume_model, taken, write_checkpoint
 from failgym.agents.manifest import Environment
 from failgym.agents.policy_file import load_agent, save_policy
-from failgym.agents.progress import Log, Milestones, TrainingCallback, held_interrupts
+from failgym.agents.progress import Log, Milestones, TrainingCallback, check_finite, held_interrupts
 from failgym.agents.result import TrainingResult
 from failgym.agents.run_folder import Document, RunFolder, described_run, read_json, write_json
 from failgym.agents.settings import settings_for
@@ -198,12 +198,16 @@ class _Training:
                 stop=stop,
                 advance=progress,
             )
-            self.model.learn(
-                max(steps - self.model.num_timesteps, 0),
-                callback=callback,
-                reset_num_timesteps=not begun,
-                log_interval=1 if rollouts else DUMPS,
-            )
+            try:
+                self.model.learn(
+                    max(steps - self.model.num_timesteps, 0),
+                    callback=callback,
+                    reset_num_timesteps=not begun,
+                    log_interval=1 if rollouts else DUMPS,
+                )
+            except (RuntimeError, ValueError):  # what torch says of numbers that are none
+                check_finite(self.model)
+                raise
             callback.finish()
 
     def result(self) -> TrainingResult:

@@ -1,6 +1,7 @@
 """How fast failgym is, beside Gymnasium's CartPole in the same run.
 
-    python -m experiments.speed [--runs 5] [--policy random] [--trace DIR] [--json FILE] [--quick]
+    python -m experiments.speed [--runs 5] [--policy random] [--trace DIR] [--training]
+        [--json FILE] [--quick]
 
 Figures are medians over runs, on one core; runs of all subjects take turns, so that what else the
 machine does falls on all of them. Only decisions that were asked are counted: a decision with
@@ -14,6 +15,8 @@ is shown apart. Environments are as registered, but for `SETTINGS`.
   an empty cache of compiled code (once for each world), warm with a full one
 - whole trace: Algorithm 1 through the Policy protocol, asked at every window of every task of known
   fate, on at most two cores
+- training: ``learn()`` of stable-baselines3 and sb3-contrib, which need the extra ``agents``
+  (`experiments.training_speed`)
 """
 
 from __future__ import annotations
@@ -339,6 +342,15 @@ def whole_trace(folder: Path, runs: int, threads: int) -> dict[str, float]:
     }
 
 
+def training_speed(effort: Effort, quick: bool) -> dict[str, Any]:
+    """What `experiments.training_speed` measures, printed, and what to keep of it."""
+    from experiments import training_speed
+
+    return training_speed.report(
+        training_speed.QUICK if quick else training_speed.Effort(runs=effort.runs)
+    )
+
+
 def cores() -> set[int]:
     """The cores that this process may use; nothing where the system does not say."""
     return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
@@ -429,6 +441,9 @@ def main(
         typer.Option(metavar="DIR", exists=True, file_okay=False, help="Also run a whole trace."),
     ] = None,
     policy: Annotated[Decides, typer.Option(help="What decides.")] = "random",
+    training: Annotated[
+        bool, typer.Option("--training", help="Also train with stable-baselines3.")
+    ] = False,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write as JSON.")] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="One short run, to see that it works.")
@@ -443,6 +458,7 @@ def main(
     take_turns(measured, effort.runs)
     rates = figures(measured)
     print_figures(rates, effort.runs)
+    learned = training_speed(effort, quick) if training else {}
     starts = all_start_times(effort)
     pin(all_cores)  # a whole trace may use them all
     threads = max(1, len(all_cores) or os.cpu_count() or 1)
@@ -455,6 +471,7 @@ def main(
         "first_step": starts,
         "whole_trace": whole,
         "targets": asdict(TARGET),
+        **learned,
     }
     print_table("Against the targets", ("", "measured", "target"), verdicts(result))
     if whole:

@@ -82,7 +82,7 @@ def tune(
             progress=advance,
         )
     _write(tuned, out, scenario, settings, seed)
-    _print(tuned, heuristic, out)
+    _print(tuned, heuristic, f"failgym/{scenario.name}", out)
 
 
 def _check_out(out: Path) -> None:
@@ -131,19 +131,19 @@ def _write(
     save_heuristic(tuned.policy, out, about=about)
 
 
-def _print(tuned: Tuned, given: Heuristic, out: Path) -> None:
+def _print(tuned: Tuned, given: Heuristic, env: str, out: Path) -> None:
     best, default = tuned.best, tuned.default
     rows: list[tuple[Cell, ...]] = [
         (field.name, *(_shown(getattr(policy, field.name)) for policy in (given, tuned.found)))
         for field in fields(given)
     ]
-    print_line(f"{given.name} in {best.env}: best of {tuned.trials:,} trials")
+    print_line(f"{given.name} in {env}: best of {tuned.trials:,} trials")
     print_table("", ("", "given", "found"), rows)
     print_line(f"gain on fit: {_interval(tuned.gain)}; on validation: {_interval(tuned.proof)}")
     if tuned.adopted:
-        print_line(f"adopted: score on validation {default.score:.1f} -> {best.score:.1f}")
+        print_line(f"adopted: score on validation {default.value:.1f} -> {best.value:.1f}")
     else:
-        print_line(f"the given parameters stay: score on validation {default.score:.1f}")
+        print_line(f"the given parameters stay: score on validation {default.value:.1f}")
     print_line(f"written to {out}")
 
 

@@ -13,11 +13,15 @@ medians of folds lost more than half a point elsewhere three times as often, or 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
 from failgym.baselines import Heuristic
+from failgym.envs.worlds import build_pinned
 from failgym.evaluation import Anchors, Score, run_policy, score
+from failgym.sim.records import World
 
 __all__ = ["ADOPTED", "SURE", "Comparison", "Floats", "Rows", "gain"]
 
@@ -29,6 +33,11 @@ SURE = 95.0
 ADOPTED = 60.0
 """Confidence of the interval on the validation split whose lower end must be above zero [%]: four
 in five that what was found is better than what was given."""
+
+
+LANES = 128
+"""Tasks that are served together: enough to hide the cost of a call in Python, few enough for a
+long task not to leave many lanes idle."""
 
 
 def gain(
@@ -51,26 +60,60 @@ class Comparison:
 
     def __init__(self, given: Heuristic, anchors: Anchors) -> None:
         self.anchors = anchors
-        self.run = anchors.run(given)
-        self.given: Floats = self.run.costs.sum(axis=1)
-        """[slices] cost at the given parameters"""
-        self.possible: Floats = (anchors.replay.costs - anchors.bound).sum(axis=1)
+        self.replay: Floats = anchors.replay.costs.sum(axis=1)
+        """[slices] cost of replay"""
+        self.possible: Floats = self.replay - anchors.bound.sum(axis=1)
         """[slices] what the bound saves over replay"""
+        self._apart = _Apart(anchors) if isinstance(anchors.world, World) else None
+        self.given: Floats = self.costs(given, self.all)
+        """[slices] cost at the given parameters"""
 
     @property
     def all(self) -> Rows:
         """Every slice."""
-        return np.arange(len(self.given))
+        return np.arange(len(self.replay))
 
     def costs(self, policy: Heuristic, rows: Rows) -> Floats:
         """What a variant costs on some of the slices [rows]."""
         a = self.anchors
         chosen = a.replay.slices[rows]
-        return run_policy(a.world, a.scenario, policy, chosen, order=a.scenario.order).costs.sum(
-            axis=1
-        )
+        if self._apart is not None:
+            return self._apart.costs(policy, chosen)
+        run = run_policy(a.world, a.scenario, policy, chosen, order=a.scenario.order)
+        return run.costs.sum(axis=1)
 
     def gain(self, tried: Floats, rows: Rows, confidence: float = SURE) -> Score:
         """The gain of a variant that costs so much on these slices."""
         given, possible = self.given[rows], self.possible[rows]
         return gain(given, tried, possible, confidence, self.anchors.seed)
+
+    def score(self, costs: Floats) -> Score:
+        """The score of a variant that costs so much on all slices."""
+        return score(self.replay, costs, self.replay - self.possible, self.anchors.seed)
+
+
+class _Apart:
+    """The tasks of a pinned world, each an episode of its own.
+
+    They are independent of each other, so that slices cost the same; but no task waits until others
+    of its slice are over, and the longest begin first.
+    """
+
+    def __init__(self, anchors: Anchors) -> None:
+        self.first: Rows = build_pinned(anchors.scenario).slices
+        self.rules = replace(anchors.scenario, slice_tasks=1, order="task")
+        self.world = build_pinned(self.rules)
+        tasks = self.world.tasks[self.world.order]
+        self.length: Rows = tasks["record_end"] - tasks["submit"]
+
+    def costs(self, policy: Heuristic, slices: Rows) -> Floats:
+        """What a heuristic costs on slices of the anchors [slices]."""
+        first = self.first[slices]
+        count = self.first[slices + 1] - first
+        of = np.repeat(np.arange(len(slices)), count)
+        task = np.arange(len(of)) + (first - (np.cumsum(count) - count))[of]
+        order = np.argsort(-self.length[task], kind="stable")
+        run = run_policy(self.world, self.rules, policy, task[order], lanes=LANES)
+        costs = np.zeros(len(slices))
+        np.add.at(costs, of[order], run.costs.sum(axis=1))
+        return costs

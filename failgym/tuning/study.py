@@ -10,7 +10,7 @@ from pathlib import Path
 from failgym.baselines import Heuristic
 from failgym.baselines.search import search_space
 from failgym.envs import Scenario, resolve
-from failgym.evaluation import Anchors, Evaluation, Score
+from failgym.evaluation import Anchors, Score
 from failgym.evaluation.arguments import check_count
 from failgym.evaluation.progress import Advance, silent
 from failgym.tuning.objective import ADOPTED, Comparison
@@ -57,9 +57,9 @@ class Tuned:
     searched on: a policy gains less elsewhere"""
     proof: Score
     """the same on the validation split, with an interval of `ADOPTED` per cent"""
-    best: Evaluation
+    best: Score
     """of the policy, on the validation split"""
-    default: Evaluation
+    default: Score
     """of the heuristic as it was given, likewise"""
     trials: int
     """sets of parameters that were tried, the given one included"""
@@ -133,16 +133,15 @@ def _judged(
     given: Heuristic, found: Heuristic, fit: Comparison, later: Comparison, trials: int
 ) -> Tuned:
     """What was found, and whether it is adopted."""
-    run = later.anchors.run(found) if found != given else later.run
-    costs = fit.costs(found, fit.all) if found != given else fit.given
-    proof = later.gain(run.costs.sum(axis=1), later.all, ADOPTED)
+    costs = later.costs(found, later.all)
+    proof = later.gain(costs, later.all, ADOPTED)
     adopted = proof.low > 0.0
     return Tuned(
         policy=found if adopted else given,
         found=found,
-        gain=fit.gain(costs, fit.all),
+        gain=fit.gain(fit.costs(found, fit.all), fit.all),
         proof=proof,
-        best=later.anchors.measure(run if adopted else later.run),
-        default=later.anchors.measure(later.run),
+        best=later.score(costs if adopted else later.given),
+        default=later.score(later.given),
         trials=trials,
     )

@@ -20,8 +20,9 @@ from failgym.baselines.young import period_is_over
 from failgym.envs import Scenario, resolve
 from failgym.evaluation import Anchors
 from failgym.sim.records import Action
+from failgym.sim.state import Order
 from failgym.tuning import Grounds, Tuned, tune
-from failgym.tuning.objective import ADOPTED, gain
+from failgym.tuning.objective import ADOPTED, Comparison, gain
 
 pytest.importorskip("optuna", reason="needs failgym[tuning]")
 
@@ -99,10 +100,11 @@ def test_what_proves_better_is_adopted(whole: Tuned, grounds: Grounds) -> None:
     assert 0.05 <= found.factor <= 20.0
     assert found.untouched == 0.5
     later = grounds.validation
-    assert later.measure(later.run(found)).score == whole.best.score
-    assert later.measure(later.run(Interval(factor=HASTY))).score == whole.default.score
-    assert whole.best.split == whole.default.split == "validation"
-    assert whole.proof.value == pytest.approx(whole.best.score - whole.default.score)
+    assert later.measure(later.run(found)).score == pytest.approx(whole.best.value)
+    before = later.measure(later.run(Interval(factor=HASTY))).score
+    assert before == pytest.approx(whole.default.value)
+    assert later.scenario.split == "validation"
+    assert whole.proof.value == pytest.approx(whole.best.value - whole.default.value)
     assert whole.proof.low > 0.0
     assert whole.gain.low > 0.0
 
@@ -162,8 +164,7 @@ def test_an_interrupted_search_goes_on_as_if_it_had_not_been(
             progress=done.append,
         )
     assert (parts.found, parts.gain, parts.proof) == (whole.found, whole.gain, whole.proof)
-    assert parts.policy == whole.policy
-    assert parts.best.score == whole.best.score
+    assert (parts.policy, parts.best) == (whole.policy, whole.best)
     assert done[0] == 5
     assert sum(done) == TRIALS
 
@@ -237,3 +238,16 @@ def test_a_heuristic_without_parameters_or_decisions_is_refused(scenario: Scenar
         tune(Replay(), scenario)
     with pytest.raises(ValueError, match="interval: needs decisions that GracePeriod-v0 has not"):
         tune(Interval(), resolve("failgym/GracePeriod-v0").override(jobs=300, slice_tasks=16))
+
+
+@pytest.mark.parametrize("order", ["task", "time"])
+def test_slices_cost_what_they_cost_one_after_the_other(scenario: Scenario, order: Order) -> None:
+    anchors = Anchors.of(scenario.override(order=order), split="fit", episodes=9)
+    comparison = Comparison(Interval(factor=1.0), anchors)
+    rows = np.array([7, 0, 4])
+    costs = anchors.run(Interval(factor=1.0)).costs.sum(axis=1)
+    assert comparison.given == pytest.approx(costs)
+    assert comparison.costs(Interval(factor=2.0), rows) == pytest.approx(
+        anchors.run(Interval(factor=2.0)).costs.sum(axis=1)[rows]
+    )
+    assert (comparison.costs(Interval(factor=1.0), rows) == comparison.given[rows]).all()

@@ -1,0 +1,184 @@
+"""Hyper-parameters: every shipped file is sound, and what is wrong is named in one line."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch", reason="needs the agents extra")
+pytest.importorskip("sb3_contrib", reason="needs the agents extra")
+
+from stable_baselines3.common.utils import LinearSchedule
+
+from failgym.agents.algorithms import ALGORITHMS
+from failgym.agents.hyperparameters import Activation, Linear
+from failgym.agents.networks import ACTIVATIONS, ARCHITECTURES
+from failgym.agents.settings import (
+    FOLDER,
+    read_assignments,
+    save_settings,
+    settings_for,
+)
+from failgym.agents.vec_env import make_sb3_env
+from failgym.envs import SCENARIOS
+from tests.envs.worlds import small
+
+CLONING = "failgym/Cloning-v0"
+
+
+@pytest.mark.parametrize("env", SCENARIOS)
+@pytest.mark.parametrize("algo", ALGORITHMS)
+def test_every_environment_has_settings_for_every_algorithm(env: str, algo: str) -> None:
+    settings = settings_for(algo, f"failgym/{env}")
+    assert settings.gamma == 1.0
+
+
+def test_every_shipped_file_is_used() -> None:
+    known = {
+        FOLDER / env / f"{algo}.yaml" for env in (*SCENARIOS, "default") for algo in ALGORITHMS
+    }
+    assert set(FOLDER.rglob("*.yaml")) <= known
+
+
+@pytest.mark.parametrize("algo", ALGORITHMS)
+def test_a_model_is_built_as_the_settings_say(algo: str) -> None:
+    rate = {"start": 1e-3, "end": 5e-5}
+    hyper = {"policy.net_arch": [8], "policy.activation": "elu", "learning_rate": rate}
+    settings = settings_for(algo, CLONING, hyper=hyper)
+    env = make_sb3_env(CLONING, settings.n_envs, **small(CLONING))
+    model: Any = ALGORITHMS[algo].build(settings, env)
+    assert ALGORITHMS[algo].model.__name__ == type(model).__name__
+    assert model.policy.activation_fn is ACTIVATIONS["elu"]
+    assert [model.lr_schedule(left) for left in (1.0, 0.0)] == pytest.approx([1e-3, 5e-5])
+    for name in type(settings).model_fields.keys() - {"policy", "learning_rate", "clip_range"}:
+        expected = getattr(settings, name)
+        actual = model.train_freq.frequency if name == "train_freq" else getattr(model, name, None)
+        if name not in ("use_rms_prop", "rms_prop_eps"):  # A2C does not keep them
+            assert actual == expected, name
+    if ALGORITHMS[algo].stochastic:
+        actor: Any = model.policy.action_net
+        assert set(actor.bias.tolist()) == {0.0, -3.0}
+
+
+@pytest.mark.parametrize("algo", ALGORITHMS)
+def test_defaults_are_those_of_the_library(algo: str) -> None:
+    parameters = inspect.signature(ALGORITHMS[algo].model.__init__).parameters
+    own = {"n_envs", "policy", "gamma"}
+    for name, field in ALGORITHMS[algo].settings.model_fields.items():
+        if name not in own:
+            assert field.default == parameters[name].default, name
+
+
+def test_names_agree_with_those_of_policy_files() -> None:
+    assert set(Activation.__args__) == set(ACTIVATIONS)  # type: ignore[attr-defined]
+    assert ALGORITHMS.keys() == ARCHITECTURES.keys()
+    for name, algorithm in ALGORITHMS.items():
+        assert ARCHITECTURES[name].model == algorithm.model.__name__
+        assert ARCHITECTURES[name].masked == algorithm.masked
+        assert ARCHITECTURES[name].actor_critic == algorithm.stochastic
+
+
+def test_schedules_follow_steps() -> None:
+    schedule = Linear(start=1e-3, end=1e-4).at()
+    assert isinstance(schedule, LinearSchedule)
+    assert [schedule(left) for left in (1.0, 0.5, 0.0, -0.1)] == pytest.approx(
+        [1e-3, 5.5e-4, 1e-4, 1e-4]
+    )
+
+
+@pytest.mark.parametrize("algo", ALGORITHMS)
+def test_what_is_written_is_read(algo: str, tmp_path: Path) -> None:
+    file = tmp_path / "settings.yaml"
+    settings = settings_for(algo, CLONING)
+    save_settings(settings, file)
+    assert settings_for(algo, CLONING, file=file) == settings
+
+
+def test_values_are_typed_as_yaml_and_replace_those_of_the_file() -> None:
+    texts = ["learning_rate=1e-4", "policy.net_arch={pi: [32], vf: [64, 64]}", "target_kl=null"]
+    settings: Any = settings_for("ppo", CLONING, hyper=read_assignments(texts), n_envs=512)
+    assert settings.learning_rate == 1e-4
+    assert settings.policy.net_arch.vf == [64, 64]
+    assert settings.policy.activation == "tanh"
+    assert settings.target_kl is None
+    assert settings.n_envs == 512
+    changed: Any = settings_for("ppo", CLONING, hyper={"learning_rate.end": 0})
+    assert changed.learning_rate == Linear(start=1e-3, end=0.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("n_step: 3", "unknown hyper-parameter 'n_step' of ppo, did you mean n_steps?"),
+        (
+            "net_arch: [3]",
+            "unknown hyper-parameter 'net_arch' of ppo, did you mean policy.net_arch",
+        ),
+        (
+            "policy: {activatoin: tanh}",
+            "'policy.activatoin' of ppo, did you mean policy.activation",
+        ),
+        ("n_steps: many", "n_steps: input should be a valid integer, got 'many'"),
+        ("n_steps: 1.5", "n_steps: input should be a valid integer"),
+        ("n_steps: true", "n_steps: input should be a valid integer, got True"),
+        ("gamma: 1.5", "gamma: input should be less than or equal to 1, got 1.5"),
+        ("learning_rate: .nan", "learning_rate: input should be a finite number, got nan"),
+        ("learning_rate: {start: 1}", "learning_rate.end: field required"),
+        ("learning_rate: {start: 1, end: x}", "learning_rate.end: input should be a valid number"),
+        ("learning_rate: -1", "learning_rate: input should be greater than 0, got -1"),
+        ("policy: {net_arch: 64}", "policy.net_arch: input should be a valid list, got 64"),
+        ("policy: {net_arch: [0]}", "policy.net_arch.0: input should be greater than or equal"),
+        ("policy: {activation: os.system}", "policy.activation: input should be 'tanh', 'relu'"),
+        ("policy: 3", "policy: input should be a valid dictionary"),
+        ("- 3", "expected names and values, got [3]"),
+        ("", "expected names and values, got None"),
+        ("n_steps: 3\nn_steps: 4", "line 2: n_steps is given twice"),
+        ("n_steps: [", "line 1: "),
+        ("n_steps: !!python/object/apply:os.system [true]", "could not determine a constructor"),
+        ("batch_size: 100", "batch_size: expected a divisor of n_envs x n_steps (1 x 2048 = 2048)"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_one_line(text: str, line: str, tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(text)
+    with pytest.raises(ValueError, match=r"mine\.yaml|^ppo: batch_size") as caught:
+        settings_for("ppo", CLONING, file=file)
+    assert line in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("algo", "options", "line"),
+    [
+        ("pop", {}, "unknown algorithm 'pop', did you mean ppo?"),
+        ("ppo", {"hyper": {"learning_rte": 1}}, "--hyper: unknown hyper-parameter 'learning_rte'"),
+        ("dqn", {"hyper": {"n_epochs": 1}}, "unknown hyper-parameter 'n_epochs' of dqn"),
+        ("dqn", {"hyper": {"policy.initial_bias": 1}}, "'policy.initial_bias' of dqn"),
+        ("ppo", {"hyper": {"n_steps": "x"}}, "--hyper: n_steps: input should be a valid integer"),
+        ("ppo", {"n_envs": 0}, "n_envs: input should be greater than or equal to 1, got 0"),
+        ("ppo", {"n_envs": 3}, "ppo: batch_size: expected a divisor of n_envs x n_steps (3 x "),
+        ("dqn", {"hyper": {"buffer_size": 9}}, "dqn: buffer_size: expected at least n_envs = 64"),
+        ("ppo", {"file": "none.yaml"}, "none.yaml: no such file: expected hyper-parameters"),
+    ],
+)
+def test_what_is_wrong_in_a_call_is_one_line(algo: str, options: dict[str, Any], line: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(line)):
+        settings_for(algo, CLONING, **options)
+
+
+@pytest.mark.parametrize(
+    ("texts", "line"),
+    [
+        (["n_steps"], "--hyper: expected name=value, got 'n_steps'"),
+        (["n_steps=1", "n_steps=2"], "--hyper: n_steps is given twice"),
+        (["n_steps=["], "--hyper n_steps: line 1: "),
+    ],
+)
+def test_assignments_that_are_none(texts: list[str], line: str) -> None:
+    with pytest.raises(ValueError, match="--hyper") as caught:
+        read_assignments(texts)
+    assert line in str(caught.value)

@@ -1,0 +1,222 @@
+"""`train`: what is in the folder, what it says, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the agents extra")
+pytest.importorskip("sb3_contrib", reason="needs the agents extra")
+
+from failgym.agents.actor import Actor, asked  # noqa: E402
+from failgym.agents.algorithms import ALGORITHMS  # noqa: E402
+from failgym.agents.policy_file import load_agent  # noqa: E402
+from failgym.agents.random_states import random_states  # noqa: E402
+from failgym.agents.run_folder import RunFolder  # noqa: E402
+from failgym.agents.settings import settings_for  # noqa: E402
+from failgym.agents.training import VALIDATIONS  # noqa: E402
+from failgym.agents.validation import Validation, Validator  # noqa: E402
+from failgym.agents.vec_env import make_sb3_env  # noqa: E402
+from failgym.envs import resolve  # noqa: E402
+from failgym.evaluation import evaluate  # noqa: E402
+from tests.agents.runs import CLONING, SHORT, STEPS, scenario, short_run  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a finished run."""
+    out = tmp_path_factory.mktemp("runs") / "run"
+    short_run(out, "maskable_ppo", episodes=None, tensorboard=False)
+    return out
+
+
+def test_the_folder_says_what_came_out(run: Path) -> None:
+    assert {file.name for file in run.iterdir()} == {
+        *("run.json", "settings.yaml", "checkpoint.pt", "evaluations.json"),
+        *("best.safetensors", "result.json"),
+    }
+    result = json.loads((run / "result.json").read_text())
+    assert result["steps"] == STEPS
+    assert [one["steps"] for one in result["validations"]] == [256, 512]
+    assert result["validations"] == json.loads((run / "evaluations.json").read_text())
+    assert result["best"] in result["validations"]
+    assert result["seconds"] > result["validation_seconds"] > 0
+    assert result["steps_per_second"] > 0
+    assert "stable-baselines3" in result["versions"]
+    assert len(result["trace_hash"]) == 64
+
+
+def test_the_score_is_that_of_evaluate(run: Path) -> None:
+    """Whole slices or a task at a time: the sums are the same."""
+    agent = load_agent(run / "best.safetensors")
+    scores = agent.manifest.scores
+    assert isinstance(scores, dict)
+    best: Any = scores["validation"]
+    evaluation = evaluate(agent, scenario(), split="validation")
+    assert evaluation.score == pytest.approx(best["score"])
+    assert agent.manifest.environment.fields["split"] == "fit"
+
+
+def test_settings_are_used_again(run: Path, tmp_path: Path) -> None:
+    again = short_run(
+        tmp_path / "again", "maskable_ppo", settings=run / "settings.yaml", hyper={}, episodes=None
+    )
+    assert again.to_json()["validations"] == json.loads((run / "evaluations.json").read_text())
+
+
+def test_a_finished_run_is_only_read(run: Path) -> None:
+    before = (run / "result.json").stat().st_mtime_ns
+    result = short_run(run, "maskable_ppo", episodes=None, resume=True)
+    assert result.to_json() == json.loads((run / "result.json").read_text())
+    assert result.policy == run / "best.safetensors"
+    assert (run / "result.json").stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ({"steps": 640}, "its steps is 512, not 640"),
+        ({"seed": 1}, "its seed is 0, not 1"),
+        ({"n_envs": 16}, "its settings.n_envs is 8, not 16"),
+        ({"algo": "ppo"}, 'its algo is "maskable_ppo", not "ppo"'),
+        ({"env": "failgym/GracePeriod-v0"}, 'its env is "failgym/Cloning-v0", not'),
+        ({"split": "train"}, 'its fields.split is "fit", not'),
+        ({"keep": "stochastic"}, 'its keep is "deterministic", not "stochastic"'),
+        (
+            {"hyper": {**SHORT["maskable_ppo"], "batch_size": 32, "policy.net_arch": [8]}},
+            "its settings.batch_size is 64, not 32",
+        ),
+    ],
+)
+def test_another_run_is_not_gone_on_with(run: Path, options: dict[str, Any], line: str) -> None:
+    given: dict[str, Any] = {"algo": "maskable_ppo", "episodes": None, **options}
+    with pytest.raises(ValueError, match=re.escape(line)):
+        short_run(run, **given, resume=True)
+
+
+def test_folders_that_are_not_for_this(run: Path, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="holds a training run: go on with it with --resume"):
+        short_run(run)
+    with pytest.raises(ValueError, match="no training run to go on with"):
+        short_run(tmp_path / "none", resume=True)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "letter.txt").write_text("mine")
+    with pytest.raises(ValueError, match="exists already: expected a new folder"):
+        short_run(tmp_path / "other")
+    (tmp_path / "other" / "run.json").write_text('{"format": "something"}')
+    with pytest.raises(ValueError, match=r"run\.json: not a training run"):
+        short_run(tmp_path / "other", resume=True)
+    assert {file.name for file in tmp_path.rglob("*")} == {"other", "letter.txt", "run.json"}
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ({"steps": 0}, "steps: expected a whole number, at least 1, got 0"),
+        ({"seed": -1}, "seed: expected a whole number, at least 0, got -1"),
+        ({"threads": -1}, "threads: expected"),
+        ({"validate_every": 0}, "validate_every: expected"),
+        ({"checkpoint_every": 0}, "checkpoint_every: expected"),
+        ({"episodes": 0}, "episodes: expected"),
+        ({"split": "test"}, "split: expected 'fit' or 'train', got 'test'"),
+        ({"keep": "all"}, "keep: expected one of deterministic, stochastic, got 'all'"),
+        ({"episodes": 1}, "nothing can be saved on the validation split"),
+    ],
+)
+def test_bad_input_leaves_no_folder(options: dict[str, Any], line: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=re.escape(line)):
+        short_run(tmp_path / "run", **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_damaged_checkpoint_is_refused(run: Path, tmp_path: Path) -> None:
+    for file in run.iterdir():
+        if file.name != "result.json":
+            (tmp_path / file.name).write_bytes(file.read_bytes())
+    checkpoint = tmp_path / "checkpoint.pt"
+    whole = checkpoint.read_bytes()
+    options: dict[str, Any] = {"algo": "maskable_ppo", "episodes": None, "resume": True}
+    for content in (whole[: len(whole) // 2], b"", pickle.dumps({"format": "failgym checkpoint"})):
+        checkpoint.write_bytes(content)
+        with pytest.raises(ValueError, match=r"checkpoint\.pt: (not a checkpoint|format version)"):
+            short_run(tmp_path, **options)
+
+
+class _Harmful:
+    """Would show that it was made."""
+
+    def __reduce__(self) -> Any:
+        return print, ("executed",)
+
+
+def test_nothing_in_a_checkpoint_executes(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for file in ("run.json", "settings.yaml"):
+        (tmp_path / file).write_bytes((run / file).read_bytes())
+    torch.save(
+        {"format": "failgym checkpoint", "version": 1, "log": _Harmful()},
+        tmp_path / "checkpoint.pt",
+    )
+    with pytest.raises(ValueError, match="not a checkpoint"):
+        short_run(tmp_path, "maskable_ppo", episodes=None, resume=True)
+    assert "executed" not in capsys.readouterr().out
+
+
+def test_training_that_diverges_says_so(tmp_path: Path) -> None:
+    hyper = {"n_steps": 16, "batch_size": 64, "learning_rate": 1e30, "max_grad_norm": 1e30}
+    with pytest.raises(ValueError, match=r"training diverged within (128|256) steps"):
+        short_run(tmp_path / "run", hyper=hyper)
+
+
+@pytest.mark.parametrize("algo", ["ppo", "maskable_ppo"])
+def test_the_fast_actor_answers_as_the_model(algo: str) -> None:
+    fast_and_slow: list[Any] = []
+    env = make_sb3_env(scenario(), 64, seed=0)
+    hyper = {"n_steps": 16, "batch_size": 64, "policy.initial_bias": 0}
+    model: Any = ALGORITHMS[algo].build(settings_for(algo, CLONING, hyper=hyper, n_envs=64), env, 0)
+    fast = asked(model, 0)
+    assert isinstance(fast, Actor)
+    obs = env.reset()
+    more = {"action_masks": env.masks} if algo == "maskable_ppo" else {}
+    for policy in (fast, model):
+        fast_and_slow.append(policy.predict(obs, deterministic=True, **more)[0])
+    assert np.array_equal(*fast_and_slow)
+    for policy in (fast, model):
+        drawn = [policy.predict(obs, deterministic=False, **more)[0] for _ in range(400)]
+        fast_and_slow.append(np.stack([(np.stack(drawn) == a).mean() for a in range(5)]))
+    assert fast_and_slow[2] == pytest.approx(fast_and_slow[3], abs=0.02)
+
+
+def test_scoring_leaves_training_as_it_was() -> None:
+    algorithm = ALGORITHMS["ppo"]
+    env = make_sb3_env(scenario(), 8, seed=0)
+    settings = settings_for("ppo", CLONING, hyper={"n_steps": 16, "batch_size": 64}, n_envs=8)
+    model = algorithm.build(settings, env, 0)
+    validator = Validator(resolve(scenario()), algorithm, seed=0, episodes=50)
+    state = torch.get_rng_state(), random_states(model.action_space)["numpy"]["keys"].tolist()
+    first, second = validator.validate(model), validator.validate(model)
+    assert first == second
+    assert torch.equal(state[0], torch.get_rng_state())
+    assert state[1] == random_states(model.action_space)["numpy"]["keys"].tolist()
+
+
+def test_what_is_kept_is_the_best_by_the_score_that_is_asked_for() -> None:
+    early = Validation(steps=1, score=0.0, low=0.0, high=0.0, stochastic=3.0)
+    later = Validation(steps=2, score=0.0, low=0.0, high=0.0, stochastic=5.0)
+    sharp = Validation(steps=3, score=1.0, low=0.0, high=0.0, stochastic=2.0)
+    assert max((early, later, sharp), key=lambda v: v.rank("deterministic")) is sharp
+    assert max((early, later, sharp), key=lambda v: v.rank("stochastic")) is later
+    assert max((early, later), key=lambda v: v.rank("deterministic")) is later
+
+
+def test_a_tenth_of_the_steps_lies_between_two_scores(tmp_path: Path) -> None:
+    result = short_run(tmp_path / "run", validate_every=None, checkpoint_every=None, steps=1_280)
+    assert len(result.validations) == VALIDATIONS
+    assert RunFolder(tmp_path / "run").described()["validate_every"] == 128
