@@ -115,6 +115,18 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
     | reward_terms | the reward by term |
     | totals | at the end: machine-ms by account, forfeited tasks, decisions, tasks |
 
+    In the scheduled world the decisions of many tasks interleave. To credit each with what it was
+    about there is, besides:
+
+    | scheduled key | meaning |
+    |---|---|
+    | unit | number within the episode of the task of the decision, -1 after the end |
+    | unit_cost | the cost of that unit up to now, 0 after the end |
+    | unit_costs | at the end: the costs of all units [units]; they sum to the episode's |
+
+    The unit is the task; where completion is that of jobs, the job. What a decision makes others
+    wait is not in the cost of its unit.
+
     The outcome table of the slice is `env.unwrapped.outcomes()`.
 
     ## Arguments
@@ -220,6 +232,10 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
             "illegal": int(out.illegal[0]),
             "reward_terms": dict(zip(TERMS, out.terms[0].tolist(), strict=True)),
         }
+        if self.scenario.world == "scheduled":
+            info |= {"unit": int(out.unit[0]), "unit_cost": float(out.unit_cost[0])}
+            if ended:
+                info["unit_costs"] = out.final_unit_costs[0].copy()
         if ended:
             final = totals(self.batch.state.episodes)
             info["totals"] = {name: int(values[0]) for name, values in final.items()}

@@ -200,6 +200,8 @@ class MitigationVectorEnv(
             "illegal": out.illegal,
             "reward_terms": {**terms, **{f"_{name}": self._all for name in TERMS}},
         }
+        if self.scenario.world == "scheduled":
+            info |= {"unit": out.unit, "unit_cost": out.unit_cost}
         return {**info, **{f"_{name}": self._all for name in info}}
 
     def _info(self) -> dict[str, Any]:
@@ -223,6 +225,9 @@ class MitigationVectorEnv(
             "reward_terms": {name: out.final_terms[:, k] for k, name in enumerate(TERMS)},
             "totals": totals(out.final),
         }
+        if self.scenario.world == "scheduled":
+            none = np.full(self.num_envs, -1), np.zeros(self.num_envs)
+            final |= {"unit": none[0], "unit_cost": none[1], "unit_costs": out.final_unit_costs}
         for name in list(final["totals"]):
             final["totals"][f"_{name}"] = ended
         for name in TERMS:

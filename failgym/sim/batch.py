@@ -26,7 +26,7 @@ SMALLEST_CHUNK = 256
 """Episodes that are worth a thread: below, handing them over costs more than stepping them."""
 
 
-def _output(episodes: int, record: np.dtype[np.void]) -> Output:
+def _output(episodes: int, record: np.dtype[np.void], units: int) -> Output:
     return Output(
         obs=np.zeros((episodes, len(FIELDS)), dtype=np.float32),
         mask=np.zeros((episodes, ACTIONS), dtype=np.int8),
@@ -37,9 +37,12 @@ def _output(episodes: int, record: np.dtype[np.void]) -> Output:
         task=np.full(episodes, -1, dtype=np.int64),
         slice=np.zeros(episodes, dtype=np.int64),
         illegal=np.zeros(episodes, dtype=np.int64),
+        unit=np.full(episodes, -1, dtype=np.int64),
+        unit_cost=np.zeros(episodes),
         final=np.zeros(episodes, dtype=record),
         final_terms=np.zeros((episodes, 4)),
         final_elapsed=np.zeros(episodes, dtype=np.int64),
+        final_unit_costs=np.zeros((episodes, units)),
     )
 
 
@@ -62,15 +65,16 @@ class EpisodeBatch(ABC):
         state: of N episodes.
         slices: how many there are to choose from.
         threads: threads per step; 0 for as many as there are processors, at most 8.
+        units: units of the largest episode whose costs are told at its end.
     """
 
-    def __init__(self, state: Any, slices: int, threads: int) -> None:
+    def __init__(self, state: Any, slices: int, threads: int, units: int = 0) -> None:
         if slices < 1:
             raise ValueError("world: expected at least one slice, got none")
         self.state, self.slices = state, slices
         self.threads = threads or min(os.cpu_count() or 1, 8)
         episodes = state.episodes
-        self.outputs = tuple(_output(len(episodes), episodes.dtype) for _ in range(2))
+        self.outputs = tuple(_output(len(episodes), episodes.dtype, units) for _ in range(2))
         self.turn = 0
         self._pool: tuple[int, ThreadPoolExecutor] | None = None
 

@@ -376,9 +376,17 @@ class Output(NamedTuple):
     """[N]"""
     illegal: npt.NDArray[np.int64]
     """[N] illegal actions of the episode so far"""
+    unit: npt.NDArray[np.int64]
+    """[N] scheduled world: number within its episode of what the decision is credited to, a task or
+    a job (`failgym.sim.scheduled.units`), -1 after the end; always -1 in the pinned world"""
+    unit_cost: npt.NDArray[np.float64]
+    """[N] its cost up to now, 0 after the end"""
     final: Records
     """EPISODE [N]: the episode that ended in this step, where one did"""
     final_terms: npt.NDArray[np.float64]
     """[N, 4] the terms of that step, where the next episode has begun"""
     final_elapsed: npt.NDArray[np.int64]
     """[N] its elapsed time"""
+    final_unit_costs: npt.NDArray[np.float64]
+    """[N, units of the largest episode] the costs of the units of the episode that ended in this
+    step, where one did; [N, 0] in the pinned world"""

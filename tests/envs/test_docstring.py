@@ -9,6 +9,7 @@ import pytest
 
 from failgym.envs import FIELDS, MitigationEnv
 from failgym.envs.spaces import TERMS
+from tests.envs.worlds import make
 
 TEXT = inspect.getdoc(MitigationEnv) or ""
 SECTIONS = (
@@ -26,6 +27,12 @@ def first_cells(title: str) -> set[str]:
     """The words of the first column of the table in a section."""
     rows = re.findall(r"^\| ([^|]+?) \|", section(title), re.MULTILINE)[1:]
     return {word for row in rows for word in row.split(", ")}
+
+
+def listed(head: str) -> set[str]:
+    """The keys of the table of infos whose first heading this is."""
+    table = section("Info").split(f"| {head} |", 1)[1].split("\n\n", 1)[0]
+    return set(re.findall(r"^\| (\w+) \|", table, re.MULTILINE))
 
 
 def test_headings_stand_alone_and_in_order() -> None:
@@ -47,4 +54,14 @@ def test_info_has_what_is_promised(ended: bool) -> None:
     _, info = env.reset(seed=0)
     while ended and "totals" not in info:
         info = env.step(0)[4]
-    assert set(info) == first_cells("Info") - (set() if ended else {"totals"})
+    assert set(info) == listed("key") - (set() if ended else {"totals"})
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_scheduled_info_has_units_besides(ended: bool) -> None:
+    env = make("failgym/Mitigation-v0")
+    _, info = env.reset(seed=0)
+    while ended and "totals" not in info:
+        info = env.step(0)[4]
+    promised = listed("key") | listed("scheduled key")
+    assert set(info) == promised - (set() if ended else {"totals", "unit_costs"})

@@ -82,12 +82,17 @@ class Player:
 
     def _weighted(self, before: Costs, after: Costs) -> tuple[float, float, float, float]:
         """The change of the costs as reward terms."""
-        w = self.weights
         change = Costs(*(new - old for new, old in zip(after, before, strict=True)))
-        forfeited = change.forfeited_work / w.work_scale + change.forfeited_time / w.time_scale
+        wasted, overhead, completion, forfeited = self.priced(change)
+        return 0.0 - wasted, 0.0 - overhead, 0.0 - completion, 0.0 - forfeited
+
+    def priced(self, costs: Costs) -> tuple[float, float, float, float]:
+        """Costs by term: wasted, overhead, completion, forfeited; weighted."""
+        w = self.weights
+        forfeited = costs.forfeited_work / w.work_scale + costs.forfeited_time / w.time_scale
         return (
-            0.0 - w.wasted * change.wasted / w.work_scale,
-            0.0 - w.overhead * change.overhead / w.work_scale,
-            0.0 - w.completion * change.completion / w.time_scale,
-            0.0 - w.forfeited * forfeited,
+            w.wasted * costs.wasted / w.work_scale,
+            w.overhead * costs.overhead / w.work_scale,
+            w.completion * costs.completion / w.time_scale,
+            w.forfeited * forfeited,
         )

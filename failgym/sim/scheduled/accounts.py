@@ -22,9 +22,10 @@ _FINISH, _CENSORED = int(Outcome.FINISH), int(Outcome.CENSORED)
 
 
 @called
-def _charge(ep: Any, task: Any, account: int, amount: int) -> None:
+def _charge(x: View, task: Any, account: int, amount: int) -> None:
     """Charge lost, redundant or ghost work."""
-    own = amount if task.own else 0
+    ep, own = x.ep, amount if task.own else 0
+    x.jobs[task.job].wasted += own
     if account == LOST:
         task.lost += amount
         ep.lost += own
@@ -44,8 +45,9 @@ def _charge_useful(ep: Any, task: Any, amount: int) -> None:
 
 
 @called
-def _charge_overhead(ep: Any, task: Any, transfer: int, restore: int, checkpoint: int) -> None:
+def _charge_overhead(x: View, task: Any, transfer: int, restore: int, checkpoint: int) -> None:
     """Charge what is not work."""
+    ep = x.ep
     task.transfer += transfer
     task.restore += restore
     task.checkpoint += checkpoint
@@ -53,21 +55,23 @@ def _charge_overhead(ep: Any, task: Any, transfer: int, restore: int, checkpoint
         ep.transfer += transfer
         ep.restore += restore
         ep.checkpoint += checkpoint
+        x.jobs[task.job].overhead += checkpoint + restore
 
 
 @called
-def charge_run(ep: Any, task: Any, run: Any, outcome: int) -> None:
+def charge_run(x: View, task: Any, run: Any, outcome: int) -> None:
     """Charge an attempt that ends now, as far as its fate is known, before it is marked dead."""
+    ep = x.ep
     now, width = ep.now, run.width
     ep.slot_time += (now - run.start) * width
     if run.recomputes:
-        _charge(ep, task, LOST, (now - run.start) * width)
+        _charge(x, task, LOST, (now - run.start) * width)
         return
     work = work_of(run, now)
     transfer = min(now, run.transferred) - run.start
     restore = min(now, run.restored) - run.start - transfer
     checkpoint = now - run.start - transfer - restore - work
-    _charge_overhead(ep, task, transfer * width, restore * width, checkpoint * width)
+    _charge_overhead(x, task, transfer * width, restore * width, checkpoint * width)
     if outcome == _CENSORED:
         run.kind = UNKNOWN
         task.unknown += work * width
@@ -81,20 +85,21 @@ def charge_run(ep: Any, task: Any, run: Any, outcome: int) -> None:
     elif run.ghost:
         run.kind = GHOST
     task.saved[run.kind] += run.saved * width
-    _charge(ep, task, run.kind, (work - run.saved) * width)
+    _charge(x, task, run.kind, (work - run.saved) * width)
 
 
 @called
-def charge_write(ep: Any, task: Any, run: Any) -> None:
+def charge_write(x: View, task: Any, run: Any) -> None:
     """Charge the write of an output, done or lost, for the slots that it held until now."""
-    time = (ep.now - run.writes_from) * run.width
-    ep.slot_time += time
-    _charge_overhead(ep, task, 0, 0, time)
+    time = (x.ep.now - run.writes_from) * run.width
+    x.ep.slot_time += time
+    _charge_overhead(x, task, 0, 0, time)
 
 
 @called
-def charge_settled(ep: Any, task: Any, runs: Any, finisher: int) -> None:
+def charge_settled(x: View, task: Any, finisher: int) -> None:
     """Settle saved work: useful along the finisher's chain (-1: no finisher), else to its class."""
+    runs = x.runs
     i = finisher
     while i >= 0 and runs[i].parent >= 0:
         amount = runs[i].parent_amount * runs[i].width
@@ -103,9 +108,9 @@ def charge_settled(ep: Any, task: Any, runs: Any, finisher: int) -> None:
             task.unknown -= amount
         else:
             task.saved[runs[i].kind] -= amount
-        _charge_useful(ep, task, amount)
+        _charge_useful(x.ep, task, amount)
     for kind in range(3):
-        _charge(ep, task, kind, task.saved[kind])
+        _charge(x, task, kind, task.saved[kind])
         task.saved[kind] = 0
 
 
@@ -117,7 +122,7 @@ def settle_time(w: World, x: View, task: Any, submit: int) -> None:
         job = x.jobs[task.job]
         if job.own_left > 0:
             return
-        submit = job.submit
+        submit, job.end = job.submit, ep.now
     if submit > ep.now:
         return
     ep.waiting -= 1

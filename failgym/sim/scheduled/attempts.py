@@ -427,7 +427,7 @@ def stop(w: World, x: View, i: int, outcome: int) -> None:
     ep, run = x.ep, x.runs[i]
     task = x.tasks[run.local]
     note_ended(w, x, i, outcome)
-    charge_run(ep, task, run, outcome)
+    charge_run(x, task, run, outcome)
     note(ep, x.log, _END, task.task, run.number, outcome)
     if run.write >= 0:
         lose_write(w, x, i)

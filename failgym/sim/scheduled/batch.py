@@ -14,6 +14,7 @@ from failgym.sim.scheduled.outcomes import outcome_table
 from failgym.sim.scheduled.records import World
 from failgym.sim.scheduled.rules import ScheduledRules
 from failgym.sim.scheduled.state import grown, make_state
+from failgym.sim.scheduled.units import unit_table
 
 __all__ = ["ScheduledBatch"]
 
@@ -42,7 +43,10 @@ class ScheduledBatch(EpisodeBatch):
         *,
         log: bool = False,
     ) -> None:
-        super().__init__(make_state(world, episodes, log), len(world.member_at) - 1, threads)
+        state = make_state(world, episodes, log)
+        by_job = bool(world.parameters["by_job"][0])
+        units = (state.jobs if by_job else state.tasks).shape[1]
+        super().__init__(state, len(world.member_at) - 1, threads, units)
         self.world, self.rules = world, rules
 
     def _begin(self, chosen: npt.NDArray[np.int64], out: Output) -> None:
@@ -67,3 +71,16 @@ class ScheduledBatch(EpisodeBatch):
         """Outcome table of an episode: the fields of `ScheduledOutcome`, an array each."""
         tasks = int(self.state.episodes["tasks"][episode])
         return outcome_table(self.world, self.state.tasks[episode, :tasks])
+
+    def unit_costs(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+        """Costs up to now of the units of all episodes, and which of them have settled.
+
+        Units are told apart by their numbers within the episode (`failgym.sim.scheduled.units`).
+
+        Returns:
+            float64 and bool, both [N, units of the largest episode]; 0 and True beyond.
+        """
+        costs = np.zeros_like(self.output.final_unit_costs)
+        settled = np.ones(costs.shape, dtype=np.bool_)
+        unit_table(self.world, self.state, costs, settled)
+        return costs, settled

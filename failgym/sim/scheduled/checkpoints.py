@@ -64,7 +64,7 @@ def _output_saved(w: World, x: View, i: int) -> None:
     """Complete the write of an output: the run gives its slots back."""
     run = x.runs[i]
     task = x.tasks[run.local]
-    charge_write(x.ep, task, run)
+    charge_write(x, task, run)
     task.output_saved = True
     output_saved(w, x, run.local, x.ep.now - run.writes_from)
     vacate(w, x, i)
@@ -99,7 +99,7 @@ def lose_output_write(w: World, x: View, i: int) -> None:
     run = x.runs[i]
     task = x.tasks[run.local]
     note(x.ep, x.log, _WRITE_LOST, task.task, run.number, 0)
-    charge_write(x.ep, task, run)
+    charge_write(x, task, run)
     lose_write(w, x, i)
     output_unwritten(w, x, run.local)
     vacate(w, x, i)

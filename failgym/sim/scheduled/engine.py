@@ -62,6 +62,7 @@ from failgym.sim.scheduled.settlement import (
     succeed,
 )
 from failgym.sim.scheduled.storage import not_durable_before, storage_event
+from failgym.sim.scheduled.units import unit_cost, unit_of, write_unit_costs
 from failgym.traces import Outcome
 
 if TYPE_CHECKING:
@@ -331,10 +332,11 @@ def _show(w: World, x: View, e: int, out: Output) -> None:
         out.obs[e, _MAY_CONTINUE] = 1.0
         out.mask[e, :] = 0
         out.mask[e, 0] = 1
-        out.task[e] = -1
+        out.task[e], out.unit[e], out.unit_cost[e] = -1, -1, 0.0
         return
     observe(w, x, out.obs[e], out.mask[e])
-    out.task[e] = x.tasks[ep.local].task
+    out.task[e], out.unit[e] = x.tasks[ep.local].task, unit_of(w, ep.local, x.tasks)
+    out.unit_cost[e] = unit_cost(w, ep, x.tasks, x.jobs, out.unit[e])
 
 
 @called
@@ -383,6 +385,7 @@ def _run_one(w: World, x: View, out: Output, e: int, what: int, given: int, agai
         ep.since = ep.now
         if ep.done:
             out.final[e] = ep
+            write_unit_costs(w, ep, x.tasks, x.jobs, out.final_unit_costs[e])
         if not (ep.done and again):
             return
         out.final_elapsed[e], out.elapsed[e] = out.elapsed[e], 0

@@ -127,6 +127,8 @@ def _begin_jobs(w: World, x: View) -> None:
         job = x.jobs[j]
         job.own, job.own_left, job.submit, job.failed, job.finished = 0, 0, NEVER, 0, 0
         job.tasks, job.low, job.queued = 0, 0, 0
+        job.end, job.wasted, job.overhead = -1, 0, 0
+        job.forfeited_work, job.forfeited_time = 0, 0
     for local in range(ep.tasks):
         task = x.tasks[local]
         job = x.jobs[task.job]

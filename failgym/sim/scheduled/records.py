@@ -260,6 +260,11 @@ JOB_STATE = np.dtype(
         ("at", "i4"),  # its run times in View.durations
         ("tasks", "i4"),
         ("low", "i4"),  # of them in the lower half, see quantiles.py
+        ("end", "i8"),  # when the last of its own tasks settled, -1 until then
+        ("wasted", "i8"),  # lost, redundant and ghost work of its own tasks
+        ("overhead", "i8"),  # of checkpoints and restores
+        ("forfeited_work", "i8"),
+        ("forfeited_time", "i8"),
     ],
     align=True,
 )

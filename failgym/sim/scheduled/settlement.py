@@ -197,7 +197,7 @@ def _settle_one(w: World, x: View, local: int, outcome: int, finisher: int) -> N
     record = w.tasks[task.task]
     if record.censored and task.remaining < 0:
         outcome = _CENSORED
-    charge_settled(ep, task, x.runs, finisher)
+    charge_settled(x, task, finisher)
     if task.own:
         arrivals(w, x)
     task.settled, task.outcome, task.end = True, outcome, ep.now
@@ -209,6 +209,9 @@ def _settle_one(w: World, x: View, local: int, outcome: int, finisher: int) -> N
             ep.forfeited += 1
             ep.forfeited_work += record.record_work
             ep.forfeited_time += record.record_end - record.submit
+            job = x.jobs[task.job]
+            job.forfeited_work += record.record_work
+            job.forfeited_time += record.record_end - record.submit
     note(ep, x.log, _SETTLED, task.task, -1, outcome)
     if outcome == _FINISH:
         _remember(x, task, x.runs[finisher].ended - x.runs[finisher].start)

@@ -192,6 +192,17 @@ class ScheduledSimulator:
         state = self.batch.state
         return int(state.episodes["slot_time"][0]) + sum(self._under_way())
 
+    def unit_costs(self) -> dict[int, float]:
+        """Weighted cost up to now of each unit that is charged, by its trace row.
+
+        The unit is a task or, where completion is that of jobs, the own tasks of a job together.
+        """
+        costs, own = self.batch.unit_costs()[0][0], self._tasks[self._tasks["own"]]
+        by_task = self.rules.completion == "tasks"
+        rows = own["task"] if by_task else self._compiled.tasks["job"][own["task"]]
+        units = np.flatnonzero(self._tasks["own"]) if by_task else own["job"]
+        return {int(row): float(costs[unit]) for row, unit in zip(rows, units, strict=True)}
+
     def outcomes(self) -> list[ScheduledOutcome]:
         """What became of each task: standing ones, then the others in order of submission."""
         columns = [column.tolist() for column in self.batch.outcomes(0).values()]

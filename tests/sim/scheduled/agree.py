@@ -56,6 +56,9 @@ def compare(cluster: Cluster, at_most: int | None = None) -> int:
         assert decisions < MOST_DECISIONS, "the episode does not end"
     assert fast.decision is None, f"the reference ends, not so the kernel: {fast.decision}"
     _compare_accounts(slow, fast)
+    if decisions:
+        told = fast.batch.output.final_unit_costs
+        assert (told == fast.batch.unit_costs()[0]).all(), "final costs of units"
     assert log_text(fast.log) == log_text(slow.log)
     assert [tuple(entry) for entry in fast.log] == [tuple(entry) for entry in slow.log]
     assert [x._asdict() for x in fast.outcomes()] == [x._asdict() for x in slow.outcomes()]
@@ -93,6 +96,15 @@ def _check_sum(slow: Any) -> None:
 def _compare_accounts(slow: Any, fast: Any) -> None:
     assert tuple(fast.accounts()) == tuple(slow.accounts()), "accounts"
     assert slow.busy() == fast.busy() == sum(fast.accounts()), "busy"
+    _compare_units(slow, fast)
+
+
+def _compare_units(slow: Any, fast: Any) -> None:
+    slow_units, fast_units = slow.unit_costs(), fast.unit_costs()
+    assert fast_units == pytest.approx(slow_units, rel=1e-12, abs=1e-9), "costs of units"
+    assert min(fast_units.values(), default=0.0) >= 0.0, "costs of units"
+    whole = pytest.approx(sum(slow.priced(slow.costs())), rel=1e-9, abs=1e-9)
+    assert sum(fast_units.values()) == whole, "the costs of units do not sum to the cost"
 
 
 # --- shrinking ----------------------------------------------------------------------------------

@@ -109,6 +109,11 @@ Accounts
 As in the pinned world. Transfers go to *transfer*; slots held to write an output, when that is
 over, to *checkpoint*; what a machine or a pre-emption ended to *lost*, and so does a recomputation
 with all that it took.
+
+The cost of the episode is the sum of those of its own tasks or, where completion is that of jobs,
+of its jobs, each from the submission of its first own task until the last has settled
+(``unit_costs``): what a decision about it is credited with. What others wait because of it is
+theirs.
 """
 
 from failgym.sim.reference.scheduled.schedulers import Query

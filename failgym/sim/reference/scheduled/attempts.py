@@ -165,6 +165,11 @@ class ClusterTask(Task):
         """Is anything ever asked about it?"""
         return self.own and not self.record.censored
 
+    @property
+    def is_forfeited(self) -> bool:
+        """Has it settled without the success that the record has?"""
+        return self.settled is not None and self.record.success is not None and not self.succeeded
+
     def may_be_asked(self) -> bool:
         """Is anything still asked about attempts of it?"""
         return self.own and super().may_be_asked()

@@ -232,7 +232,7 @@ class Life(State):
         task.settle(outcome, task.winner, self.now)
         self.write(EventKind.SETTLED, task, detail=outcome)
         success = task.record.success
-        if task.own and success is not None and outcome is not SimOutcome.FINISH:
+        if task.own and success is not None and task.is_forfeited:
             self.forfeited_work += task.record.width * success.duration
             self.forfeited_time += task.record.end - task.record.submit
         if outcome is not SimOutcome.FINISH and not alone:

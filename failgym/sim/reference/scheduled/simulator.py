@@ -252,13 +252,36 @@ class ReferenceScheduledSimulator(Player):
     def costs(self) -> Costs:
         """Costs of the own tasks up to now."""
         own = [task for task in self._world.tasks if task.own]
+        forfeited = (self._world.forfeited_work, self._world.forfeited_time)
+        return self._costs(own, *forfeited)
+
+    def unit_costs(self) -> dict[int, float]:
+        """Weighted cost up to now of each unit that is charged, by its trace row.
+
+        The unit is a task or, where completion is that of jobs, the own tasks of a job together.
+        """
+        units: dict[int, list[ClusterTask]] = {}
+        for task in self._world.tasks:
+            if task.own:
+                by_task = self.rules.completion == "tasks"
+                row = task.record.task if by_task else task.record.job
+                units.setdefault(row, []).append(task)
+        return {row: sum(self.priced(self._unit(tasks))) for row, tasks in units.items()}
+
+    def _unit(self, tasks: Sequence[ClusterTask]) -> Costs:
+        """Costs of a unit."""
+        lost = [task.record for task in tasks if task.is_forfeited]
+        work = sum(x.width * x.success.duration for x in lost if x.success is not None)
+        return self._costs(tasks, work, sum(x.end - x.submit for x in lost))
+
+    def _costs(self, own: Sequence[ClusterTask], forfeited_work: int, forfeited_time: int) -> Costs:
         accounts = self._accounts(own)
         return Costs(
             wasted=accounts.lost + accounts.redundant + accounts.ghost,
             overhead=accounts.checkpoint + accounts.restore,
             completion=self._completion(own),
-            forfeited_work=self._world.forfeited_work,
-            forfeited_time=self._world.forfeited_time,
+            forfeited_work=forfeited_work,
+            forfeited_time=forfeited_time,
         )
 
     def _accounts(self, tasks: Sequence[ClusterTask]) -> Accounts:
