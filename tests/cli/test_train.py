@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -86,7 +85,7 @@ def test_what_to_install_is_said(
     missing: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     module = sys.modules["failgym.cli.train"]  # the package has a command of this name
-    found: Callable[[str], object] = lambda name: None if name == missing else name
-    monkeypatch.setattr(module, "find_spec", found)
+    installed = {name: name for name in NEEDED if name != missing}
+    monkeypatch.setattr(module, "find_spec", installed.get)
     assert invoke(*RUN, "--out", "run") == 2
     assert "pip install 'failgym[agents]'" in capsys.readouterr().err
