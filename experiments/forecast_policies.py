@@ -18,9 +18,10 @@ __all__ = ["CASES", "Case", "Outcome", "compared"]
 
 LATER = 0.5
 """Share of the training split's jobs before the part on which thresholds are chosen."""
-THRESHOLDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95)
-WEIGHTS = (0.25, 0.5, 1.0, 2.0, 4.0)
-"""The grids of thresholds, and of the weight of the confidence to finish."""
+THRESHOLDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.75, 0.8, 0.9, 0.95)
+WEIGHTS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
+"""The grids of thresholds, and of the weight of the confidence to finish: up to more than a kill
+that was wrong costs in `GracePeriod-v0`, four times its work and four times its time."""
 
 Made = Callable[[Scenario], str | Predictor | Learned]
 
@@ -52,9 +53,9 @@ def _forest(scenario: Scenario) -> RandomForest:
     return RandomForest(window=scenario.window, seed=scenario.seed)
 
 
-def _boosting(target: Any) -> Made:
+def _boosting(target: Any, samples: Any = "moments") -> Made:
     return lambda scenario: GradientBoosting(
-        target=target, window=scenario.window, seed=scenario.seed
+        target=target, samples=samples, window=scenario.window, seed=scenario.seed
     )
 
 
@@ -80,7 +81,11 @@ CASES = (
         policy=MLPeriodic,
         parameter="threshold",
         grid=THRESHOLDS,
-        trained={"RandomForest": _forest, "GradientBoosting, system": _boosting("system")},
+        trained={
+            "RandomForest": _forest,
+            "GradientBoosting, system": _boosting("system"),
+            "GradientBoosting, tail": _boosting("system", "tail"),
+        },
         drawn="kumar",
     ),
     Case(

@@ -96,6 +96,7 @@ def test_every_case_has_forecasts_of_all_kinds_and_the_published_parameter_in_it
         assert names == ["none", *case.trained, case.drawn, "perfect"]
         assert case.drawn == resolve(case.env).forecast
         assert list(case.grid) == sorted(case.grid)
+        assert getattr(case.policy(), case.parameter) in case.grid
 
 
 def test_a_quick_run_is_kept_and_taken_up(

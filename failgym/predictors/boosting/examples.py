@@ -8,8 +8,10 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from failgym.predictors.base import CLASSES, attempt_numbers
+from failgym.predictors.base import CLASSES, attempt_numbers, task_classes
+from failgym.predictors.endings import passing_ends, task_ends
 from failgym.predictors.features.config import CONFIG, Vocabulary, task_config
+from failgym.predictors.features.system import NEVER
 from failgym.predictors.features.usage import USAGE, known_windows, usage_features
 from failgym.predictors.learned import window_moments
 from failgym.traces.trace import Cause, Outcome, Trace
@@ -29,6 +31,7 @@ __all__ = [
     "moments",
     "sampled",
     "spread_over_classes",
+    "task_examples",
 ]
 
 Bools = npt.NDArray[np.bool_]
@@ -46,20 +49,22 @@ AGES = 4
 
 
 class Examples(NamedTuple):
-    """Attempts at moments, and what became of them."""
+    """Attempts at moments, or tasks at their submission, and what became of them."""
 
     features: Floats32
     """[rows, features]"""
     kind: Integers
     """[rows] position in `JOB_TYPES`"""
     bad: Bools
-    """[rows] the attempt failed"""
+    """[rows] the attempt failed, or the task did not finish"""
     first: Bools
     """[rows] one of each attempt's: to count attempts by"""
     weight: Floats32
     """[rows] for how many rows it stands"""
     end: Integers
-    """[rows] when the attempt ended [ms]"""
+    """[rows] when that was known [ms]"""
+    until: Integers
+    """[rows] when it was no more, as another attempt arrived; `NEVER` if none did [ms]"""
 
     @classmethod
     def restored(cls, arrays: Mapping[str, npt.NDArray[Any]], features: int) -> Self:
@@ -83,29 +88,21 @@ class Examples(NamedTuple):
 
     def of(self, rows: Integers | Bools) -> Examples:
         """Some rows."""
-        return Examples(
-            self.features[rows],
-            self.kind[rows],
-            self.bad[rows],
-            self.first[rows],
-            self.weight[rows],
-            self.end[rows],
-        )
+        columns: Any = self
+        return Examples(*(column[rows] for column in columns))
 
     def within(self, after: int, upto: int) -> Examples:
-        """Those of attempts that ended in (after, upto] [ms]."""
-        return self.of((self.end > after) & (self.end <= upto))
+        """Those of what ended in (after, upto] as far as was known by then [ms]."""
+        return self.of((self.end > after) & (self.end <= upto) & (self.until > upto))
+
+    def in_the_end(self) -> Examples:
+        """What is known when all is over."""
+        return self.of(self.until == NEVER)
 
     def joined(self, other: Examples) -> Examples:
         """These and others."""
-        return Examples(
-            np.concatenate([self.features, other.features]),
-            np.concatenate([self.kind, other.kind]),
-            np.concatenate([self.bad, other.bad]),
-            np.concatenate([self.first, other.first]),
-            np.concatenate([self.weight, other.weight]),
-            np.concatenate([self.end, other.end]),
-        )
+        columns: Any = zip(self, other, strict=True)
+        return Examples(*(np.concatenate(parts) for parts in columns))
 
 
 _DTYPES: dict[str, type[np.generic]] = {
@@ -115,6 +112,7 @@ _DTYPES: dict[str, type[np.generic]] = {
     "first": np.bool_,
     "weight": np.float32,
     "end": np.int64,
+    "until": np.int64,
 }
 
 
@@ -221,17 +219,33 @@ def _drawn(rows: Integers, most: int, rng: np.random.Generator) -> Integers:
     return rows if len(rows) <= most else rng.choice(rows, most, replace=False)
 
 
-def spread_over_classes(
-    risk: Floats32, shares: npt.NDArray[np.float64], target: Target
-) -> Floats32:
-    """Class confidences from a risk, [rows, CLASSES].
+def task_examples(trace: Trace, vocabulary: Vocabulary) -> Examples:
+    """Tasks at their submission, of known end, and which did not finish.
 
-    The classes that the target counts as bad share the risk, the others the rest, both as `shares`
-    [CLASSES] says.
+    A task has a row more for each end of it that was no last one (`passing_ends`).
     """
-    bad = np.isin(np.arange(len(CLASSES)), (1, 2, 3) if target == "unfinished" else 2)
-    split = np.where(bad, risk[:, None].astype(np.float64), 1.0 - risk[:, None])
-    for group in (bad, ~bad):
-        total = shares[group].sum()
-        split[:, group] *= shares[group] / total if total else 1.0 / group.sum()
+    known, passing = np.flatnonzero(trace.task_outcome != Outcome.CENSORED), passing_ends(trace)
+    task = np.append(known, passing.task)
+    end = np.append(task_ends(trace)[known], passing.end)
+    order = np.lexsort((end, task))  # the order tells not which end was the last
+    task, rows = task[order], len(task)
+    return Examples(
+        features=features_at_submission(trace, vocabulary)[task],
+        kind=job_types(trace)[task],
+        bad=np.append(task_classes(trace)[known], passing.label)[order] > 0,
+        first=np.ones(rows, dtype=np.bool_),
+        weight=np.ones(rows, dtype=np.float32),
+        end=end[order],
+        until=np.append(np.full(len(known), NEVER), passing.until)[order],
+    )
+
+
+def spread_over_classes(unfinished: Floats32, shares: npt.NDArray[np.float64]) -> Floats32:
+    """Class confidences from those not to finish, which the other classes share as `shares`
+    [CLASSES] says, [rows, CLASSES].
+    """
+    others = shares[1:] if shares[1:].any() else np.ones(len(shares) - 1)
+    split = np.empty((len(unfinished), len(CLASSES)))
+    split[:, 0] = 1.0 - unfinished
+    split[:, 1:] = unfinished[:, None] * (others / others.sum())
     return split.astype(np.float32)

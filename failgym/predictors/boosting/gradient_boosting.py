@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from failgym.predictors.base import CLASSES, task_classes
-from failgym.predictors.boosting.boosters import booster_risk, check_booster, train_booster
+from failgym.predictors.boosting.by_type import Growth, Models
 from failgym.predictors.boosting.examples import (
     FEATURES,
     JOB_TYPES,
@@ -24,8 +24,10 @@ from failgym.predictors.boosting.examples import (
     moments,
     sampled,
     spread_over_classes,
+    task_examples,
 )
 from failgym.predictors.features.config import TEXTS, Vocabulary, learn_vocabulary
+from failgym.predictors.features.system import NEVER
 from failgym.predictors.learned import Arrays, Learned
 from failgym.predictors.parameters import check_whole
 from failgym.sim.forecast import Forecast
@@ -38,11 +40,8 @@ Floats = npt.NDArray[np.float64]
 Floats32 = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.int64]
 Samples = Literal["moments", "tail"]
-Models = dict[int, npt.NDArray[np.uint8]]
 
 DAY = 24 * 60 * MINUTE
-BLOCK = 1_000_000
-"""Rows of features at a time."""
 
 
 @dataclass(eq=False)
@@ -69,9 +68,10 @@ class GradientBoosting(Learned):
     **Left out.** Attempts killed at their walltime are neither failures nor successes (section IV)
     and teach nothing, unless the target is ``"unfinished"``.
 
-    **Tasks and jobs.** The risk at a task's submission is spread over the classes: those that the
-    target counts as bad share it, the others share the rest, as often as they occurred in training.
-    A job's confidence is the largest of those of its tasks not to finish, of the tasks that were
+    **Tasks and jobs.** That a task does not finish in the end is said by models of its own at its
+    submission, whatever the target: an attempt that fails or is evicted may well be followed by one
+    that finishes. The other classes share that confidence as often as they occurred in training. A
+    job's confidence is the largest of those of its tasks not to finish, of the tasks that were
     submitted with it; without such a task, the share of tasks that did not finish in training.
     """
 
@@ -102,13 +102,15 @@ class GradientBoosting(Learned):
     refit: int = 0
     """The models are fitted anew at each multiple of this [ms]; 0: never."""
     memory: int = 30 * DAY
-    """On the attempts that ended in this time before [ms]."""
+    """On the attempts and tasks that ended in this time before [ms]."""
     seed: int = 0
     """Of the sample of rows."""
     vocabulary_: Vocabulary = field(init=False, repr=False)
     models_: Models = field(init=False, repr=False)
+    task_models_: Models = field(init=False, repr=False)
     shares_: Floats = field(init=False, repr=False)
     recent_: Examples = field(init=False, repr=False)
+    recent_tasks_: Examples = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         for name, known in (("target", get_args(Target)), ("samples", get_args(Samples))):
@@ -130,8 +132,8 @@ class GradientBoosting(Learned):
         """
         vocabulary = learn_vocabulary(trace)
         examples = self._examples(trace, vocabulary, self.most_rows)
-        models = self._models(examples)
-        if not models:
+        models = self._learned(examples)
+        if not models.boosters:
             raise ValueError(
                 f"GradientBoosting: nothing to learn from in {trace.meta.source!r}: expected"
                 f" attempts that fail and others that do not (target {self.target!r})"
@@ -139,22 +141,22 @@ class GradientBoosting(Learned):
         known = trace.task_outcome != Outcome.CENSORED
         count = np.bincount(task_classes(trace)[known], minlength=len(CLASSES))
         last = int(examples.end.max())
+        tasks = task_examples(trace, vocabulary)
         self.vocabulary_, self.models_ = vocabulary, models
+        self.task_models_ = self._learned(tasks.in_the_end())
         self.shares_ = count / max(count.sum(), 1)
-        self.recent_ = examples.within(last - self.memory if self.refit else last, last)
+        since = last - self.memory if self.refit else NEVER
+        self.recent_ = examples.of(examples.end > since)
+        self.recent_tasks_ = tasks.of(tasks.end > since)
         return self
 
     def predict(self, trace: Trace) -> Forecast:
         """The forecast of every attempt, task and job. Raises ValueError if it is not fitted."""
         self._check_fitted()
         at = moments(trace, self.window, self.refit)
-        new, submit = np.flatnonzero(at.new), trace.task_submit
-        in_force = self._in_force(trace, np.concatenate([at.time[new], submit]))
-        risk = self._risk_at(trace, in_force, at.attempt[new], at.time[new])
-        at_submission = features_at_submission(trace, self.vocabulary_)
-        kind = job_types(trace)
-        of_task = self._risks(in_force, submit, kind, lambda rows: at_submission[rows])
-        confidence = spread_over_classes(of_task, self.shares_, self.target)
+        new = np.flatnonzero(at.new)
+        risk = self._risk_at(trace, at.attempt[new], at.time[new])
+        confidence = spread_over_classes(self._unfinished(trace), self.shares_)
         return Forecast(
             trace_hash=trace.content_hash,
             window=self.window,
@@ -176,7 +178,7 @@ class GradientBoosting(Learned):
             self._check_fitted()
             ran = np.flatnonzero(trace.present("attempts", "start"))
             end = trace.column("attempts", "end")[ran]
-            score[ran] = self._risk_at(trace, self._in_force(trace, end), ran, end)
+            score[ran] = self._risk_at(trace, ran, end)
             return score
         forecast = self.predict(trace)
         some = np.flatnonzero(np.diff(forecast.offset))
@@ -189,20 +191,22 @@ class GradientBoosting(Learned):
         self._check_fitted()
         return {
             **{f"words/{name}": words for name, words in self.vocabulary_.items()},
-            **{f"model/{JOB_TYPES[kind]}": model for kind, model in self.models_.items()},
+            **self.models_.arrays("model/"),
+            **self.task_models_.arrays("task_model/"),
             "shares": self.shares_,
             **{f"recent/{name}": values for name, values in self.recent_._asdict().items()},
+            **{f"recent_tasks/{name}": v for name, v in self.recent_tasks_._asdict().items()},
         }
 
     def restore(self, arrays: Arrays) -> Self:
         """Take up what `arrays` returned. Raises ValueError, in one line, if it does not fit."""
-        names = [key for key in arrays if key.startswith("recent/")]
-        recent = Examples.restored({key[7:]: arrays[key] for key in names}, len(FEATURES))
-        models = {
-            kind: arrays[f"model/{name}"]
-            for kind, name in enumerate(JOB_TYPES)
-            if f"model/{name}" in arrays
-        }
+        recent, recent_tasks = (
+            Examples.restored(
+                {key.removeprefix(of): arrays[key] for key in arrays if key.startswith(of)},
+                len(FEATURES),
+            )
+            for of in ("recent/", "recent_tasks/")
+        )
         words = [f"words/{name}" for name in TEXTS]
         for name in ("shares", f"model/{JOB_TYPES[0]}", *words):
             if name not in arrays or (name in words and not _is_list_of_texts(arrays[name])):
@@ -212,10 +216,10 @@ class GradientBoosting(Learned):
             raise ValueError(f"GradientBoosting: expected {len(CLASSES)} shares")
         if not np.all((shares >= 0.0) & (shares <= 1.0)):
             raise ValueError("GradientBoosting: expected shares in [0, 1]")
-        for model in models.values():
-            check_booster(model, len(FEATURES))
+        models = [Models.of_arrays(arrays, of) for of in ("model/", "task_model/")]
         self.vocabulary_ = {name: arrays[f"words/{name}"] for name in TEXTS}
-        self.models_, self.shares_, self.recent_ = models, arrays["shares"], recent
+        (self.models_, self.task_models_), self.shares_ = models, shares
+        self.recent_, self.recent_tasks_ = recent, recent_tasks
         return self
 
     # --- Examples and models ----------------------------------------------------------------------
@@ -224,8 +228,12 @@ class GradientBoosting(Learned):
         if not hasattr(self, "models_"):
             raise ValueError("GradientBoosting: fit it first")
 
+    def _learned(self, examples: Examples) -> Models:
+        names = [field.name for field in fields(Growth)]
+        return Models.learned(examples, Growth(**{name: getattr(self, name) for name in names}))
+
     def _examples(self, trace: Trace, vocabulary: Vocabulary, most: int) -> Examples:
-        """What a trace teaches; of more rows than `most`, a sample."""
+        """What a trace teaches of attempts; of more rows than `most`, a sample."""
         if self.samples == "tail":
             attempt = np.flatnonzero(fates_known(trace, self.target))
             time = trace.column("attempts", "end")[attempt]
@@ -243,77 +251,55 @@ class GradientBoosting(Learned):
             first=np.diff(attempt, prepend=-1) != 0,
             weight=weight,
             end=trace.column("attempts", "end")[attempt],
-        )
-
-    def _models(self, examples: Examples) -> Models:
-        """A model of all and one of each job type with enough failures; none if nothing teaches."""
-        models: Models = {}
-        for kind in range(len(JOB_TYPES)):
-            these = examples.of(examples.kind == kind) if kind else examples
-            enough = np.sum(these.bad & these.first) >= (self.least if kind else 1)
-            if enough and not np.all(these.bad):
-                models[kind] = self._model(these)
-        return models
-
-    def _model(self, examples: Examples) -> npt.NDArray[np.uint8]:
-        rows, weight = sampled(examples.bad, self.most_rows, np.random.default_rng(self.seed))
-        return train_booster(
-            examples.features[rows],
-            examples.bad[rows],
-            weight * examples.weight[rows],
-            trees=self.trees,
-            depth=self.depth,
-            rate=self.rate,
-            least_weight=self.least_weight,
-            seed=self.seed,
+            until=np.full(len(attempt), NEVER),
         )
 
     # --- Risks ------------------------------------------------------------------------------------
 
-    def _in_force(self, trace: Trace, time: Integers) -> dict[int, Models]:
-        """The models of each period of the clock in which something is asked.
+    def _in_force(
+        self, time: Integers, fitted: Models, known: Callable[[], Examples]
+    ) -> Iterator[tuple[Models, Integers]]:
+        """Models, and which of the times fall into the period of the clock in which they serve.
 
         Where nothing new taught them, the fitted ones.
         """
         if not self.refit:
-            return {0: self.models_}
-        every = np.iinfo(np.int64).max
-        known = self.recent_.joined(self._examples(trace, self.vocabulary_, every))
-        in_force: dict[int, Models] = {}
-        for period in np.unique(time // self.refit).tolist():
-            now = period * self.refit
-            models = self._models(known.within(now - self.memory, now))
-            in_force[period] = {**self.models_, **models}
-        return in_force
+            yield fitted, np.arange(len(time))
+            return
+        period, examples = time // self.refit, known()
+        for number in np.unique(period).tolist():
+            now = number * self.refit
+            models = self._learned(examples.within(now - self.memory, now))
+            yield models.or_else(fitted), np.flatnonzero(period == number)
 
-    def _risk_at(
-        self, trace: Trace, in_force: dict[int, Models], attempt: Integers, time: Integers
-    ) -> Floats32:
+    def _risk_at(self, trace: Trace, attempt: Integers, time: Integers) -> Floats32:
         """The risk of attempts at moments, [rows]."""
         kind = job_types(trace)[trace.column("attempts", "task")[attempt]]
 
         def features(rows: Integers) -> Floats32:
             return features_at(trace, self.vocabulary_, attempt[rows], time[rows], self.window)
 
-        return self._risks(in_force, time, kind, features)
+        def known() -> Examples:
+            every = np.iinfo(np.int64).max
+            return self.recent_.joined(self._examples(trace, self.vocabulary_, every))
 
-    def _risks(
-        self,
-        in_force: dict[int, Models],
-        time: Integers,
-        kind: Integers,
-        features: Callable[[Integers], Floats32],
-    ) -> Floats32:
-        """The risk of each row, from the model in force of its job type, or else that of all."""
-        period = time // self.refit if self.refit else np.zeros_like(time)
         risk = np.empty(len(time), dtype=np.float32)
-        for number, models in in_force.items():
-            served = np.where(np.isin(kind, list(models)), kind, 0)
-            for model in models:
-                rows = np.flatnonzero((period == number) & (served == model))
-                for part in np.array_split(rows, len(rows) // BLOCK + 1):
-                    risk[part] = booster_risk(models[model], features(part))
+        for models, rows in self._in_force(time, self.models_, known):
+            risk[rows] = models.risks(kind, features, rows)
         return risk
+
+    def _unfinished(self, trace: Trace) -> Floats32:
+        """That each task does not finish, as known when it is submitted, [tasks]."""
+        at_submission, kind = features_at_submission(trace, self.vocabulary_), job_types(trace)
+
+        def known() -> Examples:
+            return self.recent_tasks_.joined(task_examples(trace, self.vocabulary_))
+
+        unfinished = np.full(len(kind), 1.0 - self.shares_[0], dtype=np.float32)
+        for models, rows in self._in_force(trace.task_submit, self.task_models_, known):
+            if models.boosters:
+                unfinished[rows] = models.risks(kind, lambda some: at_submission[some], rows)
+        return unfinished
 
     def _job_confidence(self, trace: Trace, confidence: Floats32) -> Floats32:
         """That each job does not finish, as known when it is submitted, [jobs]."""

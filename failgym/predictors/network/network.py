@@ -97,7 +97,9 @@ class Recipe:
     hidden: int = 20
     """H: hidden units."""
     validation: float = 0.15
-    """Share of the rows, drawn at random, that are not trained on but watched."""
+    """Share of the rows, drawn at random, that are not trained on but watched. Rows of one job are
+    watched together: its tasks are alike, so that what was learned by heart of some would seem
+    right of the others, and training would go on for too long."""
     rises: int = 6
     """Training stops when the misclassification rate of the validation rows was above its lowest
     for so many steps in a row. The paper says only that it "increases"; 6 is the custom of the
@@ -168,6 +170,7 @@ def train(
     classes: int,
     recipe: Recipe,
     seed: int | Sequence[int],
+    group: Ints | None = None,
 ) -> Trained:
     """Train a network by resilient backpropagation on all rows at once.
 
@@ -181,11 +184,11 @@ def train(
         classes: number of classes.
         recipe: sizes and stopping rules.
         seed: of the random numbers.
+        group: [rows] what each row belongs to; the rows of a group are watched, or trained on, all
+            together. By default each row is a group of its own.
     """
     rng = np.random.default_rng(seed)
-    order = rng.permutation(len(inputs))
-    held = min(round(recipe.validation * len(order)), len(order) - 1)
-    watched, learned = order[:held], order[held:]
+    watched, learned = _divided(len(inputs) if group is None else group, recipe.validation, rng)
     values = np.asarray(inputs, dtype=np.float64)
     scales = _scales(values[learned])
     weights = [
@@ -197,6 +200,22 @@ def train(
         weights, (normal[learned], targets[learned]), (normal[watched], targets[watched]), recipe
     )
     return Trained(Network(*scales, hidden, output), steps, stopped)
+
+
+def _divided(group: Ints | int, share: float, rng: np.random.Generator) -> tuple[Ints, Ints]:
+    """Rows that are watched, a share of all, and rows that are trained on, at least one group.
+
+    Groups are taken in random order as long as they fit.
+    """
+    of = np.arange(group) if isinstance(group, int) else np.unique(group, return_inverse=True)[1]
+    order = rng.permutation(int(of.max()) + 1)
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    upto = np.cumsum(np.bincount(of)[order])
+    held = min(int(np.searchsorted(upto, round(share * len(of)), side="right")), len(order) - 1)
+    rows = np.argsort(place[of], kind="stable")
+    watched = int(upto[held - 1]) if held else 0
+    return rows[:watched], rows[watched:]
 
 
 def _scales(values: Floats) -> tuple[Floats, Floats, Floats]:

@@ -170,12 +170,12 @@ class TwoLevelNetwork(Recipe, Learned):
     def _learn(self, known: Arrived, moment: int) -> Networks:
         jobs = self._ended(known.job_end, moment)
         tasks = self._ended(np.where(known.task_until > moment, known.task_end, NEVER), moment)
-        job_network = self._train(known.job_features[jobs], known.job_class[jobs], 2, moment)
+        job_network = self._train(known.job_features[jobs], known.job_class[jobs], 2, moment, jobs)
         fails = considered(job_network.confidences(known.job_features)[:, 1].astype(np.float32))
         flagged = tasks[fails[known.task_job[tasks]]]
         rows = flagged if len(flagged) >= self.least else tasks
-        classes = known.task_class[rows]
-        task_network = self._train(known.task_features[rows], classes, len(CLASSES), moment)
+        classes, of_job = known.task_class[rows], known.task_job[rows]
+        task_network = self._train(known.task_features[rows], classes, len(CLASSES), moment, of_job)
         return Networks(job_network, task_network)
 
     def _ended(self, end: Ints, moment: int) -> Ints:
@@ -186,8 +186,10 @@ class TwoLevelNetwork(Recipe, Learned):
         lately = ended & (end > moment - self.memory)
         return np.flatnonzero(lately if lately.any() else ended)
 
-    def _train(self, features: Floats32, labels: Ints, classes: int, moment: int) -> Network:
-        return train(features, labels, classes, self, (self.seed, classes, moment)).network
+    def _train(
+        self, features: Floats32, labels: Ints, classes: int, moment: int, job: Ints
+    ) -> Network:
+        return train(features, labels, classes, self, (self.seed, classes, moment), job).network
 
     def _forecast(self, trace: Trace, jobs: Floats32, tasks: Floats32) -> Forecast:
         offset = window_offsets(trace, self.window)

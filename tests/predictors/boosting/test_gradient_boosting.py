@@ -1,47 +1,31 @@
-"""`GradientBoosting`: failures foretold from the use of resources, and what is shared with it."""
+"""`GradientBoosting`: failures foretold from the use of resources."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
-from sklearn import metrics as published
 
-from failgym.metrics.curves import average_precision, precision_recall, roc_auc
 from failgym.predictors import Forecast
 from failgym.predictors.base import window_offsets
-from failgym.predictors.boosting.boosters import check_booster, train_booster
 from failgym.predictors.boosting.curves import curves
 from failgym.predictors.boosting.examples import (
     FEATURES,
     JOB_TYPES,
     failed,
     fates_known,
-    job_types,
     moments,
-    sampled,
 )
 from failgym.predictors.boosting.gradient_boosting import GradientBoosting
 from failgym.sim.rules import MINUTE
-from failgym.traces import Cause, Meta, Outcome, Trace
+from failgym.traces import Trace
 from failgym.traces.schema import make_table
 from failgym.traces.synthetic import generate
 
 WINDOW = 5 * MINUTE
-ENDS = (
-    (Outcome.FINISH, None),
-    (Outcome.FAIL, Cause.INTRINSIC),
-    (Outcome.FAIL, Cause.MACHINE),
-    (Outcome.FAIL, Cause.SHARED),
-    (Outcome.KILL, Cause.WALLTIME),
-    (Outcome.KILL, Cause.USER),
-    (Outcome.EVICT, Cause.PREEMPTION),
-    (Outcome.CENSORED, None),
-)
 
 
 @pytest.fixture(scope="module")
@@ -63,96 +47,6 @@ def small(**parameters: Any) -> GradientBoosting:
     return GradientBoosting(**given)
 
 
-def one_of_each(**jobs: Any) -> Trace:
-    """Eight jobs of one attempt each, one for each way to end."""
-    count = len(ENDS)
-    return Trace.of(
-        Meta("by hand"),
-        jobs={
-            "original_id": [str(number) for number in range(count)],
-            "submit": 0,
-            "width": 1,
-            "outcome": [outcome for outcome, _ in ENDS],
-        }
-        | jobs,
-        tasks={"job": list(range(count)), "index": [0] * count, "width": [1, 2] * (count // 2)},
-        attempts={
-            "task": list(range(count)),
-            "start": [0] * count,
-            "end": [WINDOW] * count,
-            "outcome": [outcome for outcome, _ in ENDS],
-            "cause": [cause for _, cause in ENDS],
-        },
-    )
-
-
-# --- Examples -------------------------------------------------------------------------------------
-
-
-def test_what_counts_as_failure() -> None:
-    by_hand = one_of_each()
-    assert np.flatnonzero(failed(by_hand, "fail")).tolist() == [1, 2, 3]
-    assert np.flatnonzero(failed(by_hand, "system")).tolist() == [2, 3]
-    assert np.flatnonzero(failed(by_hand, "unfinished")).tolist() == [1, 2, 3, 4, 5, 6]
-    assert np.flatnonzero(~fates_known(by_hand, "system")).tolist() == [4, 7]
-    assert np.flatnonzero(~fates_known(by_hand, "unfinished")).tolist() == [7]
-
-
-def test_environments_and_job_types() -> None:
-    shared = [True, True, False, False, None, None, False, True]
-    width = [1, 1, 1, 1, 1, 1, 2, 3]
-    kinds = job_types(one_of_each(shared=shared, width=width))
-    names = [JOB_TYPES[kind].removeprefix("non") for kind in kinds]
-    assert names[:2] == ["shared single", "shared multi"]
-    assert [JOB_TYPES[kind] for kind in kinds[2:]] == [
-        *("nonshared single", "nonshared multi", "any", "any", "nonshared multi", "shared multi"),
-    ]
-
-
-def test_at_moments_with_nothing_new_the_risk_stays(trace: Trace) -> None:
-    at = moments(trace, WINDOW, 0)
-    assert np.array_equal(at.offset, window_offsets(trace, WINDOW))
-    assert at.new[at.offset[:-1][np.diff(at.offset) > 0]].all()
-    assert at.new.mean() < 0.5
-    same = ~at.new
-    assert np.array_equal(at.attempt[same], np.roll(at.attempt, 1)[same])
-
-
-@pytest.mark.parametrize(("most", "kept"), [(1_000, (30, 300)), (100, (30, 70)), (40, (20, 20))])
-def test_a_sample_stands_for_all(most: int, kept: tuple[int, int]) -> None:
-    bad = np.arange(330) % 11 == 0
-    rows, weight = sampled(bad, most, np.random.default_rng(0))
-    assert (np.sum(bad[rows]), np.sum(~bad[rows])) == kept
-    assert np.all(np.diff(rows) > 0)
-    assert np.sum(weight[bad[rows]]) == pytest.approx(30)
-    assert np.sum(weight[~bad[rows]]) == pytest.approx(300)
-
-
-def test_curves_are_those_of_scikit_learn() -> None:
-    rng = np.random.default_rng(1)
-    bad = rng.random(500) < 0.1
-    score = np.round(rng.random(500) + 0.3 * bad, 2)  # with ties
-    points = precision_recall(bad, score)
-    precision, recall, threshold = published.precision_recall_curve(bad, score)
-    np.testing.assert_allclose(points.threshold[::-1], threshold)
-    np.testing.assert_allclose(points.precision[::-1], precision[:-1])
-    np.testing.assert_allclose(points.recall[::-1], recall[:-1])
-    assert roc_auc(bad, score) == pytest.approx(published.roc_auc_score(bad, score))
-    expected = published.average_precision_score(bad, score)
-    assert average_precision(bad, score) == pytest.approx(expected)
-
-
-def test_curves_where_nothing_can_be_told() -> None:
-    none = np.zeros(3, dtype=np.bool_)
-    assert np.isnan(roc_auc(none, [0.1, 0.2, 0.3]))
-    assert np.isnan(average_precision(none, [0.1, 0.2, 0.3]))
-    assert len(precision_recall(none[:0], []).threshold) == 0
-    assert roc_auc(np.array([True, False]), [0.5, 0.5]) == 0.5
-
-
-# --- Forecasts ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("profile", ["system-a", "system-b", "google-2011"])
 @pytest.mark.parametrize("target", ["fail", "unfinished"])
 def test_a_forecast_of_everything(profile: str, target: Any) -> None:
@@ -169,11 +63,11 @@ def test_a_forecast_of_everything(profile: str, target: Any) -> None:
 
 
 def test_one_model_per_job_type_and_one_of_all(trace: Trace) -> None:
-    kinds = [JOB_TYPES[kind] for kind in small(least=1).fit(trace).models_]
+    kinds = [JOB_TYPES[kind] for kind in small(least=1).fit(trace).models_.boosters]
     assert kinds == list(JOB_TYPES)
-    assert list(small(least=10**6).fit(trace).models_) == [0]
+    assert list(small(least=10**6).fit(trace).models_.boosters) == [0]
     google = generate("google-2011", jobs=200, seed=1)
-    assert list(small().fit(google).models_) == [0]
+    assert list(small().fit(google).models_.boosters) == [0]
 
 
 @pytest.mark.parametrize("parameters", [{}, {"most_rows": 10_000}, {"samples": "tail"}])
@@ -293,6 +187,7 @@ def test_what_is_refitted_is_what_would_be_fitted_then() -> None:
         without_texts(generate("system-a", jobs=300))
     )
     fitted.recent_ = fitted.recent_.within(0, 0)  # it has forgotten what it was fitted to
+    fitted.recent_tasks_ = fitted.recent_tasks_.within(0, 0)
     later = trace.split("test", 0.5)
     risk = fitted.predict(trace).risk[-window_offsets(later, WINDOW)[-1] :]
     direct = small().fit(trace.split("train", 0.5)).predict(later).risk
@@ -353,94 +248,13 @@ def test_what_was_learned_is_plain_and_predicts_the_same_bits(
         np.testing.assert_array_equal(other.job_confidence, expected.job_confidence)
 
 
-def booster() -> Any:
-    """A sound booster of two features, as what its JSON says."""
-    features = np.random.default_rng(0).random((200, 2)).astype(np.float32)
-    weight = np.ones(200, dtype=np.float32)
-    stored = train_booster(
-        features,
-        features[:, 0] > 0.5,
-        weight,
-        trees=2,
-        depth=2,
-        rate=0.3,
-        least_weight=1.0,
-        seed=0,
-    )
-    return json.loads(stored.tobytes())
-
-
-def as_bytes(stored: Any) -> npt.NDArray[np.uint8]:
-    return np.frombuffer(json.dumps(stored).encode(), dtype=np.uint8)
-
-
-def test_a_sound_booster_is_taken() -> None:
-    check_booster(as_bytes(booster()), 2)
-    with pytest.raises(ValueError, match="sound trees over 3 features"):
-        check_booster(as_bytes(booster()), 3)
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("left_children", 10**6),
-        ("right_children", 0),
-        ("split_indices", 2),
-        ("split_indices", -1),
-        ("split_type", 1),
-    ],
-)
-def test_a_booster_that_would_lead_astray_is_refused(name: str, value: int) -> None:
-    stored = booster()
-    stored["learner"]["gradient_booster"]["model"]["trees"][0][name][0] = value
-    with pytest.raises(ValueError, match="booster: expected sound trees over 2 features"):
-        check_booster(as_bytes(stored), 2)
-
-
-@pytest.mark.parametrize(
-    ("path", "value"),
-    [
-        (("gradient_booster", "model", "tree_info", 0), 10**6),  # written to, out of memory
-        (("gradient_booster", "model", "tree_info", 0), -1),
-        (("gradient_booster", "model", "tree_info"), []),
-        (("gradient_booster", "model", "trees", 0, "sum_hessian"), []),
-        (("gradient_booster", "model", "trees", 0, "categories_nodes"), [0]),
-        (("gradient_booster", "model", "trees", 0, "tree_param", "size_leaf_vector"), "9"),
-        (("learner_model_param", "num_class"), "3"),
-        (("learner_model_param", "num_target"), "2"),
-        (("objective", "name"), "reg:squarederror"),  # no probabilities
-    ],
-)
-def test_a_booster_of_other_outputs_is_refused(path: tuple[Any, ...], value: Any) -> None:
-    stored = booster()
-    inner = stored["learner"]
-    for key in path[:-1]:
-        inner = inner[key]
-    inner[path[-1]] = value
-    with pytest.raises(ValueError, match="booster: expected sound trees over 2 features"):
-        check_booster(as_bytes(stored), 2)
-
-
-@pytest.mark.parametrize("name", ["split_conditions", "default_left", "tree_param"])
-def test_a_tree_that_lacks_something_is_refused(name: str) -> None:
-    stored = booster()
-    del stored["learner"]["gradient_booster"]["model"]["trees"][1][name]
-    with pytest.raises(ValueError, match="booster: not XGBoost's JSON"):
-        check_booster(as_bytes(stored), 2)
-
-
-@pytest.mark.parametrize("text", [b"", b"{}", b"[]", b"\xff", b'{"learner": 3}', b"[" * 10_000])
-def test_a_booster_that_is_none_is_refused(text: bytes) -> None:
-    with pytest.raises(ValueError, match="booster: not XGBoost's JSON"):
-        check_booster(np.frombuffer(text, dtype=np.uint8), 2)
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"model/any": None}, "array 'model/any' is missing"),
         ({"model/any": np.zeros(3, dtype=np.uint8)}, "booster"),
         ({"shares": np.ones(3)}, "4 shares"),
+        ({"recent_tasks/until": None}, "array 'until' is missing"),
         ({"words/user": np.arange(3)}, "array 'words/user'"),
         ({"recent/bad": None}, "array 'bad' is missing"),
         ({"recent/end": np.arange(7)}, "different lengths"),

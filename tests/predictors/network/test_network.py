@@ -154,6 +154,20 @@ def test_15_percent_are_watched_and_not_learned_from(
     assert seen == [rows - held, held]
 
 
+def test_rows_of_a_group_are_watched_together_or_learned_from_together() -> None:
+    """Else what was learned by heart of some tasks of a job seems right of the others."""
+    rng = np.random.default_rng(0)
+    group = np.sort(rng.integers(0, 60, 900)) * 7
+    watched, learned = networks._divided(group, 0.15, rng)
+    assert sorted([*watched, *learned]) == list(range(900))
+    assert not set(group[watched]) & set(group[learned])
+    assert 0.12 < len(watched) / 900 <= 0.15
+    other, _ = networks._divided(group, 0.15, rng)
+    assert set(group[other]) != set(group[watched])
+    one, rest = networks._divided(np.zeros(5, dtype=np.int64), 0.15, rng)
+    assert (len(one), len(rest)) == (0, 5)
+
+
 def test_the_scales_are_learned_from_what_is_learned_from() -> None:
     inputs = np.zeros((40, 4))
     inputs[:, 1], inputs[:, 2] = 7.0, np.arange(40)

@@ -135,12 +135,12 @@ class TestTwoLevels:
     def test_the_task_network_learns_from_tasks_of_jobs_seen_to_fail(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        seen = dict[int, int]()
+        seen, jobs = dict[int, int](), dict[int, int]()
         train = TwoLevelNetwork._train
 
-        def spy(self: TwoLevelNetwork, features, labels, classes, moment):  # type: ignore[no-untyped-def]
-            seen[classes] = len(labels)
-            return train(self, features, labels, classes, moment)
+        def spy(self: TwoLevelNetwork, features, labels, classes, moment, job):  # type: ignore[no-untyped-def]
+            seen[classes], jobs[classes] = len(labels), len(np.unique(job))
+            return train(self, features, labels, classes, moment, job)
 
         monkeypatch.setattr(TwoLevelNetwork, "_train", spy)
         trace = a_cluster(300, 1)
@@ -149,6 +149,7 @@ class TestTwoLevels:
         assert seen == {2: 300, 4: pytest.approx(failing * TASKS, rel=0.05)}
         quick(least=300 * TASKS).fit(trace)  # too few such tasks: then all
         assert seen == {2: 300, 4: 300 * TASKS}
+        assert jobs == {2: 300, 4: 300}
 
 
 class TestDays:
