@@ -10,6 +10,7 @@ from sb3_contrib import QRDQN, MaskablePPO, RecurrentPPO
 from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.base_class import BaseAlgorithm
 
+from failgym.agents.credit import MaskableTaskRolloutBuffer, TaskRolloutBuffer
 from failgym.agents.hyperparameters import (
     A2CSettings,
     ActorCritic,
@@ -50,15 +51,25 @@ class Algorithm:
             settings: hyper-parameters of this algorithm.
             env: an environment of stable-baselines3 (`failgym.agents.vec_env.make_sb3_env`).
             seed: of the first weights and of all that is drawn.
+
+        Raises:
+            ValueError: for credit per task in a pinned world, where an episode can be one task.
         """
         kind: Any = self.model
-        model: BaseAlgorithm = kind(
-            self.policy, env, seed=seed, device="cpu", **settings.arguments()
-        )
+        options = {**settings.arguments(), **self._credit(settings, env)}
+        model: BaseAlgorithm = kind(self.policy, env, seed=seed, device="cpu", **options)
         if isinstance(settings.policy, ActorCritic):
             policy: Any = model.policy
             policy.action_net.bias.data[1:] = settings.policy.initial_bias
         return model
+
+    def _credit(self, settings: Settings, env: Any) -> dict[str, Any]:
+        """The rollout buffer that credits tasks, if the settings ask for it."""
+        if not isinstance(settings, PPOSettings) or settings.credit is None:
+            return {}
+        buffer = MaskableTaskRolloutBuffer if self.masked else TaskRolloutBuffer
+        options = {"env": env, **settings.credit.model_dump()}
+        return {"rollout_buffer_class": buffer, "rollout_buffer_kwargs": options}
 
 
 ALGORITHMS = {

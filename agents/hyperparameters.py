@@ -30,6 +30,7 @@ __all__ = [
     "Recurrent",
     "RecurrentPPOSettings",
     "Settings",
+    "TaskCredit",
 ]
 
 NUMBER, SCHEDULE, SHARED, OWN = "a number", "a schedule", "a list", "two lists"
@@ -133,6 +134,17 @@ class Recurrent(ActorCritic):
         }
 
 
+class TaskCredit(_Record):
+    """Returns and advantages per task, of scheduled worlds (`failgym.agents.credit`)."""
+
+    share: Share = 0.0
+    """part of the episode's cost in that of a task"""
+    time_unit: Positive | None = None
+    """``gamma`` is for so many ms, not for a decision"""
+    scale: Positive = 1.0
+    """what costs are divided by"""
+
+
 class Settings(_Record):
     """What all algorithms have."""
 
@@ -145,7 +157,8 @@ class Settings(_Record):
     def arguments(self) -> dict[str, Any]:
         """What stable-baselines3's constructor takes, but for policy and environment."""
         given = {name: getattr(self, name) for name in type(self).model_fields}
-        del given["n_envs"], given["policy"]
+        for name in ("n_envs", "policy", "credit"):
+            given.pop(name, None)
         plain = {n: v.at() if isinstance(v, Linear) else v for n, v in given.items()}
         return {**plain, "policy_kwargs": self.policy.arguments()}
 
@@ -194,6 +207,8 @@ class PPOSettings(_OnPolicy):
     clip_range_vf: Positive | None = None
     normalize_advantage: bool = True
     target_kl: Positive | None = None
+    credit: TaskCredit | None = None
+    """credit per task, where episodes hold the decisions of many at once; none by default"""
 
     def check(self) -> None:
         """Raise ValueError for batches that do not divide what is collected between updates."""
@@ -212,6 +227,12 @@ class RecurrentPPOSettings(PPOSettings):
     policy: Recurrent = Recurrent()  # pyright: ignore[reportIncompatibleVariableOverride]
     n_steps: Count = 128
     batch_size: Annotated[int, Field(ge=2)] = 128
+
+    def check(self) -> None:
+        """Raise ValueError for credit per task: what an LSTM remembers is of all tasks."""
+        super().check()
+        if self.credit is not None:
+            raise ValueError("credit: expected none for an algorithm with an LSTM")
 
 
 class DQNSettings(Settings):

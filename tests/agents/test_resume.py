@@ -18,7 +18,7 @@ pytest.importorskip("sb3_contrib", reason="needs the agents extra")
 
 from failgym.agents.algorithms import ALGORITHMS  # noqa: E402
 from failgym.agents.policy_file import load_agent  # noqa: E402
-from tests.agents.runs import CLONING, STEPS, checkpoint, short_run, weights  # noqa: E402
+from tests.agents.runs import CLONING, SHORT, STEPS, checkpoint, short_run, weights  # noqa: E402
 
 COMMAND = (sys.executable, "-c", "from failgym.cli import main; main()")
 TIMES = {"seconds", "validation_seconds", "steps_per_second"}
@@ -77,9 +77,11 @@ def test_an_interrupted_run_ends_as_one_that_was_not(algo: str, tmp_path: Path) 
     assert best.manifest.steps == expected.manifest.steps == whole.best.steps
 
 
-def test_in_the_scheduled_world_too(tmp_path: Path) -> None:
+@pytest.mark.parametrize("credit", [None, {"scale": 5.0}])
+def test_in_the_scheduled_world_too(credit: Any, tmp_path: Path) -> None:
     env = "failgym/Mitigation-v0"
-    options: dict[str, Any] = {"env": env, "episodes": 2, "algo": "maskable_ppo"}
+    hyper = {**SHORT["maskable_ppo"], "credit": credit}
+    options: dict[str, Any] = {"env": env, "episodes": 2, "algo": "maskable_ppo", "hyper": hyper}
     whole = short_run(tmp_path / "whole", **options)
     with pytest.raises(_Crash):
         short_run(tmp_path / "parts", **options, progress=crash_after(400))

@@ -15,6 +15,7 @@ pytest.importorskip("sb3_contrib", reason="needs the agents extra")
 from stable_baselines3.common.utils import LinearSchedule
 
 from failgym.agents.algorithms import ALGORITHMS
+from failgym.agents.credit import MaskableTaskRolloutBuffer
 from failgym.agents.hyperparameters import Activation, Linear
 from failgym.agents.networks import ACTIVATIONS, ARCHITECTURES
 from failgym.agents.settings import (
@@ -54,7 +55,12 @@ def test_a_model_is_built_as_the_settings_say(algo: str) -> None:
     assert ALGORITHMS[algo].model.__name__ == type(model).__name__
     assert model.policy.activation_fn is ACTIVATIONS["elu"]
     assert [model.lr_schedule(left) for left in (1.0, 0.0)] == pytest.approx([1e-3, 5e-5])
-    for name in type(settings).model_fields.keys() - {"policy", "learning_rate", "clip_range"}:
+    for name in type(settings).model_fields.keys() - {
+        "policy",
+        "learning_rate",
+        "clip_range",
+        "credit",
+    }:
         expected = getattr(settings, name)
         actual = model.train_freq.frequency if name == "train_freq" else getattr(model, name, None)
         if name not in ("use_rms_prop", "rms_prop_eps"):  # A2C does not keep them
@@ -67,7 +73,7 @@ def test_a_model_is_built_as_the_settings_say(algo: str) -> None:
 @pytest.mark.parametrize("algo", ALGORITHMS)
 def test_defaults_are_those_of_the_library(algo: str) -> None:
     parameters = inspect.signature(ALGORITHMS[algo].model.__init__).parameters
-    own = {"n_envs", "policy", "gamma"}
+    own = {"n_envs", "policy", "gamma", "credit"}
     for name, field in ALGORITHMS[algo].settings.model_fields.items():
         if name not in own:
             assert field.default == parameters[name].default, name
@@ -80,6 +86,19 @@ def test_names_agree_with_those_of_policy_files() -> None:
         assert ARCHITECTURES[name].model == algorithm.model.__name__
         assert ARCHITECTURES[name].masked == algorithm.masked
         assert ARCHITECTURES[name].actor_critic == algorithm.stochastic
+
+
+def test_credit_per_task_is_a_setting() -> None:
+    env_id = "failgym/Mitigation-v0"
+    hyper = {"n_steps": 16, "batch_size": 32, "credit": {"share": 0.1, "scale": 5.0}}
+    settings = settings_for("maskable_ppo", env_id, hyper=hyper, n_envs=2)
+    env = make_sb3_env(env_id, 2, **small(env_id))
+    model: Any = ALGORITHMS["maskable_ppo"].build(settings, env)
+    buffer = model.rollout_buffer
+    assert isinstance(buffer, MaskableTaskRolloutBuffer)
+    assert (buffer.share, buffer.scale, buffer.time_unit) == (0.1, 5.0, None)
+    with pytest.raises(ValueError, match="credit: expected none for an algorithm with an LSTM"):
+        settings_for("recurrent_ppo", env_id, hyper={"credit": {}})
 
 
 def test_schedules_follow_steps() -> None:
