@@ -52,6 +52,7 @@ Where a rollout ends
 from __future__ import annotations
 
 from collections.abc import Generator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -205,7 +206,7 @@ class TaskRolloutBuffer(RolloutBuffer):
         advantages, self.complete = chain_advantages(
             self._chains(), self.gamma, self.gae_lambda, self.time_unit or 0.0
         )
-        if not self.complete.any():
+        if self.complete.sum() < 2:
             raise ValueError("n_steps: expected enough for some task to be asked about twice")
         self.advantages = advantages.astype(np.float32)
         self.returns = self.advantages + self.values
@@ -224,13 +225,20 @@ class TaskRolloutBuffer(RolloutBuffer):
         )
 
     def get(self, batch_size: int | None = None) -> Generator[Any, None, None]:
-        """Minibatches, shuffled, of the decisions of which it is known what followed."""
+        """Minibatches, shuffled, of the decisions of which it is known what followed.
+
+        One that would be left over alone joins the minibatch before: the advantages of a minibatch
+        are divided by their standard deviation.
+        """
         if not self.generator_ready:
             self._flatten()
         known = np.random.permutation(np.flatnonzero(self.complete))  # noqa: NPY002 - SB3's source
         size = batch_size or len(known)
-        for start in range(0, len(known), size):
-            yield self._get_samples(known[start : start + size])
+        cuts = [*range(0, len(known), size), len(known)]
+        if len(cuts) > 2 and cuts[-1] - cuts[-2] == 1:
+            del cuts[-2]
+        for start, end in pairwise(cuts):
+            yield self._get_samples(known[start:end])
 
     def _flatten(self) -> None:
         """Lay the arrays out as the minibatches are drawn: environment after environment."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import os
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, cast
 
@@ -54,18 +55,22 @@ class RunFolder:
         """
         self.check_new()
         self.path.mkdir(parents=True, exist_ok=True)
-        save_settings(settings, self.settings)
         write_json(self.run, {"format": FORMAT, "version": VERSION, **run})
+        save_settings(settings, self.settings)
 
     def check_new(self) -> None:
         """Raise ValueError unless there is nothing of this name, or an empty folder."""
         if self.run.exists():
             raise ValueError(f"{self.path}: holds a training run: go on with it with --resume")
-        if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
+        if self.path.exists() and (not self.path.is_dir() or self._holds_anything()):
             raise ValueError(f"{self.path}: exists already: expected a new folder")
         parent = next(p for p in self.path.absolute().parents if p.exists())
         if not parent.is_dir() or not os.access(parent, os.W_OK):
             raise ValueError(f"{self.path}: {parent} cannot be written to")
+
+    def _holds_anything(self) -> bool:
+        """Is there anything but what a killed process was about to rename?"""
+        return any(not fnmatch(file.name, ".*.partial-*") for file in self.path.iterdir())
 
     def described(self) -> Document:
         """What is trained here, as `begin` wrote it. Raises ValueError if nothing is."""

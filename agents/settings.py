@@ -11,7 +11,7 @@ import difflib
 import reprlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -126,14 +126,19 @@ def _changed(kind: Algorithm, read: dict[str, Any], changes: Mapping[str, Any]) 
         if name not in known and not _of_schedule(name, read):
             raise ValueError(f"{HYPER}: {_unknown(kind, name, known)}")
         group, dot, member = name.partition(".")
-        changed[group] = {**changed.get(group, {}), member: value} if dot else value
+        if dot and not isinstance(changed.get(group) or {}, Mapping):
+            raise ValueError(f"{HYPER}: {name}: {group} is {reprlib.repr(changed[group])}")
+        changed[group] = {**(changed.get(group) or {}), member: value} if dot else value
     return changed
 
 
 def _of_schedule(name: str, read: Mapping[str, Any]) -> bool:
     """Is it the start or the end of something that the file gives a schedule?"""
     group, _, member = name.partition(".")
-    return member in ("start", "end") and set(read.get(group) or ()) == {"start", "end"}
+    value = read.get(group)
+    if not isinstance(value, Mapping) or member not in ("start", "end"):
+        return False
+    return set(cast("Mapping[str, Any]", value)) == {"start", "end"}
 
 
 def _names(record: type[BaseModel]) -> list[str]:
@@ -141,8 +146,9 @@ def _names(record: type[BaseModel]) -> list[str]:
     names: list[str] = []
     for name, field in record.model_fields.items():
         names.append(name)
-        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
-            names += [f"{name}.{member}" for member in _names(field.annotation)]
+        for kind in get_args(field.annotation) or (field.annotation,):  # a group may be optional
+            if isinstance(kind, type) and issubclass(kind, BaseModel):
+                names += [f"{name}.{member}" for member in _names(kind)]
     return names
 
 

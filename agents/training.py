@@ -74,7 +74,8 @@ def train(
     With one thread the same call gives the same weights, bit for bit.
 
     Args:
-        env: an environment's id or a scenario; its ``split`` does not matter.
+        env: an environment's id or a scenario; its ``split`` does not matter, nor, in the pinned
+            world, its ``slice_tasks``: agents learn task by task there.
         algo: a name of `failgym.agents.algorithms.ALGORITHMS`.
         steps: decisions to train on; rounded up to whole rollouts.
         out: a folder that does not exist yet, or that of a run to go on with.
@@ -146,7 +147,11 @@ def train(
         venv = make_sb3_env(scenario, chosen.n_envs, threads=threads)
         model = algorithm.build(chosen, venv, seed)
         validator = Validator(scenario, algorithm, seed, episodes, threads)
-        command = command or f"failgym.agents.train({scenario.name!r}, {algo!r}, steps={steps})"
+        changed = {"n_envs": n_envs, "settings": settings and str(settings), "hyper": hyper}
+        more = "".join(f", {name}={value!r}" for name, value in changed.items() if value)
+        command = command or (
+            f"failgym.agents.train({scenario.name!r}, {algo!r}, steps={steps}, seed={seed}{more})"
+        )
         if not resume:
             folder.begin({**run, "command": command}, chosen)
         training = _Training(folder, run, model, venv, scenario, command)

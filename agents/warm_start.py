@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from stable_baselines3.common.vec_env import VecEnv
 
+from failgym.agents.credit import TaskRolloutBuffer
 from failgym.agents.demonstrations import Demonstrations, demonstrate
 from failgym.agents.imitation import Lessons, explained_variance, fit
 from failgym.agents.networks import ARCHITECTURES, algorithm_of
@@ -93,7 +94,8 @@ def warm_start(
         batch_size: decisions of a gradient step.
         learning_rate: of Adam; falls to 0 in each round.
         critic: fit the value function too, to the returns of all rounds: few episodes carry most
-            of the cost, and those of one round are too few.
+            of the cost, and those of one round are too few. Not with credit per task
+            (`failgym.agents.credit`), whose returns are those of tasks.
         held_out: share of the episodes to test on, and not learn from.
         seed: of all that is drawn.
 
@@ -117,6 +119,8 @@ def warm_start(
     _check(steps, rounds, epochs, batch_size, seed)
     _check_shares(mixture, held_out, learning_rate)
     pupil: Any = model
+    if critic and isinstance(pupil.rollout_buffer, TaskRolloutBuffer):
+        raise ValueError("critic: expected False with credit per task: its returns are others")
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, 1])))
     learned, tested = Demonstrations.none(), Demonstrations.none()
     collected = 0

@@ -34,6 +34,12 @@ _Loader.add_implicit_resolver(
 )
 
 
+_REFUSED = (
+    *(yaml.YAMLError, RecursionError, ValueError),
+    *(KeyError, IndexError, TypeError, AttributeError),  # of tags on what they do not fit
+)
+
+
 def read_yaml(text: str, where: str) -> Any:
     """The plain value that a text stands for.
 
@@ -53,5 +59,5 @@ def read_yaml(text: str, where: str) -> Any:
         mark = error.problem_mark
         line = f"line {mark.line + 1}: " if mark else ""
         raise ValueError(f"{where}: {line}{error.problem}") from error
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
+    except _REFUSED as error:
         raise ValueError(f"{where}: expected YAML") from error

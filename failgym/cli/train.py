@@ -142,8 +142,14 @@ def _check_out(out: Path) -> None:
 
 def _command() -> str:
     """What was typed, without where and whether it went on."""
-    given = [word for word in sys.argv[1:] if word != "--resume"]
-    return shlex.join(["failgym", *given])
+    words = iter(sys.argv[1:])
+    given = ["failgym"]
+    for word in words:
+        if word == "--out":
+            next(words, None)
+        elif word != "--resume" and not word.startswith("--out="):
+            given.append(word)
+    return shlex.join(given)
 
 
 def _print(result: TrainingResult) -> None:

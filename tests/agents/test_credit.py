@@ -222,6 +222,16 @@ def test_minibatches_hold_what_is_known_and_once() -> None:
     assert sorted(drawn) == sorted(buffer.advantages.flatten()[buffer.complete.flatten()])
 
 
+def test_no_minibatch_holds_one_decision() -> None:
+    """Its advantage less its mean over its standard deviation is not a number."""
+    buffer = rollout(MITIGATION, 64, n=4).rollout_buffer
+    known = int(buffer.complete.sum())
+    for size in (known - 1, (known - 1) // 2, known, known + 1):
+        sizes = [len(batch.advantages) for batch in buffer.get(size)]
+        assert sum(sizes) == known
+        assert min(sizes) > 1
+
+
 def test_wrapped_environments_are_looked_through() -> None:
     env = VecNormalize(make_sb3_env(MITIGATION, 2, seed=1, **small(MITIGATION)))
     kwargs: dict[str, Any] = {"env": env}

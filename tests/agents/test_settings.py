@@ -125,6 +125,8 @@ def test_values_are_typed_as_yaml_and_replace_those_of_the_file() -> None:
     assert settings.policy.activation == "tanh"
     assert settings.target_kl is None
     assert settings.n_envs == 512
+    shared: Any = settings_for("ppo", "failgym/Mitigation-v0", hyper={"credit.share": 0.5})
+    assert shared.credit.share == 0.5
     changed: Any = settings_for("ppo", CLONING, hyper={"learning_rate.end": 0})
     assert changed.learning_rate == Linear(start=1e-3, end=0.0)
 
@@ -158,6 +160,10 @@ def test_values_are_typed_as_yaml_and_replace_those_of_the_file() -> None:
         ("n_steps: 3\nn_steps: 4", "line 2: n_steps is given twice"),
         ("n_steps: [", "line 1: "),
         ("n_steps: !!python/object/apply:os.system [true]", "could not determine a constructor"),
+        ("gamma: !!bool foo", "expected YAML"),
+        ("gamma: !!int ''", "expected YAML"),
+        ("gamma: !!map [1]", "mine.yaml: "),
+        ("gamma: !!timestamp foo", "expected YAML"),
         ("batch_size: 100", "batch_size: expected a divisor of n_envs x n_steps (1 x 2048 = 2048)"),
     ],
 )
@@ -178,6 +184,12 @@ def test_what_is_wrong_in_a_file_is_one_line(text: str, line: str, tmp_path: Pat
         ("dqn", {"hyper": {"n_epochs": 1}}, "unknown hyper-parameter 'n_epochs' of dqn"),
         ("dqn", {"hyper": {"policy.initial_bias": 1}}, "'policy.initial_bias' of dqn"),
         ("ppo", {"hyper": {"n_steps": "x"}}, "--hyper: n_steps: input should be a valid integer"),
+        (
+            "ppo",
+            {"hyper": {"policy": 3, "policy.activation": "elu"}},
+            "policy.activation: policy is 3",
+        ),
+        ("ppo", {"hyper": {"gamma.start": 3}}, "--hyper: unknown hyper-parameter 'gamma.start'"),
         ("ppo", {"n_envs": 0}, "n_envs: input should be greater than or equal to 1, got 0"),
         ("ppo", {"n_envs": 3}, "ppo: batch_size: expected a divisor of n_envs x n_steps (3 x "),
         ("dqn", {"hyper": {"buffer_size": 9}}, "dqn: buffer_size: expected at least n_envs = 64"),

@@ -115,6 +115,11 @@ def test_folders_that_are_not_for_this(run: Path, tmp_path: Path) -> None:
     assert {file.name for file in tmp_path.rglob("*")} == {"other", "letter.txt", "run.json"}
 
 
+def test_what_a_kill_left_of_a_beginning_is_no_run(tmp_path: Path) -> None:
+    (tmp_path / ".run.json.partial-123").write_text("{")
+    RunFolder(tmp_path).check_new()
+
+
 @pytest.mark.parametrize(
     ("options", "line"),
     [
@@ -142,7 +147,8 @@ def test_a_damaged_checkpoint_is_refused(run: Path, tmp_path: Path) -> None:
     checkpoint = tmp_path / "checkpoint.pt"
     whole = checkpoint.read_bytes()
     options: dict[str, Any] = {"algo": "maskable_ppo", "episodes": None, "resume": True}
-    for content in (whole[: len(whole) // 2], b"", pickle.dumps({"format": "failgym checkpoint"})):
+    damaged = (whole[: len(whole) // 2], b"", b"\x80\x02\x85.")
+    for content in (*damaged, pickle.dumps({"format": "failgym checkpoint"})):
         checkpoint.write_bytes(content)
         with pytest.raises(ValueError, match=r"checkpoint\.pt: (not a checkpoint|format version)"):
             short_run(tmp_path, **options)

@@ -12,6 +12,7 @@ from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.vec_env import VecNormalize
 
 import failgym
+from failgym.agents.credit import MaskableTaskRolloutBuffer
 from failgym.agents.demonstrations import demonstrate
 from failgym.agents.imitation import explained_variance
 from failgym.agents.rewards import TrainingReward
@@ -19,6 +20,7 @@ from failgym.agents.vec_env import BatchedVecEnv, make_sb3_env
 from failgym.agents.warm_start import PUPILS, warm_start
 from failgym.baselines import Algorithm1, Replay, RetryCap
 from failgym.envs import FIELDS, resolve
+from tests.envs.worlds import small
 
 torch.set_num_threads(1)
 
@@ -187,6 +189,21 @@ def test_wrong_arguments_are_refused(case: str) -> None:
     arguments: dict[str, Any] = {"teacher": "retry_cap", **changed}
     with pytest.raises(ValueError, match=message):
         warm_start(pupil(), **arguments)
+
+
+def test_the_critic_learns_no_returns_of_episodes_under_credit_per_task() -> None:
+    env = make_sb3_env("failgym/Mitigation-v0", 2, **small("failgym/Mitigation-v0"))
+    kwargs: dict[str, Any] = {"env": env}
+    model = MaskablePPO(
+        "MlpPolicy",
+        env,
+        n_steps=8,
+        batch_size=8,
+        rollout_buffer_class=MaskableTaskRolloutBuffer,
+        rollout_buffer_kwargs=kwargs,
+    )
+    with pytest.raises(ValueError, match="critic: expected False with credit per task"):
+        warm_start(model, "retry_cap", steps=64)
 
 
 @pytest.mark.parametrize(("kind", "policy"), [(DQN, "MlpPolicy"), (RecurrentPPO, "MlpLstmPolicy")])

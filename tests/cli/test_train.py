@@ -32,7 +32,10 @@ def test_an_agent_is_trained_and_evaluated(
     assert "maskable_ppo in failgym/Cloning-v0: score on the validation split" in shown
     assert "256 steps in" in shown
     assert f"written to {out / 'best.safetensors'}" in shown
-    best = json.loads((out / "result.json").read_text())["best"]
+    result = json.loads((out / "result.json").read_text())
+    best = result["best"]
+    assert "--out" not in result["command"]
+    assert str(tmp_path) not in result["command"]
     score = ("evaluate", *SMALL, "--policy", out / "best.safetensors", "--json", file)
     assert invoke(*score, "--episodes", 4) == 0
     assert len(json.loads(file.read_text())["policies"]) == 1
