@@ -108,8 +108,8 @@ def train(
 
     >>> import tempfile
     >>> folder = tempfile.mkdtemp()
-    >>> result = train("failgym/Checkpoint-v0", "ppo", steps=512, out=folder, n_envs=16,
-    ...     hyper={"n_steps": 16, "batch_size": 64}, episodes=20)
+    >>> result = train("failgym/Cloning-v0", "ppo", steps=512, out=folder, n_envs=16,
+    ...     hyper={"n_steps": 16, "batch_size": 64}, episodes=200, validate_every=512)
     >>> result.steps, result.policy.name
     (512, 'best.safetensors')
     """
