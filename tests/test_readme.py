@@ -74,7 +74,8 @@ def parse(words: list[str]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("code", PYTHON, ids=range(len(PYTHON)))
-def test_python_runs(code: str) -> None:
+def test_python_runs(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # some of it writes a file
     if "sb3" in code or "stable_baselines3" in code:
         pytest.importorskip("sb3_contrib", reason="needs the agents extra")
         pytest.importorskip("torch").set_num_threads(1)
