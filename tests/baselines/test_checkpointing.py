@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from math import gamma, inf
 from typing import Any, ClassVar
@@ -358,13 +359,14 @@ class TestBeforeWalltime:
 class TestIntrospective:
     """33 attempts an hour at an MTBF of 10 hours: 3.3 interruptions, and 3.4 with one's own."""
 
-    TIMES: ClassVar = {"checkpoint_cost": 1.0, "mtbf": 600.0, "running": np.log2(34)}
+    TIMES: ClassVar = {"checkpoint_cost": 1.0, "mtbf": 600.0, "running": math.log2(34)}
 
     def interval(self, ratio: str = "unsaved_over_young", **fields: Any) -> float:
         """The interval in units of the usual one, where it is looked for in steps of 1 %."""
         steps = np.arange(0.01, 10, 0.01)
         policy = Introspective(by_age=ratio == "unsaved_over_lazy", prior=2.0)
-        values = observe(len(steps), **self.TIMES, **fields, **{ratio: steps})
+        given: dict[str, Any] = {**self.TIMES, **fields, ratio: steps}
+        values = observe(len(steps), **given)
         actions, _ = policy.predict(values)
         return float(steps[np.flatnonzero(actions)[0]])
 
@@ -389,5 +391,6 @@ class TestIntrospective:
         ("name", "value"), [("prior", 0.0), ("prior", inf), ("factor", 0), ("threshold", 2.0)]
     )
     def test_bad_parameters_are_named(self, name: str, value: float) -> None:
+        wrong: dict[str, Any] = {name: value}
         with pytest.raises(ValueError, match=name):
-            Introspective(**{name: value})
+            Introspective(**wrong)
