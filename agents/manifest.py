@@ -114,7 +114,8 @@ class Manifest(_Record):
 
     format: Literal["failgym agent"] = FORMAT
     version: Literal[1] = VERSION
-    name: str
+    name: Annotated[str, Field(max_length=80, pattern=r"^[^\x00-\x1f\x7f]+$")]
+    """what tables call the agent"""
     environment: Environment
     observation: tuple[ObservationField, ...]
     scaling: Scaling | None

@@ -49,13 +49,18 @@ class TrainingResult:
         """Read what `to_json` returned.
 
         Raises:
-            ValueError: if something is missing, or is not known.
+            ValueError: if something is missing, or is not known, or the agent's file is gone.
         """
+        if not policy.is_file():
+            raise ValueError(f"{policy}: no such file: the agent of a finished run")
         names = {field.name for field in fields(cls)}
         if set(values) != names:
             raise ValueError(f"{policy.parent}: result.json: expected {', '.join(sorted(names))}")
-        validations = tuple(Validation(**one) for one in values["validations"])
-        best, last = Validation(**values["best"]), Validation(**values["last"])
+        try:
+            validations = tuple(Validation(**one) for one in values["validations"])
+            best, last = Validation(**values["best"]), Validation(**values["last"])
+        except TypeError as error:
+            raise ValueError(f"{policy.parent}: result.json: expected scores") from error
         own: dict[str, Any] = {
             "best": best,
             "last": last,

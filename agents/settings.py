@@ -20,7 +20,7 @@ from failgym.agents.algorithms import Algorithm, algorithm_named
 from failgym.agents.hyperparameters import ALTERNATIVES, Settings
 from failgym.agents.yaml_text import read_yaml
 
-__all__ = ["load_settings", "read_assignments", "save_settings", "settings_for", "shipped_file"]
+__all__ = ["load_settings", "read_values", "save_settings", "settings_for", "shipped_file"]
 
 FOLDER = Path(__file__).with_name("settings")
 """Where the files lie that come with failgym."""
@@ -87,21 +87,9 @@ def save_settings(settings: Settings, path: Path) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def read_assignments(texts: list[str]) -> dict[str, Any]:
-    """Names and values of ``name=value`` texts, the values in YAML.
-
-    Raises:
-        ValueError: for a text that is none, a value that is no YAML, or a name given twice.
-    """
-    values: dict[str, Any] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise ValueError(f"{HYPER}: expected name=value, got {text!r}")
-        if name in values:
-            raise ValueError(f"{HYPER}: {name} is given twice")
-        values[name] = read_yaml(value, f"{HYPER} {name}")
-    return values
+def read_values(texts: Mapping[str, str]) -> dict[str, Any]:
+    """Hyper-parameters written in YAML, by name. Raises ValueError for one that is no YAML."""
+    return {name: read_yaml(text, f"{HYPER} {name}") for name, text in texts.items()}
 
 
 def _read(path: Path) -> dict[str, Any]:

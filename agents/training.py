@@ -148,10 +148,7 @@ def train(
         model = algorithm.build(chosen, venv, seed)
         validator = Validator(scenario, algorithm, seed, episodes, threads)
         changed = {"n_envs": n_envs, "settings": settings and str(settings), "hyper": hyper}
-        more = "".join(f", {name}={value!r}" for name, value in changed.items() if value)
-        command = command or (
-            f"failgym.agents.train({scenario.name!r}, {algo!r}, steps={steps}, seed={seed}{more})"
-        )
+        command = command or _called(scenario.name, algo, steps=steps, seed=seed, **changed)
         if not resume:
             folder.begin({**run, "command": command}, chosen)
         training = _Training(folder, run, model, venv, scenario, command)
@@ -271,6 +268,12 @@ class _Training:
             command=self.command,
             scores={"validation": self.log.best.to_json()},
         )
+
+
+def _called(env: str, algo: str, **options: Any) -> str:
+    """The call of `train`, with the options that are not what they are by default."""
+    given = [f"{name}={value!r}" for name, value in options.items() if value]
+    return f"failgym.agents.train({', '.join((repr(env), repr(algo), *given))})"
 
 
 def _check(

@@ -15,6 +15,7 @@ import typer
 from failgym.cli.folders import check_name, holds_trace
 from failgym.cli.options import Seed, Settings, override
 from failgym.cli.output import Cell, interactive, print_line, print_table
+from failgym.cli.values import assignments
 
 if TYPE_CHECKING:
     from failgym.agents.result import TrainingResult
@@ -99,7 +100,7 @@ def train(
     if any(find_spec(module) is None for module in NEEDED):
         raise ValueError("training needs stable-baselines3: pip install 'failgym[agents]'")
     _check_out(out)
-    from failgym.agents.settings import read_assignments
+    from failgym.agents.settings import read_values
     from failgym.agents.training import train
     from failgym.envs import resolve
     from failgym.evaluation.progress import progress_bar
@@ -107,7 +108,7 @@ def train(
     wanted = resolve(env)
     free = {field.name for field in fields(wanted)} - {"split"}  # that is --split
     scenario = override(wanted, settings, free)
-    changes = read_assignments(hyper or [])
+    changes = read_values(assignments(hyper or [], "--hyper"))
     with progress_bar(f"{algo} in {scenario.name}", steps, interactive()) as advance:
         result = train(
             scenario,

@@ -330,6 +330,8 @@ EDITS: dict[str, tuple[Edit, str]] = {
         lambda m, w: m["observation"][4].update(high=2.0),
         r"observation: field 4 is armed \[0/1, 0 to 2\], expected armed \[0/1, 0 to 1\]",
     ),
+    "a name for a terminal": (lambda m, w: m.update(name="\x1b[2J"), "manifest: name"),
+    "no name": (lambda m, w: m.update(name=""), "manifest: name"),
     "a field missing": (lambda m, w: m["observation"].pop(), "observation: .* fields, expected"),
     "another alphabet": (lambda m, w: m["actions"].append("FLY"), "actions: trained on .*FLY, exp"),
     "an unknown algorithm": (lambda m, w: m.update(algorithm="sac"), "unknown algorithm 'sac'"),

@@ -115,6 +115,19 @@ def test_folders_that_are_not_for_this(run: Path, tmp_path: Path) -> None:
     assert {file.name for file in tmp_path.rglob("*")} == {"other", "letter.txt", "run.json"}
 
 
+def test_a_finished_run_whose_files_were_changed_is_refused(run: Path, tmp_path: Path) -> None:
+    for file in run.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    options: dict[str, Any] = {"algo": "maskable_ppo", "episodes": None, "resume": True}
+    result = json.loads((run / "result.json").read_text())
+    (tmp_path / "result.json").write_text(json.dumps({**result, "best": {}}))
+    with pytest.raises(ValueError, match=r"result\.json: expected scores"):
+        short_run(tmp_path, **options)
+    (tmp_path / "best.safetensors").unlink()
+    with pytest.raises(ValueError, match=r"best\.safetensors: no such file"):
+        short_run(tmp_path, **options)
+
+
 def test_what_a_kill_left_of_a_beginning_is_no_run(tmp_path: Path) -> None:
     (tmp_path / ".run.json.partial-123").write_text("{")
     RunFolder(tmp_path).check_new()

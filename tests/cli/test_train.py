@@ -52,6 +52,7 @@ def test_an_agent_is_trained_and_evaluated(
         (("--env", "failgym/Clonin-v0"), "did you mean Cloning-v0?"),
         (("--hyper", "learning_rte=1"), "did you mean learning_rate?"),
         (("--hyper", "gamma"), "--hyper: expected name=value, got 'gamma'"),
+        (("--hyper", "gamma=1", "--hyper", "gamma=0"), "--hyper: gamma is given twice"),
         (("--config", "none.yaml"), "none.yaml: no such file: expected hyper-parameters in YAML"),
         (("--steps", "0"), "steps: expected a whole number, at least 1, got 0"),
         (("--set", "split=test"), "--set: split changes nothing in this command"),
