@@ -58,8 +58,8 @@ the test splits of the three environments:
   model of tasks costs 5.
 - Checkpoint-v0: with ``moments`` the risk is the probability that the system will end an attempt at
   any time, which is seldom high. With ``tail`` it is an alarm: it reaches .75, the policy's
-  threshold, in 76 % of the attempts that the system ends and in 4 % of the others So `MLPeriodic` as
-  published scores 88 with it, as with the drawn forecast, 78 with ``moments`` and 77 without.
+  threshold, in 76 % of the attempts that the system ends and in 4 % of the others. So `MLPeriodic`
+  as published scores 88 with it, as with the drawn forecast, 78 with ``moments`` and 77 without.
 
 Assumptions: the trained risks are as they come, without a calibration of their own. The profiles
 are synthetic; a figure on them is no figure of the papers' clusters.
