@@ -45,6 +45,10 @@ class Log:
     """wall-clock time up to the last checkpoint, validation included [s]"""
     validation_seconds: float = 0.0
     """of these, spent on validation [s]"""
+    warm_start: dict[str, Any] | None = None
+    """what came of the warm start, if there was one"""
+    warm_start_seconds: float = 0.0
+    """of the seconds, spent on that [s]"""
     saved: int = 0
     """decisions at the last checkpoint"""
 
@@ -56,6 +60,8 @@ class Log:
             "best_policy": self.best_policy,
             "seconds": self.seconds,
             "validation_seconds": self.validation_seconds,
+            "warm_start": self.warm_start,
+            "warm_start_seconds": self.warm_start_seconds,
             "saved": self.saved,
         }
 
