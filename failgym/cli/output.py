@@ -6,7 +6,6 @@ import contextlib
 import json
 import math
 import os
-import secrets
 import stat
 import sys
 from collections.abc import Iterable, Sequence
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from failgym.cli.folders import holds_trace
+from failgym.files import replacing
 
 __all__ = ["JsonFile", "interactive", "print_line", "print_table"]
 
@@ -68,13 +68,8 @@ class JsonFile:
             with open(os.open(self.path, os.O_WRONLY | os.O_APPEND), "w", encoding="utf-8") as file:
                 file.write(text)
             return
-        partial = self.path.with_name(f".failgym-{secrets.token_hex(8)}.partial")
-        try:
-            with partial.open("x", encoding="utf-8") as file:
-                file.write(text)
-            partial.replace(self.path)
-        finally:
-            partial.unlink(missing_ok=True)
+        with replacing(self.path) as partial, partial.open("x", encoding="utf-8") as file:
+            file.write(text)
         print_line(f"written to {self.path}")
 
 
