@@ -65,6 +65,22 @@ def test_in_the_scheduled_world_too(credit: Any, tmp_path: Path) -> None:
     assert_same_state(checkpoint(tmp_path / "whole"), checkpoint(tmp_path / "parts"))
 
 
+def test_statistics_of_episodes_go_on(tmp_path: Path) -> None:
+    """Returns of the episodes that were running, and the last of those that were over."""
+    kept: list[Any] = []
+    for name, after in (("whole", []), ("parts", [200])):
+        for steps in after:
+            with pytest.raises(Crash):
+                short_run(tmp_path / name, progress=crash_after(steps))
+        short_run(tmp_path / name, resume=bool(after))
+        state = checkpoint(tmp_path / name)["model"]
+        assert len(state["ended"]) == 100
+        assert state["tally"]["lengths"].max() > 0
+        kept.append(state)
+    assert_same_state(kept[0]["ended"], kept[1]["ended"])
+    assert_same_state(kept[0]["tally"], kept[1]["tally"])
+
+
 def test_the_same_seed_gives_the_same_weights(tmp_path: Path) -> None:
     short_run(tmp_path / "first", seed=3)
     short_run(tmp_path / "second", seed=3, checkpoint_every=300, validate_every=384)
