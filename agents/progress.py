@@ -139,6 +139,7 @@ class TrainingCallback(BaseCallback):
         self.logger.record("validation/score", found.score)
         if found.stochastic is not None:
             self.logger.record("validation/stochastic", found.stochastic)
+        self.logger.dump(found.steps)  # the next of the library comes later, or never
         if log.best is None or found.rank(self.by) > log.best.rank(self.by):
             weights = self.model.policy.state_dict()
             log.best, log.best_policy = found, {n: w.clone() for n, w in weights.items()}
