@@ -165,6 +165,10 @@ def _print(result: TrainingResult) -> None:
     ]
     print_line(f"{result.algo} in {result.env}: score on the validation split")
     print_table("", ("steps", "best\naction", "95 %\ninterval", "drawn\naction"), rows)
+    if result.warm_start is not None:
+        agreement = result.warm_start["agreement"]
+        known = "-" if agreement is None else f"{agreement:.1%}"
+        print_line(f"warm start: {known} as the teacher, {result.warm_start_seconds:.0f} s")
     print_line(
         f"{result.steps:,} steps in {result.seconds:.0f} s,"
         f" {result.validation_seconds:.0f} s of them scoring:"
