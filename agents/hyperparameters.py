@@ -51,7 +51,7 @@ ALTERNATIVES = frozenset({NUMBER, SCHEDULE, SHARED, OWN, LONE, SEVERAL})
 
 OURS = (
     *("n_envs", "policy", "credit"),
-    *("env", "without", "reward", "stakes", "warm_start"),
+    *("steps", "env", "without", "reward", "stakes", "warm_start"),
 )
 """Hyper-parameters that the algorithms of stable-baselines3 do not know by these names."""
 
@@ -158,6 +158,8 @@ class Settings(Record):
 
     n_envs: Count = 1
     """episodes that run at once"""
+    steps: Count | None = None
+    """decisions to train on, where nothing else is asked for"""
     learning_rate: Rate
     gamma: Share = 1.0
     policy: Network

@@ -118,6 +118,8 @@ class TrainingCallback(BaseCallback):
         """Between two updates: nothing is under way."""
         steps = self.model.num_timesteps
         if not steps:
+            if self.log.warm_start is not None and not self.log.validations:
+                self.validate()  # what a baseline has taught may be the best there will be
             return
         check_finite(self.model)
         validated = self.log.validations[-1].steps if self.log.validations else 0

@@ -46,7 +46,7 @@ def train(
     env: str | Scenario,
     algo: str = "maskable_ppo",
     *,
-    steps: int,
+    steps: int | None = None,
     out: str | Path,
     seed: int = 0,
     n_envs: int | None = None,
@@ -75,7 +75,8 @@ def train(
             world, its ``slice_tasks``: agents learn task by task there. Its fields that are not as
             registered win over those of the hyper-parameters.
         algo: a name of `failgym.agents.algorithms.ALGORITHMS`.
-        steps: decisions to train on; rounded up to whole rollouts.
+        steps: decisions to train on, by default as many as the hyper-parameters say; rounded up to
+            whole rollouts.
         out: a folder that does not exist yet, or that of a run to go on with.
         seed: of the first weights and of all that is drawn.
         n_envs: episodes that run at once, by default those of the hyper-parameters.
@@ -112,10 +113,13 @@ def train(
     >>> result.steps, result.policy.name
     (512, 'best.safetensors')
     """
-    _check(steps, seed, threads, validate_every, checkpoint_every, tensorboard)
     _check_choices(split, keep)
     algorithm, given = algorithm_named(algo), resolve(env)
     chosen = settings_for(algo, given.name, file=settings, hyper=hyper, n_envs=n_envs)
+    steps = chosen.steps if steps is None else steps
+    if steps is None:
+        raise ValueError("steps: expected a number of decisions: the hyper-parameters name none")
+    _check(steps, seed, threads, validate_every, checkpoint_every, tensorboard)
     scenario = scenario_of(given, chosen.env).override(split=split)
     check_world(scenario, chosen)
     folder = RunFolder(out)

@@ -25,8 +25,10 @@ from failgym.agents.settings import (
     save_settings,
     settings_for,
 )
+from failgym.agents.training import train
 from failgym.agents.vec_env import make_sb3_env
 from failgym.envs import SCENARIOS
+from tests.agents.runs import scenario
 from tests.envs.worlds import small
 
 CLONING = "failgym/Cloning-v0"
@@ -37,6 +39,15 @@ CLONING = "failgym/Cloning-v0"
 def test_every_environment_has_settings_for_every_algorithm(env: str, algo: str) -> None:
     settings = settings_for(algo, f"failgym/{env}")
     assert settings.gamma == 1.0
+
+
+def test_a_file_may_say_how_long(tmp_path: Path) -> None:
+    file = tmp_path / "ppo.yaml"
+    file.write_text("{steps: 64, n_envs: 4, n_steps: 16, batch_size: 64}")
+    assert train(scenario(), "ppo", out=tmp_path / "run", settings=file, episodes=20).steps == 64
+    file.write_text("{n_envs: 4, n_steps: 16, batch_size: 64}")
+    with pytest.raises(ValueError, match=r"^steps: expected a number of decisions"):
+        train(scenario(), "ppo", out=tmp_path / "other", settings=file)
 
 
 def test_every_shipped_file_is_used() -> None:

@@ -265,6 +265,7 @@ def test_a_run_begins_with_it(algorithm: str, tmp_path: Path) -> None:
     assert told["decisions"] >= 2_000
     assert told["agreement"] > 0.8
     assert result.steps == STEPS
+    assert result.validations[0].steps == 0  # what was taught may be the best there will be
     assert 0.0 < result.warm_start_seconds < result.seconds
     assert short_run(tmp_path / "cold", algorithm).warm_start is None
 
@@ -280,12 +281,18 @@ def test_a_run_that_is_resumed_has_it_once(tmp_path: Path, monkeypatch: Any) -> 
     assert calls == [0, 0]  # in the whole run, and in that of three parts
 
 
-def test_a_kill_before_the_first_checkpoint_begins_it_anew(tmp_path: Path) -> None:
-    whole = warm(tmp_path / "whole", checkpoint_every=256)
-    with pytest.raises(Crash):
-        warm(tmp_path / "parts", checkpoint_every=256, progress=crash_after(8))
+def test_a_kill_in_the_midst_begins_it_anew(tmp_path: Path, monkeypatch: Any) -> None:
+    def killed(*arguments: Any, **options: Any) -> Any:
+        warm_start(*arguments, **options)
+        raise Crash
+
+    whole = warm(tmp_path / "whole")
+    with monkeypatch.context() as patch:
+        patch.setattr("failgym.agents.learning.warm_start", killed)
+        with pytest.raises(Crash):
+            warm(tmp_path / "parts")
     assert not (tmp_path / "parts" / "checkpoint.pt").exists()
-    resumed = warm(tmp_path / "parts", checkpoint_every=256, resume=True)
+    resumed = warm(tmp_path / "parts", resume=True)
     assert resumed.validations == whole.validations
     assert resumed.warm_start == whole.warm_start
     assert_same_state(checkpoint(tmp_path / "whole"), checkpoint(tmp_path / "parts"))
