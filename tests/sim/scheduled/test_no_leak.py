@@ -1,5 +1,7 @@
 """Nothing of the future leaks: editing what is to come changes no observation, mask or offer.
 
+Where machines are offered only outages are edited: run times are known there.
+
 What is known beforehand is held: forecasts, predictions, the requests of tasks, the compute times
 of a workflow (`rank_hybd`), the run times that `estimator="oracle"` tells (and "user" where no job
 requests a walltime), and what `beyond_record="paper"` makes of a recorded success. Run times that
@@ -140,4 +142,22 @@ def test_editing_the_future_changes_nothing_seen(chunk: int) -> None:
         _, again = play(other, len(seen) - 1)
         assert again == seen, seed
         compared += 1
+    assert compared > 2
+
+
+@pytest.mark.parametrize("chunk", range(4))
+def test_offers_tell_nothing_of_outages_to_come(chunk: int) -> None:
+    compared = 0
+    for seed in range(400_000 + chunk * 60, 400_000 + (chunk + 1) * 60):
+        cluster = random_cluster(seed)
+        if not cluster.rules.place or cluster.trace.rows("costs"):
+            continue
+        rng = np.random.default_rng(seed)
+        sim, seen = play(cluster, int(rng.integers(0, 3 * SHORTEST)))
+        if sim.decision is None:
+            continue
+        outages = make_table("outages", _other_outages(cluster, sim.decision.time, rng))
+        _, again = play(_with(cluster, outages=outages), len(seen) - 1)
+        assert again == seen, seed
+        compared += any(offered >= 0 for _, offered, *_ in seen)
     assert compared > 2
