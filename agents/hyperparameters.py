@@ -51,7 +51,7 @@ ALTERNATIVES = frozenset({NUMBER, SCHEDULE, SHARED, OWN, LONE, SEVERAL})
 
 OURS = (
     *("n_envs", "policy", "credit"),
-    *("steps", "env", "without", "reward", "stakes", "warm_start"),
+    *("steps", "env", "surrogate", "without", "reward", "stakes", "warm_start"),
 )
 """Hyper-parameters that the algorithms of stable-baselines3 do not know by these names."""
 
@@ -165,6 +165,8 @@ class Settings(Record):
     policy: Network
     env: ScenarioFields | None = None
     """fields of the scenario, for training and validation both"""
+    surrogate: ScenarioFields | None = None
+    """fields of the scenario for training only: of rewards that are learned from sooner"""
     without: Hidden | None = None
     """fields of the observation that the network is not shown"""
     reward: RewardOptions | None = None

@@ -15,7 +15,7 @@ from failgym.agents.vec_env import BatchedVecEnv
 from failgym.agents.warm_start import baseline_named
 from failgym.envs import Scenario
 
-__all__ = ["check_world", "scenario_of", "shaped"]
+__all__ = ["check_world", "scenario_of", "shaped", "surrogate_of"]
 
 
 def scenario_of(given: Scenario, values: Mapping[str, Any] | None) -> Scenario:
@@ -33,6 +33,23 @@ def scenario_of(given: Scenario, values: Mapping[str, Any] | None) -> Scenario:
         return given.override(**{n: v for n, v in (values or {}).items() if n not in chosen})
     except ValueError as error:
         raise ValueError(f"env: {error}") from error
+
+
+def surrogate_of(scenario: Scenario, values: Mapping[str, Any] | None) -> Scenario:
+    """The scenario that is learned in, where that is another than what is scored.
+
+    A surrogate has other prices (``weight_*``) or charges for the completion of tasks instead of
+    jobs, so that each decision is credited with what comes of it alone (`failgym.agents.credit`).
+    In Lineage-v0 a job has some ten thousand decisions and one completion time: with that alone
+    nothing is learned. Whether the surrogate leads to the goal, validation tells.
+
+    Raises:
+        ValueError: for a value of the wrong type or range.
+    """
+    try:
+        return scenario.override(**(values or {}))
+    except ValueError as error:
+        raise ValueError(f"surrogate: {error}") from error
 
 
 def check_world(scenario: Scenario, settings: Settings) -> None:

@@ -22,7 +22,7 @@ from failgym.agents.algorithms import algorithm_named
 from failgym.agents.hyperparameters import OnPolicySettings
 from failgym.agents.learning import Learning
 from failgym.agents.manifest import Environment
-from failgym.agents.preparation import check_world, scenario_of, shaped
+from failgym.agents.preparation import check_world, scenario_of, shaped, surrogate_of
 from failgym.agents.progress import Milestones
 from failgym.agents.result import TrainingResult
 from failgym.agents.run_folder import Document, RunFolder, described_run, read_json
@@ -143,7 +143,8 @@ def train(
     changed = {"n_envs": n_envs, "settings": settings and str(settings), "hyper": hyper}
     called = command or _called(scenario.name, algo, steps=steps, seed=seed, **changed)
     with _torch_threads(threads):
-        venv = make_sb3_env(scenario, chosen.n_envs, threads=threads)
+        taught_in = surrogate_of(scenario, chosen.surrogate)
+        venv = make_sb3_env(taught_in, chosen.n_envs, threads=threads)
         model = algorithm.build(chosen, shaped(venv, chosen, seed), seed)
         validator = Validator(scenario, algorithm, seed, episodes, threads)
         if not resume:

@@ -20,6 +20,7 @@ from failgym.agents.settings import settings_for  # noqa: E402
 from failgym.agents.unseen import columns  # noqa: E402
 from failgym.agents.vec_env import make_sb3_env  # noqa: E402
 from failgym.envs import SCENARIOS  # noqa: E402
+from failgym.evaluation import evaluate  # noqa: E402
 from failgym.sim.fields import FIELDS  # noqa: E402
 from failgym.sim.records import ACTIONS  # noqa: E402
 from tests.agents.runs import (  # noqa: E402
@@ -65,6 +66,23 @@ class TestFieldsOfTheScenario:
         run(tmp_path / "run", hyper={"env": {"trace_seed": 7}})
         with pytest.raises(ValueError, match=r"its fields\.trace_seed is 7, not 8"):
             run(tmp_path / "run", hyper={"env": {"trace_seed": 8}}, resume=True)
+
+
+def test_a_surrogate_is_learned_from_and_not_scored_with(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"env": "failgym/Lineage-v0", "n_envs": 2, "episodes": None}
+    plain = run(tmp_path / "plain", hyper={"n_steps": 64}, **options)
+    surrogate = {"completion": "tasks", "weight_completion": 0.0, "weight_wasted": 1.0}
+    hyper = {"n_steps": 64, "surrogate": surrogate, "credit": {"scale": 2.0}}
+    result = run(tmp_path / "run", hyper=hyper, **options)
+    assert weights_of(result, tmp_path / "run").tobytes() != (
+        weights_of(plain, tmp_path / "plain").tobytes()
+    )
+    manifest = load_agent(result.policy).manifest
+    assert "completion" not in manifest.environment.fields
+    scored = evaluate(load_agent(result.policy), scenario("failgym/Lineage-v0"), split="validation")
+    assert scored.score == pytest.approx(result.best.score)
+    with pytest.raises(ValueError, match=r"^surrogate: weight_wasted"):
+        run(tmp_path / "bad", hyper={"surrogate": {"weight_wasted": -1.0}})
 
 
 class TestHiddenFields:
