@@ -164,9 +164,9 @@ class Bootstrap:
         return _shares(self.resamples, count, (self.seed, environment, 1 + stream))
 
     def _interval(self, value: float, samples: Floats, spread: Sequence[Variance]) -> Estimate:
-        """The percentiles of the samples, stretched; none where nothing tells of a spread."""
+        """The percentiles of the samples, stretched; none where a spread is unknown."""
         samples = samples[~np.isnan(samples)]
-        if not spread or not len(samples):
+        if not len(samples):
             return Estimate(value, np.nan, np.nan)
         wider = stretch(spread, self.confidence)
         low, high = value + wider * (np.percentile(samples, self._tails) - value)

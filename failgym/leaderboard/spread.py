@@ -34,6 +34,10 @@ class Variance(NamedTuple):
     """degrees of freedom: how many were seen, less one"""
 
 
+UNKNOWN = Variance(math.nan, 1)
+"""Of a single slice."""
+
+
 def of_scores(cells: Sequence[Runs]) -> list[Variance]:
     """Of the mean score over environments, by environment: its slices, its runs."""
     return [part for cell in cells for part in (*_of_slices(cell), *_of_runs(cell))]
@@ -54,8 +58,8 @@ def of_improvement(x: Sequence[Runs], y: Sequence[Runs]) -> list[Variance]:
     parts: list[Variance] = []
     for ours, theirs in zip(x, y, strict=True):
         better = improvements(ours, theirs)
-        for axes in ((0, 1), (1, 2), (0, 2)):
-            parts += _of_mean(better.mean(axis=axes))
+        parts += _of_mean(better.mean(axis=(0, 1))) or [UNKNOWN]
+        parts += [*_of_mean(better.mean(axis=(1, 2))), *_of_mean(better.mean(axis=(0, 2)))]
     return parts
 
 
@@ -65,8 +69,11 @@ def stretch(parts: Iterable[Variance], confidence: float) -> float:
     Args:
         parts: the variances that add up to that of the estimate.
         confidence: of the interval [%].
+
+    Returns:
+        NaN if one of the variances is unknown: no interval is then right.
     """
-    found = [part for part in parts if part.size > 0.0]
+    found = [part for part in parts if part.size != 0.0]
     if not found:
         return 1.0
     total = sum(part.size for part in found)
@@ -96,7 +103,7 @@ def _of_slices(cell: Runs) -> list[Variance]:
     """Of a ratio of sums, linearised: what each slice departs from the score."""
     count, possible = len(cell.possible), cell.possible.sum()
     if count < 2 or possible <= 0:
-        return []
+        return [UNKNOWN]
     saved = cell.saved.mean(axis=0)
     residual = (saved - saved.sum() / possible * cell.possible) / possible
     return [Variance(float(OPTIMUM**2 * count / (count - 1) * (residual**2).sum()), count - 1)]
