@@ -12,7 +12,14 @@ from failgym.leaderboard.page.submission import COLUMNS, Entry, Submission
 
 __all__ = ["ENVS", "entry", "results", "submission"]
 
-ENVS = ("Cloning-v0", "GracePeriod-v0", "Checkpoint-v0", "Lineage-v0", "Workflow-v0", "Mitigation-v0")
+ENVS = (
+    "Cloning-v0",
+    "GracePeriod-v0",
+    "Checkpoint-v0",
+    "Lineage-v0",
+    "Workflow-v0",
+    "Mitigation-v0",
+)
 HELP = {"drawn": 1.0, "trained": 0.6, "none": 0.2}
 """What forecasts make of a skill."""
 SHARES = np.array([0.45, 0.1, 0.4, 0.05])

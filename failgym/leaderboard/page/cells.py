@@ -1,4 +1,4 @@
-"""Results by environment and forecast: what each policy saved on each slice, and what went wrong."""
+"""Results by environment and forecast: what policies saved on each slice, and what went wrong."""
 
 from __future__ import annotations
 

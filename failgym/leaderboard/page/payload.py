@@ -83,7 +83,9 @@ def _policies(submissions: Sequence[Submission]) -> list[dict[str, Any]]:
                 entry.name, {"name": entry.name, "kind": entry.kind, "runs": []}
             )
             if entry.kind != policy["kind"]:
-                raise ValueError(f"policy: {entry.name!r} is of kind {policy['kind']} and {entry.kind}")
+                raise ValueError(
+                    f"policy: {entry.name!r} is of kind {policy['kind']} and {entry.kind}"
+                )
             seeds = [run["training_seed"] for run in policy["runs"]]
             if entry.training_seed in seeds:
                 raise ValueError(
