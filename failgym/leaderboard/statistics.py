@@ -91,8 +91,9 @@ def mean(scores: Floats, weights: Floats, environment: Ints) -> Floats:
 
 def median(scores: Floats, weights: Floats, environment: Ints) -> Floats:
     """The median over environments of the mean over runs."""
-    member = environment[:, None] == np.arange(environment.max() + 1)
-    return np.median((scores * weights) @ member * member.shape[1], axis=-1)
+    count = int(environment.max()) + 1
+    member = np.equal.outer(environment, np.arange(count)) * float(count)
+    return np.median((scores * weights) @ member, axis=-1)
 
 
 def iqm(scores: Floats, weights: Floats, environment: Ints) -> Floats:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from failgym.envs.spaces import TERMS
-from failgym.leaderboard.page.submission import COLUMNS, Entry, Submission
+from failgym.leaderboard.page.source import COLUMNS, PolicyRun, Source
 
 __all__ = ["ENVS", "entry", "results", "submission"]
 
@@ -26,12 +26,13 @@ SHARES = np.array([0.45, 0.1, 0.4, 0.05])
 """Of the cost, by term."""
 
 
-def entry(name: str, kind: str = "baseline", training_seed: int | None = None) -> Entry:
-    return Entry(
+def entry(name: str, kind: str = "baseline", training_seed: int | None = None) -> PolicyRun:
+    return PolicyRun(
         name,
         kind,
         training_seed,
         specs=dict.fromkeys(ENVS, name),
+        files={},
         command=f"failgym leaderboard run --suite v1 --policy '{name}' --out runs/{name}",
         versions={"python": "3.11.9", "numpy": "2.4.6"},
     )
@@ -76,8 +77,8 @@ def results(
     return pd.concat(parts, ignore_index=True)
 
 
-def submission(rows: pd.DataFrame, entries: Sequence[Entry], folder: str = "one") -> Submission:
-    return Submission(
+def submission(rows: pd.DataFrame, entries: Sequence[PolicyRun], folder: str = "one") -> Source:
+    return Source(
         rows,
         tuple(entries),
         suite="v1, version 1",

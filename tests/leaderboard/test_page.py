@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 from failgym.leaderboard.bootstrap import Bootstrap
-from failgym.leaderboard.page import Submission, read_submission, write_page
+from failgym.leaderboard.page import Source, read_source, write_page
 from failgym.leaderboard.page.cells import Cell, Failure, fields_of
 from failgym.leaderboard.page.payload import pack, payload
 from tests.leaderboard.boards import ENVS, entry, results, submission
@@ -28,7 +28,7 @@ MOST_BYTES = 10_000_000
 MANY = 1_000
 
 
-def board(*names: str, folder: str = "one", **options: Any) -> Submission:
+def board(*names: str, folder: str = "one", **options: Any) -> Source:
     skills: dict[tuple[str, int | None], float] = {(name, None): 0.5 for name in names}
     return submission(results(skills, **options), [entry(name) for name in names], folder)
 
@@ -46,7 +46,7 @@ def unpacked(text: str) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]
     return header, arrays
 
 
-def written(path: Path, *submissions: Submission | Path) -> str:
+def written(path: Path, *submissions: Source | Path) -> str:
     write_page(submissions, path, QUICK)
     return path.read_text(encoding="utf-8")
 
@@ -101,19 +101,20 @@ def test_a_folder_is_read_as_a_submission(tmp_path: Path) -> None:
         "failgym": made.failgym,
         "suite": {"name": "v1", "version": 1, "digest": made.digest},
         "secret": None,
+        "left_out": [],
         "traces": [{"env": env, "seed": at, "content_hash": of} for env, at, of in made.traces],
         "policies": policies,
     }
     (folder / "submission.json").write_text(json.dumps(manifest), encoding="utf-8")
-    found = read_submission(folder)
+    found = read_source(folder)
     assert replace(found, results=made.results) == made
     assert written(tmp_path / "a.html", folder) == written(tmp_path / "b.html", made)
     (folder / "results.parquet").write_bytes(b"PAR1 cut off")
     with pytest.raises(ValueError, match=r"results\.parquet: expected a Parquet"):
-        read_submission(folder)
+        read_source(folder)
     (folder / "submission.json").write_text("[]", encoding="utf-8")
     with pytest.raises(ValueError, match=r"submission\.json: expected a submission"):
-        read_submission(folder)
+        read_source(folder)
 
 
 def failing(rows: pd.DataFrame) -> pd.DataFrame:
@@ -151,7 +152,11 @@ def test_a_policy_has_no_score_where_an_episode_failed_or_is_missing(
 
 
 def test_scores_are_those_of_the_bootstrap() -> None:
-    skills = {("ppo", 0): 0.6, ("ppo", 1): 0.7, ("replay", None): 0.0}
+    skills: dict[tuple[str, int | None], float] = {
+        ("ppo", 0): 0.6,
+        ("ppo", 1): 0.7,
+        ("replay", None): 0.0,
+    }
     made = submission(
         results(skills), [entry("ppo", "agent", 0), entry("ppo", "agent", 1), entry("replay")]
     )
@@ -184,7 +189,7 @@ def test_slices_are_told_apart_by_their_seeds() -> None:
     ],
 )
 def test_submissions_that_do_not_belong_together_are_refused(
-    second: Callable[[], Submission], complaint: str, tmp_path: Path
+    second: Callable[[], Source], complaint: str, tmp_path: Path
 ) -> None:
     with pytest.raises(ValueError, match=complaint):
         write_page([board("replay"), second()], tmp_path / "page.html", QUICK)

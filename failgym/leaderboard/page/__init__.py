@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from failgym.leaderboard.page.document import write_page
-from failgym.leaderboard.page.submission import Entry, Submission, read_submission
+from failgym.leaderboard.page.source import PolicyRun, Source, read_source
 
-__all__ = ["Entry", "Submission", "read_submission", "write_page"]
+__all__ = ["PolicyRun", "Source", "read_source", "write_page"]

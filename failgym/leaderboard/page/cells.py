@@ -12,7 +12,7 @@ import pandas as pd
 
 from failgym.envs import SCENARIOS
 from failgym.envs.spaces import TERMS
-from failgym.leaderboard.page.submission import COLUMNS, Submission
+from failgym.leaderboard.page.source import COLUMNS, Source
 from failgym.leaderboard.statistics import Runs
 
 __all__ = ["FORECASTS", "Cell", "Failure", "Field", "fields_of"]
@@ -70,7 +70,7 @@ class Field:
         return found if isinstance(found, Cell) else None
 
 
-def fields_of(submissions: Sequence[Submission]) -> list[Field]:
+def fields_of(submissions: Sequence[Source]) -> list[Field]:
     """Sort the results of submissions by environment and forecast.
 
     A policy of which an episode failed, or is missing, has no score there: else leaving out

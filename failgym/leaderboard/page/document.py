@@ -16,7 +16,7 @@ from pathlib import Path
 
 from failgym.leaderboard.bootstrap import Bootstrap
 from failgym.leaderboard.page.payload import payload
-from failgym.leaderboard.page.submission import Submission, read_submission
+from failgym.leaderboard.page.source import Source, read_source
 
 __all__ = ["write_page"]
 
@@ -29,7 +29,7 @@ CHARTS = "plotly-basic.min.js"
 
 
 def write_page(
-    submissions: Iterable[Path | Submission], path: Path, bootstrap: Bootstrap | None = None
+    submissions: Iterable[Path | Source], path: Path, bootstrap: Bootstrap | None = None
 ) -> None:
     """Write a leaderboard's page.
 
@@ -42,7 +42,7 @@ def write_page(
         ValueError: naming the file or policy, if submissions are malformed or do not belong
             together.
     """
-    read = [each if isinstance(each, Submission) else read_submission(each) for each in submissions]
+    read = [each if isinstance(each, Source) else read_source(each) for each in submissions]
     text = _document(payload(read, bootstrap or Bootstrap()))
     partial = path.with_name(f".failgym-{secrets.token_hex(8)}.partial")
     try:

@@ -22,7 +22,7 @@ from failgym.envs.spaces import TERMS
 from failgym.leaderboard.bootstrap import Bootstrap
 from failgym.leaderboard.page.cells import FORECASTS, Failure, Field, fields_of
 from failgym.leaderboard.page.ranking import COUNTS, aggregates, costs, counts, scores
-from failgym.leaderboard.page.submission import Submission
+from failgym.leaderboard.page.source import Source
 from failgym.leaderboard.statistics import AGGREGATES
 
 __all__ = ["pack", "payload"]
@@ -34,7 +34,7 @@ LEVEL = 9
 """Of the compression: best."""
 
 
-def payload(submissions: Sequence[Submission], bootstrap: Bootstrap) -> str:
+def payload(submissions: Sequence[Source], bootstrap: Bootstrap) -> str:
     """The packed content of a page.
 
     Raises:
@@ -74,7 +74,7 @@ def pack(header: dict[str, Any], arrays: dict[str, Floats]) -> str:
     return base64.b64encode(zlib.compress(b"".join(parts), LEVEL)).decode("ascii")
 
 
-def _policies(submissions: Sequence[Submission]) -> list[dict[str, Any]]:
+def _policies(submissions: Sequence[Source]) -> list[dict[str, Any]]:
     """By name, with the training runs of each and the submissions that they are in."""
     found: dict[str, dict[str, Any]] = {}
     for at, submission in enumerate(submissions):
@@ -96,7 +96,7 @@ def _policies(submissions: Sequence[Submission]) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def _check(submissions: Sequence[Submission]) -> None:
+def _check(submissions: Sequence[Source]) -> None:
     if not any(submission.entries for submission in submissions):
         raise ValueError("page: expected at least one submission with a policy")
     suites = sorted({f"{each.suite} ({each.digest[:12]})" for each in submissions})
@@ -126,11 +126,12 @@ def _joined(parts: Sequence[Floats]) -> Floats:
     return np.concatenate([part.ravel() for part in parts]) if parts else np.zeros(0)
 
 
-def _provenance(submission: Submission) -> dict[str, Any]:
+def _provenance(submission: Source) -> dict[str, Any]:
     return {
         "folder": submission.folder,
         "failgym": submission.failgym,
         "traces": submission.traces,
+        "left_out": submission.left_out,
         "secret": submission.secret,
     }
 

@@ -28,14 +28,19 @@ function runDetails(run, several) {
   const seed = run.training_seed === null ? "not trained, or not told" : String(run.training_seed);
   const versions = Object.entries(run.versions).map(([name, version]) => `${name} ${version}`);
   const traces = submission.traces.map(([env, at, hash]) => `${env}, seed ${at}: ${hash}`);
+  const leftOut = submission.left_out.map(
+    ([env, forecast, reason]) => `${env}, forecasts ${forecast}: ${reason}`,
+  );
   const facts = [
     ["Command", commandLine(run.command)],
     ["SPEC", lines(specs(run.specs))],
+    ["Files", Object.keys(run.files).length ? lines(specs(run.files)) : null],
     ["Training seed", several || run.training_seed !== null ? seed : null],
     ["Submission", submission.folder || "–"],
     ["Suite", `${state.board.suite}, digest ${state.board.digest}`],
     ["Versions", [`failgym ${submission.failgym}`, ...versions].join(", ")],
     ["Traces", lines(traces)],
+    ["Left out", leftOut.length ? lines(leftOut) : null],
     ["Secret seed", submission.secret ? `drawn with one, SHA-256 ${submission.secret}` : null],
   ];
   const list = element("dl", {});
@@ -45,7 +50,7 @@ function runDetails(run, several) {
   return list;
 }
 
-// One line where every environment was played with the same.
+// One line where it is the same for every environment.
 function specs(byEnvironment) {
   const entries = Object.entries(byEnvironment);
   const distinct = new Set(entries.map(([, spec]) => spec));

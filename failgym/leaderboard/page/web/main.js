@@ -71,8 +71,19 @@ function renderChosen() {
   byId("chosen").replaceChildren(element("span", {}, hint), ...marks);
 }
 
+// Over all environments, unless most policies were made for one: then that of most policies.
+function chooseEnvironment() {
+  const { board } = state;
+  const scored = (score) => board.policies.filter((_, p) => Number.isFinite(score(p).value)).length;
+  if (2 * scored((p) => board.overall(state.forecast, p, 0)) >= board.policies.length) return;
+  const counts = shownFields().map((f) => [scored((p) => board.score(f, p)), board.fields[f].env]);
+  const most = Math.max(...counts.map(([count]) => count));
+  state.environment = counts.find(([count]) => count === most)[1];
+}
+
 // The best of the first view go into the charts, and meet as a pair.
 function chooseFirst() {
+  chooseEnvironment();
   const shown = columns();
   state.sort = { key: shown[0].key, descending: !shown[0].ascending };
   const best = sortedPolicies(shown);

@@ -5,7 +5,7 @@ const KINDS = { baseline: "baseline", agent: "agent", code: CODE_NOTE };
 
 function renderTable() {
   const shown = columns();
-  if (!shown.some(({ key }) => key === state.sort.key)) {
+  if (state.sort.key !== "name" && !shown.some(({ key }) => key === state.sort.key)) {
     state.sort = { key: shown[0]?.key ?? "name", descending: !shown[0]?.ascending };
   }
   const rows = sortedPolicies(shown);
@@ -50,11 +50,17 @@ function sortedPolicies(shown) {
 function passes(p) {
   const { kind, text } = state;
   const policy = state.board.policies[p];
-  if (kind && policy.kind !== kind) return false;
+  if ((kind && policy.kind !== kind) || !played(p)) return false;
   return text
     .toLowerCase()
     .split(/\s+/)
     .every((word) => searched(policy).includes(word));
+}
+
+// Whether there is anything to show: policies made for one environment are not played in others.
+function played(p) {
+  const { board } = state;
+  return fieldsInView().some((f) => board.counted(f, p).runs > 0 || board.failure(f, p));
 }
 
 function searched(policy) {
@@ -163,7 +169,7 @@ function whisker({ value, low, high }, [least, most]) {
 }
 
 function nothing(width) {
-  return element("tr", {}, element("td", { colspan: width, class: "nothing" }, "No policy passes the filter."));
+  return element("tr", {}, element("td", { colspan: width, class: "nothing" }, "No policy to show."));
 }
 
 function renderMore(count, limit) {
@@ -180,9 +186,11 @@ function renderMore(count, limit) {
 function meaning() {
   const { fields } = state.board;
   const view = fieldsInView().map((f) => shortEnvironment(fields[f].env));
-  const start = state.environment
-    ? view.length ? "" : `${state.environment} has no such forecasts. `
-    : `Over ${view.length} environments: ${view.join(", ")}; a policy without a score in one has none over all. `;
+  const none = `${state.environment} has no such forecasts. `;
+  const all =
+    `IQM, mean, median and gap are over ${view.length} environments (${view.join(", ")}), ` +
+    "of policies that were played in each. ";
+  const start = state.environment ? (view.length ? "" : none) : all;
   return (
     `${start}A score is 100 (replay − policy) / (replay − bound), a ratio of sums of costs over slices: ` +
     "0 is doing nothing, 100 the bound of a clairvoyant. Below: 95 % bootstrap intervals over " +

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
 
 from failgym.envs.spaces import TERMS
 
-__all__ = ["COLUMNS", "Entry", "Submission", "read_submission"]
+__all__ = ["COLUMNS", "PolicyRun", "Source", "read_source"]
 
 MANIFEST, RESULTS = "submission.json", "results.parquet"
 COLUMNS = (
@@ -25,7 +24,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Entry:
+class PolicyRun:
     """A policy of a submission, or one training run of it."""
 
     name: str
@@ -33,7 +32,9 @@ class Entry:
     """"baseline", "agent" or "code"; of code nobody checks that it did not look ahead"""
     training_seed: int | None
     specs: Mapping[str, str]
-    """environment -> the SPEC that it was played with"""
+    """environment -> the SPEC that it was played with; it was not played in others"""
+    files: Mapping[str, str]
+    """environment -> name and SHA-256 of the file that the SPEC names, if it names one"""
     command: str
     """what was typed"""
     versions: Mapping[str, str]
@@ -41,12 +42,12 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Submission:
+class Source:
     """Results and their provenance."""
 
     results: pd.DataFrame
     """an episode per row; `COLUMNS`"""
-    entries: tuple[Entry, ...]
+    entries: tuple[PolicyRun, ...]
     suite: str
     """name and version"""
     digest: str
@@ -55,6 +56,8 @@ class Submission:
     """version of failgym that ran it"""
     traces: tuple[tuple[str, int, str], ...]
     """environment, seed and content hash of each trace"""
+    left_out: tuple[tuple[str, str, str], ...] = ()
+    """environment, forecast and reason of what the traces do not allow"""
     folder: str = ""
     secret: str | None = None
     """SHA-256 of the host's secret seed, if the slices were drawn with one"""
@@ -69,7 +72,7 @@ class Submission:
             raise ValueError(f"{self.folder or RESULTS}: policies {unknown} not in {MANIFEST}")
 
 
-def read_submission(folder: Path) -> Submission:
+def read_source(folder: Path) -> Source:
     """Read a submission's folder, without verifying it.
 
     Raises:
@@ -82,13 +85,13 @@ def read_submission(folder: Path) -> Submission:
         raise ValueError(f"{manifest}: expected a submission: {error!r}") from error
     try:
         table = pd.read_parquet(results)
-    except (OSError, ValueError, pa.ArrowException) as error:
+    except (OSError, ValueError, RuntimeError) as error:  # those of pyarrow are such
         raise ValueError(f"{results}: expected a Parquet of results: {error}") from error
-    return Submission(table, folder=folder.name, **provenance)
+    return Source(table, folder=folder.name, **provenance)
 
 
 def _provenance(found: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a `Submission` that `submission.json` holds."""
+    """The fields of a `Source` that `submission.json` holds."""
     suite = found["suite"]
     return {
         "entries": tuple(_entry(each) for each in found["policies"]),
@@ -99,16 +102,21 @@ def _provenance(found: dict[str, Any]) -> dict[str, Any]:
             (str(each["env"]), int(each["seed"]), str(each["content_hash"]))
             for each in found["traces"]
         ),
+        "left_out": tuple(
+            (str(each["env"]), str(each["forecast"]), str(each["reason"]))
+            for each in found["left_out"]
+        ),
         "secret": found["secret"],
     }
 
 
-def _entry(found: dict[str, Any]) -> Entry:
-    return Entry(
+def _entry(found: dict[str, Any]) -> PolicyRun:
+    return PolicyRun(
         str(found["name"]),
         str(found["kind"]),
         found["training_seed"],
         dict(found["specs"]),
+        {env: f"{file['name']}, SHA-256 {file['sha256']}" for env, file in found["files"].items()},
         str(found["command"]),
         dict(found["versions"]),
     )
