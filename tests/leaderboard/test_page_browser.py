@@ -297,6 +297,9 @@ def test_every_chart_is_drawn_and_follows_the_choice(page: Any) -> None:
         page.wait_for_function(
             f"document.querySelectorAll('#{name} .plot .main-svg').length >= {plots}"
         )
+    buttons = page.locator("#tradeoff .plot").first.locator(".modebar-btn").all()
+    titles = [button.get_attribute("data-title") for button in buttons]
+    assert len(titles) == 4, "the chart library's own, but for those that send data elsewhere"
     page.get_by_role("button", name="Remove ppo from the charts").click()
     page.locator("#slices").scroll_into_view_if_needed()
     page.wait_for_function(

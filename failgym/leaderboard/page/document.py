@@ -2,7 +2,8 @@
 
 The file asks for nothing from elsewhere and its own policy forbids it (Content-Security-Policy):
 only the two scripts that it was written with run, known by their hashes, so no text of a
-submission can become one. Charts are drawn by Plotly (`web/plotly-basic.min.js`, MIT).
+submission can become one. Charts are drawn by Plotly: `web/plotly-basic.min.js` is the file of the
+npm package plotly.js-basic-dist-min 4.1.1, unchanged (MIT).
 """
 
 from __future__ import annotations

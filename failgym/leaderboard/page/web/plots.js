@@ -4,11 +4,8 @@ const LIGHT = ["#0067b1", "#c94a00", "#00805a", "#a83e86", "#8a6d00", "#5b48c9",
 const DARK = ["#58b0f5", "#ff9a57", "#3fcf9f", "#ee8fcb", "#e3c04f", "#aa9dff", "#ff7b81", "#b3bfcc"];
 const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "cross", "x", "star", "pentagon"];
 const DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "solid", "dash", "dot"];
-const CONFIG = {
-  displaylogo: false,
-  responsive: true,
-  modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
-};
+// Only buttons that stay on this page: Plotly has others, which would send the data elsewhere.
+const BUTTONS = [["toImage", "zoom2d", "pan2d", "resetScale2d"]];
 const seen = new WeakSet();
 
 function dark() {
@@ -63,7 +60,14 @@ function draw(box, label, traces, layout) {
       hoverlabel: { bgcolor: variable("--panel"), font: { color: ink }, align: "left" },
       ...layout,
     },
-    CONFIG,
+    {
+      displaylogo: false,
+      displayModeBar: narrow() ? false : "hover",
+      modeBarButtons: BUTTONS,
+      plotlyServerURL: "",
+      responsive: true,
+      doubleClick: "reset",
+    },
   );
 }
 

@@ -1,5 +1,7 @@
 // Score against each cost term, in one environment.
 
+const FLOOR = -100; // scores below are drawn at it: far worse than replay is far enough
+
 function setUpTradeoff() {
   const section = byId("tradeoff");
   const choice = environmentChoice(section, false, () => render());
@@ -29,21 +31,25 @@ function drawTradeoff(box, f, term, t) {
     .filter((p) => Number.isFinite(board.score(f, p).value));
   const others = scored.filter((p) => !state.chosen.includes(p) && passes(p));
   const chosen = chosenPolicies().filter(([p]) => scored.includes(p));
+  const said = (p) =>
+    `<b>${plain(board.policies[p].name)}</b><br>score ${fixed(board.score(f, p).value)}`;
   const points = (policies, more) => ({
     type: "scatter",
     mode: "markers",
     x: policies.map((p) => board.costs(f, p)[t]),
-    y: policies.map((p) => board.score(f, p).value),
-    text: policies.map((p) => plain(board.policies[p].name)),
+    y: policies.map((p) => Math.max(board.score(f, p).value, FLOOR)),
+    text: policies.map((p) => said(p)),
     customdata: policies,
-    hovertemplate: `<b>%{text}</b><br>score %{y:.1f}<br>${term} %{x:.1f} %<extra></extra>`,
+    hovertemplate: `%{text}<br>${term} %{x:.1f} %<extra></extra>`,
     ...more,
   });
   const traces = [
     points(others, { marker: { color: variable("--muted"), size: 6, opacity: 0.5 } }),
     ...chosen.map(([p, place]) => {
       const { value, low, high } = board.score(f, p);
-      const bars = { array: [high - value], arrayminus: [value - low], symmetric: false };
+      const [from, to] = [low, high].map((end) => Math.max(end, FLOOR));
+      const at = Math.max(value, FLOOR);
+      const bars = { array: [to - at], arrayminus: [at - from], symmetric: false };
       const shown = Number.isFinite(low) ? { error_y: { ...bars, thickness: 1.5, width: 3 } } : {};
       const marker = { color: colour(place), size: 11, symbol: SYMBOLS[place] };
       return points([p], { marker, ...shown });
