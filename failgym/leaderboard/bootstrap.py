@@ -140,7 +140,12 @@ class Bootstrap:
         Args:
             cells: of one policy, one per environment.
             thresholds: of the score.
+
+        Returns:
+            NaN if an environment has no slice on which something can be saved.
         """
+        if not all((cell.possible > 0).any() for cell in cells):
+            return Profile(*np.full((3, len(thresholds)), np.nan))
         value, samples = np.zeros(len(thresholds)), np.zeros((self.resamples, len(thresholds)))
         for at, cell in enumerate(cells):
             scored = cell.possible > 0

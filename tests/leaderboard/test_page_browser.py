@@ -334,6 +334,19 @@ def test_a_phone_shows_it_without_scrolling_sideways(browser: Any, address: str)
         assert page.locator(".details").is_visible()
 
 
+def test_where_nothing_can_be_saved_there_is_no_score(browser: Any, tmp_path: Path) -> None:
+    rows = results({("replay", None): 0.0}, envs=ENVS[:1], slices=3)
+    rows = rows.assign(bound_cost=rows["replay_cost"])
+    write_page([submission(rows, [entry("replay")])], tmp_path / "page.html")
+    for page in opened(browser, (tmp_path / "page.html").as_uri()):
+        assert names(page) == ["replay"]
+        assert set(column(page, "Score")) == {"–"}
+        page.get_by_label("Show replay in the charts").check()
+        for name in ("tradeoff", "profiles", "slices", "pair"):
+            page.locator(f"#{name}").scroll_into_view_if_needed()
+            page.wait_for_selector(f"#{name} .main-svg")
+
+
 def test_a_page_that_is_broken_says_so(browser: Any, address: str, tmp_path: Path) -> None:
     whole = Path(address.removeprefix("file://")).read_text(encoding="utf-8")
     broken = tmp_path / "broken.html"

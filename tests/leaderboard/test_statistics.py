@@ -203,6 +203,17 @@ def test_students_quantiles_are_close_enough() -> None:
         assert student(0.975, freedom) == pytest.approx(student_t.ppf(0.975, freedom), rel=0.01)
 
 
+def test_where_nothing_can_be_saved_nothing_is_said() -> None:
+    nothing, something = Runs(np.zeros((2, 5)), np.zeros(5)), Runs(np.eye(2, 5), np.ones(5))
+    estimates = [
+        BOOTSTRAP.score(nothing),
+        BOOTSTRAP.difference([something, nothing], [something, nothing]),
+        *BOOTSTRAP.aggregates([something, nothing]).values(),
+    ]
+    assert np.isnan(estimates).all()
+    assert np.isnan(BOOTSTRAP.profile([something, nothing], np.zeros(3))).all()
+
+
 def test_one_slice_has_no_interval() -> None:
     found = BOOTSTRAP.score(Runs(np.array([[1.0]]), np.array([2.0])))
     assert found == pytest.approx((50.0, math.nan, math.nan), nan_ok=True)

@@ -22,8 +22,9 @@ from failgym.leaderboard.page.source import Source, read_source
 __all__ = ["write_page"]
 
 PROGRAM = (
-    *("payload.js", "statistics.js", "state.js", "dom.js", "columns.js", "table.js", "details.js"),
-    *("plots.js", "tradeoff.js", "profiles.js", "slices.js", "pair.js", "main.js"),
+    *("payload.js", "spread.js", "statistics.js", "state.js", "dom.js"),
+    *("columns.js", "table.js", "details.js", "plots.js", "tradeoff.js"),
+    *("profiles.js", "slices.js", "pair.js", "main.js"),
 )
 """Files of the program, in the order in which they are joined."""
 CHARTS = "plotly-basic.min.js"

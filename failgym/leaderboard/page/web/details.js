@@ -2,8 +2,9 @@
 
 function detailsRow(p, width) {
   const policy = state.board.policies[p];
-  const parts = policy.runs.map((run) => runDetails(run, policy.runs.length > 1));
-  const box = element("div", { class: "details" }, scoresByForecast(p), ...parts, ...failures(p));
+  const submissions = [...new Set(policy.runs.map((run) => run.submission))];
+  const parts = [...policy.runs.map(runDetails), ...submissions.map(submissionDetails)];
+  const box = element("div", { class: "details" }, scoresByForecast(p), ...failures(p), ...parts);
   return element("tr", { class: "details-row" }, element("td", { colspan: width }, box));
 }
 
@@ -23,28 +24,37 @@ function scoresByForecast(p) {
   return element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows));
 }
 
-function runDetails(run, several) {
-  const submission = state.board.submissions[run.submission];
-  const seed = run.training_seed === null ? "not trained, or not told" : String(run.training_seed);
+// How a policy, or one training run of it, was run.
+function runDetails(run) {
+  const { failgym } = state.board.submissions[run.submission];
   const versions = Object.entries(run.versions).map(([name, version]) => `${name} ${version}`);
-  const traces = submission.traces.map(([env, at, hash]) => `${env}, seed ${at}: ${hash}`);
-  const leftOut = submission.left_out.map(
-    ([env, forecast, reason]) => `${env}, forecasts ${forecast}: ${reason}`,
-  );
-  const facts = [
+  const files = specs(run.files);
+  return facts([
     ["Command", commandLine(run.command)],
     ["SPEC", lines(specs(run.specs))],
-    ["Files", Object.keys(run.files).length ? lines(specs(run.files)) : null],
-    ["Training seed", several || run.training_seed !== null ? seed : null],
-    ["Submission", submission.folder || "–"],
+    ["Files", files.length ? lines(files) : null],
+    ["Training seed", run.training_seed === null ? null : String(run.training_seed)],
+    ["Versions", [`failgym ${failgym}`, ...versions].join(", ")],
+  ]);
+}
+
+// What it was run on.
+function submissionDetails(number) {
+  const { folder, traces, left_out: left, secret } = state.board.submissions[number];
+  const leftOut = left.map(([env, forecast, reason]) => `${env}, forecasts ${forecast}: ${reason}`);
+  return facts([
+    ["Submission", folder || null],
     ["Suite", `${state.board.suite}, digest ${state.board.digest}`],
-    ["Versions", [`failgym ${submission.failgym}`, ...versions].join(", ")],
-    ["Traces", lines(traces)],
+    ["Traces", lines(traces.map(([env, seed, hash]) => `${env}, seed ${seed}: ${hash}`))],
     ["Left out", leftOut.length ? lines(leftOut) : null],
-    ["Secret seed", submission.secret ? `drawn with one, SHA-256 ${submission.secret}` : null],
-  ];
+    ["Secret seed", secret ? `drawn with one, SHA-256 ${secret}` : null],
+  ]);
+}
+
+// A list of [name, text or element]; without those that there are none of.
+function facts(pairs) {
   const list = element("dl", {});
-  for (const [name, fact] of facts) {
+  for (const [name, fact] of pairs) {
     if (fact) list.append(element("dt", {}, name), element("dd", {}, fact));
   }
   return list;

@@ -26,6 +26,7 @@ function fixed(value, digits = 1) {
 const rangeText = ({ low, high }, digits = 1) =>
   Number.isFinite(low) ? `${fixed(low, digits)} to ${fixed(high, digits)}` : "no interval";
 
+const names = new Intl.Collator("en", { numeric: true });
 const whole = (value) => Math.round(value).toLocaleString("en");
 const sentence = (name) => name[0].toUpperCase() + name.slice(1).replaceAll("_", " ");
 const shortEnvironment = (env) => env.replace(/^failgym\//, "");

@@ -1,5 +1,6 @@
 // Opens the page: content, controls, table, charts.
 
+const FIRST = 5; // policies in the charts at first
 const THEMES = ["", "light", "dark"];
 
 function setUpControls() {
@@ -87,7 +88,8 @@ function chooseFirst() {
   const shown = columns();
   state.sort = { key: shown[0].key, descending: !shown[0].ascending };
   const best = sortedPolicies(shown);
-  best.slice(0, 5).forEach((p, place) => (state.chosen[place] = p));
+  const scored = best.filter((p) => Number.isFinite(shown[0].value(p)));
+  scored.slice(0, FIRST).forEach((p, place) => (state.chosen[place] = p));
   state.pair = [best[0], best[1] ?? best[0]];
 }
 

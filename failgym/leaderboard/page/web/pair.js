@@ -4,10 +4,10 @@ function setUpPair() {
   const section = byId("pair");
   const choice = environmentChoice(section, false, () => render());
   const selects = [byId("pair-a"), byId("pair-b")];
-  const names = state.board.policies.map(({ name }, p) => [name, p]);
-  names.sort(([a], [b]) => a.localeCompare(b, "en", { numeric: true }));
+  const policies = state.board.policies.map(({ name }, p) => [name, p]);
+  policies.sort(([a], [b]) => names.compare(a, b));
   selects.forEach((select, side) => {
-    select.append(...names.map(([name, p]) => option(p, name, p === state.pair[side])));
+    select.append(...policies.map(([name, p]) => option(p, name, p === state.pair[side])));
     select.addEventListener("change", () => {
       state.pair[side] = Number(select.value);
       changed("pair");

@@ -1,9 +1,8 @@
-// The estimators of failgym/leaderboard (statistics.py, spread.py, bootstrap.py), for what is not
-// worked out beforehand: any policy against any other, and profiles of those that are chosen.
+// The estimators of failgym/leaderboard (statistics.py, bootstrap.py), for what is not worked out
+// beforehand: any policy against any other, and profiles of those that are chosen.
 
 const RESAMPLES = 1000;
 const OPTIMUM = 100;
-const NORMAL = 1.959963984540054; // 97.5 % quantile of the normal distribution
 const SLICES = 0;
 const ONE = 1;
 const OTHER = 2;
@@ -65,51 +64,6 @@ function sampledScores({ runs, saved, possible }, environment, stream) {
   });
 }
 
-function percentile(sorted, share) {
-  const at = share * (sorted.length - 1);
-  const below = Math.floor(at);
-  const next = sorted[Math.min(below + 1, sorted.length - 1)];
-  return sorted[below] + (at - below) * (next - sorted[below]);
-}
-
-// Percentiles of the samples, stretched as spread.py says; NaN where a spread is unknown.
-function interval(value, samples, variances) {
-  const sorted = Float64Array.from(samples.filter((sample) => !Number.isNaN(sample))).sort();
-  if (!sorted.length) return { value, low: NaN, high: NaN };
-  const wider = stretch(variances);
-  const ends = [0.025, 0.975].map((share) => value + wider * (percentile(sorted, share) - value));
-  return { value, low: ends[0], high: ends[1] };
-}
-
-function stretch(variances) {
-  const total = sum(variances.map(([size]) => size));
-  if (total === 0) return 1;
-  const freedom = total ** 2 / sum(variances.map(([size, known]) => size ** 2 / known));
-  return student(freedom) / NORMAL;
-}
-
-function student(freedom) {
-  const z = NORMAL;
-  const terms = [
-    z,
-    (z ** 3 + z) / 4,
-    (5 * z ** 5 + 16 * z ** 3 + 3 * z) / 96,
-    (3 * z ** 7 + 19 * z ** 5 + 17 * z ** 3 - 15 * z) / 384,
-    (79 * z ** 9 + 776 * z ** 7 + 1482 * z ** 5 - 1920 * z ** 3 - 945 * z) / 92160,
-  ];
-  return sum(terms.map((term, power) => term / freedom ** power));
-}
-
-const UNKNOWN = [NaN, 1]; // the variance of a single slice
-
-// [variance, degrees of freedom] of a mean.
-function varianceOfMean(values) {
-  if (values.length < 2) return [];
-  const middle = average(values);
-  const squares = sum(values.map((value) => (value - middle) ** 2));
-  return [[squares / (values.length - 1) / values.length, values.length - 1]];
-}
-
 function meanRun({ runs, saved, possible }) {
   const size = possible.length;
   return Array.from({ length: size }, (_, k) => {
@@ -117,16 +71,6 @@ function meanRun({ runs, saved, possible }) {
     for (let i = 0; i < runs; i++) total += saved[i * size + k];
     return total / runs;
   });
-}
-
-// Of a ratio of sums, linearised.
-function varianceOfSlices(saved, possible) {
-  const size = possible.length;
-  const whole = sum(possible);
-  if (size < 2 || !(whole > 0)) return [UNKNOWN];
-  const ratio = sum(saved) / whole;
-  const squares = sum(saved.map((value, k) => ((value - ratio * possible[k]) / whole) ** 2));
-  return [[(OPTIMUM ** 2 * size * squares) / (size - 1), size - 1]];
 }
 
 // Mean score of x less that of y, over pairs [x, y, environment] of cells on the same slices.

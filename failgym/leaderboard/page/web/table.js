@@ -35,7 +35,7 @@ function sortedPolicies(shown) {
   const { key, descending } = state.sort;
   const column = shown.find((each) => each.key === key);
   const name = (p) => state.board.policies[p].name;
-  const byName = (a, b) => name(a).localeCompare(name(b), "en", { numeric: true });
+  const byName = (a, b) => names.compare(name(a), name(b));
   const kept = state.board.policies.map((_, p) => p).filter(passes);
   if (!column) return kept.sort((a, b) => (descending ? byName(b, a) : byName(a, b)));
   const values = new Map(kept.map((p) => [p, column.value(p)]));
