@@ -20,7 +20,7 @@ from failgym.leaderboard.bootstrap import Bootstrap
 from failgym.leaderboard.page import Source, read_source, write_page
 from failgym.leaderboard.page.cells import Cell, Failure, fields_of
 from failgym.leaderboard.page.payload import pack, payload
-from tests.leaderboard.boards import ENVS, entry, results, submission
+from tests.leaderboard.made_up import ENVS, entry, results, submission
 
 QUICK = Bootstrap(resamples=50)
 MOST_BYTES = 10_000_000

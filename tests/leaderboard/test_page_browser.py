@@ -16,7 +16,7 @@ from failgym.leaderboard.bootstrap import Bootstrap
 from failgym.leaderboard.page import write_page
 from failgym.leaderboard.page.cells import Field, fields_of
 from failgym.leaderboard.statistics import Runs
-from tests.leaderboard.boards import ENVS, entry, results, submission
+from tests.leaderboard.made_up import ENVS, entry, results, submission
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
