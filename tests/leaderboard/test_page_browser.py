@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from failgym.leaderboard.bootstrap import Bootstrap
@@ -332,6 +333,23 @@ def test_a_phone_shows_it_without_scrolling_sideways(browser: Any, address: str)
         assert wide <= 360
         page.get_by_role("button", name="ppo", exact=True).first.tap()
         assert page.locator(".details").is_visible()
+
+
+def test_policies_made_for_one_environment_are_ranked_there(browser: Any, tmp_path: Path) -> None:
+    everywhere = results({("replay", None): 0.0}, slices=4)
+    here = results({("young", None): 0.5, ("daly", None): 0.4}, envs=ENVS[2:3], slices=4)
+    anchors = ["env", "forecast", "slice", "replay_cost", "bound_cost"]
+    here = here.drop(columns=anchors[3:]).merge(everywhere[anchors], on=anchors[:3])
+    made_for_one = [entry(name) for name in ("replay", "young", "daly")]
+    both = pd.concat([everywhere, here], ignore_index=True)
+    write_page([submission(both, made_for_one)], tmp_path / "page.html")
+    for page in opened(browser, (tmp_path / "page.html").as_uri()):
+        assert page.locator("#environment").input_value() == ENVS[2]
+        assert len(names(page)) == 3
+        page.locator("#environment").select_option(ENVS[0])
+        assert names(page) == ["replay"], "the others were not played here"
+        page.locator("#environment").select_option("")
+        assert column(page, "IQM") == ["0.0", "–", "–"]
 
 
 def test_where_nothing_can_be_saved_there_is_no_score(browser: Any, tmp_path: Path) -> None:
