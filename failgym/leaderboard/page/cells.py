@@ -1,0 +1,168 @@
+"""Results by environment and forecast: what policies saved on each slice, and what went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from failgym.envs import SCENARIOS
+from failgym.envs.spaces import TERMS
+from failgym.leaderboard.page.source import COLUMNS, Source
+from failgym.leaderboard.statistics import Runs
+
+__all__ = ["FORECASTS", "Cell", "Failure", "Field", "fields_of"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+FORECASTS = ("drawn", "trained", "none")
+"""What forecasts environments come with, in the order in which they are shown."""
+OK = "ok"
+TOLERANCE = 1e-9
+"""What costs of replay and bound may differ by, relative, for slices to be the same."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a policy has no score in an environment."""
+
+    status: str
+    """that of an episode, or "incomplete" where episodes are missing"""
+    episodes: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One policy in one environment."""
+
+    runs: Runs
+    costs: Floats
+    """[terms] mean over runs, summed over slices"""
+    decisions: int
+    illegal: int
+    seconds: float
+
+
+@dataclass
+class Field:
+    """All policies in one environment with one kind of forecast."""
+
+    env: str
+    forecast: str
+    slices: Ints
+    """[slices, 2] the seed that drew it, and its number"""
+    replay: Floats
+    """[slices] cost of replay"""
+    possible: Floats
+    """[slices] cost of replay - cost of the bound"""
+    outcomes: dict[str, Cell | Failure] = field(default_factory=dict[str, "Cell | Failure"])
+    """by policy"""
+
+    def cell(self, policy: str) -> Cell | None:
+        """What the policy did here, if it has a score."""
+        found = self.outcomes.get(policy)
+        return found if isinstance(found, Cell) else None
+
+
+def fields_of(submissions: Sequence[Source]) -> list[Field]:
+    """Sort the results of submissions by environment and forecast.
+
+    A policy of which an episode failed, or is missing, has no score there: else leaving out
+    the slices that it is bad at would raise it.
+
+    Raises:
+        ValueError: if policies were not run on the same slices, or an episode is there twice.
+    """
+    table = pd.concat([each.results[list(COLUMNS)] for each in submissions], ignore_index=True)
+    order = {name: at for at, name in enumerate(FORECASTS)}
+    groups = [(str(env), str(forecast)) for env, forecast in _groups(table)]
+    unknown = sorted({forecast for _, forecast in groups} - order.keys())
+    if unknown:
+        raise ValueError(f"forecast: expected one of {FORECASTS}, not {unknown}")
+    groups.sort(key=lambda group: (order[group[1]], _rank(group[0])))
+    return [
+        _field(table[(table["env"] == env) & (table["forecast"] == forecast)], env, forecast)
+        for env, forecast in groups
+    ]
+
+
+def _groups(table: pd.DataFrame) -> list[tuple[Any, Any]]:
+    distinct = table[["env", "forecast"]].drop_duplicates()
+    return list(zip(distinct["env"], distinct["forecast"], strict=True))
+
+
+def _rank(env: str) -> tuple[int, str]:
+    """Environments in the order of the registry, others behind."""
+    known = list(SCENARIOS)
+    return (known.index(env) if env in known else len(known)), env
+
+
+def _field(rows: pd.DataFrame, env: str, forecast: str) -> Field:
+    rows = rows.assign(training_seed=rows["training_seed"].fillna(-1).astype(np.int64))
+    slices, which = np.unique(
+        rows[["seed", "slice"]].to_numpy(np.int64), axis=0, return_inverse=True
+    )
+    rows = rows.assign(at=which.ravel())
+    rows = rows.sort_values(["policy", "training_seed", "at"], kind="stable")
+    replay, bound = _anchors(rows, slices, f"{env}, forecast {forecast}")
+    found = Field(env, forecast, slices, replay, replay - bound)
+    names = rows["policy"].to_numpy()
+    starts = np.flatnonzero(np.r_[True, names[1:] != names[:-1]])
+    columns = {name: rows[name].to_numpy() for name in (*COLUMNS, "at")}
+    for first, last in zip(starts, [*starts[1:], len(names)], strict=True):
+        part = {name: column[first:last] for name, column in columns.items()}
+        found.outcomes[str(names[first])] = _outcome(part, found)
+    return found
+
+
+def _anchors(rows: pd.DataFrame, slices: Ints, where: str) -> tuple[Floats, Floats]:
+    """What replay and the bound cost on each slice, the same for every policy."""
+    rows = rows[rows["status"] == OK]
+    at = rows["at"].to_numpy()
+    anchors: list[Floats] = []
+    for name in ("replay_cost", "bound_cost"):
+        costs, cost = rows[name].to_numpy(np.float64), np.full(len(slices), np.nan)
+        cost[at] = costs
+        differs = ~np.isclose(costs, cost[at], rtol=TOLERANCE, atol=0.0)
+        if differs.any():
+            row = rows.iloc[int(np.flatnonzero(differs)[0])]
+            raise ValueError(
+                f"{name}: slice {row['slice']} (seed {row['seed']}) of {where} is not the same for"
+                f" {row['policy']!r} as for another policy"
+            )
+        anchors.append(np.nan_to_num(cost))
+    return anchors[0], anchors[1]
+
+
+def _outcome(part: dict[str, npt.NDArray[Any]], of: Field) -> Cell | Failure:
+    """A policy's rows, in order of training seed and slice."""
+    name, seeds = part["policy"][0], np.unique(part["training_seed"])
+    failed = part["status"] != OK
+    if failed.any():
+        first = int(np.flatnonzero(failed)[0])
+        reason = str(part["reason"][first] or "")
+        return Failure(str(part["status"][first]), int(failed.sum()), reason)
+    same = [part[name][1:] == part[name][:-1] for name in ("training_seed", "at")]
+    if np.logical_and(*same).any():
+        raise ValueError(f"{name}: an episode of {of.env}, forecast {of.forecast}, is there twice")
+    missing = len(seeds) * len(of.slices) - len(part["at"])
+    if missing:
+        return Failure("incomplete", missing, "episodes are missing")
+    shape = (len(seeds), len(of.slices))
+    costs = np.stack([part[term].astype(np.float64).reshape(shape) for term in TERMS])
+    unknown = int(np.isnan(costs).any(axis=0).sum())
+    if unknown:
+        return Failure("incomplete", unknown, "costs are missing")
+    return Cell(
+        Runs(of.replay - costs.sum(axis=0), of.possible),
+        costs.mean(axis=1).sum(axis=1),
+        int(part["decisions"].sum()),
+        int(part["illegal"].sum()),
+        float(part["seconds"].sum()),
+    )

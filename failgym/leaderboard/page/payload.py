@@ -1,0 +1,152 @@
+"""What the page shows, packed: a header of names and one stretch of numbers, compressed.
+
+The text is base64 of a zlib stream. In it: the header's length in bytes (uint32, little-endian),
+the header (JSON, UTF-8), and the arrays that it lists, float32, all first bytes of the numbers,
+then all second ones, and so on: bytes of one kind compress better side by side.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import failgym
+from failgym.envs.spaces import TERMS
+from failgym.leaderboard.bootstrap import Bootstrap
+from failgym.leaderboard.page.cells import FORECASTS, Failure, Field, fields_of
+from failgym.leaderboard.page.ranking import COUNTS, aggregates, costs, counts, scores
+from failgym.leaderboard.page.source import Source
+from failgym.leaderboard.statistics import AGGREGATES
+
+__all__ = ["pack", "payload"]
+
+Floats = npt.NDArray[np.float64]
+REASON = 300
+"""Characters that are kept of why an episode failed."""
+LEVEL = 9
+"""Of the compression: best."""
+
+
+def payload(submissions: Sequence[Source], bootstrap: Bootstrap) -> str:
+    """The packed content of a page.
+
+    Raises:
+        ValueError: if there is nothing to show, if a training run of a policy is there twice, if
+            suites differ, or as `fields_of` does.
+    """
+    _check(submissions)
+    policies = _policies(submissions)
+    names = [str(policy["name"]) for policy in policies]
+    fields = fields_of(submissions)
+    forecasts = [name for name in FORECASTS if any(field.forecast == name for field in fields)]
+    header = {
+        "failgym": failgym.__version__,
+        "suite": submissions[0].suite,
+        "digest": submissions[0].digest,
+        "terms": TERMS,
+        "aggregates": list(AGGREGATES),
+        "counts": COUNTS,
+        "forecasts": forecasts,
+        "confidence": bootstrap.confidence,
+        "submissions": [_provenance(submission) for submission in submissions],
+        "policies": policies,
+        "fields": [_described(field) for field in fields],
+        "failures": _failures(fields, names),
+    }
+    return pack(header, _arrays(fields, forecasts, names, bootstrap))
+
+
+def pack(header: dict[str, Any], arrays: dict[str, Floats]) -> str:
+    """Header and arrays as this module's docstring says."""
+    listed = [{"name": name, "length": array.size} for name, array in arrays.items()]
+    text = json.dumps({**header, "arrays": listed}, ensure_ascii=False).encode()
+    parts = [len(text).to_bytes(4, "little"), text]
+    for array in arrays.values():
+        planes = array.astype("<f4").ravel().view(np.uint8).reshape(-1, 4).T
+        parts.append(planes.tobytes())
+    return base64.b64encode(zlib.compress(b"".join(parts), LEVEL)).decode("ascii")
+
+
+def _policies(submissions: Sequence[Source]) -> list[dict[str, Any]]:
+    """By name, with the training runs of each and the submissions that they are in."""
+    found: dict[str, dict[str, Any]] = {}
+    for at, submission in enumerate(submissions):
+        for entry in submission.entries:
+            policy = found.setdefault(
+                entry.name, {"name": entry.name, "kind": entry.kind, "runs": []}
+            )
+            if entry.kind != policy["kind"]:
+                raise ValueError(
+                    f"policy: {entry.name!r} is of kind {policy['kind']} and {entry.kind}"
+                )
+            seeds = [run["training_seed"] for run in policy["runs"]]
+            if entry.training_seed in seeds:
+                raise ValueError(
+                    f"policy: {entry.name!r}, training seed {entry.training_seed}, is there twice"
+                )
+            run = {name: of for name, of in asdict(entry).items() if name not in ("name", "kind")}
+            policy["runs"].append({"submission": at, **run})
+    return list(found.values())
+
+
+def _check(submissions: Sequence[Source]) -> None:
+    if not any(submission.entries for submission in submissions):
+        raise ValueError("page: expected at least one submission with a policy")
+    suites = sorted({f"{each.suite} ({each.digest[:12]})" for each in submissions})
+    if len(suites) > 1:
+        raise ValueError(f"suite: expected one for all submissions, found {suites}")
+
+
+def _arrays(
+    fields: Sequence[Field], forecasts: Sequence[str], names: Sequence[str], bootstrap: Bootstrap
+) -> dict[str, Floats]:
+    """By name, in the order in which the page reads them."""
+    groups = [[field for field in fields if field.forecast == name] for name in forecasts]
+    numbered = [(number, field) for group in groups for number, field in enumerate(group)]
+    cells = [field.cell(name) for field in fields for name in names]
+    arrays = {
+        "overall": [aggregates(group, names, bootstrap) for group in groups],
+        "scores": [scores(field, names, bootstrap, number) for number, field in numbered],
+        "costs": [costs(field, names) for field in fields],
+        "counts": [counts(field, names) for field in fields],
+        "possible": [field.possible for field in fields],
+        "saved": [cell.runs.saved for cell in cells if cell is not None],
+    }
+    return {name: _joined(parts) for name, parts in arrays.items()}
+
+
+def _joined(parts: Sequence[Floats]) -> Floats:
+    return np.concatenate([part.ravel() for part in parts]) if parts else np.zeros(0)
+
+
+def _provenance(submission: Source) -> dict[str, Any]:
+    return {
+        "folder": submission.folder,
+        "failgym": submission.failgym,
+        "traces": submission.traces,
+        "left_out": submission.left_out,
+        "secret": submission.secret,
+    }
+
+
+def _described(field: Field) -> dict[str, Any]:
+    return {"env": field.env, "forecast": field.forecast, "slices": field.slices.tolist()}
+
+
+def _failures(fields: Sequence[Field], names: Sequence[str]) -> list[dict[str, Any]]:
+    """Each with its field and policy, by number."""
+    found: list[dict[str, Any]] = []
+    for at, field in enumerate(fields):
+        for policy, name in enumerate(names):
+            failure = field.outcomes.get(name)
+            if isinstance(failure, Failure):
+                reason = failure.reason[:REASON]
+                found.append({**asdict(failure), "reason": reason, "field": at, "policy": policy})
+    return found

@@ -1,0 +1,32 @@
+// Elements. Text is only ever set as text: what a submission says never becomes markup.
+
+const byId = (id) => document.getElementById(id);
+
+function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (value === true) made.setAttribute(name, "");
+    else if (value !== false && value !== undefined) made.setAttribute(name, value);
+  }
+  made.append(...children.filter((child) => child !== null && child !== undefined));
+  return made;
+}
+
+const option = (value, label, selected) =>
+  element("option", { value: String(value), selected }, label);
+
+function fixed(value, digits = 1) {
+  if (!Number.isFinite(value)) return "–";
+  const text = value.toFixed(digits);
+  const negative = text.startsWith("-") && Number(text) !== 0;
+  return (negative ? "−" : "") + text.replace("-", "");
+}
+
+const rangeText = ({ low, high }, digits = 1) =>
+  Number.isFinite(low) ? `${fixed(low, digits)} to ${fixed(high, digits)}` : "no interval";
+
+const names = new Intl.Collator("en", { numeric: true });
+const whole = (value) => Math.round(value).toLocaleString("en");
+const sentence = (name) => name[0].toUpperCase() + name.slice(1).replaceAll("_", " ");
+const shortEnvironment = (env) => env.replace(/^failgym\//, "");

@@ -1,0 +1,139 @@
+// Opens the page: content, controls, table, charts.
+
+const FIRST = 5; // policies in the charts at first
+const THEMES = ["", "light", "dark"];
+
+function setUpControls() {
+  const { board } = state;
+  const forecasts = board.forecasts.map((name, at) => {
+    const choose = () => {
+      state.forecast = at;
+      changed("forecast", "table");
+    };
+    const input = element("input", { type: "radio", name: "forecast", value: name, onchange: choose });
+    input.checked = at === state.forecast;
+    return element("label", {}, input, element("span", {}, name));
+  });
+  byId("forecasts").append(...forecasts);
+  const envs = [...new Set(board.fields.map(({ env }) => env))];
+  const kinds = [...new Set(board.policies.map(({ kind }) => kind))];
+  fill("environment", [["", "All"], ...envs.map((env) => [env, shortEnvironment(env)])]);
+  fill("kind", [["", "All"], ...kinds.map((kind) => [kind, kind])]);
+  byId("filter").addEventListener("input", ({ target }) => {
+    state.text = target.value.trim();
+    changed("filter", "table");
+  });
+  byId("controls").addEventListener("submit", (event) => event.preventDefault());
+}
+
+function fill(name, choices) {
+  const select = byId(name);
+  select.append(...choices.map(([value, label]) => option(value, label, value === state[name])));
+  select.addEventListener("change", () => {
+    state[name] = select.value;
+    changed(name === "kind" ? "filter" : name, "table");
+  });
+}
+
+function setUpTheme() {
+  const button = byId("theme");
+  const show = () => {
+    const theme = document.documentElement.dataset.theme ?? "";
+    button.textContent = { "": "Theme: system", light: "Theme: light", dark: "Theme: dark" }[theme];
+  };
+  button.addEventListener("click", () => {
+    const next = THEMES[(THEMES.indexOf(document.documentElement.dataset.theme ?? "") + 1) % 3];
+    if (next) document.documentElement.dataset.theme = next;
+    else delete document.documentElement.dataset.theme;
+    show();
+    changed("theme", "table");
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () =>
+    changed("theme", "table"),
+  );
+  show();
+}
+
+// The policies in the charts, with their colours.
+function renderChosen() {
+  const marks = chosenPolicies().map(([p, place]) => {
+    const { name } = state.board.policies[p];
+    const swatch = element("i", { "aria-hidden": "true" });
+    swatch.style.background = colour(place);
+    return element(
+      "button",
+      { type: "button", "aria-label": `Remove ${name} from the charts`, onclick: () => toggleChosen(p) },
+      swatch,
+      element("bdi", {}, name),
+      element("span", { "aria-hidden": "true" }, " ×"),
+    );
+  });
+  const hint = marks.length ? "In the charts:" : "Tick policies in the table to see them in the charts.";
+  byId("chosen").replaceChildren(element("span", {}, hint), ...marks);
+}
+
+// Over all environments, unless most policies were made for one: then that of most policies.
+function chooseEnvironment() {
+  const { board } = state;
+  const scored = (score) => board.policies.filter((_, p) => Number.isFinite(score(p).value)).length;
+  if (2 * scored((p) => board.overall(state.forecast, p, 0)) >= board.policies.length) return;
+  const counts = shownFields().map((f) => [scored((p) => board.score(f, p)), board.fields[f].env]);
+  const most = Math.max(...counts.map(([count]) => count));
+  state.environment = counts.find(([count]) => count === most)[1];
+}
+
+// The best of the first view go into the charts, and meet as a pair.
+function chooseFirst() {
+  chooseEnvironment();
+  const shown = columns();
+  state.sort = { key: shown[0].key, descending: !shown[0].ascending };
+  const best = sortedPolicies(shown);
+  const scored = best.filter((p) => Number.isFinite(shown[0].value(p)));
+  scored.slice(0, FIRST).forEach((p, place) => (state.chosen[place] = p));
+  state.pair = [best[0], best[1] ?? best[0]];
+}
+
+function summary() {
+  const { board } = state;
+  const count = (number, one, many) => `${whole(number)} ${number === 1 ? one : many}`;
+  const envs = new Set(board.fields.map(({ env }) => env)).size;
+  return [
+    `Suite ${board.suite}`,
+    count(board.policies.length, "policy", "policies"),
+    count(envs, "environment", "environments"),
+    `written by failgym ${board.failgym}`,
+  ].join(" · ");
+}
+
+async function open() {
+  const notice = byId("notice");
+  try {
+    if (typeof DecompressionStream === "undefined") {
+      throw new Error("this browser is too old: it has no DecompressionStream");
+    }
+    state.board = await unpack(byId("content").textContent);
+  } catch (error) {
+    notice.textContent = `The page cannot be read: ${error.message}`;
+    return;
+  }
+  chooseFirst();
+  byId("summary").textContent = summary();
+  setUpTheme();
+  setUpControls();
+  on(["table", "chosen"], renderTable);
+  on(["chosen", "theme"], renderChosen);
+  renderTable();
+  renderChosen();
+  notice.hidden = true;
+  byId("main").hidden = false;
+  performance.mark("failgym-open");
+  if (document.readyState === "loading") addEventListener("DOMContentLoaded", setUpCharts);
+  else setUpCharts();
+}
+
+function setUpCharts() {
+  for (const setUp of [setUpTradeoff, setUpProfiles, setUpSlices, setUpPair]) setUp();
+  document.documentElement.dataset.ready = "yes";
+}
+
+open();

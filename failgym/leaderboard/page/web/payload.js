@@ -1,0 +1,68 @@
+// The content of the page: unpacks what payload.py packed, and gives the numbers names.
+
+async function unpack(base64) {
+  const packed = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
+  const length = new DataView(bytes.buffer).getUint32(0, true);
+  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
+  const arrays = {};
+  let at = 4 + length;
+  for (const { name, length: count } of header.arrays) {
+    arrays[name] = floats(bytes.subarray(at, at + 4 * count), count);
+    at += 4 * count;
+  }
+  return board(header, arrays);
+}
+
+// Numbers whose first bytes come first, then all second bytes, and so on.
+function floats(planes, count) {
+  const bytes = new Uint8Array(4 * count);
+  for (let plane = 0; plane < 4; plane++) {
+    const from = plane * count;
+    for (let i = 0; i < count; i++) bytes[4 * i + plane] = planes[from + i];
+  }
+  return new Float32Array(bytes.buffer);
+}
+
+// Everything that the page shows, by policy, field (environment and forecast) and forecast.
+function board(header, arrays) {
+  const { policies, aggregates, terms, counts } = header;
+  const count = policies.length;
+  const part = (array, row, width) => array.subarray(row * width, (row + 1) * width);
+  const estimate = (array, row) => {
+    const [value, low, high] = part(array, row, 3);
+    return { value, low, high };
+  };
+  let possibleAt = 0;
+  let savedAt = 0;
+  const fields = header.fields.map((field, f) => {
+    const size = field.slices.length;
+    const possible = arrays.possible.subarray(possibleAt, (possibleAt += size));
+    const cells = policies.map((_, p) => {
+      const runs = arrays.counts[(f * count + p) * counts.length];
+      if (!runs) return null;
+      const saved = arrays.saved.subarray(savedAt, (savedAt += runs * size));
+      return { runs, saved, possible };
+    });
+    const number = header.fields.slice(0, f).filter((o) => o.forecast === field.forecast).length;
+    return { ...field, possible, cells, number };
+  });
+  const failures = new Map(header.failures.map((each) => [each.field * count + each.policy, each]));
+  return {
+    ...header,
+    fields,
+    groups: header.forecasts.map((name) =>
+      fields.map((_, f) => f).filter((f) => fields[f].forecast === name),
+    ),
+    overall: (forecast, p, a) =>
+      estimate(arrays.overall, (forecast * count + p) * aggregates.length + a),
+    score: (f, p) => estimate(arrays.scores, f * count + p),
+    costs: (f, p) => part(arrays.costs, f * count + p, terms.length),
+    counted: (f, p) => {
+      const [runs, decisions, illegal, seconds] = part(arrays.counts, f * count + p, counts.length);
+      return { runs, decisions, illegal, seconds };
+    },
+    failure: (f, p) => failures.get(f * count + p),
+  };
+}

@@ -1,0 +1,89 @@
+"""Made-up submissions, whose policies differ by a known skill."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from failgym.envs.spaces import TERMS
+from failgym.leaderboard.page.source import COLUMNS, PolicyRun, Source
+
+__all__ = ["ENVS", "entry", "results", "submission"]
+
+ENVS = (
+    "Cloning-v0",
+    "GracePeriod-v0",
+    "Checkpoint-v0",
+    "Lineage-v0",
+    "Workflow-v0",
+    "Mitigation-v0",
+)
+HELP = {"drawn": 1.0, "trained": 0.6, "none": 0.2}
+"""What forecasts make of a skill."""
+SHARES = np.array([0.45, 0.1, 0.4, 0.05])
+"""Of the cost, by term."""
+
+
+def entry(name: str, kind: str = "baseline", training_seed: int | None = None) -> PolicyRun:
+    return PolicyRun(
+        name,
+        kind,
+        training_seed,
+        specs=dict.fromkeys(ENVS, name),
+        files={},
+        command=f"failgym leaderboard run --suite v1 --policy '{name}' --out runs/{name}",
+        versions={"python": "3.11.9", "numpy": "2.4.6"},
+    )
+
+
+def results(
+    skills: dict[tuple[str, int | None], float],
+    *,
+    envs: Sequence[str] = ENVS,
+    forecasts: Sequence[str] = tuple(HELP),
+    slices: int = 20,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """An episode per row, of policies by name and training seed with their skill in [0, 1]."""
+    parts: list[pd.DataFrame] = []
+    for at, env in enumerate(envs):
+        world = np.random.default_rng([seed, at])
+        replay = world.gamma(4.0, 0.5, slices) + 1.0
+        bound = replay * world.uniform(0.2, 0.6, slices)
+        for forecast in forecasts:
+            for number, ((policy, training_seed), skill) in enumerate(skills.items()):
+                rng = np.random.default_rng([seed, at, number])
+                share = HELP[forecast] * (skill + 0.2 * rng.standard_normal(slices) * (skill != 0))
+                cost = replay - share * (replay - bound)
+                rows = pd.DataFrame(cost[:, None] * SHARES, columns=list(TERMS))
+                rows = rows.assign(
+                    policy=policy,
+                    env=env,
+                    forecast=forecast,
+                    training_seed=pd.array([training_seed] * slices, dtype="Int64"),
+                    seed=0,
+                    slice=np.arange(slices),
+                    replay_cost=replay,
+                    bound_cost=bound,
+                    decisions=rng.integers(100, 5_000, slices),
+                    illegal=0,
+                    seconds=rng.uniform(0.01, 0.1, slices),
+                    status="ok",
+                    reason="",
+                )
+                parts.append(rows[list(COLUMNS)])
+    return pd.concat(parts, ignore_index=True)
+
+
+def submission(rows: pd.DataFrame, entries: Sequence[PolicyRun], folder: str = "one") -> Source:
+    return Source(
+        rows,
+        tuple(entries),
+        suite="v1, version 1",
+        digest="5f" * 32,
+        failgym="0.9.0",
+        traces=tuple((env, 0, f"{at:02x}" * 32) for at, env in enumerate(ENVS)),
+        folder=folder,
+    )

@@ -1,0 +1,377 @@
+"""The leaderboard's page in a real browser: sorting, filtering, pairs, keyboard, errors."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from failgym.leaderboard.bootstrap import Bootstrap
+from failgym.leaderboard.page import write_page
+from failgym.leaderboard.page.cells import Field, fields_of
+from failgym.leaderboard.statistics import Runs
+from tests.leaderboard.made_up import ENVS, entry, results, submission
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+PATIENCE = 60_000
+"""What a busy machine may take for a step [ms]."""
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+EVIL = "lab:<img src=x onerror=alert(1)></script><script>alert(2)</script>"
+SKILLS: dict[tuple[str, int | None], float] = {
+    ("replay", None): 0.0,
+    ("young", None): 0.5,
+    ("algorithm_1:clones=2", None): 0.62,
+    ("blind_kill", None): -0.4,
+    ("ppo", 0): 0.7,
+    ("ppo", 1): 0.75,
+    ("ppo", 2): 0.8,
+    (EVIL, None): 0.3,
+}
+KINDS = {"ppo": "agent", EVIL: "code"}
+REASON = "no answer <b>in time</b>"
+
+
+@pytest.fixture(scope="module")
+def fields() -> list[Field]:
+    return fields_of([made()])
+
+
+def made() -> Any:
+    rows = results(SKILLS, slices=16)
+    failed = (rows["policy"] == EVIL) & (rows["env"] == "Lineage-v0") & (rows["slice"] < 2)
+    rows.loc[failed, ["status", "reason"]] = ["timeout", REASON]
+    entries = [entry(name, KINDS.get(name, "baseline"), seed) for name, seed in SKILLS]
+    return submission(rows, entries, "from-the-lab")
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path: Path = tmp_path_factory.mktemp("page") / "page.html"
+    write_page([made()], path)
+    return path.as_uri()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    found = next(filter(None, map(shutil.which, NAMES)), None)
+    with playwright.sync_playwright() as started:
+        if found is None and not os.path.exists(started.chromium.executable_path):
+            pytest.skip("no Chromium is installed")
+        # Without a sandbox it starts for root and in containers too; the page is our own.
+        opened = started.chromium.launch(
+            executable_path=found, args=["--no-sandbox"], timeout=PATIENCE
+        )
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def page(browser: Any, address: str) -> Iterator[Any]:
+    yield from opened(browser, address)
+
+
+def opened(browser: Any, address: str, **options: Any) -> Iterator[Any]:
+    """A page that was opened; at the end nothing may have gone wrong in it."""
+    context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
+    context.set_default_timeout(PATIENCE)
+    tab, wrong, asked = context.new_page(), list[str](), list[str]()
+    heard: dict[str, Callable[[Any], None]] = {
+        "console": lambda said: wrong.append(f"{said.type}: {said.text}"),
+        "pageerror": lambda error: wrong.append(str(error)),
+        "dialog": lambda dialog: wrong.append(f"dialog: {dialog.message}"),
+        "request": lambda request: asked.append(request.url),
+    }
+    for event, listener in heard.items():
+        tab.on(event, listener)
+    tab.goto(address)
+    tab.wait_for_selector("html[data-ready]")
+    yield tab
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+    context.close()
+    assert wrong == []
+
+
+def names(page: Any) -> list[str]:
+    return page.locator("#table tbody th.name bdi").all_text_contents()
+
+
+def column(page: Any, label: str) -> list[str]:
+    """First lines of the cells under a heading."""
+    heads = page.locator("#table > table > thead th button").all_text_contents()
+    cells = page.locator(f"#table tbody tr[data-policy] > :nth-child({heads.index(label) + 1})")
+    return [re.split(r"\n", text)[0] for text in cells.all_inner_texts()]
+
+
+def number(text: str) -> float:
+    return float(text.replace("−", "-").removesuffix("%"))
+
+
+def numbers(texts: list[str]) -> list[float]:
+    return [number(text) for text in texts if text != "–"]
+
+
+def interval(text: str) -> tuple[float, float, float]:
+    """Of a cell with a number above its interval."""
+    value, low, high = re.split(r"\n| to ", text.strip())
+    return number(value), number(low), number(high)
+
+
+def cells_of(fields: list[Field], policy: str, forecast: str = "drawn") -> list[Runs]:
+    chosen = [field.cell(policy) for field in fields if field.forecast == forecast]
+    return [cell.runs for cell in chosen if cell is not None]
+
+
+def test_it_opens_with_the_best_policy_first(page: Any, fields: list[Field]) -> None:
+    assert names(page)[0] == "ppo"
+    shown = numbers(column(page, "IQM"))
+    assert shown == sorted(shown, reverse=True)
+    assert names(page)[-1] == EVIL, "a policy without a score in one environment comes last"
+    first = page.locator("#table tbody tr[data-policy] td").first.inner_text()
+    expected = Bootstrap().aggregates(cells_of(fields, "ppo"))["iqm"]
+    assert interval(first) == pytest.approx(expected, abs=0.051)
+    assert page.locator("#notice").is_hidden()
+
+
+def test_a_click_on_a_heading_sorts_and_another_turns_the_order(page: Any) -> None:
+    for label, ascending in (("Mean", False), ("Gap", True), ("Cloning-v0", False)):
+        head = page.locator("#table thead th", has=page.get_by_role("button", name=label))
+        for up in (ascending, not ascending):
+            head.get_by_role("button").click()
+            shown = numbers(column(page, label))
+            assert shown == sorted(shown, reverse=not up)
+            assert head.get_attribute("aria-sort") == ("ascending" if up else "descending")
+    page.locator("#table thead").get_by_role("button", name="Policy").click()
+    assert names(page) == sorted(names(page), key=str.lower)
+    assert page.locator('th[aria-sort="ascending"], th[aria-sort="descending"]').count() == 1
+
+
+def test_the_filter_finds_names_specs_and_kinds(page: Any) -> None:
+    search = page.get_by_role("searchbox")
+    search.fill("clones")
+    assert names(page) == ["algorithm_1:clones=2"]
+    assert page.locator("#count").inner_text() == "1 of 6 policies"
+    search.fill("nothing like this")
+    assert names(page) == []
+    assert page.get_by_text("No policy to show.").is_visible()
+    search.fill("")
+    page.get_by_label("Kind").select_option("code")
+    assert names(page) == [EVIL]
+    assert page.locator("#table").get_by_text("code, unverified for foresight").is_visible()
+
+
+def test_forecasts_and_environments_are_chosen(page: Any, fields: list[Field]) -> None:
+    page.get_by_role("radio", name="none").check(force=True)
+    [ppo] = [at for at, name in enumerate(names(page)) if name == "ppo"]
+    expected = Bootstrap().aggregates(cells_of(fields, "ppo", "none"))["mean"].value
+    assert numbers(column(page, "Mean"))[ppo] == pytest.approx(expected, abs=0.051)
+    page.locator("#environment").select_option("Checkpoint-v0")
+    score = Bootstrap().score(cells_of(fields, "ppo", "none")[2], 2)
+    [at] = [at for at, name in enumerate(names(page)) if name == "ppo"]
+    assert numbers(column(page, "Score"))[at] == pytest.approx(score.value, abs=0.051)
+    [field] = [each for each in fields if (each.env, each.forecast) == ("Checkpoint-v0", "none")]
+    cell = field.cell("ppo")
+    assert cell is not None
+    share = 100.0 * cell.costs / field.replay.sum()
+    shown = [number(column(page, label)[at]) for label in ("Wasted", "Completion")]
+    assert shown == pytest.approx([share[0], share[2]], abs=0.051)
+
+
+def test_provenance_and_failures_are_shown_as_text(page: Any) -> None:
+    page.get_by_role("button", name=EVIL, exact=True).click()
+    details = page.locator(".details")
+    assert details.get_by_text(entry(EVIL).command, exact=True).first.is_visible()
+    for text in ("from-the-lab", "numpy 2.4.6", "00" * 32, "5f" * 32, REASON):
+        assert text in details.inner_text()
+    assert page.locator("#table span.failed").inner_text() == "timeout"
+    assert page.locator("img, b b, #table script").count() == 0
+    assert page.locator("script").count() == 3
+
+
+def test_charts_show_the_names_of_policies_as_text(page: Any) -> None:
+    page.get_by_label(f"Show {EVIL} in the charts").check()
+    page.locator("#slices").scroll_into_view_if_needed()
+    page.wait_for_selector("#slices .main-svg")
+    labels = page.locator("#slices .ytick").all_text_contents()
+    assert any(label.startswith("lab:<img src=x") for label in labels)
+    assert page.locator("img[src=x]").count() == 0
+
+
+def test_the_page_can_be_used_with_the_keyboard_alone(page: Any) -> None:
+    focus = "document.activeElement"
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        if page.evaluate(f"{focus}.id") == "filter":
+            break
+    page.keyboard.type("o")
+    count = len(names(page))
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        if page.evaluate(f"{focus}.textContent") == "Mean":
+            break
+    page.keyboard.press("Enter")
+    assert page.evaluate(f"{focus}.closest('th').ariaSort") == "descending"
+    page.keyboard.press("Space")
+    assert page.evaluate(f"{focus}.closest('th').ariaSort") == "ascending"
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        if page.evaluate(f"{focus}.type") == "checkbox":
+            break
+    before = page.evaluate(f"{focus}.checked")
+    page.keyboard.press("Space")
+    assert page.evaluate(f"{focus}.checked") is not before
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert page.evaluate(f"{focus}.ariaExpanded") == "true"
+    assert page.locator(".details").count() == 1
+    assert len(names(page)) == count
+
+
+def pair(page: Any, a: str, b: str) -> dict[str, list[str]]:
+    """Rows of the pairwise view."""
+    page.locator("#pair-a").select_option(label=a)
+    page.locator("#pair-b").select_option(label=b)
+    page.locator("#pair").scroll_into_view_if_needed()
+    page.wait_for_selector("#pair .main-svg")
+    rows: dict[str, list[str]] = {}
+    for row in page.locator("#pair-table tbody tr").all():
+        name, *texts = [cell.inner_text() for cell in row.locator("th, td").all()]
+        rows[name] = texts
+    return rows
+
+
+def test_one_policy_against_another(page: Any, fields: list[Field]) -> None:
+    rows = pair(page, "ppo", "young")
+    x, y = cells_of(fields, "ppo"), cells_of(fields, "young")
+    assert list(rows) == ["Mean of 6", *ENVS]
+    expected = Bootstrap().difference(x, y)
+    found = interval(rows["Mean of 6"][2])
+    assert found[0] == pytest.approx(expected.value, abs=0.051)
+    wide = expected.high - expected.low
+    assert found[1:] == pytest.approx(expected[1:], abs=0.15 * wide)
+    better = Bootstrap().probability_of_improvement(x, y)
+    shown = interval(rows["Mean of 6"][3].replace(" %", ""))
+    assert shown[0] == pytest.approx(100 * better.value, abs=0.051)
+    assert shown[1:] == pytest.approx([100 * better.low, 100 * better.high], abs=4.0)
+    one = Bootstrap().difference(x[1:2], y[1:2], first=1)
+    assert interval(rows["GracePeriod-v0"][2])[0] == pytest.approx(one.value, abs=0.051)
+    assert "A, ppo, scores more than B, young," in page.locator("#verdict").inner_text()
+
+
+def test_a_pair_is_swapped_and_a_policy_meets_itself(page: Any) -> None:
+    forth = pair(page, "ppo", "young")
+    page.get_by_role("button", name="Swap A and B").click()
+    back = page.locator("#pair-table tbody tr").first.locator("td").nth(2).inner_text()
+    assert interval(back)[0] == -interval(forth["Mean of 6"][2])[0]
+    same = pair(page, "replay", "replay")
+    assert interval(same["Mean of 6"][2]) == (0.0, 0.0, 0.0)
+    assert same["Mean of 6"][3].startswith("50.0 %")
+    assert list(pair(page, "young", EVIL)) == [
+        "Mean of 5",
+        *(env for env in ENVS if env != "Lineage-v0"),
+    ]
+
+
+def test_profiles_are_those_of_the_estimators(page: Any, fields: list[Field]) -> None:
+    page.locator("#profiles").scroll_into_view_if_needed()
+    page.wait_for_selector("#profiles .main-svg")
+    drawn = page.evaluate(
+        "document.querySelector('#profiles .plot').data.map(({x, y, name}) => ({x, y, name}))"
+    )
+    low, high, value = [each for each in drawn if each["name"] == "ppo"]
+    expected = Bootstrap().profile(cells_of(fields, "ppo"), np.array(value["x"], dtype=float))
+    assert value["y"] == pytest.approx(expected.value, abs=1e-6)
+    assert low["y"] == pytest.approx(expected.low, abs=0.05)
+    assert high["y"] == pytest.approx(expected.high, abs=0.05)
+
+
+def test_every_chart_is_drawn_and_follows_the_choice(page: Any) -> None:
+    for name, plots in (("tradeoff", 4), ("profiles", 1), ("slices", 1), ("pair", 2)):
+        page.locator(f"#{name}").scroll_into_view_if_needed()
+        page.wait_for_function(
+            f"document.querySelectorAll('#{name} .plot .main-svg').length >= {plots}"
+        )
+    buttons = page.locator("#tradeoff .plot").first.locator(".modebar-btn").all()
+    titles = [button.get_attribute("data-title") for button in buttons]
+    assert len(titles) == 4, "the chart library's own, but for those that send data elsewhere"
+    page.get_by_role("button", name="Remove ppo from the charts").click()
+    page.locator("#slices").scroll_into_view_if_needed()
+    page.wait_for_function(
+        "![...document.querySelectorAll('#slices .ytick')].some((l) => l.textContent === 'ppo')"
+    )
+    assert not page.get_by_label("Show ppo in the charts").is_checked()
+
+
+def test_the_theme_is_the_systems_until_it_is_chosen(browser: Any, address: str) -> None:
+    for page in opened(browser, address, color_scheme="dark"):
+        paper = "getComputedStyle(document.body).backgroundColor"
+        dark = page.evaluate(paper)
+        page.get_by_role("button", name="Theme").click()
+        light = page.evaluate(paper)
+        assert light != dark
+        page.get_by_role("button", name="Theme").click()
+        assert page.evaluate(paper) == dark
+        page.emulate_media(color_scheme="light")
+        page.get_by_role("button", name="Theme").click()
+        assert page.evaluate(paper) == light
+
+
+def test_a_phone_shows_it_without_scrolling_sideways(browser: Any, address: str) -> None:
+    phone = {"viewport": {"width": 360, "height": 740}, "is_mobile": True, "has_touch": True}
+    for page in opened(browser, address, **phone):
+        for name in ("tradeoff", "profiles", "slices", "pair"):
+            page.locator(f"#{name}").scroll_into_view_if_needed()
+            page.wait_for_selector(f"#{name} .main-svg")
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= 360
+        page.get_by_role("button", name="ppo", exact=True).first.tap()
+        assert page.locator(".details").is_visible()
+
+
+def test_policies_made_for_one_environment_are_ranked_there(browser: Any, tmp_path: Path) -> None:
+    everywhere = results({("replay", None): 0.0}, slices=4)
+    here = results({("young", None): 0.5, ("daly", None): 0.4}, envs=ENVS[2:3], slices=4)
+    anchors = ["env", "forecast", "slice", "replay_cost", "bound_cost"]
+    here = here.drop(columns=anchors[3:]).merge(everywhere[anchors], on=anchors[:3])
+    made_for_one = [entry(name) for name in ("replay", "young", "daly")]
+    both = pd.concat([everywhere, here], ignore_index=True)
+    write_page([submission(both, made_for_one)], tmp_path / "page.html")
+    for page in opened(browser, (tmp_path / "page.html").as_uri()):
+        assert page.locator("#environment").input_value() == ENVS[2]
+        assert len(names(page)) == 3
+        page.locator("#environment").select_option(ENVS[0])
+        assert names(page) == ["replay"], "the others were not played here"
+        page.locator("#environment").select_option("")
+        assert column(page, "IQM") == ["0.0", "–", "–"]
+
+
+def test_where_nothing_can_be_saved_there_is_no_score(browser: Any, tmp_path: Path) -> None:
+    rows = results({("replay", None): 0.0}, envs=ENVS[:1], slices=3)
+    rows = rows.assign(bound_cost=rows["replay_cost"])
+    write_page([submission(rows, [entry("replay")])], tmp_path / "page.html")
+    for page in opened(browser, (tmp_path / "page.html").as_uri()):
+        assert names(page) == ["replay"]
+        assert set(column(page, "Score")) == {"–"}
+        page.get_by_label("Show replay in the charts").check()
+        for name in ("tradeoff", "profiles", "slices", "pair"):
+            page.locator(f"#{name}").scroll_into_view_if_needed()
+            page.wait_for_selector(f"#{name} .main-svg")
+
+
+def test_a_page_that_is_broken_says_so(browser: Any, address: str, tmp_path: Path) -> None:
+    whole = Path(address.removeprefix("file://")).read_text(encoding="utf-8")
+    broken = tmp_path / "broken.html"
+    broken.write_text(re.sub(r'(id="content">.{2000})[^<]*', r"\1", whole), encoding="utf-8")
+    tab = browser.new_page()
+    tab.goto(broken.as_uri())
+    tab.wait_for_function(
+        "document.getElementById('notice').textContent.includes('cannot be read')"
+    )
+    tab.close()

@@ -1,0 +1,225 @@
+"""Estimators of the leaderboard, and how often their intervals hold what they should."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy.stats import mannwhitneyu, norm, trim_mean
+from scipy.stats import t as student_t
+
+from failgym.evaluation import score
+from failgym.leaderboard.bootstrap import Bootstrap, Estimate
+from failgym.leaderboard.spread import student
+from failgym.leaderboard.statistics import (
+    AGGREGATES,
+    Runs,
+    pool,
+    probability_of_improvement,
+    run_scores,
+    slice_scores,
+)
+
+Floats = npt.NDArray[np.float64]
+Rng = np.random.Generator
+
+TRIALS = 1_000
+COVERED = (0.93, 0.97)
+"""Shares of trials in which a 95 % interval should hold the truth."""
+MEANS = (10.0, 30.0, 45.0, 60.0, 80.0, 95.0)
+"""True scores in six environments."""
+
+
+@pytest.fixture
+def rng() -> Rng:
+    return np.random.default_rng(7)
+
+
+def drawn(rng: Rng, *true_scores: float, runs: int = 1, slices: int = 40) -> list[Runs]:
+    """One environment and a policy of each true score: what slices have in common, runs apart."""
+    possible = rng.gamma(4.0, 0.25, slices)
+    shared, found = 10.0 * rng.standard_normal(slices), list[Runs]()
+    for true_score in true_scores:
+        noise = shared + 4.0 * rng.standard_normal((runs, slices))
+        if runs > 1:
+            noise = noise + 6.0 * rng.standard_normal((runs, 1))
+        found.append(Runs((true_score + noise) / 100.0 * possible, possible))
+    return found
+
+
+def matrix(scores: Floats) -> list[Runs]:
+    """Cells [runs, environments] whose runs have these scores."""
+    return [Runs(column[:, None] / 100.0, np.ones(1)) for column in scores.T]
+
+
+def test_a_score_is_a_ratio_of_sums_over_slices(rng: Rng) -> None:
+    [runs] = drawn(rng, 40.0, runs=3)
+    replay = rng.gamma(4.0, 1.0, 40) + runs.possible
+    for saved, value in zip(runs.saved, run_scores(runs), strict=True):
+        expected = score(replay, replay - saved, replay - runs.possible).value
+        assert value == pytest.approx(expected)
+
+
+def test_slices_on_which_nothing_can_be_saved_have_no_score() -> None:
+    runs = Runs(np.array([[1.0, 0.0, -1.0]]), np.array([2.0, 0.0, 4.0]))
+    assert run_scores(runs) == pytest.approx([0.0])
+    assert slice_scores(runs)[0] == pytest.approx([50.0, math.nan, -25.0], nan_ok=True)
+    assert np.isnan(run_scores(Runs(np.zeros((2, 3)), np.zeros(3)))).all()
+
+
+def test_aggregates_are_those_of_rliable(rng: Rng) -> None:
+    scores = rng.normal(60.0, 40.0, (8, 6))
+    found = {name: of(*pool(matrix(scores))) for name, of in AGGREGATES.items()}
+    assert found["iqm"] == pytest.approx(trim_mean(scores.ravel(), 0.25))
+    assert found["mean"] == pytest.approx(scores.mean())
+    assert found["median"] == pytest.approx(np.median(scores.mean(axis=0)))
+    assert found["optimality_gap"] == pytest.approx(100.0 - np.minimum(scores, 100.0).mean())
+
+
+def test_rliable_agrees(rng: Rng) -> None:
+    rliable = pytest.importorskip("rliable.metrics", reason="rliable is not installed")
+    scores, other = rng.normal(60.0, 40.0, (8, 6)), rng.normal(50.0, 40.0, (5, 6))
+    for name, of in AGGREGATES.items():
+        scale = {"gamma": 100.0} if name == "optimality_gap" else {}
+        theirs = getattr(rliable, f"aggregate_{name}")(scores, **scale)
+        assert of(*pool(matrix(scores))) == pytest.approx(theirs), name
+    ours = probability_of_improvement(matrix(scores), matrix(other))
+    assert ours == pytest.approx(rliable.probability_of_improvement(scores, other))
+
+
+def test_the_interquartile_mean_does_not_depend_on_how_often_a_run_is_repeated() -> None:
+    scores = np.array([MEANS])
+    once, often = (AGGREGATES["iqm"](*pool(matrix(np.repeat(scores, k, axis=0)))) for k in (1, 4))
+    assert once == pytest.approx(often)
+    assert once == pytest.approx((30.0 / 2 + 45.0 + 60.0 + 80.0 / 2) / 3)
+
+
+def test_environments_weigh_the_same_however_many_runs_they_have(rng: Rng) -> None:
+    few, many = matrix(np.array([[10.0]])), matrix(np.full((9, 1), 70.0))
+    assert AGGREGATES["mean"](*pool([*few, *many])) == pytest.approx(40.0)
+
+
+def test_probability_of_improvement_agrees_with_the_closed_form(rng: Rng) -> None:
+    x = [Runs(rng.normal(0.6, 0.3, (600, 9)), np.ones(9))]
+    y = [Runs(rng.normal(0.5, 0.4, (600, 9)), np.ones(9))]
+    expected = norm.cdf((0.6 - 0.5) / math.hypot(0.3, 0.4))
+    assert probability_of_improvement(x, y) == pytest.approx(expected, abs=0.01)
+    assert probability_of_improvement(x, y) + probability_of_improvement(y, x) == pytest.approx(1)
+
+
+def test_probability_of_improvement_counts_ties_half(rng: Rng) -> None:
+    x, y = rng.integers(0, 4, (30, 1)) / 1.0, rng.integers(0, 3, (20, 1)) / 1.0
+    u = mannwhitneyu(x[:, 0], y[:, 0]).statistic
+    found = probability_of_improvement(matrix(x), matrix(y))
+    assert found == pytest.approx(u / 600)
+    assert probability_of_improvement(matrix(x), matrix(x)) == 0.5
+
+
+def test_probability_of_improvement_compares_on_the_same_slice(rng: Rng) -> None:
+    hard = rng.normal(0.0, 10.0, 50)
+    x, y = Runs(hard[None] + 0.1, np.ones(50)), Runs(hard[None], np.ones(50))
+    assert probability_of_improvement([x], [y]) == 1.0
+
+
+BOOTSTRAP = Bootstrap(seed=3)
+MORE = 4.0
+"""What the better of two policies scores more, everywhere."""
+TRUTH = {
+    "score": MEANS[0],
+    "iqm": (30.0 / 2 + 45.0 + 60.0 + 80.0 / 2) / 3,
+    "mean": float(np.mean(MEANS)),
+    "median": 52.5,
+    "optimality_gap": 100.0 - float(np.mean(MEANS)),
+    "difference": MORE,
+    "score, 5 runs": MEANS[0],
+    "difference, 5 runs": MORE,
+}
+
+
+def estimates(rng: Rng) -> dict[str, Estimate]:
+    """One trial: two policies that meet the same slices, and all that is said of them."""
+    pairs = [drawn(rng, at, at - MORE) for at in MEANS]
+    x, y = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    found = {"score": BOOTSTRAP.score(x[0]), "difference": BOOTSTRAP.difference(x, y)}
+    return found | BOOTSTRAP.aggregates(x)
+
+
+def estimates_of_five_runs(rng: Rng) -> dict[str, Estimate]:
+    """One trial in one environment, with two policies that were trained five times each."""
+    x, y = drawn(rng, MEANS[0], MEANS[0] - MORE, runs=5)
+    return {
+        "score, 5 runs": BOOTSTRAP.score(x),
+        "difference, 5 runs": BOOTSTRAP.difference([x], [y]),
+    }
+
+
+@pytest.fixture(scope="module")
+def covered() -> dict[str, float]:
+    """Shares of the trials in which the interval holds the truth."""
+    rng, held = np.random.default_rng(11), dict.fromkeys(TRUTH, 0)
+    for _ in range(TRIALS):
+        for name, found in (estimates(rng) | estimates_of_five_runs(rng)).items():
+            held[name] += found.low <= TRUTH[name] <= found.high
+    return {name: count / TRIALS for name, count in held.items()}
+
+
+@pytest.mark.parametrize("name", TRUTH)
+def test_intervals_hold_the_truth_as_often_as_they_say(
+    name: str, covered: dict[str, float]
+) -> None:
+    assert COVERED[0] <= covered[name] <= COVERED[1]
+
+
+def test_a_difference_is_surer_than_the_scores_that_it_lies_between(rng: Rng) -> None:
+    x, y = drawn(rng, 50.0, 50.0 - MORE)
+    found, ours = BOOTSTRAP.difference([x], [y]), BOOTSTRAP.score(x)
+    assert found.value == pytest.approx(ours.value - BOOTSTRAP.score(y).value)
+    assert found.high - found.low < 0.6 * (ours.high - ours.low)
+
+
+def test_the_interval_of_a_probability_of_improvement_holds_the_truth(rng: Rng) -> None:
+    expected, covered = norm.cdf(0.1 / math.hypot(0.3, 0.4)), 0
+    for _ in range(TRIALS):
+        x = Runs(rng.normal(0.6, 0.3, (1, 60)), np.ones(60))
+        y = Runs(rng.normal(0.5, 0.4, (1, 60)), np.ones(60))
+        found = BOOTSTRAP.probability_of_improvement([x], [y])
+        covered += found.low <= expected <= found.high
+    assert COVERED[0] <= covered / TRIALS <= COVERED[1]
+
+
+def test_a_profile_is_the_share_of_slices_above_each_threshold() -> None:
+    low = Runs(np.array([[0.0, 1.0, 2.0, 4.0]]), np.full(4, 4.0))
+    unscored = Runs(np.array([[1.0, 9.0]]), np.array([2.0, 0.0]))
+    found = BOOTSTRAP.profile([low, unscored], np.array([-1.0, 0.0, 30.0, 60.0, 100.0]))
+    assert found.value == pytest.approx([1.0, 0.875, 0.75, 0.125, 0.0])
+    assert (found.low <= found.value).all()
+    assert (found.value <= found.high).all()
+
+
+def test_students_quantiles_are_close_enough() -> None:
+    for freedom in (3, 4, 9.5, 40):
+        assert student(0.975, freedom) == pytest.approx(student_t.ppf(0.975, freedom), rel=0.01)
+
+
+def test_where_nothing_can_be_saved_nothing_is_said() -> None:
+    nothing, something = Runs(np.zeros((2, 5)), np.zeros(5)), Runs(np.eye(2, 5), np.ones(5))
+    estimates = [
+        BOOTSTRAP.score(nothing),
+        BOOTSTRAP.difference([something, nothing], [something, nothing]),
+        *BOOTSTRAP.aggregates([something, nothing]).values(),
+    ]
+    assert np.isnan(estimates).all()
+    assert np.isnan(BOOTSTRAP.profile([something, nothing], np.zeros(3))).all()
+
+
+def test_one_slice_has_no_interval() -> None:
+    found = BOOTSTRAP.score(Runs(np.array([[1.0]]), np.array([2.0])))
+    assert found == pytest.approx((50.0, math.nan, math.nan), nan_ok=True)
+
+
+def test_equal_seeds_give_equal_intervals(rng: Rng) -> None:
+    cells = [*drawn(rng, 50.0, runs=3), *drawn(rng, 20.0, runs=2)]
+    assert Bootstrap(seed=1).aggregates(cells) == Bootstrap(seed=1).aggregates(cells)
+    assert Bootstrap(seed=1).aggregates(cells) != Bootstrap(seed=2).aggregates(cells)
