@@ -1,0 +1,1 @@
+"""Pictures of episodes, and files that show them."""
