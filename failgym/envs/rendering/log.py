@@ -113,7 +113,8 @@ class LogReader:
         task, key = self.timeline.tasks[e.task], (e.task, e.number)
         again = e.detail == _RECOMPUTATION
         kind = Kind.RECOMPUTATION if again else self._name(e)
-        attempt = Attempt(e.task, e.number, kind, e.detail == _GHOST, e.time, task.width)
+        ghost = e.detail == _GHOST
+        attempt = Attempt(e.task, e.number, kind, ghost, e.time, task.width, task.own)
         attempt.queued = self.timeline.waiting.pop(key, None)
         attempt.transferred = e.time
         if not again and task.durable > 0.0:

@@ -72,6 +72,8 @@ class Attempt:
     ghost: bool
     start: int
     width: int
+    own: bool
+    """Is its task asked about and charged?"""
     queued: int | None = None
     """When it joined the queue; None where there is none."""
     machines: list[int] = field(default_factory=list[int])
@@ -180,7 +182,6 @@ class TaskLine:
 class Timeline:
     """What has happened."""
 
-    begin: int = 0
     now: int = 0
     serving: int = -1
     """Task of the open decision, -1 at the end."""
