@@ -6,7 +6,6 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
-import pytest
 
 from failgym.envs.rendering.phases import phases
 from failgym.envs.rendering.recorder import Recorder

@@ -19,6 +19,10 @@ BACKGROUND_PALER = 0.62
 """How much white the bars of tasks have that nothing is asked about."""
 LEAST_BAR = 1.5
 """Bars are at least so wide, to be seen at all [px]."""
+LEAST_GAP = 4
+"""Height of a lane that is set apart from the next one [px]."""
+LEAST_EDGE = 4
+"""Width of a bar that its beginning is marked of [px]."""
 LETTER = 9
 """Size of the letter of a bar [px]."""
 LEAST_TEXT = 10
@@ -70,17 +74,30 @@ def draw_row(
     for attempt, lane in row.attempts:
         top = down[0] + space / 2 + lane * height
         paler = 0.0 if attempt.own else BACKGROUND_PALER
-        _bar(image, draw, attempt, row.now, scale, (top, top + height - (1 if height > 4 else 0)), paler)
+        _bar(
+            image,
+            draw,
+            attempt,
+            row.now,
+            scale,
+            (top, top + height - (1 if height > 4 else 0)),
+            paler,
+        )
     _signs(image, row, scale, down[0] + space / 2, height)
     _beyond(draw, row, scale, down)
 
 
 def _bar(
-    image: Image.Image, draw: ImageDraw.ImageDraw, attempt: Attempt, now: int, scale: _Scale,
-    down: Span, paler: float
+    image: Image.Image,
+    draw: ImageDraw.ImageDraw,
+    attempt: Attempt,
+    now: int,
+    scale: _Scale,
+    down: Span,
 ) -> None:
     """An attempt: what became of it, and what of its time was not work."""
     top, bottom = down[0], max(down[1] - 1, down[0] + 0.5)
+    paler = 0.0 if attempt.own else BACKGROUND_PALER
     span = scale.span(attempt.start, attempt.until(now))
     if span is not None:
         draw.rectangle([span[0], top, span[1], bottom], fill=rgb(FATES[fate(attempt)], paler))
@@ -91,6 +108,8 @@ def _bar(
             draw.rectangle([part[0], top, part[1], bottom], fill=colour)
     if span is None:
         return
+    if span[1] - span[0] >= LEAST_EDGE and bottom - top >= 2:
+        draw.line([(span[0], top), (span[0], bottom)], fill="#FFFFFF")
     letter = LETTERS[attempt.kind] + ("G" if attempt.ghost else "")
     if letter and paler == 0.0:
         draw.rectangle([span[0], top, span[0] + 1.5, bottom], fill="#111111")

@@ -7,12 +7,12 @@ compared with the engine's own accounts in the tests.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import NamedTuple
 
 from failgym.envs.rendering.lanes import Lanes
 from failgym.envs.rendering.phases import phases
-from failgym.envs.rendering.timeline import Attempt, Kind, Mark, Outage, Pause, TaskLine, Timeline
+from failgym.envs.rendering.timeline import Attempt, Kind, Mark, Outage, Pause, Timeline
 from failgym.sim.records import CANCELLED, Action, Decision, Event
 from failgym.traces import Outcome
 
@@ -43,6 +43,9 @@ class Asked(NamedTuple):
     """undisturbed length of its attempt [ms]"""
     machine: int
     """that is offered, else -1"""
+    legal: tuple[Action, ...]
+    risk: float
+    """forecast risk of the attempt"""
 
 
 class LogReader:
@@ -81,12 +84,11 @@ class LogReader:
             Event.MACHINE_UP: self._comes_up,
         }
 
-    def read(self, entries: Iterable[Entry]) -> None:
-        """Go on with the next entries of the log."""
-        for entry in entries:
-            handle = self._handlers.get(entry.kind)
-            if handle is not None:
-                handle(entry)
+    def read(self, entry: Entry) -> None:
+        """Go on with the next entry of the log."""
+        handle = self._handlers.get(entry.kind)
+        if handle is not None:
+            handle(entry)
 
     def is_down(self, machine: int, since: int) -> None:
         """Say that a machine is down."""
@@ -146,11 +148,11 @@ class LogReader:
             task.finisher = attempt
         self.charge(attempt, 1)
         self.ended.append(attempt)
-        self._lanes.give(("task", e.task), attempt.lane)
         self._vacate(attempt)
 
     def _vacate(self, attempt: Attempt) -> None:
         self.timeline.live.pop((attempt.task, attempt.number), None)
+        self._lanes.give(("task", attempt.task), attempt.lane)
         for machine, lane in zip(attempt.machines, attempt.lanes, strict=True):
             self._lanes.give(("machine", machine), lane)
 
@@ -205,6 +207,7 @@ class LogReader:
             return
         attempt.write = Pause(now, attempt.work(now))
         self.timeline.live[attempt.task, attempt.number] = attempt
+        self._lanes.keep(("task", attempt.task), attempt.lane)
         for machine, lane in zip(attempt.machines, attempt.lanes, strict=True):
             self._lanes.keep(("machine", machine), lane)
 
@@ -234,7 +237,7 @@ class LogReader:
         self._add(attempt, rest, attempt.saved - attempt.useful)
 
     def charge(self, attempt: Attempt, sign: int) -> None:
-        """Put the machine-time of an attempt that has ended on its accounts, or (-1) take it off."""
+        """Put the machine-time of an ended attempt on its accounts, or (-1) take it off."""
         for phase in phases(attempt, self.timeline.now):
             account = "saved" if phase.account == "in_flight" else phase.account
             self._add(attempt, account, sign * (phase.end - phase.start))

@@ -71,18 +71,19 @@ def trace_events(timeline: Timeline, title: str, machines: int) -> Json:
 
 def _names(timeline: Timeline, machines: int) -> Iterator[Json]:
     """Names of the processes and threads, in the order that they are shown in."""
-    yield _meta("process_name", ACCOUNTS_PROCESS, 0, name="machine-time by account [h]")
+    about = {"name": "machine-time by account [h]"}
+    yield _meta("process_name", ACCOUNTS_PROCESS, 0, about)
     keys = list(range(machines)) if machines else list(timeline.tasks)
     what = "machine" if machines else "task"
     for order, key in enumerate(keys):
         process = FIRST_PROCESS + key
-        yield _meta("process_name", process, 0, name=f"{what} {key}")
-        yield _meta("process_sort_index", process, 0, sort_index=order)
+        yield _meta("process_name", process, 0, {"name": f"{what} {key}"})
+        yield _meta("process_sort_index", process, 0, {"sort_index": order})
     for process, thread in sorted({place for a in timeline.attempts for place in _places(a)}):
-        yield _meta("thread_name", process, thread, name=f"lane {thread - RUN}")
+        yield _meta("thread_name", process, thread, {"name": f"lane {thread - RUN}"})
 
 
-def _meta(name: str, process: int, thread: int, **args: Any) -> Json:
+def _meta(name: str, process: int, thread: int, args: Json) -> Json:
     return {"ph": "M", "name": name, "pid": process, "tid": thread, "args": args}
 
 

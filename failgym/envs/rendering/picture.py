@@ -28,8 +28,9 @@ FIGURES = WIDTH - 60
 INK, FAINT, GRID, FRAME, HERE = "#1A1A1A", "#666666", "#E2E2E2", "#999999", "#FFF6D6"
 SMALL, USUAL, HEAD, TITLE = 10, 11, 12, 15
 """Sizes of letters [px]."""
-LARGEST_ROW, LABELLED_ROW, LEAST_LABEL = 26, 19, 11
-"""Heights of the largest row, of one among as many as are labelled, and of a label [px]."""
+LARGEST_ROW, LABELLED_ROW, LEAST_LABEL, LARGEST_LANE = 26, 19, 11, 8
+"""Heights of the largest row of one lane, of one among as many as are labelled, of a label, and of
+the largest lane of many [px]."""
 LINE = 16
 """Distance of lines of figures [px]."""
 HOUR = 3_600_000
@@ -90,7 +91,9 @@ class _Picture:
         self.ink.rectangle([LEFT, TOP, RIGHT, BOTTOM], outline=FRAME)
 
     def _rows(self, view: View) -> None:
-        height = min((BOTTOM - TOP) / max(len(view.rows), 1), LARGEST_ROW)
+        lanes = max((row.lanes for row in view.rows), default=1)
+        largest = max(LARGEST_ROW, LARGEST_LANE * lanes)
+        height = min((BOTTOM - TOP) / max(len(view.rows), 1), largest)
         every = max(1, int(-(-LEAST_LABEL // height)))
         for i, row in enumerate(view.rows):
             top = TOP + i * height
@@ -137,7 +140,7 @@ class _Picture:
         y = self._head(y, "cost so far")
         for name, cost in [*status.costs.items(), ("all", sum(status.costs.values()))]:
             self.write(SIDE, y, name)
-            self.write(FIGURES, y, f"{cost:,.3f}", "r")
+            self.write(FIGURES, y, f"{cost:,.3f}" if cost < 1e6 else f"{cost:.4g}", "r")
             y += LINE
         return y
 

@@ -7,7 +7,7 @@ for nothing, and rendering changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -16,9 +16,11 @@ import numpy as np
 from failgym.envs.batches import AnyBatch, AnyWorld
 from failgym.envs.rendering.log import Asked, Entry, LogReader
 from failgym.envs.rendering.timeline import Attempt, Kind, TaskLine, Timeline
+from failgym.envs.spaces import TERMS
 from failgym.sim import records as pinned
 from failgym.sim.batch import Batch
-from failgym.sim.records import LOG, Decision
+from failgym.sim.fields import INDEX
+from failgym.sim.records import LOG, Action, Decision
 from failgym.sim.rules import Rules
 from failgym.sim.scheduled.rules import ScheduledRules
 from failgym.sim.state import Order
@@ -48,6 +50,14 @@ class Recorder:
             parameters = world.parameters[0]
             self._staged = bool(parameters["transfers"] and parameters["stages"])
         self._reader = LogReader(self.timeline, int(world.parameters["restore_cost"][0]))
+        self.relative = isinstance(world, pinned.World) and order == "task"
+        """Are tasks served one after the other, each by a clock of its own?"""
+        self.costs = np.zeros(len(TERMS))
+        """Cost by reward term, at the last decision, of all episodes of the timeline."""
+        self._earlier_costs = self.costs
+        self.before_event: Callable[[int], None] = lambda time: None
+        """Called before each entry of the log with its time [ms]: to look at what lies between two
+        decisions."""
 
     def begin(self, chosen: int, *, fresh: bool = True) -> None:
         """Begin an episode on a slice and run to its first decision.
@@ -56,6 +66,7 @@ class Recorder:
             chosen: the slice.
             fresh: begin a new timeline; else the episode is added to the one that there is.
         """
+        self._earlier_costs = np.zeros(len(TERMS)) if fresh else self.costs.copy()
         if fresh:
             self.timeline = Timeline()
             self._reader = LogReader(self.timeline, self._reader.restore_cost)
@@ -80,6 +91,11 @@ class Recorder:
         return self.batch.state.episodes[0]
 
     @property
+    def machines(self) -> int:
+        """Machines of the cluster, 0 where there is none."""
+        return 0 if isinstance(self.world, pinned.World) else len(self.world.machines)
+
+    @property
     def asked(self) -> Asked | None:
         """The open decision, None after the end."""
         return self._reader.asked
@@ -100,8 +116,15 @@ class Recorder:
         for task, submit, width, mine in zip(*(c.tolist() for c in columns), strict=True):
             self.timeline.tasks[task] = TaskLine(task, submit, width, mine)
         if not isinstance(self.batch, Batch):
-            for machine in np.flatnonzero(self.batch.state.machines["down"][0]).tolist():
-                self._reader.is_down(machine, int(self.episode["now"]))
+            arrive = record["submit"][states["remaining"] < 0]
+            self._add_outages(int(arrive.min()) if len(arrive) else 0)
+
+    def _add_outages(self, beginning: int) -> None:
+        """Enter the machines that are down when the episode begins."""
+        outages = self.world.outages
+        standing = outages[(outages["down"] < beginning) & (outages["up"] > beginning)]
+        for outage in standing:
+            self._reader.is_down(int(outage["machine"]), int(outage["down"]))
 
     def _follow(self) -> None:
         """Read what has happened since the last decision, and which one is open."""
@@ -113,10 +136,13 @@ class Recorder:
         if len(entries) == self.batch.state.log.shape[1]:
             raise RuntimeError("the event log is full")  # its size is a bound: cannot happen
         self._reader.ended.clear()
-        self._reader.read(Entry(*entry) for entry in entries)
+        for entry in entries:
+            self.before_event(entry[0])
+            self._reader.read(Entry(*entry))
         self.timeline.now = int(episode["now"])
         if self._staged:
             self._learn_transfers()
+        self.costs = self._earlier_costs + episode["cost"]
         self._reader.asked = self._open()
         self.timeline.serving = -1 if self.asked is None else self.asked.task
 
@@ -130,7 +156,10 @@ class Recorder:
         length = run["length"] if scheduled else self.world.rows["length"][run["row"]]
         machine = int(episode["offered"]) if kind is Decision.DISPATCH else -1
         task = int(state.tasks[0, int(run["local"])]["task"])
-        return Asked(kind, task, int(run["number"]), int(length), machine)
+        out = self.batch.output
+        legal = tuple(Action(i) for i in np.flatnonzero(out.mask[0]).tolist())
+        risk = float(out.obs[0, INDEX["risk"]])
+        return Asked(kind, task, int(run["number"]), int(length), machine, legal, risk)
 
     # --- Transfers --------------------------------------------------------------------------------
 
@@ -159,7 +188,8 @@ class Recorder:
 
     def _cut_transfers(self, attempts: list[Attempt], missing: int) -> None:
         """Say of those attempts that ended within their transfer, of which nothing else is known,
-        that all their time went to it."""
+        that all their time went to it.
+        """
         for count in range(1, len(attempts) + 1 if missing else 0):
             for chosen in combinations(attempts, count):
                 if sum((a.until(0) - a.start) * a.width for a in chosen) == missing:

@@ -10,9 +10,10 @@ from gymnasium.error import DependencyNotInstalled
 
 from failgym.envs.batches import AnyBatch
 from failgym.envs.rendering.recorder import Recorder
+from failgym.envs.rendering.status import status_of
+from failgym.envs.rendering.text import MOST_ROWS, write
 from failgym.envs.rendering.view import View, view_of
 from failgym.envs.scenario import Scenario
-from failgym.sim.records import World
 
 __all__ = ["FPS", "MODES", "Frame", "Renderer", "picture_of", "text_of"]
 
@@ -71,9 +72,9 @@ class Renderer:
             raise RuntimeError("render: expected a running episode; call reset first")
         recorder = self._caught_up()
         if self.mode == "ansi":
-            return text_of(recorder, self._scenario)
+            return text_of(recorder, self._title)
         try:
-            picture = picture_of(recorder, self._scenario)
+            picture = picture_of(recorder, self._title)
             if self.mode == "rgb_array":
                 return picture
             self._show(picture)
@@ -100,6 +101,10 @@ class Renderer:
         self._played = len(self._actions)
         return self._recorder
 
+    @property
+    def _title(self) -> str:
+        return f"{self._scenario.name or 'failgym'}, slice {self._slice}"
+
     def _show(self, picture: npt.NDArray[np.uint8]) -> None:
         from failgym.envs.rendering.window import Window
 
@@ -108,30 +113,22 @@ class Renderer:
         self._window.show(picture)
 
 
-def _view(recorder: Recorder, scenario: Scenario, most_rows: int) -> View:
-    world = recorder.world
-    machines = 0 if isinstance(world, World) else len(world.machines)
-    relative = scenario.order == "task"
-    return view_of(recorder.timeline, relative=relative, machines=machines, most_rows=most_rows)
-
-
-def picture_of(recorder: Recorder, scenario: Scenario) -> npt.NDArray[np.uint8]:
-    """The picture of an episode up to now, uint8 [height, width, 3].
+def picture_of(recorder: Recorder, title: str) -> npt.NDArray[np.uint8]:
+    """The picture of a run up to now, uint8 [height, width, 3].
 
     Raises:
         ModuleNotFoundError: without Pillow.
     """
     from failgym.envs.rendering.picture import draw, most_rows
-    from failgym.envs.rendering.status import status_of
 
-    view = _view(recorder, scenario, most_rows())
-    return draw(view, status_of(recorder, scenario.name or "failgym"))
+    return draw(_view(recorder, most_rows()), status_of(recorder, title))
 
 
-def text_of(recorder: Recorder, scenario: Scenario) -> str:
+def text_of(recorder: Recorder, title: str) -> str:
     """The same as text, with the colours of terminals."""
-    from failgym.envs.rendering.status import status_of
-    from failgym.envs.rendering.text import MOST_ROWS, write
+    return write(_view(recorder, MOST_ROWS), status_of(recorder, title))
 
-    view = _view(recorder, scenario, MOST_ROWS)
-    return write(view, status_of(recorder, scenario.name or "failgym"))
+
+def _view(recorder: Recorder, most_rows: int) -> View:
+    timeline, machines = recorder.timeline, recorder.machines
+    return view_of(timeline, relative=recorder.relative, machines=machines, most_rows=most_rows)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from failgym.envs.rendering.log import Asked
 from failgym.envs.rendering.recorder import Recorder
 from failgym.envs.rendering.timeline import Mark
 from failgym.envs.rendering.view import SECOND, clock, duration
 from failgym.envs.spaces import TERMS
-from failgym.sim.fields import INDEX
-from failgym.sim.records import Action, Decision
+from failgym.sim.records import Decision
 
 __all__ = ["Status", "status_of"]
 
@@ -38,11 +38,11 @@ class Status:
 
 def status_of(recorder: Recorder, title: str) -> Status:
     """What a recorder knows, in words and figures."""
-    timeline, episode = recorder.timeline, recorder.episode
+    timeline = recorder.timeline
     own = sum(line.own for line in timeline.tasks.values())
-    decision, about, legal = _open(recorder)
+    decision, about, legal = _open(recorder.asked)
     return Status(
-        title=f"{title}, slice {int(episode['slice'])}",
+        title=title,
         clock=_clock(recorder),
         decision=decision,
         about=about,
@@ -50,7 +50,7 @@ def status_of(recorder: Recorder, title: str) -> Status:
         last=_answer(timeline.marks[-1]) if timeline.marks else "none yet",
         tasks=f"{timeline.settled:,} of {own:,} tasks settled",
         cluster=_cluster(recorder),
-        costs=dict(zip(TERMS, episode["cost"].tolist(), strict=True)),
+        costs=dict(zip(TERMS, recorder.costs.tolist(), strict=True)),
         accounts=timeline.totals(own=True),
     )
 
@@ -58,24 +58,22 @@ def status_of(recorder: Recorder, title: str) -> Status:
 def _clock(recorder: Recorder) -> str:
     """What time it is: in the trace, or for the task that is served."""
     timeline, line = recorder.timeline, None
-    if not recorder.episode["merged"]:
+    if recorder.relative:
         line = timeline.tasks.get(timeline.serving)
     if line is not None:
         return f"task {line.task}, {duration(timeline.now - line.submit)} after its submission"
     return f"at {clock(timeline.now, SECOND)}"
 
 
-def _open(recorder: Recorder) -> tuple[str, str, str]:
-    asked = recorder.asked
+def _open(asked: Asked | None) -> tuple[str, str, str]:
     if asked is None:
-        return "none: the episode is over", "", ""
-    mask, observation = recorder.batch.output.mask[0], recorder.batch.output.obs[0]
-    legal = ", ".join(Action(i).name for i in range(len(mask)) if mask[i])
+        return "none", "", ""
+    legal = ", ".join(action.name for action in asked.legal)
     if asked.kind is Decision.DISPATCH:
         legal = "CONTINUE (place), RETRY (pass)"
         return asked.kind.name, f"task {asked.task}, machine {asked.machine} offered", legal
-    risk = float(observation[INDEX["risk"]])
-    return asked.kind.name, f"task {asked.task}, attempt {asked.number}, risk {risk:.2f}", legal
+    about = f"task {asked.task}, attempt {asked.number}, risk {asked.risk:.2f}"
+    return asked.kind.name, about, legal
 
 
 def _answer(mark: Mark) -> str:
@@ -85,8 +83,9 @@ def _answer(mark: Mark) -> str:
 
 
 def _cluster(recorder: Recorder) -> str:
-    episode = recorder.episode
-    if "queued" not in (episode.dtype.names or ()):
+    if not recorder.machines:
         return ""
-    running, queued, down = (int(episode[name]) for name in ("running", "queued", "down"))
-    return f"{running:,} running, {queued:,} waiting, {down:,} machines down"
+    timeline = recorder.timeline
+    down = sum(outage.up is None for outage in timeline.outages)
+    running, waiting = len(timeline.live), len(timeline.waiting)
+    return f"{running:,} running, {waiting:,} waiting, {down:,} machines down"

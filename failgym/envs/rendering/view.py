@@ -108,9 +108,11 @@ def duration(time: int) -> str:
 def clock(time: int, step: int) -> str:
     """A time of a shared clock, as exact as a distance of marks asks for."""
     day, rest = divmod(time, DAY)
+    if step >= DAY:
+        return f"day {day}"
     hour, rest = divmod(rest, HOUR)
     minute, rest = divmod(rest, MINUTE)
-    text = f"{day} d {hour:02}:{minute:02}"
+    text = f"day {day} {hour:02}:{minute:02}"
     if step < MINUTE:
         text += f":{rest // SECOND:02}"
     return text if step >= SECOND else f"{text}.{rest % SECOND:03}"
@@ -195,7 +197,7 @@ def _tasks(timeline: Timeline, begin: int, most_rows: int) -> list[Row]:
 
 
 def _machines(timeline: Timeline, machines: int, begin: int) -> list[Row]:
-    rows = [Row(f"{machine}", 0, now=timeline.now) for machine in range(machines)]
+    rows = [Row(f"machine {machine}", 0, now=timeline.now) for machine in range(machines)]
     places: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for attempt in timeline.attempts:
         vacated = attempt.vacated
@@ -218,4 +220,9 @@ def _machines(timeline: Timeline, machines: int, begin: int) -> list[Row]:
     lanes = max(row.lanes for row in rows)
     for row in rows:
         row.lanes = lanes
-    return rows
+    return [row for row in rows if row.attempts or not _absent(row, begin)] or rows[:1]
+
+
+def _absent(row: Row, begin: int) -> bool:
+    """Has the machine been down all the time, as those are that a job does not have?"""
+    return any(outage.up is None and outage.down < begin for outage in row.outages)
