@@ -9,7 +9,7 @@ import os
 import secrets
 import stat
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -77,7 +77,7 @@ class JsonFile:
             file.write(text)
 
     @contextlib.contextmanager
-    def whole(self, ending: str = "") -> Iterator[Path]:
+    def whole(self, ending: str = "") -> Generator[Path]:
         """A name to write to, with an ending, which becomes the file if all goes well."""
         assert self.path is not None, "there is no file to write"
         partial = self.path.with_name(f".failgym-{secrets.token_hex(8)}.partial{ending}")

@@ -73,16 +73,8 @@ def draw_row(
     height = (down[1] - down[0] - space) / row.lanes
     for attempt, lane in row.attempts:
         top = down[0] + space / 2 + lane * height
-        paler = 0.0 if attempt.own else BACKGROUND_PALER
-        _bar(
-            image,
-            draw,
-            attempt,
-            row.now,
-            scale,
-            (top, top + height - (1 if height > 4 else 0)),
-            paler,
-        )
+        bottom = top + height - (1 if height > LEAST_GAP else 0)
+        _bar(image, draw, attempt, row.now, scale, (top, bottom))
     _signs(image, row, scale, down[0] + space / 2, height)
     _beyond(draw, row, scale, down)
 

@@ -121,10 +121,10 @@ class Recorder:
 
     def _add_outages(self, beginning: int) -> None:
         """Enter the machines that are down when the episode begins."""
-        outages = self.world.outages
-        standing = outages[(outages["down"] < beginning) & (outages["up"] > beginning)]
-        for outage in standing:
-            self._reader.is_down(int(outage["machine"]), int(outage["down"]))
+        world: Any = self.world
+        down, up = world.outages["down"], world.outages["up"]
+        for outage in world.outages[(down < beginning) & (up > beginning)].tolist():
+            self._reader.is_down(outage[2], outage[0])
 
     def _follow(self) -> None:
         """Read what has happened since the last decision, and which one is open."""

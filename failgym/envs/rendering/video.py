@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ class Film:
 
 
 @contextmanager
-def film(path: Path, fps: int) -> Iterator[Film]:
+def film(path: Path, fps: int) -> Generator[Film]:
     """Write a film (H.264 in MP4) to a file, of so many pictures a second.
 
     Raises:
@@ -41,9 +41,8 @@ def film(path: Path, fps: int) -> Iterator[Film]:
     """
     import imageio_ffmpeg
 
-    encoder: Generator[None, Any, None] = imageio_ffmpeg.write_frames(
-        str(path), (WIDTH, HEIGHT), fps=fps, quality=QUALITY, macro_block_size=16
-    )
+    library: Any = imageio_ffmpeg
+    encoder = library.write_frames(str(path), (WIDTH, HEIGHT), fps=fps, quality=QUALITY)
     encoder.send(None)
     try:
         yield Film(encoder)
