@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from failgym.envs.rendering.perfetto import trace_events
 from failgym.envs.rendering.phases import phases
 from failgym.envs.rendering.recorder import Recorder
 from failgym.envs.rendering.timeline import ACCOUNTS, CLASSES
@@ -54,6 +55,7 @@ def follow(recorder: Recorder, simulator: Any, rng: np.random.Generator) -> None
         recorder.play([action])
     timeline = recorder.timeline
     assert recorder.done
+    events = machine_time_of(trace_events(timeline, "run", recorder.machines))
     assert timeline.totals() == accounts_of(simulator)
     for outcome in simulator.outcomes():
         line = timeline.tasks[outcome.task]
@@ -62,11 +64,35 @@ def follow(recorder: Recorder, simulator: Any, rng: np.random.Generator) -> None
             for phase in phases(attempt, timeline.now):
                 spent[phase.account] += (phase.end - phase.start) * attempt.width
         for account in CLASSES:
+            assert events[outcome.task, account] == getattr(outcome, account)
             assert spent[account] == getattr(outcome, account), (outcome.task, account)
             assert line.accounts[account] == spent[account]
         assert sum(len(t.attempts) for t in timeline.tasks.values()) == len(timeline.attempts)
         assert len(line.attempts) == outcome.attempts
         assert (line.settled if line.settled is not None else -1) == outcome.end
+
+
+def machine_time_of(document: dict[str, Any]) -> Counter[tuple[int, str]]:
+    """Machine-time by (task, account) of the slices of a document in the trace-event format.
+
+    The document is well formed: what follows from the length of a slice is its machine-time, and
+    slices of one thread are nested or apart.
+    """
+    spent: Counter[tuple[int, str]] = Counter()
+    open_until: dict[tuple[int, int], list[int]] = {}
+    events = [event for event in document["traceEvents"] if event["ph"] == "X"]
+    for event in sorted(events, key=lambda event: event["ts"]):  # stable: outer slices come first
+        begin, end = event["ts"], event["ts"] + event["dur"]
+        stack = open_until.setdefault((event["pid"], event["tid"]), [])
+        while stack and stack[-1] <= begin:
+            stack.pop()
+        assert not stack or end <= stack[-1], event
+        stack.append(end)
+        if "account" in event["args"]:
+            about = event["args"]
+            assert about["account"] == event["cat"]
+            spent[about["task"], about["account"]] += about["machine_time"]
+    return spent
 
 
 def accounts_of(simulator: Any) -> dict[str, int]:
