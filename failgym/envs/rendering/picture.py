@@ -28,7 +28,7 @@ FIGURES = WIDTH - 60
 INK, FAINT, GRID, FRAME, HERE = "#1A1A1A", "#666666", "#E2E2E2", "#999999", "#FFF6D6"
 SMALL, USUAL, HEAD, TITLE = 10, 11, 12, 15
 """Sizes of letters [px]."""
-LARGEST_ROW, LABELLED_ROW, LEAST_LABEL, LARGEST_LANE = 26, 19, 11, 8
+LARGEST_ROW, LABELLED_ROW, LEAST_LABEL, LARGEST_LANE = 26, 19, 11, 14
 """Heights of the largest row of one lane, of one among as many as are labelled, of a label, and of
 the largest lane of many [px]."""
 LINE = 16
