@@ -145,11 +145,17 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
 
     ## Rendering
 
-    `render_mode` is "rgb_array" (a picture), "human" (the same in a window) or "ansi" (text):
-    attempts as bars over time, coloured by what became of them, by task or, in the scheduled world,
-    by machine; decisions as marks, machines that are down as shades, and the accounts and costs up
-    to now. Nothing is shown before it has happened. The first two need `failgym[render]`. An
-    episode is played once more to be rendered: an environment that is not is not slowed down.
+    | mode | what `render` gives |
+    |---|---|
+    | ansi | a text |
+    | human | nothing: every decision is shown in a window |
+    | rgb_array | a picture, uint8 [576, 1024, 3] |
+
+    Attempts are bars over time, coloured by what became of them, by task or, in the scheduled
+    world, by machine; decisions are marks, machines that are down are shaded; beside them the
+    accounts and costs up to now. Nothing is shown before it has happened. Pictures need
+    `failgym[render]`. What is rendered is played once more, apart: it changes nothing, and an
+    environment that is not rendered is not slowed down.
 
     ## Fidelity
 

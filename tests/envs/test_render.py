@@ -133,7 +133,11 @@ def test_whoever_renders_nothing_pays_nothing() -> None:
     assert quiet.batch.state.log.shape[1] == 0
 
 
-@pytest.mark.parametrize("copied", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+def pickled(env: Any) -> Any:
+    return pickle.loads(pickle.dumps(env))
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, pickled])
 def test_a_copy_renders_the_same(copied: Any) -> None:
     env: Any = make("failgym/GracePeriod-v0", render_mode="ansi").unwrapped
     rendered(env, 7)
@@ -146,14 +150,13 @@ def test_a_copy_renders_the_same(copied: Any) -> None:
 
 def test_record_video(tmp_path: Path) -> None:
     pytest.importorskip("moviepy")
-    import imageio_ffmpeg
-
+    library: Any = pytest.importorskip("imageio_ffmpeg")
     env = make("failgym/Mitigation-v0", render_mode="rgb_array")
     filmed = gym.wrappers.RecordVideo(env, str(tmp_path / "films"), video_length=5)
     rendered(filmed, 8)
     filmed.close()
     (film,) = (tmp_path / "films").glob("*.mp4")
-    frames, seconds = imageio_ffmpeg.count_frames_and_secs(str(film))
+    frames, seconds = library.count_frames_and_secs(str(film))
     assert frames >= 5
     assert seconds == pytest.approx(frames / FPS, abs=0.1)
 
