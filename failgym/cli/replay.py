@@ -66,16 +66,16 @@ def replay(
         begun = time.perf_counter()
         world = whole_trace_world(trace, scenario, known_only=not _asks_nothing(scenario))
     compiled = time.perf_counter() - begun
-    recorded = Recorded(chosen)
-    asked, lanes = (recorded, 1) if watch else (chosen, LANES)
+    recorded = Recorded(chosen) if watch else None
+    asked, lanes = (chosen, LANES) if recorded is None else (recorded, 1)
     with progress_bar("replaying", slice_count(world), interactive()) as advance:
         run = run_policy(world, scenario, asked, lanes=lanes, name=policy, progress=advance)
     comparison = compare(run, Record.of(trace))
     _print(comparison, compiled)
-    if watch:
+    file.write({"trace": trace.content_hash, "compile_seconds": compiled, **asdict(comparison)})
+    if recorded is not None:
         with working("writing what is to be watched", interactive()):
             watch.write(world, scenario, run, recorded.actions)
-    file.write({"trace": trace.content_hash, "compile_seconds": compiled, **asdict(comparison)})
 
 
 def _meaningful(scenario: Scenario) -> frozenset[str]:

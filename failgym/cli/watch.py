@@ -47,21 +47,25 @@ class Recorded:
     """
 
     def __init__(self, policy: Any) -> None:
-        self.actions: list[int] = []
+        self._answers: list[tuple[Any, Any]] = []
         self._policy = policy
         decide: Callable[..., tuple[Any, Any]] = policy.predict
 
         @functools.wraps(decide)  # whoever looks sees which arguments the policy takes
         def predict(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
-            answer = decide(*args, **kwargs)
-            self.actions += [int(action) for action in answer[0]]
-            return answer
+            self._answers.append(decide(*args, **kwargs))
+            return self._answers[-1]
 
         self.predict = predict
 
     def __getattr__(self, name: str) -> Any:
         """All else is the policy's."""
         return getattr(self._policy, name)
+
+    @property
+    def actions(self) -> list[int]:
+        """All actions, in order; whoever asked has checked them."""
+        return [int(action) for actions, _ in self._answers for action in actions]
 
 
 @dataclass(frozen=True)
@@ -137,3 +141,9 @@ def _check_video(path: Path, file: JsonFile) -> None:
     for name in ("PIL", "imageio_ffmpeg"):
         if importlib.util.find_spec(name) is None:
             raise ValueError(f"--video needs {name}: pip install 'failgym[render]'")
+    import imageio_ffmpeg
+
+    try:
+        imageio_ffmpeg.get_ffmpeg_exe()
+    except RuntimeError as error:
+        raise ValueError(f"--video {path}: {error}") from error

@@ -82,7 +82,7 @@ def test_bars_of_the_picture(machines: int) -> None:
     view = view_of(by_hand(machines > 0), relative=not machines, machines=machines, most_rows=24)
     drawn = picture.draw(view, STATUS)
     scale = (picture.RIGHT - picture.LEFT) / (view.end - view.begin)
-    height = picture.LARGEST_ROW
+    height = max(picture.LARGEST_ROW, picture.LARGEST_LANE * max(row.lanes for row in view.rows))
 
     def colours(row: int, share: float, minute: float) -> set[tuple[int, ...]]:
         """What there is within two pixels of a place in a row."""

@@ -8,44 +8,19 @@ compared with the engine's own accounts in the tests.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
+from failgym.envs.rendering.entries import Asked, Entry
 from failgym.envs.rendering.lanes import Lanes
 from failgym.envs.rendering.phases import phases
 from failgym.envs.rendering.timeline import Attempt, Kind, Mark, Outage, Pause, Timeline
 from failgym.sim.records import CANCELLED, Action, Decision, Event
 from failgym.traces import Outcome
 
-__all__ = ["Asked", "Entry", "LogReader"]
+__all__ = ["LogReader"]
 
 _GHOST, _RECOMPUTATION = 1, 2
 """Details of a START."""
 _STARTED_BY = {Action.CLONE: Kind.CLONE, Action.RETRY: Kind.RETRY}
-
-
-class Entry(NamedTuple):
-    """An entry of the event log."""
-
-    time: int
-    kind: int
-    task: int
-    number: int
-    detail: int
-
-
-class Asked(NamedTuple):
-    """An open decision."""
-
-    kind: Decision
-    task: int
-    number: int
-    length: int
-    """undisturbed length of its attempt [ms]"""
-    machine: int
-    """that is offered, else -1"""
-    legal: tuple[Action, ...]
-    risk: float
-    """forecast risk of the attempt"""
 
 
 class LogReader:

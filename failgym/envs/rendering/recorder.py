@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from failgym.envs.batches import AnyBatch, AnyWorld
-from failgym.envs.rendering.log import Asked, Entry, LogReader
+from failgym.envs.rendering.entries import Asked, Entry
+from failgym.envs.rendering.log import LogReader
 from failgym.envs.rendering.timeline import Attempt, Kind, TaskLine, Timeline
 from failgym.envs.spaces import TERMS
 from failgym.sim import records as pinned

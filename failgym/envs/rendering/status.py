@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from failgym.envs.rendering.log import Asked
+from failgym.envs.rendering.entries import Asked
 from failgym.envs.rendering.recorder import Recorder
 from failgym.envs.rendering.timeline import Mark
 from failgym.envs.rendering.view import SECOND, clock, duration

@@ -135,13 +135,15 @@ def _row_of(line: TaskLine, timeline: Timeline, offset: int) -> Row:
 
 
 def _add_marks(rows: list[Row], timeline: Timeline, begin: int) -> None:
-    """Put the decisions, from the latest back, on the rows of their tasks."""
+    """Put the decisions since a time, from the latest back, on the rows of their tasks."""
     of = {row.task.task: row for row in rows if row.task is not None}
+    lanes = {(attempt.task, attempt.number): lane for row in rows for attempt, lane in row.attempts}
     for mark in reversed(timeline.marks):
+        if mark.time < begin:
+            return
         row = of.get(mark.task)
-        if row is not None and mark.time - row.offset >= begin:
-            lanes = {a.number: lane for a, lane in row.attempts if a.start <= mark.time}
-            row.marks.append((mark, lanes.get(mark.number, 0)))
+        if row is not None:
+            row.marks.append((mark, lanes.get((mark.task, mark.number), 0)))
 
 
 def _one_by_one(timeline: Timeline, most_rows: int) -> View:
@@ -153,9 +155,9 @@ def _one_by_one(timeline: Timeline, most_rows: int) -> View:
     current = spans[:0] if not rows else [_span(rows[-1])]
     usual = spans[3 * len(spans) // 4] if spans else 1
     step = _step(max([usual, 1, *current]))
-    view = View(rows, 0, step * TICKS, step, relative=True)
-    _add_marks(rows, timeline, 0)
-    return view
+    first = min((line.submit for line in shown), default=0)
+    _add_marks(rows, timeline, first)
+    return View(rows, 0, step * TICKS, step, relative=True)
 
 
 def _span(row: Row) -> int:
