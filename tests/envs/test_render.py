@@ -18,7 +18,7 @@ from gymnasium.utils.env_checker import check_env
 from failgym.envs import MitigationEnv
 from failgym.envs.rendering import FPS, MODES, Timeline
 from failgym.sim.records import Action
-from tests.envs.worlds import IDS, legal, make, play
+from tests.envs.worlds import IDS, legal, make, play, small
 
 STEPS = 40
 
@@ -110,6 +110,25 @@ def test_the_figures_are_those_of_the_episode(env_id: str) -> None:
     for name, time in accounts.items():
         if name not in ("in_flight", "transfer"):
             assert time == info["totals"][name], name
+
+
+@pytest.mark.parametrize("env_id", ["failgym/Cloning-v0", "failgym/Mitigation-v0"])
+def test_many_at_once_look_as_one_by_one(env_id: str) -> None:
+    fields: dict[str, Any] = {**small(env_id), "render_mode": "ansi"}
+    mode = "vector_entry_point"
+    many: Any = gym.make_vec(env_id, num_envs=2, vectorization_mode=mode, **fields)
+    single = [make(env_id, render_mode="ansi") for _ in range(2)]
+    many.reset(seed=4)
+    for i, env in enumerate(single):
+        env.reset(seed=4 + i)
+    rng = np.random.default_rng(0)
+    for _ in range(STEPS):
+        assert many.render() == tuple(env.render() for env in single)
+        actions = legal(many.unwrapped.action_masks(), rng)
+        many.step(actions)
+        for env, action in zip(single, actions, strict=True):
+            if env.step(int(action))[2]:
+                env.reset()
 
 
 def test_pictures_are_pictures_and_stay_the_same() -> None:
