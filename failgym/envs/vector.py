@@ -193,7 +193,9 @@ class MitigationVectorEnv(
                 renderer.answered(int(actions[i]))
         return out
 
-    def render(self) -> tuple[Frame, ...] | None:
+    def render(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self,
+    ) -> tuple[Frame, ...] | None:
         """The episodes up to now, as `MitigationEnv.render` gives one; None without a mode."""
         return tuple(renderer.render() for renderer in self._renderers) or None
 
