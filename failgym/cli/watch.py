@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib.util
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -138,12 +137,9 @@ def _check_video(path: Path, file: JsonFile) -> None:
         raise ValueError(f"--video {path}: expected a name that ends in .mp4")
     if file.streams:
         raise ValueError(f"--video {path}: expected a file")
-    for name in ("PIL", "imageio_ffmpeg"):
-        if importlib.util.find_spec(name) is None:
-            raise ValueError(f"--video needs {name}: pip install 'failgym[render]'")
-    import imageio_ffmpeg
+    from failgym.envs.rendering.libraries import check_film
 
     try:
-        imageio_ffmpeg.get_ffmpeg_exe()
-    except RuntimeError as error:
+        check_film()
+    except ValueError as error:
         raise ValueError(f"--video {path}: {error}") from error
