@@ -12,8 +12,8 @@ to keep. Taking one changes nothing: training goes on as if it had not been.
 from __future__ import annotations
 
 import io
-import os
 import warnings
+from collections import deque
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,11 +25,12 @@ from stable_baselines3.common.buffers import ReplayBuffer
 from failgym.agents.random_states import random_states, set_random_states
 from failgym.agents.unfinished import ActionRecord, continue_episodes, unfinished_episodes
 from failgym.agents.vec_env import BatchedVecEnv
+from failgym.files import replacing
 
 __all__ = ["read_checkpoint", "resume_model", "taken", "write_checkpoint"]
 
 FORMAT = "failgym checkpoint"
-VERSION = 1
+VERSION = 2
 COUNTERS = (
     *("num_timesteps", "_n_updates", "_episode_num", "_n_calls"),
     *("_current_progress_remaining", "exploration_rate"),
@@ -59,6 +60,8 @@ def taken(model: BaseAlgorithm, env: BatchedVecEnv, record: ActionRecord) -> Sta
         "replay": _remembered(model),
         "random": random_states(unknown.action_space),
         "episodes": unfinished_episodes(env, record),
+        "tally": env.tally.to_state(),
+        "ended": _ended(model),
     }
 
 
@@ -84,6 +87,9 @@ def resume_model(
             if name in COUNTERS:
                 setattr(model, name, value)
         unknown._last_obs = continue_episodes(env, state["episodes"], record)
+        env.tally.go_on(state["tally"])
+        unknown.ep_info_buffer = deque(state["ended"], maxlen=unknown._stats_window_size)
+        unknown.ep_success_buffer = deque(maxlen=unknown._stats_window_size)
         unknown._last_episode_starts = state["starts"].numpy()
         _set_lstm_states(model, state["lstm"])
         _remember(model, state["replay"])
@@ -95,12 +101,8 @@ def resume_model(
 
 def write_checkpoint(path: Path, content: State) -> None:
     """Write tensors, numbers and texts to a file, whole or not at all. Raises OSError."""
-    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
-    try:
+    with replacing(path) as partial:
         torch.save({"format": FORMAT, "version": VERSION, **content}, partial)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def read_checkpoint(path: Path) -> State:
@@ -123,6 +125,12 @@ def read_checkpoint(path: Path) -> State:
     if found.get("version") != VERSION:
         raise ValueError(f"{path}: format version {found.get('version')!r}, expected {VERSION}")
     return found
+
+
+def _ended(model: BaseAlgorithm) -> list[dict[str, float]]:
+    """What the last episodes came to, of which stable-baselines3 logs the means."""
+    own: Any = model
+    return [dict(one) for one in own.ep_info_buffer or ()]
 
 
 def _lstm_states(model: BaseAlgorithm) -> list[torch.Tensor] | None:

@@ -13,7 +13,7 @@ from failgym.evaluation.caller import Predicts
 from failgym.sim.fields import FIELDS
 from failgym.sim.records import ACTIONS
 
-__all__ = ["Demonstrations", "demonstrate"]
+__all__ = ["Demonstrations", "Notes", "demonstrate"]
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
@@ -111,7 +111,7 @@ def demonstrate(
     normalising = unwrap_vec_normalize(env)
     stepped: Any = env
     shown: Any = stepped.reset()
-    notes = _Notes(env.num_envs, steps)
+    notes = Notes(env.num_envs, steps)
     state: Any = None
     begun = np.ones(env.num_envs, dtype=np.bool_)
     while not notes.complete:
@@ -129,8 +129,12 @@ def demonstrate(
     return notes.demonstrations(gamma)
 
 
-class _Notes:
+class Notes:
     """What is collected of the episodes of N slots, in the order in which they begin.
+
+    Collected is the shortest run of episodes, from the first on, that has so many decisions. Which
+    is its last is known once the episodes so far have enough; from then on it only moves forward,
+    as those before it grow.
 
     Args:
         slots: N.
@@ -140,22 +144,18 @@ class _Notes:
     def __init__(self, slots: int, steps: int) -> None:
         self._steps = steps
         self._episode = np.arange(slots)  # that runs in each slot
-        self._lengths = np.zeros(slots, dtype=np.int64)
-        self._ended = np.zeros(slots, dtype=np.bool_)
+        self._begun = slots  # episodes
+        self._lengths = np.zeros(2 * slots, dtype=np.int64)
+        self._last = slots - 1
+        self._collected = 0  # decisions up to the end of the last episode
         self._columns: list[tuple[npt.NDArray[Any], ...]] = []
-        self.needed = self._episode
+        self.needed = self._episode.copy()
         """slots whose episodes are collected"""
-
-    @property
-    def _last(self) -> int:
-        """The last episode that is collected, as far as is known; too large if unknown."""
-        return int(np.searchsorted(np.cumsum(self._lengths), self._steps))
 
     @property
     def complete(self) -> bool:
         """Have all episodes ended that are collected?"""
-        last = self._last
-        return last < len(self._ended) and bool(self._ended[: last + 1].all())
+        return self._collected >= self._steps and not len(self.needed)
 
     def add(
         self,
@@ -169,12 +169,22 @@ class _Notes:
         episodes = self._episode[self.needed]
         self._columns.append((observations.copy(), masks, actions, rewards.copy(), episodes))
         self._lengths[episodes] += 1
-        self._ended[self._episode[ended]] = True
-        fresh = np.flatnonzero(ended)
-        self._episode[fresh] = len(self._ended) + np.arange(len(fresh))
-        self._lengths = np.concatenate([self._lengths, np.zeros(len(fresh), dtype=np.int64)])
-        self._ended = np.concatenate([self._ended, np.zeros(len(fresh), dtype=np.bool_)])
+        self._collected += len(episodes)
+        self._begin(np.flatnonzero(ended))
+        while self._collected - self._lengths[self._last] >= self._steps:
+            self._collected -= int(self._lengths[self._last])
+            self._last -= 1
         self.needed = np.flatnonzero(self._episode <= self._last)
+
+    def _begin(self, slots: Ints) -> None:
+        """Number the episodes that begin; they are collected as long as there are too few."""
+        self._episode[slots] = self._begun + np.arange(len(slots))
+        self._begun += len(slots)
+        if self._collected < self._steps:
+            self._last = self._begun - 1
+            if self._begun > len(self._lengths):
+                more = np.zeros(self._begun, dtype=np.int64)
+                self._lengths = np.concatenate([self._lengths, more])
 
     def demonstrations(self, gamma: float) -> Demonstrations:
         """The episodes that were to be collected, decision by decision."""

@@ -1,5 +1,8 @@
 """What the episodes of a batch came to: what stable-baselines3's `Monitor` says, and costs."""
 
+# torch annotates some of its arguments without what they hold.
+# pyright: reportUnknownMemberType=false
+
 from __future__ import annotations
 
 import time
@@ -7,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from failgym.agents.steps import Step
 
@@ -35,6 +39,22 @@ class EpisodeTally:
         """Count a step of every episode."""
         self.returns += rewards
         self.lengths += 1
+
+    def to_state(self) -> dict[str, Any]:
+        """What the tally goes on with: tensors and numbers."""
+        return {
+            "returns": torch.from_numpy(self.returns.copy()),
+            "lengths": torch.from_numpy(self.lengths.copy()),
+            "seconds": time.time() - self.began,
+        }
+
+    def go_on(self, state: dict[str, Any]) -> None:
+        """Count on from what `to_state` returned. Raises ValueError for other episodes."""
+        returns, lengths = state["returns"].numpy(), state["lengths"].numpy()
+        if not returns.shape == lengths.shape == self.returns.shape:
+            raise ValueError(f"tally: expected {len(self.returns)} episodes, got {returns.shape}")
+        self.returns[:], self.lengths[:] = returns, lengths
+        self.began = time.time() - float(state["seconds"])
 
     def close(
         self, ended: Ints, costs: npt.NDArray[np.float64] | None = None

@@ -9,21 +9,33 @@ time, so that a run that was interrupted goes on as if it had not been.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import BaseModel, Discriminator, Field, Tag
 from stable_baselines3.common.utils import LinearSchedule
 
 from failgym.agents.networks import ACTIVATIONS
+from failgym.agents.record import DEEPEST, WIDEST, Activation, CriticLstm, Depth, Record, Width
+from failgym.agents.training_options import (
+    LONE,
+    SEVERAL,
+    Hidden,
+    RewardOptions,
+    ScenarioFields,
+    StakesOptions,
+    WarmStartOptions,
+)
 
 __all__ = [
     "ALTERNATIVES",
+    "OURS",
     "A2CSettings",
     "ActorCritic",
     "DQNSettings",
     "Layers",
     "Linear",
     "Network",
+    "OnPolicySettings",
     "PPOSettings",
     "QRDQNSettings",
     "Quantiles",
@@ -35,25 +47,22 @@ __all__ = [
 
 NUMBER, SCHEDULE, SHARED, OWN = "a number", "a schedule", "a list", "two lists"
 """The alternatives that a value may be written as; errors do not show them."""
-ALTERNATIVES = frozenset({NUMBER, SCHEDULE, SHARED, OWN})
+ALTERNATIVES = frozenset({NUMBER, SCHEDULE, SHARED, OWN, LONE, SEVERAL})
+
+OURS = (
+    *("n_envs", "policy", "credit"),
+    *("steps", "env", "without", "reward", "stakes", "warm_start"),
+)
+"""Hyper-parameters that the algorithms of stable-baselines3 do not know by these names."""
 
 Count = Annotated[int, Field(ge=1, le=2**31)]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Positive = Annotated[float, Field(gt=0.0)]
 NotNegative = Annotated[float, Field(ge=0.0)]
-Width = Annotated[int, Field(ge=1, le=1_024)]
-Activation = Literal["tanh", "relu", "elu", "gelu", "silu", "leaky_relu"]
-"""Names of `failgym.agents.networks.ACTIVATIONS`."""
-Widths = Annotated[list[Width], Field(max_length=8)]
+Widths = Annotated[list[Width], Field(max_length=DEEPEST)]
 
 
-class _Record(BaseModel):
-    """Values of exactly the stated names and types."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
-
-
-class Linear(_Record):
+class Linear(Record):
     """From ``start`` at the first step to ``end`` at the last."""
 
     start: NotNegative
@@ -76,17 +85,17 @@ Rate = Annotated[
 """A number, or a schedule."""
 
 
-class Layers(_Record):
+class Layers(Record):
     """Hidden layers of actor and critic apart."""
 
     pi: Widths
     vf: Widths
 
 
-class Network(_Record):
+class Network(Record):
     """The network of a policy: fully connected layers."""
 
-    net_arch: Widths = [64, 64]
+    net_arch: Widths = Field(default=[64, 64])
     """units of the hidden layers"""
     activation: Activation = "relu"
 
@@ -99,7 +108,7 @@ class Network(_Record):
 class Quantiles(Network):
     """A network with quantiles of the return of each action."""
 
-    n_quantiles: Annotated[int, Field(ge=2, le=1_024)] = 200
+    n_quantiles: Annotated[int, Field(ge=2, le=WIDEST)] = 200
 
 
 class ActorCritic(Network):
@@ -107,7 +116,7 @@ class ActorCritic(Network):
 
     net_arch: Annotated[  # pyright: ignore[reportIncompatibleVariableOverride]
         Annotated[Widths, Tag(SHARED)] | Annotated[Layers, Tag(OWN)], _mapping_or(OWN, SHARED)
-    ] = [64, 64]
+    ] = Field(default=[64, 64])
     """units of the hidden layers, of both, or as ``{pi: [...], vf: [...]}``"""
     activation: Activation = "tanh"
     ortho_init: bool = True
@@ -119,9 +128,8 @@ class Recurrent(ActorCritic):
     """The same behind an LSTM."""
 
     lstm_hidden_size: Width = 256
-    n_lstm_layers: Annotated[int, Field(ge=1, le=8)] = 1
-    critic_lstm: Literal["own", "shared", "none"] = "own"
-    """has the critic an LSTM: one of its own, that of the actor, or none?"""
+    n_lstm_layers: Depth = 1
+    critic_lstm: CriticLstm = "own"
 
     def arguments(self) -> dict[str, Any]:
         """sb3-contrib's ``policy_kwargs``."""
@@ -134,7 +142,7 @@ class Recurrent(ActorCritic):
         }
 
 
-class TaskCredit(_Record):
+class TaskCredit(Record):
     """Returns and advantages per task, of scheduled worlds (`failgym.agents.credit`)."""
 
     share: Share = 0.0
@@ -145,19 +153,29 @@ class TaskCredit(_Record):
     """what costs are divided by"""
 
 
-class Settings(_Record):
+class Settings(Record):
     """What all algorithms have."""
 
     n_envs: Count = 1
     """episodes that run at once"""
+    steps: Count | None = None
+    """decisions to train on, where nothing else is asked for"""
     learning_rate: Rate
     gamma: Share = 1.0
     policy: Network
+    env: ScenarioFields | None = None
+    """fields of the scenario, for training and validation both"""
+    without: Hidden | None = None
+    """fields of the observation that the network is not shown"""
+    reward: RewardOptions | None = None
+    """rewards to train on; those of the environment by default"""
+    stakes: StakesOptions | None = None
+    """how often tasks are met; all alike by default"""
 
     def arguments(self) -> dict[str, Any]:
         """What stable-baselines3's constructor takes, but for policy and environment."""
         given = {name: getattr(self, name) for name in type(self).model_fields}
-        for name in ("n_envs", "policy", "credit"):
+        for name in OURS:
             given.pop(name, None)
         plain = {n: v.at() if isinstance(v, Linear) else v for n, v in given.items()}
         return {**plain, "policy_kwargs": self.policy.arguments()}
@@ -166,7 +184,7 @@ class Settings(_Record):
         """Raise ValueError for values that do not go together."""
 
 
-class _OnPolicy(Settings):
+class OnPolicySettings(Settings):
     """What algorithms have that learn from what the policy has just done."""
 
     policy: ActorCritic = ActorCritic()  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -177,6 +195,8 @@ class _OnPolicy(Settings):
     vf_coef: NotNegative = 0.5
     max_grad_norm: Positive = 0.5
     normalize_advantage: bool
+    warm_start: WarmStartOptions | None = None
+    """what a baseline teaches first; nothing by default"""
 
     def check(self) -> None:
         """Raise ValueError for an update from less than two decisions."""
@@ -184,7 +204,7 @@ class _OnPolicy(Settings):
             raise ValueError("n_steps: expected at least 2 with one environment")
 
 
-class A2CSettings(_OnPolicy):
+class A2CSettings(OnPolicySettings):
     """Advantage actor-critic (Mnih et al., ICML 2016)."""
 
     learning_rate: Rate = 7e-4
@@ -195,7 +215,7 @@ class A2CSettings(_OnPolicy):
     rms_prop_eps: Positive = 1e-5
 
 
-class PPOSettings(_OnPolicy):
+class PPOSettings(OnPolicySettings):
     """Proximal policy optimisation (Schulman et al., 2017), with or without masks."""
 
     learning_rate: Rate = 3e-4
@@ -229,10 +249,13 @@ class RecurrentPPOSettings(PPOSettings):
     batch_size: Annotated[int, Field(ge=2)] = 128
 
     def check(self) -> None:
-        """Raise ValueError for credit per task: what an LSTM remembers is of all tasks."""
+        """Raise ValueError for credit per task, since what an LSTM remembers is of all tasks, and
+        for a warm start, which shows decisions one by one.
+        """
         super().check()
-        if self.credit is not None:
-            raise ValueError("credit: expected none for an algorithm with an LSTM")
+        for name in ("credit", "warm_start"):
+            if getattr(self, name) is not None:
+                raise ValueError(f"{name}: expected none for an algorithm with an LSTM")
 
 
 class DQNSettings(Settings):

@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import Field, JsonValue, ValidationError
 
+from failgym.agents.record import DEEPEST, CriticLstm, Depth, Record, Width
 from failgym.baselines.base import enabled
 from failgym.envs.scenario import Scenario
 from failgym.envs.scenarios import SCENARIOS
@@ -29,29 +30,19 @@ __all__ = [
     "ObservationField",
     "Scaling",
     "actions",
+    "changed_fields",
     "observation_fields",
     "parse_manifest",
 ]
 
 FORMAT = "failgym agent"
 VERSION = 1
-WIDEST = 1_024
-"""Units of a layer, or quantiles, at most."""
-DEEPEST = 8
-"""Layers at most."""
 
-Width = Annotated[int, Field(ge=1, le=WIDEST)]
 Layers = Annotated[tuple[Width, ...], Field(max_length=DEEPEST)]
 """Units of hidden layers."""
 
 
-class _Record(BaseModel):
-    """Values of exactly the stated types, and no others."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
-
-
-class ObservationField(_Record):
+class ObservationField(Record):
     """One number that the agent reads."""
 
     name: str
@@ -60,7 +51,7 @@ class ObservationField(_Record):
     high: float
 
 
-class Scaling(_Record):
+class Scaling(Record):
     """Observations were normalised by a running mean and variance, as SB3's `VecNormalize` does.
 
     Mean and variance are tensors of the file.
@@ -70,16 +61,15 @@ class Scaling(_Record):
     clip: Annotated[float, Field(gt=0.0)]
 
 
-class Lstm(_Record):
+class Lstm(Record):
     """The memory of a recurrent policy."""
 
     units: Width
-    layers: Annotated[int, Field(ge=1, le=DEEPEST)]
-    critic: Literal["own", "shared", "none"]
-    """Has the critic an LSTM: one of its own, that of the actor, or none?"""
+    layers: Depth
+    critic: CriticLstm
 
 
-class Network(_Record):
+class Network(Record):
     """Sizes of a network, and its activation."""
 
     actor: Layers
@@ -91,7 +81,7 @@ class Network(_Record):
     lstm: Lstm | None = None
 
 
-class Environment(_Record):
+class Environment(Record):
     """Where the agent was trained."""
 
     id: str
@@ -103,13 +93,11 @@ class Environment(_Record):
     @classmethod
     def of(cls, scenario: Scenario) -> Environment:
         """The environment of a scenario."""
-        registered = SCENARIOS.get(scenario.name, Scenario(name=scenario.name))
-        values = {field.name: getattr(scenario, field.name) for field in fields(scenario)}
-        changed = {n: _plain(v) for n, v in values.items() if v != getattr(registered, n)}
+        changed = {name: _plain(value) for name, value in changed_fields(scenario).items()}
         return cls(id=f"failgym/{scenario.name}", fields=changed, decisions=enabled(scenario))
 
 
-class Manifest(_Record):
+class Manifest(Record):
     """Everything that a policy file holds beside its weights."""
 
     format: Literal["failgym agent"] = FORMAT
@@ -169,6 +157,13 @@ class Manifest(_Record):
                 f"trained to decide {', '.join(trained.decisions) or 'nothing'};"
                 f" here is decided {', '.join(enabled(rules)) or 'nothing'}"
             )
+
+
+def changed_fields(scenario: Scenario) -> dict[str, Any]:
+    """The fields of a scenario that are not as registered, by name."""
+    registered = SCENARIOS.get(scenario.name, Scenario(name=scenario.name))
+    values = {field.name: getattr(scenario, field.name) for field in fields(scenario)}
+    return {name: v for name, v in values.items() if v != getattr(registered, name)}
 
 
 def parse_manifest(text: str) -> Manifest:

@@ -6,25 +6,25 @@ refused. No class is imported because a file says so.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import torch
+from sb3_contrib import QRDQN, MaskablePPO, RecurrentPPO
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from sb3_contrib.common.recurrent.policies import RecurrentActorCriticPolicy
 from sb3_contrib.qrdqn.policies import QRDQNPolicy
+from stable_baselines3 import A2C, DQN, PPO
+from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.policies import ActorCriticPolicy, BasePolicy
 from stable_baselines3.common.torch_layers import FlattenExtractor
 from stable_baselines3.dqn.policies import DQNPolicy
 from torch import nn
 
 from failgym.agents.manifest import Lstm, Network
+from failgym.agents.names import unknown
 from failgym.envs.spaces import action_space, observation_space
-
-if TYPE_CHECKING:
-    from stable_baselines3.common.base_class import BaseAlgorithm
 
 __all__ = [
     "ACTIVATIONS",
@@ -55,26 +55,25 @@ TARGETS = ("q_net_target.", "quantile_net_target.")
 
 @dataclass(frozen=True)
 class Architecture:
-    """The policy class of an algorithm."""
+    """The classes of an algorithm, and what its policies are like."""
 
-    model: str
-    """name of the algorithm's class"""
+    model: type[BaseAlgorithm]
     policy: type[BasePolicy]
     masked: bool = False
-    """does it take masks of legal actions?"""
+    """does it leave out illegal actions? To others they are CONTINUE"""
     actor_critic: bool = True
     """is it an actor with a value function, or values of actions?"""
 
 
 ARCHITECTURES: dict[str, Architecture] = {
-    "ppo": Architecture("PPO", ActorCriticPolicy),
-    "a2c": Architecture("A2C", ActorCriticPolicy),
-    "dqn": Architecture("DQN", DQNPolicy, actor_critic=False),
-    "qrdqn": Architecture("QRDQN", QRDQNPolicy, actor_critic=False),
-    "maskable_ppo": Architecture("MaskablePPO", MaskableActorCriticPolicy, masked=True),
-    "recurrent_ppo": Architecture("RecurrentPPO", RecurrentActorCriticPolicy),
+    "ppo": Architecture(PPO, ActorCriticPolicy),
+    "a2c": Architecture(A2C, ActorCriticPolicy),
+    "dqn": Architecture(DQN, DQNPolicy, actor_critic=False),
+    "qrdqn": Architecture(QRDQN, QRDQNPolicy, actor_critic=False),
+    "maskable_ppo": Architecture(MaskablePPO, MaskableActorCriticPolicy, masked=True),
+    "recurrent_ppo": Architecture(RecurrentPPO, RecurrentActorCriticPolicy),
 }
-"""Name of an algorithm -> its policy class."""
+"""Name of an algorithm -> its classes."""
 
 
 def algorithm_of(model: BaseAlgorithm) -> str:
@@ -83,11 +82,11 @@ def algorithm_of(model: BaseAlgorithm) -> str:
     Raises:
         ValueError: for an algorithm that is not one of `ARCHITECTURES`.
     """
-    classes = [kind.__name__ for kind in type(model).__mro__]
     for name, architecture in ARCHITECTURES.items():
-        if architecture.model in classes:
+        if isinstance(model, architecture.model):
             return name
-    raise ValueError(f"model: {classes[0]}, expected one of {', '.join(ARCHITECTURES)}")
+    got = type(model).__name__
+    raise ValueError(f"model: {got}, expected one of {', '.join(ARCHITECTURES)}")
 
 
 def describe(policy: BasePolicy, architecture: Architecture) -> Network:
@@ -128,9 +127,7 @@ def build(network: Network, architecture: Architecture) -> BasePolicy:
             the policy class.
     """
     if network.activation not in ACTIVATIONS:
-        near = difflib.get_close_matches(network.activation, ACTIVATIONS, 1)
-        hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(ACTIVATIONS)}"
-        raise ValueError(f"unknown activation {network.activation!r}, {hint}")
+        raise unknown("activation", network.activation, ACTIVATIONS)
     options: dict[str, Any] = {"activation_fn": ACTIVATIONS[network.activation]}
     _expect("critic", network.critic is not None, architecture.actor_critic)
     _expect("quantiles", network.quantiles is not None, architecture.policy is QRDQNPolicy)

@@ -6,7 +6,6 @@ could execute, and a file of another kind (a zip archive, a pickle) is refused.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -38,6 +37,7 @@ from failgym.agents.trained_policy import Moments, TrainedPolicy
 from failgym.envs import resolve
 from failgym.envs.scenario import Scenario
 from failgym.envs.sources import whole_trace
+from failgym.files import replacing
 from failgym.sim.fields import FIELDS
 
 if TYPE_CHECKING:
@@ -112,7 +112,8 @@ def save_policy(
     arrays = _weights(model, critic)
     if moments is not None:
         arrays |= {MEAN: moments.mean, VARIANCE: moments.variance}
-    _write(path, save(arrays, {KEY: manifest.model_dump_json()}))
+    with replacing(path) as partial:
+        partial.write_bytes(save(arrays, {KEY: manifest.model_dump_json()}))
 
 
 def load_agent(path: str | Path, *, anywhere: bool = False) -> TrainedPolicy:
@@ -187,15 +188,6 @@ def _stored_moments(scaling: Scaling | None, arrays: Arrays) -> Moments | None:
     if (arrays[VARIANCE] < 0).any():
         raise ValueError(f"{VARIANCE}: expected no negative numbers")
     return Moments(arrays.pop(MEAN), arrays.pop(VARIANCE), scaling.epsilon, scaling.clip)
-
-
-def _write(path: Path, content: bytes) -> None:
-    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
-    try:
-        partial.write_bytes(content)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _read(path: Path) -> tuple[str, Arrays]:

@@ -45,6 +45,10 @@ class Log:
     """wall-clock time up to the last checkpoint, validation included [s]"""
     validation_seconds: float = 0.0
     """of these, spent on validation [s]"""
+    warm_start: dict[str, Any] | None = None
+    """what came of the warm start, if there was one"""
+    warm_start_seconds: float = 0.0
+    """of the seconds, spent on that [s]"""
     saved: int = 0
     """decisions at the last checkpoint"""
 
@@ -56,6 +60,8 @@ class Log:
             "best_policy": self.best_policy,
             "seconds": self.seconds,
             "validation_seconds": self.validation_seconds,
+            "warm_start": self.warm_start,
+            "warm_start_seconds": self.warm_start_seconds,
             "saved": self.saved,
         }
 
@@ -112,6 +118,8 @@ class TrainingCallback(BaseCallback):
         """Between two updates: nothing is under way."""
         steps = self.model.num_timesteps
         if not steps:
+            if self.log.warm_start is not None and not self.log.validations:
+                self.validate()  # what a baseline has taught may be the best there will be
             return
         check_finite(self.model)
         validated = self.log.validations[-1].steps if self.log.validations else 0
@@ -133,6 +141,7 @@ class TrainingCallback(BaseCallback):
         self.logger.record("validation/score", found.score)
         if found.stochastic is not None:
             self.logger.record("validation/stochastic", found.stochastic)
+        self.logger.dump(found.steps)  # the next of the library comes later, or never
         if log.best is None or found.rank(self.by) > log.best.rank(self.by):
             weights = self.model.policy.state_dict()
             log.best, log.best_policy = found, {n: w.clone() for n, w in weights.items()}

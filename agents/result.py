@@ -24,12 +24,16 @@ class TrainingResult:
     """of the agent that was kept"""
     last: Validation
     validations: tuple[Validation, ...]
+    warm_start: dict[str, Any] | None
+    """what came of the warm start (`failgym.agents.warm_start.WarmStart`), if there was one"""
     seconds: float
-    """wall-clock time, validation included, what a kill undid not [s]"""
+    """wall-clock time, validation and warm start included, what a kill undid not [s]"""
     validation_seconds: float
     """of these, spent on scoring [s]"""
+    warm_start_seconds: float
+    """of these, spent on the warm start [s]"""
     steps_per_second: float
-    """decisions for each second of training, scoring left out [1/s]"""
+    """decisions for each second of training, scoring and warm start left out [1/s]"""
     policy: Path
     """the policy file of the best agent"""
     command: str

@@ -1,4 +1,4 @@
-"""Rewards to train on that make the same policy the best one, and are easier to learn from.
+"""Rewards to train on that are easier to learn from, and what may be changed without harm.
 
 The environment charges costs as they arise, in units of the mean task of the train split; scores
 are made of these. What may be changed for training without changing what is best to do:
@@ -17,6 +17,17 @@ are made of these. What may be changed for training without changing what is bes
     much as the reference does: what both pay then falls out. Where they differ it adds the variance
     of a task's fate, known only at its end.
 
+And what changes it:
+
+`by_cost`
+    Divide by a power of what the task costs under the reference, or under replay if there is none;
+    tasks of less than `LEAST_COST` count as such. A few tasks that fail for weeks cost more than
+    all others together, and drown them. What is best for a task stays the best for it, but tasks
+    are weighted anew, and that cost is not observed: where the agent cannot tell tasks apart, it
+    does what is best for the many small ones. Of use early, and where the large ones can be told by
+    what is observed; of harm where a rare task on which much is at stake looks as any other
+    (`failgym.agents.stakes` makes those less rare instead).
+
 All hold in the pinned world with an episode for each task (``slice_tasks=1``), where a reward
 belongs to one task. The weights of the reward's terms are fields of the scenario (``weight_*``):
 to change those changes what is best.
@@ -34,16 +45,14 @@ import numpy as np
 import numpy.typing as npt
 from stable_baselines3.common.vec_env import VecEnvWrapper
 
+from failgym.agents.task_costs import TaskCosts
 from failgym.agents.vec_env import BatchedVecEnv
-from failgym.envs.scenario import Scenario
-from failgym.envs.worlds import build_world
-from failgym.evaluation import run_policy
 from failgym.evaluation.caller import Predicts
-from failgym.sim.fields import INDEX
 
-__all__ = ["TrainingReward", "costs_by_task"]
+__all__ = ["LEAST_COST", "TrainingReward"]
 
-WIDTH = INDEX["width"]
+LEAST_COST = 0.02
+"""``by_cost``: tasks that cost less are divided as if they cost that [mean tasks]."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -58,9 +67,12 @@ class TrainingReward(VecEnvWrapper):
         scale: factor.
         by_width: divide by the task's width?
         reference: a policy whose costs are paid back at the end of each task.
+        by_cost: power of the task's cost to divide by.
+        divisors: what the rewards of each task are divided by besides, by trace row.
 
     Raises:
-        ValueError: for an environment of several tasks an episode, or a scale that is not positive.
+        ValueError: for an environment of several tasks an episode, a scale that is not positive, or
+            a power below 0.
     """
 
     def __init__(
@@ -70,24 +82,31 @@ class TrainingReward(VecEnvWrapper):
         scale: float = 1.0,
         by_width: bool = False,
         reference: Predicts | None = None,
+        by_cost: float = 0.0,
+        divisors: Floats | None = None,
     ) -> None:
         super().__init__(venv)
-        scenario: Scenario = venv.get_attr("scenario")[0]
-        if scenario.world != "pinned" or scenario.slice_tasks != 1:
-            raise ValueError("venv: expected the pinned world and slice_tasks=1")
         if not 0.0 < scale < math.inf:
             raise ValueError(f"scale: expected a positive number, got {scale}")
+        if not 0.0 <= by_cost < math.inf:
+            raise ValueError(f"by_cost: expected at least 0, got {by_cost}")
         self.batched = venv
-        self.scale, self.by_width = scale, by_width
-        self.paid_back = None if reference is None else costs_by_task(scenario, reference)
-        self._tasks = np.zeros(venv.num_envs, dtype=np.int64)
-        self._widths = np.ones(venv.num_envs)
+        costs = TaskCosts(venv.get_attr("scenario")[0])
+        self.paid_back = None if reference is None else costs.of(reference)
+        """[tasks of the trace] paid at the end, before division; None: nothing"""
+        self.factors = np.full(len(costs.world.tasks), scale)
+        """[tasks of the trace] what rewards are multiplied by"""
+        if by_width:
+            self.factors /= costs.widths
+        if by_cost:
+            lost = costs.replay if self.paid_back is None else self.paid_back
+            self.factors /= np.maximum(lost, LEAST_COST) ** by_cost
+        if divisors is not None:
+            self.factors /= divisors
 
     def reset(self) -> npt.NDArray[np.float32]:
         """Begin all episodes."""
-        observations = self.batched.reset()
-        self._remember(observations)
-        return observations
+        return self.batched.reset()
 
     def step_wait(
         self,
@@ -98,26 +117,10 @@ class TrainingReward(VecEnvWrapper):
         list[dict[str, Any]],
     ]:
         """Answer the open decisions, and change the rewards."""
+        tasks = self.batched.tasks
         observations, rewards, ends, infos = self.batched.step_wait()
         changed = rewards.astype(np.float64)
         if self.paid_back is not None:
-            changed += np.where(ends, self.paid_back[self._tasks], 0.0)
-        changed *= self.scale / self._widths
-        self._remember(observations)
+            changed += np.where(ends, self.paid_back[tasks], 0.0)
+        changed *= self.factors[tasks]
         return observations, changed.astype(np.float32), ends, infos
-
-    def _remember(self, observations: npt.NDArray[np.float32]) -> None:
-        """Whose decisions are open now."""
-        self._tasks = self.batched.tasks
-        if self.by_width:
-            self._widths = np.maximum(np.exp2(observations[:, WIDTH].astype(np.float64)) - 1.0, 1.0)
-
-
-def costs_by_task(scenario: Scenario, policy: Predicts) -> Floats:
-    """What every task of a scenario costs under a policy, by trace row; 0 for those in no slice."""
-    world = build_world(scenario)
-    run = run_policy(world, scenario, policy, order=scenario.order)
-    tasks = run.outcomes["task"]
-    costs = np.zeros(int(tasks.max()) + 1)
-    costs[tasks] = run.costs.sum(axis=1)
-    return costs

@@ -20,6 +20,7 @@ from typing import Any, cast
 
 from failgym.agents.hyperparameters import Settings
 from failgym.agents.settings import save_settings
+from failgym.files import PARTIAL, replacing
 
 __all__ = ["RunFolder", "described_run"]
 
@@ -70,7 +71,7 @@ class RunFolder:
 
     def _holds_anything(self) -> bool:
         """Is there anything but what a killed process was about to rename?"""
-        return any(not fnmatch(file.name, ".*.partial-*") for file in self.path.iterdir())
+        return any(not fnmatch(file.name, PARTIAL) for file in self.path.iterdir())
 
     def described(self) -> Document:
         """What is trained here, as `begin` wrote it. Raises ValueError if nothing is."""
@@ -109,12 +110,8 @@ def described_run(
 
 def write_json(path: Path, content: Any) -> None:
     """Write JSON, whole or not at all. Raises OSError."""
-    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
-    try:
+    with replacing(path) as partial:
         partial.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def read_json(path: Path) -> Document:

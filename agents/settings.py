@@ -18,6 +18,7 @@ from pydantic import BaseModel, ValidationError
 
 from failgym.agents.algorithms import Algorithm, algorithm_named
 from failgym.agents.hyperparameters import ALTERNATIVES, Settings
+from failgym.agents.training_options import SCENARIO_FIELDS
 from failgym.agents.yaml_text import read_yaml
 
 __all__ = ["load_settings", "read_values", "save_settings", "settings_for", "shipped_file"]
@@ -134,6 +135,8 @@ def _names(record: type[BaseModel]) -> list[str]:
     names: list[str] = []
     for name, field in record.model_fields.items():
         names.append(name)
+        if name == "env":
+            names += [f"env.{member}" for member in SCENARIO_FIELDS]
         for kind in get_args(field.annotation) or (field.annotation,):  # a group may be optional
             if isinstance(kind, type) and issubclass(kind, BaseModel):
                 names += [f"{name}.{member}" for member in _names(kind)]
@@ -149,6 +152,8 @@ def _validated(kind: Algorithm, values: Any, where: str) -> Settings:
     name = ".".join(str(part) for part in first["loc"] if part not in ALTERNATIVES)
     if first["type"] == "extra_forbidden":
         raise ValueError(f"{where}: {_unknown(kind, name, _names(kind.settings))}")
+    if first["type"] == "value_error":  # what a record says of a name
+        raise ValueError(f"{where}: {name}: {first.get('ctx', {})['error']}")
     reason = first["msg"][0].lower() + first["msg"][1:]
     raise ValueError(f"{where}: {name}: {reason}, got {reprlib.repr(first['input'])}")
 
@@ -158,5 +163,7 @@ def _unknown(kind: Algorithm, name: str, known: list[str]) -> str:
     members = [n for n in known if n.rpartition(".")[2] == name]
     hint = (members or near)[:1]
     return f"unknown hyper-parameter {name!r} of {kind.name}" + (
-        f", did you mean {hint[0]}?" if hint else f"; known: {', '.join(known)}"
+        f", did you mean {hint[0]}?"
+        if hint
+        else f"; known: {', '.join(n for n in known if '.' not in n)}"
     )

@@ -16,18 +16,17 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import torch
-from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.logger import Logger, configure
 
 from failgym.agents.algorithms import algorithm_named
-from failgym.agents.checkpoints import read_checkpoint, resume_model, taken, write_checkpoint
+from failgym.agents.hyperparameters import OnPolicySettings
+from failgym.agents.learning import Learning
 from failgym.agents.manifest import Environment
-from failgym.agents.policy_file import load_agent, save_policy
-from failgym.agents.progress import Log, Milestones, TrainingCallback, check_finite, held_interrupts
+from failgym.agents.preparation import check_world, scenario_of, shaped
+from failgym.agents.progress import Milestones
 from failgym.agents.result import TrainingResult
-from failgym.agents.run_folder import Document, RunFolder, described_run, read_json, write_json
+from failgym.agents.run_folder import Document, RunFolder, described_run, read_json
 from failgym.agents.settings import settings_for
-from failgym.agents.unfinished import ActionRecord
 from failgym.agents.validation import Keep, Validator
 from failgym.agents.vec_env import make_sb3_env
 from failgym.envs import Scenario, resolve
@@ -41,15 +40,13 @@ VALIDATIONS = 10
 """How often an agent is scored while it is trained, by default."""
 CHECKPOINTS = 50
 """How many checkpoints are taken, by default."""
-DUMPS = 100
-"""Episodes between two lines of TensorBoard, for algorithms that do not learn in rollouts."""
 
 
 def train(
     env: str | Scenario,
     algo: str = "maskable_ppo",
     *,
-    steps: int,
+    steps: int | None = None,
     out: str | Path,
     seed: int = 0,
     n_envs: int | None = None,
@@ -75,9 +72,11 @@ def train(
 
     Args:
         env: an environment's id or a scenario; its ``split`` does not matter, nor, in the pinned
-            world, its ``slice_tasks``: agents learn task by task there.
+            world, its ``slice_tasks``: agents learn task by task there. Its fields that are not as
+            registered win over those of the hyper-parameters.
         algo: a name of `failgym.agents.algorithms.ALGORITHMS`.
-        steps: decisions to train on; rounded up to whole rollouts.
+        steps: decisions to train on, by default as many as the hyper-parameters say; rounded up to
+            whole rollouts.
         out: a folder that does not exist yet, or that of a run to go on with.
         seed: of the first weights and of all that is drawn.
         n_envs: episodes that run at once, by default those of the hyper-parameters.
@@ -103,7 +102,8 @@ def train(
         ValueError: in one line, before anything is written: an unknown environment, algorithm or
             hyper-parameter, with the nearest known one; a value of the wrong type or range; a
             folder that exists, or without ``resume``; one that holds another run, naming the
-            difference. Later: if weights are no longer finite.
+            difference; an option of the pinned world in another. Later: if weights are no longer
+            finite.
         KeyboardInterrupt: after Ctrl-C, once a checkpoint is taken between two updates.
 
     >>> import tempfile
@@ -113,14 +113,15 @@ def train(
     >>> result.steps, result.policy.name
     (512, 'best.safetensors')
     """
+    _check_choices(split, keep)
+    algorithm, given = algorithm_named(algo), resolve(env)
+    chosen = settings_for(algo, given.name, file=settings, hyper=hyper, n_envs=n_envs)
+    steps = chosen.steps if steps is None else steps
+    if steps is None:
+        raise ValueError("steps: expected a number of decisions: the hyper-parameters name none")
     _check(steps, seed, threads, validate_every, checkpoint_every, tensorboard)
-    if split not in ("fit", "train"):
-        raise ValueError(f"split: expected 'fit' or 'train', got {split!r}")
-    if keep not in get_args(Keep):
-        raise ValueError(f"keep: expected one of {', '.join(get_args(Keep))}, got {keep!r}")
-    scenario = resolve(env).override(split=split)
-    algorithm = algorithm_named(algo)
-    chosen = settings_for(algo, scenario.name, file=settings, hyper=hyper, n_envs=n_envs)
+    scenario = scenario_of(given, chosen.env).override(split=split)
+    check_world(scenario, chosen)
     folder = RunFolder(out)
     milestones = Milestones(
         validation=validate_every or -(-steps // VALIDATIONS),
@@ -137,137 +138,38 @@ def train(
         episodes=episodes,
         keep=keep,
     )
-    if resume:
-        folder.check_same(run)
-        if folder.result.exists():
-            return TrainingResult.of(read_json(folder.result), folder.best)
-    else:
-        folder.check_new()
+    if finished := _checked(folder, run, resume):
+        return finished
+    changed = {"n_envs": n_envs, "settings": settings and str(settings), "hyper": hyper}
+    called = command or _called(scenario.name, algo, steps=steps, seed=seed, **changed)
     with _torch_threads(threads):
         venv = make_sb3_env(scenario, chosen.n_envs, threads=threads)
-        model = algorithm.build(chosen, venv, seed)
+        model = algorithm.build(chosen, shaped(venv, chosen, seed), seed)
         validator = Validator(scenario, algorithm, seed, episodes, threads)
-        changed = {"n_envs": n_envs, "settings": settings and str(settings), "hyper": hyper}
-        command = command or _called(scenario.name, algo, steps=steps, seed=seed, **changed)
         if not resume:
-            folder.begin({**run, "command": command}, chosen)
-        training = _Training(folder, run, model, venv, scenario, command)
+            folder.begin({**run, "command": called}, chosen)
         model.set_logger(_logger(folder, tensorboard))
-        training.learn(validator, milestones, steps, progress, algorithm.on_policy)
-        return training.result()
-
-
-class _Training:
-    """A model that is being trained, and the folder of the run."""
-
-    def __init__(
-        self,
-        folder: RunFolder,
-        run: Document,
-        model: BaseAlgorithm,
-        venv: Any,
-        scenario: Scenario,
-        command: str,
-    ) -> None:
-        self.folder, self.run, self.model, self.venv = folder, run, model, venv
-        self.scenario = scenario
-        self.command: str = folder.described().get("command", command)
-        self.record = ActionRecord(venv.num_envs)
-        self.log = Log()
-
-    def learn(
-        self,
-        validator: Validator,
-        milestones: Milestones,
-        steps: int,
-        progress: Advance,
-        rollouts: bool,
-    ) -> None:
-        """Learn from where the last checkpoint left off, or from nothing, to the end."""
-        begun = self.folder.checkpoint.exists()
-        if begun:
-            self._resume()
-            progress(self.model.num_timesteps)
-        with held_interrupts() as stop:
-            callback = TrainingCallback(
-                validator,
-                milestones,
-                self.log,
-                by=self.run["keep"],
-                record=self.record.add,
-                keep=self._keep_best,
-                save=self._save,
-                stop=stop,
-                advance=progress,
-            )
-            try:
-                self.model.learn(
-                    max(steps - self.model.num_timesteps, 0),
-                    callback=callback,
-                    reset_num_timesteps=not begun,
-                    log_interval=1 if rollouts else DUMPS,
-                )
-            except (RuntimeError, ValueError):  # what torch says of numbers that are none
-                check_finite(self.model)
-                raise
-            callback.finish()
-
-    def result(self) -> TrainingResult:
-        """What came out, written down."""
-        best = self.log.best
-        if best is None:
-            raise ValueError(f"{self.scenario.name}: the agent was never scored")
-        seconds = max(self.log.seconds - self.log.validation_seconds, 1e-9)
-        result = TrainingResult(
-            env=self.run["env"],
-            algo=self.run["algo"],
-            seed=self.run["seed"],
-            steps=self.model.num_timesteps,
-            best=best,
-            last=self.log.validations[-1],
-            validations=tuple(self.log.validations),
-            seconds=self.log.seconds,
-            validation_seconds=self.log.validation_seconds,
-            steps_per_second=self.model.num_timesteps / seconds,
-            policy=self.folder.best,
-            command=self.command,
-            versions=load_agent(self.folder.best).manifest.versions,
-            trace_hash=self.run["trace_hash"],
+        learning = Learning(folder, run, called, scenario, model, venv)
+        learning.learn(
+            validator,
+            milestones,
+            steps,
+            progress,
+            rollouts=algorithm.on_policy,
+            taught=chosen.warm_start if isinstance(chosen, OnPolicySettings) else None,
         )
-        write_json(self.folder.result, result.to_json())
-        return result
+        return learning.result()
 
-    def _resume(self) -> None:
-        """Go back to the last checkpoint. Raises ValueError if it is damaged."""
-        path = self.folder.checkpoint
-        state = read_checkpoint(path)
-        try:
-            self.log = Log.of(state["log"])
-            if self.log.best is not None and self.log.best_policy is not None:
-                self.model.policy.load_state_dict(self.log.best_policy)
-                self.model.num_timesteps = self.log.best.steps
-                self._keep_best()
-            resume_model(self.model, self.venv, self.record, state["model"])
-        except (KeyError, RuntimeError, TypeError, ValueError) as error:
-            raise ValueError(f"{path}: {' '.join(str(error).split())}") from error
 
-    def _save(self) -> None:
-        """Take a checkpoint, and write down the scores for whoever looks on."""
-        state = taken(self.model, self.venv, self.record)
-        write_checkpoint(self.folder.checkpoint, {"model": state, "log": self.log.to_state()})
-        scores = [validation.to_json() for validation in self.log.validations]
-        write_json(self.folder.evaluations, scores)
-
-    def _keep_best(self) -> None:
-        """Write the policy file of the model as it is."""
-        assert self.log.best is not None
-        save_policy(
-            self.model,
-            self.folder.best,
-            env=self.scenario,
-            command=self.command,
-            scores={"validation": self.log.best.to_json()},
-        )
+def _checked(folder: RunFolder, run: Document, resume: bool) -> TrainingResult | None:
+    """The result of a run that is over. Raises ValueError for a folder that is not for this."""
+    if not resume:
+        folder.check_new()
+        return None
+    folder.check_same(run)
+    if not folder.result.exists():
+        return None
+    return TrainingResult.of(read_json(folder.result), folder.best)
 
 
 def _called(env: str, algo: str, **options: Any) -> str:
@@ -296,6 +198,14 @@ def _check(
             check_count(name, value, 1)
     if tensorboard and find_spec("tensorboard") is None:
         raise ValueError("tensorboard: is not installed: pip install tensorboard")
+
+
+def _check_choices(split: str, keep: str) -> None:
+    """Raise ValueError, naming the argument, for one that is none of its choices."""
+    if split not in ("fit", "train"):
+        raise ValueError(f"split: expected 'fit' or 'train', got {split!r}")
+    if keep not in get_args(Keep):
+        raise ValueError(f"keep: expected one of {', '.join(get_args(Keep))}, got {keep!r}")
 
 
 def _logger(folder: RunFolder, tensorboard: bool) -> Logger:

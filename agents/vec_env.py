@@ -70,7 +70,8 @@ class BatchedVecEnv(VecEnv):
         self._tasks: npt.NDArray[np.int64] | None = None
         self._elapsed: npt.NDArray[np.int64] | None = None
         self._actions = np.zeros(env.num_envs, dtype=np.int64)
-        self._tally = EpisodeTally(env.num_envs)
+        self.tally = EpisodeTally(env.num_envs)
+        """of the running episodes"""
         super().__init__(env.num_envs, env.single_observation_space, env.single_action_space)
 
     @property
@@ -120,7 +121,7 @@ class BatchedVecEnv(VecEnv):
             self._tasks, self._elapsed = info["task"], info["elapsed"]
         self._reset_seeds()
         self._reset_options()
-        self._tally.clear()
+        self.tally.clear()
         self.reset_infos = self._infos()
         return observations
 
@@ -140,10 +141,10 @@ class BatchedVecEnv(VecEnv):
         direct = type(self.env) is MitigationVectorEnv  # and nothing else has a say in a step
         step = (step_engine if direct else step_vector_env)(cast(Any, self.env), self._actions)
         self._tasks, self._elapsed = step.tasks, step.elapsed
-        self._tally.add(step.rewards)
+        self.tally.add(step.rewards)
         infos = self._infos()
         if len(step.ended):
-            final = final_infos(step, self._tally.close(step.ended, step.costs))
+            final = final_infos(step, self.tally.close(step.ended, step.costs))
             for i, one in zip(step.ended.tolist(), final, strict=True):
                 self.reset_infos[i], infos[i] = infos[i], one
         return step.observations, step.rewards.astype(np.float32), step.dones, infos

@@ -15,7 +15,6 @@ What training rewards can be changed as well, without changing what is best:
 
 from __future__ import annotations
 
-import difflib
 import math
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -26,6 +25,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from failgym.agents.credit import TaskRolloutBuffer
 from failgym.agents.demonstrations import Demonstrations, demonstrate
 from failgym.agents.imitation import Lessons, explained_variance, fit
+from failgym.agents.names import check_known
 from failgym.agents.networks import ARCHITECTURES, algorithm_of
 from failgym.baselines import REGISTRY
 from failgym.evaluation.arguments import check_count
@@ -152,11 +152,7 @@ def warm_start(
 
 def baseline_named(name: str) -> Predicts:
     """A baseline as published, by its name. Raises ValueError for another, naming the nearest."""
-    if name not in REGISTRY:
-        near = difflib.get_close_matches(name, REGISTRY, 1)
-        hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(REGISTRY)}"
-        raise ValueError(f"unknown policy {name!r}, {hint}")
-    return REGISTRY[name]()
+    return REGISTRY[check_known("policy", name, REGISTRY)]()
 
 
 def _masked(model: BaseAlgorithm) -> bool:

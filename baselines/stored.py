@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 
 from failgym.baselines.base import Heuristic
+from failgym.files import replacing
 
 __all__ = ["load_heuristic", "parameters", "save_heuristic"]
 
@@ -42,12 +42,8 @@ def save_heuristic(
         "parameters": parameters(policy),
         "about": dict(about or {}),
     }
-    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
-    try:
+    with replacing(path) as partial:
         partial.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def load_heuristic(path: str | Path) -> Heuristic:

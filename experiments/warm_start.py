@@ -40,6 +40,7 @@ from failgym.agents.vec_env import make_sb3_env
 from failgym.agents.warm_start import WarmStart, baseline_named, warm_start
 from failgym.cli.output import print_line, print_table
 from failgym.envs import resolve
+from failgym.files import replacing
 
 OUT = Path(__file__).with_suffix(".json")
 TEACHERS = {"Cloning-v0": "algorithm_1", "Checkpoint-v0": "ml_periodic"}
@@ -197,9 +198,8 @@ def _teacher_score(validator: Validator, env: str) -> float:
 
 
 def _write(path: Path, document: dict[str, Any]) -> None:
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    partial.replace(path)
+    with replacing(path) as partial:
+        partial.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

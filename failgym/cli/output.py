@@ -6,7 +6,6 @@ import contextlib
 import json
 import math
 import os
-import secrets
 import stat
 import sys
 from collections.abc import Generator, Iterable, Sequence
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from failgym.cli.folders import holds_trace
+from failgym.files import replacing
 
 __all__ = ["JsonFile", "interactive", "print_line", "print_table"]
 
@@ -73,19 +73,16 @@ class JsonFile:
             with open(os.open(self.path, os.O_WRONLY | os.O_APPEND), "w", encoding="utf-8") as file:
                 file.write(text)
             return
-        with self.whole() as partial, partial.open("x", encoding="utf-8") as file:
+        with replacing(self.path) as partial, partial.open("x", encoding="utf-8") as file:
             file.write(text)
+        print_line(f"written to {self.path}")
 
     @contextlib.contextmanager
-    def whole(self, ending: str = "") -> Generator[Path]:
-        """A name to write to, with an ending, which becomes the file if all goes well."""
+    def whole(self) -> Generator[Path]:
+        """A name to write to, which becomes the file if all goes well."""
         assert self.path is not None, "there is no file to write"
-        partial = self.path.with_name(f".failgym-{secrets.token_hex(8)}.partial{ending}")
-        try:
+        with replacing(self.path) as partial:
             yield partial
-            partial.replace(self.path)
-        finally:
-            partial.unlink(missing_ok=True)
         print_line(f"written to {self.path}")
 
 

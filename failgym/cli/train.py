@@ -30,7 +30,10 @@ Algo = Annotated[
     str,
     typer.Option(metavar="ALGO", help="ppo, maskable_ppo, recurrent_ppo, a2c, dqn or qrdqn."),
 ]
-Steps = Annotated[int, typer.Option(help="Decisions to train on.")]
+Steps = Annotated[
+    int | None,
+    typer.Option(help="Decisions to train on; those of the hyper-parameters by default."),
+]
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder of the run.")]
 Slots = Annotated[int | None, typer.Option("--n-envs", help="Episodes that run at once.")]
 Hyper = Annotated[
@@ -76,8 +79,8 @@ TensorBoard = Annotated[
 def train(
     env: Env,
     algo: Algo,
-    steps: Steps,
     out: Out,
+    steps: Steps = None,
     seed: Seed = 0,
     n_envs: Slots = None,
     settings: Settings = None,
@@ -100,7 +103,7 @@ def train(
     if any(find_spec(module) is None for module in NEEDED):
         raise ValueError("training needs stable-baselines3: pip install 'failgym[agents]'")
     _check_out(out)
-    from failgym.agents.settings import read_values
+    from failgym.agents.settings import read_values, settings_for
     from failgym.agents.training import train
     from failgym.envs import resolve
     from failgym.evaluation.progress import progress_bar
@@ -109,7 +112,9 @@ def train(
     free = {field.name for field in fields(wanted)} - {"split"}  # that is --split
     scenario = override(wanted, settings, free)
     changes = read_values(assignments(hyper or [], "--hyper"))
-    with progress_bar(f"{algo} in {scenario.name}", steps, interactive()) as advance:
+    chosen = settings_for(algo, scenario.name, file=config, hyper=changes, n_envs=n_envs)
+    total = (chosen.steps if steps is None else steps) or 0
+    with progress_bar(f"{algo} in {scenario.name}", total, interactive()) as advance:
         result = train(
             scenario,
             algo,
@@ -165,6 +170,10 @@ def _print(result: TrainingResult) -> None:
     ]
     print_line(f"{result.algo} in {result.env}: score on the validation split")
     print_table("", ("steps", "best\naction", "95 %\ninterval", "drawn\naction"), rows)
+    if result.warm_start is not None:
+        agreement = result.warm_start["agreement"]
+        known = "-" if agreement is None else f"{agreement:.1%}"
+        print_line(f"warm start: {known} as the teacher, {result.warm_start_seconds:.0f} s")
     print_line(
         f"{result.steps:,} steps in {result.seconds:.0f} s,"
         f" {result.validation_seconds:.0f} s of them scoring:"

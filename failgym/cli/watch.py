@@ -115,7 +115,7 @@ class Watch:
             play_back(recorder, actions)
         else:
             span = int(run.outcomes["submit"].min()), int(run.outcomes["end"].max())
-            with self.video.whole(".mp4") as partial:
+            with self.video.whole() as partial:
                 write_film(partial, recorder, actions, title, span)
         self._write_texts(recorder, title)
 

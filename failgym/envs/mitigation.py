@@ -74,7 +74,7 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
     | forecast | risk of the attempt, confidences of the task's classes |
     | cost | checkpoint, restore, grace; unsaved work over the intervals that would be best |
     | lineage | what a task's output is worth, in workflows |
-    | machine | the machine that is offered |
+    | machine | the machine that is offered, how long the task takes there and on the next one |
     | system | what runs, waits, arrives, finishes, fails and is interrupted in the cluster |
     | mask | the legal actions |
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from failgym.files import replacing
 from failgym.predictors.base import check_trace
 from failgym.sim.forecast import Forecast
 from failgym.traces.trace import Trace
@@ -128,14 +128,8 @@ def write_arrays(path: str | Path, arrays: Arrays) -> None:
     for name, array in arrays.items():
         if array.dtype.hasobject:
             raise ValueError(f"{name}: expected an array of numbers or texts, got Python objects")
-    path = Path(path)
-    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
-    try:
-        with partial.open("wb") as file:
-            np.savez_compressed(file, **dict(arrays))  # pyright: ignore[reportArgumentType]
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    with replacing(Path(path)) as partial, partial.open("wb") as file:
+        np.savez_compressed(file, **dict(arrays))  # pyright: ignore[reportArgumentType]
 
 
 def read_arrays(path: str | Path, what: str) -> dict[str, npt.NDArray[Any]]:

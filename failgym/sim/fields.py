@@ -158,6 +158,35 @@ FIELDS: tuple[Field, ...] = (
         ("predicted_to_fail", "0/1", 0, 1, "the offered machine is predicted to fail"),
         ("machine_failures", "log2", 0, 32, "failures of the offered machine so far"),
         ("offer_rank", "count", 0, 64, "machines already refused for this task"),
+        (
+            "offered_time",
+            "log2 min",
+            0,
+            32,
+            "time until the task would be done on the offered machine, transfers included",
+        ),
+        (
+            "next_time",
+            "log2 min",
+            0,
+            32,
+            "the same on the machine that is offered next if this one is refused; 0 if none is",
+        ),
+        (
+            "upward_rank",
+            "log2 min",
+            0,
+            32,
+            "longest way from the task, with it, to the end of its workflow: mean run times over"
+            " the machines, and transfers",
+        ),
+        (
+            "machine_uptime",
+            "log2 min",
+            0,
+            32,
+            "time since the offered machine last came up; if never, since the trace began",
+        ),
     ),
     *_group(
         "system",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from failgym.files import replacing
 
 if TYPE_CHECKING:
     from optuna import Study
@@ -68,12 +69,8 @@ def _make_database(path: Path) -> None:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True)) as file:
             file.execute("select schema_version from version_info").fetchall()
         return
-    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
-    try:
+    with replacing(path) as partial:
         optuna.storages.RDBStorage(_url(partial)).engine.dispose()
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _url(path: Path) -> str:

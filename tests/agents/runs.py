@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 
 from failgym.agents.result import TrainingResult
@@ -23,6 +25,8 @@ SHORT: dict[str, dict[str, Any]] = {
     "qrdqn": {"learning_starts": 100, "buffer_size": 500, "batch_size": 16},
 }
 """Hyper-parameters of short runs, by algorithm."""
+TIMES = {"seconds", "validation_seconds", "warm_start_seconds", "steps_per_second", "t"}
+"""What differs between two equal runs."""
 
 
 def scenario(env: str = CLONING) -> Scenario:
@@ -52,3 +56,48 @@ def weights(out: Path) -> dict[str, torch.Tensor]:
 def checkpoint(out: Path) -> dict[str, Any]:
     """What a run's last checkpoint holds."""
     return torch.load(out / "checkpoint.pt", weights_only=True)  # noqa: TID251 - tensors, no code
+
+
+class Crash(Exception):
+    """Nothing that training knows of."""
+
+
+def crash_after(steps: int) -> Any:
+    """A report of progress that raises once so many decisions are made."""
+    made = 0
+
+    def advance(done: int) -> None:
+        nonlocal made
+        made += done
+        if made >= steps:
+            raise Crash
+
+    return advance
+
+
+def assert_same_state(one: Any, other: Any, where: str = "") -> None:
+    """Tensors, numbers and texts are equal, bit for bit."""
+    if isinstance(one, dict):
+        assert one.keys() == other.keys(), where
+        for name in one.keys() - TIMES:
+            assert_same_state(one[name], other[name], f"{where}.{name}")
+    elif isinstance(one, list | tuple):
+        assert len(one) == len(other), where
+        for i, (a, b) in enumerate(zip(one, other, strict=True)):
+            assert_same_state(a, b, f"{where}.{i}")
+    elif isinstance(one, torch.Tensor):
+        assert torch.equal(one, other), where
+    else:
+        assert one == other, where
+
+
+def assert_resumes(folder: Path, run: Callable[..., TrainingResult]) -> None:
+    """A run that is interrupted twice ends as one that is not."""
+    whole = run(folder / "whole")
+    with pytest.raises(Crash):
+        run(folder / "parts", progress=crash_after(STEPS // 3))
+    with pytest.raises(Crash):
+        run(folder / "parts", resume=True, progress=crash_after(2 * STEPS // 3))
+    resumed = run(folder / "parts", resume=True)
+    assert resumed.validations == whole.validations
+    assert_same_state(checkpoint(folder / "whole"), checkpoint(folder / "parts"))

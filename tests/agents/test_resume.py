@@ -18,44 +18,19 @@ pytest.importorskip("sb3_contrib", reason="needs the agents extra")
 
 from failgym.agents.algorithms import ALGORITHMS  # noqa: E402
 from failgym.agents.policy_file import load_agent  # noqa: E402
-from tests.agents.runs import CLONING, SHORT, STEPS, checkpoint, short_run, weights  # noqa: E402
+from tests.agents.runs import (  # noqa: E402
+    CLONING,
+    SHORT,
+    STEPS,
+    Crash,
+    assert_same_state,
+    checkpoint,
+    crash_after,
+    short_run,
+    weights,
+)
 
 COMMAND = (sys.executable, "-c", "from failgym.cli import main; main()")
-TIMES = {"seconds", "validation_seconds", "steps_per_second"}
-"""What differs between two equal runs."""
-
-
-class _Crash(Exception):
-    """Nothing that training knows of."""
-
-
-def crash_after(steps: int) -> Any:
-    """A report of progress that raises once so many decisions are made."""
-    made = 0
-
-    def advance(done: int) -> None:
-        nonlocal made
-        made += done
-        if made >= steps:
-            raise _Crash
-
-    return advance
-
-
-def assert_same_state(one: Any, other: Any, where: str = "") -> None:
-    """Tensors, numbers and texts are equal, bit for bit."""
-    if isinstance(one, dict):
-        assert one.keys() == other.keys(), where
-        for name in one.keys() - TIMES:
-            assert_same_state(one[name], other[name], f"{where}.{name}")
-    elif isinstance(one, list | tuple):
-        assert len(one) == len(other), where
-        for i, (a, b) in enumerate(zip(one, other, strict=True)):
-            assert_same_state(a, b, f"{where}.{i}")
-    elif isinstance(one, torch.Tensor):
-        assert torch.equal(one, other), where
-    else:
-        assert one == other, where
 
 
 @pytest.mark.parametrize("algo", ALGORITHMS)
@@ -63,9 +38,9 @@ def test_an_interrupted_run_ends_as_one_that_was_not(algo: str, tmp_path: Path) 
     whole = short_run(tmp_path / "whole", algo)
     parts = tmp_path / "parts"
     rng = random.Random(algo)
-    with pytest.raises(_Crash):
+    with pytest.raises(Crash):
         short_run(parts, algo, progress=crash_after(rng.randrange(1, STEPS // 2)))
-    with pytest.raises(_Crash):
+    with pytest.raises(Crash):
         short_run(parts, algo, resume=True, progress=crash_after(rng.randrange(STEPS // 2, STEPS)))
     resumed = short_run(parts, algo, resume=True)
     assert resumed.steps == whole.steps >= STEPS
@@ -83,11 +58,27 @@ def test_in_the_scheduled_world_too(credit: Any, tmp_path: Path) -> None:
     hyper = {**SHORT["maskable_ppo"], "credit": credit}
     options: dict[str, Any] = {"env": env, "episodes": 2, "algo": "maskable_ppo", "hyper": hyper}
     whole = short_run(tmp_path / "whole", **options)
-    with pytest.raises(_Crash):
+    with pytest.raises(Crash):
         short_run(tmp_path / "parts", **options, progress=crash_after(400))
     resumed = short_run(tmp_path / "parts", **options, resume=True)
     assert resumed.validations == whole.validations
     assert_same_state(checkpoint(tmp_path / "whole"), checkpoint(tmp_path / "parts"))
+
+
+def test_statistics_of_episodes_go_on(tmp_path: Path) -> None:
+    """Returns of the episodes that were running, and the last of those that were over."""
+    kept: list[Any] = []
+    for name, after in (("whole", []), ("parts", [200])):
+        for steps in after:
+            with pytest.raises(Crash):
+                short_run(tmp_path / name, progress=crash_after(steps))
+        short_run(tmp_path / name, resume=bool(after))
+        state = checkpoint(tmp_path / name)["model"]
+        assert len(state["ended"]) == 100
+        assert state["tally"]["lengths"].max() > 0
+        kept.append(state)
+    assert_same_state(kept[0]["ended"], kept[1]["ended"])
+    assert_same_state(kept[0]["tally"], kept[1]["tally"])
 
 
 def test_the_same_seed_gives_the_same_weights(tmp_path: Path) -> None:
@@ -116,9 +107,9 @@ def test_a_killed_command_goes_on(tmp_path: Path) -> None:
     assert 0 < done < 100_000
     again: dict[str, Any] = {"steps": 100_000, "checkpoint_every": 400, "validate_every": 4_000}
     again |= {"hyper": {"n_steps": 16, "batch_size": 64}}
-    with pytest.raises(_Crash):
+    with pytest.raises(Crash):
         short_run(killed, **again, resume=True, progress=crash_after(done + 600))
-    with pytest.raises(_Crash):
+    with pytest.raises(Crash):
         short_run(tmp_path / "whole", **again, progress=crash_after(done + 600))
     assert_same_state(checkpoint(killed), checkpoint(tmp_path / "whole"))
     load_agent(killed / "best.safetensors")

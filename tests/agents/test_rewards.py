@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from failgym.agents.rewards import TrainingReward
+from failgym.agents.rewards import LEAST_COST, TrainingReward
+from failgym.agents.task_costs import TaskCosts
 from failgym.agents.vec_env import BatchedVecEnv, make_sb3_env
 from failgym.baselines import Replay, RetryCap, Young
 from failgym.envs import FIELDS, resolve
@@ -61,6 +62,16 @@ def test_relative_to_replay_what_is_saved_is_earned() -> None:
     assert not all(changed == own for changed, own, _ in saved)
 
 
+@pytest.mark.parametrize("reference", [None, RetryCap()])
+def test_by_cost(reference: Any) -> None:
+    """What is left of a task's return depends on its cost under the reference, or replay."""
+    costs = TaskCosts(CLONING.override(slice_tasks=1))
+    lost = costs.of(reference) if reference else costs.replay
+    env = TrainingReward(environment(), reference=reference, by_cost=0.5)
+    np.testing.assert_allclose(env.factors, np.maximum(lost, LEAST_COST) ** -0.5)
+    assert lost.min() < LEAST_COST < lost.max()
+
+
 def test_what_belongs_to_the_environment_is_passed_through() -> None:
     bare = environment()
     env = TrainingReward(bare, scale=2.0)
@@ -74,3 +85,5 @@ def test_an_episode_of_several_tasks_is_refused() -> None:
         TrainingReward(make_sb3_env(CLONING, 2, slice_tasks=8))
     with pytest.raises(ValueError, match="scale: expected a positive number, got 0"):
         TrainingReward(environment(), scale=0.0)
+    with pytest.raises(ValueError, match="by_cost: expected at least 0, got -1"):
+        TrainingReward(environment(), by_cost=-1.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -16,16 +16,19 @@ from stable_baselines3.common.utils import LinearSchedule
 
 from failgym.agents.algorithms import ALGORITHMS
 from failgym.agents.credit import MaskableTaskRolloutBuffer
-from failgym.agents.hyperparameters import Activation, Linear
+from failgym.agents.hyperparameters import OURS, ActorCritic, Linear
 from failgym.agents.networks import ACTIVATIONS, ARCHITECTURES
+from failgym.agents.record import Activation
 from failgym.agents.settings import (
     FOLDER,
     read_values,
     save_settings,
     settings_for,
 )
+from failgym.agents.training import train
 from failgym.agents.vec_env import make_sb3_env
 from failgym.envs import SCENARIOS
+from tests.agents.runs import scenario
 from tests.envs.worlds import small
 
 CLONING = "failgym/Cloning-v0"
@@ -36,6 +39,15 @@ CLONING = "failgym/Cloning-v0"
 def test_every_environment_has_settings_for_every_algorithm(env: str, algo: str) -> None:
     settings = settings_for(algo, f"failgym/{env}")
     assert settings.gamma == 1.0
+
+
+def test_a_file_may_say_how_long(tmp_path: Path) -> None:
+    file = tmp_path / "ppo.yaml"
+    file.write_text("{steps: 64, n_envs: 4, n_steps: 16, batch_size: 64}")
+    assert train(scenario(), "ppo", out=tmp_path / "run", settings=file, episodes=20).steps == 64
+    file.write_text("{n_envs: 4, n_steps: 16, batch_size: 64}")
+    with pytest.raises(ValueError, match=r"^steps: expected a number of decisions"):
+        train(scenario(), "ppo", out=tmp_path / "other", settings=file)
 
 
 def test_every_shipped_file_is_used() -> None:
@@ -52,14 +64,11 @@ def test_a_model_is_built_as_the_settings_say(algo: str) -> None:
     settings = settings_for(algo, CLONING, hyper=hyper)
     env = make_sb3_env(CLONING, settings.n_envs, **small(CLONING))
     model: Any = ALGORITHMS[algo].build(settings, env)
-    assert ALGORITHMS[algo].model.__name__ == type(model).__name__
+    assert type(model).__name__ == ARCHITECTURES[algo].model.__name__
     assert model.policy.activation_fn is ACTIVATIONS["elu"]
     assert [model.lr_schedule(left) for left in (1.0, 0.0)] == pytest.approx([1e-3, 5e-5])
-    for name in type(settings).model_fields.keys() - {
-        "policy",
-        "learning_rate",
-        "clip_range",
-        "credit",
+    for name in type(settings).model_fields.keys() - {"learning_rate", "clip_range", *OURS} | {
+        "n_envs"
     }:
         expected = getattr(settings, name)
         actual = model.train_freq.frequency if name == "train_freq" else getattr(model, name, None)
@@ -72,20 +81,19 @@ def test_a_model_is_built_as_the_settings_say(algo: str) -> None:
 
 @pytest.mark.parametrize("algo", ALGORITHMS)
 def test_defaults_are_those_of_the_library(algo: str) -> None:
-    parameters = inspect.signature(ALGORITHMS[algo].model.__init__).parameters
-    own = {"n_envs", "policy", "gamma", "credit"}
+    parameters = inspect.signature(ARCHITECTURES[algo].model.__init__).parameters
+    own = {"gamma", *OURS}
     for name, field in ALGORITHMS[algo].settings.model_fields.items():
         if name not in own:
             assert field.default == parameters[name].default, name
 
 
 def test_names_agree_with_those_of_policy_files() -> None:
-    assert set(Activation.__args__) == set(ACTIVATIONS)  # type: ignore[attr-defined]
+    assert set(get_args(Activation)) == set(ACTIVATIONS)
     assert ALGORITHMS.keys() == ARCHITECTURES.keys()
     for name, algorithm in ALGORITHMS.items():
-        assert ARCHITECTURES[name].model == algorithm.model.__name__
-        assert ARCHITECTURES[name].masked == algorithm.masked
-        assert ARCHITECTURES[name].actor_critic == algorithm.stochastic
+        actor_critic = isinstance(algorithm.settings.model_fields["policy"].default, ActorCritic)
+        assert ARCHITECTURES[name].actor_critic == actor_critic
 
 
 def test_credit_per_task_is_a_setting() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import re
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,8 @@ from failgym.agents.validation import Validation, Validator  # noqa: E402
 from failgym.agents.vec_env import make_sb3_env  # noqa: E402
 from failgym.envs import resolve  # noqa: E402
 from failgym.evaluation import evaluate  # noqa: E402
-from tests.agents.runs import CLONING, SHORT, STEPS, scenario, short_run  # noqa: E402
+from failgym.files import PARTIAL  # noqa: E402
+from tests.agents.runs import CLONING, SHORT, STEPS, checkpoint, scenario, short_run  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +131,7 @@ def test_a_finished_run_whose_files_were_changed_is_refused(run: Path, tmp_path:
 
 
 def test_what_a_kill_left_of_a_beginning_is_no_run(tmp_path: Path) -> None:
-    (tmp_path / ".run.json.partial-123").write_text("{")
+    (tmp_path / PARTIAL.replace("*", "123")).write_text("{")
     RunFolder(tmp_path).check_new()
 
 
@@ -167,6 +169,49 @@ def test_a_damaged_checkpoint_is_refused(run: Path, tmp_path: Path) -> None:
             short_run(tmp_path, **options)
 
 
+@pytest.mark.parametrize("part", ["episodes", "tally", "policy", "best_policy"])
+def test_the_best_agent_stays_if_a_checkpoint_is_of_something_else(
+    part: str, run: Path, tmp_path: Path
+) -> None:
+    for file in run.iterdir():
+        if file.name != "result.json":
+            (tmp_path / file.name).write_bytes(file.read_bytes())
+    best = tmp_path / "best.safetensors"
+    best.write_bytes(best.read_bytes() + b" ")  # as nobody would write it
+    before = best.read_bytes()
+    options: dict[str, Any] = {"algo": "maskable_ppo", "episodes": None, "resume": True}
+    content = checkpoint(tmp_path)
+    holder = content["log"] if part == "best_policy" else content["model"]
+    for name, tensor in holder[part].items():
+        if isinstance(tensor, torch.Tensor):
+            holder[part][name] = tensor[:0]
+    torch.save(content, tmp_path / "checkpoint.pt")
+    with pytest.raises(ValueError, match=r"checkpoint\.pt: "):
+        short_run(tmp_path, **options)
+    assert best.read_bytes() == before
+
+
+def test_tensorboard_is_told_how_training_goes(tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard", reason="writes for TensorBoard")
+    accumulator: Any = import_module("tensorboard.backend.event_processing.event_accumulator")
+    short_run(tmp_path / "run", tensorboard=True)
+    read = accumulator.EventAccumulator(str(tmp_path / "run" / "tensorboard"))
+    read.Reload()
+    tags = set(read.Tags()["scalars"])
+    assert {"validation/score", "rollout/ep_rew_mean", "train/loss", "time/fps"} <= tags
+    assert [event.step for event in read.Scalars("validation/score")] == [256, 512]
+    evaluations = json.loads((tmp_path / "run" / "evaluations.json").read_text())
+    scores = [event.value for event in read.Scalars("validation/score")]
+    assert scores == pytest.approx([one["score"] for one in evaluations], abs=1e-4)
+
+
+def test_without_tensorboard_it_is_refused(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("failgym.agents.training.find_spec", {}.get)
+    with pytest.raises(ValueError, match="tensorboard: is not installed: pip install tensorboard"):
+        short_run(tmp_path / "run", tensorboard=True)
+    assert not (tmp_path / "run").exists()
+
+
 class _Harmful:
     """Would show that it was made."""
 
@@ -180,7 +225,7 @@ def test_nothing_in_a_checkpoint_executes(
     for file in ("run.json", "settings.yaml"):
         (tmp_path / file).write_bytes((run / file).read_bytes())
     torch.save(
-        {"format": "failgym checkpoint", "version": 1, "log": _Harmful()},
+        {"format": "failgym checkpoint", "version": 2, "log": _Harmful()},
         tmp_path / "checkpoint.pt",
     )
     with pytest.raises(ValueError, match="not a checkpoint"):

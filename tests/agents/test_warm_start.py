@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -13,13 +15,24 @@ from stable_baselines3.common.vec_env import VecNormalize
 
 import failgym
 from failgym.agents.credit import MaskableTaskRolloutBuffer
-from failgym.agents.demonstrations import demonstrate
+from failgym.agents.demonstrations import Notes, demonstrate
 from failgym.agents.imitation import explained_variance
 from failgym.agents.rewards import TrainingReward
+from failgym.agents.unseen import columns
 from failgym.agents.vec_env import BatchedVecEnv, make_sb3_env
 from failgym.agents.warm_start import PUPILS, warm_start
 from failgym.baselines import Algorithm1, Replay, RetryCap
 from failgym.envs import FIELDS, resolve
+from tests.agents.runs import (
+    SHORT,
+    STEPS,
+    Crash,
+    assert_resumes,
+    assert_same_state,
+    checkpoint,
+    crash_after,
+    short_run,
+)
 from tests.envs.worlds import small
 
 torch.set_num_threads(1)
@@ -120,6 +133,28 @@ def test_whole_episodes_are_collected_in_the_order_in_which_they_begin(gamma: fl
     assert len(np.unique(shown.episodes)) == enough + 1
 
 
+@pytest.mark.parametrize(("slots", "steps"), [(1, 1), (1, 7), (5, 1), (5, 60), (8, 500)])
+def test_collected_are_the_first_episodes_that_have_enough(slots: int, steps: int) -> None:
+    rng, notes = np.random.default_rng(slots), Notes(slots, steps)
+    running, lengths, over = list(range(slots)), [0] * slots, set[int]()
+    done, last = False, 0
+    while not done:
+        last = int(np.searchsorted(np.cumsum(lengths), steps))
+        done = over >= set(range(last + 1))
+        assert notes.complete == done
+        assert notes.needed.tolist() == [i for i in range(slots) if running[i] <= last]
+        ended, rows = rng.random(slots) < 0.3, np.zeros((len(notes.needed), 1), dtype=np.float32)
+        few = rows[:, 0]
+        notes.add(rows, rows > 0, few.astype(np.int64), few, ended)
+        for i in range(slots):
+            lengths[running[i]] += 1
+            if ended[i]:
+                over.add(running[i])
+                running[i] = len(lengths)
+                lengths.append(0)
+    assert steps <= len(notes.demonstrations(1.0)) == sum(lengths[: last + 1])
+
+
 def test_episodes_are_tested_whole() -> None:
     shown = demonstrate(Algorithm1(), environment(8), 2_000, seed=0)
     learned, tested = shown.parted(0.25, np.random.default_rng(0))
@@ -211,3 +246,77 @@ def test_other_algorithms_are_refused(kind: Any, policy: str) -> None:
     model = kind(policy, environment(2), device="cpu")
     with pytest.raises(ValueError, match="expected ppo, a2c, maskable_ppo for a warm start, got"):
         warm_start(model, "retry_cap")
+
+
+WARM: dict[str, Any] = {"teacher": "algorithm_1", "steps": 2_000, "epochs": 3, "batch_size": 64}
+
+
+def warm(out: Path, algo: str = "maskable_ppo", **options: Any) -> Any:
+    hyper = {**SHORT[algo], "policy.net_arch": [8], "warm_start": WARM}
+    given: dict[str, Any] = {"hyper": hyper, **options}
+    return short_run(out, algo, **given)
+
+
+@pytest.mark.parametrize("algorithm", PUPILS)
+def test_a_run_begins_with_it(algorithm: str, tmp_path: Path) -> None:
+    result = warm(tmp_path / "run", algorithm)
+    told = json.loads((tmp_path / "run" / "result.json").read_text())["warm_start"]
+    assert told == result.warm_start
+    assert told["decisions"] >= 2_000
+    assert told["agreement"] > 0.8
+    assert result.steps == STEPS
+    assert result.validations[0].steps == 0  # what was taught may be the best there will be
+    assert 0.0 < result.warm_start_seconds < result.seconds
+    assert short_run(tmp_path / "cold", algorithm).warm_start is None
+
+
+def test_a_run_that_is_resumed_has_it_once(tmp_path: Path, monkeypatch: Any) -> None:
+    def counted(*arguments: Any, **options: Any) -> Any:
+        calls.append(options["seed"])
+        return warm_start(*arguments, **options)
+
+    calls: list[int] = []
+    monkeypatch.setattr("failgym.agents.learning.warm_start", counted)
+    assert_resumes(tmp_path, warm)
+    assert calls == [0, 0]  # in the whole run, and in that of three parts
+
+
+def test_a_kill_in_the_midst_begins_it_anew(tmp_path: Path, monkeypatch: Any) -> None:
+    def killed(*arguments: Any, **options: Any) -> Any:
+        warm_start(*arguments, **options)
+        raise Crash
+
+    whole = warm(tmp_path / "whole")
+    with monkeypatch.context() as patch:
+        patch.setattr("failgym.agents.learning.warm_start", killed)
+        with pytest.raises(Crash):
+            warm(tmp_path / "parts")
+    assert not (tmp_path / "parts" / "checkpoint.pt").exists()
+    resumed = warm(tmp_path / "parts", resume=True)
+    assert resumed.validations == whole.validations
+    assert resumed.warm_start == whole.warm_start
+    assert_same_state(checkpoint(tmp_path / "whole"), checkpoint(tmp_path / "parts"))
+
+
+def test_a_run_of_another_teacher_is_not_gone_on_with(tmp_path: Path) -> None:
+    with pytest.raises(Crash):
+        warm(tmp_path / "run", progress=crash_after(8))
+    hyper = {**SHORT["maskable_ppo"], "policy.net_arch": [8]}
+    hyper["warm_start"] = {**WARM, "teacher": "retry_cap"}
+    with pytest.raises(ValueError, match=r'its settings\.warm_start\.teacher is "algorithm_1"'):
+        warm(tmp_path / "run", hyper=hyper, resume=True)
+
+
+def test_hidden_fields_stay_hidden(tmp_path: Path) -> None:
+    hyper = {**SHORT["ppo"], "policy.net_arch": [8], "warm_start": WARM, "without": ["history"]}
+    warm(tmp_path / "run", "ppo", hyper=hyper)
+    last = checkpoint(tmp_path / "run")["model"]["policy"]
+    for name in ("mlp_extractor.policy_net.0.weight", "mlp_extractor.value_net.0.weight"):
+        assert (last[name][:, columns(["history"])] == 0.0).all()
+
+
+def test_with_credit_per_task_the_critic_is_left_alone(tmp_path: Path) -> None:
+    hyper = {**SHORT["maskable_ppo"], "policy.net_arch": [8], "credit": {"scale": 5.0}}
+    hyper["warm_start"] = {"teacher": "retry_cap", "steps": 200, "epochs": 1, "batch_size": 64}
+    result = warm(tmp_path / "run", env="failgym/Mitigation-v0", episodes=2, hyper=hyper)
+    assert result.warm_start["decisions"] >= 200

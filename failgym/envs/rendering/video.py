@@ -42,7 +42,10 @@ def film(path: Path, fps: int) -> Generator[Film]:
     import imageio_ffmpeg
 
     library: Any = imageio_ffmpeg
-    encoder = library.write_frames(str(path), (WIDTH, HEIGHT), fps=fps, quality=QUALITY)
+    mp4 = ["-f", "mp4"]  # whatever the name is
+    encoder = library.write_frames(
+        str(path), (WIDTH, HEIGHT), fps=fps, quality=QUALITY, output_params=mp4
+    )
     encoder.send(None)
     try:
         yield Film(encoder)

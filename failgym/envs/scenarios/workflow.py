@@ -21,7 +21,8 @@ Forecast
 
 Fidelity
     Ready tasks are ranked by RANK_HYBD (Yu and Shi 2008), transfers depend on where the parents
-    ran, and one that is under way dies with its source. Two slices share no machine time: they are
+    ran, and one that is under way dies with its source. Run times on each machine are known
+    beforehand, to the scheduler and to the agent. Two slices share no machine time: they are
     two months apart. Workflows are made up; outages follow the record's law. The cluster notices a
     failure at once.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from failgym.sim.accounts import work_of
 from failgym.sim.context import SYSTEM_BIN
 from failgym.sim.decisions import window_index
-from failgym.sim.fields import INDEX
+from failgym.sim.fields import FIELDS, INDEX
 from failgym.sim.jit import called
 from failgym.sim.observe import (
     cost_fields,
@@ -19,6 +19,7 @@ from failgym.sim.observe import (
     forecast_fields,
     interruption_fields,
     log_count,
+    log_minutes,
     mask_fields,
     progress_fields,
     put,
@@ -28,7 +29,7 @@ from failgym.sim.observe import (
 from failgym.sim.records import Decision
 from failgym.sim.scheduled.attempts import INTRINSIC, OUTSIDE
 from failgym.sim.scheduled.lineage_fields import observe_lineage
-from failgym.sim.scheduled.placing import predicted
+from failgym.sim.scheduled.placing import next_offer, predicted
 from failgym.sim.scheduled.system import interruptions, turn_bins
 from failgym.traces import Outcome
 
@@ -42,7 +43,7 @@ _FINISH = int(Outcome.FINISH)
 _HISTORY, _TAKEN, _YOUNG = INDEX["attempt"], INDEX["actions_taken"], INDEX["unsaved_over_young"]
 _LEVEL, _RECOMPUTATION = INDEX["level"], INDEX["recomputation_cost"]
 _MACHINE, _SYSTEM = INDEX["predicted_to_fail"], INDEX["running"]
-_MACHINES = 3
+_MACHINES = sum(field.group == "machine" for field in FIELDS)
 _RATES = INDEX["arrival_rate"]
 
 
@@ -79,12 +80,26 @@ def _failures(w: World, m: int, now: int) -> int:
 
 
 @called
-def _offered(w: World, x: View, obs: Any) -> None:
-    """The machine group, and what an offer shows otherwise than other decisions."""
-    m = x.ep.offered
-    obs[_MACHINE] = 1.0 if predicted(w, x, m, x.dag.finish[m]) else 0.0
-    put(obs, _MACHINE + 1, log_count(_failures(w, m, x.ep.now)))
+def _uptime(w: World, m: int, failures: int, now: int) -> int:
+    """Time since an up machine, after so many failures, came up, or since the trace began [ms]."""
+    if failures == 0:
+        return now
+    return int(now - w.outages[w.machines[m].outage_at + failures - 1].up)
+
+
+@called
+def _offered(w: World, x: View, task: int, obs: Any) -> None:
+    """The machine group, and what an offer of a task (trace row) shows unlike other decisions."""
+    m, now = x.ep.offered, x.ep.now
+    finish, failures = x.dag.finish[m], _failures(w, m, now)
+    following = next_offer(x, finish, m)
+    obs[_MACHINE] = 1.0 if predicted(w, x, m, finish) else 0.0
+    put(obs, _MACHINE + 1, log_count(failures))
     put(obs, _MACHINE + 2, x.ep.offers)
+    put(obs, _MACHINE + 3, log_minutes(finish - now))
+    put(obs, _MACHINE + 4, log_minutes(x.dag.finish[following] - now) if following >= 0 else 0.0)
+    put(obs, _MACHINE + 5, log_minutes(w.dags.rank[task]))
+    put(obs, _MACHINE + 6, log_minutes(_uptime(w, m, failures, now)))
     put(obs, _TAKEN, x.ep.offers)
 
 
@@ -142,6 +157,6 @@ def observe(w: World, x: View, obs: Any, mask: Any) -> None:
     _system(x, obs)
     mask_fields(ep, obs, mask)
     if dispatch:
-        _offered(w, x, obs)
+        _offered(w, x, task.task, obs)
     elif ep.decision == _OUTPUT:
         _intervals(w, record, run.start, now, obs)

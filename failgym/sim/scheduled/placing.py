@@ -24,7 +24,7 @@ from failgym.sim.scheduled.ranking import put_back, set_order, take_first
 if TYPE_CHECKING:
     from failgym.sim.scheduled.records import View, World
 
-__all__ = ["answer_dispatch", "fails", "place_held", "predicted", "rank_pass"]
+__all__ = ["answer_dispatch", "fails", "next_offer", "place_held", "predicted", "rank_pass"]
 
 _DISPATCH = int(Decision.DISPATCH)
 _CONTINUE, _RETRY = int(Action.CONTINUE), int(Action.RETRY)
@@ -52,7 +52,7 @@ def _candidates(w: World, x: View, i: int) -> bool:
 
 
 @called
-def _next_offer(x: View, finish: int, machine: int) -> int:
+def next_offer(x: View, finish: int, machine: int) -> int:
     """The candidate that comes after another one in order of (finish time, machine), else -1."""
     best = NO_OFFER
     for m in range(len(x.dag.finish)):
@@ -67,7 +67,7 @@ def _next_offer(x: View, finish: int, machine: int) -> int:
 @called
 def _first_offer(x: View) -> int:
     """The candidate where the run would finish first."""
-    return _next_offer(x, 0, -1)
+    return next_offer(x, 0, -1)
 
 
 @called
@@ -106,7 +106,7 @@ def _note_queries(w: World, x: View, i: int, last: int) -> None:
     finish, machine = 0, -1
     asked = True
     while len(x.queries) > x.ep.queries:
-        machine = _next_offer(x, finish, machine)
+        machine = next_offer(x, finish, machine)
         if machine < 0:
             return
         finish = x.dag.finish[machine]
@@ -176,7 +176,7 @@ def answer_dispatch(w: World, x: View, action: int) -> bool:
     """Answer the open DISPATCH decision and go on with the pass; True if another one is open."""
     i, machine = x.ep.run, x.ep.offered
     if action == _RETRY:
-        other = _next_offer(x, x.dag.finish[machine], machine)
+        other = next_offer(x, x.dag.finish[machine], machine)
         x.ep.offers += 1
         if other >= 0:
             _offer(w, x, i, other)

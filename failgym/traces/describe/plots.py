@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import secrets
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from failgym.files import replacing
 from failgym.traces.describe.facts import Facts
 from failgym.traces.describe.marks import INK, Panel
 from failgym.traces.describe.panels import panels
@@ -136,11 +136,7 @@ def _legend_above(axes: Axes) -> bool:
 
 def _save(figure: Figure, folder: Path, ending: str) -> Path:
     path = folder / f"{NAME}.{ending}"
-    partial = folder / f".failgym-{secrets.token_hex(8)}.partial"
     stamp: dict[str, Any] = {"Date": None} if ending == "svg" else {}
-    try:
+    with replacing(path) as partial:
         figure.savefig(partial, format=ending, dpi=DPI, metadata=stamp)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
     return path

@@ -1,5 +1,8 @@
 """Nothing of the future leaks: editing what is to come changes no observation, mask or offer.
 
+Where machines are offered only outages are edited: run times are known there. Nor is a task held:
+one for which all machines were refused waits as long as an outage is to come (rule 10).
+
 What is known beforehand is held: forecasts, predictions, the requests of tasks, the compute times
 of a workflow (`rank_hybd`), the run times that `estimator="oracle"` tells (and "user" where no job
 requests a walltime), and what `beyond_record="paper"` makes of a recorded success. Run times that
@@ -15,7 +18,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from failgym.sim.reference import EventKind, SimOutcome
+from failgym.sim.fields import INDEX
+from failgym.sim.reference import Action, EventKind, SimOutcome
 from failgym.sim.scheduled import ScheduledSimulator
 from failgym.traces import Cause, Outcome, Trace
 from failgym.traces.trace import make_table
@@ -59,8 +63,12 @@ def _with(cluster: Cluster, **tables: Any) -> Cluster:
     return replace(cluster, trace=trace, context=replace(cluster.context, forecast=forecast))
 
 
-def play(cluster: Cluster, steps: int) -> tuple[Any, list[Any]]:
-    """Play so many decisions; the simulator, and what was seen at each."""
+def play(cluster: Cluster, steps: int, *, hold: bool = True) -> tuple[Any, list[Any]]:
+    """Play so many decisions; the simulator, and what was seen at each.
+
+    Args:
+        hold: may the last machine be refused?
+    """
     sim = cluster.simulator(ScheduledSimulator)
     policy = random_policy(np.random.default_rng(cluster.seed + 3))
     cluster.start(sim)
@@ -69,7 +77,8 @@ def play(cluster: Cluster, steps: int) -> tuple[Any, list[Any]]:
         seen.append((tuple(sim.decision), sim.offered, sim.mask, sim.observe().tobytes()))
         if len(seen) > steps:
             break
-        sim.step(policy(sim.mask))
+        action, last = policy(sim.mask), sim.observe()[INDEX["next_time"]] == 0.0
+        sim.step(Action.CONTINUE if last and sim.offered >= 0 and not hold else action)
     return sim, seen
 
 
@@ -140,4 +149,23 @@ def test_editing_the_future_changes_nothing_seen(chunk: int) -> None:
         _, again = play(other, len(seen) - 1)
         assert again == seen, seed
         compared += 1
+    assert compared > 2
+
+
+@pytest.mark.parametrize("chunk", range(2))
+def test_offers_tell_nothing_of_outages_to_come(chunk: int) -> None:
+    compared = 0
+    for seed in range(400_000 + chunk * 200, 400_000 + (chunk + 1) * 200):
+        cluster = random_cluster(seed)
+        if not cluster.rules.place or cluster.trace.rows("costs"):
+            continue
+        rng = np.random.default_rng(seed)
+        sim, seen = play(cluster, int(rng.integers(0, SHORTEST)), hold=False)
+        if sim.decision is None:
+            continue
+        outages = make_table("outages", _other_outages(cluster, sim.decision.time, rng))
+        other = _with(cluster, outages=outages)
+        _, again = play(other, len(seen) - 1, hold=False)
+        assert again == seen, seed
+        compared += any(offered >= 0 for _, offered, *_ in seen)
     assert compared > 2

@@ -358,6 +358,45 @@ def test_a_machine_is_offered_with_what_is_known_of_it() -> None:
     ]
 
 
+def test_an_offer_tells_times_urgency_and_how_long_the_machine_is_up() -> None:
+    down = {"machine": [0, 1], "down": [30_000, 500_000], "up": [60_000, 600_000]}
+    tables = {
+        **tasks_of(60_000, 120_000, stage=[0, 1], output_bytes=[1, 0]),
+        **chain(30_000),
+        "machines": machines(1, 1) | {"speed": [1.0, 0.5]},
+        "outages": down,
+    }
+    tables["attempts"] |= {"queued": [120_000] * 2, "start": [120_000] * 2}
+    tables["attempts"]["end"] = [180_000, 240_000]
+    rules: dict[str, Any] = {"scheduler": "rank_hybd", "place": True, "save_outputs": True}
+    sim = simulator(tables, transfer_bandwidth=1.0, window=10**9, **rules)
+    sim.start([0, 1])
+    names = ("offered_time", "next_time", "upward_rank", "machine_uptime")
+    # ranks: 3 min is the mean of 2 and 4; 5 min that of 1 and 2, half a minute of transfer, and 3
+    assert (sim.decision, sim.offered) == (Decision(DecisionKind.DISPATCH, 0, 0, 120_000), 0)
+    assert seen(sim, *names) == [log(1), log(2), log(5), log(1)]  # back since a minute
+    sim.step(Action.RETRY)
+    assert sim.offered == 1
+    assert seen(sim, *names) == [log(2), 0.0, log(5), log(2)]  # the last one; never down as yet
+    sim.step(Action.CONTINUE)
+    assert sim.decision == Decision(DecisionKind.OUTPUT, 0, 0, 240_000)
+    assert seen(sim, *names) == [0.0, 0.0, 0.0, 0.0]
+    sim.step(Action.CONTINUE)
+    assert (sim.decision, sim.offered) == (Decision(DecisionKind.DISPATCH, 1, 0, 240_000), 0)
+    assert seen(sim, *names) == [log(2.5), log(4), log(3), log(3)]  # the input is on the other one
+    sim.step(Action.RETRY)
+    assert seen(sim, *names) == [log(4), 0.0, log(3), log(4)]
+
+
+def test_of_machines_that_finish_together_the_next_one_takes_as_long() -> None:
+    tables = {**tasks_of(60_000), "machines": machines(1, 1)}
+    sim = simulator(tables, scheduler="rank_hybd", place=True)
+    sim.start([0])
+    assert (sim.offered, seen(sim, "offered_time", "next_time")) == (0, [log(1), log(1)])
+    sim.step(Action.RETRY)
+    assert (sim.offered, seen(sim, "offered_time", "next_time")) == (1, [log(1), 0.0])
+
+
 # --- the accounts -------------------------------------------------------------------------------
 
 

@@ -102,7 +102,9 @@ The rules
     for it again. The episode ends when all of its own tasks have settled; only they are asked and
     charged. If nothing can happen any more those left settle as CENSORED.
 22. *Observed* of other tasks and of the system is what happened in the episode. The system ends an
-    attempt by EVICT or LOST, or as its record says, by a FAIL whose cause is not its own.
+    attempt by EVICT or LOST, or as its record says, by a FAIL whose cause is not its own. Of an
+    offer: what ``rank_hybd`` goes by, which is the time that the task takes on this machine and on
+    the next one, and its upward rank; and since when the machine is up, in the whole trace.
 
 Accounts
 --------

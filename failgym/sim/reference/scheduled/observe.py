@@ -136,10 +136,15 @@ class ScheduledObserver(Observer):
 
     def _machine(self, offer: Offer, now: int) -> Values:
         failures = sum(outage.down <= now for outage in offer.machine.outages)
+        came_up = [outage.up for outage in offer.machine.outages if outage.up <= now]
         return {
             "predicted_to_fail": float(is_predicted(self._nodes, offer.machine, now, offer.time)),
             "machine_failures": log2(1 + failures),
             "offer_rank": offer.actions_taken,
+            "offered_time": log_minutes(offer.time),
+            "next_time": log_minutes(offer.next_time or 0),
+            "upward_rank": log_minutes(self.world.ranks[offer.task.record.task]),
+            "machine_uptime": log_minutes(now - max(came_up, default=0)),
         }
 
     # --- the system -----------------------------------------------------------------------------

@@ -43,6 +43,8 @@ class Offer(Question):
     machine: Machine
     time: int
     """Time that the transfer and the task would take there [ms]."""
+    next_time: int | None
+    """The same on the machine that is offered next; None if this is the last one."""
 
 
 class Surroundings(Protocol):
@@ -76,9 +78,9 @@ class Surroundings(Protocol):
         ...
 
     def ask_dispatch(
-        self, attempt: Attempt, machine: Machine, time: int, *, refused: int
+        self, attempt: Attempt, machine: Machine, times: Sequence[int], *, refused: int
     ) -> Generator[Question, Action, bool]:
-        """Offer a machine; tell whether it was taken."""
+        """Offer a machine, given the time there and on those after it; tell if it was taken."""
         ...
 
     def close_decision(self, attempt: Attempt) -> None:
@@ -234,10 +236,11 @@ class Scheduler:
 
     def _offer(self, attempt: Attempt, candidates: Sequence[Machine]) -> Questions:
         """Rule 10: offer the machines one by one until one is taken; else hold the attempt."""
+        times = [self._time(attempt, machine) for machine in candidates]
         asked, taken = 0, False
         for machine in candidates:
-            time = self._time(attempt, machine)
-            taken = yield from self._world.ask_dispatch(attempt, machine, time, refused=asked)
+            left = times[asked:]
+            taken = yield from self._world.ask_dispatch(attempt, machine, left, refused=asked)
             asked += 1
             if taken:
                 break

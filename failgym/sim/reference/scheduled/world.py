@@ -189,14 +189,15 @@ class World(Life):
         yield from self._ask(DecisionKind.OUTPUT, attempt)
 
     def ask_dispatch(
-        self, attempt: Attempt, machine: Machine, time: int, *, refused: int
+        self, attempt: Attempt, machine: Machine, times: Sequence[int], *, refused: int
     ) -> Generator[Question, Action, bool]:
-        """Rule 10: offer a machine; tell whether it was taken."""
+        """Rule 10: offer a machine, given the time there and on those after it; was it taken?"""
         task = attempt.task
         attempt.resumed_work = task.durable_work
         legal = frozenset({Action.RETRY})
         kind = DecisionKind.DISPATCH
-        answer = yield Offer(kind, task, attempt, legal, refused, machine, time)
+        time, following = times[0], times[1] if len(times) > 1 else None
+        answer = yield Offer(kind, task, attempt, legal, refused, machine, time, following)
         task.decisions += refused == 0
         self.write(EventKind.DECISION, task, attempt.number, answer)
         return answer is Action.CONTINUE

@@ -1,0 +1,39 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+__all__ = ["PARTIAL", "replacing"]
+
+PARTIAL = ".failgym-*.partial"
+"""What the names look like of files that a killed process was writing."""
+
+
+@contextmanager
+def replacing(path: Path) -> Generator[Path]:
+    """Write a file under another name, which then becomes the file.
+
+    Yields:
+        A name beside ``path`` that nothing has. What is there when the block ends takes the place
+        of ``path``; if the block raises it is removed, and ``path`` stays as it was.
+
+    Raises:
+        OSError: if it cannot be renamed.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "numbers.txt"
+    >>> with replacing(path) as partial:
+    ...     _ = partial.write_text("1 2 3")
+    >>> path.read_text()
+    '1 2 3'
+    """
+    partial = path.with_name(PARTIAL.replace("*", secrets.token_hex(8)))
+    try:
+        yield partial
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
