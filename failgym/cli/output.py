@@ -8,7 +8,7 @@ import math
 import os
 import stat
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -28,7 +28,7 @@ Cell = str | int | float | None
 
 @dataclass(frozen=True)
 class JsonFile:
-    """What `--json` names; nothing if there is no path.
+    """What `--json`, or another option, names; nothing if there is no path.
 
     A file is written whole or not at all. A link stays what it is: the file that it leads to is
     written. A terminal, a pipe, `/dev/null` or our own standard output is written straight to.
@@ -38,32 +38,37 @@ class JsonFile:
     streams: bool = False
 
     @classmethod
-    def at(cls, path: Path | None) -> JsonFile:
+    def at(cls, path: Path | None, option: str = "--json") -> JsonFile:
         """Check, before any work is done, that the file can be written. Raises ValueError."""
         if path is None:
             return cls(None)
-        found = _status(path)
+        found = _status(path, option)
         if found is not None and _streams(found):
             return cls(path, streams=True)
         target = Path(os.path.realpath(path))
         folder = target.parent
         if found is not None and stat.S_ISDIR(found.st_mode):
-            raise ValueError(f"--json {path}: is a folder, expected a file")
+            raise ValueError(f"{option} {path}: is a folder, expected a file")
         if found is not None and not (stat.S_ISREG(found.st_mode) and os.access(path, os.W_OK)):
-            raise ValueError(f"--json {path}: is not a file that can be written")
+            raise ValueError(f"{option} {path}: is not a file that can be written")
         if not folder.is_dir():
-            raise ValueError(f"--json {path}: no such folder: {folder}")
+            raise ValueError(f"{option} {path}: no such folder: {folder}")
         if not os.access(folder, os.W_OK):
-            raise ValueError(f"--json {path}: the folder {folder} cannot be written to")
+            raise ValueError(f"{option} {path}: the folder {folder} cannot be written to")
         if any(holds_trace(above) for above in target.parents):
-            raise ValueError(f"--json {path}: lies in the folder of a saved trace: not written")
+            raise ValueError(f"{option} {path}: lies in the folder of a saved trace: not written")
         return cls(target)
 
     def write(self, content: Any) -> None:
         """Write to a temporary name beside the file and rename. Raises OSError."""
         if self.path is None:
             return
-        text = json.dumps(_finite(content), indent=1, allow_nan=False) + "\n"
+        self.write_text(json.dumps(_finite(content), indent=1, allow_nan=False) + "\n")
+
+    def write_text(self, text: str) -> None:
+        """Write a text as it is, in the same way. Raises OSError."""
+        if self.path is None:
+            return
         if self.streams:
             with open(os.open(self.path, os.O_WRONLY | os.O_APPEND), "w", encoding="utf-8") as file:
                 file.write(text)
@@ -72,15 +77,23 @@ class JsonFile:
             file.write(text)
         print_line(f"written to {self.path}")
 
+    @contextlib.contextmanager
+    def whole(self) -> Generator[Path]:
+        """A name to write to, which becomes the file if all goes well."""
+        assert self.path is not None, "there is no file to write"
+        with replacing(self.path) as partial:
+            yield partial
+        print_line(f"written to {self.path}")
 
-def _status(path: Path) -> os.stat_result | None:
+
+def _status(path: Path, option: str) -> os.stat_result | None:
     """What is there, links followed; None for nothing. Raises ValueError for an impossible name."""
     try:
         return path.stat()
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise ValueError(f"--json {path}: {error.strerror or error}") from error
+        raise ValueError(f"{option} {path}: {error.strerror or error}") from error
 
 
 def _streams(found: os.stat_result) -> bool:

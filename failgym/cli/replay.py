@@ -12,6 +12,7 @@ import typer
 from failgym.cli.folders import check_name
 from failgym.cli.options import Json, Settings, override
 from failgym.cli.output import Cell, JsonFile, interactive, print_line, print_table
+from failgym.cli.watch import Html, Perfetto, Recorded, Video, Watch
 
 if TYPE_CHECKING:
     from failgym.envs import Scenario
@@ -38,20 +39,25 @@ def replay(
     env: Env = None,
     settings: Settings = None,
     json: Json = None,
+    video: Video = None,
+    html: Html = None,
+    perfetto: Perfetto = None,
 ) -> None:
     """Run a policy over a whole trace and compare every task with the record.
 
     The policy replay is asked nothing: all tasks, those of unknown fate included, happen as
     recorded. Another policy is asked about every task of known fate under an environment's rules.
+    A run that is to be watched is served one task after the other, which takes longer.
     """
     from failgym.cli.specs import load_policy
     from failgym.envs.batches import slice_count
     from failgym.evaluation import Record, compare, run_policy, whole_trace_world
     from failgym.evaluation.progress import progress_bar, working
+    from failgym.evaluation.runner import LANES
     from failgym.traces import Trace
 
     check_name("DIR", folder)
-    file = JsonFile.at(json)
+    file, watch = JsonFile.at(json), Watch.at(video, html, perfetto)
     chosen = load_policy(policy)
     scenario = _scenario(chosen, env)
     scenario = override(scenario, settings, _meaningful(scenario))
@@ -60,11 +66,16 @@ def replay(
         begun = time.perf_counter()
         world = whole_trace_world(trace, scenario, known_only=not _asks_nothing(scenario))
     compiled = time.perf_counter() - begun
+    recorded = Recorded(chosen) if watch else None
+    asked, lanes = (chosen, LANES) if recorded is None else (recorded, 1)
     with progress_bar("replaying", slice_count(world), interactive()) as advance:
-        run = run_policy(world, scenario, chosen, name=policy, progress=advance)
+        run = run_policy(world, scenario, asked, lanes=lanes, name=policy, progress=advance)
     comparison = compare(run, Record.of(trace))
     _print(comparison, compiled)
     file.write({"trace": trace.content_hash, "compile_seconds": compiled, **asdict(comparison)})
+    if recorded is not None:
+        with working("writing what is to be watched", interactive()):
+            watch.write(world, scenario, run, recorded.actions)
 
 
 def _meaningful(scenario: Scenario) -> frozenset[str]:

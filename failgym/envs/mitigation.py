@@ -10,6 +10,8 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from failgym.envs.batches import batch_of, outcomes_of, own_states, slice_count
+from failgym.envs.rendering import FPS, MODES, Renderer
+from failgym.envs.rendering.renderer import Frame
 from failgym.envs.scenario import Scenario
 from failgym.envs.scenarios import resolve
 from failgym.envs.spaces import TERMS, action_space, observation_space, totals
@@ -131,8 +133,8 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
 
     ## Arguments
 
-    `scenario`: a registered name or a `Scenario`; `strict=True`: an illegal action raises; any
-    field of the scenario by name.
+    `scenario`: a registered name or a `Scenario`; `strict=True`: an illegal action raises;
+    `render_mode`: see below; any field of the scenario by name.
 
     >>> import gymnasium as gym, failgym
     >>> env = gym.make("failgym/Checkpoint-v0", jobs=200)
@@ -140,6 +142,20 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
     >>> obs, reward, terminated, truncated, info = env.step(0)
     >>> reward <= 0.0
     True
+
+    ## Rendering
+
+    | mode | what `render` gives |
+    |---|---|
+    | ansi | a text |
+    | human | nothing: every decision is shown in a window |
+    | rgb_array | a picture, uint8 [576, 1024, 3] |
+
+    Attempts are bars over time, coloured by what became of them, by task or, in the scheduled
+    world, by machine; decisions are marks, machines that are down are shaded; beside them the
+    accounts and costs up to now. Nothing is shown before it has happened. Pictures need
+    `failgym[render]`. What is rendered is played once more, apart: it changes nothing, and an
+    environment that is not rendered is not slowed down.
 
     ## Fidelity
 
@@ -153,7 +169,10 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
     * v0: first version.
     """
 
-    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - Gymnasium declares it so
+    metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium declares it so
+        "render_modes": MODES,
+        "render_fps": FPS,
+    }
 
     def __init__(
         self,
@@ -163,14 +182,15 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
         render_mode: str | None = None,
         **overrides: Any,
     ) -> None:
-        if render_mode is not None:  # a TypeError, since SB3's make_vec_env then asks for none
-            raise TypeError(f"render_mode: expected None, got {render_mode!r}")
         self.scenario = resolve(scenario, overrides)
         self.strict = strict
         self.render_mode = render_mode
         self.observation_space: spaces.Space[Any] = observation_space()
         self.action_space = action_space()
         self.batch = batch_of(self.scenario, build_world(self.scenario), 1)
+        self._renderer: Renderer | None = None
+        if render_mode is not None:
+            self._renderer = Renderer(render_mode, self.batch, self.scenario)
         self._running = False
         self._action = np.zeros(1, dtype=np.int64)
 
@@ -190,6 +210,9 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
             self.batch.seed(np.array([key], dtype=np.uint64))
         self.batch.reset(np.array([chosen], dtype=np.int64))
         self._running = True
+        if self._renderer is not None:
+            self._renderer.begin(int(self.batch.output.slice[0]))
+            self._render_in_window()
         return self.batch.output.obs[0].copy(), self._info()
 
     def step(
@@ -212,7 +235,32 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
         out = self.batch.step(self._action)
         ended = bool(out.terminated[0])
         self._running = not ended
+        if self._renderer is not None:
+            self._renderer.answered(chosen)
+            self._render_in_window()
         return out.obs[0].copy(), float(out.reward[0]), ended, False, self._info(ended)
+
+    def render(self) -> Frame:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """The episode up to now: uint8 [576, 1024, 3], a text, or None for a window.
+
+        Raises:
+            RuntimeError: before the first reset.
+            gymnasium.error.DependencyNotInstalled: if a library is missing.
+        """
+        if self._renderer is None:
+            gym.logger.warn("render: the environment was made without a render_mode")
+            return None
+        return self._renderer.render()
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        if self._renderer is not None:
+            self._renderer.close()
+
+    def _render_in_window(self) -> None:
+        """In the mode "human" every decision is shown."""
+        if self.render_mode == "human":
+            self.render()
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Legal actions of the open decision, bool [5] (sb3-contrib's MaskablePPO asks for it)."""

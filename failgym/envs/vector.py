@@ -11,6 +11,8 @@ from gymnasium.vector.utils import batch_space
 
 from failgym.envs.batches import batch_of, slice_count
 from failgym.envs.mitigation import chosen_slice
+from failgym.envs.rendering import FPS, Renderer
+from failgym.envs.rendering.renderer import Frame
 from failgym.envs.scenario import Scenario
 from failgym.envs.scenarios import resolve
 from failgym.envs.spaces import TERMS, action_space, observation_space, totals
@@ -20,6 +22,8 @@ from failgym.sim.records import ACTIONS, Output
 __all__ = ["MitigationVectorEnv"]
 
 _KEYS = 2**63
+VECTOR_MODES = ["ansi", "rgb_array"]
+"""What `render_mode` may be, beside None: there is no window for many episodes."""
 
 
 class MitigationVectorEnv(
@@ -37,11 +41,14 @@ class MitigationVectorEnv(
         num_envs: N.
         strict: does an illegal action raise?
         threads: threads per step, 0 for as many as there are processors.
+        render_mode: "ansi" or "rgb_array", as in `MitigationEnv`; `render` gives one of each
+            episode.
         overrides: fields of the scenario.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium declares it so
-        "render_modes": [],
+        "render_modes": VECTOR_MODES,
+        "render_fps": FPS,
         "autoreset_mode": AutoresetMode.SAME_STEP,
     }
 
@@ -55,8 +62,9 @@ class MitigationVectorEnv(
         render_mode: str | None = None,
         **overrides: Any,
     ) -> None:
-        if render_mode is not None:
-            raise TypeError(f"render_mode: expected None, got {render_mode!r}")
+        if render_mode not in (None, *VECTOR_MODES):
+            expected = ", ".join(VECTOR_MODES)
+            raise ValueError(f"render_mode: expected {expected} or None, got {render_mode!r}")
         if num_envs < 1:
             raise ValueError(f"num_envs: expected at least 1, got {num_envs}")
         self.scenario = resolve(scenario, overrides)
@@ -69,6 +77,11 @@ class MitigationVectorEnv(
         self.action_space = batch_space(self.single_action_space, num_envs)
         world = build_world(self.scenario)
         self.batch = batch_of(self.scenario, world, num_envs, threads)
+        self._renderers: list[Renderer] = []
+        if render_mode is not None:
+            self._renderers = [
+                Renderer(render_mode, self.batch, self.scenario) for _ in range(num_envs)
+            ]
         self._actions = np.zeros(num_envs, dtype=np.int64)
         self._all = np.ones(num_envs, dtype=np.bool_)
         self._never = np.zeros(num_envs, dtype=np.bool_)
@@ -98,6 +111,8 @@ class MitigationVectorEnv(
         chosen = chosen_slice(options, slice_count(self.batch.world))
         self._seed(seed, wanted)
         out = self.batch.reset(np.where(wanted, chosen, -2).astype(np.int64))
+        for i in np.flatnonzero(wanted) if self._renderers else ():
+            self._renderers[i].begin(int(out.slice[i]))
         return out.obs, self._info()
 
     def _wanted(self, mask: Any) -> npt.NDArray[np.bool_]:
@@ -170,7 +185,19 @@ class MitigationVectorEnv(
             raise ValueError(f"actions: expected 0 to {ACTIONS - 1}")
         if self.strict and not self.action_masks()[np.arange(self.num_envs), actions].all():
             raise ValueError("actions: an action is illegal in its decision")
-        return self.batch.step(actions, again=True)
+        out = self.batch.step(actions, again=True)
+        for i, renderer in enumerate(self._renderers):
+            if out.terminated[i]:
+                renderer.begin(int(out.slice[i]))
+            else:
+                renderer.answered(int(actions[i]))
+        return out
+
+    def render(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self,
+    ) -> tuple[Frame, ...] | None:
+        """The episodes up to now, as `MitigationEnv.render` gives one; None without a mode."""
+        return tuple(renderer.render() for renderer in self._renderers) or None
 
     def last_observations(self, count: int) -> npt.NDArray[np.float32]:
         """What episodes end with: nothing to know, and CONTINUE alone is legal, [count, fields]."""

@@ -14,7 +14,7 @@ from tests.envs.worlds import make
 TEXT = inspect.getdoc(MitigationEnv) or ""
 SECTIONS = (
     *("Description", "Action Space", "Observation Space", "Rewards", "Starting State"),
-    *("Episode End", "Info", "Arguments", "Fidelity", "Version History"),
+    *("Episode End", "Info", "Arguments", "Rendering", "Fidelity", "Version History"),
 )
 
 
@@ -42,6 +42,10 @@ def test_headings_stand_alone_and_in_order() -> None:
 
 def test_reward_terms_are_those_of_the_space() -> None:
     assert first_cells("Rewards") == set(TERMS)
+
+
+def test_render_modes_are_those_of_the_metadata() -> None:
+    assert first_cells("Rendering") == set(MitigationEnv.metadata["render_modes"])
 
 
 def test_groups_are_those_of_the_fields() -> None:

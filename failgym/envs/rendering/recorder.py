@@ -1,0 +1,217 @@
+"""`Recorder`: plays an episode once more, with the event log on, and keeps its timeline.
+
+Environments step an engine that keeps no log. Given the slice of an episode and the actions so far,
+a second engine goes the same way, since nothing else decides it; so whoever renders nothing pays
+for nothing, and rendering changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from failgym.envs.batches import AnyBatch, AnyWorld
+from failgym.envs.rendering.entries import Asked, Entry
+from failgym.envs.rendering.log import LogReader
+from failgym.envs.rendering.timeline import Attempt, Kind, TaskLine, Timeline
+from failgym.envs.spaces import TERMS
+from failgym.sim import records as pinned
+from failgym.sim.batch import Batch
+from failgym.sim.fields import INDEX
+from failgym.sim.records import LOG, Action, Decision
+from failgym.sim.rules import Rules
+from failgym.sim.scheduled.rules import ScheduledRules
+from failgym.sim.state import Order
+
+__all__ = ["Recorder"]
+
+_EVENTS_OF_A_RUN, _EVENTS_OF_A_TASK = 5, 4
+"""Entries of the log that one attempt, or one task beside its attempts, can make between two
+decisions."""
+
+
+class Recorder:
+    """One episode at a time of a world, with its timeline.
+
+    Args:
+        world: a compiled world with slices.
+        rules: the rules that it was compiled for.
+        order: serve the decisions of a slice task by task, or merged by time.
+    """
+
+    def __init__(self, world: AnyWorld, rules: Rules, order: Order = "task") -> None:
+        self.world, self.rules = world, rules
+        self.batch = _logging_batch(world, rules, order)
+        self.timeline = Timeline()
+        self._staged = False
+        if not isinstance(world, pinned.World):
+            parameters = world.parameters[0]
+            self._staged = bool(parameters["transfers"] and parameters["stages"])
+        self._reader = LogReader(self.timeline, int(world.parameters["restore_cost"][0]))
+        self.relative = isinstance(world, pinned.World) and order == "task"
+        """Are tasks served one after the other, each by a clock of its own?"""
+        self.costs = np.zeros(len(TERMS))
+        """Cost by reward term, at the last decision, of all episodes of the timeline."""
+        self._earlier_costs = self.costs
+        self.before_event: Callable[[int], None] = lambda time: None
+        """Called before each entry of the log with its time [ms]: to look at what lies between two
+        decisions."""
+
+    def begin(self, chosen: int, *, fresh: bool = True) -> None:
+        """Begin an episode on a slice and run to its first decision.
+
+        Args:
+            chosen: the slice.
+            fresh: begin a new timeline; else the episode is added to the one that there is.
+        """
+        self._earlier_costs = np.zeros(len(TERMS)) if fresh else self.costs.copy()
+        if fresh:
+            self.timeline = Timeline()
+            self._reader = LogReader(self.timeline, self._reader.restore_cost)
+        self.batch.reset(np.array([chosen], dtype=np.int64))
+        self._add_tasks()
+        self._follow()
+
+    def play(self, actions: Sequence[int]) -> None:
+        """Answer open decisions, one after the other."""
+        for action in actions:
+            self.batch.step(np.array([action], dtype=np.int64))
+            self._follow()
+
+    @property
+    def done(self) -> bool:
+        """Is the episode over?"""
+        return bool(self.batch.state.episodes["done"][0])
+
+    @property
+    def episode(self) -> Any:
+        """The engine's record of the episode."""
+        return self.batch.state.episodes[0]
+
+    @property
+    def machines(self) -> int:
+        """Machines of the cluster, 0 where there is none."""
+        return 0 if isinstance(self.world, pinned.World) else len(self.world.machines)
+
+    @property
+    def asked(self) -> Asked | None:
+        """The open decision, None after the end."""
+        return self._reader.asked
+
+    @property
+    def states(self) -> Any:
+        """The engine's records of the tasks of the episode."""
+        return self.batch.state.tasks[0, : int(self.episode["tasks"])]
+
+    # --- The log ----------------------------------------------------------------------------------
+
+    def _add_tasks(self) -> None:
+        """Enter the tasks of the slice in the timeline, and the machines that are down."""
+        states = self.states
+        record = self.world.tasks[states["task"]]
+        own = states["own"] if "own" in states.dtype.names else np.ones(len(states), np.bool_)
+        columns = (states["task"], record["submit"], record["width"], own)
+        for task, submit, width, mine in zip(*(c.tolist() for c in columns), strict=True):
+            self.timeline.tasks[task] = TaskLine(task, submit, width, mine)
+        if not isinstance(self.batch, Batch):
+            arrive = record["submit"][states["remaining"] < 0]
+            self._add_outages(int(arrive.min()) if len(arrive) else 0)
+
+    def _add_outages(self, beginning: int) -> None:
+        """Enter the machines that are down when the episode begins."""
+        world: Any = self.world
+        down, up = world.outages["down"], world.outages["up"]
+        for outage in world.outages[(down < beginning) & (up > beginning)].tolist():
+            self._reader.is_down(outage[2], outage[0])
+
+    def _follow(self) -> None:
+        """Read what has happened since the last decision, and which one is open."""
+        episode = self.episode
+        entries = self.batch.state.log[0, : int(episode["logged"])].tolist()
+        episode["logged"] = 0
+        if not isinstance(self.batch, Batch):
+            episode["queries"] = 0
+        if len(entries) == self.batch.state.log.shape[1]:
+            raise RuntimeError("the event log is full")  # its size is a bound: cannot happen
+        self._reader.ended.clear()
+        for entry in entries:
+            self.before_event(entry[0])
+            self._reader.read(Entry(*entry))
+        self.timeline.now = int(episode["now"])
+        if self._staged:
+            self._learn_transfers()
+        self.costs = self._earlier_costs + episode["cost"]
+        self._reader.asked = self._open()
+        self.timeline.serving = -1 if self.asked is None else self.asked.task
+
+    def _open(self) -> Asked | None:
+        if self.done:
+            return None
+        state, episode = self.batch.state, self.episode
+        run = state.runs[0, int(episode["run"])]
+        kind = Decision(int(episode["decision"]))
+        scheduled = not isinstance(self.batch, Batch)
+        length = run["length"] if scheduled else self.world.rows["length"][run["row"]]
+        machine = int(episode["offered"]) if kind is Decision.DISPATCH else -1
+        task = int(state.tasks[0, int(run["local"])]["task"])
+        out = self.batch.output
+        legal = tuple(Action(i) for i in np.flatnonzero(out.mask[0]).tolist())
+        risk = float(out.obs[0, INDEX["risk"]])
+        return Asked(kind, task, int(run["number"]), int(length), machine, legal, risk)
+
+    # --- Transfers --------------------------------------------------------------------------------
+
+    def _learn_transfers(self) -> None:
+        """Find out which attempts are transferring inputs, or ended while they were.
+
+        The log says when transfers end. Of those that have not, the engine's records of live
+        attempts tell; and of attempts that have ended, the accounts of their task.
+        """
+        runs = self.batch.state.runs[0]
+        states = self.batch.state.tasks[0]
+        for run in runs[runs["alive"]]:
+            key = int(states[run["local"]]["task"]), int(run["number"])
+            attempt = self.timeline.live.get(key)
+            if attempt is not None and attempt.end is None:
+                attempt.transferred = int(run["transferred"])
+        ended: dict[int, list[Attempt]] = {}
+        for attempt in self._reader.ended:
+            if attempt.kind is not Kind.RECOMPUTATION and attempt.transferred == attempt.start:
+                ended.setdefault(attempt.task, []).append(attempt)
+        if ended:
+            spent = dict(zip(states["task"].tolist(), states["transfer"].tolist(), strict=True))
+            for task, attempts in ended.items():
+                missing = spent[task] - self.timeline.tasks[task].accounts["transfer"]
+                self._cut_transfers(attempts, missing)
+
+    def _cut_transfers(self, attempts: list[Attempt], missing: int) -> None:
+        """Say of those attempts that ended within their transfer, of which nothing else is known,
+        that all their time went to it.
+        """
+        for count in range(1, len(attempts) + 1 if missing else 0):
+            for chosen in combinations(attempts, count):
+                if sum((a.until(0) - a.start) * a.width for a in chosen) == missing:
+                    for attempt in chosen:
+                        self._reader.charge(attempt, -1)
+                        attempt.transferred = attempt.until(0)
+                        self._reader.charge(attempt, 1)
+                    return
+
+
+def _logging_batch(world: AnyWorld, rules: Rules, order: Order) -> AnyBatch:
+    """One episode of a world that keeps its event log."""
+    if not isinstance(world, pinned.World):
+        from failgym.sim.scheduled.batch import ScheduledBatch
+
+        assert isinstance(rules, ScheduledRules), "a scheduled world has scheduled rules"
+        return ScheduledBatch(world, rules, 1, log=True)
+    batch = Batch(world, rules, 1, order, log=True)
+    runs = world.tasks["rows"][world.order].astype(np.int64)
+    runs += rules.max_extra + rules.restart_limit + 1
+    events = np.concatenate([[0], np.cumsum(_EVENTS_OF_A_RUN * runs + _EVENTS_OF_A_TASK)])
+    most = int(np.diff(events[world.slices]).max(initial=0)) + 1
+    batch.state = batch.state._replace(log=np.zeros((1, most), dtype=LOG))
+    return batch
