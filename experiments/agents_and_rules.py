@@ -1,0 +1,189 @@
+"""Trained agents against the best rule, where neither has been.
+
+    python -m experiments.agents_and_rules [--env ID ...] [--seeds 20] [--set FIELD=VALUE ...]
+                                           [--agents DIR] [--json FILE]
+
+Each agent of ``agents/zoo/<environment>/`` and every compatible heuristic, as published and with
+the parameters that were found for it (``experiments/tuned/``), is judged
+
+* on the test split of the environment as registered, and
+* on the test splits of traces of other seeds, all their slices taken together: no seed of these
+  was used to train, tune or choose anything.
+
+The figure of the agents is the interquartile mean of the scores of their training runs. It is held
+against the rule that is the best in hindsight, on those very slices: no rule could have been chosen
+better. The 95 % interval of the difference is paired: resampled are slices, the same for both, and
+training runs (`failgym.leaderboard.bootstrap`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from failgym.agents import load_agent
+from failgym.baselines import REGISTRY
+from failgym.baselines.stored import load_heuristic
+from failgym.cli.options import override
+from failgym.cli.output import JsonFile, interactive, print_line, print_table
+from failgym.envs import SCENARIOS, Scenario, resolve
+from failgym.evaluation import Anchors
+from failgym.evaluation.progress import Advance, progress_bar
+from failgym.leaderboard.bootstrap import Bootstrap, Estimate
+from failgym.leaderboard.statistics import Runs, run_scores
+from failgym.policy import Policy
+
+ZOO = Path(__file__).parents[1] / "agents" / "zoo"
+TUNED = Path(__file__).parent / "tuned"
+UNSEEN = 1_000
+"""First seed of the traces that nobody has seen."""
+NO_RULES = frozenset({"replay", "random"})
+
+
+@dataclass(frozen=True)
+class Place:
+    """Slices that policies are compared on."""
+
+    name: str
+    anchors: tuple[Anchors, ...]
+
+    def saved(self, policy: Policy, advance: Advance) -> list[float]:
+        """Cost of replay less that of a policy, of each slice."""
+        saved: list[float] = []
+        for anchors in self.anchors:
+            run = anchors.run(policy, progress=advance)
+            saved += (anchors.replay.costs - run.costs).sum(axis=1).tolist()
+        return saved
+
+    def possible(self) -> list[float]:
+        """Cost of replay less that of the bound, of each slice."""
+        each = ((a.replay.costs - a.bound).sum(axis=1) for a in self.anchors)
+        return np.concatenate(list(each)).tolist()
+
+
+@dataclass(frozen=True)
+class Row:
+    """Agents and rules on the slices of a place."""
+
+    env: str
+    place: str
+    slices: int
+    agents: Estimate
+    """interquartile mean of the agents' scores"""
+    runs: dict[str, float]
+    """score of each agent"""
+    rule: str
+    """the best of the rules on these slices"""
+    rule_score: Estimate
+    above: Estimate
+    """agents less that rule"""
+    rules: dict[str, float]
+    """score of every rule"""
+
+
+def rules(scenario: Scenario) -> dict[str, Policy]:
+    """Every compatible heuristic, and those with other parameters once more."""
+    found: dict[str, Policy] = {}
+    for name, kind in REGISTRY.items():
+        if name in NO_RULES or not kind.compatible(scenario):
+            continue
+        found[name] = kind()
+        file = TUNED / scenario.name / f"{name}.json"
+        if file.is_file() and (tuned := load_heuristic(file)) != found[name]:
+            found[f"{name} tuned"] = tuned
+    return found
+
+
+def compared(
+    place: Place, agents: dict[str, Policy], against: dict[str, Policy], advance: Advance
+) -> Row:
+    """Agents and rules on the slices of a place."""
+    possible = np.array(place.possible())
+    ours = np.array([place.saved(agent, advance) for agent in agents.values()])
+    theirs = np.array([place.saved(rule, advance) for rule in against.values()])
+    scores = run_scores(Runs(theirs, possible))
+    best = int(np.argmax(scores))
+    bootstrap = Bootstrap()
+    return Row(
+        env=place.anchors[0].scenario.name,
+        place=place.name,
+        slices=len(possible),
+        agents=bootstrap.aggregates([Runs(ours, possible)])["iqm"],
+        runs=dict(zip(agents, run_scores(Runs(ours, possible)).tolist(), strict=True)),
+        rule=list(against)[best],
+        rule_score=bootstrap.score(Runs(theirs[[best]], possible)),
+        # Both have the same denominator: the difference of scores is the score of the difference.
+        above=bootstrap.aggregates([Runs(ours - theirs[best], possible)])["iqm"],
+        rules=dict(zip(against, scores.tolist(), strict=True)),
+    )
+
+
+def places(scenario: Scenario, seeds: int) -> list[Place]:
+    """The test split as registered, and those of traces that nobody has seen."""
+    found = [Place("test split", (Anchors.of(scenario, split="test"),))]
+    if seeds:
+        unseen = [scenario.override(trace_seed=UNSEEN + i) for i in range(seeds)]
+        found.append(
+            Place(f"{seeds} unseen traces", tuple(Anchors.of(s, split="test") for s in unseen))
+        )
+    return found
+
+
+def show(rows: Sequence[Row]) -> None:
+    """Print the table."""
+    columns = ("environment", "judged on", "slices", "agents", "best rule", "", "agents above it")
+    print_table(
+        "Agents (interquartile mean of the training runs) and the best rule in hindsight",
+        columns,
+        [
+            (
+                *(r.env, r.place, str(r.slices), _text(r.agents)),
+                *(r.rule, _text(r.rule_score), _text(r.above)),
+            )
+            for r in rows
+        ],
+    )
+
+
+def _text(estimate: Estimate) -> str:
+    return f"{estimate.value:.1f} [{estimate.low:.1f}, {estimate.high:.1f}]"
+
+
+def main(
+    env: Annotated[
+        list[str] | None, typer.Option("--env", metavar="ID", help="Repeatable; all by default.")
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=0, help="Traces that nobody has seen.")] = 20,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="FIELD=VALUE", help="As for evaluate.")
+    ] = None,
+    agents: Annotated[Path, typer.Option(help="Folder of policy files, by environment.")] = ZOO,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Also write it there.")] = None,
+) -> None:
+    """Judge the agents of every environment."""
+    file = JsonFile.at(json_file)
+    rows: list[Row] = []
+    for scenario in [resolve(name) for name in env] if env else SCENARIOS.values():
+        judged = override(scenario, settings)
+        files = sorted((agents / scenario.name).glob("*.safetensors"))
+        if not files:
+            print_line(f"{scenario.name}: no agents in {agents}")
+            continue
+        trained: dict[str, Policy] = {path.stem: load_agent(path) for path in files}
+        against = rules(judged)
+        for place in places(judged, seeds):
+            count = sum(len(a.replay.slices) for a in place.anchors)
+            total = count * (len(trained) + len(against))
+            with progress_bar(f"{scenario.name}, {place.name}", total, interactive()) as advance:
+                rows.append(compared(place, trained, against, advance))
+            file.write([asdict(row) for row in rows])
+    show(rows)
+
+
+if __name__ == "__main__":
+    typer.run(main)
