@@ -78,11 +78,11 @@ def run(
     from failgym.cli.policy_process import COMMAND
     from failgym.cli.specs import load_policy
     from failgym.evaluation.progress import progress_bar, working
-    from failgym.leaderboard import Ground, run_suite
+    from failgym.leaderboard import Ground, run_suite, suite_named
     from failgym.leaderboard.run import count_steps
 
     _check_out(out)
-    ground = Ground(suite, _traces(suite, trace), _secret(secret_seed_file))
+    ground = Ground.of(suite_named(suite), _traces(suite, trace), _secret(secret_seed_file))
     wanted = [one for p in policy for one in (REGISTRY if p == ALL_BASELINES else (p,))]
     begun = time.perf_counter()
     with working("loading policies", interactive()):
@@ -221,16 +221,17 @@ def _print(submission: Submission, out: Path) -> None:
     from failgym.leaderboard import CODE_NOTE
     from failgym.leaderboard.check import read_results
 
-    table = read_results(out).select(["policy", "status", "reason"]).to_pylist()
+    columns = ["policy", "training_seed", "status", "reason"]
+    table = read_results(out).select(columns).to_pylist()
     rows: list[tuple[Cell, ...]] = []
     for policy in submission.policies:
-        mine = [row for row in table if row["policy"] == policy.name]
+        mine = [row for row in table if (row["policy"], row["training_seed"]) == policy.key]
         failed = [row for row in mine if row["status"] != "ok"]
         why = f"{failed[0]['status']}: {failed[0]['reason']}" if failed else ""
         kind = CODE_NOTE if policy.kind == "code" else policy.kind
         rows.append((policy.name, kind, len(policy.specs), len(mine), len(failed), why))
-    columns = ("policy", "kind", "environments", "episodes", "failed", "why")
-    print_table(f"Suite {submission.suite.name}", columns, rows)
+    shown = ("policy", "kind", "environments", "episodes", "failed", "why")
+    print_table(f"Suite {submission.suite.name}", shown, rows)
     for one in submission.left_out:
         print_line(f"{one.env}, forecast {one.forecast}: left out: {one.reason}")
     spent = submission.seconds

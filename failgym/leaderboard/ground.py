@@ -16,7 +16,7 @@ from failgym.envs.sources import whole_trace
 from failgym.envs.worlds import build_world, split_of
 from failgym.evaluation.anchors import Anchors
 from failgym.leaderboard.secret_seed import derived_seed
-from failgym.leaderboard.suites import Cell, Course, Suite, suite_named
+from failgym.leaderboard.suites import Cell, Course, Suite
 
 __all__ = ["Ground", "Reference"]
 
@@ -43,21 +43,23 @@ class Reference:
 class Ground:
     """A suite, and what it needs from outside: traces, a secret, predictors that have learned."""
 
-    suite_name: str
+    suite: Suite
+    """of real traces: with the environments that have a trace only (`Ground.of`)"""
     traces: Mapping[str, str] = field(default_factory=dict[str, str])
     """environment -> folder of the user's trace, for a suite of real traces"""
     secret: bytes | None = None
     predictors: Path | None = None
     """the folder of the stored predictors; None: nothing that is trained can be shown"""
 
-    @property
-    def suite(self) -> Suite:
-        """The suite; one of real traces has only the environments that have a trace."""
-        suite = suite_named(self.suite_name)
-        if not suite.real:
-            return suite
-        kept = tuple(course for course in suite.courses if course.env in self.traces)
-        return replace(suite, courses=kept)
+    @classmethod
+    def of(
+        cls, suite: Suite, traces: Mapping[str, str] | None = None, secret: bytes | None = None
+    ) -> Ground:
+        """The ground of a suite; of one of real traces only the environments that have a trace."""
+        if suite.real:
+            kept = tuple(course for course in suite.courses if course.env in (traces or {}))
+            suite = replace(suite, courses=kept)
+        return cls(suite, dict(traces or {}), secret)
 
     def scenario(self, cell: Cell) -> Scenario:
         """The scenario of a cell: its seed drawn from the secret, its forecast put in."""

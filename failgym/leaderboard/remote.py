@@ -23,6 +23,8 @@ __all__ = ["RemotePolicy", "one_thread"]
 
 ENDING = 5.0
 """How long a process that has closed its pipe may take to end [s]."""
+LOADING = 120.0
+"""How long making a policy may take, if the time limit is not longer [s]."""
 _FAILED = {int(Frame.CRASHED): CRASHED, int(Frame.NONSENSE): NONSENSE}
 
 
@@ -41,7 +43,7 @@ class RemotePolicy:
         command: what starts the process; three descriptors and the SPEC are appended
             (`failgym.leaderboard.policy_process.serve`).
         spec: the policy.
-        time_limit: for making the policy and, anew, for all of its answers in a cell [s].
+        time_limit: for all of its answers in a cell [s].
     """
 
     def __init__(self, command: Sequence[str], spec: str, time_limit: float) -> None:
@@ -54,13 +56,13 @@ class RemotePolicy:
 
     def made_for(self) -> list[bool]:
         """For which of `failgym.ENVIRONMENTS` the policy says that it was made. Raises Failure."""
-        self._left = self._time_limit
+        self._left = max(self._time_limit, LOADING)
         answer = self._ask(Frame.MADE_FOR, 0, b"", len(failgym.ENVIRONMENTS))
         return [bool(flag) for flag in answer]
 
     def begin(self, lanes: int) -> None:
         """Make the policy, anew, for episodes in so many lanes. Raises Failure."""
-        self._left = self._time_limit
+        self._left = max(self._time_limit, LOADING)
         self._ask(Frame.BEGIN, lanes, b"", 0)
         self._left = self._time_limit
 
@@ -153,8 +155,7 @@ class RemotePolicy:
         ready = select.poll()
         ready.register(descriptor, event)
         if left <= 0 or not ready.poll(left * 1000):
-            limit = f"{self._time_limit:g} s"
-            raise self._failed(TIMEOUT, f"did not answer within the time limit of {limit}")
+            raise self._failed(TIMEOUT, "did not answer within the time limit")
 
     def _ended(self) -> Failure:
         """The failure of a process that is there no more."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -121,7 +121,7 @@ def run_suite(
         raise ValueError(f"--time-limit: expected more than 0 s, got {time_limit:g}")
     _check_entries(entries)
     work = Work(out)
-    ground = Ground(ground.suite_name, ground.traces, ground.secret, work.predictors)
+    ground = replace(ground, predictors=work.predictors)
     if work.finished:
         return _same(read_submission(out), ground, entries, out)
     with work.locked():

@@ -25,7 +25,7 @@ from failgym.leaderboard.claims import Claims, Found
 from failgym.leaderboard.ground import Ground
 from failgym.leaderboard.secret_seed import commitment
 from failgym.leaderboard.submission import Submission, SuiteRecord, read_submission
-from failgym.leaderboard.suites import suite_named
+from failgym.leaderboard.suites import Suite, suite_named
 from failgym.leaderboard.workers import each
 
 __all__ = ["Verification", "count_places", "verify"]
@@ -87,7 +87,8 @@ def verify(
         ValueError: if there is no submission, or it cannot be read, or traces are missing.
     """
     submission = read_submission(folder)
-    ground = Ground(submission.suite.name, _traces(submission, traces or {}), secret)
+    named = suite_named(submission.suite.name)
+    ground = Ground.of(named, _traces(submission, named, traces or {}), secret)
     suite = ground.suite
     problems = [*about_problems(submission, suite), *_secret_problems(submission, secret)]
     if problems and (submission.suite != SuiteRecord.of(suite) or _hidden(submission, secret)):
@@ -114,12 +115,11 @@ def verify(
     )
 
 
-def _traces(submission: Submission, given: Mapping[str, str]) -> dict[str, str]:
+def _traces(submission: Submission, suite: Suite, given: Mapping[str, str]) -> dict[str, str]:
     """The user's traces, of the environments of the submission. Raises ValueError."""
-    real = suite_named(submission.suite.name).real
-    if given and not real:
-        raise ValueError(f"--trace: suite {submission.suite.name} has traces of its own")
-    envs = dict.fromkeys(trace.env for trace in submission.traces) if real else {}
+    if given and not suite.real:
+        raise ValueError(f"--trace: suite {suite.name} has traces of its own")
+    envs = dict.fromkeys(trace.env for trace in submission.traces) if suite.real else {}
     for env in envs:
         if env not in given:
             raise ValueError(f"--trace: expected the trace that {env} was played on")
