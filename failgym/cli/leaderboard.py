@@ -79,7 +79,7 @@ def run(
     from failgym.cli.specs import load_policy
     from failgym.evaluation.progress import progress_bar, working
     from failgym.leaderboard import Ground, run_suite, suite_named
-    from failgym.leaderboard.run import count_steps
+    from failgym.leaderboard.steps import count_steps
 
     _check_out(out)
     ground = Ground.of(suite_named(suite), _traces(suite, trace), _secret(secret_seed_file))

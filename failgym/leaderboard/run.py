@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from failgym import __version__
 from failgym.evaluation.arguments import check_count
 from failgym.evaluation.progress import Advance, silent
-from failgym.leaderboard.assemble import assemble, planned
+from failgym.leaderboard.assemble import assemble
 from failgym.leaderboard.entries import Entry, Players
 from failgym.leaderboard.ground import Ground
 from failgym.leaderboard.secret_seed import commitment
+from failgym.leaderboard.steps import Tools, cells_played, play_all, prepare
 from failgym.leaderboard.submission import (
     LeftOut,
     Seconds,
@@ -22,69 +23,13 @@ from failgym.leaderboard.submission import (
     TraceRecord,
     read_submission,
 )
-from failgym.leaderboard.suites import Cell
-from failgym.leaderboard.units import make_unit
 from failgym.leaderboard.work import Work
-from failgym.leaderboard.workers import each
 from failgym.policy import Policy
 
-__all__ = ["TIME_LIMIT", "count_steps", "run_suite"]
+__all__ = ["TIME_LIMIT", "run_suite"]
 
 TIME_LIMIT = 600.0
 """For all answers of a policy in a cell [s]."""
-
-_Task = tuple[str, Any]
-"""What a process is asked to do: "predictor", "reference" or "units", and on what."""
-
-
-@dataclass(frozen=True)
-class _Tools:
-    """What a process needs for its tasks."""
-
-    work: Work
-    ground: Ground
-    players: Players
-
-    def do(self, task: _Task) -> float | str | None:
-        """Do a task, unless it is done. Return its seconds, or why it cannot be done."""
-        kind, about = task
-        if kind == "predictor":
-            return self._predictor(about)
-        if kind == "reference":
-            return self._reference(*about)
-        entry, cells = about
-        for cell in cells:
-            make_unit(self.work, self.ground, self.players, entry, cell)
-        return None
-
-    def _predictor(self, env: str) -> str | None:
-        if self.ground.predictor_file(env).is_file():
-            return None
-        try:
-            self.ground.train_predictor(env)
-        except ImportError:
-            raise
-        except ValueError as error:
-            if not self.ground.suite.real:
-                raise ValueError(f"{env}, forecast trained: {error}") from error
-            return " ".join(str(error).split())
-        return None
-
-    def _reference(self, env: str, seed: int) -> None:
-        if not self.work.reference_file(env, seed).is_file():
-            self.work.save_reference(env, seed, self.ground.reference(env, seed))
-
-
-_TOOLS: list[_Tools] = []
-"""Those of this process, set when it begins."""
-
-
-def _begin(tools: _Tools) -> None:
-    _TOOLS[:] = [tools]
-
-
-def _do(task: _Task) -> float | str | None:
-    return _TOOLS[0].do(task)
 
 
 def run_suite(
@@ -127,23 +72,17 @@ def run_suite(
     with work.locked():
         work.agree(_plan(ground, entries))
         players = Players(load, policy_command, time_limit)
-        tools = _Tools(work, ground, players)
+        tools = Tools(work, ground, players)
         try:
-            left_out = _prepare(tools, processes, progress)
-            cells = _cells(ground, left_out)
-            _play(tools, entries, cells, processes, progress)
+            left_out = prepare(tools, processes, progress)
+            cells = cells_played(ground, left_out)
+            play_all(tools, entries, cells, processes, progress)
         finally:
             players.close()
         about = _about(work, ground, entries, command, left_out)
         assemble(work, entries, cells, about)
         work.remove()
     return read_submission(out)
-
-
-def count_steps(ground: Ground, entries: Sequence[Entry]) -> int:
-    """Steps that progress is counted in: what must be prepared, and policies times cells."""
-    cells = list(ground.suite.cells())
-    return len(_preparations(ground)) + len(planned(entries, cells))
 
 
 def _check_entries(entries: Sequence[Entry]) -> None:
@@ -167,58 +106,6 @@ def _plan(ground: Ground, entries: Sequence[Entry]) -> dict[str, Any]:
         "traces": dict(ground.traces),
         "secret": ground.secret and commitment(ground.secret),
     }
-
-
-def _preparations(ground: Ground) -> list[_Task]:
-    tasks: list[_Task] = []
-    for course in ground.suite.courses:
-        tasks += [("reference", (course.env, seed)) for seed in course.seeds]
-        if course.trained is not None:
-            tasks.append(("predictor", course.env))
-    return tasks
-
-
-def _prepare(tools: _Tools, processes: int, progress: Advance) -> list[LeftOut]:
-    """Train predictors; find out what replay and the bound cost. What could not be trained?"""
-    tasks = _preparations(tools.ground)
-    results = each(_do, tasks, processes, begin=_begin, given=(tools,), done=progress)
-    return [
-        LeftOut(env=env, forecast="trained", reason=reason)
-        for (_, env), reason in zip(tasks, results, strict=True)
-        if isinstance(reason, str)
-    ]
-
-
-def _cells(ground: Ground, left_out: Sequence[LeftOut]) -> list[Cell]:
-    missing = {(one.env, one.forecast) for one in left_out}
-    return [cell for cell in ground.suite.cells() if (cell.env, cell.forecast) not in missing]
-
-
-def _play(
-    tools: _Tools,
-    entries: Sequence[Entry],
-    cells: Sequence[Cell],
-    processes: int,
-    progress: Advance,
-) -> None:
-    """Make all units: one environment after the other, so that few worlds are needed at once."""
-    tasks: list[_Task] = []
-    for course in tools.ground.suite.courses:
-        for entry in entries:
-            todo = [c for c in cells if c.env == course.env and c.env in entry.specs]
-            todo = [c for c in todo if not tools.work.unit_file(entry.key, c).is_file()]
-            if todo:
-                tasks.append(("units", (entry, todo)))
-    seen = 0
-
-    def look() -> None:
-        nonlocal seen
-        done = tools.work.count_units()
-        progress(done - seen)
-        seen = done
-
-    look()
-    each(_do, tasks, processes, begin=_begin, given=(tools,), look=look)
 
 
 def _about(

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -132,6 +133,6 @@ def test_policies_that_cannot_take_part_are_refused(
 @pytest.mark.parametrize(
     ("option", "value"), [("processes", 0), ("time_limit", 0.0), ("time_limit", float("nan"))]
 )
-def test_options_that_mean_nothing_are_refused(tmp_path: Path, option: str, value: float) -> None:
+def test_options_that_mean_nothing_are_refused(tmp_path: Path, option: str, value: Any) -> None:
     with pytest.raises(ValueError, match=f"--{option.replace('_', '-')}: expected"):
         submit(tmp_path, baseline("replay"), **{option: value})

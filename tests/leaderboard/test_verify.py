@@ -169,19 +169,24 @@ def test_a_table_that_was_cut_off_is_named(copy: Path, name: str) -> None:
     assert any(problem.startswith(cut) for problem in problems), problems
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (lambda c: c.update(rank=1), "rank: Extra inputs"),
-        (lambda c: c["policies"][0].update(kind="oracle"), "policies.0.kind: Input should be"),
-        (lambda c: c["policies"][1].update(name="replay"), "'replay' is there twice"),
-        (lambda c: c["seconds"].update(engine="1"), "seconds.engine: Input should be"),
-        (lambda c: c["suite"].update(name="v9"), "suite: expected one of smoke"),
-    ],
-)
-def test_what_is_no_submission_is_one_line(
-    copy: Path, change: Callable[[Any], Any], said: str
-) -> None:
+MALFORMED: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "an unknown field": (lambda c: c.update(rank=1), "rank: Extra inputs"),
+    "an unknown kind": (
+        lambda c: c["policies"][0].update(kind="oracle"),
+        "policies.0.kind: Input should be",
+    ),
+    "a name twice": (lambda c: c["policies"][1].update(name="replay"), "'replay' is there twice"),
+    "text for a number": (
+        lambda c: c["seconds"].update(engine="1"),
+        "seconds.engine: Input should be",
+    ),
+    "an unknown suite": (lambda c: c["suite"].update(name="v9"), "suite: expected one of smoke"),
+}
+
+
+@pytest.mark.parametrize("what", MALFORMED)
+def test_what_is_no_submission_is_one_line(copy: Path, what: str) -> None:
+    change, said = MALFORMED[what]
     edit(copy, change)
     with pytest.raises(ValueError, match=said) as raised:
         verify(copy)
