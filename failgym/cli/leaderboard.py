@@ -57,6 +57,11 @@ Traces = Annotated[
     ),
 ]
 
+Refit = Annotated[
+    bool,
+    typer.Option(help="Train predictors anew, where grace periods follow what they say."),
+]
+
 _WITHOUT_WORKFLOWS = ("Cloning-v0", "GracePeriod-v0", "Checkpoint-v0", "Mitigation-v0")
 """Environments that any trace of jobs will do for."""
 ALL_BASELINES = "all-baselines"
@@ -109,6 +114,7 @@ def verify(
     processes: Processes = 1,
     secret_seed_file: Secret = None,
     trace: Traces = None,
+    refit: Refit = True,
     json: Json = None,
 ) -> None:
     """Play the actions of a submission again, and compute every number anew.
@@ -128,6 +134,7 @@ def verify(
             folder,
             secret=_secret(secret_seed_file),
             traces=_traces(name, trace),
+            refit=refit,
             processes=processes,
             progress=advance,
         )

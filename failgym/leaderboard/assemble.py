@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
+import shutil
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
@@ -16,9 +18,11 @@ from typing import Any
 import pyarrow as pa
 
 from failgym.leaderboard.entries import Entry
+from failgym.leaderboard.ground import Ground
 from failgym.leaderboard.schema import (
     ACTIONS,
     ACTIONS_FOLDER,
+    PREDICTORS_FOLDER,
     RESULTS,
     RESULTS_FILE,
     write_table,
@@ -30,10 +34,17 @@ from failgym.leaderboard.submission import (
     file_sha256,
     write_submission,
 )
-from failgym.leaderboard.suites import Cell
+from failgym.leaderboard.suites import Cell, Suite
 from failgym.leaderboard.work import Work
 
-__all__ = ["action_file", "assemble", "planned", "seal"]
+__all__ = [
+    "action_file",
+    "assemble",
+    "planned",
+    "predictor_file",
+    "predictor_files",
+    "seal",
+]
 
 Policies = Sequence[Entry] | Sequence[PolicyRecord]
 
@@ -56,20 +67,38 @@ def action_file(key: tuple[str, int | None], env: str, forecast: str) -> str:
     return f"{ACTIONS_FOLDER}/{legible}-{digest}/{env}-{forecast}.parquet"
 
 
+def predictor_files(suite: Suite, cells: Sequence[Cell]) -> list[str]:
+    """The names, within the folder, of the predictors that change what happens."""
+    trained = dict.fromkeys(cell.env for cell in cells if cell.forecast == "trained")
+    return [predictor_file(env) for env in trained if suite.course(env).forecast_matters]
+
+
+def predictor_file(env: str) -> str:
+    """The name, within the folder, of the predictor of an environment."""
+    return f"{PREDICTORS_FOLDER}/{env}.npz"
+
+
 def assemble(
-    work: Work, entries: Sequence[Entry], cells: Sequence[Cell], about: Submission
+    work: Work,
+    ground: Ground,
+    entries: Sequence[Entry],
+    cells: Sequence[Cell],
+    about: Submission,
 ) -> None:
     """Write the tables of a run whose units are all there, and `submission.json` at last.
 
     Args:
         work: the units.
+        ground: that they were played on.
         entries: the policies, in order.
         cells: the suite's, in order.
         about: all but the files and the times.
     """
     rows: list[Any] = []
     spent = [0.0, 0.0]
-    files: list[str] = []
+    files = predictor_files(ground.suite, cells)
+    for name in files:
+        _copy(work.predictors / Path(name).name, work.out / name)
     todo = planned(entries, cells)
     for (number, env, forecast), group in groupby(
         todo, key=lambda unit: (unit[0], unit[1].env, unit[1].forecast)
@@ -85,6 +114,17 @@ def assemble(
     write_table(pa.concat_tables(rows), work.out / RESULTS_FILE)
     seconds = Seconds(engine=spent[0] + about.seconds.engine, policy=spent[1])
     seal(about.model_copy(update={"seconds": seconds}), work.out, files)
+
+
+def _copy(file: Path, target: Path) -> None:
+    """Copy a file to a temporary name and rename. Raises OSError."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_name(f".{target.name}.partial-{os.getpid()}")
+    try:
+        shutil.copyfile(file, partial)
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def seal(about: Submission, folder: Path, files: Sequence[str]) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from failgym import __version__
 from failgym.envs.spaces import TERMS
-from failgym.leaderboard.assemble import action_file, planned
+from failgym.leaderboard.assemble import action_file, planned, predictor_files
 from failgym.leaderboard.schema import (
     RESULTS,
     RESULTS_FILE,
@@ -20,7 +20,7 @@ from failgym.leaderboard.schema import (
     read_table,
 )
 from failgym.leaderboard.submission import Submission, SuiteRecord, file_sha256
-from failgym.leaderboard.suites import Cell, Suite
+from failgym.leaderboard.suites import Cell, Suite, suite_named
 
 __all__ = [
     "about_problems",
@@ -82,15 +82,16 @@ def cells_of(submission: Submission, suite: Suite) -> list[Cell]:
 
 
 def file_names(submission: Submission, cells: Sequence[Cell]) -> set[str]:
-    """The names, within the folder, of the tables that there must be."""
-    names = {RESULTS_FILE}
+    """The names, within the folder, of the files that there must be."""
+    suite = suite_named(submission.suite.name)
+    names = {RESULTS_FILE, *predictor_files(suite, cells)}
     for number, cell in planned(submission.policies, cells):
         names.add(action_file(submission.policies[number].key, cell.env, cell.forecast))
     return names
 
 
 def changed_files(submission: Submission, folder: Path, cells: Sequence[Cell]) -> frozenset[str]:
-    """Tables that are there, and whose hash is not the one in submission.json."""
+    """Files that are there, and whose hash is not the one in submission.json."""
     return frozenset(
         name
         for name in file_names(submission, cells) & set(submission.files)
@@ -99,7 +100,7 @@ def changed_files(submission: Submission, folder: Path, cells: Sequence[Cell]) -
 
 
 def file_problems(submission: Submission, folder: Path, cells: Sequence[Cell]) -> Iterator[str]:
-    """Tables that are missing, that do not belong there, or that are not what they were."""
+    """Files that are missing, that do not belong there, or that are not what they were."""
     wanted, stated = file_names(submission, cells), set(submission.files)
     for name in sorted(wanted - stated):
         yield f"{name}: submission.json states no hash of it"

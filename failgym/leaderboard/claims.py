@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,9 @@ import pyarrow.compute as pc
 
 from failgym.envs.spaces import TERMS
 from failgym.leaderboard.answers import RecordedAnswers
-from failgym.leaderboard.assemble import action_file
-from failgym.leaderboard.ground import Ground, Reference
+from failgym.leaderboard.assemble import action_file, predictor_file
+from failgym.leaderboard.check import cells_of
+from failgym.leaderboard.ground import Ground, Reference, same_predictor
 from failgym.leaderboard.play import Failure, Played, play
 from failgym.leaderboard.schema import ACTIONS, OK, RESULTS_FILE, read_table
 from failgym.leaderboard.submission import PolicyRecord, Submission
@@ -59,7 +61,8 @@ class Claims:
         Raises:
             ValueError: if it cannot be played.
         """
-        reference = self.ground.reference(env, seed)
+        blind = Cell(env, "none", seed)
+        reference = self.ground.reference(blind)
         slices = reference.slices.tolist()
         stated = {(one.env, one.seed): one.content_hash for one in self.submission.traces}
         if stated.get((env, seed)) != reference.trace_hash:
@@ -71,17 +74,33 @@ class Claims:
             return Found(slices, [problem], 0, reference.seconds)
         problems: list[str] = []
         rows, seconds = 0, reference.seconds
-        for policy in self.submission.policies:
-            for forecast in self._forecasts(policy, env):
-                claim = _Claim(self, policy, Cell(env, forecast, seed), reference)
-                problems += claim.problems()
-                rows, seconds = rows + claim.rows, seconds + claim.seconds
+        references = {blind: reference}
+        for cell in cells_of(self.submission, self.ground.suite):
+            if (cell.env, cell.seed) != (env, seed):
+                continue
+            alike = self.ground.alike(cell)
+            try:
+                if alike not in references:
+                    references[alike] = self.ground.reference(alike)
+                    seconds += references[alike].seconds
+            except ValueError as error:
+                problems.append(f"{cell}: cannot be played: {error}")
+                continue
+            for policy in self.submission.policies:
+                if env in policy.specs:
+                    claim = _Claim(self, policy, cell, references[alike])
+                    problems += claim.problems()
+                    rows, seconds = rows + claim.rows, seconds + claim.seconds
         return Found(slices, problems, rows, seconds)
 
-    def _forecasts(self, policy: PolicyRecord, env: str) -> list[str]:
-        missing = {(one.env, one.forecast) for one in self.submission.left_out}
-        shown = self.ground.suite.course(env).forecasts if env in policy.specs else ()
-        return [forecast for forecast in shown if (env, forecast) not in missing]
+    def refit(self, env: str) -> Found:
+        """Train the predictor of an environment anew; is it the one of the submission?"""
+        name = predictor_file(env)
+        with TemporaryDirectory() as folder:
+            mine = replace(self.ground, predictors=Path(folder))
+            mine.train_predictor(env)
+            same = same_predictor(mine.predictor_file(env), self.folder / name)
+        return Found([], [] if same else [f"{name}: is not what the train split teaches"], 0, 0.0)
 
 
 class _Claim:
@@ -110,7 +129,7 @@ class _Claim:
             yield from self._failed(rows, actions)
             return
         ground = self._claims.ground
-        cell = Cell(self._cell.env, "none", self._cell.seed)
+        cell = ground.alike(self._cell)
         try:
             answers = RecordedAnswers(
                 np.asarray(pc.list_flatten(actions)), np.asarray(_offsets(actions))

@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,15 +19,18 @@ from failgym.evaluation.anchors import Anchors
 from failgym.leaderboard.secret_seed import derived_seed
 from failgym.leaderboard.suites import Cell, Course, Suite
 
-__all__ = ["Ground", "Reference"]
+__all__ = ["Ground", "Reference", "same_predictor"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
+LEARNED = 1e-5
+"""By how much what was learned may differ from machine to machine, relative."""
+
 
 @dataclass(frozen=True)
 class Reference:
-    """What replay and the bound cost on the slices of an environment under a seed."""
+    """What replay and the bound cost on the slices of a cell."""
 
     slices: Ints
     """[slices]"""
@@ -79,27 +83,33 @@ class Ground:
         except ValueError as error:
             raise ValueError(f"{cell}: {error}") from error
 
-    def reference(self, env: str, seed: int) -> Reference:
-        """Play replay, and find the bound: the same whatever is forecast."""
-        cell = Cell(env, "none", seed)
+    def alike(self, cell: Cell) -> Cell:
+        """The cell in which the same happens: without forecasts, where these only are shown."""
+        if self.suite.course(cell.env).forecast_matters:
+            return cell
+        return replace(cell, forecast="none")
+
+    def reference(self, cell: Cell) -> Reference:
+        """Play replay in a cell, and find the bound."""
+        cell = self.alike(cell)
         self.world(cell)
         begun = time.process_time()
         anchors = Anchors.of(
             self.scenario(cell),
-            episodes=self.suite.course(env).slices,
-            seed=derived_seed(self.secret, env, seed),
+            episodes=self.suite.course(cell.env).slices,
+            seed=derived_seed(self.secret, cell.env, cell.seed),
         )
         return Reference(
             slices=anchors.replay.slices,
             replay=anchors.replay.costs.sum(axis=1),
             bound=anchors.bound.sum(axis=1),
-            trace_hash=self.trace_hash(env, seed),
+            trace_hash=self.trace_hash(cell),
             seconds=time.process_time() - begun,
         )
 
-    def trace_hash(self, env: str, seed: int) -> str:
-        """Content hash of the trace of an environment under a seed."""
-        return whole_trace(self.scenario(Cell(env, "none", seed))).content_hash
+    def trace_hash(self, cell: Cell) -> str:
+        """Content hash of the trace of a cell."""
+        return whole_trace(self.scenario(cell)).content_hash
 
     def predictor_file(self, env: str) -> Path:
         """Where the predictor of an environment is stored. Raises ValueError without a folder."""
@@ -127,3 +137,24 @@ class Ground:
         scenario = course.scenario()
         folder = self.traces.get(course.env)
         return scenario if folder is None else scenario.override(trace=folder)
+
+
+def same_predictor(one: Path, other: Path) -> bool:
+    """Have two stored predictors learned the same, but for how a processor rounds?"""
+    from failgym.predictors import load_predictor
+
+    try:
+        first, second = (load_predictor(file).arrays() for file in (one, other))
+    except ValueError:
+        return False
+    return first.keys() == second.keys() and all(
+        _near(array, second[name]) for name, array in first.items()
+    )
+
+
+def _near(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> bool:
+    if one.shape != other.shape or one.dtype != other.dtype:
+        return False
+    if one.dtype.kind == "f":
+        return bool(np.allclose(one, other, rtol=LEARNED, atol=LEARNED, equal_nan=True))
+    return np.array_equal(one, other)

@@ -15,8 +15,13 @@ import pyarrow as pa
 
 from failgym.leaderboard.assemble import seal
 from failgym.leaderboard.check import cells_of, changed_files, file_names, read_results
-from failgym.leaderboard.schema import RESULTS_FILE, write_table
-from failgym.leaderboard.submission import Seconds, Submission, read_submission
+from failgym.leaderboard.schema import PREDICTORS_FOLDER, RESULTS_FILE, write_table
+from failgym.leaderboard.submission import (
+    Seconds,
+    Submission,
+    file_sha256,
+    read_submission,
+)
 from failgym.leaderboard.suites import suite_named
 
 __all__ = ["merge"]
@@ -42,6 +47,7 @@ def merge(folders: Sequence[Path], out: Path) -> Submission:
     found = [read_submission(folder) for folder in folders]
     _check_alike(folders, found)
     files = [_files(folder, one) for folder, one in zip(folders, found, strict=True)]
+    _check_predictors(folders, files)
     tables = [read_results(folder) for folder in folders]
     partial = out.with_name(f".{out.name}.partial-{os.getpid()}")
     try:
@@ -76,7 +82,7 @@ def _check_alike(folders: Sequence[Path], found: Sequence[Submission]) -> None:
 
 
 def _files(folder: Path, submission: Submission) -> list[str]:
-    """The tables of actions of a submission. Raises ValueError if one is missing or changed."""
+    """The files of a submission, results aside. Raises ValueError if one is missing or changed."""
     suite = suite_named(submission.suite.name)
     played = {trace.env for trace in submission.traces}
     cells = [cell for cell in cells_of(submission, suite) if cell.env in played]
@@ -89,12 +95,22 @@ def _files(folder: Path, submission: Submission) -> list[str]:
     return sorted(names - {RESULTS_FILE})
 
 
+def _check_predictors(folders: Sequence[Path], files: Sequence[Sequence[str]]) -> None:
+    """Different forecasts make different cells. Raises ValueError."""
+    for folder, names in zip(folders, files, strict=True):
+        for name in names:
+            first = folders[0] / name
+            known = name.startswith(PREDICTORS_FOLDER) and first.is_file()
+            if known and file_sha256(first) != file_sha256(folder / name):
+                raise ValueError(f"{folders[0]} and {folder}: {name} differs: not merged")
+
+
 def _copy(folders: Sequence[Path], files: Sequence[Sequence[str]], out: Path) -> list[str]:
     for folder, names in zip(folders, files, strict=True):
         for name in names:
             (out / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(folder / name, out / name)
-    return [name for names in files for name in names]
+    return list(dict.fromkeys(name for names in files for name in names))
 
 
 def _merged(found: Sequence[Submission]) -> Submission:

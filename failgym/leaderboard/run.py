@@ -14,7 +14,14 @@ from failgym.leaderboard.assemble import assemble
 from failgym.leaderboard.entries import Entry, Players
 from failgym.leaderboard.ground import Ground
 from failgym.leaderboard.secret_seed import commitment
-from failgym.leaderboard.steps import Tools, cells_played, play_all, prepare
+from failgym.leaderboard.steps import (
+    Tools,
+    cells_played,
+    play_all,
+    refer,
+    reference_cells,
+    train,
+)
 from failgym.leaderboard.submission import (
     LeftOut,
     Seconds,
@@ -23,6 +30,7 @@ from failgym.leaderboard.submission import (
     TraceRecord,
     read_submission,
 )
+from failgym.leaderboard.suites import Cell
 from failgym.leaderboard.work import Work
 from failgym.policy import Policy
 
@@ -74,13 +82,14 @@ def run_suite(
         players = Players(load, policy_command, time_limit)
         tools = Tools(work, ground, players)
         try:
-            left_out = prepare(tools, processes, progress)
+            left_out = train(tools, processes, progress)
             cells = cells_played(ground, left_out)
+            refer(tools, cells, processes, progress)
             play_all(tools, entries, cells, processes, progress)
         finally:
             players.close()
-        about = _about(work, ground, entries, command, left_out)
-        assemble(work, entries, cells, about)
+        about = _about(work, ground, entries, cells, command, left_out)
+        assemble(work, ground, entries, cells, about)
         work.remove()
     return read_submission(out)
 
@@ -112,15 +121,16 @@ def _about(
     work: Work,
     ground: Ground,
     entries: Sequence[Entry],
+    cells: Sequence[Cell],
     command: str,
     left_out: list[LeftOut],
 ) -> Submission:
     """The submission without its files."""
-    places = [(course.env, seed) for course in ground.suite.courses for seed in course.seeds]
-    references = [work.reference(*place) for place in places]
+    found = {cell: work.reference(cell) for cell in reference_cells(ground, cells)}
     traces = [
-        TraceRecord(env=env, seed=seed, content_hash=reference.trace_hash)
-        for (env, seed), reference in zip(places, references, strict=True)
+        TraceRecord(env=cell.env, seed=cell.seed, content_hash=reference.trace_hash)
+        for cell, reference in found.items()
+        if cell.forecast == "none"
     ]
     return Submission(
         failgym=__version__,
@@ -129,7 +139,7 @@ def _about(
         traces=traces,
         left_out=left_out,
         policies=[entry.record(command) for entry in entries],
-        seconds=Seconds(engine=sum(one.seconds for one in references), policy=0.0),
+        seconds=Seconds(engine=sum(one.seconds for one in found.values()), policy=0.0),
         files={},
     )
 

@@ -20,6 +20,7 @@ __all__ = [
     "CRASHED",
     "NONSENSE",
     "OK",
+    "PREDICTORS_FOLDER",
     "RESULTS",
     "RESULTS_FILE",
     "STATUSES",
@@ -43,6 +44,8 @@ STATUSES = (OK, CRASHED, TIMEOUT, NONSENSE)
 
 RESULTS_FILE = "results.parquet"
 ACTIONS_FOLDER = "actions"
+PREDICTORS_FOLDER = "predictors"
+"""Of those that change what happens: without them what happened could not be played again."""
 
 _EPISODE = [("slice", pa.int64()), ("seed", pa.int64())]
 _MEASURED = [
@@ -64,7 +67,8 @@ policy failed (`status`, `reason`); `replay_cost` and `bound_cost` are sums of t
 slice. `seconds` is wall time of engine and policy, shared among the episodes played together by
 their decisions [s]."""
 ACTIONS: Final = pa.schema([*_EPISODE, ("actions", pa.list_(pa.uint8()))])
-"""A row per episode: its actions in the order of its decisions."""
+"""A row per episode: its actions in the order in which they were asked for; after an action other
+than CONTINUE a decision may be asked again, so that there may be more of them than decisions."""
 UNIT: Final = pa.schema([*_EPISODE, *_MEASURED, ("actions", pa.list_(pa.uint8()))])
 """Both, for the episodes of one policy in one cell, while a run is under way."""
 

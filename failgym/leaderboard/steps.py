@@ -16,7 +16,15 @@ from failgym.leaderboard.units import make_unit
 from failgym.leaderboard.work import Work
 from failgym.leaderboard.workers import each
 
-__all__ = ["Tools", "cells_played", "count_steps", "play_all", "prepare"]
+__all__ = [
+    "Tools",
+    "cells_played",
+    "count_steps",
+    "play_all",
+    "refer",
+    "reference_cells",
+    "train",
+]
 
 _Task = tuple[str, Any]
 """What a process is asked to do: "predictor", "reference" or "units", and on what."""
@@ -36,7 +44,7 @@ class Tools:
         if kind == "predictor":
             return self._predictor(about)
         if kind == "reference":
-            return self._reference(*about)
+            return self._reference(about)
         entry, cells = about
         for cell in cells:
             make_unit(self.work, self.ground, self.players, entry, cell)
@@ -55,9 +63,9 @@ class Tools:
             return " ".join(str(error).split())
         return None
 
-    def _reference(self, env: str, seed: int) -> None:
-        if not self.work.reference_file(env, seed).is_file():
-            self.work.save_reference(env, seed, self.ground.reference(env, seed))
+    def _reference(self, cell: Cell) -> None:
+        if not self.work.reference_file(cell).is_file():
+            self.work.save_reference(cell, self.ground.reference(cell))
 
 
 _TOOLS: list[Tools] = []
@@ -75,25 +83,36 @@ def _do(task: _Task) -> str | None:
 def count_steps(ground: Ground, entries: Sequence[Entry]) -> int:
     """Steps that progress is counted in: what must be prepared, and policies times cells."""
     cells = list(ground.suite.cells())
-    return len(_preparations(ground)) + len(planned(entries, cells))
+    return (
+        len(_trained(ground)) + len(reference_cells(ground, cells)) + len(planned(entries, cells))
+    )
 
 
-def _preparations(ground: Ground) -> list[_Task]:
-    """Predictors first: they take longest."""
-    courses = ground.suite.courses
-    tasks: list[_Task] = [("predictor", one.env) for one in courses if one.trained is not None]
-    return tasks + [("reference", (one.env, seed)) for one in courses for seed in one.seeds]
+def _trained(ground: Ground) -> list[str]:
+    """Environments with a predictor that learns."""
+    return [course.env for course in ground.suite.courses if course.trained is not None]
 
 
-def prepare(tools: Tools, processes: int, progress: Advance) -> list[LeftOut]:
-    """Train predictors; find out what replay and the bound cost. What could not be trained?"""
-    tasks = _preparations(tools.ground)
+def reference_cells(ground: Ground, cells: Sequence[Cell]) -> list[Cell]:
+    """The cells in which different things happen: each has its own replay and bound."""
+    return list(dict.fromkeys(ground.alike(cell) for cell in cells))
+
+
+def train(tools: Tools, processes: int, progress: Advance) -> list[LeftOut]:
+    """Train the predictors. Which could not be?"""
+    tasks: list[_Task] = [("predictor", env) for env in _trained(tools.ground)]
     results = each(_do, tasks, processes, begin=_begin, given=(tools,), done=progress)
     return [
         LeftOut(env=env, forecast="trained", reason=reason)
         for (_, env), reason in zip(tasks, results, strict=True)
         if isinstance(reason, str)
     ]
+
+
+def refer(tools: Tools, cells: Sequence[Cell], processes: int, progress: Advance) -> None:
+    """Find out what replay and the bound cost."""
+    tasks: list[_Task] = [("reference", cell) for cell in reference_cells(tools.ground, cells)]
+    each(_do, tasks, processes, begin=_begin, given=(tools,), done=progress)
 
 
 def cells_played(ground: Ground, left_out: Sequence[LeftOut]) -> list[Cell]:

@@ -61,6 +61,12 @@ class Course:
         return resolve(self.env, {"split": "test", **self.changes})
 
     @property
+    def forecast_matters(self) -> bool:
+        """Does what is forecast change what happens? Grace periods of kills are weighted by it."""
+        scenario = self.scenario()
+        return scenario.kill and scenario.grace
+
+    @property
     def forecasts(self) -> tuple[ForecastName, ...]:
         """Those that there are, in the order of `FORECASTS`."""
         scenario = self.scenario()

@@ -34,7 +34,7 @@ def make_unit(work: Work, ground: Ground, players: Players, entry: Entry, cell: 
     """
     if work.unit_file(entry.key, cell).is_file():
         return
-    reference = work.reference(cell.env, cell.seed)
+    reference = work.reference(ground.alike(cell))
     world, scenario = ground.world(cell), ground.scenario(cell)
     try:
         player = players.player(entry.kind, entry.specs[cell.env])

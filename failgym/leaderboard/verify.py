@@ -2,16 +2,18 @@
 
 It proves that the scores are those of the actions on the slices of the suite. It does not prove how
 the actions were found: whoever knows the seeds can look ahead, which is what secret seeds are for.
-What was forecast is not needed: a forecast never changes what happens.
+What was forecast matters only where kills have grace periods: the predictors of these environments
+are in the submission, and are trained anew to see that they are what the train split teaches.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from failgym.evaluation.progress import Advance, silent
+from failgym.leaderboard.assemble import predictor_files
 from failgym.leaderboard.check import (
     about_problems,
     cells_of,
@@ -23,6 +25,7 @@ from failgym.leaderboard.check import (
 )
 from failgym.leaderboard.claims import Claims, Found
 from failgym.leaderboard.ground import Ground
+from failgym.leaderboard.schema import PREDICTORS_FOLDER
 from failgym.leaderboard.secret_seed import commitment
 from failgym.leaderboard.submission import Submission, SuiteRecord, read_submission
 from failgym.leaderboard.suites import Suite, suite_named
@@ -57,13 +60,16 @@ def _begin(claims: Claims) -> None:
     _CLAIMS[:] = [claims]
 
 
-def _examine(place: tuple[str, int]) -> Found:
-    return _CLAIMS[0].examine(*place)
+def _examine(place: tuple[str, int | None]) -> Found:
+    env, seed = place
+    return _CLAIMS[0].refit(env) if seed is None else _CLAIMS[0].examine(env, seed)
 
 
 def count_places(folder: Path) -> int:
-    """Steps that progress is counted in: environments and seeds. Raises ValueError."""
-    return len(read_submission(folder).traces)
+    """Steps that progress is counted in: traces and predictors. Raises ValueError."""
+    found = read_submission(folder)
+    trained = [name for name in found.files if name.startswith(PREDICTORS_FOLDER)]
+    return len(found.traces) + len(trained)
 
 
 def verify(
@@ -71,6 +77,7 @@ def verify(
     *,
     secret: bytes | None = None,
     traces: Mapping[str, str] | None = None,
+    refit: bool = True,
     processes: int = 1,
     progress: Advance = silent,
 ) -> Verification:
@@ -80,6 +87,7 @@ def verify(
         folder: of the submission.
         secret: the secret seed, if it was made with one.
         traces: environment -> folder of the trace, for a suite of real traces.
+        refit: train predictors anew, where they change what happens, and compare.
         processes: how many work at once.
         progress: called with the number of steps done, of `count_places`.
 
@@ -99,12 +107,15 @@ def verify(
         results = read_results(folder)
     except ValueError as error:
         return Verification(submission, (*problems, str(error)))
+    ground = replace(ground, predictors=folder / PREDICTORS_FOLDER)
     claims = Claims(folder, submission, ground, results, changed_files(submission, folder, cells))
     places = [(course.env, seed) for course in suite.courses for seed in course.seeds]
+    trained = predictor_files(suite, cells) if refit else []
+    todo = [*places, *((Path(name).stem, None) for name in trained)]
     found: list[Found] = each(
-        _examine, places, processes, begin=_begin, given=(claims,), done=progress
+        _examine, todo, processes, begin=_begin, given=(claims,), done=progress
     )
-    slices = {place: one.slices for place, one in zip(places, found, strict=True)}
+    slices = {place: one.slices for place, one in zip(places, found, strict=False)}
     problems += row_problems(results, expected_rows(submission, cells, slices))
     problems += [problem for one in found for problem in one.problems]
     return Verification(

@@ -93,21 +93,21 @@ class Work:
                     f"--out {self.out}: was begun with other {name}; repeat them, or use another"
                 )
 
-    def reference_file(self, env: str, seed: int) -> Path:
+    def reference_file(self, cell: Cell) -> Path:
         """Where the costs of replay and the bound are."""
-        return self.folder / "references" / f"{env}-{seed}.parquet"
+        return self.folder / "references" / f"{cell.env}-{cell.forecast}-{cell.seed}.parquet"
 
-    def save_reference(self, env: str, seed: int, reference: Reference) -> None:
+    def save_reference(self, cell: Cell, reference: Reference) -> None:
         """Keep what replay and the bound cost."""
         columns = [reference.slices, reference.replay, reference.bound]
         table = pa.table([pa.array(column) for column in columns], schema=_REFERENCE)
         about = {_TRACE: reference.trace_hash, _SECONDS: repr(reference.seconds)}
         table = table.replace_schema_metadata(about)
-        write_table(table, self.reference_file(env, seed))
+        write_table(table, self.reference_file(cell))
 
-    def reference(self, env: str, seed: int) -> Reference:
+    def reference(self, cell: Cell) -> Reference:
         """What replay and the bound cost. Raises ValueError if it is not there."""
-        file = self.reference_file(env, seed)
+        file = self.reference_file(cell)
         table = read_table(file, _REFERENCE, str(file))
         slices, replay, bound = (np.asarray(column) for column in table.columns)
         about = table.schema.metadata

@@ -37,10 +37,16 @@ def baseline(name: str) -> Entry:
     return Entry(name, "baseline", {"GracePeriod-v0": name})
 
 
-def submit(out: Path, *entries: Entry, secret: bytes | None = None, **options: Any) -> Submission:
-    """Run policies on the tiny suite."""
+def submit(
+    out: Path,
+    *entries: Entry,
+    secret: bytes | None = None,
+    suite: Suite = TINY,
+    **options: Any,
+) -> Submission:
+    """Run policies on a suite."""
     options = {"policy_command": COMMAND, "command": "a test", "load": load} | options
-    return run_suite(Ground.of(TINY, secret=secret), entries, out, **options)
+    return run_suite(Ground.of(suite, secret=secret), entries, out, **options)
 
 
 def results(folder: Path) -> Any:

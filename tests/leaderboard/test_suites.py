@@ -49,10 +49,11 @@ def test_an_unknown_suite_is_one_line() -> None:
         suite_named("v2")
 
 
-@pytest.mark.parametrize("env", ["Cloning-v0", "Checkpoint-v0", "Workflow-v0", "Mitigation-v0"])
+@pytest.mark.parametrize("env", ["Cloning-v0", "Checkpoint-v0", "Workflow-v0"])
 def test_a_forecast_changes_what_is_seen_and_never_what_happens(env: str) -> None:
     """So actions that were taken with any forecast are played again without."""
     ground = Ground.of(SUITES["smoke"])
+    assert not ground.suite.course(env).forecast_matters
     shown, blind = (Cell(env, forecast, 0) for forecast in ("drawn", "none"))
     slices = np.arange(1)
     policy = OwnPolicy(lambda spec: RandomPolicy(), "random")
@@ -63,7 +64,7 @@ def test_a_forecast_changes_what_is_seen_and_never_what_happens(env: str) -> Non
     assert np.array_equal(played.decisions, again.decisions)
     assert not answers.missing.any()
     assert not answers.surplus.any()
-    assert played.decisions[0] == len(played.actions) > 10
+    assert len(played.actions) >= played.decisions[0] > 10  # a decision may be asked again
 
 
 def test_trained_forecasts_come_from_the_train_split(tmp_path: Path) -> None:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from failgym.leaderboard import merge, verify
+from failgym.leaderboard import SUITES, Ground, Suite, merge, verify
 from failgym.leaderboard.schema import RESULTS_FILE
 from failgym.leaderboard.secret_seed import commitment
-from tests.leaderboard.boards import ROWS, baseline, rehash, results, rewrite, submit
+from tests.leaderboard.boards import ROWS, TINY, baseline, rehash, results, rewrite, submit
 
 SECRET = b"nobody could have guessed this"
 ACTIONS = "actions/*/GracePeriod-v0-drawn.parquet"
@@ -212,6 +213,28 @@ def test_a_secret_seed_makes_other_slices_and_is_needed_to_verify(
     assert "names it" in verify(tmp_path / "a").problems[0]
     assert "is not the one" in verify(tmp_path / "a", secret=SECRET + b"!").problems[0]
     assert "is not the one" in verify(sound, secret=SECRET).problems[0]
+
+
+def test_a_predictor_that_changes_what_happens_is_trained_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Grace periods follow the confidences of the forecast: a better one makes a better world."""
+    pytest.importorskip("xgboost", reason="needs failgym[predictors]")
+    course = replace(TINY.courses[0], trained={"target": "unfinished", "trees": 2}, seeds=(0,))
+    taught = Suite("taught", 1, (course,))
+    monkeypatch.setitem(SUITES, "taught", taught)
+    folder = tmp_path / "taught"
+    submit(folder, baseline("blind_kill"), suite=taught)
+    assert {row["forecast"] for row in results(folder)} == {"drawn", "trained", "none"}
+    assert verify(folder).problems == ()
+
+    course = replace(course, trained={"target": "fail", "trees": 3})
+    other = Ground(Suite("taught", 1, (course,)), predictors=folder / "predictors")
+    other.train_predictor("GracePeriod-v0")
+    name = "predictors/GracePeriod-v0.npz"
+    assert f"{name}: was changed" in verify(folder, refit=False).problems[0]
+    rehash(folder)
+    assert f"{name}: is not what the train split teaches" in verify(folder).problems
 
 
 def test_merged_submissions_are_one(tmp_path: Path, sound: Path) -> None:
