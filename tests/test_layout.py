@@ -143,7 +143,8 @@ def test_constraints_pin_every_requirement(project: dict[str, Any]) -> None:
 
 def test_core_install_is_small(project: dict[str, Any]) -> None:
     names = {Requirement(line).name for line in project["project"]["dependencies"]}
-    expected = {"gymnasium", "numba", "numpy", "pandas", "pyarrow", "rich", "typer", "tzdata"}
+    expected = {"gymnasium", "numba", "numpy", "pandas", "pyarrow", "pydantic", "rich", "typer"}
+    expected |= {"tzdata"}
     assert names == expected
 
 

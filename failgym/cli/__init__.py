@@ -11,6 +11,7 @@ import typer
 from failgym.cli.demo import demo
 from failgym.cli.envs import envs
 from failgym.cli.evaluate import evaluate
+from failgym.cli.leaderboard import leaderboard
 from failgym.cli.replay import replay
 from failgym.cli.trace import trace
 from failgym.cli.train import train
@@ -33,6 +34,7 @@ app.command()(evaluate)
 app.command()(replay)
 app.command()(train)
 app.command()(tune)
+app.add_typer(leaderboard, name="leaderboard")
 app.add_typer(trace, name="trace")
 
 

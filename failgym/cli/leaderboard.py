@@ -1,0 +1,245 @@
+"""`failgym leaderboard`: run a suite, verify what somebody else has run, join submissions."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from failgym.cli.folders import check_name, holds_trace
+from failgym.cli.options import Json
+from failgym.cli.output import Cell, JsonFile, interactive, print_line, print_table
+
+if TYPE_CHECKING:
+    from failgym.leaderboard import Submission
+
+__all__ = ["leaderboard"]
+
+MOST_PROBLEMS = 50
+"""Lines of them that are shown."""
+
+leaderboard = typer.Typer(help="Run suites, verify and join submissions.", no_args_is_help=True)
+
+SuiteName = Annotated[str, typer.Option("--suite", metavar="S", help="smoke, v1 or v1-real.")]
+Policies = Annotated[
+    list[str],
+    typer.Option(
+        "--policy",
+        metavar="[NAME=]SPEC",
+        help="As for evaluate, repeatable; {env} in the name of a file stands for the"
+        " environment; all-baselines for all of them.",
+    ),
+]
+Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder to write.")]
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a submission.")]
+Folders = Annotated[list[Path], typer.Argument(metavar="DIR...", help="Folders of submissions.")]
+Processes = Annotated[int, typer.Option("--processes", help="How many work at once.")]
+Limit = Annotated[
+    float,
+    typer.Option(
+        "--time-limit", metavar="S", help="Seconds for all answers of a policy to a batch."
+    ),
+]
+Secret = Annotated[
+    Path | None,
+    typer.Option("--secret-seed-file", metavar="FILE", help="Slices that follow from a secret."),
+]
+Traces = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--trace",
+        metavar="[ENV=]DIR",
+        help="v1-real: the trace of an environment, or of all that need no workflows; repeatable.",
+    ),
+]
+
+Refit = Annotated[
+    bool,
+    typer.Option(help="Train predictors anew, where grace periods follow what they say."),
+]
+
+_WITHOUT_WORKFLOWS = ("Cloning-v0", "GracePeriod-v0", "Checkpoint-v0", "Mitigation-v0")
+"""Environments that any trace of jobs will do for."""
+ALL_BASELINES = "all-baselines"
+
+
+@leaderboard.command()
+def run(
+    suite: SuiteName,
+    policy: Policies,
+    out: Out,
+    processes: Processes = 1,
+    time_limit: Limit = 600.0,
+    secret_seed_file: Secret = None,
+    trace: Traces = None,
+) -> None:
+    """Run policies on a suite. The same command goes on after an interruption."""
+    from failgym.baselines import REGISTRY
+    from failgym.cli.entries import read_entries
+    from failgym.cli.policy_process import COMMAND
+    from failgym.cli.specs import load_policy
+    from failgym.evaluation.progress import progress_bar, working
+    from failgym.leaderboard import Ground, run_suite, suite_named
+    from failgym.leaderboard.steps import count_steps
+
+    _check_out(out)
+    ground = Ground.of(suite_named(suite), _traces(suite, trace), _secret(secret_seed_file))
+    wanted = [one for p in policy for one in (REGISTRY if p == ALL_BASELINES else (p,))]
+    begun = time.perf_counter()
+    with working("loading policies", interactive()):
+        entries = read_entries(wanted, ground, time_limit)
+    with progress_bar(suite, count_steps(ground, entries), interactive()) as advance:
+        submission = run_suite(
+            ground,
+            entries,
+            out,
+            command=_command(),
+            load=load_policy,
+            policy_command=COMMAND,
+            processes=processes,
+            time_limit=time_limit,
+            progress=advance,
+        )
+    _print(submission, out)
+    print_line(f"{time.perf_counter() - begun:.1f} s: written to {out}")
+
+
+@leaderboard.command()
+def verify(
+    folder: Folder,
+    processes: Processes = 1,
+    secret_seed_file: Secret = None,
+    trace: Traces = None,
+    refit: Refit = True,
+    json: Json = None,
+) -> None:
+    """Play the actions of a submission again, and compute every number anew.
+
+    Proves scores, not that a policy did not look ahead where seeds are public.
+    """
+    from failgym.evaluation.progress import progress_bar
+    from failgym.leaderboard import read_submission
+    from failgym.leaderboard.verify import count_places, verify
+
+    file = JsonFile.at(json)
+    check_name("DIR", folder)
+    begun = time.perf_counter()
+    name = read_submission(folder).suite.name
+    with progress_bar("verifying", count_places(folder), interactive()) as advance:
+        found = verify(
+            folder,
+            secret=_secret(secret_seed_file),
+            traces=_traces(name, trace),
+            refit=refit,
+            processes=processes,
+            progress=advance,
+        )
+    seconds = time.perf_counter() - begun
+    for problem in found.problems[:MOST_PROBLEMS]:
+        print_line(problem)
+    file.write({"problems": found.problems, "rows": found.rows, "ratio": found.ratio})
+    if found.problems:
+        more = len(found.problems) - MOST_PROBLEMS
+        print_line(f"and {more} more") if more > 0 else None
+        raise ValueError(f"{folder}: not verified: {len(found.problems)} problems")
+    print_line(
+        f"{folder}: verified: {found.rows:,} rows of {len(found.submission.policies)} policies"
+    )
+    print_line(
+        f"{seconds:.1f} s, {found.engine_seconds:.1f} s of them the engine:"
+        f" {found.ratio:.2f} of its share of the run"
+    )
+
+
+@leaderboard.command()
+def merge(folders: Folders, out: Out) -> None:
+    """Join submissions to one suite."""
+    from failgym.leaderboard import merge
+
+    _check_out(out)
+    submission = merge(folders, out)
+    print_line(f"{len(submission.policies)} policies: written to {out}")
+
+
+@leaderboard.command()
+def commit(file: Annotated[Path, typer.Argument(metavar="FILE", help="The secret seed.")]) -> None:
+    """Print the commitment to a secret seed: publish it first, and the file after the run."""
+    from failgym.leaderboard.secret_seed import commitment, read_secret
+
+    print_line(commitment(read_secret(file)))
+
+
+def _check_out(out: Path) -> None:
+    """Refuse a folder in that of a saved trace. Raises ValueError."""
+    check_name("--out", out)
+    target = out.absolute()
+    if any(holds_trace(above) for above in (target, *target.parents)):
+        raise ValueError(f"--out {out}: lies in the folder of a saved trace: not written")
+
+
+def _secret(file: Path | None) -> bytes | None:
+    from failgym.leaderboard.secret_seed import read_secret
+
+    return None if file is None else read_secret(file)
+
+
+def _traces(suite: str, given: list[str] | None) -> dict[str, str]:
+    """Environment -> folder of its trace. Raises ValueError."""
+    from failgym.cli.values import unknown
+    from failgym.leaderboard import suite_named
+
+    wanted = suite_named(suite)
+    if given and not wanted.real:
+        raise ValueError(f"--trace: suite {suite} has traces of its own")
+    if wanted.real and not given:
+        raise ValueError(f"--trace: expected the folder of a trace for suite {suite}")
+    known = [course.env for course in wanted.courses]
+    traces: dict[str, str] = {}
+    for text in given or []:
+        env, equals, folder = text.rpartition("=")
+        if equals and env not in known:
+            raise ValueError(f"--trace: {unknown('environment', env, known)}")
+        if not holds_trace(Path(folder)):
+            raise ValueError(f"--trace {folder}: expected the folder of a stored trace")
+        path = str(Path(folder).absolute())
+        traces |= {env: path} if equals else dict.fromkeys(_WITHOUT_WORKFLOWS, path) | traces
+    return traces
+
+
+def _command() -> str:
+    """What was typed, without where the result went and where a secret lies."""
+    hidden = ("--out", "--secret-seed-file")
+    words = iter(sys.argv[1:])
+    given = ["failgym"]
+    for word in words:
+        if word in hidden:
+            next(words, None)
+        elif not word.startswith(tuple(f"{option}=" for option in hidden)):
+            given.append(word)
+    return shlex.join(given)
+
+
+def _print(submission: Submission, out: Path) -> None:
+    """A line per policy: what became of its episodes."""
+    from failgym.leaderboard import CODE_NOTE
+    from failgym.leaderboard.check import read_results
+
+    columns = ["policy", "training_seed", "status", "reason"]
+    table = read_results(out).select(columns).to_pylist()
+    rows: list[tuple[Cell, ...]] = []
+    for policy in submission.policies:
+        mine = [row for row in table if (row["policy"], row["training_seed"]) == policy.key]
+        failed = [row for row in mine if row["status"] != "ok"]
+        why = f"{failed[0]['status']}: {failed[0]['reason']}" if failed else ""
+        kind = CODE_NOTE if policy.kind == "code" else policy.kind
+        rows.append((policy.name, kind, len(policy.specs), len(mine), len(failed), why))
+    shown = ("policy", "kind", "environments", "episodes", "failed", "why")
+    print_table(f"Suite {submission.suite.name}", shown, rows)
+    for one in submission.left_out:
+        print_line(f"{one.env}, forecast {one.forecast}: left out: {one.reason}")
+    spent = submission.seconds
+    print_line(f"engine {spent.engine:.1f} s, policies {spent.policy:.1f} s")

@@ -1,0 +1,35 @@
+"""The leaderboard: suites, runs that resume, submissions that anybody can verify.
+
+- `suites`: what is played, fixed for good; `ground` makes the worlds of it, `secret_seed` others.
+- `run`: policies on a suite into the folder of a submission; `work` is what a kill leaves behind,
+  `workers` the processes, `play` one batch of episodes.
+- `policy_process`, `remote`, `wire`: a policy in a process of its own, which is not trusted.
+- `submission`, `schema`: the files; `verify` plays their actions again, `merge` joins folders.
+
+The command gives it what makes a policy of a SPEC: this package imports no agent.
+"""
+
+from __future__ import annotations
+
+from failgym.leaderboard.entries import Entry
+from failgym.leaderboard.ground import Ground
+from failgym.leaderboard.merge import merge
+from failgym.leaderboard.run import run_suite
+from failgym.leaderboard.submission import CODE_NOTE, Submission, read_submission
+from failgym.leaderboard.suites import SUITES, Suite, suite_named
+from failgym.leaderboard.verify import Verification, verify
+
+__all__ = [
+    "CODE_NOTE",
+    "SUITES",
+    "Entry",
+    "Ground",
+    "Submission",
+    "Suite",
+    "Verification",
+    "merge",
+    "read_submission",
+    "run_suite",
+    "suite_named",
+    "verify",
+]

@@ -1,0 +1,183 @@
+"""`submission.json`: what a submission says of itself; everything in it is checked when read."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
+
+from failgym.leaderboard.suites import Suite
+
+__all__ = [
+    "CODE_NOTE",
+    "SUBMISSION_FILE",
+    "Kind",
+    "LeftOut",
+    "PolicyFile",
+    "PolicyRecord",
+    "Seconds",
+    "Submission",
+    "SuiteRecord",
+    "TraceRecord",
+    "file_sha256",
+    "read_submission",
+    "write_submission",
+]
+
+SUBMISSION_FILE = "submission.json"
+VERSION = 1
+"""Of the format."""
+CODE_NOTE = "code, unverified for foresight"
+"""What tables say of a policy of kind "code": the seeds are public, and code can read them."""
+
+Kind = Literal["baseline", "agent", "code"]
+Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+Text = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
+Whole = Annotated[int, Field(ge=0)]
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+class SuiteRecord(_Record):
+    """Which suite was run."""
+
+    name: Text
+    version: Whole
+    digest: Hash
+    """of all that the suite fixes (`Suite.digest`)"""
+
+    @classmethod
+    def of(cls, suite: Suite) -> Self:
+        """The record of a suite."""
+        return cls(name=suite.name, version=suite.version, digest=suite.digest)
+
+
+class TraceRecord(_Record):
+    """The trace of an environment under a seed."""
+
+    env: Text
+    seed: Whole
+    content_hash: Text
+
+
+class PolicyFile(_Record):
+    """A file that a policy was read from."""
+
+    name: Text
+    sha256: Hash
+
+
+class PolicyRecord(_Record):
+    """A policy of the submission. Name and training seed tell policies apart."""
+
+    name: Text
+    kind: Kind
+    training_seed: int | None
+    specs: dict[Text, Text]
+    """environment -> the SPEC that it was played with; it was not played in others"""
+    files: dict[Text, PolicyFile]
+    """environment -> the file that the SPEC names, if it names one"""
+    command: Text
+    """what was typed"""
+    versions: dict[Text, Text]
+    """of Python and the libraries that it was run with"""
+
+    @property
+    def spec(self) -> str:
+        """The SPEC; where environments have different ones, all of them."""
+        return ", ".join(dict.fromkeys(self.specs.values()))
+
+    @property
+    def key(self) -> tuple[str, int | None]:
+        """What tells policies apart."""
+        return self.name, self.training_seed
+
+
+class LeftOut(_Record):
+    """A forecast that the user's own trace does not allow."""
+
+    env: Text
+    forecast: Text
+    reason: Text
+
+
+class Seconds(_Record):
+    """Where the time of a run went, of all its processes together [s]."""
+
+    engine: float = Field(ge=0.0)
+    """processor time of the episodes, replay and bound included: what `verify` does again"""
+    policy: float = Field(ge=0.0)
+    """wall time of waiting for actions"""
+
+
+class Submission(_Record):
+    """The whole file."""
+
+    format: Literal["failgym submission"] = "failgym submission"
+    format_version: Literal[1] = VERSION
+    failgym: Text
+    """the version of failgym"""
+    suite: SuiteRecord
+    secret: Hash | None
+    """the commitment to the secret seed, where there was one"""
+    traces: list[TraceRecord]
+    left_out: list[LeftOut]
+    policies: list[PolicyRecord] = Field(min_length=1)
+    seconds: Seconds
+    files: dict[Text, Hash]
+    """name within the folder -> SHA-256"""
+
+    @model_validator(mode="after")
+    def _no_name_twice(self) -> Self:
+        keys = [policy.key for policy in self.policies]
+        for key in keys:
+            if keys.count(key) > 1:
+                raise ValueError(f"policies: {key[0]!r} is there twice")
+        return self
+
+
+def read_submission(folder: Path) -> Submission:
+    """Read the `submission.json` of a folder. Raises ValueError, in one line."""
+    file = folder / SUBMISSION_FILE
+    if not file.is_file():
+        raise ValueError(f"{folder}: no submission: {SUBMISSION_FILE} is missing")
+    try:
+        return Submission.model_validate_json(file.read_bytes())
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"])) or "the file"
+        raise ValueError(f"{file}: {where}: {first['msg']}") from error
+    except RecursionError as error:
+        raise ValueError(f"{file}: expected a submission, got JSON too deep") from error
+
+
+def write_submission(submission: Submission, folder: Path) -> None:
+    """Write `submission.json` whole or not at all. Raises OSError."""
+    file = folder / SUBMISSION_FILE
+    partial = file.with_name(f".{file.name}.partial-{os.getpid()}")
+    try:
+        with partial.open("w", encoding="utf-8") as out:
+            out.write(submission.model_dump_json(indent=1) + "\n")
+            out.flush()
+            os.fsync(out.fileno())
+        partial.replace(file)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def file_sha256(path: Path) -> str:
+    """SHA-256 of a file. Raises OSError."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

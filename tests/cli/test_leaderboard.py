@@ -1,0 +1,137 @@
+"""`failgym leaderboard`: run, verify, merge, commit; one line for bad input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from failgym.baselines import Young
+from failgym.baselines.stored import save_heuristic
+from failgym.cli import run
+from failgym.leaderboard import read_submission
+from failgym.traces import generate
+from tests.leaderboard.boards import results
+
+RUN = ("leaderboard", "run", "--suite", "tiny")
+
+
+def invoke(*arguments: str | int | Path) -> int:
+    return run([str(argument) for argument in arguments])
+
+
+def refusal(capsys: pytest.CaptureFixture[str], *arguments: str | int | Path) -> str:
+    """The one line that a refused command says."""
+    assert invoke(*arguments) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    return said
+
+
+def test_a_submission_is_run_verified_and_merged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a, b, both = (tmp_path / name for name in ("a", "b", "both"))
+    assert invoke(*RUN, "--policy", "replay", "--policy", "Blind=blind_kill", "--out", a) == 0
+    shown = capsys.readouterr().out
+    assert f"written to {a}" in shown
+    submission = read_submission(a)
+    assert [policy.name for policy in submission.policies] == ["replay", "Blind"]
+    assert submission.policies[1].spec == "blind_kill"
+    assert str(tmp_path) not in (a / "submission.json").read_text()
+
+    assert invoke("leaderboard", "verify", a, "--json", tmp_path / "v.json") == 0
+    assert "verified: 16 rows of 2 policies" in capsys.readouterr().out
+    assert json.loads((tmp_path / "v.json").read_text())["problems"] == []
+
+    assert invoke(*RUN, "--policy", "random", "--out", b) == 0
+    assert invoke("leaderboard", "merge", a, b, "--out", both) == 0
+    assert len(results(both)) == 24
+
+    (both / "results.parquet").write_bytes(b"PAR1")
+    capsys.readouterr()
+    assert invoke("leaderboard", "verify", both) == 2
+    out = capsys.readouterr()
+    assert "results.parquet: cannot be read, it may be cut off" in out.out
+    assert out.err == f"failgym: {both}: not verified: 2 problems\n"
+
+
+def test_code_is_marked_and_runs_in_a_process_of_its_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = "failgym.baselines.blind_kill:BlindKill"
+    assert invoke(*RUN, "--policy", spec, "--policy", "blind_kill", "--out", tmp_path / "a") == 0
+    assert "code, unverified for foresight" in capsys.readouterr().out
+    assert read_submission(tmp_path / "a").policies[0].kind == "code"
+    rows = results(tmp_path / "a")
+    assert [row["wasted"] for row in rows[:8]] == [row["wasted"] for row in rows[8:]]
+
+
+def test_a_commitment_is_the_one_in_the_submission(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    secret = tmp_path / "seed.txt"
+    secret.write_text("0123456789abcdef\n")
+    assert invoke("leaderboard", "commit", secret) == 0
+    commitment = capsys.readouterr().out.strip()
+    hidden = ("--secret-seed-file", secret)
+    assert invoke(*RUN, "--policy", "replay", *hidden, "--out", tmp_path / "a") == 0
+    assert read_submission(tmp_path / "a").secret == commitment
+    assert invoke("leaderboard", "verify", tmp_path / "a", *hidden) == 0
+    capsys.readouterr()
+    assert "not verified" in refusal(capsys, "leaderboard", "verify", tmp_path / "a")
+
+
+def test_users_own_traces_make_a_suite(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace = tmp_path / "mine"
+    generate("google-2011", jobs=300, seed=5).save(trace)
+    entry = ("--policy", "replay", "--trace", f"GracePeriod-v0={trace}")
+    real = ("leaderboard", "run", "--suite", "v1-real", *entry, "--out", tmp_path / "a")
+    pytest.importorskip("xgboost", reason="needs failgym[predictors]")
+    assert invoke(*real) == 0
+    assert {row["env"] for row in results(tmp_path / "a")} == {"GracePeriod-v0"}
+    verify = ("leaderboard", "verify", tmp_path / "a", "--no-refit")
+    assert invoke(*verify, "--trace", f"GracePeriod-v0={trace}") == 0
+    other = tmp_path / "other"
+    generate("google-2011", jobs=300, seed=6).save(other)
+    capsys.readouterr()
+    assert invoke(*verify, "--trace", f"GracePeriod-v0={other}") == 2
+    assert "trace of GracePeriod-v0, seed 0: the submission was made on" in capsys.readouterr().out
+
+
+def test_a_file_may_stand_for_one_per_environment(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save_heuristic(Young(), tmp_path / "Checkpoint-v0.json")
+    pattern = tmp_path / "{env}.json"
+    said = refusal(capsys, *RUN, "--policy", pattern, "--out", tmp_path / "a")
+    assert "was made for no environment of the suite" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("run", "--suite", "v2", "--policy", "replay"), "suite: expected one of smoke"),
+        (("run", "--suite", "tiny", "--policy", "repaly"), "did you mean replay?"),
+        (("run", "--suite", "tiny", "--policy", "young"), "was made for no environment"),
+        (("run", "--suite", "tiny", "--policy", "nowhere:Policy"), "cannot import 'nowhere'"),
+        (("run", "--suite", "v1-real", "--policy", "replay"), "--trace: expected the folder"),
+        (("run", "--suite", "v1-real", "--policy", "replay", "--trace", "X=."), "unknown environ"),
+        (("run", "--suite", "v1-real", "--policy", "replay", "--trace", "."), "a stored trace"),
+        (("run", "--suite", "tiny", "--policy", "replay", "--trace", "."), "traces of its own"),
+        (
+            ("run", "--suite", "tiny", "--policy", "replay", "--secret-seed-file", "missing"),
+            "--secret-seed-file missing: No such file",
+        ),
+        (
+            ("run", "--suite", "tiny", "--policy", "replay", "--policy", "replay"),
+            "'replay' is given twice",
+        ),
+        (("merge", "missing"), "expected at least two folders"),
+    ],
+)
+def test_bad_input_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str
+) -> None:
+    assert said in refusal(capsys, "leaderboard", *arguments, "--out", tmp_path / "out")

@@ -1,0 +1,88 @@
+"""A suite of four short cells, and submissions to it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from failgym.baselines import REGISTRY
+from failgym.leaderboard import SUITES, Entry, Ground, Submission, Suite, run_suite
+from failgym.leaderboard.submission import file_sha256, read_submission, write_submission
+from failgym.leaderboard.suites import Course
+from failgym.policy import Policy
+
+COMMAND = (sys.executable, "-m", "failgym.cli.policy_process")
+TINY = Suite(
+    "tiny",
+    1,
+    (Course("GracePeriod-v0", seeds=(0, 1), slices=2, changes={"jobs": 300, "slice_tasks": 16}),),
+)
+ROWS = 8
+"""Of a policy: two forecasts, two seeds, two slices."""
+SUITES[TINY.name] = TINY  # where `verify` and the command look
+
+
+def load(spec: str) -> Policy:
+    """A baseline by its name."""
+    return REGISTRY[spec]()
+
+
+def baseline(name: str) -> Entry:
+    return Entry(name, "baseline", {"GracePeriod-v0": name})
+
+
+def submit(
+    out: Path,
+    *entries: Entry,
+    secret: bytes | None = None,
+    suite: Suite = TINY,
+    **options: Any,
+) -> Submission:
+    """Run policies on a suite."""
+    options = {"policy_command": COMMAND, "command": "a test", "load": load} | options
+    return run_suite(Ground.of(suite, secret=secret), entries, out, **options)
+
+
+def results(folder: Path) -> Any:
+    """All columns that two equal runs share."""
+    return pq.read_table(folder / "results.parquet").drop_columns(["seconds"]).to_pylist()
+
+
+def actions(folder: Path) -> dict[str, Any]:
+    """The actions by file."""
+    return {
+        str(file.relative_to(folder)): pq.ParquetFile(file).read().to_pylist()
+        for file in sorted((folder / "actions").rglob("*.parquet"))
+    }
+
+
+def rewrite(file: Path, change: Callable[[list[dict[str, Any]]], Any]) -> None:
+    """Change the rows of a table as somebody would who knows how to."""
+    table = pq.ParquetFile(file).read()
+    rows = table.to_pylist()
+    change(rows)
+    pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), file)
+
+
+def rehash(folder: Path) -> None:
+    """State the hashes of the files as they are now."""
+    found = read_submission(folder)
+    files = {name: file_sha256(folder / name) for name in found.files}
+    write_submission(found.model_copy(update={"files": files}), folder)
+
+
+@contextmanager
+def code(folder: Path, source: str) -> Generator[Sequence[str]]:
+    """A command whose policy process finds a module ``mine`` with the given source."""
+    (folder / "mine.py").write_text(source, "utf-8")
+    start = (
+        f"import sys; sys.path.insert(0, {str(folder)!r});"
+        " import runpy; runpy.run_module('failgym.cli.policy_process', run_name='__main__')"
+    )
+    yield (sys.executable, "-c", start)

@@ -1,0 +1,123 @@
+"""A policy in a process of its own: it may crash, hang or talk nonsense, and is told nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from failgym.leaderboard import SUITES, Entry, Suite, verify
+from failgym.leaderboard.play import Failure
+from failgym.leaderboard.remote import RemotePolicy
+from tests.leaderboard.boards import TINY, actions, baseline, code, results, submit
+
+BAD = '''
+import os, time
+import numpy as np
+
+class Policy:
+    def predict(self, observation, state=None, episode_start=None, deterministic=True,
+                action_masks=None):
+        self.asked = getattr(self, "asked", 0) + 1
+        answer = np.zeros(len(observation), dtype=np.int64)
+        return (answer if self.asked < 3 else self.fail(answer)), state
+
+class Raises(Policy):
+    def fail(self, answer): raise RuntimeError("no\\nidea")
+
+class Dies(Policy):
+    def fail(self, answer): os.kill(os.getpid(), 9)
+
+class Hangs(Policy):
+    def fail(self, answer):
+        while True: pass
+
+class Floats(Policy):
+    def fail(self, answer): return answer + 0.5
+
+class Seven(Policy):
+    def fail(self, answer): return answer + 7
+
+class Long(Policy):
+    def fail(self, answer): return np.append(answer, 0)
+
+class Writes(Policy):
+    def fail(self, answer):
+        for descriptor in range(3, 30):
+            try: os.write(descriptor, b"0" * 64)
+            except OSError: pass
+        return answer
+
+class Peeks(Policy):
+    """Looks at all that it is given."""
+    def predict(self, observation, **more):
+        known = sorted(more)
+        assert known == ["action_masks", "deterministic", "episode_start", "state"], known
+        assert observation.dtype == np.float32 and observation.ndim == 2
+        return np.zeros(len(observation), dtype=np.int64), None
+'''
+KINDS = {
+    "Raises": ("crashed", "RuntimeError: no idea"),
+    "Dies": ("crashed", "its process ended: SIGKILL"),
+    "Hangs": ("timeout", "did not answer within the time limit"),
+    "Floats": ("nonsense", "expected 2 whole numbers as actions, got shape [2] of float64"),
+    "Seven": ("nonsense", "expected actions from 0 to 4, got 7"),
+    "Long": ("nonsense", "expected 2 whole numbers as actions, got shape [3] of int64"),
+    "Writes": ("nonsense", "wrote to the pipe of its answers"),
+}
+ENV = "GracePeriod-v0"
+
+
+def test_a_policy_that_fails_fails_its_own_rows_and_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    course = TINY.courses[0]
+    changes = {**course.changes, "forecast": "none"}
+    suite = Suite("one", 1, (replace(course, seeds=(0,), changes=changes),))  # a single cell
+    monkeypatch.setitem(SUITES, "one", suite)
+    bad = [Entry(name, "code", {ENV: f"mine:{name}"}) for name in KINDS]
+    good = [baseline("blind_kill"), Entry("Peeks", "code", {ENV: "mine:Peeks"})]
+    with code(tmp_path, BAD) as command:
+        submit(
+            tmp_path / "out",
+            *bad,
+            *good,
+            suite=suite,
+            policy_command=command,
+            time_limit=2.0,
+        )
+    rows = results(tmp_path / "out")
+    assert len(rows) == 2 * (len(bad) + len(good))
+    for name, (status, reason) in KINDS.items():
+        mine = [row for row in rows if row["policy"] == name]
+        assert {row["status"] for row in mine} == {status}
+        assert all(reason in row["reason"] for row in mine)
+        assert all(row["wasted"] is None and row["decisions"] == 0 for row in mine)
+        assert all(row["replay_cost"] is not None for row in mine)
+    for entry in good:
+        mine = [row for row in rows if row["policy"] == entry.name]
+        assert {(row["status"], row["reason"]) for row in mine} == {("ok", "")}
+        assert all(row["decisions"] > 0 for row in mine)
+    assert verify(tmp_path / "out").problems == ()
+
+
+def test_a_process_of_its_own_changes_no_action(tmp_path: Path) -> None:
+    """A baseline asked in our process, and the same class as somebody's code."""
+    spec = "failgym.baselines.random_policy:RandomPolicy"
+    submit(tmp_path, baseline("random"), Entry("mine", "code", {ENV: spec}))
+    rows = results(tmp_path)
+    ours, theirs = (
+        [{k: v for k, v in row.items() if k != "policy"} for row in rows if row["policy"] == name]
+        for name in ("random", "mine")
+    )
+    assert ours == theirs
+    found = list(actions(tmp_path).values())
+    assert found[:2] == found[2:]
+
+
+def test_what_cannot_be_loaded_is_a_crash() -> None:
+    remote = RemotePolicy(("false",), "mine:Policy", 5.0)
+    with pytest.raises(Failure, match="its process ended: status 1"):
+        remote.begin(1)
+    remote.close()

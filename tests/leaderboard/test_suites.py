@@ -1,0 +1,80 @@
+"""Suites are fixed for good, and what they are made of is what they say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import failgym
+from failgym.baselines import RandomPolicy
+from failgym.leaderboard import SUITES, Ground, suite_named
+from failgym.leaderboard.answers import RecordedAnswers
+from failgym.leaderboard.entries import OwnPolicy
+from failgym.leaderboard.play import play
+from failgym.leaderboard.suites import FORECASTS, Cell, Course
+
+DIGESTS = {
+    "smoke": "6f1faa866d4d5f2fda9781541d6356863c966aa90b370b7a57b8b770094ea01d",
+    "v1": "860f8f640e5e87deb6e9af11e38f38e9da1ef3cb7f00f26ac6ffb5c334192279",
+    "v1-real": "30317b18b69c5e6204878ef563f1e35e577cd5bb7b0c0a730784af47bae7939f",
+}
+PUBLISHED = tuple(DIGESTS)
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_a_suite_never_changes(name: str) -> None:
+    found = SUITES[name].digest
+    assert found == DIGESTS[name], "if on purpose: give the suite another version, and note this"
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_a_suite_holds_every_environment_without_forecasts_and_with_those_there_are(
+    name: str,
+) -> None:
+    suite = SUITES[name]
+    assert tuple(course.env for course in suite.courses) == failgym.ENVIRONMENTS
+    for course in suite.courses:
+        assert course.scenario().split == "test"
+        shown = {cell.forecast for cell in suite.cells() if cell.env == course.env}
+        assert "none" in shown
+        if course.scenario().forecast != "none":
+            assert shown == set(FORECASTS)
+    assert len(set(suite.cells())) == len(list(suite.cells()))
+
+
+def test_an_unknown_suite_is_one_line() -> None:
+    with pytest.raises(ValueError, match=r"expected one of smoke, v1, v1-real.*, got 'v2'"):
+        suite_named("v2")
+
+
+@pytest.mark.parametrize("env", ["Cloning-v0", "Checkpoint-v0", "Workflow-v0"])
+def test_a_forecast_changes_what_is_seen_and_never_what_happens(env: str) -> None:
+    """So actions that were taken with any forecast are played again without."""
+    ground = Ground.of(SUITES["smoke"])
+    assert not ground.suite.course(env).forecast_matters
+    shown, blind = (Cell(env, forecast, 0) for forecast in ("drawn", "none"))
+    slices = np.arange(1)
+    policy = OwnPolicy(lambda spec: RandomPolicy(), "random")
+    played = play(ground.world(shown), ground.scenario(shown), slices, policy)
+    answers = RecordedAnswers(played.actions, played.offset)
+    again = play(ground.world(blind), ground.scenario(blind), slices, answers)
+    assert np.array_equal(played.costs, again.costs)
+    assert np.array_equal(played.decisions, again.decisions)
+    assert not answers.missing.any()
+    assert not answers.surplus.any()
+    assert len(played.actions) >= played.decisions[0] > 10  # a decision may be asked again
+
+
+def test_trained_forecasts_come_from_the_train_split(tmp_path: Path) -> None:
+    pytest.importorskip("xgboost", reason="needs failgym[predictors]")
+    course = Course(
+        "GracePeriod-v0", {"target": "unfinished", "trees": 2}, slices=1, changes={"jobs": 300}
+    )
+    suite = SUITES["smoke"]
+    ground = Ground(type(suite)("one", 1, (course,)), predictors=tmp_path)
+    ground.train_predictor("GracePeriod-v0")
+    trained, drawn = (ground.world(Cell("GracePeriod-v0", f, 0)) for f in ("trained", "drawn"))
+    assert not np.array_equal(trained.risk, drawn.risk)
+    assert len(trained.risk) == len(drawn.risk)
