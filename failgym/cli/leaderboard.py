@@ -1,4 +1,4 @@
-"""`failgym leaderboard`: run a suite, verify what somebody else has run, join submissions."""
+"""`failgym leaderboard`: run a suite, verify what others have run, join it, show it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ __all__ = ["leaderboard"]
 MOST_PROBLEMS = 50
 """Lines of them that are shown."""
 
-leaderboard = typer.Typer(help="Run suites, verify and join submissions.", no_args_is_help=True)
+leaderboard = typer.Typer(
+    help="Run suites, verify, join and show submissions.", no_args_is_help=True
+)
 
 SuiteName = Annotated[str, typer.Option("--suite", metavar="S", help="smoke, v1 or v1-real.")]
 Policies = Annotated[
@@ -163,6 +165,23 @@ def merge(folders: Folders, out: Out) -> None:
     _check_out(out)
     submission = merge(folders, out)
     print_line(f"{len(submission.policies)} policies: written to {out}")
+
+
+@leaderboard.command()
+def page(
+    folders: Folders,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="FILE", help="The HTML file to write.")
+    ] = Path("leaderboard.html"),
+) -> None:
+    """Write submissions as one HTML file, which opens without a network."""
+    from failgym.evaluation.progress import working
+    from failgym.leaderboard.page import write_page
+
+    check_name("--out", out)
+    with working("writing the page", interactive()):
+        write_page(folders, out)
+    print_line(f"written to {out}")
 
 
 @leaderboard.command()

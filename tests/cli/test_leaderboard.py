@@ -49,7 +49,13 @@ def test_a_submission_is_run_verified_and_merged(
     assert invoke("leaderboard", "merge", a, b, "--out", both) == 0
     assert len(results(both)) == 24
 
+    shown = tmp_path / "page.html"
+    assert invoke("leaderboard", "page", both, "--out", shown) == 0
+    assert "Content-Security-Policy" in shown.read_text()
+    assert f"written to {shown}" in capsys.readouterr().out
+
     (both / "results.parquet").write_bytes(b"PAR1")
+    assert "results.parquet" in refusal(capsys, "leaderboard", "page", both, "--out", shown)
     capsys.readouterr()
     assert invoke("leaderboard", "verify", both) == 2
     out = capsys.readouterr()

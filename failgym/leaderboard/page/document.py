@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import secrets
 from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 
+from failgym.files import replacing
 from failgym.leaderboard.bootstrap import Bootstrap
 from failgym.leaderboard.page.payload import payload
 from failgym.leaderboard.page.source import Source, read_source
@@ -46,12 +46,8 @@ def write_page(
     """
     read = [each if isinstance(each, Source) else read_source(each) for each in submissions]
     text = _document(payload(read, bootstrap or Bootstrap()))
-    partial = path.with_name(f".failgym-{secrets.token_hex(8)}.partial")
-    try:
+    with replacing(path) as partial:
         partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _document(content: str) -> str:
