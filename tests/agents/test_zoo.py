@@ -1,0 +1,48 @@
+"""The agents that come with failgym: they load, are small, and say how they came about."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="needs the agents extra")
+pytest.importorskip("sb3_contrib", reason="needs the agents extra")
+
+from failgym.agents import load_agent
+from failgym.envs import SCENARIOS
+from failgym.evaluation import Anchors
+from tests.envs.worlds import small
+
+ZOO = Path(__file__).parents[2] / "agents" / "zoo"
+FILES = sorted(ZOO.rglob("*.safetensors"))
+LARGEST = 5_000_000
+"""Of all files together [bytes]."""
+
+
+def test_they_are_small() -> None:
+    assert FILES
+    assert sum(file.stat().st_size for file in FILES) < LARGEST
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda f: f"{f.parent.name}-{f.stem}")
+def test_they_say_how_they_came_about(file: Path) -> None:
+    manifest = load_agent(file).manifest
+    env, (algorithm, seed) = file.parent.name, file.stem.rsplit("-", 1)
+    assert manifest.environment.id == f"failgym/{env}"
+    assert (manifest.algorithm, manifest.seed) == (algorithm, int(seed))
+    words = shlex.split(manifest.command)
+    assert words[:6] == ["failgym", "train", "--env", f"failgym/{env}", "--algo", algorithm]
+    assert words[words.index("--seed") + 1] == seed
+    # What they learned from is no trace that they are judged on.
+    assert manifest.environment.fields["trace_seed"] not in (0, *range(1_000, 4_000))
+
+
+@pytest.mark.parametrize("env", sorted({file.parent.name for file in FILES}))
+def test_they_decide(env: str) -> None:
+    scenario = SCENARIOS[env].override(**small(f"failgym/{env}"))
+    anchors = Anchors.of(scenario, episodes=2)
+    agent = load_agent(next(file for file in FILES if file.parent.name == env))
+    assert np.isfinite(anchors.run(agent).costs).all()

@@ -1,0 +1,52 @@
+"""Agents beside rules: the right figures of the right policies, on the same slices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="needs the agents extra")
+
+from experiments.agents_and_rules import UNSEEN, compared, places, rules
+from failgym.baselines import REGISTRY, Algorithm1, RetryCap
+from failgym.envs import SCENARIOS, resolve
+from failgym.evaluation.progress import silent
+from tests.envs.worlds import small
+
+CLONING = "failgym/Cloning-v0"
+
+
+def test_all_rules_of_an_environment_are_tried_and_those_that_were_tuned_twice() -> None:
+    found = rules(SCENARIOS["Mitigation-v0"])
+    assert "replay" not in found
+    assert "stop_or_copy tuned" in found
+    assert found["stop_or_copy tuned"] != found["stop_or_copy"]
+    wanted = {n for n, k in REGISTRY.items() if k.compatible(SCENARIOS["Mitigation-v0"])}
+    assert {name.removesuffix(" tuned") for name in found} == wanted - {"replay", "random"}
+
+
+def test_agents_are_held_against_the_best_rule() -> None:
+    scenario = resolve(CLONING, small(CLONING))
+    place = places(scenario, 2)[1]
+    assert [a.scenario.trace_seed for a in place.anchors] == [UNSEEN, UNSEEN + 1]
+    assert {a.scenario.split for a in place.anchors} == {"test"}
+    agents: dict[str, Any] = {str(cap): RetryCap(cap) for cap in (1, 2, 3, 4, 20)}
+    against: dict[str, Any] = {"algorithm_1": Algorithm1(), "nothing": RetryCap(100)}
+    row = compared(place, agents, against, silent)
+    measured = {**agents, **against}
+    possible = sum((a.replay.costs - a.bound).sum() for a in place.anchors)
+    scores = {
+        name: 100 * sum((a.replay.costs - a.run(one).costs).sum() for a in place.anchors) / possible
+        for name, one in measured.items()
+    }
+    assert row.runs == pytest.approx({name: scores[name] for name in agents})
+    assert row.rules == pytest.approx({name: scores[name] for name in against})
+    assert row.rule == max(against, key=lambda name: scores[name])
+    middle = np.sort([scores[name] for name in agents])
+    cut = (0.25 * middle[1] + 0.5 * middle[1] + middle[2] + 0.75 * middle[3]) / 2.5
+    assert row.agents.value == pytest.approx(cut)
+    assert row.above.value == pytest.approx(cut - row.rule_score.value)
+    assert row.above.low <= row.above.value <= row.above.high
+    assert row.slices == sum(len(a.replay.slices) for a in place.anchors)
