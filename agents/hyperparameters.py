@@ -23,6 +23,7 @@ from failgym.agents.training_options import (
     RewardOptions,
     ScenarioFields,
     StakesOptions,
+    SurrogateFields,
     WarmStartOptions,
 )
 
@@ -165,7 +166,7 @@ class Settings(Record):
     policy: Network
     env: ScenarioFields | None = None
     """fields of the scenario, for training and validation both"""
-    surrogate: ScenarioFields | None = None
+    surrogate: SurrogateFields | None = None
     """fields of the scenario for training only: of rewards that are learned from sooner"""
     without: Hidden | None = None
     """fields of the observation that the network is not shown"""

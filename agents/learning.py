@@ -180,6 +180,7 @@ class Learning:
             self.folder.best,
             env=self.scenario,
             command=self.command,
+            settings=self.run["settings"],
             scores={"validation": self.log.best.to_json()},
         )
 

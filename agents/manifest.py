@@ -119,6 +119,8 @@ class Manifest(Record):
     """of the libraries that it was trained with"""
     command: str
     """what trained it"""
+    settings: dict[str, JsonValue] = Field(default_factory=dict)
+    """hyper-parameters, all of them; none if they are not known"""
     trace_hash: str
     """SHA-256 of the trace that it was trained on a split of (`Trace.content_hash`)"""
     steps: Annotated[int, Field(ge=0)]

@@ -67,6 +67,7 @@ def save_policy(
     command: str,
     name: str | None = None,
     scores: Mapping[str, Any] | None = None,
+    settings: Mapping[str, Any] | None = None,
     critic: bool = True,
 ) -> None:
     """Write the policy of a model to a file, whole or not at all.
@@ -79,6 +80,7 @@ def save_policy(
         command: what trained it, for people.
         name: what tables call the agent; the algorithm's name by default.
         scores: numbers worth knowing, by name; JSON values.
+        settings: hyper-parameters, by name; JSON values.
         critic: keep the value function too, which only further training needs.
 
     Raises:
@@ -104,6 +106,7 @@ def save_policy(
         critic=critic,
         versions={library: version(library) for library in LIBRARIES},
         command=command,
+        settings=dict(settings or {}),
         trace_hash=whole_trace(scenario).content_hash,
         steps=model.num_timesteps,
         seed=model.seed,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
-from failgym.agents.hyperparameters import Settings
+from failgym.agents.hyperparameters import OnPolicySettings, Settings
 from failgym.agents.manifest import changed_fields
 from failgym.agents.rewards import TrainingReward
 from failgym.agents.stakes import draw_by_stakes, stakes
@@ -13,22 +13,37 @@ from failgym.agents.task_costs import TaskCosts
 from failgym.agents.training_options import RewardOptions
 from failgym.agents.vec_env import BatchedVecEnv
 from failgym.agents.warm_start import baseline_named
+from failgym.baselines import REGISTRY
+from failgym.baselines.base import enabled
 from failgym.envs import Scenario
+from failgym.sim.records import Action
 
 __all__ = ["check_world", "scenario_of", "shaped", "surrogate_of"]
 
 
-def scenario_of(given: Scenario, values: Mapping[str, Any] | None) -> Scenario:
+DECIDED_BY = {
+    int(Action.CLONE): {"clone"},
+    int(Action.CHECKPOINT): {"checkpoint"},
+    int(Action.KILL): {"kill", "give_up"},
+    int(Action.RETRY): {"retry"},
+}
+"""Action -> what a scenario of the pinned world must let decide for it to be legal."""
+
+
+def scenario_of(
+    given: Scenario, values: Mapping[str, Any] | None, kept: Collection[str] = ()
+) -> Scenario:
     """The scenario that an agent is trained and validated in.
 
     Args:
         given: as it was asked for; its fields that are not as registered stay.
         values: fields that the hyper-parameters change.
+        kept: fields that were asked for by name, and stay though they are as registered.
 
     Raises:
         ValueError: for a value of the wrong type or range.
     """
-    chosen = changed_fields(given)
+    chosen = {*changed_fields(given), *kept}
     try:
         return given.override(**{n: v for n, v in (values or {}).items() if n not in chosen})
     except ValueError as error:
@@ -60,6 +75,22 @@ def check_world(scenario: Scenario, settings: Settings) -> None:
                 f"{name}: expected none in {scenario.name}: it is for pinned worlds, where an"
                 " episode is a task"
             )
+    if settings.reward is not None and settings.reward.reference is not None:
+        _check_rule("reward.reference", settings.reward.reference, scenario)
+    if isinstance(settings, OnPolicySettings) and settings.warm_start is not None:
+        _check_rule("warm_start.teacher", settings.warm_start.teacher, scenario)
+    if settings.stakes is not None:
+        for actions in settings.stakes.alternatives():
+            if not any(DECIDED_BY[action] & set(enabled(scenario)) for action in actions):
+                names = " or ".join(Action(action).name for action in actions)
+                raise ValueError(f"stakes.against: {names} is never legal in {scenario.name}")
+
+
+def _check_rule(option: str, name: str, scenario: Scenario) -> None:
+    """Raise ValueError unless a baseline decides what is decided there."""
+    if not REGISTRY[name].compatible(scenario):
+        needs = ", ".join(sorted(REGISTRY[name].needs))
+        raise ValueError(f"{option}: {name} needs {needs}, which {scenario.name} does not enable")
 
 
 def shaped(venv: BatchedVecEnv, settings: Settings, seed: int) -> BatchedVecEnv | TrainingReward:
@@ -73,8 +104,9 @@ def shaped(venv: BatchedVecEnv, settings: Settings, seed: int) -> BatchedVecEnv 
     if settings.stakes is None and settings.reward is None:
         return venv
     divisors, options = None, settings.reward or RewardOptions()
+    costs = TaskCosts(venv.get_attr("scenario")[0])
     if settings.stakes is not None:
-        wanted, costs = settings.stakes, TaskCosts(venv.get_attr("scenario")[0])
+        wanted = settings.stakes
         weights = stakes(costs, wanted.alternatives(), wanted.power, wanted.floor)
         divisors = draw_by_stakes(venv, weights, seed)
     return TrainingReward(
@@ -84,4 +116,5 @@ def shaped(venv: BatchedVecEnv, settings: Settings, seed: int) -> BatchedVecEnv 
         reference=None if options.reference is None else baseline_named(options.reference),
         by_cost=options.by_cost,
         divisors=divisors,
+        costs=costs,
     )

@@ -69,6 +69,7 @@ class TrainingReward(VecEnvWrapper):
         reference: a policy whose costs are paid back at the end of each task.
         by_cost: power of the task's cost to divide by.
         divisors: what the rewards of each task are divided by besides, by trace row.
+        costs: of the environment's tasks, if they are known already.
 
     Raises:
         ValueError: for an environment of several tasks an episode, a scale that is not positive, or
@@ -84,6 +85,7 @@ class TrainingReward(VecEnvWrapper):
         reference: Predicts | None = None,
         by_cost: float = 0.0,
         divisors: Floats | None = None,
+        costs: TaskCosts | None = None,
     ) -> None:
         super().__init__(venv)
         if not 0.0 < scale < math.inf:
@@ -91,7 +93,7 @@ class TrainingReward(VecEnvWrapper):
         if not 0.0 <= by_cost < math.inf:
             raise ValueError(f"by_cost: expected at least 0, got {by_cost}")
         self.batched = venv
-        costs = TaskCosts(venv.get_attr("scenario")[0])
+        costs = costs or TaskCosts(venv.get_attr("scenario")[0])
         self.paid_back = None if reference is None else costs.of(reference)
         """[tasks of the trace] paid at the end, before division; None: nothing"""
         self.factors = np.full(len(costs.world.tasks), scale)

@@ -56,8 +56,15 @@ class RunFolder:
         """
         self.check_new()
         self.path.mkdir(parents=True, exist_ok=True)
-        write_json(self.run, {"format": FORMAT, "version": VERSION, **run})
         save_settings(settings, self.settings)
+        write_json(self.run, {"format": FORMAT, "version": VERSION, **run})
+
+    def discard(self) -> None:
+        """Undo `begin`: the run cannot be."""
+        for file in (self.run, self.settings):
+            file.unlink(missing_ok=True)
+        if not self._holds_anything():
+            self.path.rmdir()
 
     def check_new(self) -> None:
         """Raise ValueError unless there is nothing of this name, or an empty folder."""
@@ -70,8 +77,9 @@ class RunFolder:
             raise ValueError(f"{self.path}: {parent} cannot be written to")
 
     def _holds_anything(self) -> bool:
-        """Is there anything but what a killed process was about to rename?"""
-        return any(not fnmatch(file.name, PARTIAL) for file in self.path.iterdir())
+        """Is there anything but what a process left that was killed when it began?"""
+        files = (file for file in self.path.iterdir() if file != self.settings)
+        return any(not fnmatch(file.name, PARTIAL) for file in files)
 
     def described(self) -> Document:
         """What is trained here, as `begin` wrote it. Raises ValueError if nothing is."""

@@ -20,6 +20,7 @@ from failgym.agents.algorithms import Algorithm, algorithm_named
 from failgym.agents.hyperparameters import ALTERNATIVES, Settings
 from failgym.agents.training_options import SCENARIO_FIELDS
 from failgym.agents.yaml_text import read_yaml
+from failgym.files import replacing
 
 __all__ = ["load_settings", "read_values", "save_settings", "settings_for", "shipped_file"]
 
@@ -85,7 +86,8 @@ def load_settings(algorithm: str, values: Any, where: str) -> Settings:
 def save_settings(settings: Settings, path: Path) -> None:
     """Write all hyper-parameters as YAML, which `settings_for` reads. Raises OSError."""
     text = yaml.safe_dump(settings.model_dump(), sort_keys=False, default_flow_style=None)
-    path.write_text(text, encoding="utf-8")
+    with replacing(path) as partial:
+        partial.write_text(text, encoding="utf-8")
 
 
 def read_values(texts: Mapping[str, str]) -> dict[str, Any]:

@@ -35,7 +35,8 @@ from failgym.sim.records import ACTIONS, Action
 __all__ = ["Eager", "draw_by_stakes", "stakes"]
 
 MOST_DRAWS = 1 << 21
-"""Length of the list of tasks at most; each is in it once at least if that is enough."""
+"""Length of the list of tasks at most; each is in it once at least if that is enough. Where it is
+not, those with the least at stake are in some lists and not in others, as often as they should."""
 STREAM = 2
 """Of the seed's streams of random numbers, the one that tasks are drawn from."""
 
@@ -98,8 +99,8 @@ def draw_by_stakes(env: BatchedVecEnv, weights: Floats, seed: int) -> Floats:
         seed: of the draw.
 
     Returns:
-        What the rewards of each task are to be divided by, by trace row: how often it is in the
-        list over the mean of all tasks; 1 for tasks that are not in it.
+        What the rewards of each task are to be divided by, by trace row: how often it is expected
+        in the list over the mean of all tasks; 1 for tasks of no episode.
     """
     inner: Any = env.env.unwrapped
     batch: Any = inner.batch
@@ -110,8 +111,9 @@ def draw_by_stakes(env: BatchedVecEnv, weights: Floats, seed: int) -> Floats:
     drawn = tasks[_drawn(weights, rng)]
     batch.world = world._replace(order=drawn, slices=np.arange(len(drawn) + 1, dtype=np.int64))
     batch.slices = len(drawn)
-    counts = np.bincount(drawn, minlength=len(world.tasks))
-    return np.where(counts > 0, counts * len(tasks) / len(drawn), 1.0)
+    divisors = np.ones(len(world.tasks))
+    divisors[tasks] = weights * len(weights) / weights.sum()
+    return divisors
 
 
 def _drawn(weights: Floats, rng: np.random.Generator) -> Ints:

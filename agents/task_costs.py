@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from failgym.baselines import Replay
 from failgym.envs.batches import own_tasks
 from failgym.envs.scenario import Scenario
 from failgym.envs.worlds import build_world
@@ -50,10 +51,13 @@ class TaskCosts:
     @cached_property
     def replay(self) -> Floats:
         """Costs if nothing is done."""
-        return self.of(CONTINUING)
+        return self._of(CONTINUING)
 
     def of(self, policy: Predicts) -> Floats:
         """Costs under a policy, by trace row; 0 for tasks of no episode."""
+        return self.replay if isinstance(policy, Replay) else self._of(policy)
+
+    def _of(self, policy: Predicts) -> Floats:
         run = run_policy(self.world, self.scenario, policy, order=self.scenario.order)
         costs = np.zeros(len(self.world.tasks))
         costs[run.outcomes["task"]] = run.costs.sum(axis=1)

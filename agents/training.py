@@ -9,7 +9,7 @@ goes; the best one is kept. The test split is not touched.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -62,6 +62,7 @@ def train(
     tensorboard: bool = False,
     command: str | None = None,
     progress: Advance = silent,
+    kept: Collection[str] = (),
 ) -> TrainingResult:
     """Train an agent; the best one is in ``out`` as ``best.safetensors``.
 
@@ -97,9 +98,10 @@ def train(
         tensorboard: write what stable-baselines3 logs to ``out/tensorboard``.
         command: what result and policy file call the command that trained the agent.
         progress: called with the number of decisions made.
+        kept: fields of ``env`` that win too, though they are as registered.
 
     Raises:
-        ValueError: in one line, before anything is written: an unknown environment, algorithm or
+        ValueError: in one line, and nothing is left: an unknown environment, algorithm or
             hyper-parameter, with the nearest known one; a value of the wrong type or range; a
             folder that exists, or without ``resume``; one that holds another run, naming the
             difference; an option of the pinned world in another. Later: if weights are no longer
@@ -120,7 +122,7 @@ def train(
     if steps is None:
         raise ValueError("steps: expected a number of decisions: the hyper-parameters name none")
     _check(steps, seed, threads, validate_every, checkpoint_every, tensorboard)
-    scenario = scenario_of(given, chosen.env).override(split=split)
+    scenario = scenario_of(given, chosen.env, kept).override(split=split)
     check_world(scenario, chosen)
     folder = RunFolder(out)
     milestones = Milestones(
@@ -142,13 +144,14 @@ def train(
         return finished
     changed = {"n_envs": n_envs, "settings": settings and str(settings), "hyper": hyper}
     called = command or _called(scenario.name, algo, steps=steps, seed=seed, **changed)
+    if not resume:
+        folder.begin({**run, "command": called}, chosen)
     with _torch_threads(threads):
-        taught_in = surrogate_of(scenario, chosen.surrogate)
-        venv = make_sb3_env(taught_in, chosen.n_envs, threads=threads)
-        model = algorithm.build(chosen, shaped(venv, chosen, seed), seed)
-        validator = Validator(scenario, algorithm, seed, episodes, threads)
-        if not resume:
-            folder.begin({**run, "command": called}, chosen)
+        with _discarded(None if resume else folder):
+            taught_in = surrogate_of(scenario, chosen.surrogate)
+            venv = make_sb3_env(taught_in, chosen.n_envs, threads=threads)
+            model = algorithm.build(chosen, shaped(venv, chosen, seed), seed)
+            validator = Validator(scenario, algorithm, seed, episodes, threads)
         model.set_logger(_logger(folder, tensorboard))
         learning = Learning(folder, run, called, scenario, model, venv)
         learning.learn(
@@ -160,6 +163,17 @@ def train(
             taught=chosen.warm_start if isinstance(chosen, OnPolicySettings) else None,
         )
         return learning.result()
+
+
+@contextmanager
+def _discarded(folder: RunFolder | None) -> Generator[None]:
+    """Leave nothing of a run that turns out to be none while it is prepared."""
+    try:
+        yield
+    except ValueError:
+        if folder is not None:
+            folder.discard()
+        raise
 
 
 def _checked(folder: RunFolder, run: Document, resume: bool) -> TrainingResult | None:

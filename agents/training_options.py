@@ -6,6 +6,7 @@ they are read.
 
 from __future__ import annotations
 
+import reprlib
 from dataclasses import fields
 from typing import Annotated, Any
 
@@ -26,20 +27,41 @@ __all__ = [
     "RewardOptions",
     "ScenarioFields",
     "StakesOptions",
+    "SurrogateFields",
     "WarmStartOptions",
 ]
 
 LONE, SEVERAL = "an action", "a list of actions"
 """The alternatives that an entry of `StakesOptions.against` may be written as."""
-SCENARIO_FIELDS = tuple(f.name for f in fields(Scenario) if f.name not in ("name", "split"))
-"""Fields of a scenario that training may change; the split is an argument of `train`."""
+SCENARIO_FIELDS = tuple(
+    f.name for f in fields(Scenario) if f.name not in ("name", "split", "boundary")
+)
+"""Fields of a scenario that training may change; the split is an argument of `train`, and what is
+test remains so."""
+SURROGATE_FIELDS = (
+    "completion",
+    *(f.name for f in fields(Scenario) if f.name.startswith("weight_")),
+)
+"""Fields that a surrogate may change: what is charged for, and nothing of what happens."""
 _SHOWN = tuple(dict.fromkeys(name for f in FIELDS for name in (f.group, f.name)))
 _ACTIONS = tuple(action.name for action in Action if action is not Action.CONTINUE)
+
+
+def _scalar(value: Any) -> Any:
+    if not isinstance(value, bool | int | float | str):
+        raise ValueError(f"expected a number, a text or a truth value, got {reprlib.repr(value)}")
+    return value
 
 
 def _scenario_fields(values: dict[str, Any]) -> dict[str, Any]:
     for name in values:
         check_known("field of a scenario", name, SCENARIO_FIELDS)
+    return values
+
+
+def _surrogate_fields(values: dict[str, Any]) -> dict[str, Any]:
+    for name in values:
+        check_known("field of a surrogate", name, SURROGATE_FIELDS)
     return values
 
 
@@ -59,10 +81,13 @@ def _entry(value: Any) -> str:
     return SEVERAL if isinstance(value, list | tuple) else LONE
 
 
+Scalar = Annotated[Any, AfterValidator(_scalar)]
 ScenarioFields = Annotated[
-    dict[str, bool | int | float | str], AfterValidator(_scenario_fields), Field(max_length=100)
+    dict[str, Scalar], AfterValidator(_scenario_fields), Field(max_length=100)
 ]
 """Fields of the scenario, by name, as ``--set`` would give them."""
+SurrogateFields = Annotated[dict[str, Scalar], AfterValidator(_surrogate_fields)]
+"""What a surrogate charges for, by name."""
 Hidden = list[Annotated[str, AfterValidator(_shown)]]
 """Names of observation fields, or of groups of them (`failgym.sim.fields.FIELDS`)."""
 ActionName = Annotated[str, AfterValidator(_action)]
@@ -80,7 +105,7 @@ Entry = Annotated[
 class RewardOptions(Record):
     """Rewards to train on, of pinned worlds (`failgym.agents.rewards`, which says when)."""
 
-    scale: Positive = 1.0
+    scale: Annotated[float, Field(gt=0.0, le=1e6)] = 1.0
     """factor"""
     by_width: bool = False
     """divide by the task's width?"""

@@ -37,6 +37,8 @@ from failgym.evaluation.progress import Advance, progress_bar
 from failgym.leaderboard.bootstrap import Bootstrap, Estimate
 from failgym.leaderboard.statistics import Runs, run_scores
 from failgym.policy import Policy
+from failgym.traces import Trace
+from failgym.traces.synthetic import PROFILES
 
 ZOO = Path(__file__).parents[1] / "agents" / "zoo"
 TUNED = Path(__file__).parent / "tuned"
@@ -124,9 +126,9 @@ def compared(
 
 
 def places(scenario: Scenario, seeds: int) -> list[Place]:
-    """The test split as registered, and those of traces that nobody has seen."""
+    """The test split, and those of traces that nobody has seen; of a record there is only one."""
     found = [Place("test split", (Anchors.of(scenario, split="test"),))]
-    if seeds:
+    if seeds and not isinstance(scenario.trace, Trace) and str(scenario.trace) in PROFILES:
         unseen = [scenario.override(trace_seed=UNSEEN + i) for i in range(seeds)]
         found.append(
             Place(f"{seeds} unseen traces", tuple(Anchors.of(s, split="test") for s in unseen))

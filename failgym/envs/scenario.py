@@ -265,4 +265,6 @@ def _typed(name: str, value: Any) -> Any:
             return float(value)
         if not isinstance(value, expected) or (expected is int and not whole):
             raise ValueError(f"{name}: expected {expected.__name__}, got {value!r}")
+    elif isinstance(value, bool | int | float):
+        raise ValueError(f"{name}: expected a text, got {value!r}")
     return value

@@ -55,9 +55,26 @@ def test_tasks_are_met_in_proportion(power: float, costs: TaskCosts) -> None:
         share[costs.tasks], weights / weights.sum(), atol=1.0 / len(batch.world.order)
     )
     assert (share[costs.tasks] > 0.0).all()
-    # What is seen of a task, times what its rewards are worth, is the same for all.
-    np.testing.assert_allclose((share / divisors)[costs.tasks], 1.0 / len(weights))
+    # What is expected to be seen of a task, times what its rewards are worth, is the same for all.
+    np.testing.assert_allclose(divisors[costs.tasks], weights / weights.mean())
     assert costs.tasks.tolist() == TaskCosts(CLONING).tasks.tolist()  # the world is shared
+
+
+def test_a_list_that_is_too_short_for_all_tasks_is_fair_to_them(
+    costs: TaskCosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What tasks cost on average, as it is met, is what they do: in the mean of many lists."""
+    monkeypatch.setattr("failgym.agents.stakes.MOST_DRAWS", 1)
+    weights, seen, missing = stakes(costs, AGAINST), list[float](), 0
+    for seed in range(40):
+        env: Any = make_sb3_env(CLONING, 4)
+        divisors = draw_by_stakes(env, weights, seed)
+        order = env.env.batch.world.order
+        seen.append(float((costs.replay / divisors)[order].mean()))
+        missing += len(set(costs.tasks.tolist()) - set(order.tolist()))
+    assert missing > 0
+    error = np.std(seen) / np.sqrt(len(seen))
+    assert np.mean(seen) == pytest.approx(costs.replay[costs.tasks].mean(), abs=4 * error + 1e-9)
 
 
 def test_the_draw_follows_from_the_seed(costs: TaskCosts) -> None:
@@ -92,7 +109,7 @@ def test_rewards_are_paid_back_and_then_divided(costs: TaskCosts) -> None:
 
 def test_where_nothing_is_at_stake_all_are_alike(costs: TaskCosts) -> None:
     class Free(TaskCosts):
-        def of(self, policy: Any) -> Any:
+        def _of(self, policy: Any) -> Any:
             return np.zeros(len(self.world.tasks))
 
     assert (stakes(Free(CLONING), AGAINST) == 1.0).all()

@@ -62,6 +62,17 @@ class TestFieldsOfTheScenario:
         fields = load_agent(result.policy).manifest.environment.fields
         assert (fields["jobs"], fields["trace_seed"]) == (scenario().jobs, 7)
 
+    def test_what_was_asked_for_by_name_wins(self, tmp_path: Path) -> None:
+        hyper = {"env.restart_limit": 9, "env.trace_seed": 7}
+        result = run(tmp_path / "run", hyper=hyper, kept=["restart_limit"])
+        fields = load_agent(result.policy).manifest.environment.fields
+        assert "restart_limit" not in fields
+        assert fields["trace_seed"] == 7
+
+    def test_what_is_test_remains_so(self, tmp_path: Path) -> None:
+        with pytest.raises(ValueError, match="unknown field of a scenario 'boundary'"):
+            run(tmp_path / "run", hyper={"env": {"boundary": 0.95}})
+
     def test_a_run_with_others_is_not_gone_on_with(self, tmp_path: Path) -> None:
         run(tmp_path / "run", hyper={"env": {"trace_seed": 7}})
         with pytest.raises(ValueError, match=r"its fields\.trace_seed is 7, not 8"):
@@ -81,6 +92,9 @@ def test_a_surrogate_is_learned_from_and_not_scored_with(tmp_path: Path) -> None
     assert "completion" not in manifest.environment.fields
     scored = evaluate(load_agent(result.policy), scenario("failgym/Lineage-v0"), split="validation")
     assert scored.score == pytest.approx(result.best.score)
+    for name in ("boundary", "trace_seed", "jobs"):  # they would change what is learned from
+        with pytest.raises(ValueError, match=f"surrogate: unknown field of a surrogate '{name}'"):
+            run(tmp_path / "bad", hyper={"surrogate": {name: 0.999}})
     with pytest.raises(ValueError, match=r"^surrogate: weight_wasted"):
         run(tmp_path / "bad", hyper={"surrogate": {"weight_wasted": -1.0}})
 
@@ -213,6 +227,43 @@ def test_what_is_wrong_is_one_line(algo: str, hyper: dict[str, Any], line: str) 
     with pytest.raises(ValueError, match=re.escape(line)) as caught:
         settings_for(algo, CLONING, hyper=hyper)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("hyper", "line"),
+    [
+        ({"reward": {"reference": "young"}}, "reward.reference: young needs checkpoint, which"),
+        ({"warm_start": {"teacher": "flaw"}}, "warm_start.teacher: flaw needs place, which"),
+        ({"stakes": {"against": ["CHECKPOINT"]}}, "stakes.against: CHECKPOINT is never legal"),
+        ({"env": {"jobs": [3]}}, "--hyper: env.jobs: expected a number, a text or a truth value"),
+        ({"env": {"trace": 3}}, "env: trace: expected a text, got 3"),
+    ],
+)
+def test_what_means_nothing_here_is_one_line(
+    hyper: dict[str, Any], line: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(line)}"):
+        run(tmp_path / "run", hyper=hyper)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_kill_while_a_run_is_prepared_loses_nothing(tmp_path: Path, monkeypatch: Any) -> None:
+    def killed(*arguments: Any) -> Any:
+        raise KeyboardInterrupt
+
+    whole = run(tmp_path / "whole")
+    with monkeypatch.context() as patch:
+        patch.setattr("failgym.agents.training.shaped", killed)
+        with pytest.raises(KeyboardInterrupt):
+            run(tmp_path / "parts")
+    assert run(tmp_path / "parts", resume=True).validations == whole.validations
+
+
+def test_a_policy_file_holds_all_hyper_parameters(tmp_path: Path) -> None:
+    result = run(tmp_path / "run", hyper=SHAPED)
+    told = load_agent(result.policy).manifest.settings
+    assert told == json.loads((tmp_path / "run" / "run.json").read_text())["settings"]
+    assert told["without"] == HIDDEN
 
 
 def test_a_value_that_no_scenario_has_is_one_line(tmp_path: Path) -> None:
