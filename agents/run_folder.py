@@ -108,9 +108,9 @@ def described_run(
     """What makes a run the one that it is; JSON values."""
     return {
         "env": env["id"],
+        "algo": algorithm,
         "fields": env["fields"],
         "trace_hash": trace_hash,
-        "algo": algorithm,
         **more,
         "settings": settings.model_dump(),
     }
