@@ -43,7 +43,10 @@ Where a rollout ends
     and it is itself left out of the minibatches. So ``n_steps`` should be several times the number
     of decisions between two of the same task (Mitigation-v0: half of them within 52, 95 % within
     121): an algorithm with 64 steps of 1,024 environments would learn from next to nothing, one
-    with 1,024 steps of 64 leaves out a few in a hundred.
+    with 1,024 steps of 64 leaves out a few in a hundred. A task that has settled counts as known.
+    Where outputs are lost (Lineage-v0, with tasks for units) its output may be lost after the
+    rollout: that is not seen. To leave such tasks out until the episode ends is worse: rollouts
+    then teach of short jobs only, and the agent writes down everything.
 """
 
 # numpy arrays of stable-baselines3 are not typed.

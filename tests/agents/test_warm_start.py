@@ -248,11 +248,13 @@ def test_other_algorithms_are_refused(kind: Any, policy: str) -> None:
         warm_start(model, "retry_cap")
 
 
+PLAIN: dict[str, Any] = {"env": None, "without": None, "reward": None}
+"""All fields, and the environment's own trace and rewards."""
 WARM: dict[str, Any] = {"teacher": "algorithm_1", "steps": 2_000, "epochs": 3, "batch_size": 64}
 
 
 def warm(out: Path, algo: str = "maskable_ppo", **options: Any) -> Any:
-    hyper = {**SHORT[algo], "policy.net_arch": [8], "without": None, "warm_start": WARM}
+    hyper = {**SHORT[algo], "policy.net_arch": [8], **PLAIN, "warm_start": WARM}
     given: dict[str, Any] = {"hyper": hyper, **options}
     return short_run(out, algo, **given)
 
@@ -301,7 +303,7 @@ def test_a_kill_in_the_midst_begins_it_anew(tmp_path: Path, monkeypatch: Any) ->
 def test_a_run_of_another_teacher_is_not_gone_on_with(tmp_path: Path) -> None:
     with pytest.raises(Crash):
         warm(tmp_path / "run", progress=crash_after(8))
-    hyper = {**SHORT["maskable_ppo"], "policy.net_arch": [8], "without": None}
+    hyper = {**SHORT["maskable_ppo"], "policy.net_arch": [8], **PLAIN}
     hyper["warm_start"] = {**WARM, "teacher": "retry_cap"}
     with pytest.raises(ValueError, match=r'its settings\.warm_start\.teacher is "algorithm_1"'):
         warm(tmp_path / "run", hyper=hyper, resume=True)

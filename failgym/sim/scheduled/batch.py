@@ -73,7 +73,7 @@ class ScheduledBatch(EpisodeBatch):
         return outcome_table(self.world, self.state.tasks[episode, :tasks])
 
     def unit_costs(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-        """Costs up to now of the units of all episodes, and which of them change no more.
+        """Costs up to now of the units of all episodes, and which of them have settled.
 
         Units are told apart by their numbers within the episode (`failgym.sim.scheduled.units`).
 

@@ -92,17 +92,16 @@ def write_unit_costs(w: World, ep: Any, tasks: Records, jobs: Records, costs: An
 
 @entry
 def unit_table(world: World, s: State, costs: Any, settled: Any) -> None:
-    """Write the costs of the units of all episodes up to now, and which of them are known.
+    """Write the costs of the units of all episodes up to now, and which of them have settled.
 
-    That is, whose cost changes no more. A task that has settled may still lose its output, where
-    outputs are lost, and be computed again.
+    A task that has settled may still lose its output, where outputs are lost, and be computed
+    again: that costs more.
 
     Args:
         costs: float64 [N, units]; 0 beyond the units of an episode.
         settled: bool [N, units]; True beyond.
     """
     w = held(world)
-    final = not (w.parameters[0].stages and w.parameters[0].outputs_lost)
     for e in range(len(s.episodes)):
         ep, tasks, jobs = s.episodes[e], s.tasks[e], s.jobs[e]
         write_unit_costs(w, ep, tasks, jobs, costs[e])
@@ -111,4 +110,4 @@ def unit_table(world: World, s: State, costs: Any, settled: Any) -> None:
             if w.parameters[0].by_job:
                 settled[e, unit] = jobs[unit].own_left == 0
             else:
-                settled[e, unit] = final and tasks[unit].settled
+                settled[e, unit] = tasks[unit].settled
