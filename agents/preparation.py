@@ -31,19 +31,19 @@ DECIDED_BY = {
 
 
 def scenario_of(
-    given: Scenario, values: Mapping[str, Any] | None, kept: Collection[str] = ()
+    given: Scenario, values: Mapping[str, Any] | None, asked_for: Collection[str] = ()
 ) -> Scenario:
     """The scenario that an agent is trained and validated in.
 
     Args:
         given: as it was asked for; its fields that are not as registered stay.
         values: fields that the hyper-parameters change.
-        kept: fields that were asked for by name, and stay though they are as registered.
+        asked_for: fields that were named, and stay though they are as registered.
 
     Raises:
         ValueError: for a value of the wrong type or range.
     """
-    chosen = {*changed_fields(given), *kept}
+    chosen = {*changed_fields(given), *asked_for}
     try:
         return given.override(**{n: v for n, v in (values or {}).items() if n not in chosen})
     except ValueError as error:

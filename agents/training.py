@@ -19,7 +19,7 @@ import torch
 from stable_baselines3.common.logger import Logger, configure
 
 from failgym.agents.algorithms import algorithm_named
-from failgym.agents.hyperparameters import OnPolicySettings
+from failgym.agents.hyperparameters import OnPolicySettings, Settings
 from failgym.agents.learning import Learning
 from failgym.agents.manifest import Environment
 from failgym.agents.preparation import check_world, scenario_of, shaped, surrogate_of
@@ -62,7 +62,7 @@ def train(
     tensorboard: bool = False,
     command: str | None = None,
     progress: Advance = silent,
-    kept: Collection[str] = (),
+    asked_for: Collection[str] = (),
 ) -> TrainingResult:
     """Train an agent; the best one is in ``out`` as ``best.safetensors``.
 
@@ -98,7 +98,7 @@ def train(
         tensorboard: write what stable-baselines3 logs to ``out/tensorboard``.
         command: what result and policy file call the command that trained the agent.
         progress: called with the number of decisions made.
-        kept: fields of ``env`` that win too, though they are as registered.
+        asked_for: fields of ``env`` that win too, though they are as registered.
 
     Raises:
         ValueError: in one line, and nothing is left: an unknown environment, algorithm or
@@ -118,17 +118,12 @@ def train(
     _check_choices(split, keep)
     algorithm, given = algorithm_named(algo), resolve(env)
     chosen = settings_for(algo, given.name, file=settings, hyper=hyper, n_envs=n_envs)
-    steps = chosen.steps if steps is None else steps
-    if steps is None:
-        raise ValueError("steps: expected a number of decisions: the hyper-parameters name none")
+    steps = _steps(steps, chosen)
     _check(steps, seed, threads, validate_every, checkpoint_every, tensorboard)
-    scenario = scenario_of(given, chosen.env, kept).override(split=split)
+    scenario = scenario_of(given, chosen.env, asked_for).override(split=split)
     check_world(scenario, chosen)
     folder = RunFolder(out)
-    milestones = Milestones(
-        validation=validate_every or -(-steps // VALIDATIONS),
-        checkpoint=checkpoint_every or -(-steps // CHECKPOINTS),
-    )
+    milestones = _milestones(steps, validate_every, checkpoint_every)
     run = described_run(
         Environment.of(scenario).model_dump(),
         algo,
@@ -148,21 +143,32 @@ def train(
         folder.begin({**run, "command": called}, chosen)
     with _torch_threads(threads):
         with _discarded(None if resume else folder):
-            taught_in = surrogate_of(scenario, chosen.surrogate)
-            venv = make_sb3_env(taught_in, chosen.n_envs, threads=threads)
+            venv = make_sb3_env(
+                surrogate_of(scenario, chosen.surrogate), chosen.n_envs, threads=threads
+            )
             model = algorithm.build(chosen, shaped(venv, chosen, seed), seed)
             validator = Validator(scenario, algorithm, seed, episodes, threads)
         model.set_logger(_logger(folder, tensorboard))
         learning = Learning(folder, run, called, scenario, model, venv)
-        learning.learn(
-            validator,
-            milestones,
-            steps,
-            progress,
-            rollouts=algorithm.on_policy,
-            taught=chosen.warm_start if isinstance(chosen, OnPolicySettings) else None,
-        )
+        taught = chosen.warm_start if isinstance(chosen, OnPolicySettings) else None
+        rollouts = algorithm.on_policy
+        learning.learn(validator, milestones, steps, progress, rollouts=rollouts, taught=taught)
         return learning.result()
+
+
+def _steps(given: int | None, settings: Settings) -> int:
+    """How long to train. Raises ValueError if nobody says."""
+    steps = settings.steps if given is None else given
+    if steps is None:
+        raise ValueError("steps: expected a number of decisions: the hyper-parameters name none")
+    return steps
+
+
+def _milestones(steps: int, validate_every: int | None, checkpoint_every: int | None) -> Milestones:
+    return Milestones(
+        validation=validate_every or -(-steps // VALIDATIONS),
+        checkpoint=checkpoint_every or -(-steps // CHECKPOINTS),
+    )
 
 
 @contextmanager

@@ -144,15 +144,16 @@ def show(rows: Sequence[Row]) -> None:
         columns,
         [
             (
-                *(r.env, r.place, str(r.slices), _text(r.agents)),
-                *(r.rule, _text(r.rule_score), _text(r.above)),
+                *(r.env, r.place, str(r.slices), text(r.agents)),
+                *(r.rule, text(r.rule_score), text(r.above)),
             )
             for r in rows
         ],
     )
 
 
-def _text(estimate: Estimate) -> str:
+def text(estimate: Estimate) -> str:
+    """An estimate with its interval."""
     return f"{estimate.value:.1f} [{estimate.low:.1f}, {estimate.high:.1f}]"
 
 

@@ -24,14 +24,13 @@ import numpy as np
 import numpy.typing as npt
 import typer
 
-from experiments.zoo import ALGORITHM, SCORED
+from experiments.agents_and_rules import text
+from experiments.zoo import ALGORITHM, trained
 from failgym.agents import load_agent
 from failgym.agents.settings import settings_for
-from failgym.agents.training import train
-from failgym.cli.output import JsonFile, interactive, print_line, print_table
+from failgym.cli.output import JsonFile, print_line, print_table
 from failgym.envs import SCENARIOS, Scenario, resolve
 from failgym.evaluation import Anchors
-from failgym.evaluation.progress import progress_bar
 from failgym.leaderboard.bootstrap import Bootstrap, Estimate
 from failgym.leaderboard.statistics import Runs
 
@@ -63,25 +62,6 @@ def used(env: str) -> list[str]:
     return [name for name in OPTIONS if getattr(settings, name) is not None]
 
 
-def trained(env: str, without: str, seed: int, runs: Path) -> tuple[Path, float, float]:
-    """Train an agent, or go on: its file, its best score on the way, and how long it took [s]."""
-    out, scored = runs / env / without / str(seed), SCORED[env]
-    steps = settings_for(ALGORITHM, env).steps or 0
-    with progress_bar(f"{env}, without {without}, seed {seed}", steps, interactive()) as advance:
-        result = train(
-            f"failgym/{env}",
-            ALGORITHM,
-            out=out,
-            seed=seed,
-            hyper=None if without == ALL else {without: None},
-            validate_every=scored.every,
-            episodes=scored.episodes,
-            resume=(out / "run.json").exists(),
-            progress=advance,
-        )
-    return result.policy, result.best.score, result.seconds
-
-
 def saved(file: Path, judged: Sequence[Anchors]) -> npt.NDArray[np.float64]:
     """Cost of replay less that of an agent, of each slice."""
     agent = load_agent(file)
@@ -98,26 +78,26 @@ def compared(scenario: Scenario, seeds: int, traces: int, runs: Path) -> list[Ro
     possible = np.concatenate([(a.replay.costs - a.bound).sum(axis=1) for a in judged])
     bootstrap, rows, whole = Bootstrap(), list[Row](), np.zeros((seeds, len(possible)))
     for without in (ALL, *used(env)):
-        found = [trained(env, without, seed, runs) for seed in range(seeds)]
-        ours = np.stack([saved(file, judged) for file, _, _ in found])
+        hyper = None if without == ALL else {without: None}
+        found = [
+            trained(env, seed, runs / env / without / str(seed), hyper=hyper)
+            for seed in range(seeds)
+        ]
+        ours = np.stack([saved(one.policy, judged) for one in found])
         whole = ours if without == ALL else whole
         rows.append(
             Row(
                 env=env,
                 without=without,
-                validation=[score for _, score, _ in found],
+                validation=[one.best.score for one in found],
                 score=bootstrap.score(Runs(ours, possible)),
                 # Equal seeds begin with equal weights: runs are paired too.
                 above=bootstrap.score(Runs(ours - whole, possible)),
-                seconds=[seconds for _, _, seconds in found],
+                seconds=[one.seconds for one in found],
             )
         )
-        print_line(f"{env}, without {without}: {_text(rows[-1].score)}")
+        print_line(f"{env}, without {without}: {text(rows[-1].score)}")
     return rows
-
-
-def _text(estimate: Estimate) -> str:
-    return f"{estimate.value:.1f} [{estimate.low:.1f}, {estimate.high:.1f}]"
 
 
 def main(
@@ -139,7 +119,7 @@ def main(
         "Without one of the options of training",
         ("environment", "without", "score", "above that with all", "time"),
         [
-            (r.env, r.without, _text(r.score), _text(r.above), f"{np.mean(r.seconds):.0f} s")
+            (r.env, r.without, text(r.score), text(r.above), f"{np.mean(r.seconds):.0f} s")
             for r in rows
         ],
     )

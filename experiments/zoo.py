@@ -16,10 +16,11 @@ from __future__ import annotations
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from failgym.agents.result import TrainingResult
 from failgym.agents.settings import settings_for
 from failgym.agents.training import train
 from failgym.cli.output import interactive, print_line
@@ -51,15 +52,21 @@ SCORED = {
 }
 
 
-def trained(env: str, seed: int, runs: Path, threads: int) -> Path:
-    """Train an agent, or go on, and copy the best one. Returns the policy file."""
-    scored, out = SCORED[env], runs / env / str(seed)
+def command(env: str, seed: int, threads: int = 1) -> str:
+    """What trains an agent of the zoo, typed."""
+    scored = SCORED[env]
     words = ["failgym", "train", "--env", f"failgym/{env}", "--algo", ALGORITHM]
     words += ["--seed", str(seed), "--validate-every", str(scored.every)]
     words += [] if scored.episodes is None else ["--episodes", str(scored.episodes)]
-    steps = settings_for(ALGORITHM, env).steps or 0
-    with progress_bar(f"{env}, seed {seed}", steps, interactive()) as advance:
-        result = train(
+    words += [] if threads == 1 else ["--threads", str(threads)]
+    return " ".join(words)
+
+
+def trained(env: str, seed: int, out: Path, **options: Any) -> TrainingResult:
+    """Train an agent in a folder, or go on; the options are those of `train`."""
+    scored, steps = SCORED[env], settings_for(ALGORITHM, env).steps or 0
+    with progress_bar(f"{env}, {out.name}", steps, interactive()) as advance:
+        return train(
             f"failgym/{env}",
             ALGORITHM,
             out=out,
@@ -67,10 +74,15 @@ def trained(env: str, seed: int, runs: Path, threads: int) -> Path:
             validate_every=scored.every,
             episodes=scored.episodes,
             resume=(out / "run.json").exists(),
-            threads=threads,
-            command=" ".join(words),
             progress=advance,
+            **options,
         )
+
+
+def kept(env: str, seed: int, runs: Path, threads: int) -> None:
+    """Train an agent, copy the best one into the zoo, and say how it went."""
+    typed = command(env, seed, threads)
+    result = trained(env, seed, runs / env / str(seed), threads=threads, command=typed)
     target = ZOO / env / f"{ALGORITHM}-{seed}.safetensors"
     target.parent.mkdir(parents=True, exist_ok=True)
     with replacing(target) as partial:
@@ -81,7 +93,6 @@ def trained(env: str, seed: int, runs: Path, threads: int) -> Path:
         f" {result.steps:,} steps, {result.seconds:.0f} s ({result.steps_per_second:,.0f}/s,"
         f" {result.validation_seconds:.0f} s scoring); {curve}"
     )
-    return target
 
 
 def main(
@@ -96,7 +107,7 @@ def main(
     """Train the agents of every environment."""
     for scenario in [resolve(name) for name in env] if env else SCENARIOS.values():
         for seed in range(first, first + seeds):
-            trained(scenario.name, seed, runs, threads)
+            kept(scenario.name, seed, runs, threads)
 
 
 if __name__ == "__main__":

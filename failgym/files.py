@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -34,6 +35,8 @@ def replacing(path: Path) -> Generator[Path]:
     partial = path.with_name(PARTIAL.replace("*", secrets.token_hex(8)))
     try:
         yield partial
+        with partial.open("rb") as written:  # or a power cut may leave the name without content
+            os.fsync(written.fileno())
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)

@@ -134,7 +134,7 @@ def train(
             tensorboard=tensorboard,
             command=_command(),
             progress=advance,
-            kept=assignments(settings or [], "--set"),
+            asked_for=assignments(settings or [], "--set"),
         )
     _print(result)
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import shutil
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from failgym.files import replacing
 from failgym.leaderboard.entries import Entry
 from failgym.leaderboard.ground import Ground
 from failgym.leaderboard.schema import (
@@ -119,12 +119,8 @@ def assemble(
 def _copy(file: Path, target: Path) -> None:
     """Copy a file to a temporary name and rename. Raises OSError."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_name(f".{target.name}.partial-{os.getpid()}")
-    try:
+    with replacing(target) as partial:
         shutil.copyfile(file, partial)
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def seal(about: Submission, folder: Path, files: Sequence[str]) -> None:

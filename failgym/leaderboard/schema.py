@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from failgym.envs.spaces import TERMS
+from failgym.files import replacing
 
 __all__ = [
     "ACTIONS",
@@ -76,14 +76,8 @@ UNIT: Final = pa.schema([*_EPISODE, *_MEASURED, ("actions", pa.list_(pa.uint8())
 def write_table(table: Table, path: Path) -> None:
     """Write a table to a temporary name beside the file and rename. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
-    try:
+    with replacing(path) as partial:
         pq.write_table(table, partial, compression="zstd")
-        with partial.open("rb") as file:
-            os.fsync(file.fileno())
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def read_table(path: Path, schema: Any, name: str) -> Table:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -16,6 +15,7 @@ from pydantic import (
     model_validator,
 )
 
+from failgym.files import replacing
 from failgym.leaderboard.suites import Suite
 
 __all__ = [
@@ -43,6 +43,8 @@ CODE_NOTE = "code, unverified for foresight"
 Kind = Literal["baseline", "agent", "code"]
 Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Text = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
+Command = Annotated[str, StringConstraints(min_length=1, max_length=100_000)]
+"""Some hundred policies with the names of their files."""
 Whole = Annotated[int, Field(ge=0)]
 
 
@@ -89,7 +91,7 @@ class PolicyRecord(_Record):
     """environment -> the SPEC that it was played with; it was not played in others"""
     files: dict[Text, PolicyFile]
     """environment -> the file that the SPEC names, if it names one"""
-    command: Text
+    command: Command
     """what was typed"""
     versions: dict[Text, Text]
     """of Python and the libraries that it was run with"""
@@ -166,15 +168,8 @@ def read_submission(folder: Path) -> Submission:
 def write_submission(submission: Submission, folder: Path) -> None:
     """Write `submission.json` whole or not at all. Raises OSError."""
     file = folder / SUBMISSION_FILE
-    partial = file.with_name(f".{file.name}.partial-{os.getpid()}")
-    try:
-        with partial.open("w", encoding="utf-8") as out:
-            out.write(submission.model_dump_json(indent=1) + "\n")
-            out.flush()
-            os.fsync(out.fileno())
-        partial.replace(file)
-    finally:
-        partial.unlink(missing_ok=True)
+    with replacing(file) as partial:
+        partial.write_text(submission.model_dump_json(indent=1) + "\n", encoding="utf-8")
 
 
 def file_sha256(path: Path) -> str:

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from failgym.files import PARTIAL
 from failgym.leaderboard.ground import Reference
 from failgym.leaderboard.schema import UNIT, read_table, write_table
 from failgym.leaderboard.submission import SUBMISSION_FILE, Seconds
@@ -64,7 +65,7 @@ class Work:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise ValueError(f"--out {self.out}: another run is at work in it") from None
-            for left in self.folder.rglob(".*.partial-*"):
+            for left in self.folder.rglob(PARTIAL):
                 left.unlink(missing_ok=True)
             for folder in (self.predictors, self._units):
                 folder.mkdir(exist_ok=True)

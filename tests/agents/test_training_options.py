@@ -64,7 +64,7 @@ class TestFieldsOfTheScenario:
 
     def test_what_was_asked_for_by_name_wins(self, tmp_path: Path) -> None:
         hyper = {"env.restart_limit": 9, "env.trace_seed": 7}
-        result = run(tmp_path / "run", hyper=hyper, kept=["restart_limit"])
+        result = run(tmp_path / "run", hyper=hyper, asked_for=["restart_limit"])
         fields = load_agent(result.policy).manifest.environment.fields
         assert "restart_limit" not in fields
         assert fields["trace_seed"] == 7

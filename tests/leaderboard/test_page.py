@@ -98,6 +98,10 @@ def test_a_folder_is_read_as_a_submission(tmp_path: Path) -> None:
         for each in made.entries
     ]
     manifest = {
+        "format": "failgym submission",
+        "format_version": 1,
+        "seconds": {"engine": 1.0, "policy": 1.0},
+        "files": {},
         "failgym": made.failgym,
         "suite": {"name": "v1", "version": 1, "digest": made.digest},
         "secret": None,
@@ -113,7 +117,7 @@ def test_a_folder_is_read_as_a_submission(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"results\.parquet: expected a Parquet"):
         read_source(folder)
     (folder / "submission.json").write_text("[]", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"submission\.json: expected a submission"):
+    with pytest.raises(ValueError, match=r"submission\.json: the file: "):
         read_source(folder)
 
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from failgym.envs.spaces import TERMS
+from failgym.leaderboard.schema import RESULTS_FILE
+from failgym.leaderboard.submission import SUBMISSION_FILE, PolicyRecord, read_submission
 
 __all__ = ["COLUMNS", "PolicyRun", "Source", "read_source"]
 
-MANIFEST, RESULTS = "submission.json", "results.parquet"
 COLUMNS = (
     *("policy", "env", "forecast", "training_seed", "seed", "slice"),
     *TERMS,
@@ -65,11 +64,13 @@ class Source:
     def __post_init__(self) -> None:
         missing = [name for name in COLUMNS if name not in self.results.columns]
         if missing:
-            raise ValueError(f"{self.folder or RESULTS}: expected the columns {missing}")
+            raise ValueError(f"{self.folder or RESULTS_FILE}: expected the columns {missing}")
         known = {entry.name for entry in self.entries}
         unknown = sorted(set(self.results["policy"].unique()) - known)
         if unknown:
-            raise ValueError(f"{self.folder or RESULTS}: policies {unknown} not in {MANIFEST}")
+            raise ValueError(
+                f"{self.folder or RESULTS_FILE}: policies {unknown} not in {SUBMISSION_FILE}"
+            )
 
 
 def read_source(folder: Path) -> Source:
@@ -78,45 +79,31 @@ def read_source(folder: Path) -> Source:
     Raises:
         ValueError: naming the file, if it is missing or not what a submission holds.
     """
-    manifest, results = folder / MANIFEST, folder / RESULTS
-    try:
-        provenance = _provenance(json.loads(manifest.read_text(encoding="utf-8")))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"{manifest}: expected a submission: {error!r}") from error
+    about, results = read_submission(folder), folder / RESULTS_FILE
     try:
         table = pd.read_parquet(results)
     except (OSError, ValueError, RuntimeError) as error:  # those of pyarrow are such
         raise ValueError(f"{results}: expected a Parquet of results: {error}") from error
-    return Source(table, folder=folder.name, **provenance)
+    return Source(
+        table,
+        entries=tuple(_entry(policy) for policy in about.policies),
+        suite=f"{about.suite.name}, version {about.suite.version}",
+        digest=about.suite.digest,
+        failgym=about.failgym,
+        traces=tuple((one.env, one.seed, one.content_hash) for one in about.traces),
+        left_out=tuple((one.env, one.forecast, one.reason) for one in about.left_out),
+        folder=folder.name,
+        secret=about.secret,
+    )
 
 
-def _provenance(found: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a `Source` that `submission.json` holds."""
-    suite = found["suite"]
-    return {
-        "entries": tuple(_entry(each) for each in found["policies"]),
-        "suite": f"{suite['name']}, version {suite['version']}",
-        "digest": str(suite["digest"]),
-        "failgym": str(found["failgym"]),
-        "traces": tuple(
-            (str(each["env"]), int(each["seed"]), str(each["content_hash"]))
-            for each in found["traces"]
-        ),
-        "left_out": tuple(
-            (str(each["env"]), str(each["forecast"]), str(each["reason"]))
-            for each in found["left_out"]
-        ),
-        "secret": found["secret"],
-    }
-
-
-def _entry(found: dict[str, Any]) -> PolicyRun:
+def _entry(policy: PolicyRecord) -> PolicyRun:
     return PolicyRun(
-        str(found["name"]),
-        str(found["kind"]),
-        found["training_seed"],
-        dict(found["specs"]),
-        {env: f"{file['name']}, SHA-256 {file['sha256']}" for env, file in found["files"].items()},
-        str(found["command"]),
-        dict(found["versions"]),
+        policy.name,
+        policy.kind,
+        policy.training_seed,
+        policy.specs,
+        {env: f"{file.name}, SHA-256 {file.sha256}" for env, file in policy.files.items()},
+        policy.command,
+        policy.versions,
     )
