@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -36,12 +37,23 @@ Forecast = Annotated[
 ]
 
 
+Drawn = Annotated[
+    bool,
+    typer.Option(
+        "--drawn",
+        help="Policies draw actions by their probabilities, as trained agents can, instead of"
+        " taking the best one.",
+    ),
+]
+
+
 def evaluate(
     env: Env,
     policy: Policies,
     forecast: Forecast = None,
     episodes: Episodes = None,
     seed: Seed = 0,
+    drawn: Drawn = False,
     settings: Settings = None,
     json: Json = None,
 ) -> None:
@@ -59,12 +71,15 @@ def evaluate(
     for spec, loaded in policies:
         check_made_for(loaded, scenario, spec)
     anchors = draw(scenario, episodes=episodes, seed=seed, split=_split(settings, scenario))
-    evaluations = measure(anchors, policies)
+    if drawn and "torch" in sys.modules:  # which agents draw from
+        sys.modules["torch"].manual_seed(seed)
+    evaluations = measure(anchors, policies, deterministic=not drawn)
     print_scores(evaluations)
     file.write(
         {
             "env": f"failgym/{scenario.name}",
             "settings": settings or [],
+            "drawn": drawn,
             "replay": anchors.measure(anchors.replay).to_json(),
             anchors.bound_name: anchors.clairvoyant().to_json(),
             "policies": [evaluation.to_json() for evaluation in evaluations],

@@ -39,14 +39,21 @@ def draw(scenario: Scenario, **options: Any) -> Anchors:
     return anchors
 
 
-def measure(anchors: Anchors, policies: Sequence[tuple[str, Policy]]) -> list[Evaluation]:
-    """Evaluate named policies on the slices of the anchors, with a progress bar."""
+def measure(
+    anchors: Anchors, policies: Sequence[tuple[str, Policy]], **options: Any
+) -> list[Evaluation]:
+    """Evaluate named policies on the slices of the anchors, with a progress bar.
+
+    The options are those of `failgym.evaluation.run_policy`.
+    """
     from failgym.evaluation.progress import progress_bar
 
     slices = len(anchors.replay.slices)
     label = anchors.scenario.name
     with progress_bar(label, slices * len(policies), interactive()) as advance:
-        runs = [anchors.run(policy, name=name, progress=advance) for name, policy in policies]
+        runs = [
+            anchors.run(policy, name=name, progress=advance, **options) for name, policy in policies
+        ]
     return [anchors.measure(run) for run in runs]
 
 

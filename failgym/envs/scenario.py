@@ -75,7 +75,8 @@ class Scenario(ScheduledRules):
     """What is predicted: the name of a predictor (`failgym.envs.worlds.PREDICTORS`), the file of a
     stored forecast or predictor, a predictor, or a forecast of the split or of the whole trace. A
     predictor that is not fitted yet learns from the train split ("fit" for "fit" and
-    "validation")."""
+    "validation"). One that is fitted speaks of what it is asked: give one that knows only "fit"
+    when you choose models on "validation"."""
     seed: int = 0
     """Key of the lengths of attempts that were cut, and of drawn forecasts."""
     weight_wasted: float = 1.0

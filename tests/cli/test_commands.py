@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from failgym.baselines import REGISTRY
@@ -75,6 +76,30 @@ def test_evaluate_on_the_train_split(tmp_path: Path) -> None:
     arguments = ["evaluate", "--env", "Checkpoint-v0", "--policy", "young", *SMALL]
     assert invoke(*arguments, "--set", "split=train", "--episodes", 2, "--json", file) == 0
     assert load(file)["policies"][0]["split"] == "train"
+
+
+class Eager:
+    """Saves whenever it may if actions are drawn, and else never."""
+
+    name = "eager"
+
+    def predict(self, observation: Any, state: Any = None, **asked: Any) -> tuple[Any, Any]:
+        saves = (observation[:, -3] > 0) & (not asked["deterministic"])
+        return np.where(saves, 2, 0), state
+
+
+def test_evaluate_with_drawn_actions(tmp_path: Path) -> None:
+    policy = f"{__name__}:Eager"
+    arguments = ["evaluate", "--env", "Checkpoint-v0", "--policy", policy, *SMALL]
+    scores: dict[bool, float] = {}
+    for drawn in (False, True):
+        file = tmp_path / f"{drawn}.json"
+        options = ["--drawn"] if drawn else []
+        assert invoke(*arguments, "--episodes", 2, *options, "--json", file) == 0
+        assert load(file)["drawn"] == drawn
+        scores[drawn] = load(file)["policies"][0]["score"]
+    assert scores[False] == 0.0
+    assert scores[True] != 0.0
 
 
 def test_demo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
