@@ -1,6 +1,7 @@
 """Heuristics tuned on the very traces that the agents of failgym learn from.
 
     python -m experiments.tuned_large [--trials 30] [--slices 300] [--env ID ...]
+                                      [--policy NAME ...]
 
 `experiments.tuned` searches on the registered environments, whose traces are small. Agents learn
 from larger ones of other seeds (``env`` in ``agents/settings/<environment>/maskable_ppo.yaml``).
@@ -35,6 +36,9 @@ def main(
     env: Annotated[
         list[str] | None, typer.Option("--env", metavar="ID", help="Repeatable; all by default.")
     ] = None,
+    policy: Annotated[
+        list[str] | None, typer.Option("--policy", metavar="NAME", help="Repeatable; all of them.")
+    ] = None,
     out: Annotated[Path, typer.Option(help="Where what is found lies.")] = TUNED_LARGE,
 ) -> None:
     """Tune every heuristic on the traces that agents learn from."""
@@ -42,7 +46,7 @@ def main(
         learned = scenario.override(**(settings_for(ALGORITHM, scenario.name).env or {}))
         grounds = Grounds.of(learned, episodes=slices)
         kinds = [k for k in REGISTRY.values() if k.compatible(scenario) and search_space(k)]
-        kinds = [kind for kind in kinds if kind.name not in NO_RULES]
+        kinds = [kind for kind in kinds if kind.name in (policy or REGISTRY.keys() - NO_RULES)]
         with progress_bar(scenario.name, trials * len(kinds), interactive()) as advance:
             for kind in kinds:
                 found = trained(kind, grounds, trials, out, advance)
