@@ -4,9 +4,11 @@
     python -m experiments.speed --trace DIR --json speed.json
     python -m experiments.readme --speed speed.json
     python -m experiments.tuned --json tuned.json && python -m experiments.readme --tuned tuned.json
+    python -m experiments.readme --leaderboard DIR  # what `failgym leaderboard run` wrote
 
 What is measured stands in the README between two comments, ``<!-- scores -->`` and
-``<!-- /scores -->``, or the same with ``speed`` and ``tuned``; nothing else of it is touched.
+``<!-- /scores -->``, or the same with ``speed``, ``tuned`` and ``leaderboard``; nothing else of it
+is touched.
 """
 
 from __future__ import annotations
@@ -19,18 +21,15 @@ from typing import Annotated, Any
 
 import typer
 
+from experiments.leaderboard_tables import summary
+from experiments.markdown import table
 from failgym.baselines import REGISTRY
 from failgym.envs import SCENARIOS
+from failgym.leaderboard.page.source import read_source
 
 README = Path(__file__).parents[1] / "README.md"
 SINGLE = 1
 """Episodes of an environment that `gym.make` makes."""
-
-
-def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """The lines of a Markdown table; all columns but the first to the right."""
-    rule = ["---", *["---:"] * (len(columns) - 1)]
-    return [f"| {' | '.join(cells)} |" for cells in (columns, rule, *rows)]
 
 
 def world(env: str) -> str:
@@ -156,6 +155,9 @@ def main(
     tuned_file: Annotated[
         Path | None, typer.Option("--tuned", metavar="FILE", exists=True, dir_okay=False)
     ] = None,
+    leaderboard: Annotated[
+        Path | None, typer.Option("--leaderboard", metavar="DIR", exists=True, file_okay=False)
+    ] = None,
 ) -> None:
     """Write the measured figures into the README."""
     text = README.read_text("utf-8")
@@ -165,6 +167,8 @@ def main(
         text = replaced(text, "speed", speed(json.loads(speed_file.read_text("utf-8"))))
     if tuned_file:
         text = replaced(text, "tuned", tuned(json.loads(tuned_file.read_text("utf-8"))))
+    if leaderboard:
+        text = replaced(text, "leaderboard", "\n".join(summary(read_source(leaderboard))))
     README.write_text(text, "utf-8")
 
 
