@@ -65,6 +65,13 @@ Refit = Annotated[
     typer.Option(help="Train predictors anew, where grace periods follow what they say."),
 ]
 
+PredictorsOf = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR", help="A submission whose predictors are used, to be merged with it."
+    ),
+]
+
 _WITHOUT_WORKFLOWS = ("Cloning-v0", "GracePeriod-v0", "Checkpoint-v0", "Mitigation-v0")
 """Environments that any trace of jobs will do for."""
 ALL_BASELINES = "all-baselines"
@@ -79,6 +86,7 @@ def run(
     time_limit: Limit = 600.0,
     secret_seed_file: Secret = None,
     trace: Traces = None,
+    predictors_of: PredictorsOf = None,
 ) -> None:
     """Run policies on a suite. The same command goes on after an interruption."""
     from failgym.baselines import REGISTRY
@@ -107,6 +115,7 @@ def run(
             policy_command=COMMAND,
             processes=processes,
             time_limit=time_limit,
+            predictors_of=predictors_of,
             progress=advance,
         )
     _print(submission, out)
@@ -234,7 +243,7 @@ def _traces(suite: str, given: list[str] | None) -> dict[str, str]:
 
 def _command() -> str:
     """What was typed, without where the result went and where a secret lies."""
-    hidden = ("--out", "--secret-seed-file")
+    hidden = ("--out", "--secret-seed-file", "--predictors-of")
     words = iter(sys.argv[1:])
     given = ["failgym"]
     for word in words:
