@@ -39,7 +39,7 @@ POLICIES = (
 """Some for each environment; the last is asked in a process of its own."""
 COMMAND = "from failgym.cli import main; main()"
 """What `failgym` is, whether or not it is installed."""
-LOOK = 0.02
+LOOK = 0.1
 """How often is looked how far a run is [s]."""
 LONGEST_WAIT = 1.0
 """Between a step of the run that is done and the kill [s]: steps take less on an idle machine."""

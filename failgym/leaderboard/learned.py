@@ -4,6 +4,9 @@ What they have learned are arrays; boosted trees are the bytes of XGBoost's JSON
 compared one by one.
 """
 
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
+
 from __future__ import annotations
 
 import json

@@ -248,8 +248,8 @@ def test_a_predictor_that_changes_what_happens_is_trained_anew(
     assert verify(tmp_path / "theirs").problems == ()
     with pytest.raises(ValueError, match=f"{name} was learned where numbers are rounded other"):
         merge([folder, tmp_path / "theirs"], tmp_path / "both")
-    ours = {"suite": taught, "predictors_of": tmp_path / "theirs"}
-    submit(tmp_path / "ours", baseline("blind_kill"), **ours)
+    shared: dict[str, Any] = {"suite": taught, "predictors_of": tmp_path / "theirs"}
+    submit(tmp_path / "ours", baseline("blind_kill"), **shared)
     assert results(tmp_path / "ours") == results(folder)
     merge([tmp_path / "ours", tmp_path / "theirs"], tmp_path / "both")
     assert verify(tmp_path / "both").problems == ()
