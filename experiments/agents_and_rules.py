@@ -4,7 +4,8 @@
                                            [--agents DIR] [--json FILE]
 
 Each agent of ``agents/zoo/<environment>/`` and every compatible heuristic, as published and with
-the parameters that were found for it (``experiments/tuned/``), is judged
+the parameters that were found for it on the registered trace (``experiments/tuned/``) and on the
+one that the agents learned from (``experiments/tuned_large/``), is judged
 
 * on the test split of the environment as registered, and
 * on the test splits of traces of other seeds, all their slices taken together: no seed of these
@@ -42,6 +43,7 @@ from failgym.traces.synthetic import PROFILES
 
 ZOO = Path(__file__).parents[1] / "agents" / "zoo"
 TUNED = Path(__file__).parent / "tuned"
+TUNED_LARGE = Path(__file__).parent / "tuned_large"
 UNSEEN = 1_000
 """First seed of the traces that nobody has seen."""
 NO_RULES = frozenset({"replay", "random"})
@@ -53,6 +55,11 @@ class Place:
 
     name: str
     anchors: tuple[Anchors, ...]
+
+    @property
+    def slices(self) -> int:
+        """How many."""
+        return sum(len(each.replay.slices) for each in self.anchors)
 
     def saved(self, policy: Policy, advance: Advance) -> list[float]:
         """Cost of replay less that of a policy, of each slice."""
@@ -88,6 +95,12 @@ class Row:
     """score of every rule"""
 
 
+def agents_of(scenario: Scenario, folder: Path = ZOO) -> dict[str, Policy]:
+    """The trained agents of an environment, by the names of their files; there may be none."""
+    files = sorted((folder / scenario.name).glob("*.safetensors"))
+    return {path.stem: load_agent(path) for path in files}
+
+
 def rules(scenario: Scenario) -> dict[str, Policy]:
     """Every compatible heuristic, and those with other parameters once more."""
     found: dict[str, Policy] = {}
@@ -95,9 +108,10 @@ def rules(scenario: Scenario) -> dict[str, Policy]:
         if name in NO_RULES or not kind.compatible(scenario):
             continue
         found[name] = kind()
-        file = TUNED / scenario.name / f"{name}.json"
-        if file.is_file() and (tuned := load_heuristic(file)) != found[name]:
-            found[f"{name} tuned"] = tuned
+        for folder, where in ((TUNED, "tuned"), (TUNED_LARGE, "tuned as agents")):
+            file = folder / scenario.name / f"{name}.json"
+            if file.is_file() and (tuned := load_heuristic(file)) not in found.values():
+                found[f"{name} {where}"] = tuned
     return found
 
 
@@ -173,15 +187,13 @@ def main(
     rows: list[Row] = []
     for scenario in [resolve(name) for name in env] if env else SCENARIOS.values():
         judged = override(scenario, settings)
-        files = sorted((agents / scenario.name).glob("*.safetensors"))
-        if not files:
+        trained = agents_of(scenario, agents)
+        if not trained:
             print_line(f"{scenario.name}: no agents in {agents}")
             continue
-        trained: dict[str, Policy] = {path.stem: load_agent(path) for path in files}
         against = rules(judged)
         for place in places(judged, seeds):
-            count = sum(len(a.replay.slices) for a in place.anchors)
-            total = count * (len(trained) + len(against))
+            total = place.slices * (len(trained) + len(against))
             with progress_bar(f"{scenario.name}, {place.name}", total, interactive()) as advance:
                 rows.append(compared(place, trained, against, advance))
             file.write([asdict(row) for row in rows])

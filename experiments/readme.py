@@ -4,11 +4,14 @@
     python -m experiments.speed --trace DIR --json speed.json
     python -m experiments.readme --speed speed.json
     python -m experiments.tuned --json tuned.json && python -m experiments.readme --tuned tuned.json
+    python -m experiments.agents_and_rules --json agents.json
+    python -m experiments.readme --agents agents.json
+    python -m experiments.agents_elsewhere --traces DIR --json elsewhere.json
+    python -m experiments.readme --elsewhere elsewhere.json
     python -m experiments.readme --leaderboard DIR  # what `failgym leaderboard run` wrote
 
 What is measured stands in the README between two comments, ``<!-- scores -->`` and
-``<!-- /scores -->``, or the same with ``speed``, ``tuned`` and ``leaderboard``; nothing else of it
-is touched.
+``<!-- /scores -->``, or the same with another of those names; nothing else of it is touched.
 """
 
 from __future__ import annotations
@@ -28,6 +31,8 @@ from failgym.envs import SCENARIOS
 from failgym.leaderboard.page.source import read_source
 
 README = Path(__file__).parents[1] / "README.md"
+FILE: dict[str, Any] = {"metavar": "FILE", "exists": True, "dir_okay": False}
+"""Of the options that name what was measured."""
 SINGLE = 1
 """Episodes of an environment that `gym.make` makes."""
 
@@ -132,6 +137,23 @@ def _named(best: dict[str, Any], kind: str) -> str:
     return f"`{name}` {_interval(best[f'{kind}_score'])}" if name else ""
 
 
+def agents(rows: Sequence[dict[str, Any]]) -> str:
+    """Agents beside the best rule, as `experiments.agents_and_rules` wrote them."""
+    columns = ["", "judged on", "slices", "agents", "best rule", "agents above it"]
+    cells = [
+        [
+            f"`failgym/{row['env']}`",
+            f"{row['place']}",
+            f"{row['slices']:,}",
+            _interval(row["agents"]),
+            f"`{row['rule']}` {_interval(row['rule_score'])}",
+            _interval(row["above"]),
+        ]
+        for row in rows
+    ]
+    return "\n".join(table(columns, cells))
+
+
 def _interval(value: dict[str, float]) -> str:
     score, low, high = (f"{round(value[x], 1) + 0.0:.1f}" for x in ("value", "low", "high"))
     return f"{score} [{low}, {high}]"
@@ -146,28 +168,28 @@ def replaced(text: str, name: str, content: str) -> str:
 
 
 def main(
-    scores_file: Annotated[
-        Path | None, typer.Option("--scores", metavar="FILE", exists=True, dir_okay=False)
-    ] = None,
-    speed_file: Annotated[
-        Path | None, typer.Option("--speed", metavar="FILE", exists=True, dir_okay=False)
-    ] = None,
-    tuned_file: Annotated[
-        Path | None, typer.Option("--tuned", metavar="FILE", exists=True, dir_okay=False)
-    ] = None,
+    scores_file: Annotated[Path | None, typer.Option("--scores", **FILE)] = None,
+    speed_file: Annotated[Path | None, typer.Option("--speed", **FILE)] = None,
+    tuned_file: Annotated[Path | None, typer.Option("--tuned", **FILE)] = None,
+    agents_file: Annotated[Path | None, typer.Option("--agents", **FILE)] = None,
+    elsewhere_file: Annotated[Path | None, typer.Option("--elsewhere", **FILE)] = None,
     leaderboard: Annotated[
         Path | None, typer.Option("--leaderboard", metavar="DIR", exists=True, file_okay=False)
     ] = None,
 ) -> None:
     """Write the measured figures into the README."""
+    given = {
+        "scores": (scores_file, scores),
+        "speed": (speed_file, speed),
+        "tuned": (tuned_file, tuned),
+        "agents": (agents_file, agents),
+        "elsewhere": (elsewhere_file, agents),
+    }
     text = README.read_text("utf-8")
-    if scores_file:
-        text = replaced(text, "scores", scores(json.loads(scores_file.read_text("utf-8"))))
-    if speed_file:
-        text = replaced(text, "speed", speed(json.loads(speed_file.read_text("utf-8"))))
-    if tuned_file:
-        text = replaced(text, "tuned", tuned(json.loads(tuned_file.read_text("utf-8"))))
-    if leaderboard:
+    for name, (file, written) in given.items():
+        if file is not None:
+            text = replaced(text, name, written(json.loads(file.read_text("utf-8"))))
+    if leaderboard is not None:
         text = replaced(text, "leaderboard", "\n".join(summary(read_source(leaderboard))))
     README.write_text(text, "utf-8")
 
