@@ -8,6 +8,7 @@
     python -m experiments.readme --agents agents.json
     python -m experiments.agents_elsewhere --traces DIR --json elsewhere.json
     python -m experiments.readme --elsewhere elsewhere.json
+    python -m experiments.readme --leaderboard DIR  # what `failgym leaderboard run` wrote
 
 What is measured stands in the README between two comments, ``<!-- scores -->`` and
 ``<!-- /scores -->``, or the same with another of those names; nothing else of it is touched.
@@ -23,20 +24,17 @@ from typing import Annotated, Any
 
 import typer
 
+from experiments.leaderboard_tables import summary
+from experiments.markdown import table
 from failgym.baselines import REGISTRY
 from failgym.envs import SCENARIOS
+from failgym.leaderboard.page.source import read_source
 
 README = Path(__file__).parents[1] / "README.md"
 FILE: dict[str, Any] = {"metavar": "FILE", "exists": True, "dir_okay": False}
 """Of the options that name what was measured."""
 SINGLE = 1
 """Episodes of an environment that `gym.make` makes."""
-
-
-def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """The lines of a Markdown table; all columns but the first to the right."""
-    rule = ["---", *["---:"] * (len(columns) - 1)]
-    return [f"| {' | '.join(cells)} |" for cells in (columns, rule, *rows)]
 
 
 def world(env: str) -> str:
@@ -175,6 +173,9 @@ def main(
     tuned_file: Annotated[Path | None, typer.Option("--tuned", **FILE)] = None,
     agents_file: Annotated[Path | None, typer.Option("--agents", **FILE)] = None,
     elsewhere_file: Annotated[Path | None, typer.Option("--elsewhere", **FILE)] = None,
+    leaderboard: Annotated[
+        Path | None, typer.Option("--leaderboard", metavar="DIR", exists=True, file_okay=False)
+    ] = None,
 ) -> None:
     """Write the measured figures into the README."""
     given = {
@@ -188,6 +189,8 @@ def main(
     for name, (file, written) in given.items():
         if file is not None:
             text = replaced(text, name, written(json.loads(file.read_text("utf-8"))))
+    if leaderboard is not None:
+        text = replaced(text, "leaderboard", "\n".join(summary(read_source(leaderboard))))
     README.write_text(text, "utf-8")
 
 

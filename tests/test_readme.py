@@ -20,6 +20,7 @@ from failgym.baselines.base import DECISIONS
 from failgym.cli import app, run
 from failgym.cli.leaderboard import ALL_BASELINES
 from failgym.cli.options import override
+from failgym.cli.patterns import ENV, pattern_files
 from failgym.cli.specs import load_policy
 from failgym.envs import SCENARIOS, resolve
 from failgym.traces import FORMATS
@@ -29,7 +30,12 @@ TOP = Path(__file__).parents[1]
 README = (TOP / "README.md").read_text("utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
 PYTHON = [code for language, code in BLOCKS if language == "python"]
-LINES = [line for language, code in BLOCKS if language == "sh" for line in code.splitlines()]
+LINES = [
+    line
+    for language, code in BLOCKS
+    if language == "sh"
+    for line in code.replace("\\\n", "").splitlines()
+]
 INLINE = re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```$", "", README, flags=re.S | re.M))
 STEPS, FEW_STEPS = "50_000", "100"
 """Steps that an agent learns for in the README, and here."""
@@ -131,7 +137,9 @@ def test_command_exists(words: list[str]) -> None:
     given = parse(words)
     policies = [given["policy"]] if isinstance(given.get("policy"), str) else given.get("policy")
     for spec in policies or []:
-        if not spec.startswith("mine:") and spec != ALL_BASELINES:
+        if ENV in spec:
+            assert any(pattern_files(spec.partition("=")[2], env) for env in SCENARIOS)
+        elif not spec.startswith("mine:") and spec != ALL_BASELINES:
             load_policy(spec)
     override(resolve(given.get("env") or "Cloning-v0"), given.get("settings"))
 

@@ -1,19 +1,23 @@
 """Policies of a leaderboard as they are written on the command line: [NAME=]SPEC.
 
-A SPEC is that of `failgym evaluate`. A file may stand for one per environment: `{env}` in its name
-is replaced by the environment's (`Cloning-v0`), and where there is no such file the policy does not
-play.
+A SPEC is that of `failgym evaluate`. The name of a file may stand for several
+(`failgym.cli.patterns`): `{env}` for one per environment, `{seed}` for the training runs of one
+agent, `{policy}` for a policy each, whose NAME says `{policy}` too. Where there is no file a policy
+does not play, and a note says so.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import failgym
 from failgym.baselines import REGISTRY, Heuristic
+from failgym.cli.patterns import ENV, POLICY, SEED, PatternFile, pattern_files
 from failgym.cli.policy_process import COMMAND
 from failgym.cli.specs import load_policy
 from failgym.envs.scenario import Scenario
@@ -23,15 +27,24 @@ from failgym.leaderboard.play import Failure
 from failgym.leaderboard.remote import RemotePolicy
 from failgym.leaderboard.submission import Kind, PolicyFile, file_sha256
 
-__all__ = ["read_entries"]
+__all__ = ["Wanted", "read_entries"]
 
-ENV = "{env}"
-_NAMED = re.compile(r"([^=:/{}]+)=(.+)")
+_NAMED = re.compile(r"((?:[^=:/{}]|\{policy\})+)=(.+)")
 LONGEST_NAME = 200
 """Signs of a name."""
+AGENT, STORED = ".safetensors", ".json"
+"""How names of files end: of a trained agent, of the parameters of a baseline."""
 
 
-def read_entries(texts: Sequence[str], ground: Ground, time_limit: float) -> list[Entry]:
+class Wanted(NamedTuple):
+    """The policies that are named."""
+
+    entries: list[Entry]
+    notes: list[str]
+    """a line for each option whose files are not there for all environments and training runs"""
+
+
+def read_entries(texts: Sequence[str], ground: Ground, time_limit: float) -> Wanted:
     """The policies that are named, with the environments that they were made for.
 
     Code is loaded in a process of its own, never here.
@@ -40,43 +53,106 @@ def read_entries(texts: Sequence[str], ground: Ground, time_limit: float) -> lis
         ValueError: in one line, naming the policy.
     """
     scenarios = {course.env: course.scenario() for course in ground.suite.courses}
-    return [_entry(text, scenarios, time_limit) for text in texts]
+    wanted = Wanted([], [])
+    for text in texts:
+        entries = _entries(text, scenarios, time_limit)
+        wanted.entries.extend(entries)
+        if ENV in text:
+            wanted.notes.extend(_note(_split(text)[0], entries, list(scenarios)))
+    return wanted
 
 
-def _entry(text: str, scenarios: dict[str, Scenario], time_limit: float) -> Entry:
+def _split(text: str) -> tuple[str, str]:
+    """Name and SPEC. Raises ValueError."""
     named = _NAMED.fullmatch(text)
     name, spec = (named[1], named[2]) if named else (text, text)
     if len(name) > LONGEST_NAME or not name.isprintable():
         raise ValueError(
             f"--policy {name[:50]!r}: expected a name of printable signs, not too many"
         )
+    if POLICY in spec and POLICY not in name:
+        raise ValueError(f"--policy {name}: expected {POLICY} in the name too, to tell them apart")
+    if POLICY in name and POLICY not in spec:
+        raise ValueError(f"--policy {name}: {POLICY} in the name, and none in {spec!r}")
+    return name, spec
+
+
+def _entries(text: str, scenarios: dict[str, Scenario], time_limit: float) -> list[Entry]:
+    name, spec = _split(text)
     kind = _kind(spec)
+    if SEED in spec and kind != "agent":
+        raise ValueError(f"--policy {text}: {SEED} is for trained agents, {AGENT}")
     if kind == "code":
-        return Entry(name, kind, dict.fromkeys(_made_for(spec, scenarios, time_limit), spec))
-    specs, files = dict[str, str](), dict[str, PolicyFile]()
-    seeds = set[int | None]()
+        return [Entry(name, kind, dict.fromkeys(_made_for(spec, scenarios, time_limit), spec))]
+    runs: dict[tuple[str, int | None], _Run] = {}
     for env, scenario in scenarios.items():
-        one = spec.replace(ENV, env)
-        if ENV in spec and not Path(one).is_file():
-            continue
-        policy: Any = load_policy(one)
-        if not _fits(policy, scenario):
-            continue
-        specs[env] = one
-        seeds.add(policy.manifest.seed if kind == "agent" else None)
-        if one.partition(":")[0] not in REGISTRY:
-            files[env] = PolicyFile(name=Path(one).name, sha256=file_sha256(Path(one)))
-    if len(seeds) > 1:
-        raise ValueError(f"--policy {name}: its agents were trained with different seeds")
-    if not specs:
+        for file in _files(spec, env):
+            policy: Any = load_policy(file.path)
+            if _fits(policy, scenario):
+                seed = _trained(policy, file)
+                run = runs.setdefault((file.policy, file.seed), _Run(seed))
+                run.add(env, file.path, seed, name)
+    if not runs:
         raise ValueError(f"--policy {text}: was made for no environment of the suite")
-    return Entry(name, kind, specs, files, next(iter(seeds)))
+    return [
+        Entry(name.replace(POLICY, policy), kind, run.specs, run.files, run.seed)
+        for (policy, _), run in sorted(runs.items(), key=lambda item: (item[0][0], item[0][1] or 0))
+    ]
+
+
+def _files(spec: str, env: str) -> list[PatternFile]:
+    """What a SPEC names in an environment; what is no pattern is there, or loading it says why."""
+    if not any(word in spec for word in (ENV, POLICY, SEED)):
+        return [PatternFile(spec, "", None)]
+    return pattern_files(spec, env)
+
+
+@dataclass
+class _Run:
+    """One training run of a policy, or the only one."""
+
+    seed: int | None
+    specs: dict[str, str] = field(default_factory=dict[str, str])
+    files: dict[str, PolicyFile] = field(default_factory=dict[str, PolicyFile])
+
+    def add(self, env: str, spec: str, seed: int | None, name: str) -> None:
+        """Play in an environment too. Raises ValueError."""
+        if seed != self.seed:
+            raise ValueError(
+                f"--policy {name}: its agents were trained with different seeds; {SEED} in the"
+                " names of their files makes them training runs"
+            )
+        self.specs[env] = spec
+        if spec.partition(":")[0] not in REGISTRY:
+            self.files[env] = PolicyFile(name=Path(spec).name, sha256=file_sha256(Path(spec)))
+
+
+def _trained(policy: Any, file: PatternFile) -> int | None:
+    """The seed that a policy was trained with. Raises ValueError."""
+    if not file.path.endswith(AGENT):
+        return None
+    stated: int | None = policy.manifest.seed
+    if None not in (stated, file.seed) and stated != file.seed:
+        raise ValueError(f"{file.path}: was trained with seed {stated}, its name says {file.seed}")
+    return file.seed if stated is None else stated
+
+
+def _note(name: str, entries: Sequence[Entry], envs: Sequence[str]) -> Iterator[str]:
+    """Say where files are missing, in one line, if they are."""
+    runs = Counter(env for entry in entries for env in entry.specs)
+    missing = [env for env in envs if env not in runs]
+    parts = [f"no file made for {', '.join(missing)}"] if missing else []
+    if entries[0].kind == "agent" and len(set(runs.values())) > 1:
+        counted = ", ".join(f"{runs[env]} for {env}" for env in envs if env in runs)
+        parts.append(f"not equally many training runs: {counted}")
+    if parts:
+        yield f"{name}: {'; '.join(parts)}"
 
 
 def _kind(spec: str) -> Kind:
-    if spec.partition(":")[0] in REGISTRY or spec.endswith(".json"):
+    if spec.partition(":")[0] in REGISTRY or spec.endswith(STORED):
         return "baseline"
-    if spec.endswith(".safetensors"):
+    if spec.endswith(AGENT):
         return "agent"
     if ":" not in spec:
         load_policy(spec)  # says in one line what is wrong with it

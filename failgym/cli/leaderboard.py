@@ -32,8 +32,9 @@ Policies = Annotated[
     typer.Option(
         "--policy",
         metavar="[NAME=]SPEC",
-        help="As for evaluate, repeatable; {env} in the name of a file stands for the"
-        " environment; all-baselines for all of them.",
+        help="As for evaluate, repeatable; in the name of a file {env} stands for the environment,"
+        " {seed} for each training run of an agent, {policy} for a policy each;"
+        " all-baselines for all of them.",
     ),
 ]
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder to write.")]
@@ -64,6 +65,13 @@ Refit = Annotated[
     typer.Option(help="Train predictors anew, where grace periods follow what they say."),
 ]
 
+PredictorsOf = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR", help="A submission whose predictors are used, to be merged with it."
+    ),
+]
+
 _WITHOUT_WORKFLOWS = ("Cloning-v0", "GracePeriod-v0", "Checkpoint-v0", "Mitigation-v0")
 """Environments that any trace of jobs will do for."""
 ALL_BASELINES = "all-baselines"
@@ -78,6 +86,7 @@ def run(
     time_limit: Limit = 600.0,
     secret_seed_file: Secret = None,
     trace: Traces = None,
+    predictors_of: PredictorsOf = None,
 ) -> None:
     """Run policies on a suite. The same command goes on after an interruption."""
     from failgym.baselines import REGISTRY
@@ -93,7 +102,9 @@ def run(
     wanted = [one for p in policy for one in (REGISTRY if p == ALL_BASELINES else (p,))]
     begun = time.perf_counter()
     with working("loading policies", interactive()):
-        entries = read_entries(wanted, ground, time_limit)
+        entries, notes = read_entries(wanted, ground, time_limit)
+    for note in notes:
+        print_line(note)
     with progress_bar(suite, count_steps(ground, entries), interactive()) as advance:
         submission = run_suite(
             ground,
@@ -104,6 +115,7 @@ def run(
             policy_command=COMMAND,
             processes=processes,
             time_limit=time_limit,
+            predictors_of=predictors_of,
             progress=advance,
         )
     _print(submission, out)
@@ -231,7 +243,7 @@ def _traces(suite: str, given: list[str] | None) -> dict[str, str]:
 
 def _command() -> str:
     """What was typed, without where the result went and where a secret lies."""
-    hidden = ("--out", "--secret-seed-file")
+    hidden = ("--out", "--secret-seed-file", "--predictors-of")
     words = iter(sys.argv[1:])
     given = ["failgym"]
     for word in words:
@@ -243,20 +255,21 @@ def _command() -> str:
 
 
 def _print(submission: Submission, out: Path) -> None:
-    """A line per policy: what became of its episodes."""
+    """A line per policy, all training runs together: what became of its episodes."""
     from failgym.leaderboard import CODE_NOTE
     from failgym.leaderboard.check import read_results
 
-    columns = ["policy", "training_seed", "status", "reason"]
-    table = read_results(out).select(columns).to_pylist()
+    table = read_results(out).select(["policy", "status", "reason"]).to_pylist()
     rows: list[tuple[Cell, ...]] = []
-    for policy in submission.policies:
-        mine = [row for row in table if (row["policy"], row["training_seed"]) == policy.key]
+    for name in dict.fromkeys(policy.name for policy in submission.policies):
+        runs = [policy for policy in submission.policies if policy.name == name]
+        mine = [row for row in table if row["policy"] == name]
         failed = [row for row in mine if row["status"] != "ok"]
         why = f"{failed[0]['status']}: {failed[0]['reason']}" if failed else ""
-        kind = CODE_NOTE if policy.kind == "code" else policy.kind
-        rows.append((policy.name, kind, len(policy.specs), len(mine), len(failed), why))
-    shown = ("policy", "kind", "environments", "episodes", "failed", "why")
+        kind = CODE_NOTE if runs[0].kind == "code" else runs[0].kind
+        envs = {env for run in runs for env in run.specs}
+        rows.append((name, kind, len(runs), len(envs), len(mine), len(failed), why))
+    shown = ("policy", "kind", "runs", "environments", "episodes", "failed", "why")
     print_table(f"Suite {submission.suite.name}", shown, rows)
     for one in submission.left_out:
         print_line(f"{one.env}, forecast {one.forecast}: left out: {one.reason}")

@@ -18,7 +18,8 @@ from failgym.envs.spaces import TERMS
 from failgym.leaderboard.answers import RecordedAnswers
 from failgym.leaderboard.assemble import action_file, predictor_file
 from failgym.leaderboard.check import cells_of
-from failgym.leaderboard.ground import Ground, Reference, same_predictor
+from failgym.leaderboard.ground import Ground, Reference
+from failgym.leaderboard.learned import same_predictor
 from failgym.leaderboard.play import Failure, Played, play
 from failgym.leaderboard.schema import ACTIONS, OK, RESULTS_FILE, read_table
 from failgym.leaderboard.submission import PolicyRecord, Submission

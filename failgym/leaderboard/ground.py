@@ -6,7 +6,6 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,13 +18,10 @@ from failgym.evaluation.anchors import Anchors
 from failgym.leaderboard.secret_seed import derived_seed
 from failgym.leaderboard.suites import Cell, Course, Suite
 
-__all__ = ["Ground", "Reference", "same_predictor"]
+__all__ = ["Ground", "Reference"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-
-LEARNED = 1e-5
-"""By how much what was learned may differ from machine to machine, relative."""
 
 
 @dataclass(frozen=True)
@@ -137,24 +133,3 @@ class Ground:
         scenario = course.scenario()
         folder = self.traces.get(course.env)
         return scenario if folder is None else scenario.override(trace=folder)
-
-
-def same_predictor(one: Path, other: Path) -> bool:
-    """Have two stored predictors learned the same, but for how a processor rounds?"""
-    from failgym.predictors import load_predictor
-
-    try:
-        first, second = (load_predictor(file).arrays() for file in (one, other))
-    except ValueError:
-        return False
-    return first.keys() == second.keys() and all(
-        _near(array, second[name]) for name, array in first.items()
-    )
-
-
-def _near(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> bool:
-    if one.shape != other.shape or one.dtype != other.dtype:
-        return False
-    if one.dtype.kind == "f":
-        return bool(np.allclose(one, other, rtol=LEARNED, atol=LEARNED, equal_nan=True))
-    return np.array_equal(one, other)

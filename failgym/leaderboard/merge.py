@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from failgym.leaderboard.assemble import seal
 from failgym.leaderboard.check import cells_of, changed_files, file_names, read_results
+from failgym.leaderboard.learned import same_predictor
 from failgym.leaderboard.schema import PREDICTORS_FOLDER, RESULTS_FILE, write_table
 from failgym.leaderboard.submission import (
     Seconds,
@@ -102,7 +103,12 @@ def _check_predictors(folders: Sequence[Path], files: Sequence[Sequence[str]]) -
             first = folders[0] / name
             known = name.startswith(PREDICTORS_FOLDER) and first.is_file()
             if known and file_sha256(first) != file_sha256(folder / name):
-                raise ValueError(f"{folders[0]} and {folder}: {name} differs: not merged")
+                rounded = same_predictor(first, folder / name)
+                why = "was learned where numbers are rounded otherwise" if rounded else "differs"
+                raise ValueError(
+                    f"{folders[0]} and {folder}: {name} {why}: not merged; run one of them again"
+                    " with --predictors-of the other"
+                )
 
 
 def _copy(folders: Sequence[Path], files: Sequence[Sequence[str]], out: Path) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 from failgym import __version__
 from failgym.evaluation.arguments import check_count
 from failgym.evaluation.progress import Advance, silent
+from failgym.leaderboard.adopted import adopt, adoptable
 from failgym.leaderboard.assemble import assemble
 from failgym.leaderboard.entries import Entry, Players
 from failgym.leaderboard.ground import Ground
@@ -50,6 +51,7 @@ def run_suite(
     policy_command: Sequence[str],
     processes: int = 1,
     time_limit: float = TIME_LIMIT,
+    predictors_of: Path | None = None,
     progress: Advance = silent,
 ) -> Submission:
     """Run policies on a suite. The same call goes on where it was killed.
@@ -63,6 +65,7 @@ def run_suite(
         policy_command: starts the process of any other policy.
         processes: how many work at once; the result is the same.
         time_limit: for all answers of a policy in a cell [s].
+        predictors_of: a submission whose predictors are used, so that it can be merged with it.
         progress: called with the number of steps done, of `count_steps`.
 
     Raises:
@@ -73,12 +76,15 @@ def run_suite(
     if not 0.0 < time_limit < 1e9:
         raise ValueError(f"--time-limit: expected more than 0 s, got {time_limit:g}")
     _check_entries(entries)
+    adopted = {} if predictors_of is None else adoptable(predictors_of, ground)
     work = Work(out)
     ground = replace(ground, predictors=work.predictors)
     if work.finished:
         return _same(read_submission(out), ground, entries, out)
     with work.locked():
-        work.agree(_plan(ground, entries))
+        work.agree(_plan(ground, entries) | ({"predictors": adopted} if adopted else {}))
+        if predictors_of is not None:
+            adopt(predictors_of, adopted, work.predictors)
         players = Players(load, policy_command, time_limit)
         tools = Tools(work, ground, players)
         try:

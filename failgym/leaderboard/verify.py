@@ -25,6 +25,7 @@ from failgym.leaderboard.check import (
 )
 from failgym.leaderboard.claims import Claims, Found
 from failgym.leaderboard.ground import Ground
+from failgym.leaderboard.policy_files import policy_file_problems
 from failgym.leaderboard.schema import PREDICTORS_FOLDER
 from failgym.leaderboard.secret_seed import commitment
 from failgym.leaderboard.submission import Submission, SuiteRecord, read_submission
@@ -102,7 +103,7 @@ def verify(
     if problems and (submission.suite != SuiteRecord.of(suite) or _hidden(submission, secret)):
         return Verification(submission, tuple(problems))
     cells = cells_of(submission, suite)
-    problems += file_problems(submission, folder, cells)
+    problems += [*policy_file_problems(submission), *file_problems(submission, folder, cells)]
     try:
         results = read_results(folder)
     except ValueError as error:

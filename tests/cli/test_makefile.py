@@ -33,6 +33,6 @@ def test_an_interrupted_set_up_starts_again(tmp_path: Path) -> None:
     assert "-m venv" not in plan(tmp_path)
     assert "install" in plan(tmp_path)
     later = os.stat(tmp_path / ".venv" / "venv.stamp").st_mtime + 60
-    (tmp_path / ".venv" / "core.stamp").touch()
-    os.utime(tmp_path / ".venv" / "core.stamp", (later, later))
+    (tmp_path / ".venv" / "demo.stamp").touch()
+    os.utime(tmp_path / ".venv" / "demo.stamp", (later, later))
     assert "install" not in plan(tmp_path)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from failgym.leaderboard import SUITES, Ground, Suite, merge, verify
@@ -215,6 +217,17 @@ def test_a_secret_seed_makes_other_slices_and_is_needed_to_verify(
     assert "is not the one" in verify(sound, secret=SECRET).problems[0]
 
 
+def rounded(file: Path) -> None:
+    """Change a stored predictor in the last digit of the first of its many numbers."""
+    with np.load(file, allow_pickle=False) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    for name, array in arrays.items():
+        found = re.search(rb'"base_weights":\[-?\d\.\d{6,}', array.tobytes())
+        if found:
+            arrays[name][found.end() - 1] ^= 1
+    np.savez_compressed(file, **arrays)
+
+
 def test_a_predictor_that_changes_what_happens_is_trained_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -223,16 +236,30 @@ def test_a_predictor_that_changes_what_happens_is_trained_anew(
     course = replace(TINY.courses[0], trained={"target": "unfinished", "trees": 2}, seeds=(0,))
     taught = Suite("taught", 1, (course,))
     monkeypatch.setitem(SUITES, "taught", taught)
-    folder = tmp_path / "taught"
+    folder, name = tmp_path / "taught", "predictors/GracePeriod-v0.npz"
     submit(folder, baseline("blind_kill"), suite=taught)
     assert {row["forecast"] for row in results(folder)} == {"drawn", "trained", "none"}
     assert verify(folder).problems == ()
 
+    # Learned where numbers are rounded otherwise: to be merged, runs share what was learned.
+    submit(tmp_path / "theirs", baseline("replay"), suite=taught)
+    rounded(tmp_path / "theirs" / name)
+    rehash(tmp_path / "theirs")
+    assert verify(tmp_path / "theirs").problems == ()
+    with pytest.raises(ValueError, match=f"{name} was learned where numbers are rounded other"):
+        merge([folder, tmp_path / "theirs"], tmp_path / "both")
+    shared: dict[str, Any] = {"suite": taught, "predictors_of": tmp_path / "theirs"}
+    submit(tmp_path / "ours", baseline("blind_kill"), **shared)
+    assert results(tmp_path / "ours") == results(folder)
+    merge([tmp_path / "ours", tmp_path / "theirs"], tmp_path / "both")
+    assert verify(tmp_path / "both").problems == ()
+
     course = replace(course, trained={"target": "fail", "trees": 3})
     other = Ground(Suite("taught", 1, (course,)), predictors=folder / "predictors")
     other.train_predictor("GracePeriod-v0")
-    name = "predictors/GracePeriod-v0.npz"
     assert f"{name}: was changed" in verify(folder, refit=False).problems[0]
+    with pytest.raises(ValueError, match=f"{name} is missing, or was changed"):
+        submit(tmp_path / "more", baseline("replay"), suite=taught, predictors_of=folder)
     rehash(folder)
     assert f"{name}: is not what the train split teaches" in verify(folder).problems
 

@@ -1,0 +1,152 @@
+"""Policies of a leaderboard as they are typed: one option may name many files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from failgym.baselines import BlindKill, GracePeriod, Young
+from failgym.baselines.stored import save_heuristic
+from failgym.cli import run
+from failgym.cli.entries import Wanted, read_entries
+from failgym.cli.patterns import pattern_files
+from failgym.leaderboard import Ground, read_submission, suite_named, verify
+from failgym.leaderboard.page.cells import fields_of
+from failgym.leaderboard.page.source import read_source
+from tests.leaderboard.boards import ROWS, TINY
+
+ZOO = Path(__file__).parents[2] / "agents" / "zoo" / "GracePeriod-v0"
+TIME_LIMIT = 60.0
+"""More than any of these policies takes [s]."""
+
+
+def touch(folder: Path, *names: str) -> None:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+
+
+def named(*texts: str, suite: str = TINY.name) -> Wanted:
+    return read_entries(texts, Ground.of(suite_named(suite)), TIME_LIMIT)
+
+
+def test_open_words_stand_for_what_there_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    touch(tmp_path, "A/a-10.x", "A/a-2.x", "A/b-2.x", "A/b-02.x", "A/b-.x", "B/a-1.x", "A/2-2.x")
+    (tmp_path / "A" / "c-1.x").mkdir()
+    found = pattern_files("{env}/{policy}-{seed}.x", "A")
+    assert found == [
+        ("A/2-2.x", "2", 2),
+        ("A/a-2.x", "a", 2),
+        ("A/a-10.x", "a", 10),
+        ("A/b-2.x", "b", 2),
+    ]
+    assert pattern_files("{env}/a-{seed}.x", "A") == [("A/a-2.x", "", 2), ("A/a-10.x", "", 10)]
+    assert pattern_files("{env}/{seed}-{seed}.x", "A") == [("A/2-2.x", "", 2)]
+    assert pattern_files("{env}/a-1.x", "B") == [("B/a-1.x", "", None)]
+    assert pattern_files("{env}/a-1.x", "A") == []
+
+
+def test_signs_that_mean_something_to_the_shell_are_signs(tmp_path: Path) -> None:
+    touch(tmp_path, "[1]*/a-1.x", "1/a-1.x")
+    assert [file.seed for file in pattern_files(f"{tmp_path}/[1]*/a-{{seed}}.x", "A")] == [1]
+
+
+def test_each_tuned_heuristic_is_a_policy(tmp_path: Path) -> None:
+    folder = tmp_path / "GracePeriod-v0"
+    folder.mkdir()
+    for policy in (GracePeriod(), BlindKill()):
+        save_heuristic(policy, folder / f"{policy.name}.json")
+    entries, notes = named(f"{{policy}}, tuned={tmp_path}/{{env}}/{{policy}}.json")
+    assert [entry.name for entry in entries] == ["blind_kill, tuned", "grace_period, tuned"]
+    assert {(entry.kind, entry.training_seed) for entry in entries} == {("baseline", None)}
+    assert entries[0].specs == {"GracePeriod-v0": f"{folder}/blind_kill.json"}
+    assert entries[0].files["GracePeriod-v0"].name == "blind_kill.json"
+    assert notes == []
+
+
+def test_where_files_are_missing_one_line_says_so(tmp_path: Path) -> None:
+    for env in ("GracePeriod-v0", "Checkpoint-v0"):
+        (tmp_path / env).mkdir()
+        save_heuristic(Young(), tmp_path / env / "young.json")
+    [entry], notes = named(f"mine={tmp_path}/{{env}}/young.json", suite="smoke")
+    assert list(entry.specs) == ["Checkpoint-v0"]
+    assert notes == [
+        "mine: no file made for Cloning-v0, GracePeriod-v0, Lineage-v0, Workflow-v0, Mitigation-v0"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("mine={env}/{policy}.json", "expected {policy} in the name too"),
+        ("{policy}=blind_kill", "{policy} in the name, and none in 'blind_kill'"),
+        ("{env}/tuned-{seed}.json", "{seed} is for trained agents, .safetensors"),
+        ("mine={env}/agent-{seed}.safetensors", "was made for no environment of the suite"),
+    ],
+)
+def test_what_means_nothing_is_refused(text: str, said: str) -> None:
+    with pytest.raises(ValueError, match=f"^--policy .*{said.replace('{', '[{]')}"):
+        named(text)
+
+
+@pytest.fixture
+def trained(tmp_path: Path) -> Callable[[int, str], Path]:
+    """A copy of an agent of the zoo that says that it was trained with another seed."""
+    pytest.importorskip("torch", reason="needs the agents extra")
+    pytest.importorskip("sb3_contrib", reason="needs the agents extra")
+    from safetensors import safe_open
+    from safetensors.numpy import load_file, save_file
+
+    def copy(seed: int, name: str) -> Path:
+        file = ZOO / "maskable_ppo-0.safetensors"
+        with safe_open(file, framework="numpy") as opened:
+            about: Any = json.loads(opened.metadata()["failgym"])
+        target = tmp_path / "GracePeriod-v0" / f"{name}.safetensors"
+        target.parent.mkdir(exist_ok=True)
+        save_file(load_file(file), target, {"failgym": json.dumps({**about, "seed": seed})})
+        return target
+
+    return copy
+
+
+def test_training_runs_of_an_agent_are_one_row(
+    tmp_path: Path, trained: Callable[[int, str], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [trained(seed, f"agent-{seed}") for seed in (0, 3)]
+    pattern, out = f"mine={tmp_path}/{{env}}/agent-{{seed}}.safetensors", tmp_path / "out"
+    words = ["leaderboard", "run", "--suite", TINY.name, "--policy", pattern, "--out", str(out)]
+    assert run(words) == 0
+    policies = read_submission(out).policies
+    assert [policy.key for policy in policies] == [("mine", 0), ("mine", 3)]
+    assert [policy.specs["GracePeriod-v0"] for policy in policies] == [str(f) for f in files]
+    for field in fields_of([read_source(out)]):
+        cell = field.cell("mine")
+        assert cell is not None
+        assert cell.runs.saved.shape == (2, ROWS // 2)
+    assert verify(out).problems == ()
+
+    capsys.readouterr()
+    trained(4, "agent-3").rename(files[1])
+    assert run(["leaderboard", "verify", str(out)]) == 2
+    said = capsys.readouterr().out
+    assert said == (
+        f"policy 'mine': {files[1]}: was changed: its hash is not the one in submission.json\n"
+    )
+    files[1].unlink()
+    assert verify(out).problems == (), "whoever does not have the files verifies the rest"
+
+
+def test_seeds_are_those_that_the_agents_were_trained_with(
+    tmp_path: Path, trained: Callable[[int, str], Path]
+) -> None:
+    trained(0, "agent-0")
+    trained(1, "agent-2")
+    with pytest.raises(ValueError, match=r"agent-2\S+: was trained with seed 1, its name says 2"):
+        named(f"{tmp_path}/{{env}}/agent-{{seed}}.safetensors")

@@ -1,0 +1,79 @@
+"""The tables of a leaderboard's run: best of each kind, every policy, intervals of the page."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from experiments.leaderboard_tables import complete, groups, places, summary
+from experiments.page_size import submission as large
+from failgym.leaderboard.bootstrap import Bootstrap
+from failgym.leaderboard.page.cells import fields_of
+from failgym.leaderboard.page.ranking import scores
+from failgym.leaderboard.page.source import Source
+from tests.leaderboard.made_up import ENVS, HELP, entry, results, submission
+
+SKILLS: dict[tuple[str, int | None], float] = {
+    ("replay", None): 0.0,
+    ("young", None): 0.5,
+    ("young, tuned", None): 0.6,
+    ("ppo", 0): 0.8,
+    ("ppo", 1): 0.9,
+}
+
+
+@pytest.fixture(scope="module")
+def board() -> Source:
+    rows = results(SKILLS, slices=8)
+    elsewhere = (rows["policy"] == "ppo") & (rows["env"] == "Lineage-v0")
+    failed = (rows["policy"] == "young") & (rows["env"] == "Workflow-v0")
+    rows.loc[failed, ["status", "reason"]] = ["timeout", "slow | slower"]
+    entries = [entry(name, "agent" if name == "ppo" else "baseline", s) for name, s in SKILLS]
+    entries[2] = replace(entries[2], files={"Cloning-v0": "young.json"})
+    return submission(rows[~elsewhere], entries)
+
+
+def test_policies_are_told_apart_by_where_they_come_from(board: Source) -> None:
+    assert list(groups(board).values()) == [["replay", "young"], ["young, tuned"], ["ppo"]]
+
+
+def test_the_summary_has_the_best_of_each_kind(board: Source) -> None:
+    lines = summary(board)[2:]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    assert [row[:2] for row in rows] == [[f"`failgym/{env}`", f] for env in ENVS for f in HELP]
+    for row in rows:
+        assert row[2].startswith("`replay`" if "Workflow" in row[0] else "`young`")
+        assert row[3].startswith("`young, tuned`")
+        if "Lineage" in row[0]:
+            assert row[4:] == ["", ""]
+            continue
+        assert row[4].startswith("`ppo`")
+        ours, theirs, above = (float(row[at].split()[-3]) for at in (4, 3, 5))
+        assert above == pytest.approx(ours - theirs, abs=0.11)
+
+
+def test_scores_and_intervals_are_those_of_the_page(board: Source) -> None:
+    [first] = [field for field in fields_of([board]) if field.env == "Checkpoint-v0"][:1]
+    shown = scores(first, ["ppo"], Bootstrap(), 2)[0]
+    [place] = [p for p in places(board) if (p.field.env, p.field.forecast) == (first.env, "drawn")]
+    assert np.array_equal(np.array(place.score("ppo")), shown)
+
+
+def test_every_policy_is_in_the_table_of_its_environment(board: Source) -> None:
+    text = "\n".join(complete(board))
+    tables = text.split("\n## failgym/")[1:]
+    assert [table.partition("\n")[0] for table in tables] == list(ENVS)
+    for env, table in zip(ENVS, tables, strict=True):
+        names = {name for name, _ in SKILLS if not (name == "ppo" and env == "Lineage-v0")}
+        assert {line.split("`")[1] for line in table.splitlines() if "`" in line} == names
+        assert ("| `ppo` | 2 |" in table) == (env != "Lineage-v0")
+        assert (r"timeout: slow \| slower" in table) == (env == "Workflow-v0")
+
+
+def test_a_large_leaderboard_is_one_on_the_same_slices() -> None:
+    rows = [large(number, 504).results for number in range(2)]
+    assert [len(each) for each in rows] == [504, 504]
+    assert rows[0]["replay_cost"].equals(rows[1]["replay_cost"])
+    assert not rows[0]["wasted"].equals(rows[1]["wasted"])
