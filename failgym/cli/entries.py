@@ -46,7 +46,7 @@ def read_entries(texts: Sequence[str], ground: Ground, time_limit: float) -> lis
 def _entry(text: str, scenarios: dict[str, Scenario], time_limit: float) -> Entry:
     named = _NAMED.fullmatch(text)
     name, spec = (named[1], named[2]) if named else (text, text)
-    if len(name) > LONGEST_NAME or not name.isprintable():
+    if len(name) > LONGEST_NAME or not name.isprintable() or name != name.strip():
         raise ValueError(
             f"--policy {name[:50]!r}: expected a name of printable signs, not too many"
         )
