@@ -25,7 +25,11 @@ Rows = list[dict[str, Any]]
 
 
 def all_rows(**values: Any) -> Callable[[Rows], None]:
-    return lambda rows: [row.update(values) for row in rows] and None
+    def change(rows: Rows) -> None:
+        for row in rows:
+            row.update(values)
+
+    return change
 
 
 def first(**values: Any) -> Callable[[Rows], None]:
