@@ -57,8 +57,10 @@ def _legible(text: str) -> str:
 
 Text = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
 Name = Annotated[Text, AfterValidator(_legible)]
-Command = Annotated[str, StringConstraints(min_length=1, max_length=100_000)]
-"""Some hundred policies with the names of their files."""
+Command = Annotated[
+    str, StringConstraints(min_length=1, max_length=100_000), AfterValidator(_legible)
+]
+"""Some hundred policies with the names of their files; on one line, since people copy it."""
 Whole = Annotated[int, Field(ge=0, le=LARGEST)]
 
 

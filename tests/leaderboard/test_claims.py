@@ -140,6 +140,10 @@ MALFORMED: dict[str, tuple[Callable[[Any], Any], str]] = {
         lambda c: c["policies"][0]["versions"].update({"x\n\x1b": "1"}),
         "expected printable signs",
     ),
+    "a command with another behind it": (
+        lambda c: c["policies"][0].update(command="failgym demo\nrm -r ~"),
+        "policies.0.command: Value error, expected printable signs",
+    ),
     "no environment": (
         lambda c: c["policies"][0].update(specs={}),
         "policies.0.specs: Dictionary should have at least 1 item",
