@@ -66,7 +66,7 @@ def _split(text: str) -> tuple[str, str]:
     """Name and SPEC. Raises ValueError."""
     named = _NAMED.fullmatch(text)
     name, spec = (named[1], named[2]) if named else (text, text)
-    if len(name) > LONGEST_NAME or not name.isprintable():
+    if len(name) > LONGEST_NAME or not name.isprintable() or name != name.strip():
         raise ValueError(
             f"--policy {name[:50]!r}: expected a name of printable signs, not too many"
         )

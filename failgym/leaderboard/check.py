@@ -10,17 +10,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from failgym import __version__
 from failgym.envs.spaces import TERMS
 from failgym.leaderboard.assemble import action_file, planned, predictor_files
 from failgym.leaderboard.schema import (
+    ACTIONS_FOLDER,
+    PREDICTORS_FOLDER,
     RESULTS,
     RESULTS_FILE,
     STATUSES,
     read_table,
 )
-from failgym.leaderboard.submission import Submission, SuiteRecord, file_sha256
+from failgym.leaderboard.submission import (
+    PolicyRecord,
+    Submission,
+    SuiteRecord,
+    file_sha256,
+)
 from failgym.leaderboard.suites import Cell, Suite, suite_named
+from failgym.leaderboard.wire import MOST_REASON
 
 __all__ = [
     "about_problems",
@@ -55,8 +65,8 @@ def about_problems(submission: Submission, suite: Suite) -> Iterator[str]:
             f" ({submission.suite.digest[:8]}), this is version {record.version}"
             f" ({record.digest[:8]})"
         )
-    if submission.left_out and not suite.real:
-        yield f"suite {suite.name}: no forecast may be left out"
+    yield from _left_out_problems(submission, suite)
+    yield from _trace_problems(submission, suite)
     known = {course.env for course in suite.courses}
     for policy in submission.policies:
         for env, spec in policy.specs.items():
@@ -64,6 +74,57 @@ def about_problems(submission: Submission, suite: Suite) -> Iterator[str]:
                 yield f"policy {policy.name!r}: {env!r} is no environment of suite {suite.name}"
             if not _fits(policy.kind, spec):
                 yield f"policy {policy.name!r}: {spec!r} is not of kind {policy.kind!r}"
+        yield from _policy_file_problems(policy)
+        said = policy.versions.get("failgym")
+        if said != submission.failgym:
+            yield (
+                f"policy {policy.name!r}: was run with failgym {said}, the submission is of"
+                f" {submission.failgym}"
+            )
+
+
+def _left_out_problems(submission: Submission, suite: Suite) -> Iterator[str]:
+    """Only what had to be learned of a user's trace may be left out: the rest is always there."""
+    if submission.left_out and not suite.real:
+        yield f"suite {suite.name}: no forecast may be left out"
+    learned = {(course.env, "trained") for course in suite.courses if course.trained is not None}
+    left_out = [(one.env, one.forecast) for one in submission.left_out]
+    for env, forecast in left_out:
+        if suite.real and (env, forecast) not in learned:
+            yield f"suite {suite.name}: {env}, forecast {forecast}, may not be left out"
+    if len(set(left_out)) < len(left_out):
+        yield "left_out: a forecast is there twice"
+
+
+def _trace_problems(submission: Submission, suite: Suite) -> Iterator[str]:
+    """There is one trace to each environment and seed."""
+    counts = Counter((one.env, one.seed) for one in submission.traces)
+    wanted = {(course.env, seed) for course in suite.courses for seed in course.seeds}
+    for env, seed in sorted(counts.keys() - wanted):
+        yield f"trace of {env!r}, seed {seed}: does not belong to the suite"
+    for (env, seed), count in counts.items():
+        if count > 1:
+            yield f"trace of {env!r}, seed {seed}: is stated {count} times"
+
+
+def _policy_file_problems(policy: PolicyRecord) -> Iterator[str]:
+    """A SPEC that names a file has its hash, and no other has."""
+    for env, spec in policy.specs.items():
+        expected = Path(spec).name if _is_file(spec) else None
+        stated = policy.files.get(env)
+        if (stated and stated.name) != expected:
+            yield (
+                f"policy {policy.name!r}: {env} was played with {spec!r}, its file is stated as"
+                f" {stated and stated.name!r}"
+            )
+    for env in policy.files.keys() - policy.specs.keys():
+        yield f"policy {policy.name!r}: states a file for {env!r}, and no SPEC"
+
+
+def _is_file(spec: str) -> bool:
+    from failgym.baselines import REGISTRY
+
+    return spec.partition(":")[0] not in REGISTRY and spec.endswith((".json", ".safetensors"))
 
 
 def _fits(kind: str, spec: str) -> bool:
@@ -104,13 +165,19 @@ def file_problems(submission: Submission, folder: Path, cells: Sequence[Cell]) -
     wanted, stated = file_names(submission, cells), set(submission.files)
     for name in sorted(wanted - stated):
         yield f"{name}: submission.json states no hash of it"
-    for name in sorted(stated - wanted):
+    for name in sorted((stated | _there(folder)) - wanted):
         yield f"{name!r}: does not belong to the submission"
     for name in sorted(wanted & stated):
         if not (folder / name).is_file():
             yield f"{name}: is missing"
     for name in sorted(changed_files(submission, folder, cells)):
         yield f"{name}: was changed: its hash is not the one in submission.json"
+
+
+def _there(folder: Path) -> set[str]:
+    """The files where only those of the submission are expected."""
+    ours = (folder / name for name in (ACTIONS_FOLDER, PREDICTORS_FOLDER))
+    return {str(f.relative_to(folder)) for one in ours for f in one.rglob("*") if not f.is_dir()}
 
 
 def row_problems(table: Any, expected: Sequence[Row]) -> Iterator[str]:
@@ -176,4 +243,13 @@ def read_results(folder: Path) -> Any:
     for status in table.column("status").unique().to_pylist():
         if status not in STATUSES:
             raise ValueError(f"{RESULTS_FILE}: unknown status {status!r}")
+    for name in ("decisions", "illegal", "seconds"):
+        values = table.column(name).to_numpy()
+        if not (np.isfinite(values) & (values >= 0)).all():
+            raise ValueError(f"{RESULTS_FILE}: column {name!r}: expected 0 or more")
+    for reason in table.column("reason").unique().to_pylist():
+        if len(reason) > MOST_REASON or not reason.isprintable():
+            raise ValueError(
+                f"{RESULTS_FILE}: column 'reason': expected at most {MOST_REASON} printable signs"
+            )
     return table

@@ -27,6 +27,8 @@ from failgym.leaderboard.suites import Cell
 
 __all__ = ["Claims", "Found"]
 
+COUNTED = ("decisions", "illegal", "seconds")
+"""Columns that are 0 where a policy failed."""
 TOLERANCE = 1e-9
 """Relative; another processor may round the last bits of a sum otherwise."""
 
@@ -55,6 +57,8 @@ class Claims:
     """the table of results"""
     changed: frozenset[str]
     """files whose hash is another one by now"""
+    forged: frozenset[str] = frozenset()
+    """environments whose predictor is not what is learned: with its forecasts nothing is played"""
 
     def examine(self, env: str, seed: int) -> Found:
         """Play everything in an environment under a seed again.
@@ -79,6 +83,8 @@ class Claims:
         for cell in cells_of(self.submission, self.ground.suite):
             if (cell.env, cell.seed) != (env, seed):
                 continue
+            if cell.forecast == "trained" and env in self.forged:
+                continue
             alike = self.ground.alike(cell)
             try:
                 if alike not in references:
@@ -97,9 +103,20 @@ class Claims:
     def refit(self, env: str) -> Found:
         """Train the predictor of an environment anew; is it the one of the submission?"""
         name = predictor_file(env)
+        left_out = any(one.env == env for one in self.submission.left_out)
         with TemporaryDirectory() as folder:
             mine = replace(self.ground, predictors=Path(folder))
-            mine.train_predictor(env)
+            try:
+                mine.train_predictor(env)
+            except ImportError:
+                raise
+            except ValueError as error:
+                return Found(
+                    [], [] if left_out else [f"{name}: cannot be trained: {error}"], 0, 0.0
+                )
+            if left_out:
+                problem = f"{env}, forecast trained: was left out, and yet it can be trained"
+                return Found([], [problem], 0, 0.0)
             same = same_predictor(mine.predictor_file(env), self.folder / name)
         return Found([], [] if same else [f"{name}: is not what the train split teaches"], 0, 0.0)
 
@@ -125,8 +142,7 @@ class _Claim:
         except ValueError as error:
             yield str(error)
             return
-        status = rows.column("status").unique().to_pylist()
-        if status != [OK]:
+        if rows.column("status").unique().to_pylist() != [OK]:
             yield from self._failed(rows, actions)
             return
         ground = self._claims.ground
@@ -140,6 +156,8 @@ class _Claim:
             return
         played = play(ground.world(cell), ground.scenario(cell), self._reference.slices, answers)
         self.seconds, self.rows = played.engine_seconds, rows.num_rows
+        if rows.column("reason").unique().to_pylist() != [""]:
+            yield f"{self._where()}: nothing failed, and yet there is a reason"
         yield from self._miscounted(answers)
         yield from self._compared(rows, played)
 
@@ -157,6 +175,9 @@ class _Claim:
     def _actions(self) -> Any:
         """The actions, an array with a list per slice. Raises ValueError."""
         table = read_table(self._claims.folder / self._file, ACTIONS, self._file)
+        for seed in table.column("seed").unique().to_pylist():
+            if seed not in self._claims.ground.suite.course(self._cell.env).seeds:
+                raise ValueError(f"{self._file}: seed {seed} is none of the suite")
         table = table.filter(pc.equal(table.column("seed"), self._cell.seed))
         if table.column("slice").to_pylist() != self._reference.slices.tolist():
             raise ValueError(f"{self._file}: expected a row per slice, in their order")
@@ -166,11 +187,13 @@ class _Claim:
         return actions
 
     def _failed(self, rows: Any, actions: Any) -> Iterator[str]:
-        """A policy that failed has no numbers."""
+        """A policy that failed has no numbers, and one reason."""
         empty = all(rows.column(term).null_count == rows.num_rows for term in TERMS)
-        counted = pc.sum(rows.column("decisions")).as_py() + len(pc.list_flatten(actions))
-        if not empty or counted or OK in rows.column("status").to_pylist():
+        counted = any(pc.any(pc.not_equal(rows.column(n), 0)).as_py() for n in COUNTED)
+        if not empty or counted or len(pc.list_flatten(actions)):
             yield f"{self._where()}: the policy failed, and yet there are results of it"
+        if any(len(rows.column(name).unique()) > 1 for name in ("status", "reason")):
+            yield f"{self._where()}: the policy failed in more than one way"
         yield from self._references(rows)
 
     def _miscounted(self, answers: RecordedAnswers) -> Iterator[str]:

@@ -16,6 +16,7 @@ from failgym.leaderboard.play import Answers, Bools, Failure, Ints
 from failgym.leaderboard.remote import RemotePolicy
 from failgym.leaderboard.schema import CRASHED
 from failgym.leaderboard.submission import Kind, PolicyFile, PolicyRecord
+from failgym.leaderboard.wire import MOST_REASON
 from failgym.policy import Policy
 from failgym.sim.records import Output
 
@@ -92,12 +93,15 @@ class OwnPolicy:
         try:
             return self._caller.act(out, live)
         except ValueError as error:
-            raise Failure(CRASHED, " ".join(str(error).split())) from error
+            raise Failure(CRASHED, " ".join(str(error).split())[:MOST_REASON]) from error
 
 
 @dataclass
 class Players:
-    """Makes whoever answers for a policy, and keeps the process of the last one.
+    """Makes whoever answers for a policy, and keeps the process of the last agent.
+
+    Code gets a process of its own for every cell: the slices of an environment are played with each
+    kind of forecast, and whoever remembers the first time knows the future the second time.
 
     Args:
         load: makes a policy of a SPEC that is failgym's own.
@@ -114,7 +118,7 @@ class Players:
         """Who answers for a policy."""
         if kind == "baseline":
             return OwnPolicy(self.load, spec)
-        if self._last is None or self._last.spec != spec:
+        if self._last is None or self._last.spec != spec or kind == "code":
             self.close()
             self._last = RemotePolicy(self.command, spec, self.time_limit)
         return self._last

@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from failgym import __version__
 from failgym.evaluation.arguments import check_count
 from failgym.evaluation.progress import Advance, silent
@@ -29,6 +31,7 @@ from failgym.leaderboard.submission import (
     Submission,
     SuiteRecord,
     TraceRecord,
+    first_error,
     read_submission,
 )
 from failgym.leaderboard.suites import Cell
@@ -75,11 +78,16 @@ def run_suite(
     check_count("--processes", processes, 1)
     if not 0.0 < time_limit < 1e9:
         raise ValueError(f"--time-limit: expected more than 0 s, got {time_limit:g}")
+<<<<<<< HEAD
     _check_entries(entries)
     adopted = {} if predictors_of is None else adoptable(predictors_of, ground)
+=======
+    _check_entries(entries, command)
+>>>>>>> r7
     work = Work(out)
     ground = replace(ground, predictors=work.predictors)
     if work.finished:
+        work.remove()
         return _same(read_submission(out), ground, entries, out)
     with work.locked():
         work.agree(_plan(ground, entries) | ({"predictors": adopted} if adopted else {}))
@@ -100,7 +108,7 @@ def run_suite(
     return read_submission(out)
 
 
-def _check_entries(entries: Sequence[Entry]) -> None:
+def _check_entries(entries: Sequence[Entry], command: str) -> None:
     keys = [entry.key for entry in entries]
     if not keys:
         raise ValueError("--policy: expected at least one")
@@ -109,6 +117,10 @@ def _check_entries(entries: Sequence[Entry]) -> None:
             raise ValueError(f"--policy: {entry.name!r} is given twice; NAME=SPEC gives it a name")
         if not entry.specs:
             raise ValueError(f"--policy {entry.name}: was made for no environment of the suite")
+        try:
+            entry.record(command)
+        except ValidationError as error:
+            raise ValueError(f"--policy {entry.name!r}: {first_error(error)}") from error
 
 
 def _plan(ground: Ground, entries: Sequence[Entry]) -> dict[str, Any]:
@@ -118,9 +130,15 @@ def _plan(ground: Ground, entries: Sequence[Entry]) -> dict[str, Any]:
         "versions": records[0]["versions"],
         "suite": SuiteRecord.of(ground.suite).model_dump(mode="json"),
         "policies": records,
-        "traces": dict(ground.traces),
+        "traces": _hashes(ground),
         "secret": ground.secret and commitment(ground.secret),
     }
+
+
+def _hashes(ground: Ground) -> dict[str, str]:
+    """Of the user's traces, by environment; those of the suite follow from it."""
+    blind = [cell for cell in ground.suite.cells() if cell.forecast == "none"]
+    return {cell.env: ground.trace_hash(cell) for cell in blind if cell.env in ground.traces}
 
 
 def _about(
@@ -155,6 +173,8 @@ def _same(found: Submission, ground: Ground, entries: Sequence[Entry], out: Path
     wanted = [(entry.key, dict(entry.specs), dict(entry.files)) for entry in entries]
     there = [(policy.key, policy.specs, policy.files) for policy in found.policies]
     secret = None if ground.secret is None else commitment(ground.secret)
-    if (found.suite, found.secret, there) != (SuiteRecord.of(ground.suite), secret, wanted):
+    hashes = {one.env: one.content_hash for one in found.traces if one.env in ground.traces}
+    same = (found.suite, found.secret) == (SuiteRecord.of(ground.suite), secret)
+    if not same or there != wanted or hashes != _hashes(ground):
         raise ValueError(f"--out {out}: holds another submission; use another folder, and merge")
     return found

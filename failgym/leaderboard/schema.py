@@ -1,7 +1,7 @@
 """The tables of a submission: a row per episode, and the actions of its decisions in order."""
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
+# pyright: reportUnknownArgumentType=false, reportAttributeAccessIssue=false
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from failgym.envs.spaces import TERMS
@@ -46,6 +47,13 @@ RESULTS_FILE = "results.parquet"
 ACTIONS_FOLDER = "actions"
 PREDICTORS_FOLDER = "predictors"
 """Of those that change what happens: without them what happened could not be played again."""
+
+MOST_VALUES = 1 << 28
+"""Of a table that is read: what a stranger sends may be small, and yet unpack to anything."""
+MOST_BYTES = 1 << 31
+"""Of it, unpacked."""
+MOST_TEXT = 4000
+"""Bytes of one text in it: a name has at most 1,000 signs."""
 
 _EPISODE = [("slice", pa.int64()), ("seed", pa.int64())]
 _MEASURED = [
@@ -91,17 +99,45 @@ def read_table(path: Path, schema: Any, name: str) -> Table:
     Raises:
         ValueError: in one line, if it cannot be read or holds other columns.
     """
+    if not path.is_file():
+        raise ValueError(f"{name}: cannot be read, it is no file")
+    texts = [column.name for column in schema if column.type == pa.string()]
     try:
-        table = pq.ParquetFile(path).read()  # one file, whatever its folders are called
+        file = pq.ParquetFile(path)  # one file, whatever its folders are called
+        _check_columns(file.schema_arrow, schema, name)
+        _check_size(file.metadata, name)
+        table = pq.ParquetFile(path, read_dictionary=texts).read()
     except (OSError, pa.ArrowException) as error:
         said = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ValueError(f"{name}: cannot be read, it may be cut off: {said}") from error
-    if table.schema.remove_metadata().equals(schema):
-        return table
+    for text in texts:
+        if any(_longest(chunk.dictionary) > MOST_TEXT for chunk in table.column(text).chunks):
+            raise ValueError(f"{name}: column {text!r}: expected at most {MOST_TEXT} bytes")
+    return table.cast(schema.with_metadata(table.schema.metadata))
+
+
+def _check_columns(found: Any, schema: Any, name: str) -> None:
+    """Raises ValueError if a file has other columns."""
+    if found.remove_metadata().equals(schema):
+        return
     for column in schema:
-        if column.name not in table.column_names:
+        if column.name not in found.names:
             raise ValueError(f"{name}: column {column.name!r} is missing")
-        if table.schema.field(column.name).type != column.type:
-            found = table.schema.field(column.name).type
-            raise ValueError(f"{name}: column {column.name!r} is {found}, expected {column.type}")
+        kind = found.types[found.names.index(column.name)]
+        if kind != column.type:
+            raise ValueError(f"{name}: column {column.name!r} is {kind}, expected {column.type}")
     raise ValueError(f"{name}: expected the columns {', '.join(schema.names)}, in this order")
+
+
+def _check_size(about: Any, name: str) -> None:
+    """Raises ValueError if a file, however small, would not fit into memory."""
+    groups = [about.row_group(i) for i in range(about.num_row_groups)]
+    values = (g.column(i).num_values for g in groups for i in range(g.num_columns))
+    if max(sum(values), about.num_rows) > MOST_VALUES:
+        raise ValueError(f"{name}: expected at most {MOST_VALUES:,} values")
+    if sum(group.total_byte_size for group in groups) > MOST_BYTES:
+        raise ValueError(f"{name}: expected at most {MOST_BYTES:,} bytes when unpacked")
+
+
+def _longest(texts: Any) -> int:
+    return pc.max(pc.binary_length(texts)).as_py() or 0

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -30,6 +31,7 @@ __all__ = [
     "SuiteRecord",
     "TraceRecord",
     "file_sha256",
+    "first_error",
     "read_submission",
     "write_submission",
 ]
@@ -42,10 +44,24 @@ CODE_NOTE = "code, unverified for foresight"
 
 Kind = Literal["baseline", "agent", "code"]
 Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+LARGEST = 2**63 - 1
+"""Whole number: tables hold int64."""
+
+
+def _legible(text: str) -> str:
+    """Text that looks like what it is: two names must not look alike, nor move a cursor."""
+    if not text.isprintable() or text != text.strip():
+        raise ValueError("expected printable signs, without white space around them")
+    return text
+
+
 Text = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
-Command = Annotated[str, StringConstraints(min_length=1, max_length=100_000)]
-"""Some hundred policies with the names of their files."""
-Whole = Annotated[int, Field(ge=0)]
+Name = Annotated[Text, AfterValidator(_legible)]
+Command = Annotated[
+    str, StringConstraints(min_length=1, max_length=100_000), AfterValidator(_legible)
+]
+"""Some hundred policies with the names of their files; on one line, since people copy it."""
+Whole = Annotated[int, Field(ge=0, le=LARGEST)]
 
 
 class _Record(BaseModel):
@@ -55,7 +71,7 @@ class _Record(BaseModel):
 class SuiteRecord(_Record):
     """Which suite was run."""
 
-    name: Text
+    name: Name
     version: Whole
     digest: Hash
     """of all that the suite fixes (`Suite.digest`)"""
@@ -69,31 +85,31 @@ class SuiteRecord(_Record):
 class TraceRecord(_Record):
     """The trace of an environment under a seed."""
 
-    env: Text
+    env: Name
     seed: Whole
-    content_hash: Text
+    content_hash: Name
 
 
 class PolicyFile(_Record):
     """A file that a policy was read from."""
 
-    name: Text
+    name: Name
     sha256: Hash
 
 
 class PolicyRecord(_Record):
     """A policy of the submission. Name and training seed tell policies apart."""
 
-    name: Text
+    name: Name
     kind: Kind
-    training_seed: int | None
-    specs: dict[Text, Text]
+    training_seed: Whole | None
+    specs: Annotated[dict[Name, Name], Field(min_length=1)]
     """environment -> the SPEC that it was played with; it was not played in others"""
-    files: dict[Text, PolicyFile]
+    files: dict[Name, PolicyFile]
     """environment -> the file that the SPEC names, if it names one"""
     command: Command
     """what was typed"""
-    versions: dict[Text, Text]
+    versions: dict[Name, Name]
     """of Python and the libraries that it was run with"""
 
     @property
@@ -110,8 +126,8 @@ class PolicyRecord(_Record):
 class LeftOut(_Record):
     """A forecast that the user's own trace does not allow."""
 
-    env: Text
-    forecast: Text
+    env: Name
+    forecast: Name
     reason: Text
 
 
@@ -129,7 +145,7 @@ class Submission(_Record):
 
     format: Literal["failgym submission"] = "failgym submission"
     format_version: Literal[1] = VERSION
-    failgym: Text
+    failgym: Name
     """the version of failgym"""
     suite: SuiteRecord
     secret: Hash | None
@@ -158,11 +174,17 @@ def read_submission(folder: Path) -> Submission:
     try:
         return Submission.model_validate_json(file.read_bytes())
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(map(str, first["loc"])) or "the file"
-        raise ValueError(f"{file}: {where}: {first['msg']}") from error
+        raise ValueError(f"{file}: {first_error(error)}") from error
     except RecursionError as error:
         raise ValueError(f"{file}: expected a submission, got JSON too deep") from error
+
+
+def first_error(error: ValidationError) -> str:
+    """The first of what is wrong, and where, in one line."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(map(str, first["loc"])) or "the file"
+    said = f"{where}: {first['msg']}"
+    return "".join(sign if sign.isprintable() else " " for sign in said)
 
 
 def write_submission(submission: Submission, folder: Path) -> None:

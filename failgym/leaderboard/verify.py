@@ -8,7 +8,7 @@ are in the submission, and are trained anew to see that they are what the train 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -29,7 +29,7 @@ from failgym.leaderboard.policy_files import policy_file_problems
 from failgym.leaderboard.schema import PREDICTORS_FOLDER
 from failgym.leaderboard.secret_seed import commitment
 from failgym.leaderboard.submission import Submission, SuiteRecord, read_submission
-from failgym.leaderboard.suites import Suite, suite_named
+from failgym.leaderboard.suites import Cell, Suite, suite_named
 from failgym.leaderboard.workers import each
 
 __all__ = ["Verification", "count_places", "verify"]
@@ -61,7 +61,11 @@ def _begin(claims: Claims) -> None:
     _CLAIMS[:] = [claims]
 
 
-def _examine(place: tuple[str, int | None]) -> Found:
+_Place = tuple[str, int | None]
+"""An environment and a seed; None: its predictor."""
+
+
+def _examine(place: _Place) -> Found:
     env, seed = place
     return _CLAIMS[0].refit(env) if seed is None else _CLAIMS[0].examine(env, seed)
 
@@ -70,7 +74,7 @@ def count_places(folder: Path) -> int:
     """Steps that progress is counted in: traces and predictors. Raises ValueError."""
     found = read_submission(folder)
     trained = [name for name in found.files if name.startswith(PREDICTORS_FOLDER)]
-    return len(found.traces) + len(trained)
+    return len(found.traces) + len(trained) + len(found.left_out)
 
 
 def verify(
@@ -110,21 +114,33 @@ def verify(
         return Verification(submission, (*problems, str(error)))
     ground = replace(ground, predictors=folder / PREDICTORS_FOLDER)
     claims = Claims(folder, submission, ground, results, changed_files(submission, folder, cells))
+
+    def examine(claims: Claims, todo: Sequence[_Place]) -> list[Found]:
+        return each(_examine, todo, processes, begin=_begin, given=(claims,), done=progress)
+
+    # A predictor that nobody could have learned is not played with.
+    learned = _learned(submission, suite, cells) if refit else []
+    taught = dict(zip(learned, examine(claims, [(env, None) for env in learned]), strict=True))
+    claims = replace(claims, forged=frozenset(env for env, one in taught.items() if one.problems))
     places = [(course.env, seed) for course in suite.courses for seed in course.seeds]
-    trained = predictor_files(suite, cells) if refit else []
-    todo = [*places, *((Path(name).stem, None) for name in trained)]
-    found: list[Found] = each(
-        _examine, todo, processes, begin=_begin, given=(claims,), done=progress
-    )
-    slices = {place: one.slices for place, one in zip(places, found, strict=False)}
+    found = examine(claims, places)
+    slices = {place: one.slices for place, one in zip(places, found, strict=True)}
     problems += row_problems(results, expected_rows(submission, cells, slices))
-    problems += [problem for one in found for problem in one.problems]
+    problems += [problem for one in (*found, *taught.values()) for problem in one.problems]
     return Verification(
         submission,
         tuple(problems),
         sum(one.rows for one in found),
         sum(one.seconds for one in found),
     )
+
+
+def _learned(submission: Submission, suite: Suite, cells: Sequence[Cell]) -> list[str]:
+    """Environments whose predictor changes what happens, or could not be trained, it says."""
+    stored = [Path(name).stem for name in predictor_files(suite, cells)]
+    known = {course.env for course in suite.courses}
+    left_out = [one.env for one in submission.left_out if one.env in known]
+    return list(dict.fromkeys([*stored, *left_out]))
 
 
 def _traces(submission: Submission, suite: Suite, given: Mapping[str, str]) -> dict[str, str]:

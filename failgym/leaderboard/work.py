@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from failgym.files import PARTIAL
+from failgym.files import PARTIAL, replacing
 from failgym.leaderboard.ground import Reference
 from failgym.leaderboard.schema import UNIT, read_table, write_table
 from failgym.leaderboard.submission import SUBMISSION_FILE, Seconds
@@ -44,6 +44,7 @@ class Work:
 
     def __init__(self, out: Path) -> None:
         self.out, self.folder = out, out / ".run"
+        self._waste = out / ".run-done"
         self.predictors, self._units = self.folder / "predictors", self.folder / "units"
 
     @property
@@ -65,7 +66,7 @@ class Work:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise ValueError(f"--out {self.out}: another run is at work in it") from None
-            for left in self.folder.rglob(PARTIAL):
+            for left in self.out.rglob(PARTIAL):
                 left.unlink(missing_ok=True)
             for folder in (self.predictors, self._units):
                 folder.mkdir(exist_ok=True)
@@ -83,9 +84,8 @@ class Work:
         """Write down what is to be done, or check that it is what was begun. Raises ValueError."""
         file = self.folder / _PLAN
         if not file.is_file():
-            partial = file.with_name(f".{_PLAN}.partial-{os.getpid()}")
-            partial.write_text(json.dumps(plan, indent=1) + "\n", "utf-8")
-            partial.replace(file)
+            with replacing(file) as partial:
+                partial.write_text(json.dumps(plan, indent=1) + "\n", "utf-8")
             return
         begun: dict[str, Any] = json.loads(file.read_text("utf-8"))
         for name in plan:
@@ -137,5 +137,11 @@ class Work:
         return sum(1 for name in os.listdir(self._units) if not name.startswith("."))
 
     def remove(self) -> None:
-        """Remove the folder: the submission is there."""
-        shutil.rmtree(self.folder)
+        """Remove the folder: the submission is there.
+
+        It goes at once, by another name: half a folder would be taken for a run half done.
+        """
+        if self.folder.exists():
+            shutil.rmtree(self._waste, ignore_errors=True)
+            self.folder.rename(self._waste)
+        shutil.rmtree(self._waste, ignore_errors=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -129,6 +130,55 @@ def test_text() -> None:
     assert "*" in live
     assert live.rstrip("|").rstrip().endswith(">")
     assert "decision      WINDOW: task 7, attempt 1" in lines
+
+
+def test_numbers_of_tasks_are_shown_whole() -> None:
+    """Traces have millions of tasks."""
+    from failgym.envs.rendering.text import write
+
+    timeline = by_hand(machines=False)
+    timeline.tasks[3].task = 25_000_123
+    view = view_of(timeline, relative=True, machines=0, most_rows=16)
+    assert write(view, STATUS).splitlines()[1].startswith("  25000123  |")
+
+
+def test_machines_that_there_is_no_room_for_are_counted() -> None:
+    from failgym.envs.rendering.text import MOST_ROWS, write
+
+    view = view_of(by_hand(machines=True), relative=False, machines=MOST_ROWS + 3, most_rows=24)
+    lines = write(view, STATUS).splitlines()
+    assert [line.split("|")[0].strip() for line in lines[1 : MOST_ROWS + 1]] == [
+        f"machine {machine}" for machine in range(MOST_ROWS)
+    ]
+    assert lines[MOST_ROWS + 1].strip() == "and 3 more on which less happens"
+
+
+def edges(drawn: Any) -> Any:
+    """What is drawn in the outermost columns and between the plot and the figures, if anything."""
+    from failgym.envs.rendering.picture import RIGHT, SIDE, TOP
+
+    heading = drawn[: TOP - 2, RIGHT + 1 : SIDE]
+    return np.concatenate([part.ravel() for part in (drawn[:, :2], drawn[:, -2:], heading)])
+
+
+def test_long_texts_stay_in_their_place() -> None:
+    pytest.importorskip("PIL")
+    from failgym.envs.rendering.picture import RIGHT, TOP, draw
+
+    long = replace(
+        STATUS,
+        title="path/to/an/agent/with/a/very/long/name-" * 5,
+        clock="task 25000123, 12 d 23 h after its submission",
+        about="task 25000123, machine 12345 offered",
+        cluster="12,345 running, 12,345 waiting, 12,345 machines down",
+        costs={"wasted": 1e300},
+    )
+    timeline = by_hand(machines=False)
+    timeline.tasks[3].task = 25_000_123
+    drawn = draw(view_of(timeline, relative=True, machines=0, most_rows=24), long)
+    assert (edges(drawn) == 255).all()
+    gaps = (drawn[8 : TOP - 8, RIGHT - 320 : RIGHT] == 255).all(axis=(0, 2))
+    assert np.convolve(gaps, np.ones(12), "valid").max() == 12  # between the title and the clock
 
 
 @pytest.mark.parametrize("relative", [True, False])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from typing import Any
 
@@ -55,7 +56,9 @@ def follow(recorder: Recorder, simulator: Any, rng: np.random.Generator) -> None
         recorder.play([action])
     timeline = recorder.timeline
     assert recorder.done
-    events = machine_time_of(trace_events(timeline, "run", recorder.machines))
+    document = trace_events(timeline, "run", recorder.machines)
+    check_format(document)
+    events = machine_time_of(document)
     assert timeline.totals() == accounts_of(simulator)
     for outcome in simulator.outcomes():
         line = timeline.tasks[outcome.task]
@@ -70,6 +73,43 @@ def follow(recorder: Recorder, simulator: Any, rng: np.random.Generator) -> None
         assert sum(len(t.attempts) for t in timeline.tasks.values()) == len(timeline.attempts)
         assert len(line.attempts) == outcome.attempts
         assert (line.settled if line.settled is not None else -1) == outcome.end
+
+
+FIELDS: dict[str, dict[str, type]] = {
+    "M": {"name": str, "pid": int, "tid": int, "args": dict},
+    "X": {"name": str, "cat": str, "ts": int, "dur": int, "pid": int, "tid": int, "args": dict},
+    "i": {"name": str, "cat": str, "ts": int, "pid": int, "tid": int, "s": str, "args": dict},
+    "C": {"name": str, "ts": int, "pid": int, "tid": int, "args": dict},
+}
+"""Of each phase of an event, as "Trace Event Format" (Google, 2016) asks for them."""
+METADATA = {"process_name": ("name", str), "thread_name": ("name", str)} | {
+    "process_sort_index": ("sort_index", int)
+}
+
+
+def check_format(document: dict[str, Any]) -> None:
+    """Is a document in the trace-event format, and every thread that is used named?"""
+    assert json.loads(json.dumps(document, allow_nan=False)) == document
+    assert document["displayTimeUnit"] in ("ms", "ns")
+    named, used = set[tuple[int, int]](), set[tuple[int, int]]()
+    for event in document["traceEvents"]:
+        fields = FIELDS[event["ph"]]
+        assert {name: type(value) for name, value in event.items() if name != "ph"} == fields
+        if event["ph"] == "M":
+            field, kind = METADATA[event["name"]]
+            assert [(name, type(value)) for name, value in event["args"].items()] == [(field, kind)]
+            named.add((event["pid"], event["tid"]))
+            continue
+        assert event["ts"] >= 0
+        if event["ph"] == "X":
+            assert event["dur"] >= 0
+            used.add((event["pid"], event["tid"] if event["cat"] != "outage" else 0))
+        elif event["ph"] == "i":
+            assert event["s"] in ("g", "p", "t")
+        else:
+            assert all(isinstance(value, float) for value in event["args"].values())
+        assert (event["pid"], 0) in named
+    assert used <= named
 
 
 def machine_time_of(document: dict[str, Any]) -> Counter[tuple[int, str]]:

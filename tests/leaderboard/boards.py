@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -42,11 +43,12 @@ def submit(
     *entries: Entry,
     secret: bytes | None = None,
     suite: Suite = TINY,
+    traces: dict[str, str] | None = None,
     **options: Any,
 ) -> Submission:
     """Run policies on a suite."""
     options = {"policy_command": COMMAND, "command": "a test", "load": load} | options
-    return run_suite(Ground.of(suite, secret=secret), entries, out, **options)
+    return run_suite(Ground.of(suite, traces, secret), entries, out, **options)
 
 
 def results(folder: Path) -> Any:
@@ -68,6 +70,14 @@ def rewrite(file: Path, change: Callable[[list[dict[str, Any]]], Any]) -> None:
     rows = table.to_pylist()
     change(rows)
     pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), file)
+
+
+def edit(folder: Path, change: Callable[[Any], Any]) -> None:
+    """Change submission.json."""
+    file = folder / "submission.json"
+    content = json.loads(file.read_text())
+    change(content)
+    file.write_text(json.dumps(content))
 
 
 def rehash(folder: Path) -> None:

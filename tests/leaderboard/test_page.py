@@ -14,12 +14,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from failgym.leaderboard.bootstrap import Bootstrap
 from failgym.leaderboard.page import Source, read_source, write_page
 from failgym.leaderboard.page.cells import Cell, Failure, fields_of
 from failgym.leaderboard.page.payload import pack, payload
+from failgym.leaderboard.schema import RESULTS
+from failgym.leaderboard.submission import file_sha256
 from tests.leaderboard.made_up import ENVS, entry, results, submission
 
 QUICK = Bootstrap(resamples=50)
@@ -92,7 +96,8 @@ def test_a_page_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> Non
 def test_a_folder_is_read_as_a_submission(tmp_path: Path) -> None:
     made, folder = board("replay", folder="mine"), tmp_path / "mine"
     folder.mkdir()
-    made.results.to_parquet(folder / "results.parquet")
+    rows = pa.Table.from_pandas(made.results, schema=RESULTS, preserve_index=False)
+    pq.write_table(rows, folder / "results.parquet")
     policies = [
         {**vars(each), "files": {}, "specs": dict(each.specs), "versions": dict(each.versions)}
         for each in made.entries
@@ -101,7 +106,7 @@ def test_a_folder_is_read_as_a_submission(tmp_path: Path) -> None:
         "format": "failgym submission",
         "format_version": 1,
         "seconds": {"engine": 1.0, "policy": 1.0},
-        "files": {},
+        "files": {"results.parquet": file_sha256(folder / "results.parquet")},
         "failgym": made.failgym,
         "suite": {"name": "v1", "version": 1, "digest": made.digest},
         "secret": None,
@@ -114,7 +119,7 @@ def test_a_folder_is_read_as_a_submission(tmp_path: Path) -> None:
     assert replace(found, results=made.results) == made
     assert written(tmp_path / "a.html", folder) == written(tmp_path / "b.html", made)
     (folder / "results.parquet").write_bytes(b"PAR1 cut off")
-    with pytest.raises(ValueError, match=r"results\.parquet: expected a Parquet"):
+    with pytest.raises(ValueError, match=r"results\.parquet: cannot be read"):
         read_source(folder)
     (folder / "submission.json").write_text("[]", encoding="utf-8")
     with pytest.raises(ValueError, match=r"submission\.json: the file: "):

@@ -188,7 +188,7 @@ def test_provenance_and_failures_are_shown_as_text(page: Any) -> None:
     page.get_by_role("button", name=EVIL, exact=True).click()
     details = page.locator(".details")
     assert details.get_by_text(entry(EVIL).command, exact=True).first.is_visible()
-    for text in ("from-the-lab", "numpy 2.4.6", "00" * 32, "5f" * 32, REASON):
+    for text in ("from-the-lab", "Not by this page", "numpy 2.4.6", "00" * 32, "5f" * 32, REASON):
         assert text in details.inner_text()
     assert page.locator("#table span.failed").inner_text() == "timeout"
     assert page.locator("img, b b, #table script").count() == 0

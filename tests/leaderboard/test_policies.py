@@ -49,6 +49,17 @@ class Writes(Policy):
             except OSError: pass
         return answer
 
+SEEN = []
+
+class Remembers(Policy):
+    """Keeps in its module what it is shown, and notices when it has been there before."""
+    def predict(self, observation, **more):
+        if not hasattr(self, "begun"):
+            self.begun = True
+            SEEN.append(1)
+        assert SEEN == [1], "I know what comes next"
+        return np.zeros(len(observation), dtype=np.int64), None
+
 class Peeks(Policy):
     """Looks at all that it is given."""
     def predict(self, observation, **more):
@@ -100,6 +111,14 @@ def test_a_policy_that_fails_fails_its_own_rows_and_says_why(
         assert {(row["status"], row["reason"]) for row in mine} == {("ok", "")}
         assert all(row["decisions"] > 0 for row in mine)
     assert verify(tmp_path / "out").problems == ()
+
+
+def test_code_does_not_remember_the_cell_before(tmp_path: Path) -> None:
+    """The slices are the same ones with each forecast: it would know how they end."""
+    with code(tmp_path, BAD) as command:
+        entry = Entry("Remembers", "code", {ENV: "mine:Remembers"})
+        submit(tmp_path / "out", entry, policy_command=command)
+    assert {(row["status"], row["reason"]) for row in results(tmp_path / "out")} == {("ok", "")}
 
 
 def test_a_process_of_its_own_changes_no_action(tmp_path: Path) -> None:

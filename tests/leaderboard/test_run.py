@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,11 +14,17 @@ from typing import Any
 
 import pytest
 
-from failgym.leaderboard import Entry
+from failgym.files import PARTIAL
+from failgym.leaderboard import SUITES, Entry, Suite, verify
+from failgym.leaderboard.suites import Course
+from failgym.leaderboard.work import Work
+from failgym.traces import generate
 from tests.leaderboard.boards import ROWS, actions, baseline, results, submit
 
 POLICIES = ("replay", "random", "blind_kill")
 KILLS = 3
+REAL = Suite("real", 1, (Course("GracePeriod-v0", slices=2, changes={"slice_tasks": 16}),), True)
+"""On a trace of the user's own."""
 SCRIPT = """
 import sys
 from pathlib import Path
@@ -92,6 +99,79 @@ def test_nothing_that_is_done_is_done_again(
     assert stops == cells + 1
     assert len(played) == 2 * cells
     assert results(tmp_path / "run") == results(whole)
+
+
+def test_a_run_killed_at_the_very_end_is_not_run_again(
+    tmp_path: Path, whole: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The submission is there, and half of what was needed for it is gone already."""
+    from failgym.leaderboard import units, work
+
+    def half(folder: Path, **options: object) -> None:
+        if folder.exists():
+            (folder / "plan.json").unlink()
+            next((folder / "units").iterdir()).unlink()
+            raise _Stop
+
+    out, remove = tmp_path / "run", shutil.rmtree
+    monkeypatch.setattr(work.shutil, "rmtree", half)
+    with pytest.raises(_Stop):
+        submit(out, baseline("replay"))
+    monkeypatch.setattr(work.shutil, "rmtree", remove)
+    monkeypatch.setattr(units, "play", None)
+    with pytest.raises(ValueError, match="holds another submission"):
+        submit(out, baseline("random"))
+    submit(out, baseline("replay"))
+    assert sorted(file.name for file in out.iterdir()) == sorted(
+        file.name for file in whole.iterdir()
+    )
+
+
+def test_a_run_killed_while_it_joins_tables_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from failgym.leaderboard import assemble
+
+    out, write = tmp_path / "run", assemble.write_table
+
+    def killed(table: object, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        (path.parent / PARTIAL.replace("*", "0")).write_text("half a table")
+        raise _Stop
+
+    monkeypatch.setattr(assemble, "write_table", killed)
+    with pytest.raises(_Stop):
+        submit(out, baseline("replay"))
+    monkeypatch.setattr(assemble, "write_table", write)
+    submit(out, baseline("replay"))
+    assert list(out.rglob(PARTIAL)) == []
+    assert verify(out).problems == ()
+
+
+def test_a_trace_that_changes_under_a_run_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half of the rows would be of the one, half of the other."""
+    monkeypatch.setitem(SUITES, REAL.name, REAL)
+    traces = {"GracePeriod-v0": str(tmp_path / "trace")}
+
+    def stop(*given: object) -> None:
+        raise _Stop
+
+    def run(out: str) -> None:
+        submit(tmp_path / out, baseline("replay"), suite=REAL, traces=traces)
+
+    generate("google-2011", jobs=300, seed=1).save(tmp_path / "trace")
+    run("done")
+    monkeypatch.setattr(Work, "save_unit", stop)
+    with pytest.raises(_Stop):
+        run("begun")
+    shutil.rmtree(tmp_path / "trace")
+    generate("google-2011", jobs=300, seed=2).save(tmp_path / "trace")
+    with pytest.raises(ValueError, match="was begun with other traces"):
+        run("begun")
+    with pytest.raises(ValueError, match="holds another submission"):
+        run("done")
 
 
 def test_rows_are_in_the_order_of_policies_and_cells(whole: Path) -> None:

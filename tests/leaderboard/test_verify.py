@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from collections.abc import Callable
@@ -16,30 +15,10 @@ import pytest
 from failgym.leaderboard import SUITES, Ground, Suite, merge, verify
 from failgym.leaderboard.schema import RESULTS_FILE
 from failgym.leaderboard.secret_seed import commitment
-from tests.leaderboard.boards import ROWS, TINY, baseline, rehash, results, rewrite, submit
+from tests.leaderboard.boards import ROWS, TINY, baseline, edit, rehash, results, rewrite, submit
 
 SECRET = b"nobody could have guessed this"
 ACTIONS = "actions/*/GracePeriod-v0-drawn.parquet"
-
-
-@pytest.fixture(scope="module")
-def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("board") / "sound"
-    submit(folder, baseline("replay"), baseline("random"))
-    return folder
-
-
-@pytest.fixture
-def copy(sound: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(sound, tmp_path / "copy"))
-
-
-def edit(folder: Path, change: Callable[[Any], Any]) -> None:
-    """Change submission.json."""
-    file = folder / "submission.json"
-    content = json.loads(file.read_text())
-    change(content)
-    file.write_text(json.dumps(content))
 
 
 def test_a_sound_submission_is_verified(sound: Path) -> None:

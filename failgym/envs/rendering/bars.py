@@ -11,12 +11,14 @@ from failgym.envs.rendering.phases import phases
 from failgym.envs.rendering.timeline import Attempt
 from failgym.envs.rendering.view import Row, View
 
-__all__ = ["DOWN", "draw_row"]
+__all__ = ["DOWN", "PALER", "draw_row"]
 
 DOWN = "#F3D6D6"
 """Shade of a machine that is down."""
 BACKGROUND_PALER = 0.62
 """How much white the bars of tasks have that nothing is asked about."""
+PALER = "#{:02X}{:02X}{:02X}".format(*rgb(FATES["FINISH"], BACKGROUND_PALER))
+"""Colour of one that finished."""
 LEAST_BAR = 1.5
 """Bars are at least so wide, to be seen at all [px]."""
 LEAST_GAP = 4

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageDraw
 
-from failgym.envs.rendering.bars import DOWN, draw_row
+from failgym.envs.rendering.bars import DOWN, PALER, draw_row
 from failgym.envs.rendering.letters import text_width, write
 from failgym.envs.rendering.marks import SIGNS, SIZE, sign
 from failgym.envs.rendering.palette import ACCOUNT_COLOURS, FATES, PHASE_COLOURS
@@ -71,7 +71,8 @@ class _Picture:
         write(self.image, (x, y), text, SMALL, FAINT, side)
 
     def heading(self, status: Status) -> None:
-        self.write(12, 17, status.title, size=TITLE)
+        room = RIGHT - 12 - text_width(status.clock, USUAL) - LINE
+        self.write(12, 17, _cut(status.title, TITLE, room), size=TITLE)
         self.write(RIGHT, 17, status.clock, "r")
 
     # --- The plot ---------------------------------------------------------------------------------
@@ -100,7 +101,9 @@ class _Picture:
             if row.current:
                 self.ink.rectangle([4, top, RIGHT, top + height - 1], fill=HERE)
             if i % every == 0 or row.current:
-                self.note(LEFT - 8, top + height / 2, row.label, "r")
+                fits = text_width(row.label, SMALL) <= LEFT - 12
+                label = row.label if fits else row.label.split()[-1]
+                self.note(LEFT - 8, top + height / 2, label, "r")
             draw_row(self.image, self.ink, row, view, (LEFT, RIGHT), (top, top + height))
 
     # --- Beside it --------------------------------------------------------------------------------
@@ -108,8 +111,9 @@ class _Picture:
     def figures(self, status: Status) -> None:
         y = 46.0
         for text in filter(None, (status.tasks, status.cluster)):
-            self.write(SIDE, y, text)
-            y += LINE
+            for line in _broken(text, USUAL):
+                self.write(SIDE, y, line)
+                y += LINE
         y = self._accounts(status, y + 14)
         y = self._costs(status, y + 14)
         self._decision(status, y + 14)
@@ -148,7 +152,7 @@ class _Picture:
         y = self._head(y, f"decision: {status.decision}")
         legal = status.legal and f"legal: {status.legal}"
         for text in filter(None, (status.about, legal, f"last: {status.last}")):
-            for line in _broken(text):
+            for line in _broken(text, SMALL):
                 self.note(SIDE, y, line)
                 y += LINE - 3
 
@@ -164,7 +168,8 @@ class _Picture:
             x = self._entry(x + 14, y, name)
         for text in ("C clone", "R retry", "M recomputation", "G ghost"):
             x = self._entry(x, y, text)
-        self._swatch(x, y, "machine down", DOWN)
+        x = self._swatch(x, y, "machine down", DOWN)
+        self._swatch(x, y, "paler: tasks that are not scored", PALER)
 
     def _swatch(self, x: float, y: float, text: str, colour: str) -> float:
         self.ink.rectangle([x, y - 4, x + 12, y + 4], fill=colour)
@@ -176,12 +181,20 @@ class _Picture:
         return x + text_width(text, SMALL) + 12
 
 
-def _broken(text: str) -> list[str]:
+def _cut(text: str, size: int, room: float) -> str:
+    """A text, or as much of it as there is room for."""
+    kept = text
+    while kept and text_width(kept if kept == text else f"{kept}…", size) > room:
+        kept = kept[:-1]
+    return text if kept == text else f"{kept}…"
+
+
+def _broken(text: str, size: int) -> list[str]:
     """Lines that fit beside the plot."""
     lines = [""]
     for word in text.split():
         longer = f"{lines[-1]} {word}".strip()
-        if text_width(longer, SMALL) > EDGE - SIDE:
+        if text_width(longer, size) > EDGE - SIDE:
             lines.append(word)
         else:
             lines[-1] = longer

@@ -33,6 +33,8 @@ def write(view: View, status: Status) -> str:
     lines = [f"{status.title}, {status.clock}: {status.tasks}"]
     lines += [status.cluster] if status.cluster else []
     lines += [_line(row, view) for row in rows]
+    hidden = len(view.rows) - len(rows)
+    lines += [f"{'':{LABEL}} and {hidden} more on which less happens"] if hidden else []
     begin, end = view.ticks[0][1], view.ticks[-1][1]
     lines.append(f"{'':{LABEL}}|{begin}{end:>{COLUMNS - len(begin)}}|")
     lines.append(", ".join(f"{sign} {name.lower()}" for name, sign in SHORT.items()))
@@ -52,7 +54,7 @@ def write(view: View, status: Status) -> str:
 
 def _busiest(view: View) -> list[Row]:
     """Of many machines those that most happens on, in order."""
-    kept = sorted(view.rows, key=lambda row: len(row.attempts) + len(row.outages))[-MOST_ROWS:]
+    kept = sorted(view.rows, key=lambda row: -len(row.attempts) - len(row.outages))[:MOST_ROWS]
     chosen = {id(row) for row in kept}
     return [row for row in view.rows if id(row) in chosen]
 
@@ -89,8 +91,8 @@ def _line(row: Row, view: View) -> str:
         if sign:
             put(mark.time, mark.time, sign, "")
     text = "".join(_coloured(sign, colour) for sign, colour in _joined(cells))
-    label = ("> " if row.current else "  ") + row.label
-    return f"{label[:LABEL]:<{LABEL}}|{text}|"
+    label = row.label if len(row.label) <= LABEL - 2 else row.label.split()[-1]
+    return f"{'>' if row.current else ' '} {label:<{LABEL - 2}}|{text}|"
 
 
 def _sign(mark: Mark) -> str:

@@ -9,8 +9,14 @@ from pathlib import Path
 import pandas as pd
 
 from failgym.envs.spaces import TERMS
+from failgym.leaderboard.check import read_results
 from failgym.leaderboard.schema import RESULTS_FILE
-from failgym.leaderboard.submission import SUBMISSION_FILE, PolicyRecord, read_submission
+from failgym.leaderboard.submission import (
+    SUBMISSION_FILE,
+    PolicyRecord,
+    file_sha256,
+    read_submission,
+)
 
 __all__ = ["COLUMNS", "PolicyRun", "Source", "read_source"]
 
@@ -79,13 +85,17 @@ def read_source(folder: Path) -> Source:
     Raises:
         ValueError: naming the file, if it is missing or not what a submission holds.
     """
-    about, results = read_submission(folder), folder / RESULTS_FILE
+    about = read_submission(folder)
     try:
-        table = pd.read_parquet(results)
-    except (OSError, ValueError, RuntimeError) as error:  # those of pyarrow are such
-        raise ValueError(f"{results}: expected a Parquet of results: {error}") from error
+        table = read_results(folder)
+    except ValueError as error:
+        raise ValueError(f"{folder}: {error}") from error
+    if file_sha256(folder / RESULTS_FILE) != about.files.get(RESULTS_FILE):
+        raise ValueError(f"{folder}: {RESULTS_FILE} was changed: its hash is another one")
+    frame = table.to_pandas()
+    seeds = table.column("training_seed").to_pylist()
     return Source(
-        table,
+        frame.assign(training_seed=pd.array(seeds, dtype="Int64")),
         entries=tuple(_entry(policy) for policy in about.policies),
         suite=f"{about.suite.name}, version {about.suite.version}",
         digest=about.suite.digest,

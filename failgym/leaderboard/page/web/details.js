@@ -44,6 +44,7 @@ function submissionDetails(number) {
   const leftOut = left.map(([env, forecast, reason]) => `${env}, forecasts ${forecast}: ${reason}`);
   return facts([
     ["Submission", folder || null],
+    ["Verified", "Not by this page: failgym leaderboard verify plays a submission again."],
     ["Suite", `${state.board.suite}, digest ${state.board.digest}`],
     ["Traces", lines(traces.map(([env, seed, hash]) => `${env}, seed ${seed}: ${hash}`))],
     ["Left out", leftOut.length ? lines(leftOut) : null],
