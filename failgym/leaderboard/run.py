@@ -78,12 +78,8 @@ def run_suite(
     check_count("--processes", processes, 1)
     if not 0.0 < time_limit < 1e9:
         raise ValueError(f"--time-limit: expected more than 0 s, got {time_limit:g}")
-<<<<<<< HEAD
-    _check_entries(entries)
-    adopted = {} if predictors_of is None else adoptable(predictors_of, ground)
-=======
     _check_entries(entries, command)
->>>>>>> r7
+    adopted = {} if predictors_of is None else adoptable(predictors_of, ground)
     work = Work(out)
     ground = replace(ground, predictors=work.predictors)
     if work.finished:
