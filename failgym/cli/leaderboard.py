@@ -136,7 +136,7 @@ def verify(
     Proves scores, not that a policy did not look ahead where seeds are public.
     """
     from failgym.evaluation.progress import progress_bar
-    from failgym.leaderboard import read_submission
+    from failgym.leaderboard import CODE_NOTE, read_submission
     from failgym.leaderboard.verify import count_places, verify
 
     file = JsonFile.at(json)
@@ -163,6 +163,9 @@ def verify(
     print_line(
         f"{folder}: verified: {found.rows:,} rows of {len(found.submission.policies)} policies"
     )
+    for policy in found.submission.policies:
+        if policy.kind == "code":
+            print_line(f"{policy.name}: {CODE_NOTE}")
     print_line(
         f"{seconds:.1f} s, {found.engine_seconds:.1f} s of them the engine:"
         f" {found.ratio:.2f} of its share of the run"

@@ -30,6 +30,8 @@ __all__ = [
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 _VERSION = 1
+MOST_BYTES = 1 << 32
+"""Of the arrays in a file that is read: a small archive may unpack to anything."""
 _ARRAYS = {"offset": np.int64, "risk": np.float32, "confidence": np.float32}
 _KINDS: dict[str, type[np.generic]] = {**_ARRAYS, "job_confidence": np.float32}
 
@@ -145,12 +147,16 @@ def read_arrays(path: str | Path, what: str) -> dict[str, npt.NDArray[Any]]:
     try:
         if not zipfile.is_zipfile(path):
             raise ValueError("not an archive")
+        with zipfile.ZipFile(path) as content:
+            if sum(entry.file_size for entry in content.infolist()) > MOST_BYTES:
+                raise ValueError("too large")
         with np.load(path, allow_pickle=False) as archive:
             return {name: np.asarray(archive[name]) for name in archive.files}
     except (
         *(
             OSError,
             ValueError,
+            MemoryError,
             OverflowError,
             EOFError,
             KeyError,

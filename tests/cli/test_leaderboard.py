@@ -69,6 +69,8 @@ def test_code_is_marked_and_runs_in_a_process_of_its_own(
     spec = "failgym.baselines.blind_kill:BlindKill"
     assert invoke(*RUN, "--policy", spec, "--policy", "blind_kill", "--out", tmp_path / "a") == 0
     assert "code, unverified for foresight" in capsys.readouterr().out
+    assert invoke("leaderboard", "verify", tmp_path / "a") == 0
+    assert f"{spec}: code, unverified for foresight" in capsys.readouterr().out
     assert read_submission(tmp_path / "a").policies[0].kind == "code"
     rows = results(tmp_path / "a")
     assert [row["wasted"] for row in rows[:8]] == [row["wasted"] for row in rows[8:]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -49,9 +49,13 @@ def opened(browser: Any, timeline: Timeline, folder: Path, machines: int, width:
     file.write_text(page(timeline, EVIL, machines), "utf-8")
     tab = browser.new_page(viewport={"width": width, "height": 640})
     wrong: list[str] = []
-    tab.on("console", lambda said: wrong.append(said.text))
-    tab.on("pageerror", lambda error: wrong.append(str(error)))
-    tab.on("dialog", lambda dialog: wrong.append(dialog.message))
+    heard: dict[str, Callable[[Any], None]] = {
+        "console": lambda said: wrong.append(said.text),
+        "pageerror": lambda error: wrong.append(str(error)),
+        "dialog": lambda dialog: wrong.append(dialog.message),
+    }
+    for event, listener in heard.items():
+        tab.on(event, listener)
     tab.goto(file.as_uri())
     tab.wait_for_function("typeof rows !== 'undefined' && rows.length >= 0")
     assert wrong == []

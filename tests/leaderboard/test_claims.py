@@ -15,7 +15,7 @@ import pytest
 from failgym.leaderboard import SUITES, Submission, Suite, schema, verify
 from failgym.leaderboard.check import about_problems
 from failgym.leaderboard.page import write_page
-from failgym.leaderboard.schema import ACTIONS, RESULTS_FILE, read_table, write_table
+from failgym.leaderboard.schema import ACTIONS, RESULTS_FILE, read_table
 from failgym.leaderboard.submission import LeftOut, read_submission
 from failgym.leaderboard.suites import Course
 from tests.leaderboard.boards import edit, rehash, rewrite
@@ -181,7 +181,8 @@ def test_a_small_file_that_unpacks_to_anything_is_not_read(
 ) -> None:
     rows = [{"slice": 0, "seed": 0, "actions": [0] * 100_000}]
     file = tmp_path / "bomb.parquet"
-    write_table(pa.Table.from_pylist(rows, schema=ACTIONS), file)
+    table = pa.Table.from_pylist(rows, schema=ACTIONS)
+    pq.write_table(table, file, compression="zstd", use_dictionary=False)
     assert file.stat().st_size < 2_000
     monkeypatch.setattr(schema, limit, 100_000)
     monkeypatch.setattr(pq.ParquetFile, "read", None)  # it is not even tried

@@ -15,7 +15,7 @@ import pytest
 
 import failgym
 from failgym import predictors
-from failgym.predictors import LEARNED, Forecast, load_predictor, models, save_predictor
+from failgym.predictors import LEARNED, Forecast, load_predictor, models, save_predictor, store
 from failgym.predictors.store import array_names, read_arrays, write_arrays
 from failgym.traces import Trace, generate
 from tests.predictors.frequencies import Frequencies
@@ -157,6 +157,16 @@ class TestRefusals:
         content[len(content) // 3] ^= 0xFF
         file.write_bytes(content)
         refuse(file, "not readable as a stored predictor")
+
+    def test_an_archive_that_unpacks_to_anything(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        bomb = tmp_path / "bomb.npz"
+        write_arrays(bomb, {"manifest": np.zeros(1_000_000, dtype=np.uint8)})
+        assert bomb.stat().st_size < 2_000
+        monkeypatch.setattr(store, "MOST_BYTES", 1_000_000)
+        monkeypatch.setattr(store.np, "load", None)  # it is not even tried
+        refuse(bomb, "not readable as a stored predictor")
 
     def test_a_forecast(self, trace: Trace, tmp_path: Path) -> None:
         path = tmp_path / "forecast.npz"
