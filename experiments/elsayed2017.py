@@ -33,6 +33,7 @@ __all__ = [
     "cells",
     "described",
     "every",
+    "explained",
     "number",
     "percent",
     "real_description",
@@ -117,7 +118,8 @@ class Cell:
     """of our figures, to the unit of the paper's"""
     real: str = ""
     """the row that says it of the real trace; empty: it cannot"""
-    note: str = field(default="", kw_only=True)
+    why: str = field(default="", kw_only=True)
+    """what was found where ours is outside the band"""
 
     def of(self, description: Description, row: str) -> float:
         """Ours in that row; not a number where there is none."""
@@ -153,10 +155,15 @@ def cells(
 def _rows(cell: Cell, descriptions: list[Description], options: Options) -> Iterator[Row]:
     ours = [cell.of(description, cell.row) for description in descriptions]
     name = f"{cell.cluster}: {cell.name}"
-    yield Row.over(name, ours, cell.paper, cell.band, note=cell.note)
+    yield explained(Row.over(name, ours, cell.paper, cell.band), cell.why)
     real = real_description(options) if cell.real else None
     if real is not None:
         yield Row(f"{cell.cluster}, real trace: {cell.name}", cell.paper, cell.of(real, cell.real))
+
+
+def explained(row: Row, why: str) -> Row:
+    """The row, with what was found if it is outside its band."""
+    return replace(row, note=why) if row.verdict == "outside" else row
 
 
 def percent(published: float) -> tuple[float, float]:

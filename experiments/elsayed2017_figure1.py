@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from experiments.elsayed2017 import CLUSTERS, PAPER, Cell, cells, every, number
+from experiments.elsayed2017 import CLUSTERS, PAPER, Cell, cells, every, explained, number
 from experiments.reproduction import Experiment, Kind, Measured, Options, Row, within
 from failgym.evaluation.progress import Advance
 
@@ -134,13 +134,13 @@ def compared(cluster: str, name: str, multi: float, single: float) -> Row:
         "multi-node jobs hold over 90 % of the node-time and a third of the killed jobs, since in"
         " the profile node-minutes, which Table II gives by outcome alone, grow with the nodes"
     )
-    return Row(
+    row = Row(
         f"{cluster}: {RATES[name]} per week, single over parallel",
         None,
         single / multi,
         band=(0.0, 1.0) if exception else (1.0, MANY),
-        note=why if exception else "",
     )
+    return explained(row, why)
 
 
 def draw(measured: Measured, figure: Figure) -> None:

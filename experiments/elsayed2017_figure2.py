@@ -114,7 +114,7 @@ def of_lanl(options: Options) -> list[Row]:
         for seed in range(options.seeds):
             trace = traced("LANL", seed, options.quick)
             width, ended = Facts(trace).job_width, trace.column("jobs", "outcome")
-            means = (float(width[ended == end].mean()) for end in (outcome, Outcome.FINISH))
+            means = (float(np.mean(width[ended == end])) for end in (outcome, Outcome.FINISH))
             values.append(next(means) / next(means))
         name = f"LANL: processors of {status} over completed jobs, means"
         rows.append(Row.over(name, values, None, MORE))

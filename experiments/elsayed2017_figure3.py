@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from experiments.elsayed2017 import PAPER, STATUS, boxes, every, number, spread
+from experiments.elsayed2017 import PAPER, STATUS, boxes, every, explained, number, spread
 from experiments.reproduction import Experiment, Kind, Measured, Options, Row
 from failgym.evaluation.progress import Advance
 
@@ -57,8 +57,7 @@ def measure(options: Options, advance: Advance) -> Measured:
                     for one in made
                 ]
                 name = f"{cluster}: {resource} of {STATUS[most]} over {status} jobs, medians"
-                note = why if other == "FAIL" else ""
-                rows.append(Row.over(name, [a / b for a, b in pairs], None, band, note=note))
+                rows.append(explained(Row.over(name, [a / b for a, b in pairs], None, band), why))
     advance(max(1, options.seeds))
     found = {
         f"{cluster}: {value}": spread(every(options, cluster, usage=True), "utilisation", value)

@@ -60,7 +60,7 @@ def shares(trace: Trace) -> dict[str, tuple[float, float]]:
     return {
         name: (
             100.0 * float(np.mean(kinds[struck] == kind)),
-            100.0 * float(struck[kinds == kind].mean()),
+            100.0 * float(np.mean(struck[kinds == kind])),
         )
         for name, (kind, _, _) in LANL.items()
     }
