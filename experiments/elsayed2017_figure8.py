@@ -62,7 +62,7 @@ def measure(options: Options, advance: Advance) -> Measured:
     return Measured(tuple(rows), panels)
 
 
-def compared(found: Sequence[dict[str, Sweep]], more: str, less: str, name: str, note: str) -> Row:
+def compared(found: Sequence[dict[str, Sweep]], more: str, less: str, name: str) -> Row:
     """What is gained by knowing more."""
     gains = [made[more].auc[1.0] - made[less].auc[1.0] for made in found]
     return Row.over(f"job failed, {name}", gains, None, ABOVE)

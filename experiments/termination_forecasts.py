@@ -28,7 +28,7 @@ NAMES = {
     "all": "Config + 5min Usage + TaskFailFlag",
 }
 """Our scenario, and the paper's name (section V-A)."""
-RATIOS = (1.0, 0.5, 0.2, 0.1, 0.05)
+RATIOS = (1.0, 0.2, 0.05)
 """Shares of the most frequent class that are learned from, on the right."""
 MIDDLE = 0.5
 """The threshold on the right."""
