@@ -186,7 +186,7 @@ def draw(measured: Measured, figure: Figure) -> None:
         for case in cases:
             panel.plot(measured.series[label(case)][part], PERCENTILES, label=label(case))
         panel.set_title(title)
-        panel.set_xlabel("completion time over recorded")
+        panel.set_xlabel("completion time over recorded", fontsize="small")
         panel.legend(fontsize="small")
     panels[0].set_ylabel("tasks [%]")
 

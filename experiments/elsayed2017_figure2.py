@@ -102,8 +102,9 @@ def of_hadoop(options: Options) -> list[Row]:
 def kept(trace: Trace, outcome: Outcome) -> float:
     """The share of the jobs with that end all of whose tasks request the default."""
     default = np.abs(trace.column("tasks", "memory") - DEFAULT) < 1e-6
-    other = np.bincount(trace.column("tasks", "job")[~default], minlength=trace.rows("jobs"))
-    return float(np.mean(other[trace.column("jobs", "outcome") == outcome] == 0))
+    changed = trace.column("tasks", "job")[~default]
+    jobs = np.flatnonzero(trace.column("jobs", "outcome") == outcome)
+    return 1.0 - float(np.mean(np.isin(jobs, changed)))
 
 
 def of_lanl(options: Options) -> list[Row]:
@@ -113,9 +114,10 @@ def of_lanl(options: Options) -> list[Row]:
         values: list[float] = []
         for seed in range(options.seeds):
             trace = traced("LANL", seed, options.quick)
-            width, ended = Facts(trace).job_width, trace.column("jobs", "outcome")
-            means = (float(np.mean(width[ended == end])) for end in (outcome, Outcome.FINISH))
-            values.append(next(means) / next(means))
+            width: Any = Facts(trace).job_width
+            ended = trace.column("jobs", "outcome")
+            means: list[float] = [width[ended == end].mean() for end in (outcome, Outcome.FINISH)]
+            values.append(means[0] / means[1])
         name = f"LANL: processors of {status} over completed jobs, means"
         rows.append(Row.over(name, values, None, MORE))
     return rows

@@ -23,6 +23,7 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
+import numpy.typing as npt
 
 from experiments.elsayed2017 import PAPER
 from experiments.reproduction import Experiment, Kind, Measured, Options, Row, within
@@ -57,13 +58,12 @@ def shares(trace: Trace) -> dict[str, tuple[float, float]]:
     struck = facts.by_outage
     assert struck is not None, "lanl-20 has outages and placements"
     kinds = np.array(facts.exit_category.tolist(), dtype=np.str_)[facts.attempt_job]
-    return {
-        name: (
-            100.0 * float(np.mean(kinds[struck] == kind)),
-            100.0 * float(np.mean(struck[kinds == kind])),
-        )
-        for name, (kind, _, _) in LANL.items()
-    }
+    found: dict[str, tuple[float, float]] = {}
+    for name, (kind, _, _) in LANL.items():
+        among: npt.NDArray[np.bool_] = kinds == kind
+        both = 100.0 * float(np.sum(among & struck))
+        found[name] = both / float(np.sum(struck)), both / float(np.sum(among))
+    return found
 
 
 def measure(options: Options, advance: Advance) -> Measured:
