@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from failgym.traces.clusters import uninterrupted, with_machines
     from failgym.traces.combine import with_outages
     from failgym.traces.describe import describe
+    from failgym.traces.first_runs import first_runs
     from failgym.traces.readers.fta import read_fta
     from failgym.traces.readers.google_2011 import read_google_2011
     from failgym.traces.readers.google_2019 import read_google_2019
@@ -37,6 +38,7 @@ __all__ = [
     "TraceError",
     "check_destination",
     "describe",
+    "first_runs",
     "generate",
     "read_fta",
     "read_google_2011",
@@ -58,6 +60,7 @@ __all__ = [
 _HOMES = {
     "check_destination": "store",
     "describe": "describe",
+    "first_runs": "first_runs",
     "generate": "synthetic",
     "toy": "synthetic",
     "uninterrupted": "clusters",

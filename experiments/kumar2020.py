@@ -1,0 +1,115 @@
+"""What the experiments on Kumar et al., "The Mystery of the Failing Jobs" (DSN 2020), share.
+
+The two systems as generated traces, and the rows and columns of Table IV that others build on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from experiments.reproduction import Options
+from failgym.traces import Trace, first_runs, generate
+from failgym.traces.describe.facts import Facts
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "CATEGORIES",
+    "EXITS",
+    "HOUR",
+    "KINDS",
+    "PAPER",
+    "SYSTEMS",
+    "JobKind",
+    "facts",
+    "failure_rate",
+    "jobs",
+    "label",
+]
+
+PAPER = "Kumar et al. 2020"
+HOUR = 3_600.0
+"""Seconds."""
+
+SYSTEMS = {"A": "system-a", "B": "system-b"}
+"""Profile of each system."""
+JOBS = {"A": 60_000, "B": 120_000}
+"""Jobs of a generated trace: bins of a hundred jobs over most of a usage's range."""
+QUICK_JOBS = 4_000
+
+CATEGORIES = ("success", "system", "user", "user/system", "walltime")
+"""Rows of Table IV."""
+
+
+@dataclass(frozen=True, order=True)
+class JobKind:
+    """A column of Tables I, IV and V, a row of Table VIII."""
+
+    system: str
+    """"A" or "B" """
+    environment: str
+    """"shared" or "non-shared" """
+    width: str
+    """"single" or "multi": on one node or several"""
+
+    @property
+    def name(self) -> str:
+        """As Table VIII has it, "A shared single"."""
+        return f"{self.system} {self.group}"
+
+    @property
+    def group(self) -> str:
+        """As `failgym.traces.describe` has it, "shared single"."""
+        return f"{self.environment} {self.width}"
+
+
+A_SHARED, A_SHARED_MULTI = JobKind("A", "shared", "single"), JobKind("A", "shared", "multi")
+A_SINGLE, A_MULTI = JobKind("A", "non-shared", "single"), JobKind("A", "non-shared", "multi")
+B_SINGLE, B_MULTI = JobKind("B", "non-shared", "single"), JobKind("B", "non-shared", "multi")
+KINDS = (A_SHARED, A_SHARED_MULTI, A_SINGLE, A_MULTI, B_SINGLE, B_MULTI)
+"""In the order of Table IV."""
+
+EXITS: dict[JobKind, tuple[float, ...]] = {
+    A_SHARED: (0.931, 0.027, 0.016, 0.006, 0.020),
+    A_SHARED_MULTI: (0.876, 0.065, 0.022, 0.002, 0.035),
+    A_SINGLE: (0.876, 0.065, 0.035, 0.004, 0.020),
+    A_MULTI: (0.618, 0.088, 0.072, 0.061, 0.161),
+    B_SINGLE: (0.916, 0.001, 0.038, 0.012, 0.037),
+    B_MULTI: (0.640, 0.010, 0.030, 0.008, 0.204),
+}
+"""Table IV: shares of `CATEGORIES` among the jobs of a kind, as printed."""
+
+
+def failure_rate(kind: JobKind) -> float:
+    """Share of the jobs that the system fails, walltime jobs left out (section V)."""
+    _, system, _, _, walltime = EXITS[kind]
+    return system / (1.0 - walltime)
+
+
+@cache
+def jobs(system: str, seed: int, count: int, usage: bool = True) -> Trace:
+    """Jobs of a system as its accounting log has them: a job that failed is over.
+
+    The profile's later runs of requeued jobs are left out.
+    """
+    return first_runs(generate(SYSTEMS[system], jobs=count, seed=seed, usage=usage))
+
+
+@cache
+def facts(system: str, seed: int, quick: bool = False) -> Facts:
+    """The characterisation of such a trace of the usual size, with usage windows."""
+    return Facts(jobs(system, seed, QUICK_JOBS if quick else JOBS[system]))
+
+
+def label(axes: Axes, title: str, x: str, y: str) -> None:
+    """Name a panel and its axes."""
+    axes.set_title(title, fontsize=9, loc="left")
+    axes.set_xlabel(x, fontsize=8)
+    axes.set_ylabel(y, fontsize=8)
+    axes.tick_params(labelsize=7)
+    axes.grid(visible=True, linewidth=0.4, alpha=0.5)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
