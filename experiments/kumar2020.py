@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from experiments.reproduction import Options
 from failgym.traces import Trace, first_runs, generate
 from failgym.traces.describe.facts import Facts
 
