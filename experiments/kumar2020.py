@@ -7,13 +7,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from failgym.traces import Trace, first_runs, generate
 from failgym.traces.describe.facts import Facts
+from failgym.traces.describe.kumar import groups
+from failgym.traces.describe.usage import LINEAR, FailureRates, Points, binned, fitted
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 __all__ = [
     "CATEGORIES",
@@ -23,10 +27,14 @@ __all__ = [
     "PAPER",
     "SYSTEMS",
     "JobKind",
+    "Panel",
     "facts",
     "failure_rate",
     "jobs",
     "label",
+    "panel",
+    "panels",
+    "points",
 ]
 
 PAPER = "Kumar et al. 2020"
@@ -103,7 +111,67 @@ def facts(system: str, seed: int, quick: bool = False) -> Facts:
     return Facts(jobs(system, seed, QUICK_JOBS if quick else JOBS[system]))
 
 
-def label(axes: Axes, title: str, x: str, y: str) -> None:
+def points(found: Facts, resource: str, group: str) -> Points:
+    """Failure rates of a kind of jobs in the bins of a usage (section V): log10 of I/O rates."""
+    rates = FailureRates(found)
+    known, failed, value = rates.among(resource)
+    here = known & dict(groups(found))[group][found.attempt_job]
+    return binned(value[here], failed[here])
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A picture of failure rates against a usage."""
+
+    title: str
+    system: str
+    group: str
+    resource: str
+    unit: float = 1.0
+    """of the usage in the trace, in that of the axis"""
+    axis: str = ""
+
+
+def panel(shown: Panel, found: Points) -> dict[str, Any]:
+    """What a picture shows, as numbers: the points and the paper's curve through them."""
+    linear = shown.resource in LINEAR
+    curve = fitted(shown.resource, found)
+    x, y = found.usage, np.zeros(0)
+    if curve is not None:
+        y = curve.a * np.exp(curve.b * x)
+        if shown.resource == "memory":
+            y = curve.b * np.maximum(x - curve.a, 0.0)
+    return {
+        "title": shown.title,
+        "axis": shown.axis,
+        "log": not linear,
+        "x": ((x if linear else 10.0**x) * shown.unit).tolist(),
+        "rate": found.rate.tolist(),
+        "jobs": found.attempts.tolist(),
+        "curve": y.tolist(),
+    }
+
+
+def panels(figure: Figure, series: list[dict[str, Any]]) -> None:
+    """Draw what `panel` returned, side by side, with the number of jobs on the right."""
+    for place, shown in enumerate(series):
+        axes: Any = figure.add_subplot(1, len(series), place + 1)
+        jobs_axes: Any = axes.twinx()
+        jobs_axes.plot(shown["x"], shown["jobs"], color="#b8c0c8", linewidth=0.9)
+        jobs_axes.set_yscale("log")
+        jobs_axes.tick_params(labelsize=6, colors="#8a949e")
+        axes.scatter(shown["x"], shown["rate"], s=9, color="#bf4b3f", zorder=3)
+        if shown["curve"]:
+            axes.plot(shown["x"], shown["curve"], color="#2f6690", linewidth=1.2)
+        if shown["log"]:
+            axes.set_xscale("log")
+        axes.set_ylim(bottom=0.0)
+        axes.set_zorder(jobs_axes.get_zorder() + 1)
+        axes.patch.set_visible(False)
+        label(axes, shown["title"], shown["axis"], "failure rate" if not place else "")
+
+
+def label(axes: Any, title: str, x: str, y: str) -> None:
     """Name a panel and its axes."""
     axes.set_title(title, fontsize=9, loc="left")
     axes.set_xlabel(x, fontsize=8)

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from failgym.traces.clusters import uninterrupted, with_machines
     from failgym.traces.combine import with_outages
     from failgym.traces.describe import describe
-    from failgym.traces.first_runs import first_runs
     from failgym.traces.readers.fta import read_fta
     from failgym.traces.readers.google_2011 import read_google_2011
     from failgym.traces.readers.google_2019 import read_google_2019
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from failgym.traces.readers.swf import read_swf
     from failgym.traces.readers.torque import read_torque
     from failgym.traces.readers.wfformat import read_wfformat
+    from failgym.traces.requeues import first_runs
     from failgym.traces.store import check_destination
     from failgym.traces.synthetic import generate, toy
 
@@ -60,7 +60,7 @@ __all__ = [
 _HOMES = {
     "check_destination": "store",
     "describe": "describe",
-    "first_runs": "first_runs",
+    "first_runs": "requeues",
     "generate": "synthetic",
     "toy": "synthetic",
     "uninterrupted": "clusters",
