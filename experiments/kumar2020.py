@@ -5,7 +5,7 @@ The two systems as generated traces, and the rows and columns of Table IV that o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from failgym.traces import Trace, first_runs, generate
 from failgym.traces.describe.facts import Facts
 from failgym.traces.describe.kumar import groups
 from failgym.traces.describe.usage import LINEAR, FailureRates, Points, binned, fitted
+from failgym.traces.synthetic import SystemA, SystemB
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,8 +42,10 @@ PAPER = "Kumar et al. 2020"
 HOUR = 3_600.0
 """Seconds."""
 
-SYSTEMS = {"A": "system-a", "B": "system-b"}
+SYSTEMS: dict[str, SystemA | SystemB] = {"A": SystemA(), "B": SystemB()}
 """Profile of each system."""
+RECORDED = {"A": 2_908_000, "B": 2_219_000}
+"""Jobs of each system (Table I)."""
 JOBS = {"A": 60_000, "B": 120_000}
 """Jobs of a generated trace: bins of a hundred jobs over most of a usage's range."""
 QUICK_JOBS = 4_000
@@ -100,9 +103,11 @@ def failure_rate(kind: JobKind) -> float:
 def jobs(system: str, seed: int, count: int, usage: bool = True) -> Trace:
     """Jobs of a system as its accounting log has them: a job that failed is over.
 
-    The profile's later runs of requeued jobs are left out.
+    The profile's later runs of requeued jobs are left out. They are a sample of the whole time of
+    the record: so its end cuts few of them off.
     """
-    return first_runs(generate(SYSTEMS[system], jobs=count, seed=seed, usage=usage))
+    profile = replace(SYSTEMS[system], sampling=count / RECORDED[system])
+    return first_runs(generate(profile, jobs=count, seed=seed, usage=usage))
 
 
 @cache

@@ -17,7 +17,7 @@ Choices
 
 from __future__ import annotations
 
-from experiments.kumar2020 import KINDS, PAPER, QUICK_JOBS, jobs
+from experiments.kumar2020 import JOBS, KINDS, PAPER, QUICK_JOBS, jobs
 from experiments.reproduction import Experiment, Kind, Measured, Options, Row, within
 from failgym.evaluation.progress import Advance
 from failgym.traces.describe.facts import Facts
@@ -43,8 +43,6 @@ TOTALS = {"shared": (0.397, 0.177), "non-shared": (0.603, 0.823)}
 """The same of the environments of System A."""
 USERS = {"A": 617, "B": 467}
 BAND = 0.01
-SIZES = {"A": 30_000, "B": 60_000}
-"""Jobs of a trace."""
 LONG_FAILURES = (
     "jobs that the system fails have 20 % of the node-seconds, not 4 % (Table IV): in the profile"
     " failures strike long jobs, so that checkpoints matter"
@@ -56,7 +54,7 @@ def measure(options: Options, advance: Advance) -> Measured:
     tables: dict[str, list[DescriptionTable]] = {"A": [], "B": []}
     for seed in range(options.seeds):
         for system, found in tables.items():
-            count = QUICK_JOBS if options.quick else SIZES[system]
+            count = QUICK_JOBS if options.quick else JOBS[system]
             table = environments(Facts(jobs(system, seed, count, usage=False)))
             assert isinstance(table, DescriptionTable)
             found.append(table)

@@ -20,7 +20,7 @@ Choices
 
 from __future__ import annotations
 
-from experiments.kumar2020 import CATEGORIES, EXITS, KINDS, PAPER, QUICK_JOBS, jobs
+from experiments.kumar2020 import CATEGORIES, EXITS, JOBS, KINDS, PAPER, QUICK_JOBS, jobs
 from experiments.reproduction import Experiment, Kind, Measured, Options, Row, within
 from failgym.evaluation.progress import Advance
 from failgym.traces.describe.facts import Facts
@@ -34,12 +34,12 @@ THOUSANDS = dict(zip(KINDS, (1_125, 28, 1_348, 407, 1_640, 579), strict=True))
 """Jobs, row "Total"."""
 CAUSES = {"A": {"system": 0.53, "user": 0.33}, "B": {"system": 0.04, "user": 0.48}}
 """Shares of all failures (observation 4)."""
+OVER_HALF = 0.535
+"""Observation 4 says "over 53 %": 53 to 54."""
 BAND, NODE_SECOND_BAND = 0.005, 0.01
 ROUNDING = 0.001
 """Of a mean of figures with a tenth of a point, and of the mean itself."""
 MISPRINT = "printed .8 %, but the column lacks 11.6 % and the overall column needs 10.4 %"
-SIZES = {"A": 30_000, "B": 60_000}
-"""Jobs of a trace."""
 DEPARTURE = (
     "a choice of the profile: first runs that the system fails are long, so that checkpoints"
     " matter; the other categories have what is left"
@@ -51,7 +51,7 @@ def measure(options: Options, advance: Advance) -> Measured:
     tables: dict[str, list[DescriptionTable]] = {"A": [], "B": []}
     for seed in range(options.seeds):
         for system, found in tables.items():
-            count = QUICK_JOBS if options.quick else SIZES[system]
+            count = QUICK_JOBS if options.quick else JOBS[system]
             table = exit_categories(Facts(jobs(system, seed, count, usage=False)))
             assert isinstance(table, DescriptionTable)
             found.append(table)
@@ -114,7 +114,8 @@ def arithmetic() -> list[Row]:
         for category, paper in CAUSES[system].items():
             share = overall[CATEGORIES.index(category)] / failures
             name = f"{system} failures by {category}, of the printed column"
-            rows.append(Row(name, paper, share, band=within(paper, BAND)))
+            exact = OVER_HALF if paper > 0.5 else paper
+            rows.append(Row(name, paper, share, band=within(exact, BAND)))
     return rows
 
 
