@@ -2,9 +2,9 @@
 
 Claim
     Fig. 6 and section V-E of Kumar et al. (DSN 2020): the failure rate falls with a job's
-    node-seconds on System A (r = -.36, non-shared single) and rises on System B (r = .42, non-shared
-    multi). Of the failed jobs 34 % (A) and 45 % (B) run less than a minute; users request more than
-    9 times what jobs run, at the median.
+    node-seconds on System A (r = -.36, non-shared single) and rises on System B (r = .42,
+    non-shared multi). Of the failed jobs 34 % (A) and 45 % (B) run less than a minute; users
+    request more than 9 times what jobs run, at the median.
 
 Kind and band
     Approximate: generated jobs of system-a and system-b. Signs of r; the others within 15 %, and
