@@ -6,13 +6,15 @@ Claim
     long tasks: Young's interval (CACM 1974) wastes sqrt(2 C/M) of the time to first order, and
     checkpoints on predictions at the right interval (Aupy et al., JPDC 74(2), 2014) leave of that
     sqrt(1 - R) + R/P sqrt(C/(2 M)). So predictions gain 1 - sqrt(1 - R) where checkpoints are
-    cheap, and nothing where C/M exceeds 2 (P/R)^2 (1 - sqrt(1 - R))^2.
+    cheap, less the dearer these are, and to first order nothing where C/M exceeds
+    2 (P/R)^2 (1 - sqrt(1 - R))^2. They lose nothing beyond: a checkpoint on an alarm, false or not,
+    takes the place of a periodic one, which the formula leaves out.
 
 Kind and band
     Approximate, simulated on Checkpoint-v0. Young's waste within 5 % of its expectation under
     exponential failures, 1 - T / (M (exp((T + C)/M) - 1)), T his interval; Daly's (FGCS 22(3),
     2006) no more than 1 % above Young's. What predictions gain is printed beside the first-order
-    formulas; their sign is judged where these say more than 5 %.
+    formulas; that they gain is judged where these say more than 5 %.
 
 Choices
     - Tasks of 60 of Young's intervals are struck from outside at exponential times and restored for
@@ -33,7 +35,7 @@ import numpy as np
 
 from experiments.kumar2020 import label
 from experiments.prediction_aware import THRESHOLD, Model, waste
-from experiments.reproduction import Experiment, Kind, Measured, Options, Row, relative
+from experiments.reproduction import BEYOND, Experiment, Kind, Measured, Options, Row, relative
 from failgym import metrics
 from failgym.baselines import Daly, Heuristic, MLPeriodic, PredictionAware, Young
 from failgym.evaluation.progress import Advance
@@ -50,7 +52,7 @@ INTERVALS = 60
 """Of Young's, in a task."""
 WINDOWS = 10
 """Decisions in one of Young's intervals."""
-STRIKES, QUICK_STRIKES = 100, 10
+STRIKES, QUICK_STRIKES = 60, 10
 """Failures that the tasks of a seed meet, about."""
 BAND = 0.05
 DALY_BAND = 0.01
@@ -174,7 +176,7 @@ def at_ratio(ratio: float, by_policy: dict[str, list[float]]) -> list[Row]:
             aware = isinstance(policy, PredictionAware)
             gain = 1.0 - (point.aware(ratio) if aware else point.combined(ratio))
             saved = (1.0 - np.array(by_policy[name]) / young).tolist()
-            sign = None if abs(gain) < BAND else (0.0, 1.0) if gain > 0 else (-10.0, 0.0)
+            sign = (0.0, 1.0) if gain > BAND else None
             said = f"first order {gain:.3f}"
             rows.append(
                 Row.over(f"{at}, {name}, saved of Young's waste", saved, band=sign, note=said)
@@ -209,7 +211,7 @@ def draw(measured: Measured, figure: Figure) -> None:
 
 
 EXPERIMENT = Experiment(
-    paper="Beyond the papers",
+    paper=BEYOND,
     item="checkpoint cost against MTBF",
     title="what checkpoints and predictions waste, by C/M",
     kind=Kind.APPROXIMATE,

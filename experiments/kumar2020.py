@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CATEGORIES",
     "EXITS",
+    "FEWER_JOBS",
     "HOUR",
     "KINDS",
     "PAPER",
@@ -48,6 +49,8 @@ RECORDED = {"A": 2_908_000, "B": 2_219_000}
 """Jobs of each system (Table I)."""
 JOBS = {"A": 60_000, "B": 120_000}
 """Jobs of a generated trace: bins of a hundred jobs over most of a usage's range."""
+FEWER_JOBS = {"A": 30_000, "B": 60_000}
+"""The same where nothing is binned."""
 QUICK_JOBS = 4_000
 
 CATEGORIES = ("success", "system", "user", "user/system", "walltime")

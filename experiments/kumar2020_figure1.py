@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.kumar2020 import JOBS, PAPER, QUICK_JOBS, SYSTEMS, jobs, label
+from experiments.kumar2020 import FEWER_JOBS, PAPER, QUICK_JOBS, SYSTEMS, jobs, label
 from experiments.kumar2020_table1 import LONG_FAILURES
 from experiments.reproduction import Experiment, Kind, Measured, Options, Row, relative, within
 from failgym.evaluation.progress import Advance
@@ -50,7 +50,7 @@ def measure(options: Options, advance: Advance) -> Measured:
     series: dict[str, Any] = {}
     for seed in range(options.seeds):
         for system in SYSTEMS:
-            count = QUICK_JOBS if options.quick else JOBS[system]
+            count = QUICK_JOBS if options.quick else FEWER_JOBS[system]
             facts = Facts(jobs(system, seed, count, usage=False))
             spent = facts.job_node_time[facts.job_ran] / 1000
             nodes = facts.job_nodes[facts.job_ran]

@@ -20,7 +20,7 @@ Choices
 
 from __future__ import annotations
 
-from experiments.kumar2020 import CATEGORIES, EXITS, JOBS, KINDS, PAPER, QUICK_JOBS, jobs
+from experiments.kumar2020 import CATEGORIES, EXITS, FEWER_JOBS, KINDS, PAPER, QUICK_JOBS, jobs
 from experiments.reproduction import Experiment, Kind, Measured, Options, Row, within
 from failgym.evaluation.progress import Advance
 from failgym.traces.describe.facts import Facts
@@ -51,7 +51,7 @@ def measure(options: Options, advance: Advance) -> Measured:
     tables: dict[str, list[DescriptionTable]] = {"A": [], "B": []}
     for seed in range(options.seeds):
         for system, found in tables.items():
-            count = QUICK_JOBS if options.quick else JOBS[system]
+            count = QUICK_JOBS if options.quick else FEWER_JOBS[system]
             table = exit_categories(Facts(jobs(system, seed, count, usage=False)))
             assert isinstance(table, DescriptionTable)
             found.append(table)
