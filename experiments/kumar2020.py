@@ -47,7 +47,7 @@ SYSTEMS: dict[str, SystemA | SystemB] = {"A": SystemA(), "B": SystemB()}
 """Profile of each system."""
 RECORDED = {"A": 2_908_000, "B": 2_219_000}
 """Jobs of each system (Table I)."""
-JOBS = {"A": 60_000, "B": 120_000}
+JOBS = {"A": 40_000, "B": 80_000}
 """Jobs of a generated trace: bins of a hundred jobs over most of a usage's range."""
 FEWER_JOBS = {"A": 30_000, "B": 60_000}
 """The same where nothing is binned."""

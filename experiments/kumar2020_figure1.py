@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.kumar2020 import FEWER_JOBS, PAPER, QUICK_JOBS, SYSTEMS, jobs, label
-from experiments.kumar2020_table1 import LONG_FAILURES
+from experiments.kumar2020_table1 import COARSE
 from experiments.reproduction import Experiment, Kind, Measured, Options, Row, relative, within
 from failgym.evaluation.progress import Advance
 from failgym.traces.describe.facts import Facts
@@ -88,7 +88,7 @@ def of_system(system: str, found: dict[str, list[float]]) -> list[Row]:
     return [
         Row.over(names[0], median, MEDIAN, relative(MEDIAN, 0.15), fitted=True),
         Row.over(names[1], found[f"{system} single"], share, within(share, BAND), fitted=True),
-        Row.over(row.name, time, row.paper, row.band, True, LONG_FAILURES if explained else ""),
+        Row.over(row.name, time, row.paper, row.band, True, COARSE if explained else ""),
     ]
 
 

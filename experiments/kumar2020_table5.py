@@ -13,7 +13,7 @@ Choices
     - A job is one run; memory against failures out of memory, the others against all failures by
       the system; walltime jobs left out. Rates of I/O on a logarithmic scale.
     - Bins: one for each 200 jobs, 10 to 100; the paper's number is not stated.
-    - Generated traces have 60,000 and 120,000 jobs where the paper has millions: fewer bins hold a
+    - Generated traces have 40,000 and 80,000 jobs where the paper has millions: fewer bins hold a
       hundred jobs, above all at the ends of the range.
 """
 
