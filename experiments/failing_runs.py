@@ -87,7 +87,8 @@ class Runs(NamedTuple):
         for row in np.flatnonzero(time >= 0).tolist():
             begin = int(offset[first[row]] + time[row] // MINUTE)
             risk[begin : offset[first[row] + 1]] = 1.0
-        rows = tuple(self.trace.rows(name) for name in ("jobs", "tasks", "attempts"))
+        n = len(self.length)
+        rows = (n, n, n * self.attempts)
         none = Forecast.none(self.trace.content_hash, *rows, MINUTE)
         told = (none.confidence, none.job_confidence)
         return Forecast(none.trace_hash, MINUTE, offset, risk, *told)

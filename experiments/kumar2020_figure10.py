@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 STEP, QUICK_STEP = 6.0, 30.0
 """Of the runtimes [s]."""
-DRAWN = 300.0
+DRAWN = 60.0
 """Of those in the picture [s]."""
 METHODS = ("Periodic", "ML", "ML+Periodic")
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from experiments.kumar2020 import PAPER, label
 from experiments.kumar2020_table6 import JOBS, QUICK_JOBS, TITLES
@@ -38,6 +39,8 @@ SHARES = np.linspace(0.05, 0.95, 91)
 """Quantiles of the errors that are drawn."""
 SPREAD = (0.1, 0.9)
 """Quantiles of the errors that are shown as rows."""
+Floats = npt.NDArray[np.float64]
+
 COLOURS = ("#5c6670", "#d0743c", "#6a994e", "#2f6690")
 
 
@@ -51,14 +54,14 @@ def measure(options: Options, advance: Advance) -> Measured:
         learned = UserHistory().fit(early)
         by_length.append(learned.errors_by_length(late)[:, :, MEMORY])
         actual = past_jobs(late).use.memory
-        spread: list[Any] = []
+        quantiles.append([])
         for method in METHODS:
             foretold = learned.predict(late, method).memory
-            errors = 100.0 * (actual - foretold) / actual
-            spread.append(np.nanquantile(errors, SHARES))
-        quantiles.append(spread)
+            relative = 100.0 * (actual - foretold) / actual
+            quantiles[-1].append(np.nanquantile(relative, SHARES))
         advance(1)
-    errors, spread = np.array(by_length), np.array(quantiles)
+    errors: Floats = np.array(by_length)
+    spread: Floats = np.array(quantiles)
     rows: list[Row] = []
     for place, method in enumerate(METHODS):
         best = errors[:, :, place].min(axis=1).tolist()

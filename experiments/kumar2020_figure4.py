@@ -38,7 +38,7 @@ UNIT = 6.0
 A, B, R2 = 0.04, -0.48, 0.16
 PEAKS = {A_SINGLE: 6.0, A_SHARED: 3.0}
 """[MB/s]"""
-EDGES = np.logspace(0.0, np.log10(20.0), 27)
+EDGES = 20.0 ** np.linspace(0.0, 1.0, 27)
 """Of the bins in which peaks are sought [MB/s]."""
 LEAST = 100
 """Jobs of a bin (section V)."""

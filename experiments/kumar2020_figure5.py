@@ -131,9 +131,9 @@ def lost_file_systems(seed: int, quick: bool) -> tuple[Any, Any, float, float]:
 
 def draw(measured: Measured, figure: Figure) -> None:
     """The three panels, and the bursts of one seed."""
-    top, bottom = figure.subfigures(2, 1)
-    panels(top, measured.series["panels"])
-    axes: Any = bottom.add_subplot(1, 1, 1)
+    rows: Any = figure.subfigures(2, 1)
+    panels(rows[0], measured.series["panels"])
+    axes: Any = rows[1].add_subplot(1, 1, 1)
     for day, size in measured.series["bursts"]:
         axes.vlines(day, 0, size, color="#2f6690", linewidth=1.5)
     label(axes, "(d) bursts of lost file systems", "day", "failed jobs")

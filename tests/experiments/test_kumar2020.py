@@ -85,7 +85,7 @@ def test_a_run_without_checkpoints_loses_all_of_itself() -> None:
 
 def test_periodic_checkpoints_save_what_the_formula_says() -> None:
     """S_OCP, at the interval that decisions every minute make of Young's."""
-    length = np.array([15, 100, 290]) * MINUTE
+    length = np.array([15, 105, 290]) * MINUTE
     saved = 1.0 - Runs.of(length, fail=True).wasted(60.0, 1e4, Young())
     interval = 19 * 60.0  # the first whole minutes beyond 1095 s
     expected = metrics.saving_periodic(length / SECOND, interval, 60.0)
