@@ -131,7 +131,8 @@ def lost_file_systems(seed: int, quick: bool) -> tuple[Any, Any, float, float]:
 
 def draw(measured: Measured, figure: Figure) -> None:
     """The three panels, and the bursts of one seed."""
-    rows: Any = figure.subfigures(2, 1)
+    whole: Any = figure
+    rows = whole.subfigures(2, 1)
     panels(rows[0], measured.series["panels"])
     axes: Any = rows[1].add_subplot(1, 1, 1)
     for day, size in measured.series["bursts"]:
