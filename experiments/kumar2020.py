@@ -5,14 +5,14 @@ The two systems as generated traces, and the rows and columns of Table IV that o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from failgym.traces import Trace, first_runs, generate
-from failgym.traces.describe.facts import Facts
+from failgym.traces.describe.facts import Facts, Flags, Floats
 from failgym.traces.describe.kumar import groups
 from failgym.traces.describe.usage import LINEAR, FailureRates, Points, binned, fitted
 from failgym.traces.synthetic import SystemA, SystemB
@@ -30,11 +30,11 @@ __all__ = [
     "SYSTEMS",
     "JobKind",
     "Panel",
+    "Pool",
     "facts",
     "failure_rate",
     "jobs",
     "label",
-    "panel",
     "panels",
     "points",
 ]
@@ -121,10 +121,15 @@ def facts(system: str, seed: int, quick: bool = False) -> Facts:
 
 def points(found: Facts, resource: str, group: str) -> Points:
     """Failure rates of a kind of jobs in the bins of a usage (section V): log10 of I/O rates."""
+    return binned(*runs(found, resource, group))
+
+
+def runs(found: Facts, resource: str, group: str) -> tuple[Floats, Flags]:
+    """The usage of each run of a kind of jobs, and whether it failed."""
     rates = FailureRates(found)
     known, failed, value = rates.among(resource)
     here = known & dict(groups(found))[group][found.attempt_job]
-    return binned(value[here], failed[here])
+    return value[here], failed[here]
 
 
 @dataclass(frozen=True)
@@ -138,6 +143,28 @@ class Panel:
     unit: float = 1.0
     """of the usage in the trace, in that of the axis"""
     axis: str = ""
+
+
+@dataclass
+class Pool:
+    """The runs of several traces together: as near as a sample comes to the whole record."""
+
+    usage: dict[Panel, list[Floats]] = field(default_factory=dict[Panel, list[Floats]])
+    failed: dict[Panel, list[Flags]] = field(default_factory=dict[Panel, list[Flags]])
+
+    def add(self, shown: Panel, found: Facts) -> None:
+        """Those of one more trace."""
+        usage, failed = runs(found, shown.resource, shown.group)
+        self.usage.setdefault(shown, []).append(usage)
+        self.failed.setdefault(shown, []).append(failed)
+
+    def points(self, shown: Panel) -> Points:
+        """Failure rates in bins of all the runs."""
+        return binned(np.concatenate(self.usage[shown]), np.concatenate(self.failed[shown]))
+
+    def panels(self) -> list[dict[str, Any]]:
+        """What the pictures show, as numbers."""
+        return [panel(shown, self.points(shown)) for shown in self.usage]
 
 
 def panel(shown: Panel, found: Points) -> dict[str, Any]:
@@ -167,7 +194,7 @@ def panels(figure: Figure, series: list[dict[str, Any]]) -> None:
         jobs_axes: Any = axes.twinx()
         jobs_axes.plot(shown["x"], shown["jobs"], color="#b8c0c8", linewidth=0.9)
         jobs_axes.set_yscale("log")
-        jobs_axes.tick_params(labelsize=6, colors="#8a949e")
+        jobs_axes.tick_params(which="both", labelsize=6, colors="#8a949e")
         axes.scatter(shown["x"], shown["rate"], s=9, color="#bf4b3f", zorder=3)
         if shown["curve"]:
             axes.plot(shown["x"], shown["curve"], color="#2f6690", linewidth=1.2)
@@ -177,6 +204,8 @@ def panels(figure: Figure, series: list[dict[str, Any]]) -> None:
         axes.set_zorder(jobs_axes.get_zorder() + 1)
         axes.patch.set_visible(False)
         label(axes, shown["title"], shown["axis"], "failure rate" if not place else "")
+        if place == len(series) - 1:
+            jobs_axes.set_ylabel("jobs of a bin", fontsize=7, color="#8a949e")
 
 
 def label(axes: Any, title: str, x: str, y: str) -> None:

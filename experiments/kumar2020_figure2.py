@@ -12,12 +12,14 @@ Kind and band
     rate of the last bin at least .9; the median within 5 points.
 
 Choices
-    Tail usage is that of a job's last window, over a node's memory. Bins as in Table V.
+    Tail usage is that of a job's last window, over a node's memory. Bins as in Table V, of the
+    jobs of all seeds together: few run out of memory.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,15 +28,14 @@ from experiments.kumar2020 import (
     B_SINGLE,
     PAPER,
     Panel,
+    Pool,
     facts,
-    panel,
     panels,
-    points,
 )
 from experiments.reproduction import Experiment, Kind, Measured, Options, Row, relative, within
 from failgym.evaluation.progress import Advance
 from failgym.traces.describe.fits import fit_hinge
-from failgym.traces.describe.usage import FailureRates
+from failgym.traces.describe.usage import FailureRates, Points
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
 R2 = {"A": 0.72, "B": 0.97}
 HALF_BELOW = 0.65
 """Share of the capacity that half of the jobs that ran out of memory use less than."""
+CAPACITY = 0.95
+"""Of a node's memory: what is above counts as close to the capacity."""
+TOO_FEW = "no bin with failures has a hundred jobs"
 AXIS = "memory, share of a node's"
 SHOWN = (
     Panel("(a) A non-shared single", "A", A_SINGLE.group, "memory", axis=AXIS),
@@ -50,48 +54,42 @@ SHOWN = (
 
 
 def measure(options: Options, advance: Advance) -> Measured:
-    """The fits, and the points of the first seed."""
-    found: dict[str, list[float]] = {}
-    series: list[dict[str, Any]] = []
+    """The fits to the jobs of all seeds, and the median of each."""
+    pool, medians = Pool(), list[float]()
     for seed in range(options.seeds):
         for shown in SHOWN:
             known = facts(shown.system, seed, options.quick)
-            line = points(known, "memory", shown.group)
-            curve = fit_hinge(line.usage, line.rate)
-            if curve is not None and curve.b > 0.0:
-                found.setdefault(f"{shown.system} R2", []).append(curve.r2)
-                found.setdefault(f"{shown.system} a", []).append(curve.a)
-            found.setdefault(f"{shown.system} last", []).append(float(line.rate[-1]))
+            pool.add(shown, known)
             if shown.system == "A":
-                rates = FailureRates(known)
-                ended, failed, memory = rates.among("memory")
+                ended, failed, memory = FailureRates(known).among("memory")
                 out = memory[ended & failed]
-                if len(out):
-                    found.setdefault("median", []).append(float(np.median(out)))
-            if not seed:
-                series.append(panel(shown, line))
+                medians.append(float(np.median(out)) if len(out) else math.nan)
         facts.cache_clear()
         advance(1)
-    return Measured(tuple(rows(found)), {"panels": series})
+    rows: list[Row] = []
+    for shown in SHOWN:
+        rows += fitted(shown.system, pool.points(shown))
+    name, band = "A, median memory of failed jobs", within(HALF_BELOW, 0.05)
+    rows.append(Row.over(name, medians, HALF_BELOW, band, fitted=True))
+    return Measured(tuple(rows), {"panels": pool.panels()})
 
 
-def rows(found: dict[str, list[float]]) -> list[Row]:
-    """What was found, as far as a sample has it."""
-    made: list[Row] = []
-    for system, paper in R2.items():
-        if f"{system} R2" in found:
-            name = f"{system}, R squared of b (x - a)+"
-            band = relative(paper, 0.15)
-            made.append(Row.over(name, found[f"{system} R2"], paper, band, fitted=True))
-    if "A a" in found:
-        name = "A, a: share of memory where failures begin"
-        made.append(Row.over(name, found["A a"], 0.5, (0.0, 0.5), fitted=True))
-    name = "B, failure rate of the fullest bin"
-    made.append(Row.over(name, found["B last"], 1.0, (0.9, 1.0), fitted=True))
-    if "median" in found:
-        name, band = "A, median memory of failed jobs", within(HALF_BELOW, 0.05)
-        made.append(Row.over(name, found["median"], HALF_BELOW, band, fitted=True))
-    return made
+def fitted(system: str, line: Points) -> list[Row]:
+    """The fit to the points of a system, and what is said of it."""
+    curve = fit_hinge(line.usage, line.rate)
+    if curve is None or not curve.b > 0.0:
+        return [Row(f"{system}, R squared of b (x - a)+", R2[system], math.nan, note=TOO_FEW)]
+    name, band = f"{system}, R squared of b (x - a)+", relative(R2[system], 0.15)
+    rows = [Row(name, R2[system], curve.r2, band=band, fitted=True)]
+    if system == "A":
+        name = "A, a: share of memory from which failures rise"
+        return [*rows, Row(name, 0.5, curve.a, band=(0.0, 0.5), fitted=True)]
+    last, before = float(line.rate[-1]), float(line.rate[line.usage < CAPACITY].max())
+    return [
+        *rows,
+        Row("B, failure rate of the fullest bin", 1.0, last, band=(0.9, 1.0), fitted=True),
+        Row(f"B, highest rate below {CAPACITY:.0%} of memory", 0.0, before),
+    ]
 
 
 def draw(measured: Measured, figure: Figure) -> None:

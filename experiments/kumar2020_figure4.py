@@ -17,12 +17,12 @@ Choices
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from experiments.kumar2020 import A_SHARED, A_SINGLE, PAPER, Panel, facts, panel, panels, points
+from experiments.kumar2020 import A_SHARED, A_SINGLE, PAPER, Panel, Pool, facts, panels, points
 from experiments.reproduction import Experiment, Kind, Measured, Options, Row, relative
 from failgym.evaluation.progress import Advance
 from failgym.traces.describe.facts import Facts
@@ -56,7 +56,7 @@ def measure(options: Options, advance: Advance) -> Measured:
     """The fits of each seed, the peaks of all."""
     fits: dict[str, list[float]] = {"a": [], "b": [], "R2": []}
     counts = {kind: np.zeros((2, len(EDGES) - 1), dtype=np.int64) for kind in PEAKS}
-    series: list[dict[str, Any]] = []
+    pool = Pool()
     for seed in range(options.seeds):
         known = facts("A", seed, options.quick)
         line = points(known, "local_io", A_SINGLE.group)
@@ -66,8 +66,8 @@ def measure(options: Options, advance: Advance) -> Measured:
                 fits[name].append(value)
         for kind in PEAKS:
             counts[kind] += finer(known, kind.group)
-        if not seed:
-            series = [panel(shown, points(known, "local_io", shown.group)) for shown in SHOWN]
+        for shown in SHOWN:
+            pool.add(shown, known)
         facts.cache_clear()
         advance(1)
     rows = [
@@ -80,7 +80,7 @@ def measure(options: Options, advance: Advance) -> Measured:
         note = f"{height:.1f} times the rate of the other bins"
         band = relative(place, BAND)
         rows.append(Row(f"{kind.name}, peak [MB/s]", place, at, band=band, fitted=True, note=note))
-    return Measured(tuple(rows), {"panels": series})
+    return Measured(tuple(rows), {"panels": pool.panels()})
 
 
 def finer(known: Facts, group: str) -> Ints:

@@ -17,11 +17,11 @@ Choices
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.kumar2020 import A_SINGLE, B_MULTI, PAPER, Panel, facts, panel, panels, points
+from experiments.kumar2020 import A_SINGLE, B_MULTI, PAPER, Panel, Pool, facts, panels, points
 from experiments.reproduction import Experiment, Kind, Measured, Options, Row, relative
 from failgym.evaluation.progress import Advance
 from failgym.traces.describe.facts import Facts
@@ -54,7 +54,7 @@ LONG_FAILURES = (
 def measure(options: Options, advance: Advance) -> Measured:
     """Correlations, short failures and requests of each seed."""
     found: dict[str, list[float]] = {}
-    series: list[dict[str, Any]] = []
+    pool = Pool()
     for seed in range(options.seeds):
         for shown in SHOWN:
             system, known = shown.system, facts(shown.system, seed, options.quick)
@@ -66,14 +66,13 @@ def measure(options: Options, advance: Advance) -> Measured:
                     found.setdefault(f"{system} {name}", []).append(r.r)
             found.setdefault(f"{system} short", []).append(short(known))
             found.setdefault(f"{system} over", []).append(overestimate(known))
-            if not seed:
-                series.append(panel(shown, line))
+            pool.add(shown, known)
         facts.cache_clear()
         advance(1)
     rows: list[Row] = []
     for shown in SHOWN:
         rows += of_system(shown, found)
-    return Measured(tuple(rows), {"panels": series})
+    return Measured(tuple(rows), {"panels": pool.panels()})
 
 
 def of_system(shown: Panel, found: dict[str, list[float]]) -> list[Row]:
