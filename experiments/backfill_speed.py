@@ -15,22 +15,17 @@ import statistics
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import typer
 
+from experiments.backfilling import on_one_machine, scheduling
 from experiments.speed import cores, host, pin
 from failgym.cli.output import Cell, JsonFile, print_line, print_table
-from failgym.sim.context import AGE_BUCKETS, CLASSES, SYSTEM_FIELDS, Context
-from failgym.sim.forecast import Forecast
-from failgym.sim.scheduled.batch import ScheduledBatch
-from failgym.sim.scheduled.compile import compile_scheduled, with_episodes
-from failgym.sim.scheduled.rules import ESTIMATORS, ScheduledRules
-from failgym.traces import Trace, TraceError, read_swf, uninterrupted, with_machines
+from failgym.sim.scheduled.rules import ESTIMATORS
+from failgym.traces import Trace, TraceError, read_swf
 
-LOOK_BACK = {"average": 2, "median": 9, "mcs": 16}
-"""Ended jobs of a user that the estimators look back at."""
 TARGET = 1e5
 """Jobs per second, at least."""
 
@@ -48,34 +43,9 @@ class Figure:
     """[s]"""
 
 
-def workload(path: Path) -> Trace:
-    """The jobs of a log on one machine of MaxProcs slots (else of the widest job's)."""
-    trace = uninterrupted(read_swf(path))
-    stated = trace.meta.remarks.get("MaxProcs", "").split()
-    widest = int(trace.column("tasks", "width").max())
-    processors = int(stated[0]) if stated and stated[0].isdecimal() else widest
-    return with_machines(trace, 1, slots=max(processors, widest))
-
-
-def blank(trace: Trace, window: int) -> Context:
-    """A context that knows nothing: no observation is ever made."""
-    rows = (trace.rows("jobs"), trace.rows("tasks"), trace.rows("attempts"))
-    return Context(
-        expectations=np.zeros((CLASSES, AGE_BUCKETS, 3)),
-        system=np.zeros((1, SYSTEM_FIELDS), dtype=np.float32),
-        forecast=Forecast.none(trace.content_hash, *rows, window),
-    )
-
-
 def measure(name: str, trace: Trace, estimator: str, kill: bool, runs: int) -> Figure:
     """Schedule a log several times."""
-    chosen: dict[str, Any] = {"estimator": estimator, "history": LOOK_BACK.get(estimator, 1)}
-    rules = ScheduledRules(scheduler="easy_backfill", walltime_kill=kill, restart_limit=0, **chosen)
-    n = trace.rows("tasks")
-    world = compile_scheduled(trace, rules, blank(trace, rules.window))
-    order = np.lexsort((np.arange(n), world.tasks["submit"]))
-    world = with_episodes(world, order, np.array([[0, 0, n, n]]))
-    batch = ScheduledBatch(world, rules, 1)
+    batch, n = scheduling(trace, estimator, kill=kill), trace.rows("tasks")
     seconds: list[float] = []
     for _ in range(runs + 1):
         begun = time.process_time()
@@ -118,7 +88,7 @@ def main(
     figures: list[Figure] = []
     for path in logs:
         try:
-            trace = workload(path)
+            trace = on_one_machine(read_swf(path))
         except TraceError as error:
             raise typer.BadParameter(str(error)) from error
         name = path.name.removesuffix(".gz").removesuffix(".swf")

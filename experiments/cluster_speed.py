@@ -25,7 +25,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from experiments.backfill_speed import blank
+from experiments.backfilling import blank
 from experiments.speed import cores, host, pin
 from failgym.cli.output import JsonFile, print_line, print_table
 from failgym.sim.scheduled.batch import ScheduledBatch

@@ -216,6 +216,20 @@ class TestCheckpointing:
         area = metrics.mean_periodic_saving(work, cost, 5 * HOUR)
         assert area == pytest.approx(mean, abs=1e-5)
 
+    @pytest.mark.parametrize("form", ["A", "B", "printed"])
+    @pytest.mark.parametrize(("precision", "recall"), [(0.11, 0.95), (0.9, 0.5), (0.001, 1.0)])
+    def test_the_areas_with_a_predictor_are_means_too(
+        self, form: Any, precision: float, recall: float
+    ) -> None:
+        work, cost = metrics.young_interval(60.0, 1e5), 60.0
+        runtimes = (np.arange(200_000) + 0.5) * 5 * HOUR / 200_000
+        mean = metrics.saving_ml(precision, recall, runtimes, cost).mean()
+        area = metrics.mean_ml_saving(precision, recall, cost, 5 * HOUR)
+        assert area == pytest.approx(mean, abs=1e-5)
+        mean = metrics.saving_combined(precision, recall, runtimes, work, cost, form).mean()
+        area = metrics.mean_combined_saving(precision, recall, work, cost, 5 * HOUR, form)
+        assert area == pytest.approx(mean, abs=1e-5)
+
     @given(
         precision=st.floats(0.05, 1),
         recall=st.floats(0, 1),

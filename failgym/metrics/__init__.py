@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from failgym.metrics.checkpointing import (
     daly_interval,
+    mean_combined_saving,
+    mean_ml_saving,
     mean_periodic_saving,
     saving_combined,
     saving_ml,
@@ -86,6 +88,8 @@ __all__ = [
     "forfeited",
     "grace_period",
     "known",
+    "mean_combined_saving",
+    "mean_ml_saving",
     "mean_periodic_saving",
     "node_detection",
     "rescued",

@@ -81,3 +81,39 @@ def mean_periodic_saving(work: float, cost: float, longest: float, shortest: flo
     low = np.maximum(k * period, shortest)
     high = np.maximum(np.minimum((k + 1.0) * period, longest), low)
     return float(work * np.sum(k * np.log(high / low)) / (longest - shortest))
+
+
+def mean_ml_saving(
+    precision: npt.ArrayLike, recall: npt.ArrayLike, cost: float, longest: float
+) -> Floats:
+    """The mean of `saving_ml` over runtimes uniform on (0, longest].
+
+    Kumar et al. 2020, Table VIII, "ML". With a = T_s / P the area is R (1 - a/L - a/L ln(L/a)):
+    runs shorter than a have no saving.
+    """
+    share = cost / np.asarray(precision, np.float64) / longest
+    share = np.minimum(share, 1.0)
+    return np.asarray(recall, np.float64) * (1.0 - share + share * np.log(share))
+
+
+def mean_combined_saving(
+    precision: npt.ArrayLike,
+    recall: npt.ArrayLike,
+    work: float,
+    cost: float,
+    longest: float,
+    form: Literal["A", "B", "printed"] = "B",
+) -> Floats:
+    """The mean of `saving_combined` over runtimes uniform on (0, longest].
+
+    Kumar et al. 2020, Table VIII, "ML+Periodic".
+    """
+    recall = np.asarray(recall, np.float64)
+    flagged = mean_ml_saving(precision, recall, cost, longest)
+    periodic = mean_periodic_saving(work, cost, longest)
+    paid = recall * periodic * cost / work
+    if form == "A":
+        return flagged - paid + (1.0 - recall) * periodic
+    if form == "B":
+        return flagged + (1.0 - recall) * periodic
+    return flagged - paid + periodic

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +10,14 @@ import numpy.typing as npt
 
 from failgym.metrics.columns import ratio
 
-__all__ = ["PrecisionRecall", "average_precision", "precision_recall", "roc_auc"]
+__all__ = [
+    "PrecisionRecall",
+    "average_precision",
+    "binormal",
+    "binormal_auc",
+    "precision_recall",
+    "roc_auc",
+]
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -56,3 +64,28 @@ def roc_auc(bad: Bools, score: npt.ArrayLike) -> float:
     below = np.searchsorted(good, scores[bad], side="left")
     upto = np.searchsorted(good, scores[bad], side="right")
     return ratio(float(np.sum(below + upto)) / 2.0, float(np.sum(bad)) * len(good))
+
+
+def binormal(
+    distance: float, spread: float, base_rate: float, threshold: npt.ArrayLike
+) -> PrecisionRecall:
+    """Precision and recall of scores that are normal: of the bad N(distance, spread), else N(0, 1).
+
+    A share `base_rate` is bad; one point for each threshold, in the order given. Where so few are
+    flagged that the arithmetic underflows the precision is NaN.
+    """
+    at = np.asarray(threshold, dtype=np.float64)
+    recall, fpr = _above((at - distance) / spread), _above(at)
+    right, wrong = base_rate * recall, (1.0 - base_rate) * fpr
+    with np.errstate(invalid="ignore"):
+        return PrecisionRecall(at, right / (right + wrong), recall)
+
+
+def binormal_auc(distance: float, spread: float) -> float:
+    """The area under the ROC curve of `binormal` scores: P(bad scores higher than good)."""
+    return float(_above(np.array([-distance / math.hypot(1.0, spread)]))[0])
+
+
+def _above(score: Floats) -> Floats:
+    """P(a standard normal number is larger), exact in the tail too."""
+    return np.array([0.5 * math.erfc(x / math.sqrt(2.0)) for x in score.tolist()])

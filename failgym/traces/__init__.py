@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from failgym.traces.readers.swf import read_swf
     from failgym.traces.readers.torque import read_torque
     from failgym.traces.readers.wfformat import read_wfformat
+    from failgym.traces.requeues import first_runs
     from failgym.traces.store import check_destination
     from failgym.traces.synthetic import generate, toy
 
@@ -37,6 +38,7 @@ __all__ = [
     "TraceError",
     "check_destination",
     "describe",
+    "first_runs",
     "generate",
     "read_fta",
     "read_google_2011",
@@ -58,6 +60,7 @@ __all__ = [
 _HOMES = {
     "check_destination": "store",
     "describe": "describe",
+    "first_runs": "requeues",
     "generate": "synthetic",
     "toy": "synthetic",
     "uninterrupted": "clusters",

@@ -49,7 +49,7 @@ def split(trace: Trace, part: str, share: float) -> Trace:
     tables = {name: trace.table(name) for name in TABLES}
     early = trace.column("jobs", "submit") <= at
     if part == "test":
-        kept = _select(tables, {"jobs": ~early})
+        kept = select(tables, {"jobs": ~early})
         end = trace.meta.end
     else:
         kept = _cut(trace, tables, early, at)
@@ -89,7 +89,7 @@ def _cut(trace: Trace, tables: dict[str, Table], jobs: Flags, at: int) -> dict[s
         ),
         "outages": _with(outages, "up", None, column(outages, "up", missing=FAR) > at),
     }
-    return _select(
+    return select(
         tables,
         {
             "jobs": jobs,
@@ -138,7 +138,7 @@ def _with(table: Table, name: str, value: int | None, rows: Flags) -> Table:
     return table.set_column(table.schema.get_field_index(name), field, changed)
 
 
-def _select(tables: dict[str, Table], keep: dict[str, Flags]) -> dict[str, Table]:
+def select(tables: dict[str, Table], keep: dict[str, Flags]) -> dict[str, Table]:
     """The rows to keep and everything that refers to them only, foreign keys renumbered."""
     position: dict[str, Rows] = {}
     result: dict[str, Table] = {}

@@ -72,14 +72,7 @@ class UserHistory:
         """
         jobs = past_jobs(trace)
         norms = Norms(float(max(jobs.width.max(initial=0), 1)), float(jobs.walltime.max(initial=0)))
-        errors = np.full((self.longest, len(METHODS), len(QUANTITIES)), np.inf)
-        words = same_words(jobs, jobs)
-        for column, quantity in enumerate(QUANTITIES):
-            guessed = foretold(jobs, jobs, words, quantity, METHODS, self.longest, norms)
-            actual = jobs.use.of(quantity)
-            for row, guesses in enumerate(guessed):
-                for n in range(self.longest):
-                    errors[n, row, column] = percentage_error(actual, guesses[:, n])
+        errors = self._errors(jobs, jobs, norms)
         if not np.isfinite(errors[:, :, QUANTITIES.index("runtime")]).any():
             raise ValueError(
                 f"UserHistory: nothing to learn from in {trace.meta.source!r}: expected users with"
@@ -117,6 +110,23 @@ class UserHistory:
             for column, quantity in enumerate(QUANTITIES):
                 result[row, column] = percentage_error(actual.of(quantity), expected.of(quantity))
         return result
+
+    def errors_by_length(self, trace: Trace) -> Floats:
+        """The same by history length, [longest, METHODS, QUANTITIES] in % (Fig. 3a)."""
+        self._check_fitted()
+        jobs = past_jobs(trace)
+        return self._errors(self.past_.without(jobs).joined(jobs), jobs, self.norms_)
+
+    def _errors(self, past: Past, asked: Past, norms: Norms) -> Floats:
+        errors = np.empty((self.longest, len(METHODS), len(QUANTITIES)))
+        words = same_words(past, asked)
+        for column, quantity in enumerate(QUANTITIES):
+            guessed = foretold(past, asked, words, quantity, METHODS, self.longest, norms)
+            actual = asked.use.of(quantity)
+            for row, guesses in enumerate(guessed):
+                for n in range(self.longest):
+                    errors[n, row, column] = percentage_error(actual, guesses[:, n])
+        return errors
 
     def arrays(self) -> Arrays:
         """What was learned: history lengths, the largest requests, the jobs that ended."""

@@ -243,16 +243,16 @@ def request_ratio(facts: Facts) -> Floats:
     return over
 
 
-def bursts(times: Floats) -> tuple[Floats, Ints]:
+def bursts(times: Floats, size: int = BURST_SIZE) -> tuple[Floats, Ints]:
     """When each burst begins [ms] and how many failures it holds, in order of time.
 
-    DBSCAN in one dimension: a failure with `BURST_SIZE` of them, itself included, no further than
+    DBSCAN in one dimension: a failure with `size` of them, itself included, no further than
     `BURST_WINDOW` is a core; cores no further apart belong together; others near one join it.
     """
     times = np.sort(times)
     low = np.searchsorted(times, times - BURST_WINDOW, side="left")
     high = np.searchsorted(times, times + BURST_WINDOW, side="right")
-    core = times[high - low >= BURST_SIZE]
+    core = times[high - low >= size]
     if not len(core):
         return np.empty(0), np.empty(0, dtype=np.int64)
     number = np.cumsum(np.diff(core, prepend=core[0]) > BURST_WINDOW)

@@ -259,6 +259,17 @@ def test_the_lengths_are_those_with_the_least_error_in_training() -> None:
             assert fitted.lengths_[row, column] == 1 + int(np.argmin(by_length))
 
 
+def test_errors_by_length_hold_those_at_the_lengths_chosen() -> None:
+    trace = generate("system-a", jobs=1_500, seed=4)
+    fitted = UserHistory(longest=4).fit(trace.split("train"))
+    late = trace.split("test")
+    by_length, errors = fitted.errors_by_length(late), fitted.errors(late)
+    assert by_length.shape == (4, len(METHODS), len(QUANTITIES))
+    for place in np.ndindex(errors.shape):
+        assert by_length[(fitted.lengths_[place] - 1, *place)] == errors[place]
+    assert (by_length[0] == by_length[3]).all(axis=1).tolist() == [True, False, False, False]
+
+
 def test_the_error_is_the_median_absolute_percentage_error() -> None:
     actual, guess = [10.0, 20.0, 0.0, np.nan, 40.0, 5.0], [11.0, 10.0, 1.0, 3.0, 40.0, np.nan]
     assert percentage_error(actual, guess) == pytest.approx(median([10.0, 50.0, 0.0]))

@@ -153,6 +153,15 @@ def test_bursts_are_those_of_dbscan(seed: int) -> None:
         assert size >= sum(t in cluster for t in times.tolist())
 
 
+def test_a_sample_has_smaller_bursts() -> None:
+    minutes = np.array([0.0, 4.0, 60.0, 61.0, 62.0, 200.0]) * 60_000
+    begins, sizes = bursts(minutes, 2)
+    assert (begins / 60_000).tolist() == [0.0, 60.0]
+    assert sizes.tolist() == [2, 3]
+    assert len(bursts(minutes, 3)[0]) == 1
+    assert len(bursts(minutes)[0]) == 0
+
+
 def counted(attempt: Row) -> bool:
     ended = attempt["ran"] and attempt["outcome"] != CENSORED
     return ended and attempt["cause"] != Cause.WALLTIME
