@@ -36,9 +36,9 @@ PAPER = {"tasks": 0.25, "cpu": 0.65, "memory": 0.65, "disk": 0.5, "time": 0.65}
 BAND = 0.05
 FITTED = "time"
 WHY = {
-    "disk": "half of the disk for 65 % of the time means that, weighted by time, these tasks ask for"
-    " .54 of the disk of others; here .85 to .89, as long tasks that finish ask for less disk too"
-    " (first half day of the trace: 1.9)"
+    "disk": "half of the disk for 65 % of the time means that, weighted by time, these tasks ask"
+    " for .54 of the disk of others; here .85 to .89, as long tasks that finish ask for less disk"
+    " too (first half day of the trace: 1.9)"
 }
 
 
@@ -114,7 +114,8 @@ def draw(measured: Measured, figure: Figure) -> None:
     axes.plot(places, list(PAPER.values()), "k*", label="paper")
     axes.set_xticks(places, list(PAPER))
     axes.set_ylabel("share")
-    axes.legend()
+    axes.set_ylim(0.0, 1.15)
+    axes.legend(loc="upper center", ncols=3)
 
 
 EXPERIMENT = Experiment(

@@ -42,8 +42,8 @@ PAPER = {FAILING: 0.4, UNFINISHED: 0.25, DOMINATED: 0.99}
 BAND = 0.02
 BANDS = {FAILING: (0.38, 1.0), UNFINISHED: within(0.25, BAND), DOMINATED: (0.97, 1.0)}
 WHY = {
-    FAILING: "the profile has the mix of El-Sayed et al. (2017, Table I: 36.8 % of the jobs they keep"
-    " of the same trace fail or are killed); in its first half day 34.6 % do"
+    FAILING: "the profile has the mix of El-Sayed et al. (2017, Table I: 36.8 % of the jobs that"
+    " they keep of the same trace fail or are killed); in its first half day 34.6 % do"
 }
 
 
@@ -113,6 +113,7 @@ def draw(measured: Measured, figure: Figure) -> None:
         types.bar(at, list(ours[part].values()), 0.4, label=part)
     types.set_xticks(range(len(TYPES)), list(TYPES))
     types.set_title("(a) types")
+    types.set_ylabel("share")
     types.legend()
     classes.bar(range(len(ours["classes"])), list(ours["classes"].values()))
     classes.set_xticks(range(len(ours["classes"])), list(ours["classes"]), rotation=60)
