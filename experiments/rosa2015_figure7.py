@@ -97,7 +97,7 @@ def draw(measured: Measured, figure: Figure) -> None:
         axes.axhline(paper, color="0.5", linestyle=":", label="paper, with grace")
         axes.set_title(name)
         axes.set_ylim(0.0, 1.0)
-    panels[0].legend(fontsize="small")
+    panels[2].legend(fontsize="small", loc="center")
     for axes in panels[2:]:
         axes.set_xlabel("day of the testing phase")
     for axes in panels[::2]:
