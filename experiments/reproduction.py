@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
@@ -84,6 +84,10 @@ class Row:
         if not self.band[0] <= self.ours <= self.band[1]:
             return "outside"
         return "fitted" if self.fitted else "within"
+
+    def because(self, note: str) -> Row:
+        """The same row; if it is outside its band, with the reason."""
+        return replace(self, note=note) if self.verdict == "outside" else self
 
     @classmethod
     def over(

@@ -8,7 +8,7 @@ from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, cast, get_args, get_type_hints
 
-from failgym.predictors import Forecast, Predictor
+from failgym.predictors import Forecast, NodeForecast, Predictor
 from failgym.sim.rules import LONGEST, MINUTE, Rules
 from failgym.sim.scheduled.rules import ScheduledRules
 from failgym.sim.state import Order
@@ -120,8 +120,9 @@ class Scenario(ScheduledRules):
     ``detection_delay``."""
     failed_at: float = -1.0
     """That moment, as a share of the job's undisturbed run time; -1: uniform, keyed by the job."""
-    node_forecast: Literal["none", "exact", "calibrated"] = "none"
-    """DISPATCH: what is predicted of machines: nothing, every failure, or with an accuracy."""
+    node_forecast: Literal["none", "exact", "calibrated"] | NodeForecast = "none"
+    """DISPATCH: what is predicted of machines: nothing, every failure, with an accuracy, or what a
+    forecast of the split (`failgym.envs.worlds.split_of`) says."""
     node_accuracy: float = 0.7
     """``node_forecast="calibrated"``: application-oblivious accuracy AOA (FLAW, section V-B)."""
     node_false_positives: float = 0.5
@@ -145,8 +146,9 @@ class Scenario(ScheduledRules):
             "select": ("all", "failing"),
             "order": ("task", "time"),
             "outages": ("trace", "none", "lanl-2", "lanl-20", "weibull"),
-            "node_forecast": ("none", "exact", "calibrated"),
         }
+        if not isinstance(self.node_forecast, NodeForecast):
+            choices["node_forecast"] = ("none", "exact", "calibrated")
         for name, allowed in choices.items():
             self._check(name, getattr(self, name) in allowed, f"one of {', '.join(allowed)}")
         if self.world == "pinned":

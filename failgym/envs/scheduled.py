@@ -93,8 +93,11 @@ def _node_predictions(scenario: Scenario, trace: Trace) -> NodePredictions | Non
     """What is predicted of the machines of the cluster."""
     if scenario.node_forecast == "none":
         return None
-    forecast = NodeForecast.exact(trace)
-    if scenario.node_forecast == "calibrated":
+    if isinstance(scenario.node_forecast, NodeForecast):
+        forecast = scenario.node_forecast.check(trace)
+    elif scenario.node_forecast == "exact":
+        forecast = NodeForecast.exact(trace)
+    else:
         forecast = CalibratedNodes(
             scenario.node_accuracy, scenario.node_false_positives, seed=scenario.seed
         ).predict(trace)
@@ -128,7 +131,7 @@ def build_scheduled(scenario: Scenario) -> World:
     chosen = chosen_tasks(scenario, trace, world)
     prices = _prices(scenario, world, chosen)
     if scenario.split not in ("train", "all"):
-        population = replace(scenario, split="train", forecast="none")
+        population = replace(scenario, split="train", forecast="none", node_forecast="none")
         train = simulated(scenario, "train")
         other = world if train is trace else compiled(population, train, train)
         prices = _prices(scenario, other, chosen_tasks(population, train, other))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from failgym.evaluation.anchors import Anchors, Bound, Evaluation, evaluate
+from failgym.evaluation.queries import failure_queries
 from failgym.evaluation.runner import Run, run_policy
 from failgym.evaluation.scoring import Score, score
 from failgym.evaluation.whole_trace import Comparison, Record, compare, whole_trace_world
@@ -17,6 +18,7 @@ __all__ = [
     "Score",
     "compare",
     "evaluate",
+    "failure_queries",
     "run_policy",
     "score",
     "whole_trace_world",

@@ -9,10 +9,13 @@ import pytest
 
 from failgym.envs import Scenario, resolve
 from failgym.envs.batches import own_sizes, own_tasks
+from failgym.envs.scenario import Split
 from failgym.envs.strikes import SPACING
 from failgym.envs.worlds import build_world, split_of
 from failgym.evaluation.load import measure_load
+from failgym.predictors import NodeForecast
 from failgym.sim.scheduled.records import World
+from failgym.traces import generate
 from tests.envs.worlds import HOUR, small
 
 MITIGATION, WORKFLOW, LINEAGE = "Mitigation-v0", "Workflow-v0", "Lineage-v0"
@@ -182,6 +185,18 @@ def test_forecasts_of_nodes_speak_of_the_cluster() -> None:
     drawn = world_of(WORKFLOW, node_accuracy=0.6)
     assert len(drawn.node_offset) == len(drawn.machines) + 1
     assert (drawn.node_offset[-1:] == len(drawn.node_time)).all()
+
+
+@pytest.mark.parametrize("split", ["all", "test"])
+def test_a_forecast_of_nodes_of_ones_own(split: Split) -> None:
+    """What a scenario is given is what its policy is told; of another trace it is refused."""
+    trace = split_of(scenario(WORKFLOW, split=split), split)
+    usable = np.unique(trace.column("costs", "machine"))
+    world = world_of(WORKFLOW, split=split, node_forecast=NodeForecast.of(trace, usable, usable))
+    assert world.node_time.tolist() == usable.tolist()
+    other = NodeForecast.none(generate("lanl-2", jobs=1, seed=9))
+    with pytest.raises(ValueError, match="forecast of another trace"):
+        world_of(WORKFLOW, split=split, node_forecast=other)
 
 
 def test_a_share_of_the_machines_fails_once_in_each_job() -> None:

@@ -191,6 +191,7 @@ def _parameters(
     for name in ("preemption", "history", "correction", "walltime_kill", "place"):
         p[name] = getattr(rules, name)
     p["save_outputs"], p["unpersist"] = rules.save_outputs, rules.unpersist
+    p["by_arrival"] = rules.rank_by == "arrival"
     p["scheduler"] = SCHEDULERS.index(rules.scheduler)
     p["estimator"] = ESTIMATORS.index(rules.estimator)
     p["outputs_lost"], p["by_job"] = rules.outputs == "lost", rules.completion == "jobs"

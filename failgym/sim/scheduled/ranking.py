@@ -1,7 +1,8 @@
 """The queue of rank_hybd in order of upward rank: a heap that says where each run stands in it.
 
 Highest rank first if all queued tasks are of one job, lowest first if they are of several (Yu and
-Shi, ICPP Workshops 2008); then by trace row and number. What a pass has looked at is set aside,
+Shi, ICPP Workshops 2008); then by trace row and number. With ``rank_by="arrival"`` instead in the
+order in which they joined. What a pass has looked at is set aside,
 behind the heap in ``x.ranked``, until the pass is over.
 """
 
@@ -24,6 +25,8 @@ __all__ = ["put_back", "rank_join", "rank_leave", "set_order", "take_first"]
 @called
 def _before(w: World, x: View, i: int, j: int) -> bool:
     """Does a pass turn to run i before run j?"""
+    if w.parameters[0].by_arrival:
+        return bool(x.runs[i].joined < x.runs[j].joined)
     a, b = x.tasks[x.runs[i].local].task, x.tasks[x.runs[j].local].task
     if a == b:
         return x.runs[i].number < x.runs[j].number

@@ -89,6 +89,7 @@ PARAMETERS = _more(
     correction="?",
     walltime_kill="?",
     place="?",
+    by_arrival="?",  # rank_by="arrival"
     save_outputs="?",
     outputs_lost="?",
     unpersist="?",

@@ -81,6 +81,9 @@ class ScheduledRules(Rules):
     scheduler: Literal["fifo", "priority", "easy_backfill", "rank_hybd"] = "fifo"
     """Who is started next: first come, first served; by priority; EASY backfilling (Lifka 1995);
     by upward rank (RANK_HYBD, Yu and Shi 2008)."""
+    rank_by: Literal["path", "arrival"] = "path"
+    """``scheduler="rank_hybd"``: what comes first: by upward rank, or what has waited longest, the
+    FIFO that FLAW and RANK_HYBD are compared with."""
     preemption: bool = False
     """``scheduler="priority"``: may attempts of lower priority be evicted?"""
     estimator: Literal["user", "last", "average", "median", "mcs", "oracle"] = "user"
@@ -121,6 +124,7 @@ class ScheduledRules(Rules):
         super().__post_init__()
         choices = {
             "scheduler": SCHEDULERS,
+            "rank_by": ("path", "arrival"),
             "estimator": ESTIMATORS,
             "outputs": ("kept", "lost"),
             "completion": ("tasks", "jobs"),
@@ -137,5 +141,7 @@ class ScheduledRules(Rules):
             self._check(name, good, "at least 0 bytes/ms, finite")
         by_priority = not self.preemption or self.scheduler == "priority"
         self._check("preemption", by_priority, 'scheduler="priority" with it')
-        by_rank = not self.place or self.scheduler == "rank_hybd"
-        self._check("place", by_rank, 'scheduler="rank_hybd" with it')
+        for name in ("place", "rank_by"):
+            given = getattr(self, name) not in (False, "path")
+            by_rank = not given or self.scheduler == "rank_hybd"
+            self._check(name, by_rank, 'scheduler="rank_hybd" with it')

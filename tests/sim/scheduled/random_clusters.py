@@ -188,6 +188,7 @@ def random_scheduled_rules(
         "outputs": rng.choice(["kept", "lost", "lost"]).item(),
         # from a stream of its own: the seeds of clusters that once showed something stay theirs
         "unpersist": rng.spawn(1)[0].random() < 0.8,
+        "rank_by": _rank_by(scheduler, rng.spawn(1)[0]),
         "detection_delay": int(rng.choice([0, 0, 1, 3, 20])) * grid,
         "replace": switch(0.2),
         "storage_streams": int(rng.choice([0, 1, 1, 2, 3])),
@@ -196,6 +197,10 @@ def random_scheduled_rules(
         "completion": rng.choice(["tasks", "tasks", "jobs"]).item(),
     }
     return ScheduledRules(**rules)
+
+
+def _rank_by(scheduler: str, rng: np.random.Generator) -> str:
+    return "arrival" if scheduler == "rank_hybd" and rng.random() < 0.2 else "path"
 
 
 def _machines(rng: np.random.Generator, theme: Theme) -> tuple[list[int | None], Columns]:

@@ -180,6 +180,8 @@ VALUES = [
     ("Lineage-v0", "storage_streams", 1001, "storage_streams: expected 0 to 1000, got 1001"),
     ("Mitigation-v0", "outage_shape", 0.0, "outage_shape: expected 0.1 to 10, got 0.0"),
     ("Mitigation-v0", "place", True, 'place: expected scheduler="rank_hybd" with it'),
+    ("Mitigation-v0", "rank_by", "arrival", 'rank_by: expected scheduler="rank_hybd" with it'),
+    ("Workflow-v0", "rank_by", "size", "rank_by: expected one of path, arrival"),
 ]
 
 

@@ -61,10 +61,10 @@ The rules
     has proved too small is replaced by the request, or, without one, raised in steps (Tsafrir,
     Etsion and Feitelson 2007).
 10. ``rank_hybd`` (Yu and Shi 2008): if all that waits is of one job, by upward rank descending,
-    else ascending, each attempt goes to the free machine on which it would finish first. With
-    ``place`` every such machine is asked as DISPATCH: CONTINUE takes it, RETRY asks for the next;
-    who refuses all is held until the next pass. If nothing else can happen the first attempt held
-    that has a machine is placed unasked.
+    else ascending (with ``rank_by="arrival"``: as it stands in the queue), each attempt goes to the
+    free machine on which it would finish first. With ``place`` every such machine is asked as
+    DISPATCH: CONTINUE takes it, RETRY asks for the next; who refuses all is held until the next
+    pass. If nothing else can happen the first attempt held that has a machine is placed unasked.
 11. *Walltime.* With ``walltime_kill`` an attempt that would run longer than its job requested is
     killed then (KILL); the cluster does not restart it.
 12. *Requeue.* An attempt that died with a machine or was pre-empted did not fail: the same row,

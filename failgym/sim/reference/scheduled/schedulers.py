@@ -210,6 +210,8 @@ class Scheduler:
     def _ranked(self) -> list[Attempt]:
         """Within one job the highest rank first, between jobs the lowest (Yu and Shi 2008)."""
         queue, ranks = self._world.queue, self._world.ranks
+        if self._world.rules.rank_by == "arrival":
+            return list(queue)
         jobs = {attempt.task.record.job for attempt in queue}
         sign = -1 if len(jobs) == 1 else 1
         return sorted(queue, key=lambda attempt: (sign * ranks[attempt.key[0]], *attempt.key))

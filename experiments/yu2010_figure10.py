@@ -1,0 +1,83 @@
+"""Average makespan against the accuracy of predictions, by the number of concurrent workflows.
+
+Claim
+    "With AOA increasing, workflow applications perform better in terms of makespan"; "as the work
+    load intensity increases [...] the performance improvement is even bigger" (FLAW, Cluster
+    Computing 2010, section V-D, Fig. 10).
+
+Kind and band
+    Approximate: the rank correlation of makespan and AOA at most -.5. The values are lost.
+
+Choices
+    Those of `experiments.yu2010`. The correlation is Spearman's over the seven accuracies, stretch
+    by stretch. What predictions can gain at most is measured beside it: the makespan without any
+    failure, over that of RANK_HYBD with them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from experiments.reproduction import Experiment, Kind, Measured, Options, Row
+from experiments.yu2010 import bench, levels, loads, rank_correlation, runs, sweep
+from failgym.evaluation.progress import Advance
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FALLING = (-1.0, -0.5)
+WHY = (
+    "there is little to gain: failures cost this bench no more of the makespan than the rows"
+    " without failures say, and a node that is passed over costs some of that again"
+)
+
+
+def measure(options: Options, advance: Advance) -> Measured:
+    """Makespan by accuracy and load, and what the accuracy gains."""
+    rows: list[Row] = []
+    means: dict[str, list[float]] = {}
+    for dags in loads(options):
+        found, test = sweep(options, dags), bench(options, dags)
+        spans = np.array([found[level].makespan for level in levels(options)])
+        means[str(dags)] = spans.mean(axis=1).tolist()
+        trend = [rank_correlation(levels(options), each) for each in spans.T]
+        spared = runs(test, test.scenario(0.0, outages="none")).makespan
+        rows += [
+            Row.over(f"{dags} DAGs: rank correlation, makespan and AOA", trend, band=FALLING),
+            Row.over(f"{dags} DAGs: makespan at AOA .5 / at 0", list(spans[1] / spans[0])),
+            Row.over(f"{dags} DAGs: makespan at AOA 1 / at 0", list(spans[-1] / spans[0])),
+            Row.over(f"{dags} DAGs: makespan without failures / at 0", list(spared / spans[0])),
+        ]
+        advance(1)
+    explained = tuple(row.because(WHY) for row in rows)
+    return Measured(
+        explained, {"source": bench(options).source, "AOA": levels(options), "makespan": means}
+    )
+
+
+def draw(measured: Measured, figure: Figure) -> None:
+    """A line for each load."""
+    axes = figure.subplots()
+    for dags, means in measured.series["makespan"].items():
+        axes.plot(measured.series["AOA"], means, marker="o", label=f"{dags} DAGs")
+    axes.set_xlabel("AOA")
+    axes.set_ylabel("average makespan [units]")
+    axes.set_ylim(bottom=0.0)
+    axes.set_title(measured.series["source"])
+    axes.legend()
+
+
+EXPERIMENT = Experiment(
+    paper="FLAW 2010",
+    item="Figure 10",
+    title="average makespan by AOA and number of concurrent DAGs",
+    kind=Kind.APPROXIMATE,
+    measure=measure,
+    draw=draw,
+    steps=lambda options: len(loads(options)),
+)
+
+if __name__ == "__main__":
+    EXPERIMENT.command()
