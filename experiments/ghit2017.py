@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from experiments.reproduction import Row
 from failgym.baselines import Aware, Greedy, PeriodicOutputs, Replay, Size
 from failgym.envs import resolve
 from failgym.envs.worlds import build_world
@@ -49,6 +50,7 @@ SECONDS = {FEWEST: 128, ITERATIONS: 185}
 SEED = 5
 
 Floats = npt.NDArray[np.float64]
+Band = tuple[float, float]
 Table = dict[str, npt.NDArray[Any]]
 
 
@@ -143,3 +145,17 @@ def line(times: Floats, lost: tuple[int, ...]) -> tuple[float, float]:
     slope, intercept = np.polyfit(lost, times, 1)
     left = times - (slope * np.array(lost) + intercept)
     return float(slope), 1.0 - float((left**2).sum() / ((times - times.mean()) ** 2).sum())
+
+
+def over_jobs(
+    name: str,
+    values: Floats,
+    paper: float | None = None,
+    band: Band | None = None,
+    fitted: bool = False,
+    why: str = "",
+) -> Row:
+    """A row over jobs, which says why if it lies outside its band."""
+    seen: list[float] = values.tolist()
+    row = Row.over(name, seen, paper, band, fitted)
+    return replace(row, note=why) if row.verdict == "outside" else row

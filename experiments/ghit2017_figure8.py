@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.ghit2017 import LONG, Floats, disturbed, line, slowdowns, undisturbed
+from experiments.ghit2017 import LONG, Floats, disturbed, line, over_jobs, slowdowns, undisturbed
 from experiments.reproduction import Experiment, Kind, Measured, Options, Row, within
 from failgym.evaluation.progress import Advance
 
@@ -85,36 +85,32 @@ def claims(name: str, found: dict[str, Floats], counts: dict[str, tuple[int, ...
     """What section 6.3 states of an application; `found` has (machines lost, jobs)."""
     spark, lost = found["Spark"], counts["Spark"]
     jobs = range(spark.shape[1])
-    straight = [line(spark[:, job], lost)[1] for job in jobs]
-    beyond = [line(spark[1:, job], lost[1:])[1] for job in jobs]
+    straight = np.array([line(spark[:, job], lost)[1] for job in jobs])
+    beyond = np.array([line(spark[1:, job], lost[1:])[1] for job in jobs])
     quarter = spark[lost.index(5)] - 1.0
     most = spark[lost.index(MOST)]
     rows = [
-        outside(f"{name}, Spark: R2 of the line", straight, None, (0.95, 1.0), STRAIGHT),
-        Row.over(f"{name}, Spark: R2 from 1 machine on", beyond),
-        Row.over(
+        over_jobs(f"{name}, Spark: R2 of the line", straight, None, (0.95, 1.0), why=STRAIGHT),
+        over_jobs(f"{name}, Spark: R2 from 1 machine on", beyond),
+        over_jobs(
             f"{name}, Spark: 5 lost, longer by", quarter, QUARTER[name], within(QUARTER[name], 0.1)
         ),
-        outside(f"{name}, Spark: {MOST} lost, times as long", most, 2.75, (2.5, 3.0), QUARTERS_3),
+        over_jobs(
+            f"{name}, Spark: {MOST} lost, times as long", most, 2.75, (2.5, 3.0), why=QUARTERS_3
+        ),
     ]
     for policy in ("GREEDY", "AWARE"):
         worst = np.abs(found[policy] - 1.0).max(axis=0) + 1.0
-        rows.append(Row.over(f"{name}, {policy}: most times as long", worst, 1.0, within(1.0, 0.1)))
+        rows.append(
+            over_jobs(f"{name}, {policy}: most times as long", worst, 1.0, within(1.0, 0.1))
+        )
     for policy in ("SIZE", "PERIODIC"):
         share = [
             line(found[policy][:, job], counts[policy])[0] / line(spark[:, job], lost)[0]
             for job in jobs
         ]
-        rows.append(Row.over(f"{name}, {policy}: slope over Spark's", share))
+        rows.append(over_jobs(f"{name}, {policy}: slope over Spark's", np.array(share)))
     return rows
-
-
-def outside(
-    name: str, values: Any, paper: float | None, band: tuple[float, float], why: str
-) -> Row:
-    """A row that says why if it lies outside its band."""
-    row = Row.over(name, values, paper, band)
-    return row if row.verdict != "outside" else Row.over(name, values, paper, band, note=why)
 
 
 def repeated(name: str, jobs: int) -> Row:
