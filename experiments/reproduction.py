@@ -36,8 +36,10 @@ from failgym.traces import Trace
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Experiment", "Kind", "Measured", "Options", "Row", "relative", "within"]
+__all__ = ["BEYOND", "Experiment", "Kind", "Measured", "Options", "Row", "relative", "within"]
 
+BEYOND = "Beyond the papers"
+"""The `Experiment.paper` of what none of them did."""
 CONFIDENCE = 0.95
 """Of the intervals over seeds."""
 
@@ -51,6 +53,8 @@ class Kind(StrEnum):
     """on generated or real traces, within a band"""
     ORIGINAL = "original data"
     """needs data that nobody else has: printed, not judged"""
+    NEW = "new"
+    """what the papers did not do: printed, not judged"""
 
 
 @dataclass(frozen=True)
