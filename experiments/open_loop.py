@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENT", "Fates", "fates", "gains", "measure", "world_of"]
 
-JOBS, QUICK_JOBS = 1_500, 200
+JOBS, QUICK_JOBS = 1_000, 200
 SAMPLING = 0.05
 """Share of the system's jobs in the trace: 25 jobs an hour."""
 LONGEST = 6 * 60 * MINUTE

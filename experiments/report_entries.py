@@ -21,6 +21,8 @@ __all__ = ["COLUMNS", "Entry", "by_paper", "cells_of", "entries_of", "time_text"
 
 COLUMNS = ("claim", "paper", "ours", "band", "verdict", "fitted or predicted", "note")
 """Of the table of an experiment."""
+ORDER = {"Table": 0, "Tables": 0, "Figure": 1, "Figures": 1, "Fig.": 1}
+"""In which the items of a paper come; what is neither comes after them."""
 ROMAN = {"I": 1, "V": 5, "X": 10}
 MINUTE = 60.0
 """[s]"""
@@ -43,7 +45,7 @@ class Entry:
     rows: tuple[Row, ...] = ()
     picture: Path | None = None
     error: str = ""
-    """why there are no rows: "failed" and for what reason, or "not run\""""
+    """why there are no rows: it failed, and for what reason, or was not run"""
     counts: Counter[str] = field(default_factory=Counter[str])
     """rows by verdict; "" are those that are not judged"""
 
@@ -97,12 +99,9 @@ def by_paper(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
 
 def _place(entry: Entry) -> tuple[Any, ...]:
     """Papers by name, tables before figures before what else there is, by number."""
-    words = entry.item.split()
-    kind = words[0].removesuffix("s") if words else ""
-    order = ("Table", "Figure").index(kind) if kind in ("Table", "Figure") else 2
-    number = _number(words[1]) if len(words) > 1 else 0
+    kind, number = [*entry.item.split(), "", ""][:2]
     last = (not entry.paper, entry.paper == BEYOND, entry.paper.casefold())
-    return (*last, order, number, entry.item, entry.name)
+    return (*last, ORDER.get(kind, len(ORDER)), _number(number), entry.item, entry.name)
 
 
 def _number(text: str) -> int:
@@ -112,8 +111,8 @@ def _number(text: str) -> int:
         return int(arabic[0])
     roman = re.match(r"[IVX]+\b", text)
     values = [ROMAN[letter] for letter in roman[0]] if roman else []
-    later = [*values[1:], 0]
-    return sum(-v if v < after else v for v, after in zip(values, later, strict=True))
+    pairs = zip(values, [*values[1:], 0], strict=False)
+    return sum(-value if value < after else value for value, after in pairs)
 
 
 def cells_of(row: Row, kind: str) -> tuple[str, ...]:

@@ -149,6 +149,19 @@ def test_tables_come_in_the_order_of_the_paper_and_failures_last(
     assert list(entries) == ["good", "silent", "bad", "killed"]
 
 
+def test_items_are_sorted_by_number_however_it_is_written(tmp_path: Path) -> None:
+    items = ["retry cap", "Fig. 11", "Figure 2", "Table VIII, simulated", "Table VIII", "Table IV"]
+    (tmp_path / "__init__.py").write_text("", "utf-8")
+    store = Store(tmp_path)
+    for i, item in enumerate(items):
+        about = {"paper": "P", "title": "", "kind": "", "seeds": 0, "seconds": 0.0, "rows": []}
+        (tmp_path / f"x{i}.py").write_text('"""A."""\n', "utf-8")
+        store.file(f"x{i}").write_text(json.dumps({**about, "item": item}), "utf-8")
+    names = [f"x{i}" for i in range(len(items))]
+    found = [entry.item for entry in entries_of(Catalogue(tmp_path), store, names, {})]
+    assert found == [items[5], items[4], items[3], items[2], items[1], items[0]]
+
+
 def test_what_is_outside_and_does_not_say_why_is_named(entries: dict[str, Entry]) -> None:
     wrong = "\n".join(complaints(list(entries.values()), quick=False))
     assert "silent: 'astray' is outside" in wrong
