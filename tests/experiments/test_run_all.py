@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import typer
+from typer.testing import CliRunner
 
 from experiments.catalogue import Catalogue, content_of_traces
 from experiments.report_entries import Entry, entries_of
 from experiments.report_page import Part, parts_of, write_page
 from experiments.report_table import markdown
 from experiments.reproduction import Row
-from experiments.run_all import complaints, run_all, write_table
+from experiments.run_all import complaints, main, run_all, write_table
 from experiments.stored_results import Store, Task
 
 HEAD = '''"""{claim}
@@ -291,3 +293,31 @@ def test_traces_are_known_by_content(tmp_path: Path) -> None:
     (tmp_path / "lanl-2").mkdir()
     (tmp_path / "lanl-2" / "meta.json").write_text('{"content_hash": "abc"}', "utf-8")
     assert content_of_traces(tmp_path) == {"lanl-2": "abc"}
+
+
+def test_the_command_runs_a_part_and_leaves_the_page_alone(tmp_path: Path) -> None:
+    page = Path(__file__).parents[2] / "experiments" / "README.md"
+    before = page.read_text("utf-8")
+    app = typer.Typer()
+    app.command()(main)
+    asked = ["--only", "elsayed2017_retry_cap", "--out", str(tmp_path)]
+    done = CliRunner().invoke(app, asked)
+    assert done.exit_code == 0, done.output
+    assert "elsayed2017_retry_cap: 6 within" in done.output
+    assert "retry cap" in (tmp_path / "report.html").read_text("utf-8")
+    assert page.read_text("utf-8") == before
+
+
+@pytest.mark.parametrize("asked", [["--only", "nothing"], ["--traces", "nowhere"]])
+def test_what_is_not_there_is_one_clear_line(asked: list[str], tmp_path: Path) -> None:
+    app = typer.Typer()
+    app.command()(main)
+    done = CliRunner().invoke(app, [*asked, "--out", str(tmp_path)])
+    assert done.exit_code == 2
+    assert len(done.output.strip().splitlines()) == 1
+    assert " ".join(asked) in done.output
+
+
+def test_the_page_of_the_experiments_has_a_place_for_the_table() -> None:
+    page = Path(__file__).parents[2] / "experiments" / "README.md"
+    assert page.read_text("utf-8").count("<!-- results -->") == 1
