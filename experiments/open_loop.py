@@ -26,9 +26,10 @@ Choices
 
     A time is from submission to the end, waits included. "Mean" is a ratio of sums over tasks,
     "median" the median of the tasks' own ratios, as in Fig. 11. "Failing" are tasks with a FAILed
-    attempt in the record, whatever became of them. "Queueing" is the mean time without clones over
-    that in the open loop; it is below 1 where nothing has to wait, since there evictions and the
-    gaps after them are replayed.
+    attempt in the record, whatever became of them; what gains among the others was mostly killed in
+    the record and submitted again, or evicted: the clone is the attempt that came after.
+    "Queueing" is the mean time without clones over that in the open loop; it is below 1 where
+    nothing has to wait, since in the open loop evictions and the gaps after them are replayed.
 """
 
 from __future__ import annotations
