@@ -1,0 +1,129 @@
+"""Run all experiments, and say how close each figure of the papers came.
+
+    python -m experiments.run_all [--quick] [--traces DIR] [--jobs 2] [--only NAME ...] [--out DIR]
+
+What is finished is stored in the folder ``--out`` and not run again, unless its code, its options
+or the code of failgym changed; so the same command goes on after a kill. An experiment that fails
+does not stop the others. Then come ``DIR/report.html``, which opens without a network, and, unless
+it was only a part or quick, the table in ``experiments/README.md``.
+
+The exit status is 1 if one failed, or a row lies outside its band and does not say why.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from experiments.catalogue import Catalogue, content_of_traces
+from experiments.processes import side_by_side
+from experiments.readme import replaced
+from experiments.report_entries import Entry, entries_of, time_text
+from experiments.report_page import write_page
+from experiments.report_table import markdown
+from experiments.run_progress import RunProgress
+from experiments.stored_results import Store, Task
+from failgym.cli.output import interactive, print_line
+from failgym.files import replacing
+
+__all__ = ["run_all", "write_table"]
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "results"
+REPORT = "report.html"
+
+
+def run_all(task: Task, names: Sequence[str], jobs: int, show: bool = False) -> list[Entry]:
+    """Run what is not stored yet, and return what there is to say of each.
+
+    Args:
+        task: runs one.
+        names: the experiments.
+        jobs: processes.
+        show: draw a bar as well as print lines.
+    """
+    left = [name for name in names if not task.store.fresh(name, task.keys[name])]
+    errors: dict[str, str] = {}
+    with RunProgress(task.store, left, len(names), jobs, show) as progress:
+        for event in side_by_side(progress.order, jobs, task, task.store.folder):
+            if event.ended and event.error:
+                errors[event.name] = f"failed: {event.error}"
+            progress.update(event)
+    return entries_of(task.catalogue, task.store, names, errors)
+
+
+def write_table(entries: Sequence[Entry], file: Path) -> None:
+    """Replace what a page says between ``<!-- results -->`` and ``<!-- /results -->``.
+
+    Raises:
+        ValueError: if the two are not there, once.
+    """
+    text = replaced(file.read_text("utf-8"), "results", markdown(entries))
+    with replacing(file) as partial:
+        partial.write_text(text, "utf-8")
+
+
+def complaints(entries: Sequence[Entry], quick: bool) -> list[str]:
+    """What is wrong: an experiment that failed, a row outside its band without an explanation.
+
+    A quick run is not judged.
+    """
+    failed = [f"{entry.name}: {entry.error}" for entry in entries if entry.error]
+    if quick:
+        return failed
+    return failed + [
+        f"{entry.name}: {row!r} is outside its band, and does not say why"
+        for entry in entries
+        for row in entry.unexplained
+    ]
+
+
+def main(
+    quick: Annotated[bool, typer.Option("--quick", help="Two seeds, fewer tasks.")] = False,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = os.cpu_count() or 1,
+    traces: Annotated[Path | None, typer.Option(help="Folder of real traces.")] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(help="Names that begin so; again for more.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder of results.")] = None,
+) -> None:
+    """Run all experiments, and say how close each figure of the papers came."""
+    catalogue = Catalogue()
+    store = Store(out or (RESULTS / "quick" if quick else RESULTS))
+    try:
+        names = catalogue.chosen(only or [])
+        asked = json.dumps({"quick": quick, "traces": content_of_traces(traces)})
+        keys = {name: catalogue.key(name, asked) for name in names}
+        task = Task(catalogue, store, keys, quick, traces and traces.resolve())
+        with store.locked():
+            entries = run_all(task, names, jobs, interactive())
+            write_page(entries, store.folder / REPORT, quick)
+    except ValueError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(2) from None
+    if not quick and not only:
+        write_table(entries, HERE / "README.md")
+    _tell(entries, store.folder / REPORT)
+    wrong = complaints(entries, quick)
+    for line in wrong:
+        typer.echo(line, err=True)
+    raise typer.Exit(1 if wrong else 0)
+
+
+def _tell(entries: Sequence[Entry], report: Path) -> None:
+    """A line for each experiment, and where to read on."""
+    for entry in entries:
+        counts = ", ".join(
+            f"{number} {verdict or 'printed'}" for verdict, number in sorted(entry.counts.items())
+        )
+        print_line(f"{entry.name}: {entry.error or f'{counts}; {time_text(entry.seconds)}'}")
+    print_line(f"written to {report}")
+
+
+if __name__ == "__main__":
+    typer.run(main)
