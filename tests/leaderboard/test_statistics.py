@@ -210,7 +210,7 @@ def test_where_nothing_can_be_saved_nothing_is_said() -> None:
         BOOTSTRAP.difference([something, nothing], [something, nothing]),
         *BOOTSTRAP.aggregates([something, nothing]).values(),
     ]
-    assert np.isnan(estimates).all()
+    assert np.isnan(np.array(estimates)).all()
     assert np.isnan(BOOTSTRAP.profile([something, nothing], np.zeros(3))).all()
 
 
