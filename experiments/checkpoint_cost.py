@@ -52,7 +52,7 @@ INTERVALS = 60
 """Of Young's, in a task."""
 WINDOWS = 10
 """Decisions in one of Young's intervals."""
-STRIKES, QUICK_STRIKES = 60, 10
+STRIKES, QUICK_STRIKES = 40, 10
 """Failures that the tasks of a seed meet, about."""
 BAND = 0.05
 DALY_BAND = 0.01
