@@ -127,7 +127,7 @@ def measure(options: Options, advance: Advance) -> Measured:
 
 def draw(measured: Measured, figure: Figure) -> None:
     """Overhead and completion, by clones."""
-    panels = figure.subplots(1, 2)
+    panels: Any = figure.subplots(1, 2)
     for axes, name in zip(panels, (OVERHEAD, FAILED), strict=True):
         for accounting, means in measured.series["mean"].items():
             label = {"ghost": "with ghosts", "paper": "the paper's accounting"}[accounting]

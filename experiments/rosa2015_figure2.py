@@ -18,7 +18,7 @@ Choices
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -106,7 +106,8 @@ def measure(options: Options, advance: Advance) -> Measured:
 
 def draw(measured: Measured, figure: Figure) -> None:
     """Types of jobs and tasks; classes of tasks."""
-    types, classes = figure.subplots(1, 2)
+    panels: Any = figure.subplots(1, 2)
+    types, classes = panels
     ours = measured.series["profile"]
     for number, part in enumerate(("jobs", "tasks")):
         at = [place + 0.4 * number - 0.2 for place in range(len(TYPES))]
