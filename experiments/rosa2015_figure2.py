@@ -49,11 +49,11 @@ WHY = {
 
 def found_in(trace: Trace) -> dict[str, dict[str, float]]:
     """Types of jobs and tasks, classes of tasks, and the shares that the text names."""
-    jobs = trace.column("jobs", "outcome")
-    ended = jobs[jobs != Outcome.CENSORED]
+    jobs: Any = trace.column("jobs", "outcome")
+    ended: Any = jobs[jobs != Outcome.CENSORED]
     known = known_tasks(trace)
-    task = trace.task_outcome[known]
-    fails = jobs[trace.column("tasks", "job")][known] != Outcome.FINISH
+    task: Any = trace.task_outcome[known]
+    fails: Any = jobs[trace.column("tasks", "job")][known] != Outcome.FINISH
     classes = {
         f"({job},{name})": float(np.mean(where & (task == outcome)))
         for job, where in (("s", ~fails), ("f", fails))
