@@ -90,7 +90,7 @@ EXPERIMENT = Experiment(
     kind=Kind.ORIGINAL,
     measure=measure,
     draw=draw,
-    seeds=2,
+    seeds=1,
 )
 
 if __name__ == "__main__":
