@@ -16,7 +16,7 @@ Choices
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -59,7 +59,7 @@ def measure(options: Options, advance: Advance) -> Measured:
 
 def draw(measured: Measured, figure: Figure) -> None:
     """A line for each load."""
-    axes = figure.subplots()
+    axes: Any = figure.subplots()
     for dags, means in measured.series["makespan"].items():
         axes.plot(measured.series["AOA"], means, marker="o", label=f"{dags} DAGs")
     axes.set_xlabel("AOA")

@@ -15,7 +15,7 @@ Choices
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -61,7 +61,7 @@ def measure(options: Options, advance: Advance) -> Measured:
 
 def draw(measured: Measured, figure: Figure) -> None:
     """A line for each accuracy."""
-    axes = figure.subplots()
+    axes: Any = figure.subplots()
     for level, means in measured.series["relative"].items():
         axes.plot(measured.series["DAGs"], means, marker="o", label=f"AOA {level}")
     axes.set_xlabel("concurrent DAGs")
