@@ -79,7 +79,9 @@ def applications(options: Options) -> tuple[str, ...]:
 
 def lost_of(options: Options) -> dict[str, tuple[int, ...]]:
     """Machines lost by policy."""
-    return LOST | dict.fromkeys(("SIZE", "PERIODIC"), (0, 5, 15)) if options.quick else LOST
+    if not options.quick:
+        return LOST
+    return {policy: counts if policy == "Spark" else (0, MOST) for policy, counts in LOST.items()}
 
 
 def claims(name: str, found: dict[str, Floats], counts: dict[str, tuple[int, ...]]) -> list[Row]:
