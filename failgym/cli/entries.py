@@ -138,15 +138,15 @@ def _trained(policy: Any, file: PatternFile) -> int | None:
 
 
 def _note(name: str, entries: Sequence[Entry], envs: Sequence[str]) -> Iterator[str]:
-    """Say where files are missing, in one line, if they are."""
-    runs = Counter(env for entry in entries for env in entry.specs)
-    missing = [env for env in envs if env not in runs]
-    parts = [f"no file made for {', '.join(missing)}"] if missing else []
-    if entries[0].kind == "agent" and len(set(runs.values())) > 1:
-        counted = ", ".join(f"{runs[env]} for {env}" for env in envs if env in runs)
-        parts.append(f"not equally many training runs: {counted}")
-    if parts:
-        yield f"{name}: {'; '.join(parts)}"
+    """Say where files are missing, in a line, and which agents lack training runs, if any do."""
+    played = {env for entry in entries for env in entry.specs}
+    if missing := [env for env in envs if env not in played]:
+        yield f"{name}: no file made for {', '.join(missing)}"
+    for agent in dict.fromkeys(entry.name for entry in entries if entry.kind == "agent"):
+        runs = Counter(env for entry in entries if entry.name == agent for env in entry.specs)
+        if len(set(runs.values())) > 1:
+            counted = ", ".join(f"{runs[env]} for {env}" for env in envs if env in runs)
+            yield f"{agent}: not equally many training runs: {counted}"
 
 
 def _kind(spec: str) -> Kind:

@@ -12,9 +12,9 @@ import pytest
 from failgym.baselines import BlindKill, GracePeriod, Young
 from failgym.baselines.stored import save_heuristic
 from failgym.cli import run
-from failgym.cli.entries import Wanted, read_entries
+from failgym.cli.entries import Wanted, _note, read_entries
 from failgym.cli.patterns import pattern_files
-from failgym.leaderboard import Ground, read_submission, suite_named, verify
+from failgym.leaderboard import Entry, Ground, read_submission, suite_named, verify
 from failgym.leaderboard.page.cells import fields_of
 from failgym.leaderboard.page.source import read_source
 from tests.leaderboard.boards import ROWS, TINY
@@ -141,6 +141,19 @@ def test_training_runs_of_an_agent_are_one_row(
     )
     files[1].unlink()
     assert verify(out).problems == (), "whoever does not have the files verifies the rest"
+
+
+def test_agents_with_fewer_training_runs_somewhere_are_named() -> None:
+    def runs(agent: str, *counts: int) -> list[Entry]:
+        most = max(counts)
+        played = [[env for env, n in zip("AB", counts, strict=True) if n > i] for i in range(most)]
+        return [Entry(agent, "agent", dict.fromkeys(envs, "x")) for envs in played]
+
+    entries = [*runs("ppo", 2, 5), *runs("dqn", 3, 3)]
+    assert list(_note("{policy}", entries, ["A", "B", "C"])) == [
+        "{policy}: no file made for C",
+        "ppo: not equally many training runs: 2 for A, 5 for B",
+    ]
 
 
 def test_seeds_are_those_that_the_agents_were_trained_with(
