@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 FALLING = (-1.0, -0.5)
 WHY = (
-    "there is little to gain: failures cost this bench no more of the makespan than the rows"
-    " without failures say, and a node that is passed over costs some of that again"
+    "predictions can gain no more of the makespan than failures cost: see the row without failures"
+    " of the same load"
 )
 
 

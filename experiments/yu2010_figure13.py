@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 FALLING = (-1.0, -0.5)
 WHY = (
-    "failures cost the less the more is waiting: the work lost is spread over all workflows, while"
-    " a workflow alone waits for the job that was lost (Fig. 10's rows without failures)"
+    "what predictions can gain is what failures cost, and Fig. 10's rows without failures measure"
+    " that at each load"
 )
 
 
