@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 FALLING = (-1.0, -0.5)
 WHY = (
-    "what predictions can gain is what failures cost, and Fig. 10's rows without failures measure"
-    " that at each load"
+    "what failures cost, and so what there is to gain, does not grow with the load here: 4, 4, 6 and"
+    " 4 % of the makespan for 1, 2, 5 and 10 DAGs (Fig. 10's rows without failures)"
 )
 
 
