@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 FALLING = (-1.0, -0.5)
 WHY = (
-    "failures cost 4 to 6 % of the makespan here at any load (row without failures), and predictions"
-    " save 1 to 3 % of it: less than what else moves a schedule from one accuracy to the next"
+    "failures cost 4 to 6 % of the makespan here at any load (row without failures), of which"
+    " predictions save 1 to 3: less than what else moves a schedule from one accuracy to the next"
 )
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 FALLING = (-1.0, -0.5)
 WHY = (
-    "what failures cost, and so what there is to gain, does not grow with the load here: 4, 4, 6 and"
+    "what failures cost, and so what there is to gain, does not grow with the load: 4, 4, 6 and"
     " 4 % of the makespan for 1, 2, 5 and 10 DAGs (Fig. 10's rows without failures)"
 )
 
