@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 FALLING = (-1.0, -0.5)
 WHY = (
-    "failures cost the less the more is waiting: the work lost is spread over all workflows, while"
-    " a workflow alone waits for the job that was lost (Fig. 10's rows without failures)"
+    "what failures cost, and so what there is to gain, does not grow with the load: 4, 4, 6 and"
+    " 4 % of the makespan for 1, 2, 5 and 10 DAGs (Fig. 10's rows without failures)"
 )
 
 
