@@ -21,6 +21,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from experiments.reproduction import Experiment, Kind, Measured, Options, Row, within
 from experiments.rosa2015_figure1 import known_tasks, traced
@@ -47,6 +48,11 @@ WHY = {
 }
 
 
+def share(flags: npt.ArrayLike) -> float:
+    """How many of some flags are set."""
+    return np.count_nonzero(flags) / np.size(flags)
+
+
 def found_in(trace: Trace) -> dict[str, dict[str, float]]:
     """Types of jobs and tasks, classes of tasks, and the shares that the text names."""
     jobs: Any = trace.column("jobs", "outcome")
@@ -55,17 +61,17 @@ def found_in(trace: Trace) -> dict[str, dict[str, float]]:
     task: Any = trace.task_outcome[known]
     fails: Any = jobs[trace.column("tasks", "job")][known] != Outcome.FINISH
     classes = {
-        f"({job},{name})": float(np.mean(where & (task == outcome)))
+        f"({job},{name})": share(where & (task == outcome))
         for job, where in (("s", ~fails), ("f", fails))
         for name, outcome in TYPES.items()
     }
     return {
-        "jobs": {name: float(np.mean(ended == outcome)) for name, outcome in TYPES.items()},
-        "tasks": {name: float(np.mean(task == outcome)) for name, outcome in TYPES.items()},
+        "jobs": {name: share(ended == outcome) for name, outcome in TYPES.items()},
+        "tasks": {name: share(task == outcome) for name, outcome in TYPES.items()},
         "classes": classes,
         "text": {
-            FAILING: float(np.mean(ended != Outcome.FINISH)),
-            UNFINISHED: float(np.mean(task[fails] != Outcome.FINISH)),
+            FAILING: share(ended != Outcome.FINISH),
+            UNFINISHED: share(task[fails] != Outcome.FINISH),
             DOMINATED: sum(classes[name] for name in DOMINANT),
         },
     }

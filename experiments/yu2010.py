@@ -219,7 +219,8 @@ def rank_correlation(one: Sequence[float], other: npt.ArrayLike) -> float:
     spread = float(np.prod([np.std(rank) for rank in ranks]))
     if not spread:
         return 0.0
-    return float(np.mean((ranks[0] - ranks[0].mean()) * (ranks[1] - ranks[1].mean()))) / spread
+    one_way, other_way = (rank - rank.mean() for rank in ranks)
+    return float(np.dot(one_way, other_way)) / len(one_way) / spread
 
 
 def _ranks(values: npt.ArrayLike) -> Floats:
