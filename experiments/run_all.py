@@ -20,14 +20,14 @@ from typing import Annotated
 
 import typer
 
-from experiments.catalogue import Catalogue, content_of_traces
-from experiments.processes import side_by_side
 from experiments.readme import replaced
-from experiments.report_entries import Entry, entries_of, time_text
-from experiments.report_page import write_page
-from experiments.report_table import markdown
-from experiments.run_progress import RunProgress
-from experiments.stored_results import Store, Task
+from experiments.reproduction.catalogue import Catalogue, content_of_traces
+from experiments.reproduction.processes import side_by_side
+from experiments.reproduction.report_entries import Entry, entries_of, time_text
+from experiments.reproduction.report_page import write_page
+from experiments.reproduction.report_table import markdown
+from experiments.reproduction.run_progress import RunProgress
+from experiments.reproduction.stored_results import Store, Task
 from failgym.cli.output import interactive, print_line
 from failgym.files import replacing
 

@@ -10,13 +10,13 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from experiments.catalogue import Catalogue, content_of_traces
-from experiments.report_entries import Entry, entries_of
-from experiments.report_page import Part, parts_of, write_page
-from experiments.report_table import markdown
 from experiments.reproduction import Row
+from experiments.reproduction.catalogue import Catalogue, content_of_traces
+from experiments.reproduction.report_entries import Entry, entries_of
+from experiments.reproduction.report_page import Part, parts_of, write_page
+from experiments.reproduction.report_table import markdown
+from experiments.reproduction.stored_results import Store, Task
 from experiments.run_all import complaints, main, run_all, write_table
-from experiments.stored_results import Store, Task
 
 HEAD = '''"""{claim}
 

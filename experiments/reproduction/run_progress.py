@@ -9,9 +9,9 @@ from statistics import fmean
 from types import TracebackType
 from typing import Any, Self
 
-from experiments.processes import Event
-from experiments.report_entries import time_text
-from experiments.stored_results import Store
+from experiments.reproduction.processes import Event
+from experiments.reproduction.report_entries import time_text
+from experiments.reproduction.stored_results import Store
 
 __all__ = ["RunProgress"]
 

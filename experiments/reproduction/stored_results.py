@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.catalogue import Catalogue
 from experiments.reproduction import Experiment
+from experiments.reproduction.catalogue import Catalogue
 from failgym.cli.output import JsonFile
 from failgym.evaluation.progress import Advance
 from failgym.files import PARTIAL

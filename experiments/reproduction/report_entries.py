@@ -1,6 +1,6 @@
 """What a report says of each experiment: the rows, how many are within their bands, and the rest.
 
-Both reports, `experiments.report_table` and `experiments.report_page`, are made of these.
+Both reports, the table (`report_table`) and the page (`report_page`), are made of these.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from experiments.catalogue import Catalogue
 from experiments.reproduction import BEYOND, Kind, Row, digits
-from experiments.stored_results import Store
+from experiments.reproduction.catalogue import Catalogue
+from experiments.reproduction.stored_results import Store
 
 __all__ = ["COLUMNS", "Entry", "by_paper", "cells_of", "entries_of", "time_text", "totals_of"]
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
-from experiments.report_entries import COLUMNS, Entry, by_paper, cells_of, time_text, totals_of
+from experiments.reproduction.report_entries import (
+    COLUMNS,
+    Entry,
+    by_paper,
+    cells_of,
+    time_text,
+    totals_of,
+)
 
 __all__ = ["markdown"]
 

@@ -13,7 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.report_entries import COLUMNS, Entry, by_paper, cells_of, time_text, totals_of
+from experiments.reproduction.report_entries import (
+    COLUMNS,
+    Entry,
+    by_paper,
+    cells_of,
+    time_text,
+    totals_of,
+)
 from failgym.files import replacing
 
 __all__ = ["Part", "parts_of", "write_page"]

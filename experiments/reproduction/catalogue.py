@@ -20,7 +20,7 @@ import failgym
 
 __all__ = ["Catalogue", "content_of_traces"]
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1]
 SETS = re.compile(r"^EXPERIMENT\b.*=", re.MULTILINE)
 
 
@@ -71,7 +71,7 @@ class Catalogue:
         content.update(_library())
         for module in sorted(self._closure(name)):
             content.update(module.encode() + b"\0")
-            content.update((self.folder / f"{module}.py").read_bytes() + b"\0")
+            content.update(self._file(module).read_bytes() + b"\0")
         return content.hexdigest()
 
     def _closure(self, name: str) -> set[str]:
@@ -87,7 +87,7 @@ class Catalogue:
 
     def _imports(self, name: str) -> Iterator[str]:
         """Modules of the package that a module imports."""
-        for node in ast.walk(_parsed(self.folder / f"{name}.py")):
+        for node in ast.walk(_parsed(self._file(name))):
             named: list[str] = []
             if isinstance(node, ast.Import):
                 named = [alias.name for alias in node.names]
@@ -95,8 +95,13 @@ class Catalogue:
                 named = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
             for module in named:
                 own = module.removeprefix(f"{self.package}.")
-                if own != module and (self.folder / f"{own}.py").is_file():
+                if own != module and self._file(own).is_file():
                     yield own
+
+    def _file(self, module: str) -> Path:
+        """Where a module of the package lies, or a package within it."""
+        path = self.folder.joinpath(*module.split("."))
+        return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
 def content_of_traces(folder: Path | None) -> dict[str, str]:
