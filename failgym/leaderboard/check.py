@@ -24,7 +24,6 @@ from failgym.leaderboard.schema import (
     read_table,
 )
 from failgym.leaderboard.submission import (
-    PolicyRecord,
     Submission,
     SuiteRecord,
     file_sha256,
@@ -74,7 +73,6 @@ def about_problems(submission: Submission, suite: Suite) -> Iterator[str]:
                 yield f"policy {policy.name!r}: {env!r} is no environment of suite {suite.name}"
             if not _fits(policy.kind, spec):
                 yield f"policy {policy.name!r}: {spec!r} is not of kind {policy.kind!r}"
-        yield from _policy_file_problems(policy)
         said = policy.versions.get("failgym")
         if said != submission.failgym:
             yield (
@@ -105,26 +103,6 @@ def _trace_problems(submission: Submission, suite: Suite) -> Iterator[str]:
     for (env, seed), count in counts.items():
         if count > 1:
             yield f"trace of {env!r}, seed {seed}: is stated {count} times"
-
-
-def _policy_file_problems(policy: PolicyRecord) -> Iterator[str]:
-    """A SPEC that names a file has its hash, and no other has."""
-    for env, spec in policy.specs.items():
-        expected = Path(spec).name if _is_file(spec) else None
-        stated = policy.files.get(env)
-        if (stated and stated.name) != expected:
-            yield (
-                f"policy {policy.name!r}: {env} was played with {spec!r}, its file is stated as"
-                f" {stated and stated.name!r}"
-            )
-    for env in policy.files.keys() - policy.specs.keys():
-        yield f"policy {policy.name!r}: states a file for {env!r}, and no SPEC"
-
-
-def _is_file(spec: str) -> bool:
-    from failgym.baselines import REGISTRY
-
-    return spec.partition(":")[0] not in REGISTRY and spec.endswith((".json", ".safetensors"))
 
 
 def _fits(kind: str, spec: str) -> bool:

@@ -8,18 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from failgym.baselines import REGISTRY
 from failgym.leaderboard.submission import PolicyRecord, Submission, file_sha256
 
 __all__ = ["policy_file_problems"]
 
-SUFFIXES = (".json", ".safetensors")
-"""How a SPEC ends that names a file."""
-
 
 def policy_file_problems(submission: Submission) -> Iterator[str]:
-    """Files without a hash, and those that lie where the run found them and are no longer the same.
+    """Files that are stated where the SPEC names none, or the other way round, and changed ones.
 
-    Names are those of the run, from the current folder.
+    Changed are those that lie where the run found them (names are from the current folder) and no
+    longer have the hash that is stated.
     """
     for policy in submission.policies:
         for problem in dict.fromkeys(_problems(policy)):
@@ -28,12 +27,14 @@ def policy_file_problems(submission: Submission) -> Iterator[str]:
 
 def _problems(policy: PolicyRecord) -> Iterator[str]:
     for env in policy.files.keys() - policy.specs.keys():
-        yield f"there is the hash of a file for {env}, where it was not played"
+        yield f"states a file for {env!r}, and no SPEC"
     for env, spec in policy.specs.items():
         file, there = policy.files.get(env), Path(spec)
-        if (file is not None) != spec.endswith(SUFFIXES):
-            yield f"{env}: expected the hash of a file where the SPEC names one, and only there"
-        elif file is not None and file.name != there.name:
-            yield f"{env}: the SPEC names {there.name!r}, the hash is of {file.name!r}"
+        if (file and file.name) != (there.name if _is_file(spec) else None):
+            yield f"{env} was played with {spec!r}, its file is stated as {file and file.name!r}"
         elif file is not None and there.is_file() and file_sha256(there) != file.sha256:
             yield f"{spec}: was changed: its hash is not the one in submission.json"
+
+
+def _is_file(spec: str) -> bool:
+    return spec.partition(":")[0] not in REGISTRY and spec.endswith((".json", ".safetensors"))
