@@ -191,4 +191,5 @@ def boxes(panel: Any, quantiles: dict[str, list[float]]) -> None:
         for label, values in quantiles.items()
     ]
     panel.bxp(stats, showfliers=False)
+    panel.tick_params(axis="x", rotation=30)
     panel.set_yscale("log")

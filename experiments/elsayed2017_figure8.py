@@ -19,7 +19,9 @@ Choices
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from experiments.elsayed2017 import PAPER, every, number, real_trace, traced
@@ -74,10 +76,12 @@ def figures(found: Sequence[dict[str, Sweep]]) -> list[Row]:
     flags = curves(found)["flags"]
     half = max((p for _, p, recall in config if recall > HALF), default=float("nan"))
     sure = max((recall for _, p, recall in flags if p >= SURE), default=float("nan"))
-    return [
+    none = "at no threshold of the sweep"
+    rows = [
         Row("Config only: precision at a recall above 50 % [%]", PRECISION, 100.0 * half),
         Row("TaskFailFlag: recall at a precision of 95 % [%]", RECALL, 100.0 * sure),
     ]
+    return [replace(row, note=none) if math.isnan(row.ours) else row for row in rows]
 
 
 def told(options: Options) -> list[Row]:

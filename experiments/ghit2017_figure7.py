@@ -117,10 +117,11 @@ def tasks_saved(name: str, policy: str, shares: Floats) -> Row:
     label = f"(a) {name}, {policy}: tasks checkpointed"
     if policy == "PERIODIC":
         return over_jobs(label, shares)
+    fitted = name == "PageRank" and policy != "GREEDY"
     if policy != "AWARE":
-        return over_jobs(label, shares, band=GREEDY if policy == "GREEDY" else SIZE)
+        return over_jobs(label, shares, None, GREEDY if policy == "GREEDY" else SIZE, fitted)
     paper = AWARE[name]
-    return over_jobs(label, shares, paper, relative(paper, 0.25), why=EVERYTHING)
+    return over_jobs(label, shares, paper, relative(paper, 0.25), fitted, EVERYTHING)
 
 
 def draw_panels(measured: Measured, figure: Figure) -> None:

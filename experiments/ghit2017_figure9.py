@@ -52,8 +52,8 @@ KEPT: dict[str, Any] = {"unpersist": False}
 STEPS = 3 + len(COUNTS)
 
 DEEP = (
-    "each lost position is computed again once, on its way back through the iterations before: what"
-    " is computed again, below, is less than a run; nine runs more would need longer iterations"
+    "each lost position is computed again once, with its way back through the iterations before it:"
+    " less than a run's work, see below, in one chain; the rules of Lineage-v0 repeat nothing else"
 )
 HEARTBEATS = (
     "the minute until the loss is noticed is half of this run of 103 s, though only a job whose"

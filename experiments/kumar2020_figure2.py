@@ -80,7 +80,10 @@ def fitted(system: str, line: Points) -> list[Row]:
     if curve is None or not curve.b > 0.0:
         return [Row(f"{system}, R squared of b (x - a)+", R2[system], math.nan, note=TOO_FEW)]
     name, band = f"{system}, R squared of b (x - a)+", relative(R2[system], 0.15)
-    rows = [Row(name, R2[system], curve.r2, band=band, fitted=True)]
+    below = float(line.rate[line.usage < curve.a].max(initial=0.0))
+    above = curve.r2 > band[1]
+    note = f"below a at most {below:.2%} fail: generated jobs scatter less" if above else ""
+    rows = [Row(name, R2[system], curve.r2, band=band, fitted=True, note=note)]
     if system == "A":
         name = "A, a: share of memory from which failures rise"
         return [*rows, Row(name, 0.5, curve.a, band=(0.0, 0.5), fitted=True)]

@@ -17,7 +17,7 @@ from experiments.catalogue import Catalogue
 from experiments.reproduction import BEYOND, Kind, Row, digits
 from experiments.stored_results import Store
 
-__all__ = ["COLUMNS", "Entry", "by_paper", "cells_of", "entries_of", "time_text"]
+__all__ = ["COLUMNS", "Entry", "by_paper", "cells_of", "entries_of", "time_text", "totals_of"]
 
 COLUMNS = ("claim", "paper", "ours", "band", "verdict", "fitted or predicted", "note")
 """Of the table of an experiment."""
@@ -95,6 +95,13 @@ def by_paper(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
     for entry in entries:
         papers.setdefault(entry.paper or "Not there", []).append(entry)
     return papers
+
+
+def totals_of(entries: Sequence[Entry]) -> dict[str, int]:
+    """Rows of all experiments by verdict, and how many experiments gave none."""
+    named = {"within": "within", "outside": "outside", "fitted": "fitted", "": "printed"}
+    totals = {name: sum(e.counts[v] for e in entries) for v, name in named.items()}
+    return totals | {"failed": sum(bool(e.error) for e in entries)}
 
 
 def _place(entry: Entry) -> tuple[Any, ...]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.report_entries import COLUMNS, Entry, by_paper, cells_of, time_text
+from experiments.report_entries import COLUMNS, Entry, by_paper, cells_of, time_text, totals_of
 from failgym.files import replacing
 
 __all__ = ["Part", "parts_of", "write_page"]
@@ -73,21 +73,17 @@ def write_page(entries: Sequence[Entry], path: Path, quick: bool = False) -> Non
 
     made: Any = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     template = made.from_string(TEMPLATE.read_text("utf-8"))
-    papers = {
-        paper: [_shown(number, entry) for number, entry in enumerate(found)]
-        for paper, found in by_paper(entries).items()
-    }
+    papers = {paper: [*map(_shown, found)] for paper, found in by_paper(entries).items()}
     text = template.render(
-        papers=papers, columns=COLUMNS, totals=_totals(entries), quick=quick, count=len(entries)
+        papers=papers, columns=COLUMNS, totals=totals_of(entries), quick=quick, count=len(entries)
     )
     with replacing(path) as partial:
         partial.write_text(text, "utf-8")
 
 
-def _shown(number: int, entry: Entry) -> dict[str, Any]:
+def _shown(entry: Entry) -> dict[str, Any]:
     """What the template shows of an experiment."""
     return {
-        "number": number,
         "entry": entry,
         "claim": f"{entry.item}: {entry.title}" if entry.item else entry.name,
         "description": parts_of(entry.description) if entry.description else [],
@@ -96,13 +92,6 @@ def _shown(number: int, entry: Entry) -> dict[str, Any]:
         "time": time_text(entry.seconds),
         "unexplained": entry.unexplained,
     }
-
-
-def _totals(entries: Sequence[Entry]) -> dict[str, int]:
-    """Rows by verdict, all experiments, and experiments that failed."""
-    named = {"within": "within", "outside": "outside", "fitted": "fitted", "": "printed"}
-    totals = {name: sum(e.counts[v] for e in entries) for v, name in named.items()}
-    return totals | {"failed": sum(bool(e.error) for e in entries)}
 
 
 def _data(picture: Path | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
-from experiments.report_entries import COLUMNS, Entry, by_paper, cells_of, time_text
+from experiments.report_entries import COLUMNS, Entry, by_paper, cells_of, time_text, totals_of
 
 __all__ = ["markdown"]
 
@@ -15,8 +15,11 @@ RIGHT = {"within", "outside", "fitted", "printed", "wall time", "paper", "ours",
 
 
 def markdown(entries: Sequence[Entry]) -> str:
-    """All experiments, by paper: what they claim, how it came out, and every row."""
-    parts: list[str] = []
+    """Totals, and all experiments by paper: what they claim, how it came out, and every row."""
+    totals = totals_of(entries)
+    missing = f", {failed} without a result" if (failed := totals.pop("failed")) else ""
+    rows = ", ".join(f"{number} {name}" for name, number in totals.items())
+    parts = [f"{len(entries)} experiments{missing}; rows: {rows}."]
     for paper, found in by_paper(entries).items():
         parts += [f"### {paper}", _table(SUMMARY, map(_summary, found))]
         parts += [part for entry in found if not entry.error for part in _rows(entry)]

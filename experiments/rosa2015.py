@@ -108,7 +108,7 @@ def population(seed: int, jobs: int = 2_000) -> Trace:
         },
         tasks={
             "job": job,
-            "index": np.concatenate([np.arange(each) for each in width]),
+            "index": np.arange(tasks) - np.repeat(np.cumsum(width) - width, width),
             "width": 1,
             **dict(zip(RESOURCES, _requests(kind, minutes, rng), strict=True)),
         },

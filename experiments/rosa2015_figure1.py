@@ -19,7 +19,7 @@ Choices
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -105,7 +105,7 @@ def measure(options: Options, advance: Advance) -> Measured:
 
 def draw(measured: Measured, figure: Figure) -> None:
     """Bars of failures of failures and of other tasks."""
-    axes = figure.subplots()
+    axes: Any = figure.subplots()
     ours = measured.series["profile"]
     places = range(len(PAPER))
     axes.bar(places, list(ours.values()), label="failed tasks of failed jobs")

@@ -18,7 +18,7 @@ Choices
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -49,11 +49,11 @@ WHY = {
 
 def found_in(trace: Trace) -> dict[str, dict[str, float]]:
     """Types of jobs and tasks, classes of tasks, and the shares that the text names."""
-    jobs = trace.column("jobs", "outcome")
-    ended = jobs[jobs != Outcome.CENSORED]
+    jobs: Any = trace.column("jobs", "outcome")
+    ended: Any = jobs[jobs != Outcome.CENSORED]
     known = known_tasks(trace)
-    task = trace.task_outcome[known]
-    fails = jobs[trace.column("tasks", "job")][known] != Outcome.FINISH
+    task: Any = trace.task_outcome[known]
+    fails: Any = jobs[trace.column("tasks", "job")][known] != Outcome.FINISH
     classes = {
         f"({job},{name})": float(np.mean(where & (task == outcome)))
         for job, where in (("s", ~fails), ("f", fails))
@@ -106,7 +106,8 @@ def measure(options: Options, advance: Advance) -> Measured:
 
 def draw(measured: Measured, figure: Figure) -> None:
     """Types of jobs and tasks; classes of tasks."""
-    types, classes = figure.subplots(1, 2)
+    panels: Any = figure.subplots(1, 2)
+    types, classes = panels
     ours = measured.series["profile"]
     for number, part in enumerate(("jobs", "tasks")):
         at = [place + 0.4 * number - 0.2 for place in range(len(TYPES))]

@@ -17,7 +17,7 @@ Choices
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -75,7 +75,7 @@ def measure(options: Options, advance: Advance) -> Measured:
 
 def draw(measured: Measured, figure: Figure) -> None:
     """The rate by percentile, and the target."""
-    axes = figure.subplots()
+    axes: Any = figure.subplots()
     axes.plot(measured.series["percentiles"], measured.series["mitigated"], marker="o")
     axes.axhline(TARGET, color="0.5", linestyle=":", label="target")
     axes.axvline(CHOSEN, color="0.5", linestyle="--", label="chosen in the paper")

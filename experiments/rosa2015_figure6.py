@@ -19,7 +19,7 @@ Choices
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -75,7 +75,7 @@ def measure(options: Options, advance: Advance) -> Measured:
 
 def draw(measured: Measured, figure: Figure) -> None:
     """The days of one seed."""
-    axes = figure.subplots()
+    axes: Any = figure.subplots()
     days = measured.series["first seed"]
     axes.plot(range(1, DAYS + 1), days["before"], marker="o", label="original")
     axes.plot(range(1, DAYS + 1), days["after"], marker="s", label="mitigated")

@@ -89,7 +89,7 @@ def _first(found: dict[str, list[dict[str, Any]]]) -> dict[str, dict[str, list[f
 
 def draw(measured: Measured, figure: Figure) -> None:
     """A panel for each resource, the days of one seed."""
-    panels = figure.subplots(2, 2, sharex=True, sharey=True).ravel()
+    panels: Any = figure.subplots(2, 2, sharex=True, sharey=True).ravel()
     days = measured.series["first seed"]
     for axes, (name, paper) in zip(panels, SAVED.items(), strict=True):
         for policy, label in (("grace", "optimal grace period"), ("immediate", "no grace period")):

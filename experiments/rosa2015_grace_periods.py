@@ -45,7 +45,10 @@ def measure(options: Options, advance: Advance) -> Measured:
         for ours in [float(grace_period(*said))]
     ]
     for name, minutes, ours in zip(
-        CLASS_MINUTES, CLASS_MINUTES.values(), grace_period(*CORNERS), strict=True
+        CLASS_MINUTES,
+        CLASS_MINUTES.values(),
+        grace_period(CORNERS[0], CORNERS[1], CORNERS[2]),
+        strict=True,
     ):
         rows.append(Row(f"CG {name} [min]", minutes, float(ours), band=within(minutes, EXACT)))
     for name, features, paper in (

@@ -191,7 +191,7 @@ def runs(bench: Bench, scenario: Scenario) -> Runs:
     np.maximum.at(taken, job, table["end"] - table["submit"])
     loss, kills = (np.bincount(job // bench.dags, table[name]) for name in ("loss", "outages"))
     makespan = taken.reshape(-1, bench.dags).mean(axis=1)
-    return Runs(makespan / bench.unit, loss / bench.unit, kills)
+    return Runs(makespan / bench.unit, loss / bench.unit, kills.astype(np.float64))
 
 
 def predictions(options: Options, accuracy: float) -> range:
@@ -215,14 +215,19 @@ def sweep(options: Options, dags: int = 0) -> dict[float, Runs]:
 
 def rank_correlation(one: Sequence[float], other: npt.ArrayLike) -> float:
     """Spearman's; 0 where one of the two does not vary."""
-    from scipy.stats import rankdata
-
-    ranks = [np.asarray(rankdata(values), np.float64) for values in (one, other)]
-    spreads = [float(rank.std()) for rank in ranks]
-    if not all(spreads):
+    ranks = [_ranks(values) for values in (one, other)]
+    spread = float(np.prod([np.std(rank) for rank in ranks]))
+    if not spread:
         return 0.0
-    covariance = float(np.mean((ranks[0] - ranks[0].mean()) * (ranks[1] - ranks[1].mean())))
-    return covariance / (spreads[0] * spreads[1])
+    return float(np.mean((ranks[0] - ranks[0].mean()) * (ranks[1] - ranks[1].mean()))) / spread
+
+
+def _ranks(values: npt.ArrayLike) -> Floats:
+    """Ranks, their mean for values that are equal."""
+    _, place, counts = np.unique(
+        np.asarray(values, np.float64), return_inverse=True, return_counts=True
+    )
+    return (np.cumsum(counts) - (counts - 1) / 2)[place]
 
 
 def answers(test: Bench, scenario: Scenario, counts: Sequence[str] = COUNTS) -> Floats:

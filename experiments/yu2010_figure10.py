@@ -16,7 +16,7 @@ Choices
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 FALLING = (-1.0, -0.5)
 WHY = (
-    "there is little to gain: failures cost this bench no more of the makespan than the rows"
-    " without failures say, and a node that is passed over costs some of that again"
+    "failures cost 4 to 6 % of the makespan here at any load (row without failures), of which"
+    " predictions save 1 to 3: less than what else moves a schedule from one accuracy to the next"
 )
 
 
@@ -59,7 +59,7 @@ def measure(options: Options, advance: Advance) -> Measured:
 
 def draw(measured: Measured, figure: Figure) -> None:
     """A line for each load."""
-    axes = figure.subplots()
+    axes: Any = figure.subplots()
     for dags, means in measured.series["makespan"].items():
         axes.plot(measured.series["AOA"], means, marker="o", label=f"{dags} DAGs")
     axes.set_xlabel("AOA")

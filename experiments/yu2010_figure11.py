@@ -15,7 +15,7 @@ Choices
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from experiments.reproduction import Experiment, Kind, Measured, Options, Row
 from experiments.yu2010 import bench, levels, sweep
@@ -53,7 +53,7 @@ def measure(options: Options, advance: Advance) -> Measured:
 
 def draw(measured: Measured, figure: Figure) -> None:
     """The mean, and behind it each stretch."""
-    axes = figure.subplots()
+    axes: Any = figure.subplots()
     axes.plot(measured.series["AOA"], measured.series["stretches"], color="0.8", linewidth=1)
     axes.plot(measured.series["AOA"], measured.series["mean"], marker="o")
     axes.set_xlabel("AOA")

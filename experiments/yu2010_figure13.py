@@ -15,7 +15,7 @@ Choices
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 FALLING = (-1.0, -0.5)
 WHY = (
-    "failures cost the less the more is waiting: the work lost is spread over all workflows, while"
-    " a workflow alone waits for the job that was lost (Fig. 10's rows without failures)"
+    "what failures cost, and so what there is to gain, does not grow with the load: 4, 4, 6 and"
+    " 4 % of the makespan for 1, 2, 5 and 10 DAGs (Fig. 10's rows without failures)"
 )
 
 
@@ -61,7 +61,7 @@ def measure(options: Options, advance: Advance) -> Measured:
 
 def draw(measured: Measured, figure: Figure) -> None:
     """A line for each accuracy."""
-    axes = figure.subplots()
+    axes: Any = figure.subplots()
     for level, means in measured.series["relative"].items():
         axes.plot(measured.series["DAGs"], means, marker="o", label=f"AOA {level}")
     axes.set_xlabel("concurrent DAGs")

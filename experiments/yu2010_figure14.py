@@ -15,7 +15,7 @@ Choices
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -63,7 +63,7 @@ def measure(options: Options, advance: Advance) -> Measured:
 
 def draw(measured: Measured, figure: Figure) -> None:
     """A point for each trace of predictions."""
-    axes = figure.subplots()
+    axes: Any = figure.subplots()
     shares = measured.series["Fp/(Fp+Fn)"]
     for marker, (accuracy, relative) in zip("ox", measured.series["relative"].items(), strict=True):
         stretches = len(relative[0])

@@ -20,7 +20,7 @@ Choices
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -80,7 +80,7 @@ def measure(options: Options, advance: Advance) -> Measured:
 
 def draw(measured: Measured, figure: Figure) -> None:
     """A line for each count."""
-    axes = figure.subplots()
+    axes: Any = figure.subplots()
     for count, means in measured.series["AAA"].items():
         style = "-" if count == COUNT else "--"
         axes.plot(measured.series["AOA"], means, style, marker="o", label=count.replace("_", " "))

@@ -140,7 +140,8 @@ def executions(scenario: Scenario, policy: Flaw | RankHybd) -> list[Execution]:
     recorder.begin(0)
     while not recorder.done:
         output = recorder.batch.output
-        recorder.play([int(policy.predict(output.obs, action_masks=output.mask)[0][0])])
+        actions: Any = policy.predict(output.obs, action_masks=output.mask)[0]
+        recorder.play([int(actions[0])])
     return [
         Execution(
             f"T{each.task}",
@@ -221,7 +222,7 @@ def measure(options: Options, advance: Advance) -> Measured:
 
 def draw(measured: Measured, figure: Figure) -> None:
     """Fig. 6: what runs on each node, transfers pale, what dies hatched, downtimes grey."""
-    panels = figure.subplots(2, 1, sharex=True)
+    panels: Any = figure.subplots(2, 1, sharex=True)
     for axes, (name, made) in zip(panels, measured.series.items(), strict=True):
         for node, down, up in DOWN:
             axes.barh(f"P{node}", up - down, left=down, color="0.7")

@@ -16,7 +16,7 @@ Choices
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -64,7 +64,7 @@ def measure(options: Options, advance: Advance) -> Measured:
 
 def draw(measured: Measured, figure: Figure) -> None:
     """Bars of the two at each accuracy."""
-    axes = figure.subplots()
+    axes: Any = figure.subplots()
     levels = measured.series["AOA"]
     for number, (name, means) in enumerate(measured.series["makespan"].items()):
         at = [place + 0.4 * number - 0.2 for place in range(len(levels))]

@@ -142,6 +142,12 @@ def test_first_order_formulas_are_those_of_the_policies() -> None:
     assert checkpoint_cost.expected(1e-6) == pytest.approx(np.sqrt(2e-6), rel=2e-3)
 
 
+def test_good_predictions_save_where_checkpoints_are_dear() -> None:
+    found = checkpoint_cost.wastes(0.1, 0, 40)
+    assert found["Young"] == pytest.approx(checkpoint_cost.expected(0.1), rel=0.15)
+    assert found["prediction-aware, P 0.9, R 0.9"] < 0.75 * found["Young"]
+
+
 @pytest.mark.parametrize("experiment", CHEAP, ids=lambda experiment: experiment.module)
 def test_it_runs_the_same_again(experiment: Experiment, tmp_path: Path) -> None:
     measured, _ = experiment.run(QUICK)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import NormalDist
+
 import numpy as np
 import pytest
 
@@ -33,9 +35,12 @@ def test_the_population_has_the_papers_percentiles() -> None:
     trace = rosa2015.population(0, jobs=12_000)
     minutes = (trace.column("attempts", "end") - trace.column("attempts", "start")) / MINUTE
     kinds = (Outcome.EVICT, Outcome.FAIL, Outcome.KILL)
+    share = rosa2015.PERCENTILE
+    density = NormalDist().pdf(NormalDist().inv_cdf(share)) / rosa2015.SPREAD
     for kind, expected in zip(kinds, rosa2015.CLASS_MINUTES.values(), strict=True):
-        found = np.quantile(minutes[trace.task_outcome == kind], rosa2015.PERCENTILE)
-        assert found == pytest.approx(expected, rel=0.15)
+        of_kind = minutes[trace.task_outcome == kind]
+        error = np.sqrt(share * (1.0 - share) / len(of_kind)) / density  # of its logarithm
+        assert abs(np.log(np.quantile(of_kind, share) / expected)) < 4.0 * error < 0.5
     failing = trace.column("jobs", "outcome") != Outcome.FINISH
     assert failing.mean() == pytest.approx(0.42, abs=1e-4)
     of_failing = trace.task_outcome[failing[trace.column("tasks", "job")]]

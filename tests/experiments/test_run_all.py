@@ -235,6 +235,7 @@ def test_the_table_has_a_line_for_every_row_and_command(
     assert text.startswith("before\n")
     assert text.endswith("after\n")
     assert "stale" not in text
+    assert "4 experiments, 2 without a result; rows: 1 within, 2 outside, 1 fitted, 2 prin" in text
     assert "`python -m made_up.good`" in text
     assert "| bad | **failed: RuntimeError: no such luck** |" in text
     assert "| told | 0.5 |" in text

@@ -19,91 +19,30 @@ as a broken connection is (section 2.2), it takes 7 % longer.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
-from failgym.baselines import Aware, Greedy, Replay, Size
-from failgym.envs import resolve
-from failgym.envs.worlds import build_world
-from failgym.evaluation import run_policy
+from experiments import ghit2017
+from experiments.ghit2017 import AT_THE_END, LONG, PROFILE, Floats, line, played, run_times
 from failgym.traces import Trace, generate
-from failgym.traces.synthetic import PandaDas
 
-PROFILE = PandaDas()
-NODES = {app.name: app.nodes for app in PROFILE.applications}
 JOBS = {"BTWORLD": 1, "PPPQ": 2, "NMSQ": 2, "PageRank": 4, "KMeans": 20}
-POLICIES = {"spark": Replay(), "greedy": Greedy(), "size": Size(), "aware": Aware()}
-LONG = ("BTWORLD", "PPPQ", "NMSQ")
 LOST = (0, 5, 10, 15)
 """Machines of 20: the paper gives numbers for a quarter and three quarters of them."""
-INTO_THE_STAGE = 0.25
-"""When machines fail, as a share of the last stage."""
-
-Floats = npt.NDArray[np.float64]
-Table = dict[str, npt.NDArray[Any]]
 
 
-@cache
-def jobs_of(name: str) -> Trace:
-    app = next(app for app in PROFILE.applications if app.name == name)
-    return generate(replace(PROFILE, applications=(app,)), jobs=JOBS[name], seed=5)
+def undisturbed(name: str, policy: str) -> ghit2017.Undisturbed:
+    return ghit2017.undisturbed(name, policy, JOBS[name])
 
 
-def played(trace: Trace, policy: str, lost: float = 0.0, at: float = 0.0, **options: Any) -> Table:
-    """Task outcomes of all jobs that lose a share of their machines at a share of their run."""
-    fields: dict[str, Any] = {"trace": trace, "split": "all", **options}
-    fields |= {"save_outputs": policy != "spark", "failed_share": lost}
-    scenario = resolve("Lineage-v0", {**fields, "failed_at": at} if lost else fields)
-    return run_policy(build_world(scenario), scenario, POLICIES[policy], order="time").outcomes
-
-
-def run_times(trace: Trace, table: Table) -> Floats:
-    """Of each job, from its submission to the end of its last task [ms]."""
-    job = trace.column("tasks", "job")[table["task"]]
-    taken = np.zeros(trace.rows("jobs"))
-    np.maximum.at(taken, job, table["end"] - table["submit"])
-    return taken
-
-
-@dataclass(frozen=True)
-class Undisturbed:
-    """Jobs that lose no machine."""
-
-    run_time: float
-    """Mean over the jobs [ms]."""
-    saved: float
-    """Share of the tasks whose output is in stable storage."""
-    struck_at: float
-    """The moment in the last stage at which machines are to fail [ms]."""
-
-
-@cache
-def undisturbed(name: str, policy: str) -> Undisturbed:
-    trace = jobs_of(name)
-    table = played(trace, policy)
-    row = trace.column("tasks", "stage")[table["task"]]
-    stage = trace.column("stages", "stage")[row]
-    begin = (table["start"] - table["submit"])[stage == stage.max()].min()
-    run_time = float(run_times(trace, table).mean())
-    struck_at = begin + INTO_THE_STAGE * (run_time - begin)
-    return Undisturbed(run_time, float(table["saved"].mean()), struck_at)
-
-
-def slowdown(name: str, policy: str, lost: int, **options: Any) -> float:
+def slowdown(name: str, policy: str, lost: int, **options: bool | int) -> float:
     """Run time of jobs that lose so many machines, over that of jobs under the policy that lose
     none.
     """
-    if not lost:
-        return 1.0
-    base, trace = undisturbed(name, policy), jobs_of(name)
-    at = min(base.struck_at / undisturbed(name, "spark").run_time, 1.0)
-    table = played(trace, policy, lost / NODES[name], at, **options)
-    return float(run_times(trace, table).mean() / base.run_time)
+    return float(ghit2017.slowdowns(name, policy, JOBS[name], lost, **options).mean())
 
 
 @cache
@@ -112,22 +51,15 @@ def curve(name: str, policy: str) -> Floats:
     return np.array([slowdown(name, policy, lost) for lost in LOST])
 
 
-def line(times: Floats, lost: tuple[int, ...] = LOST) -> tuple[float, float]:
-    """Slope per machine and R2 of the straight line through a curve."""
-    slope, intercept = np.polyfit(lost, times, 1)
-    left = times - (slope * np.array(lost) + intercept)
-    return float(slope), 1.0 - float((left**2).sum() / ((times - times.mean()) ** 2).sum())
-
-
 @pytest.mark.parametrize(("name", "quarter"), [("BTWORLD", 0.48), ("PPPQ", 0.40), ("NMSQ", 0.40)])
 def test_without_checkpoints_run_time_grows_linearly(name: str, quarter: float) -> None:
     """Fig. 8, at its quarters of the machines: see above for what lies between."""
-    times = curve(name, "spark")
-    assert line(times)[1] > 0.95
+    times = curve(name, "Spark")
+    assert line(times, LOST)[1] > 0.95
     assert times[LOST.index(5)] == pytest.approx(1.0 + quarter, abs=0.10)
 
 
-@pytest.mark.parametrize("policy", ["greedy", "aware"])
+@pytest.mark.parametrize("policy", ["GREEDY", "AWARE"])
 @pytest.mark.parametrize("name", LONG)
 def test_with_checkpoints_of_key_stages_it_does_not(name: str, policy: str) -> None:
     """Fig. 8: "constant runtimes irrespective of the number of failures"."""
@@ -136,27 +68,27 @@ def test_with_checkpoints_of_key_stages_it_does_not(name: str, policy: str) -> N
 
 def test_with_checkpoints_of_stragglers_it_grows_slower() -> None:
     """Fig. 8: "still increases linearly", and least where outliers take most of the time."""
-    slope, straight = line(curve("PPPQ", "size"))
-    assert 0.0 < slope < 0.3 * line(curve("PPPQ", "spark"))[0]
+    slope, straight = line(curve("PPPQ", "SIZE"), LOST)
+    assert 0.0 < slope < 0.3 * line(curve("PPPQ", "Spark"), LOST)[0]
     assert straight > 0.9
-    assert 0.1 < slowdown("BTWORLD", "size", 15) - 1.0 < 0.4 * (curve("BTWORLD", "spark")[-1] - 1.0)
+    assert 0.1 < slowdown("BTWORLD", "SIZE", 15) - 1.0 < 0.4 * (curve("BTWORLD", "Spark")[-1] - 1.0)
 
 
 @pytest.mark.parametrize("name", [*LONG, "PageRank"])
 @pytest.mark.parametrize(
-    ("policy", "least", "most"), [("greedy", 0.26, 0.51), ("size", 0.0, 0.10), ("aware", 0.2, 0.4)]
+    ("policy", "least", "most"), [("GREEDY", 0.26, 0.51), ("SIZE", 0.0, 0.10), ("AWARE", 0.2, 0.4)]
 )
 def test_share_of_tasks_checkpointed(name: str, policy: str, least: float, most: float) -> None:
     """Fig. 7a."""
-    assert least <= undisturbed(name, policy).saved <= most
+    assert least <= undisturbed(name, policy).saved.mean() <= most
 
 
-@pytest.mark.parametrize("policy", ["greedy", "size", "aware"])
+@pytest.mark.parametrize("policy", ["GREEDY", "SIZE", "AWARE"])
 @pytest.mark.parametrize("name", LONG)
 def test_overhead_of_checkpoints(name: str, policy: str) -> None:
     """Fig. 7c: GREEDY up to 20 %, the others less than 10 %."""
-    overhead = undisturbed(name, policy).run_time / undisturbed(name, "spark").run_time - 1.0
-    assert overhead <= (0.20 if policy == "greedy" else 0.10)
+    times, base = (undisturbed(name, each).run_time.mean() for each in (policy, "Spark"))
+    assert times / base - 1.0 <= (0.20 if policy == "GREEDY" else 0.10)
 
 
 AT_ONCE = {"detection_delay": 0}
@@ -165,51 +97,48 @@ AT_ONCE = {"detection_delay": 0}
 
 def test_long_lineage_is_slow_to_recover() -> None:
     """Fig. 9a: PANDA is four times as fast as Spark, and "very close" to a run without failures."""
-    assert slowdown("PageRank", "spark", 1) > 4.0
-    assert slowdown("PageRank", "aware", 1) < 1.0 + 1.2 * 60 / 185
-    spark, aware = (slowdown("PageRank", name, 1, **AT_ONCE) for name in ("spark", "aware"))
+    assert slowdown("PageRank", "Spark", 1) > 4.0
+    assert slowdown("PageRank", "AWARE", 1) < 1.0 + 1.2 * 60 / 185
+    spark, aware = (slowdown("PageRank", name, 1, **AT_ONCE) for name in ("Spark", "AWARE"))
     assert spark / aware == pytest.approx(4.0, rel=0.15)
     assert aware < 1.05
 
 
 def test_it_is_slow_since_ranks_were_unpersisted() -> None:
     """Else recovery repeats at most the whole run, in parallel, after a minute."""
-    assert 1.8 < slowdown("PageRank", "spark", 1, unpersist=False) < 2.0 + 60 / 185
+    assert 1.8 < slowdown("PageRank", "Spark", 1, unpersist=False) < 2.0 + 60 / 185
 
 
 def test_short_lineage_is_not() -> None:
     """Fig. 9b, but for the twentieth: see above."""
-    assert slowdown("KMeans", "spark", 1) < 1.25
-    assert slowdown("KMeans", "spark", 1, **AT_ONCE) < 1.10
-    assert undisturbed("KMeans", "aware").saved == 0.0
+    assert slowdown("KMeans", "Spark", 1) < 1.25
+    assert slowdown("KMeans", "Spark", 1, **AT_ONCE) < 1.10
+    assert undisturbed("KMeans", "AWARE").saved.max() == 0.0
 
 
 def iterations(count: int) -> Trace:
-    """PageRank with fewer iterations; of 8 it takes 128 s (Table 3)."""
-    app = next(app for app in PROFILE.applications if app.name == "PageRank")
-    seconds = 128 + (count - 8) * (185 - 128) // (14 - 8)
-    shorter = replace(app, stages=app.stages[: 2 + 2 * count], runtime=seconds)
-    return generate(replace(PROFILE, applications=(shorter,)), jobs=1, seed=5)
+    """A job of PageRank."""
+    return ghit2017.jobs_of("PageRank", 1, count)
 
 
 def struck(trace: Trace, policy: str, at: float) -> float:
     """Run time of PageRank that loses a machine, over that of Spark without."""
-    disturbed, base = played(trace, policy, 0.2, at), played(trace, "spark")
+    disturbed, base = played(trace, policy, 0.2, at), played(trace, "Spark")
     return float(run_times(trace, disturbed).mean() / run_times(trace, base).mean())
 
 
 def test_the_longer_the_lineage_the_slower() -> None:
     """Fig. 9a: 8 to 14 iterations."""
-    times = [struck(iterations(count), "spark", 0.98) for count in (8, 11, 14)]
+    times = [struck(iterations(count), "Spark", AT_THE_END) for count in (8, 11, 14)]
     assert np.diff(times).min() > 0.5
-    assert struck(iterations(8), "aware", 0.98) < 1.0 + 1.2 * 60 / 128
+    assert struck(iterations(8), "AWARE", AT_THE_END) < 1.0 + 1.2 * 60 / 128
 
 
 def test_the_later_the_failure_the_slower() -> None:
     """Fig. 9c: Spark does well if it is early; PANDA is never worse, whenever it is."""
-    moments = (0.2, 0.6, 0.98)
+    moments = (0.2, 0.6, AT_THE_END)
     spark, aware = (
-        [struck(iterations(14), policy, at) for at in moments] for policy in ("spark", "aware")
+        [struck(iterations(14), policy, at) for at in moments] for policy in ("Spark", "AWARE")
     )
     assert spark[0] < 1.2
     assert (np.diff(spark) > 0).all()
@@ -228,12 +157,12 @@ def test_what_bends_the_line_are_waves_of_long_tasks() -> None:
         for stage in app.stages
     )
     finer = generate(replace(PROFILE, applications=(replace(app, stages=stages),)), jobs=1, seed=5)
-    lost, base = (1, 5, 10, 15), run_times(finer, played(finer, "spark"))
+    lost, base = (1, 5, 10, 15), run_times(finer, played(finer, "Spark"))
     straight = [1.0]
     straight += [
-        float(run_times(finer, played(finer, "spark", n / 20, 0.93)).mean() / base.mean())
+        float(run_times(finer, played(finer, "Spark", n / 20, 0.93)).mean() / base.mean())
         for n in lost
     ]
-    bent = [1.0, *(slowdown("NMSQ", "spark", n) for n in lost)]
+    bent = [1.0, *(slowdown("NMSQ", "Spark", n) for n in lost)]
     assert line(np.array(bent), (0, *lost))[1] < 0.95
     assert line(np.array(straight), (0, *lost))[1] > 0.96
