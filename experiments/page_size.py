@@ -5,8 +5,8 @@
 Submissions are made up: a policy each in all six environments, with drawn forecasts, trained ones
 and none. Costs are noise to the last bit, so that nothing of them can be compressed away. The page
 is opened in a headless Chromium (Playwright), in a fresh window each time, until the table is
-there: the median of the wall times, and of the processor time that the process of the page took,
-which other work on the machine does not lengthen.
+there: the median of the wall times, and of the processor time that the main thread of the page
+took since it began, which other work on the machine lengthens less.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Measured:
     opened: float
     """wall time until the table is there, median [s]"""
     processor: float
-    """processor time of that, median [s]"""
+    """processor time of the main thread in that, median [s]"""
 
 
 def submission(number: int, episodes: int) -> Source:
@@ -122,18 +122,18 @@ def openings(address: str, runs: int) -> Iterator[tuple[float, float]]:
             tab = context.new_page()
             session: Any = context.new_cdp_session(tab)
             session.send("Performance.enable")
-            begun, before = time.perf_counter(), _processor(session)
+            begun = time.perf_counter()
             tab.goto(address)
             tab.wait_for_selector(READY)
-            yield time.perf_counter() - begun, _processor(session) - before
+            yield time.perf_counter() - begun, _processor(session)
             context.close()
         browser.close()
 
 
 def _processor(session: Any) -> float:
-    """Processor time of the process of a page so far [s]."""
+    """Processor time of the main thread of a page so far [s]."""
     metrics = session.send("Performance.getMetrics")["metrics"]
-    return next(metric["value"] for metric in metrics if metric["name"] == "ProcessTime")
+    return next(metric["value"] for metric in metrics if metric["name"] == "ThreadTime")
 
 
 def measured(submissions: int, episodes: int, runs: int) -> Measured:
