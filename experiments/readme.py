@@ -145,13 +145,18 @@ def agents(rows: Sequence[dict[str, Any]]) -> str:
             f"`failgym/{row['env']}`",
             f"{row['place']}",
             f"{row['slices']:,}",
-            _interval(row["agents"]),
-            f"`{row['rule']}` {_interval(row['rule_score'])}",
-            _interval(row["above"]),
+            _estimate(row["agents"]),
+            f"`{row['rule']}` {_estimate(row['rule_score'])}",
+            _estimate(row["above"]),
         ]
         for row in rows
     ]
     return "\n".join(table(columns, cells))
+
+
+def _estimate(value: Sequence[float]) -> str:
+    """Of a value and the ends of its interval."""
+    return _interval(dict(zip(("value", "low", "high"), value, strict=True)))
 
 
 def _interval(value: dict[str, float]) -> str:

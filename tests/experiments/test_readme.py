@@ -8,8 +8,8 @@ from experiments.readme import agents, replaced
 
 
 def test_agents_stand_beside_the_best_rule() -> None:
-    def interval(value: float) -> dict[str, float]:
-        return {"value": value, "low": value - 1.0, "high": value + 1.04}
+    def interval(value: float) -> list[float]:
+        return [value, value - 1.0, value + 1.04]
 
     row = {
         "env": "Cloning-v0",
