@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -22,8 +23,11 @@ LARGEST = 5_000_000
 """Of all files together [bytes]."""
 
 
+def test_there_are_five_of_each_environment() -> None:
+    assert Counter(file.parent.name for file in FILES) == dict.fromkeys(SCENARIOS, 5)
+
+
 def test_they_are_small() -> None:
-    assert FILES
     assert sum(file.stat().st_size for file in FILES) < LARGEST
 
 

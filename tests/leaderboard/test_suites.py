@@ -16,9 +16,9 @@ from failgym.leaderboard.play import play
 from failgym.leaderboard.suites import FORECASTS, Cell, Course
 
 DIGESTS = {
-    "smoke": "6f1faa866d4d5f2fda9781541d6356863c966aa90b370b7a57b8b770094ea01d",
-    "v1": "860f8f640e5e87deb6e9af11e38f38e9da1ef3cb7f00f26ac6ffb5c334192279",
-    "v1-real": "30317b18b69c5e6204878ef563f1e35e577cd5bb7b0c0a730784af47bae7939f",
+    "smoke": "ceb5373459f065f0fd3725266e03bdd486de305b4cc8a0dba11528a488ba7ba2",
+    "v1": "d400fe72fb7012586d55e217bb06d0b2c1eaad4be4ff03ec88c5ceb6df0e5da4",
+    "v1-real": "2cac4ac7c537dd4ea9120c97539d1ca4c1b9586650e5c8e3c274776f7adb0f18",
 }
 PUBLISHED = tuple(DIGESTS)
 
