@@ -15,6 +15,7 @@ import pytest
 from failgym.leaderboard import SUITES, Submission, Suite, schema, verify
 from failgym.leaderboard.check import about_problems
 from failgym.leaderboard.page import write_page
+from failgym.leaderboard.policy_files import policy_file_problems
 from failgym.leaderboard.schema import ACTIONS, RESULTS_FILE, read_table
 from failgym.leaderboard.submission import LeftOut, read_submission
 from failgym.leaderboard.suites import Course
@@ -115,7 +116,8 @@ ABOUT: dict[str, tuple[Callable[[Any], Any], str]] = {
 def test_statements_that_cannot_be_are_named(copy: Path, what: str) -> None:
     change, named = ABOUT[what]
     edit(copy, change)
-    problems = list(about_problems(read_submission(copy), SUITES["tiny"]))
+    found = read_submission(copy)
+    problems = [*about_problems(found, SUITES["tiny"]), *policy_file_problems(found)]
     assert any(named in problem for problem in problems), problems
 
 
