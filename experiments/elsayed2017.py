@@ -14,13 +14,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from experiments.reproduction import Options, Row, relative, within
 from failgym.evaluation.progress import Advance
 from failgym.traces import Trace, generate
 from failgym.traces.describe import Description, describe
 from failgym.traces.synthetic import Google2011, Lanl20, OpenCloud, Profile
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = [
     "CLUSTERS",
@@ -183,13 +186,27 @@ def spread(descriptions: Iterable[Description], table: str, value: str) -> dict[
     }
 
 
-def boxes(panel: Any, quantiles: dict[str, list[float]]) -> None:
-    """Draw boxes with whiskers, on a logarithmic scale."""
+def boxes(
+    figure: Figure, series: dict[str, dict[str, list[float]]], label: str, **options: Any
+) -> Any:
+    """A panel of boxes with whiskers for each entry, on a logarithmic scale; returns the panels.
+
+    Args:
+        figure: to draw into.
+        series: title of the panel -> name of a box -> its five quantiles.
+        label: of the values.
+        options: as for `Figure.subplots`.
+    """
+    panels: Any = figure.subplots(1, len(series), **options)
     names = ("whislo", "q1", "med", "q3", "whishi")
-    stats = [
-        {**dict(zip(names, values, strict=True)), "label": label}
-        for label, values in quantiles.items()
-    ]
-    panel.bxp(stats, showfliers=False)
-    panel.tick_params(axis="x", rotation=30)
-    panel.set_yscale("log")
+    for panel, (title, quantiles) in zip(panels, series.items(), strict=True):
+        stats = [
+            {**dict(zip(names, values, strict=True)), "label": box}
+            for box, values in quantiles.items()
+        ]
+        panel.bxp(stats, showfliers=False)
+        panel.tick_params(axis="x", rotation=30)
+        panel.set_yscale("log")
+        panel.set_title(title)
+    panels[0].set_ylabel(label)
+    return panels

@@ -125,11 +125,7 @@ def of_lanl(options: Options) -> list[Row]:
 
 def draw(measured: Measured, figure: Figure) -> None:
     """Boxes from the quartiles, whiskers from the tenths."""
-    panels: Any = figure.subplots(1, len(PANELS))
-    for panel, (title, quantiles) in zip(panels, measured.series.items(), strict=True):
-        boxes(panel, quantiles)
-        panel.set_title(title)
-    panels[0].set_ylabel("requested by a job's tasks, mean")
+    boxes(figure, measured.series, "requested by a job's tasks, mean")
 
 
 EXPERIMENT = Experiment(

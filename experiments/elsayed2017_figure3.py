@@ -16,7 +16,7 @@ Choices
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from experiments.elsayed2017 import PAPER, STATUS, boxes, every, explained, number, spread
 from experiments.reproduction import Experiment, Kind, Measured, Options, Row
@@ -68,11 +68,7 @@ def measure(options: Options, advance: Advance) -> Measured:
 
 def draw(measured: Measured, figure: Figure) -> None:
     """Boxes from the quartiles, whiskers from the tenths."""
-    panels: Any = figure.subplots(1, len(PANELS))
-    for panel, (title, quantiles) in zip(panels, measured.series.items(), strict=True):
-        boxes(panel, quantiles)
-        panel.set_title(title)
-    panels[0].set_ylabel("used by a job's tasks, mean")
+    boxes(figure, measured.series, "used by a job's tasks, mean")
 
 
 EXPERIMENT = Experiment(

@@ -100,12 +100,8 @@ def above(made: Any, value: str, outcome: str) -> float:
 
 def draw(measured: Measured, figure: Figure) -> None:
     """Boxes from the quartiles, whiskers from the tenths, and the limit."""
-    panels: Any = figure.subplots(1, len(PANELS), sharey=True)
-    for panel, (value, quantiles) in zip(panels, measured.series.items(), strict=True):
-        boxes(panel, quantiles)
+    for panel in boxes(figure, measured.series, "used over requested", sharey=True):
         panel.axhline(1.0, linestyle="--", color="grey")
-        panel.set_title(value)
-    panels[0].set_ylabel("used over requested")
 
 
 EXPERIMENT = Experiment(

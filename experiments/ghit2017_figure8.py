@@ -125,7 +125,7 @@ def repeated(name: str, jobs: int) -> Row:
 
 def draw_panels(measured: Measured, figure: Figure) -> None:
     """A panel for each application."""
-    axes: Any = figure.subplots(1, 3)
+    axes: Any = figure.subplots(1, len(measured.series), squeeze=False)[0]
     for axis, (name, curves) in zip(axes, measured.series.items(), strict=True):
         for policy, curve in curves.items():
             axis.plot(curve["lost"], curve["run time"], marker="o", markersize=3, label=policy)

@@ -24,6 +24,7 @@ Choices
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -132,14 +133,19 @@ def judged(title: str, waits: Waits) -> list[Row]:
 def printed(system: str, waits: Waits) -> list[Row]:
     """The rows of generated jobs: ratios of sums, since some seeds hardly wait."""
     mean = means(waits)
-    gap = mean["mcs"] / mean["oracle"] - 1.0
+    gap = relative(mean["mcs"], mean["oracle"])
     note = f"generated; {mean['user']:,.0f} s with users' requests"
     rows = [Row(f"System {system}, MCS16 over Oracle", GAP[system], gap, note=note)]
     for each in ESTIMATORS[1:]:
         name = f"System {system}, {TITLES[each]}, improvement over User"
         paper = LAST[system] if each == "last" else None
-        rows.append(Row(name, paper, 1.0 - mean[each] / mean["user"], note="generated"))
+        rows.append(Row(name, paper, -relative(mean[each], mean["user"]), note="generated"))
     return rows
+
+
+def relative(wait: float, other: float) -> float:
+    """By how much one waits longer; not a number where the other does not wait."""
+    return wait / other - 1.0 if other else math.nan
 
 
 def draw(measured: Measured, figure: Figure) -> None:

@@ -23,12 +23,13 @@ import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
-from experiments.reproduction import Options
+from experiments.reproduction import Measured, Options, Row
 from failgym.baselines import Flaw, RankHybd
 from failgym.envs import Scenario, resolve
 from failgym.envs.worlds import build_world
@@ -38,6 +39,9 @@ from failgym.traces import Meta, Trace, generate
 from failgym.traces.combine import on_nodes_of
 from failgym.traces.synthetic import PROFILES, Lanl2
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 __all__ = [
     "ERRORS",
     "Bench",
@@ -45,6 +49,8 @@ __all__ = [
     "answers",
     "bench",
     "concurrent",
+    "draw_falling",
+    "falling",
     "levels",
     "loads",
     "predictions",
@@ -213,22 +219,52 @@ def sweep(options: Options, dags: int = 0) -> dict[float, Runs]:
     return found
 
 
+def falling(options: Options, what: str, most: float) -> Measured:
+    """A measure by accuracy, and relative to no predictions on the same stretch.
+
+    Args:
+        options: how many stretches.
+        what: a field of `Runs`.
+        most: band of an AOA of .5, relative to 0.
+    """
+    found = {level: getattr(runs, what) for level, runs in sweep(options).items()}
+    blind = found[0.0]
+    rows = [Row.over(f"AOA {level:g}: {what}", list(each)) for level, each in found.items()]
+    rows += [
+        Row.over(
+            f"{what} at AOA {level:g} / at 0",
+            list(each / blind),
+            band=(0.0, most) if level == 0.5 else None,
+        )
+        for level, each in found.items()
+        if level
+    ]
+    series = {
+        "source": bench(options).source,
+        "AOA": levels(options),
+        "mean": [float(each.mean()) for each in found.values()],
+        "stretches": [each.tolist() for each in found.values()],
+    }
+    return Measured(tuple(rows), series)
+
+
+def draw_falling(measured: Measured, figure: Figure, label: str) -> None:
+    """The mean, and behind it each stretch."""
+    axes: Any = figure.subplots()
+    axes.plot(measured.series["AOA"], measured.series["stretches"], color="0.8", linewidth=1)
+    axes.plot(measured.series["AOA"], measured.series["mean"], marker="o")
+    axes.set_xlabel("AOA")
+    axes.set_ylabel(label)
+    axes.set_ylim(bottom=0.0)
+    axes.set_title(f"10 concurrent DAGs, {measured.series['source']}")
+
+
 def rank_correlation(one: Sequence[float], other: npt.ArrayLike) -> float:
     """Spearman's; 0 where one of the two does not vary."""
-    ranks = [_ranks(values) for values in (one, other)]
-    spread = float(np.prod([np.std(rank) for rank in ranks]))
-    if not spread:
+    ranks = [pd.Series(np.asarray(v, np.float64)).rank().to_numpy() for v in (one, other)]
+    if any(np.ptp(rank) == 0.0 for rank in ranks):
         return 0.0
-    one_way, other_way = (rank - rank.mean() for rank in ranks)
-    return float(np.dot(one_way, other_way)) / len(one_way) / spread
-
-
-def _ranks(values: npt.ArrayLike) -> Floats:
-    """Ranks, their mean for values that are equal."""
-    _, place, counts = np.unique(
-        np.asarray(values, np.float64), return_inverse=True, return_counts=True
-    )
-    return (np.cumsum(counts) - (counts - 1) / 2)[place]
+    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
 
 
 def answers(test: Bench, scenario: Scenario, counts: Sequence[str] = COUNTS) -> Floats:

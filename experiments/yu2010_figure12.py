@@ -15,53 +15,29 @@ Choices
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from experiments.reproduction import Experiment, Kind, Measured, Options, Row
-from experiments.yu2010 import bench, levels, sweep
+from experiments.reproduction import Experiment, Kind, Measured, Options
+from experiments.yu2010 import draw_falling, falling
 from failgym.evaluation.progress import Advance
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-AT_MOST = (0.0, 0.9)
+AT_MOST = 0.9
+"""Band of an AOA of .5, relative to none."""
 
 
 def measure(options: Options, advance: Advance) -> Measured:
-    """By accuracy, and relative to no predictions on the same stretch."""
-    found = {level: runs.reschedulings for level, runs in sweep(options).items()}
-    rows = [
-        Row.over(f"AOA {level:g}: reschedulings", list(found[level])) for level in levels(options)
-    ]
-    rows += [
-        Row.over(
-            f"reschedulings at AOA {level:g} / at 0",
-            list(found[level] / found[0.0]),
-            band=AT_MOST if level == 0.5 else None,
-        )
-        for level in levels(options)[1:]
-    ]
+    """By accuracy, and relative to no predictions."""
+    found = falling(options, "reschedulings", AT_MOST)
     advance(1)
-    means = [float(found[level].mean()) for level in levels(options)]
-    each = [found[level].tolist() for level in levels(options)]
-    series = {
-        "source": bench(options).source,
-        "AOA": levels(options),
-        "mean": means,
-        "stretches": each,
-    }
-    return Measured(tuple(rows), series)
+    return found
 
 
 def draw(measured: Measured, figure: Figure) -> None:
-    """The mean, and behind it each stretch."""
-    axes: Any = figure.subplots()
-    axes.plot(measured.series["AOA"], measured.series["stretches"], color="0.8", linewidth=1)
-    axes.plot(measured.series["AOA"], measured.series["mean"], marker="o")
-    axes.set_xlabel("AOA")
-    axes.set_ylabel("average number of reschedulings")
-    axes.set_ylim(bottom=0.0)
-    axes.set_title(f"10 concurrent DAGs, {measured.series['source']}")
+    """A line against the accuracy."""
+    draw_falling(measured, figure, "average number of reschedulings")
 
 
 EXPERIMENT = Experiment(

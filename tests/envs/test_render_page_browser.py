@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +13,6 @@ from failgym.envs.rendering.palette import FATES, PHASE_COLOURS, rgb
 from failgym.envs.rendering.timeline import Timeline
 from tests.envs.test_render_picture import by_hand
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-PATIENCE = 60_000
-"""What a busy machine may take for a step [ms]."""
 EVIL = "policy </script><script>alert(1)</script> " + "long/" * 40
 LABEL, GAP = 92, 4
 """Width of the labels, and distance of rows [px], as the page has them."""
@@ -27,20 +20,6 @@ LANE = 12
 """Height of a lane [px]."""
 MINUTES = 6 * 1.02
 """What the page shows of the timeline that is made by hand: all, and a little more."""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    found = next(filter(None, map(shutil.which, NAMES)), None)
-    with playwright.sync_playwright() as started:
-        if found is None and not os.path.exists(started.chromium.executable_path):
-            pytest.skip("no Chromium is installed")
-        # Without a sandbox it starts for root and in containers too; the page is our own.
-        opened = started.chromium.launch(
-            executable_path=found, args=["--no-sandbox"], timeout=PATIENCE
-        )
-        yield opened
-        opened.close()
 
 
 def opened(browser: Any, timeline: Timeline, folder: Path, machines: int, width: int) -> Any:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,13 +15,9 @@ from failgym.leaderboard.bootstrap import Bootstrap
 from failgym.leaderboard.page import write_page
 from failgym.leaderboard.page.cells import Field, fields_of
 from failgym.leaderboard.statistics import Runs
+from tests.conftest import PATIENCE
 from tests.leaderboard.made_up import ENVS, entry, results, submission
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-
-PATIENCE = 60_000
-"""What a busy machine may take for a step [ms]."""
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 EVIL = "lab:<img src=x onerror=alert(1)></script><script>alert(2)</script>"
 SKILLS: dict[tuple[str, int | None], float] = {
     ("replay", None): 0.0,
@@ -57,20 +51,6 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     path: Path = tmp_path_factory.mktemp("page") / "page.html"
     write_page([made()], path)
     return path.as_uri()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    found = next(filter(None, map(shutil.which, NAMES)), None)
-    with playwright.sync_playwright() as started:
-        if found is None and not os.path.exists(started.chromium.executable_path):
-            pytest.skip("no Chromium is installed")
-        # Without a sandbox it starts for root and in containers too; the page is our own.
-        opened = started.chromium.launch(
-            executable_path=found, args=["--no-sandbox"], timeout=PATIENCE
-        )
-        yield opened
-        opened.close()
 
 
 @pytest.fixture

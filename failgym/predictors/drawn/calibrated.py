@@ -107,7 +107,8 @@ class Calibrated:
 
         The false-positive rates are those that the table's overheads with one clone imply, given
         the durations of Table II. The recalls lie on a binormal curve of slope .6 through .6 at
-        threshold .9, which gives Fig. 11's median task 20 % faster; the paper states neither.
+        threshold .9; the paper states none. Fig. 11's median task, 20 % faster, takes a recall of
+        .85 on the profile google-2011 (`experiments/elsayed2017_figure11.py`).
         """
         return cls(window=window, seed=seed)
 
