@@ -90,3 +90,12 @@ def test_predictions_spare_work() -> None:
     blind, all_known = (yu2010.runs(made, made.scenario(level)) for level in (0.0, 1.0))
     assert all_known.loss.sum() < blind.loss.sum()
     assert all_known.reschedulings.sum() < blind.reschedulings.sum()
+
+
+def test_what_falls_is_held_against_no_predictions() -> None:
+    found = yu2010.falling(QUICK, "loss", 0.7)
+    blind, half = (yu2010.sweep(QUICK)[level].loss for level in (0.0, 0.5))
+    rows = {row.name: row for row in found.rows}
+    assert rows["loss at AOA 0.5 / at 0"].ours == pytest.approx(np.mean(half / blind))
+    assert [row.name for row in found.rows if row.band] == ["loss at AOA 0.5 / at 0"]
+    assert found.series["mean"][0] == pytest.approx(blind.mean())
