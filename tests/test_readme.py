@@ -23,6 +23,7 @@ from failgym.cli.options import override
 from failgym.cli.patterns import ENV, pattern_files
 from failgym.cli.specs import load_policy
 from failgym.envs import SCENARIOS, resolve
+from failgym.leaderboard import suite_named
 from failgym.traces import FORMATS
 from failgym.traces.synthetic import PROFILES
 
@@ -129,6 +130,14 @@ def test_speed_is_given_for_every_environment() -> None:
     assert [row[0] for row in table(speed)] == [
         *(f"failgym/{name}" for name in failgym.ENVIRONMENTS),
         "CartPole-v1",
+    ]
+
+
+def test_the_leaderboard_has_a_row_for_each_environment_and_forecast() -> None:
+    found = README.partition("<!-- leaderboard -->")[2].partition("<!-- /leaderboard -->")[0]
+    cells = dict.fromkeys((cell.env, cell.forecast) for cell in suite_named("v1").cells())
+    assert [row[:2] for row in table(found)] == [
+        [f"failgym/{env}", forecast] for env, forecast in cells
     ]
 
 
