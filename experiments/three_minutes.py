@@ -1,0 +1,131 @@
+"""What an agent learns from nothing in under three minutes.
+
+    python -m experiments.three_minutes [--env ID ...] [--seeds 3] [--traces 10] [--json FILE]
+
+For each environment of the pinned world: `failgym train` on two threads, without a warm start, with
+`STEPS` decisions and otherwise the hyper-parameters that come with failgym. The clock runs from the
+call until the policy file lies there: generating the trace, compiling what is not yet in numba's
+cache and validating are in it. The agent is then held against the heuristic of the paper as it was
+published, on the test splits of traces that nobody has seen (`experiments.agents_and_rules`).
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any
+
+import typer
+
+from experiments.agents_and_rules import Place, compared, places, text
+from failgym.agents import load_agent
+from failgym.agents.training import train
+from failgym.baselines import REGISTRY
+from failgym.cli.output import Cell, JsonFile, interactive, print_line, print_table
+from failgym.envs import Scenario, resolve
+from failgym.evaluation.progress import progress_bar
+from failgym.leaderboard.bootstrap import Estimate
+
+PAPERS = {
+    "Cloning-v0": "algorithm_1",  # El-Sayed et al. 2017, Algorithm 1
+    "GracePeriod-v0": "grace_period",  # Rosa et al. 2015, section IV
+    "Checkpoint-v0": "ml_periodic",  # Kumar et al. 2020, section VI
+}
+"""The heuristic of the paper that the environment is made of."""
+STEPS = {"Cloning-v0": 2_000_000, "GracePeriod-v0": 3_000_000, "Checkpoint-v0": 3_000_000}
+"""Decisions that fit into the time."""
+FROM_NOTHING: dict[str, dict[str, Any]] = {
+    "Checkpoint-v0": {"warm_start": None},
+}
+"""By environment: hyper-parameters that are not those of ``agents/settings``."""
+LIMIT = 180.0
+"""seconds"""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A training run."""
+
+    env: str
+    seed: int
+    seconds: float
+    """until the policy file was there"""
+    steps: int
+    slices: int
+    score: float
+    """of the agent, on all unseen slices"""
+    rule: str
+    rule_score: Estimate
+    above: Estimate
+    """agent less rule, over the same slices"""
+
+
+def run(scenario: Scenario, steps: int, seed: int, place: Place, folder: Path) -> Row:
+    """Train an agent, and hold it against the paper's heuristic."""
+    env, out = scenario.name, folder / "run"
+    begun = time.perf_counter()
+    with progress_bar(f"{env}, seed {seed}", steps, interactive()) as advance:
+        result = train(
+            scenario,
+            steps=steps,
+            out=out,
+            seed=seed,
+            hyper=FROM_NOTHING.get(env),
+            validate_every=steps,
+            checkpoint_every=steps,
+            threads=2,
+            progress=advance,
+        )
+    seconds = time.perf_counter() - begun
+    rule, agent = PAPERS[env], load_agent(out / result.policy)
+    with progress_bar(f"{env}, judged", 2 * place.slices, interactive()) as advance:
+        found = compared(place, {"agent": agent}, {rule: REGISTRY[rule]()}, advance)
+    return Row(
+        *(env, seed, seconds, result.steps, found.slices, found.runs["agent"]),
+        *(rule, found.rule_score, found.above),
+    )
+
+
+def show(rows: list[Row]) -> None:
+    """Print the table."""
+    cells: list[tuple[Cell, ...]] = [
+        (
+            *(row.env, row.seed, round(row.seconds), row.steps, round(row.score, 1)),
+            *(row.rule, text(row.rule_score), text(row.above)),
+        )
+        for row in rows
+    ]
+    columns = ("environment", "seed", "seconds", "decisions", "agent", "heuristic", "", "above it")
+    print_table(f"From nothing, in less than {LIMIT:g} s", columns, cells)
+
+
+def main(
+    env: Annotated[
+        list[str] | None, typer.Option("--env", metavar="ID", help="Repeatable; all by default.")
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Training runs of each.")] = 3,
+    traces: Annotated[int, typer.Option(min=1, help="Traces that nobody has seen.")] = 10,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Also write it there.")] = None,
+) -> None:
+    """Train agents for each pinned environment from nothing, and time it."""
+    file = JsonFile.at(json_file)
+    rows: list[Row] = []
+    for name in env or PAPERS:
+        scenario = resolve(name)
+        if scenario.name not in PAPERS:
+            known = ", ".join(PAPERS)
+            raise typer.BadParameter(f"expected a pinned environment: {known}", param_hint="--env")
+        unseen = places(scenario, traces)[-1]
+        for seed in range(seeds):
+            with TemporaryDirectory() as folder:
+                rows.append(run(scenario, STEPS[scenario.name], seed, unseen, Path(folder)))
+            row = rows[-1]
+            print_line(f"{row.env}, seed {seed}: {row.seconds:.0f} s, {text(row.above)} above")
+            file.write([asdict(row) for row in rows])
+    show(rows)
+
+
+if __name__ == "__main__":
+    typer.run(main)
