@@ -13,8 +13,9 @@ Choices
     Those of `experiments.yu2010`. The correlation is Spearman's over the seven accuracies, of the
     makespans averaged over the stretches, as in the figure. Stretch by stretch, printed, it is
     weaker: predictions save 1 to 3 % of a makespan, and what else moves a schedule from one
-    accuracy to the next is as much. What they can gain at most is measured beside it: the makespan
-    without any failure, over that of RANK_HYBD with them.
+    accuracy to the next is as much. For five and ten workflows the band is met only just. What
+    predictions can gain at most is measured beside it: the makespan without any failure, over that
+    of RANK_HYBD with them.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ def _origin(row: Row, kind: str) -> str:
         return "fitted"
     if row.band is None:
         return "printed"
-    return "exact" if kind == Kind.EXACT else "predicted"
+    return "exact" if row.exact or kind == Kind.EXACT else "predicted"
 
 
 def time_text(seconds: float) -> str:

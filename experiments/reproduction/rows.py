@@ -39,6 +39,8 @@ class Row:
     """a parameter, of a profile or of the experiment, is this very figure or was chosen after it"""
     note: str = ""
     """why it is outside, or what else has to be known"""
+    exact: bool = False
+    """arithmetic or a closed form, in a table that is approximate otherwise"""
 
     def __post_init__(self) -> None:
         figures = [self.ours, *(x for x in (self.paper, self.low, self.high) if x is not None)]

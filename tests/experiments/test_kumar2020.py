@@ -27,7 +27,8 @@ from experiments import (
 )
 from experiments.failing_runs import Runs
 from experiments.kumar2020 import A_MULTI, A_SHARED, A_SINGLE, B_MULTI, JobKind
-from experiments.reproduction import Experiment, Measured, Options, Row
+from experiments.reproduction import Experiment, Kind, Measured, Options, Row
+from experiments.reproduction.report_entries import cells_of
 from failgym import metrics
 from failgym.baselines import MLCheckpoint, Replay, Young
 from failgym.sim.rules import MINUTE, SECOND
@@ -167,6 +168,7 @@ def test_the_working_point_follows_the_price_of_a_checkpoint() -> None:
 
 def test_what_table_4_says_follows_from_itself() -> None:
     rows = kumar2020_table4.arithmetic()
+    assert all(cells_of(row, Kind.APPROXIMATE)[5] == "exact" for row in rows if row.band)
     assert [row.verdict for row in rows].count("within") == 13
     assert [row.name for row in rows if not row.verdict] == [
         "B overall, user/system, mean of the columns"

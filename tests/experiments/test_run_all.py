@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,14 @@ def test_every_experiment_of_ours_is_found() -> None:
     names = Catalogue().names()
     assert {"elsayed2017_retry_cap", "cross_table", "open_loop"} <= set(names)
     assert "reproduction" not in names
+
+
+@pytest.mark.parametrize("name", Catalogue().names())
+def test_what_is_judged_is_drawn_from_ten_seeds_or_not_at_random(name: str) -> None:
+    experiment = import_module(f"experiments.{name}").EXPERIMENT
+    assert experiment.module == name
+    if experiment.kind.judged:
+        assert experiment.seeds == 0 or experiment.seeds >= 10
 
 
 def test_one_that_fails_stops_no_other_and_says_why(entries: dict[str, Entry]) -> None:
