@@ -11,10 +11,9 @@ Claim
     takes the place of a periodic one, which the formula leaves out.
 
 Kind and band
-    Approximate, simulated on Checkpoint-v0. Young's waste within 5 % of its expectation under
-    exponential failures, 1 - T / (M (exp((T + C)/M) - 1)), T his interval; Daly's (FGCS 22(3),
-    2006) no more than 1 % above Young's. What predictions gain is printed beside the first-order
-    formulas; that they gain is judged where these say more than 5 %.
+    New: simulated on Checkpoint-v0; printed, not judged. Beside Young's waste stands what it is
+    expected to be under exponential failures, 1 - T / (M (exp((T + C)/M) - 1)), T his interval;
+    beside what predictions gain, the first-order formulas. Daly's interval is of FGCS 22(3), 2006.
 
 Choices
     - Tasks of 60 of Young's intervals are struck from outside at exponential times and restored for
@@ -36,7 +35,7 @@ import numpy as np
 
 from experiments.kumar2020 import label
 from experiments.prediction_aware import THRESHOLD, Model, waste
-from experiments.reproduction import BEYOND, Experiment, Kind, Measured, Options, Row, relative
+from experiments.reproduction import BEYOND, Experiment, Kind, Measured, Options, Row
 from failgym import metrics
 from failgym.baselines import Daly, Heuristic, MLPeriodic, PredictionAware, Young
 from failgym.evaluation.progress import Advance
@@ -55,8 +54,6 @@ WINDOWS = 20
 """Decisions in one of Young's intervals."""
 STRIKES, QUICK_STRIKES = 160, 10
 """Failures that the tasks of a seed meet, about."""
-BAND = 0.05
-DALY_BAND = 0.01
 
 
 class Point(NamedTuple):
@@ -168,23 +165,16 @@ def at_ratio(ratio: float, by_policy: dict[str, list[float]]) -> list[Row]:
     """The rows of a ratio."""
     at, young = f"C/M={ratio:g}", np.array(by_policy["Young"])
     note = f"first order {math.sqrt(2.0 * ratio):.4f}, expected {expected(ratio):.4f}"
-    band = relative(expected(ratio), BAND)
-    rows = [Row.over(f"{at}, waste of Young", young.tolist(), band=band, note=note)]
+    rows = [Row.over(f"{at}, waste of Young", young.tolist(), note=note)]
     over = (np.array(by_policy["Daly"]) / young).tolist()
-    daly = Row.over(f"{at}, Daly over Young", over, band=(0.0, 1.0 + DALY_BAND))
-    # Both intervals are the same to a few per cent, and so are the failures that they meet.
-    alike = daly.low is not None and daly.low <= 1.0
-    rows.append(daly.because("the interval holds 1: no difference that is seen") if alike else daly)
+    rows.append(Row.over(f"{at}, Daly over Young", over))
     for name, (policy, point) in policies().items():
         if point is not None:
             aware = isinstance(policy, PredictionAware)
             gain = 1.0 - (point.aware(ratio) if aware else point.combined(ratio))
             saved = (1.0 - np.array(by_policy[name]) / young).tolist()
-            sign = (0.0, 1.0) if gain > BAND else None
             said = f"first order {gain:.3f}"
-            rows.append(
-                Row.over(f"{at}, {name}, saved of Young's waste", saved, band=sign, note=said)
-            )
+            rows.append(Row.over(f"{at}, {name}, saved of Young's waste", saved, note=said))
     return rows
 
 
@@ -218,7 +208,7 @@ EXPERIMENT = Experiment(
     paper=BEYOND,
     item="checkpoint cost against MTBF",
     title="what checkpoints and predictions waste, by C/M",
-    kind=Kind.APPROXIMATE,
+    kind=Kind.NEW,
     measure=measure,
     draw=draw,
     steps=lambda options: len(RATIOS) * max(1, options.seeds),

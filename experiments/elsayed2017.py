@@ -7,6 +7,10 @@ Of most tables and figures each figure is a cell of what `failgym.traces.describ
 `cells` makes rows of them, over generated traces and, where it is there, on the real trace of
 Google, of which the first half day is enough. Real figures are printed beside those of the paper
 and not judged: the paper has the whole month.
+
+Most of the figures are what the profiles were made of, the very numbers or others chosen after
+them: that traces have them says that the generator works, and nothing of the paper. They are marked
+as fitted. Evidence are those that follow from others.
 """
 
 from __future__ import annotations
@@ -36,7 +40,6 @@ __all__ = [
     "cells",
     "described",
     "every",
-    "explained",
     "number",
     "percent",
     "real_description",
@@ -121,6 +124,8 @@ class Cell:
     """of our figures, to the unit of the paper's"""
     real: str = ""
     """the row that says it of the real trace; empty: it cannot"""
+    fitted: bool = field(default=True, kw_only=True)
+    """the profile was given it, or chosen after it"""
     why: str = field(default="", kw_only=True)
     """what was found where ours is outside the band"""
 
@@ -158,15 +163,11 @@ def cells(
 def _rows(cell: Cell, descriptions: list[Description], options: Options) -> Iterator[Row]:
     ours = [cell.of(description, cell.row) for description in descriptions]
     name = f"{cell.cluster}: {cell.name}"
-    yield explained(Row.over(name, ours, cell.paper, cell.band), cell.why)
+    row = Row.over(name, ours, cell.paper, cell.band, cell.fitted and cell.band is not None)
+    yield row.because(cell.why)
     real = real_description(options) if cell.real else None
     if real is not None:
         yield Row(f"{cell.cluster}, real trace: {cell.name}", cell.paper, cell.of(real, cell.real))
-
-
-def explained(row: Row, why: str) -> Row:
-    """The row, with what was found if it is outside its band."""
-    return replace(row, note=why) if row.verdict == "outside" else row
 
 
 def percent(published: float) -> tuple[float, float]:

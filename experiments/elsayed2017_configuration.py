@@ -9,7 +9,9 @@ Claim
 
 Kind and band
     Approximate, on generated traces: shares within a point, numbers of attempts equal. Fig. 5,
-    whose values are lost, by its order.
+    whose values are lost, by its order. Fitted, since the profile was given them, but for the
+    shares of all jobs that disable speculation or keep the skip mode, which follow. Of the former
+    the paper's figures do not agree: .02, .5 and 2 % of these jobs make .2 % of all, not 1 %.
 
 Choices
     A job has one limit of attempts in a trace, that of its mappers: the limit of reducers, which
@@ -58,6 +60,7 @@ CELLS = (
             share,
             within(share, POINT),
             100.0,
+            fitted=row != "all",
         )
         for row, share in DISABLED.items()
     ),
@@ -71,6 +74,7 @@ CELLS = (
             share,
             within(share, POINT),
             100.0,
+            fitted=row != "all",
         )
         for row, share in SKIP_MODE.items()
     ),
@@ -112,7 +116,7 @@ def measure(options: Options, advance: Advance) -> Measured:
     high = {name: bar[-1] for name, bar in bars.items()}
     for more, fewer in (("killed jobs", "failed jobs"), ("failed jobs", "completed jobs")):
         name = f"CMU: limits above 4, {more} less {fewer} [%]"
-        rows.append(Row(name, None, high[more] - high[fewer], band=(0.0, 100.0)))
+        rows.append(Row(name, None, high[more] - high[fewer], band=(0.0, 100.0), fitted=True))
     return Measured(tuple(rows), {"limits": list(LIMITS), "jobs": bars})
 
 
@@ -137,8 +141,8 @@ def draw(measured: Measured, figure: Figure) -> None:
 
 EXPERIMENT = Experiment(
     paper=PAPER,
-    item="section IV-B, Figure 5",
-    title="fault-tolerance configuration of OpenCloud's jobs",
+    item="Figure 5",
+    title="section IV-B: fault-tolerance configuration of OpenCloud's jobs",
     kind=Kind.APPROXIMATE,
     measure=measure,
     draw=draw,

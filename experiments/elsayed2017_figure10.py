@@ -10,14 +10,14 @@ Kind and band
 
 Choices
     Those of `experiments.termination_forecasts`; flags are AttemptFailFlag of tasks and attempts. A
-    trace has 3,000 jobs, some 25,000 tasks.
+    trace has 3,000 jobs, some 25,000 tasks. The real trace, where it is there, has no usage.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from experiments.elsayed2017 import CLUSTERS, PAPER
+from experiments.elsayed2017 import CLUSTERS, PAPER, real_trace
 from experiments.reproduction import Experiment, Kind, Measured, Options, Row
 from experiments.termination_forecasts import areas, curves, draw_curves, swept
 from failgym.evaluation.progress import Advance
@@ -46,6 +46,11 @@ def measure(options: Options, advance: Advance) -> Measured:
     for level, title in LEVELS.items():
         rows += areas(found[level], f"{title[4:-1]} failed")
         series[title] = curves(found[level])
+    real = real_trace(options)
+    if real is not None:
+        for level in LEVELS:
+            sweeps = [swept(real, level, "fail", 0, ("config", "flags"))]
+            rows += areas(sweeps, f"real trace: {LEVELS[level][4:-1]} failed")
     return Measured(tuple(rows), series)
 
 

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from experiments.elsayed2017 import PAPER, explained, real_trace
+from experiments.elsayed2017 import PAPER, real_trace
 from experiments.proactive_cloning import CLONES, PROFILE, Sample, sample
 from experiments.reproduction import Experiment, Kind, Measured, Options, Row, within
 from failgym import metrics
@@ -148,7 +148,7 @@ def order(medians: Mapping[str, list[float]]) -> list[Row]:
         " or more; with section IV-C read as retries (below) the order is the paper's"
     )
     return [
-        explained(Row.over("(b) less (a), threshold 0.9", less, None, (0.0, 1.0)), why),
+        Row.over("(b) less (a), threshold 0.9", less, None, (0.0, 1.0)).because(why),
         Row.over("(b) gains, threshold 0.9", [1.0 - b for b in succeeded], None, (0.05, 1.0)),
     ]
 

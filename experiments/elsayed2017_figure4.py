@@ -9,7 +9,7 @@ Claim
 
 Kind and band
     Approximate, on generated traces: shares within two points; "rarely" as at most 5 %; CPU by its
-    order.
+    order. All are fitted: laws of usage were given these shares, or chosen after them.
 
 Choices
     Of an odd number of windows the middle one belongs to neither half; tasks with fewer than two
@@ -89,7 +89,7 @@ def measure(options: Options, advance: Advance) -> Measured:
             for made in google
         ]
         name = f"Google: tasks above their CPU request, completed less {STATUS[outcome]} [%]"
-        rows.append(Row.over(name, values, None, (0.0, 100.0)))
+        rows.append(Row.over(name, values, None, (0.0, 100.0), fitted=True))
     return Measured(tuple(rows), {value: spread(google, RATIOS, value) for value in PANELS})
 
 

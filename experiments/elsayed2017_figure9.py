@@ -57,6 +57,7 @@ CELLS = (
             minutes,
             relative(minutes, SHARE),
             real=f"multi {outcome}",
+            fitted=False,
             why=SHORT,
         )
         for outcome, minutes in MINUTES.items()
@@ -71,6 +72,7 @@ CELLS = (
             PORTION,
             relative(PORTION, SHARE),
             real=f"multi {outcome}",
+            fitted=False,
             why=MANY,
         )
         for outcome in MINUTES

@@ -7,6 +7,7 @@ Claim
 
 Kind and band
     Approximate, on generated traces: the quartiles within 10 %, the 99th percentile within 30 %.
+    Fitted: these quantiles are the profiles' own.
 
 Choices
     The duration of a job is the sum of the run times of all attempts of all its tasks, at LANL of

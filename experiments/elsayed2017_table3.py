@@ -7,7 +7,7 @@ Claim
 
 Kind and band
     Approximate, on the generated trace of LANL: 3 points to both sides. Shares of the left column
-    sum to 100.
+    sum to 100. Fitted: the profile was given both columns.
 
 Choices
     An event coincides with an outage if one of the machines of the job goes down at most a minute
@@ -81,7 +81,8 @@ def measure(options: Options, advance: Advance) -> Measured:
         for n, heading in enumerate(("with machine outages", "of all events")):
             values = [made[name][n] for made in found]
             paper = columns[n]
-            rows.append(Row.over(f"LANL {name}: % {heading}", values, paper, within(paper, POINTS)))
+            label = f"LANL {name}: % {heading}"
+            rows.append(Row.over(label, values, paper, within(paper, POINTS), fitted=True))
     return Measured(tuple(rows))
 
 

@@ -10,7 +10,8 @@ Claim
 
 Kind and band
     Approximate, over 10 jobs or more: a tenth of the paper's. The `panda-das` profile was chosen to
-    meet them: all are fitted, but for Google's, which is printed.
+    meet them: all are fitted, but for Google's, on the profile google-2011; that of the real trace
+    is printed.
 
 Choices
     Selectivity is a task's output over its share of the stage's input; tasks that read the input
@@ -40,9 +41,21 @@ TENTH = 0.1
 """Of the bands."""
 OUTLIER = 1.5
 """Medians from which a task is an outlier."""
-SHARES = {"BTWORLD": 0.5, "PPPQ": 0.5}
-"""Of the time, that the longest tasks take."""
+SHARE = 0.5
+"""Of the time, that the longest tasks take (section 6.1)."""
+PPPQ_SHARE = 0.6
+"""The same of PPPQ, at least (section 6.3)."""
+SELECTIVITY = 0.1
 PARETO = 1.3
+BELOW = (
+    "selectivities of stages were chosen for .1 in the median over all tasks: .107 in both"
+    " applications together (row both), .084 in all five"
+)
+HALF = "section 6.1 says half of both applications, to which the profile was fitted"
+TAIL = (
+    "the tail is of tasks of killed jobs, which have a shape of 1.07, those of finished jobs 1.35;"
+    " cut off after half a day, as the real trace is, all have 1.18 (12,000 jobs, three seeds)"
+)
 GOOGLE_JOBS = 2_000
 POINTS = 101
 """Of each curve."""
@@ -110,11 +123,12 @@ def measure(options: Options, advance: Advance) -> Measured:
         rows += of_application(name, trace)
         curves[name] = curves_of(trace)
         advance(1)
-    rows += of_outliers(jobs_of("BTWORLD", options.seeds))
+    rows += [of_both(options.seeds), *of_outliers(jobs_of("BTWORLD", options.seeds))]
     jobs = GOOGLE_JOBS // 10 if options.quick else GOOGLE_JOBS
     traces = [generate("google-2011", jobs=jobs, seed=s, usage=False) for s in range(options.seeds)]
     shapes = [hill(finished_seconds(trace), LONGEST) for trace in traces]
-    rows.append(Row.over("3.2 google-2011 profile: Pareto shape", shapes, PARETO))
+    name, band = "3.2 google-2011 profile: Pareto shape", relative(PARETO, TENTH)
+    rows.append(Row.over(name, shapes, PARETO, band).because(TAIL))
     real = options.trace("google-2011")
     if real is not None:
         rows.append(
@@ -133,16 +147,19 @@ def of_application(name: str, trace: Trace) -> list[Row]:
     decades = [float(np.log10(np.quantile(s, 0.95) / np.quantile(s, 0.05))) for s in sizes]
     known = name == "BTWORLD"
     return [
-        Row.over(f"6a {name}: median selectivity", [float(np.median(s)) for s in sizes], 0.1),
+        Row.over(
+            f"6a {name}: median selectivity",
+            [float(np.median(s)) for s in sizes],
+            SELECTIVITY,
+            relative(SELECTIVITY, TENTH),
+            True,
+        ).because(BELOW),
         Row.over(f"6a {name}: decades from 5 % to 95 % of the tasks", decades),
         Row.over(f"6b {name}: 90th percentile over median", ratio, 1.5, relative(1.5, TENTH), True),
         Row.over(
-            f"6c {name}: time of the longest tenth",
-            share,
-            SHARES[name],
-            relative(SHARES[name], TENTH),
-            True,
+            f"6c {name}: time of the longest tenth", share, SHARE, relative(SHARE, TENTH), True
         ),
+        *([] if known else [of_section_6_3(share)]),
         Row.over(
             f"4 {name}: coefficient of variation",
             variation,
@@ -151,6 +168,19 @@ def of_application(name: str, trace: Trace) -> list[Row]:
             known,
         ),
     ]
+
+
+def of_section_6_3(share: list[float]) -> Row:
+    """The other figure that the paper has of PPPQ."""
+    name, band = "6.3 PPPQ: time of the longest tenth", (PPPQ_SHARE * (1.0 - TENTH), 1.0)
+    return Row.over(name, share, PPPQ_SHARE, band, True).because(HALF)
+
+
+def of_both(jobs: int) -> Row:
+    """The median over the tasks of both applications, to which GREEDY's budget is set."""
+    tasks = np.concatenate([selectivities(jobs_of(name, jobs)) for name in BOTH])
+    name, band = "6a both: median selectivity", relative(SELECTIVITY, TENTH)
+    return Row(name, SELECTIVITY, float(np.median(tasks)), band=band, fitted=True)
 
 
 def of_outliers(trace: Trace) -> list[Row]:
@@ -194,11 +224,11 @@ def draw_panels(measured: Measured, figure: Figure) -> None:
     labels = (
         ("Task selectivity", "Fraction of tasks"),
         ("Fraction of tasks", "Run time [s]"),
-        ("Fraction of the longest tasks", "Fraction of the time"),
+        ("Longest tasks [fraction]", "Fraction of the time"),
     )
     for axis, (x, y) in zip(axes, labels, strict=True):
         axis.set(xlabel=x, ylabel=y)
-    axes[0].legend()
+    axes[0].legend(fontsize="small", loc="lower right")
 
 
 EXPERIMENT = Experiment(
@@ -208,6 +238,7 @@ EXPERIMENT = Experiment(
     kind=Kind.APPROXIMATE,
     measure=measure,
     draw=draw_panels,
+    per="jobs",
     steps=lambda options: len(BOTH) + 1,
 )
 

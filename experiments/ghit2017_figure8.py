@@ -8,9 +8,11 @@ Claim
     PERIODIC is poor for BTWORLD, and close to SIZE for the queries.
 
 Kind and band
-    Approximate, over 10 jobs or more: R2 of the line above .95; GREEDY and AWARE within 10 % of
-    their run time without failures; the quarter within 10 points, three quarters as printed. The
-    rest is printed.
+    Approximate, over 10 jobs or more: R2 of the lines of Spark and SIZE above .95, the slope of
+    SIZE below that of Spark; GREEDY and AWARE within 10 % of their run time without failures; the
+    quarter within 10 points, three quarters as printed. The rest is printed. Fitted are GREEDY's
+    rows, as its stages' selectivities were chosen so, and whether Spark's run time is linear: the
+    waves of long tasks were.
 
 Choices
     See `experiments.ghit2017`. Machines fail a quarter into the last stage. Slowdowns are over the
@@ -42,10 +44,16 @@ LOST = {
 QUARTER = {"BTWORLD": 0.48, "PPPQ": 0.40, "NMSQ": 0.40}
 """Longer than without failures, Spark, 5 machines lost."""
 MOST = 15
+LINEAR = (0.95, 1.0)
+"""Band of R2."""
 
 STRAIGHT = (
     "the first machine costs a third of what 15 do: the long tasks of the last stages come in three"
     " waves, and one lost machine costs a whole wave, as six do; from 1 machine on R2 is as below"
+)
+BENT = (
+    "the minute until a loss is noticed costs the same for one machine as for 15; noticed at once,"
+    " R2 is .98"
 )
 QUARTERS_3 = (
     "what was lost is recomputed once, in parallel on as many machines as before: that costs less"
@@ -93,7 +101,7 @@ def claims(name: str, found: dict[str, Floats], counts: dict[str, tuple[int, ...
     quarter = spark[lost.index(5)] - 1.0
     most = spark[lost.index(MOST)]
     rows = [
-        over_jobs(f"{name}, Spark: R2 of the line", straight, None, (0.95, 1.0), why=STRAIGHT),
+        over_jobs(f"{name}, Spark: R2 of the line", straight, None, LINEAR, True, STRAIGHT),
         over_jobs(f"{name}, Spark: R2 from 1 machine on", beyond),
         over_jobs(
             f"{name}, Spark: 5 lost, longer by", quarter, QUARTER[name], within(QUARTER[name], 0.1)
@@ -104,15 +112,15 @@ def claims(name: str, found: dict[str, Floats], counts: dict[str, tuple[int, ...
     ]
     for policy in ("GREEDY", "AWARE"):
         worst = np.abs(found[policy] - 1.0).max(axis=0) + 1.0
-        rows.append(
-            over_jobs(f"{name}, {policy}: most times as long", worst, 1.0, within(1.0, 0.1))
-        )
-    for policy in ("SIZE", "PERIODIC"):
-        share = [
-            line(found[policy][:, job], counts[policy])[0] / line(spark[:, job], lost)[0]
-            for job in jobs
-        ]
-        rows.append(over_jobs(f"{name}, {policy}: slope over Spark's", np.array(share)))
+        label, fitted = f"{name}, {policy}: most times as long", policy == "GREEDY"
+        rows.append(over_jobs(label, worst, 1.0, within(1.0, 0.1), fitted))
+    for policy, less in (("SIZE", (0.0, 1.0)), ("PERIODIC", None)):
+        lines = [line(found[policy][:, job], counts[policy]) for job in jobs]
+        share = [slope / line(spark[:, job], lost)[0] for job, (slope, _) in enumerate(lines)]
+        rows.append(over_jobs(f"{name}, {policy}: slope over Spark's", np.array(share), band=less))
+        if policy == "SIZE":
+            r2 = np.array([r2 for _, r2 in lines])
+            rows.append(over_jobs(f"{name}, SIZE: R2 of the line", r2, None, LINEAR, why=BENT))
     return rows
 
 
@@ -143,6 +151,7 @@ EXPERIMENT = Experiment(
     kind=Kind.APPROXIMATE,
     measure=measure,
     draw=draw_panels,
+    per="jobs",
     steps=lambda options: len(applications(options)) * len(LOST),
 )
 

@@ -8,8 +8,8 @@ Claim
     failure the slower Spark; PANDA "outperforms Spark irrespective of the time of failure".
 
 Kind and band
-    Approximate, over 10 jobs or more: 11 times to a quarter, four times to 15 %, KMeans as printed,
-    orders strictly.
+    Approximate, over 10 jobs or more: 11 times to a quarter, four times to 15 %, "very close" to a
+    tenth, KMeans as printed, orders strictly.
 
 Choices
     See `experiments.ghit2017`. A machine fails after 98 % of the run. Table 3's 128 s is taken for
@@ -51,13 +51,21 @@ AT_ONCE: dict[str, Any] = {"detection_delay": 0}
 KEPT: dict[str, Any] = {"unpersist": False}
 STEPS = 3 + len(COUNTS)
 
+FASTER = relative(4.0, 0.15)
+"""Band of Spark's run time over AWARE's."""
+CLOSE = (0.9, 1.1)
+"""Band of AWARE's run time over that without failures."""
+NOTICED = (
+    "the minute until the loss is noticed is a third of this run of 185 s; noticed at once, see"
+    " below"
+)
 DEEP = (
     "each lost position is computed again once, with its way back through the iterations before it:"
     " less than a run's work, see below, in one chain; the rules of Lineage-v0 repeat nothing else"
 )
 HEARTBEATS = (
     "the minute until the loss is noticed is half of this run of 103 s, though only a job whose"
-    " last stage is on the lost machine waits for it; noticed at once, see below"
+    " last stage is on the lost machine waits for it; noticed at once it is .09 longer, see below"
 )
 
 
@@ -126,15 +134,19 @@ def long_lineage(found: dict[str, list[Floats]], at_end: Any) -> list[Row]:
             why=DEEP,
         ),
         over_jobs("(a) the same, nothing unpersisted", at_end("PageRank", "Spark", **KEPT)),
-        over_jobs("(a) PageRank, 14 iterations, AWARE: times as long", aware[-1]),
-        over_jobs("(a) Spark over AWARE", spark[-1] / aware[-1], 4.0),
+        over_jobs(
+            "(a) PageRank, 14 iterations, AWARE: times as long",
+            aware[-1],
+            band=CLOSE,
+            why=NOTICED,
+        ),
+        over_jobs("(a) Spark over AWARE", spark[-1] / aware[-1], 4.0, FASTER),
         over_jobs(
             "(a) Spark over AWARE, at once",
             at_once["Spark"] / at_once["AWARE"],
             4.0,
-            relative(4.0, 0.15),
         ),
-        over_jobs("(a) AWARE, at once: times as long", at_once["AWARE"], band=(0.99, 1.10)),
+        over_jobs("(a) AWARE, at once: times as long", at_once["AWARE"]),
         over_jobs("(a) Spark: least growth from count to count", growth, band=(0.0, 11.0)),
     ]
 
@@ -190,6 +202,7 @@ EXPERIMENT = Experiment(
     kind=Kind.APPROXIMATE,
     measure=measure,
     draw=draw_panels,
+    per="jobs",
     steps=lambda options: STEPS,
 )
 

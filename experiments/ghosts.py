@@ -8,7 +8,7 @@ Claim
     task whose record ends in failure fails again, and its work is lost.
 
 Kind and band
-    Ours: printed, and not judged. What counts is the difference of the two accountings on the same
+    New: printed, not judged. What counts is the difference of the two accountings on the same
     tasks and forecasts, which were not fitted to Table V or Fig. 11 here.
 
 Choices
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from experiments.reproduction import Experiment, Kind, Measured, Options, Row
+from experiments.reproduction import BEYOND, Experiment, Kind, Measured, Options, Row
 from failgym.baselines import Algorithm1, Replay
 from failgym.envs import resolve
 from failgym.evaluation import run_policy, whole_trace_world
@@ -129,10 +129,10 @@ def draw(measured: Measured, figure: Figure) -> None:
 
 
 EXPERIMENT = Experiment(
-    paper="El-Sayed et al. 2017",
+    paper=BEYOND,
     item="ghosts",
     title="Algorithm 1 with attempts beyond the record, and by the paper's accounting",
-    kind=Kind.ORIGINAL,
+    kind=Kind.NEW,
     measure=measure,
     draw=draw,
     steps=lambda _: len(ACCOUNTINGS) * len(CLONES),

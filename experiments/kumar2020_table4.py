@@ -109,13 +109,13 @@ def arithmetic() -> list[Row]:
             if system == "B" and category == "user/system":
                 rows.append(Row(name, paper, mean, note=MISPRINT))
             else:
-                rows.append(Row(name, paper, mean, band=within(paper, ROUNDING)))
+                rows.append(Row(name, paper, mean, band=within(paper, ROUNDING), exact=True))
         failures = sum(overall[1:4])
         for category, paper in CAUSES[system].items():
             share = overall[CATEGORIES.index(category)] / failures
             name = f"{system} failures by {category}, of the printed column"
             exact = OVER_HALF if paper > 0.5 else paper
-            rows.append(Row(name, paper, share, band=within(exact, BAND)))
+            rows.append(Row(name, paper, share, band=within(exact, BAND), exact=True))
     return rows
 
 

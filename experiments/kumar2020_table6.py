@@ -3,12 +3,15 @@
 Claim
     Table VI of Kumar et al. (DSN 2020): median absolute percentage errors of four predictors of
     resource usage and run time on System A. The median of the last jobs and the most similar one
-    (MCS) err less than the last job alone; an average is no better than it.
+    (MCS) err less than the last job alone; an average is no better than it: its best length is one
+    job, or two.
 
 Kind and band
-    Original data for the errors: printed, not judged. They are marked as fitted, because the
-    sessions of the profile system-a were made after them. Judged: the order, MCS and median below
-    last.
+    The errors need the paper's data: printed. They are marked as fitted, because the sessions of
+    the profile system-a were made after them. Approximate, on the profile: the order. MCS and
+    median are below last; average is last, within 5 % (the paper's differs by 4 at most). Sessions
+    were chosen after the errors of run times, so that their order is fitted; of usage only the
+    scatter was, and the order follows.
 
 Choices
     - 70 % of the jobs, by submission, are learned from, history lengths 1 to 20 among that; the
@@ -53,11 +56,13 @@ NAMES = {
     "runtime": "Runtime",
 }
 """Rows of the table."""
+EQUAL = (0.95, 1.05)
+"""Band of an average over last."""
 TITLES = {"last": "Last", "average": "Average", "median": "Median", "mcs": "MCS"}
 """Columns of the table."""
 INDEPENDENT = (
-    "in the profile the jobs of a session scatter independently, so that one similar job tells no"
-    " more than the last one, and only several together do"
+    "in the profile usage scatters independently among the jobs of a session, so that several"
+    " together tell more than the last one"
 )
 JOBS, QUICK_JOBS = 15_000, 2_000
 
@@ -85,11 +90,9 @@ def measure(options: Options, advance: Advance) -> Measured:
             rows.append(Row.over(f"{name} [%]", values.tolist(), paper, fitted=True, note=note))
             if place:
                 ratio, there = (values / last).tolist(), paper / ERRORS[quantity][0]
-                band = None if method == "average" else (0.0, 1.0)
-                row = Row.over(f"{name} over Last", ratio, there, band)
-                if row.verdict == "outside":
-                    row = Row.over(row.name, ratio, there, band, note=INDEPENDENT)
-                ordered.append(row)
+                band = EQUAL if method == "average" else (0.0, 1.0)
+                row = Row.over(f"{name} over Last", ratio, there, band, quantity == "runtime")
+                ordered.append(row.because(INDEPENDENT) if method == "average" else row)
     return Measured((*rows, *ordered))
 
 
@@ -97,7 +100,7 @@ EXPERIMENT = Experiment(
     paper=PAPER,
     item="Table VI",
     title="errors of predictions from users' histories",
-    kind=Kind.ORIGINAL,
+    kind=Kind.APPROXIMATE,
     measure=measure,
 )
 

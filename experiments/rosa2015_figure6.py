@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 BEFORE, AFTER = 0.0941, 0.012
 BAND = (0.008, 0.015)
+LATE = (0.106, 0.128)
+"""Of the false negatives, the share that is killed all the same: .01 and .012 over .0941."""
 INITIAL = (0.0891, 0.0991)
 """Half a point around the rate before."""
 
@@ -63,9 +65,12 @@ def measure(options: Options, advance: Advance) -> Measured:
         float(np.corrcoef(one, other)[0, 1])
         for one, other in zip(days["before"], days["after"], strict=True)
     ]
+    pairs = zip(rates["after, considered"], rates["before, considered"], strict=True)
+    late = [after / before for after, before in pairs]
     rows = (
         Row.over("FN / considered", rates["before, considered"], BEFORE, INITIAL, fitted=True),
         Row.over("mitigated FN / considered", rates["after, considered"], AFTER, BAND, fitted=True),
+        Row.over("false negatives that outlast their grace period", late, None, LATE, fitted=True),
         Row.over("FN / finishing", rates["before, finishing"]),
         Row.over("mitigated FN / finishing", rates["after, finishing"], 0.01),
         Row.over("correlation of the days, before and after", follows),

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.reproduction import Experiment, Kind, Measured, Options, Row, within
+from experiments.reproduction.pictures import legend_below
 from experiments.rosa2015 import DAY, DAYS, requests, simulated
 from failgym.evaluation.progress import Advance
 from failgym.metrics import resource_reduction
@@ -97,7 +98,7 @@ def draw(measured: Measured, figure: Figure) -> None:
         axes.axhline(paper, color="0.5", linestyle=":", label="paper, with grace")
         axes.set_title(name)
         axes.set_ylim(0.0, 1.0)
-    panels[2].legend(fontsize="small", loc="center")
+    legend_below(figure, panels[0], columns=3)
     for axes in panels[2:]:
         axes.set_xlabel("day of the testing phase")
     for axes in panels[::2]:

@@ -1,11 +1,13 @@
 """Run all experiments, and say how close each figure of the papers came.
 
     python -m experiments.run_all [--quick] [--traces DIR] [--jobs 2] [--only NAME ...] [--out DIR]
+                                  [--limit 60]
 
 What is finished is stored in the folder ``--out`` and not run again, unless its code, its options
-or the code of failgym changed; so the same command goes on after a kill. An experiment that fails
-does not stop the others. Then come ``DIR/report.html``, which opens without a network, and, unless
-it was only a part or quick, the table in ``experiments/README.md``.
+or the code of failgym changed; so the same command goes on after a kill. An experiment that fails,
+or takes longer than ``--limit`` minutes, does not stop the others. Then come ``DIR/report.html``,
+which opens without a network, and, unless it was only a part or quick, the table in
+``experiments/README.md``.
 
 The exit status is 1 if one failed, or a row lies outside its band and does not say why.
 """
@@ -22,7 +24,7 @@ import typer
 
 from experiments.readme import replaced
 from experiments.reproduction.catalogue import Catalogue, content_of_traces
-from experiments.reproduction.processes import side_by_side
+from experiments.reproduction.processes import NO_LIMIT, side_by_side
 from experiments.reproduction.report_entries import Entry, entries_of, time_text
 from experiments.reproduction.report_page import write_page
 from experiments.reproduction.report_table import markdown
@@ -38,7 +40,9 @@ RESULTS = HERE / "results"
 REPORT = "report.html"
 
 
-def run_all(task: Task, names: Sequence[str], jobs: int, show: bool = False) -> list[Entry]:
+def run_all(
+    task: Task, names: Sequence[str], jobs: int, show: bool = False, limit: float = NO_LIMIT
+) -> list[Entry]:
     """Run what is not stored yet, and return what there is to say of each.
 
     Args:
@@ -46,14 +50,18 @@ def run_all(task: Task, names: Sequence[str], jobs: int, show: bool = False) -> 
         names: the experiments.
         jobs: processes.
         show: draw a bar as well as print lines.
+        limit: how long an experiment may take [s].
     """
     left = [name for name in names if not task.store.fresh(name, task.keys[name])]
     errors: dict[str, str] = {}
     with RunProgress(task.store, left, len(names), jobs, show) as progress:
-        for event in side_by_side(progress.order, jobs, task, task.store.folder):
+        for event in side_by_side(progress.order, jobs, task, task.store.folder, limit):
             if event.ended and event.error:
                 errors[event.name] = f"failed: {event.error}"
             progress.update(event)
+    for name in left:  # what an earlier run left behind is no result of this one
+        if name not in errors and not task.store.fresh(name, task.keys[name]):
+            errors[name] = "failed: it ended without a result"
     return entries_of(task.catalogue, task.store, names, errors)
 
 
@@ -91,6 +99,7 @@ def main(
         list[str] | None, typer.Option(help="Names that begin so; again for more.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of results.")] = None,
+    limit: Annotated[float, typer.Option(min=0.1, help="Longest time of one [min].")] = 60.0,
 ) -> None:
     """Run all experiments, and say how close each figure of the papers came."""
     catalogue = Catalogue()
@@ -101,9 +110,9 @@ def main(
         keys = {name: catalogue.key(name, asked) for name in names}
         task = Task(catalogue, store, keys, quick, traces and traces.resolve())
         with store.locked():
-            entries = run_all(task, names, jobs, interactive())
+            entries = run_all(task, names, jobs, interactive(), 60.0 * limit)
             write_page(entries, store.folder / REPORT, quick)
-    except ValueError as error:
+    except (ValueError, OSError) as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(2) from None
     if not quick and not only:

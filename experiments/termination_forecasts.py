@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from experiments.reproduction import Row
+from experiments.reproduction.pictures import legend_below
 from failgym.predictors.forest.rows import SCENARIOS
 from failgym.predictors.forest.sweep import Point, Sweep, sweep
 from failgym.traces import Trace
@@ -92,4 +93,4 @@ def draw_curves(panels: dict[str, dict[str, list[list[float]]]], figure: Figure)
         panel.set_xlim(0.0, 1.02)
     axes[0].set_ylabel("precision")
     axes[0].set_ylim(0.0, 1.02)
-    axes[0].legend(fontsize="small")
+    legend_below(figure, axes[0], columns=2)

@@ -6,12 +6,16 @@ Claim
     Computing 2010, section V-D, Fig. 10).
 
 Kind and band
-    Approximate: the rank correlation of makespan and AOA at most -.5. The values are lost.
+    Approximate: the rank correlation of the average makespan and AOA at most -.5. The values are
+    lost.
 
 Choices
-    Those of `experiments.yu2010`. The correlation is Spearman's over the seven accuracies, stretch
-    by stretch. What predictions can gain at most is measured beside it: the makespan without any
-    failure, over that of RANK_HYBD with them.
+    Those of `experiments.yu2010`. The correlation is Spearman's over the seven accuracies, of the
+    makespans averaged over the stretches, as in the figure. Stretch by stretch, printed, it is
+    weaker: predictions save 1 to 3 % of a makespan, and what else moves a schedule from one
+    accuracy to the next is as much. For five and ten workflows the band is met only just. What
+    predictions can gain at most is measured beside it: the makespan without any failure, over that
+    of RANK_HYBD with them.
 """
 
 from __future__ import annotations
@@ -44,8 +48,15 @@ def measure(options: Options, advance: Advance) -> Measured:
         means[str(dags)] = spans.mean(axis=1).tolist()
         trend = [rank_correlation(levels(options), each) for each in spans.T]
         spared = runs(test, test.scenario(0.0, outages="none")).makespan
+        whole = rank_correlation(levels(options), spans.mean(axis=1))
         rows += [
-            Row.over(f"{dags} DAGs: rank correlation, makespan and AOA", trend, band=FALLING),
+            Row(
+                f"{dags} DAGs: rank correlation, average makespan and AOA",
+                None,
+                whole,
+                band=FALLING,
+            ),
+            Row.over(f"{dags} DAGs: rank correlation, stretch by stretch", trend),
             Row.over(f"{dags} DAGs: makespan at AOA .5 / at 0", list(spans[1] / spans[0])),
             Row.over(f"{dags} DAGs: makespan at AOA 1 / at 0", list(spans[-1] / spans[0])),
             Row.over(f"{dags} DAGs: makespan without failures / at 0", list(spared / spans[0])),
@@ -76,6 +87,7 @@ EXPERIMENT = Experiment(
     kind=Kind.APPROXIMATE,
     measure=measure,
     draw=draw,
+    per="stretches",
     steps=lambda options: len(loads(options)),
 )
 

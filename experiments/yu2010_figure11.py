@@ -47,6 +47,7 @@ EXPERIMENT = Experiment(
     kind=Kind.APPROXIMATE,
     measure=measure,
     draw=draw,
+    per="stretches",
     steps=lambda _: 1,
 )
 

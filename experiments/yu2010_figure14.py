@@ -82,6 +82,7 @@ EXPERIMENT = Experiment(
     kind=Kind.APPROXIMATE,
     measure=measure,
     draw=draw,
+    per="stretches",
     steps=lambda options: len(ACCURACIES) * len(mixtures(options)),
 )
 

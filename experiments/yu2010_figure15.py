@@ -99,6 +99,7 @@ EXPERIMENT = Experiment(
     kind=Kind.APPROXIMATE,
     measure=measure,
     draw=draw,
+    per="stretches",
     steps=lambda options: len(levels(options)) + 1,
 )
 

@@ -83,6 +83,7 @@ EXPERIMENT = Experiment(
     kind=Kind.APPROXIMATE,
     measure=measure,
     draw=draw,
+    per="stretches",
     steps=lambda _: len(ACCURACIES),
 )
 

@@ -11,24 +11,23 @@ which gives it the options ``--seeds``, ``--quick``, ``--traces``, ``--json`` an
 
 A `Row` holds one figure of the paper and ours. It is *within* if ours lies in the band, *outside*
 if it does not, and then says why; without a band it is printed and not judged. A figure that a
-parameter was fitted to is marked, and counts as no evidence.
+parameter was fitted to, of the experiment or of the profile whose traces it takes, is marked, and
+counts as no evidence; so is one that the profile was given as it is. What is drawn at random is
+shown as the mean over seeds with Student's interval of it.
 """
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import typer
-
-from failgym.cli.output import JsonFile, interactive, print_table
+from experiments.reproduction.rows import Row, digits, relative, within
 from failgym.evaluation.progress import Advance, progress_bar
 from failgym.files import replacing
 from failgym.traces import Trace
@@ -36,12 +35,20 @@ from failgym.traces import Trace
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["BEYOND", "Experiment", "Kind", "Measured", "Options", "Row", "relative", "within"]
+__all__ = [
+    "BEYOND",
+    "Experiment",
+    "Kind",
+    "Measured",
+    "Options",
+    "Row",
+    "digits",
+    "relative",
+    "within",
+]
 
 BEYOND = "Beyond the papers"
 """The `Experiment.paper` of what none of them did."""
-CONFIDENCE = 0.95
-"""Of the intervals over seeds."""
 
 
 class Kind(StrEnum):
@@ -56,74 +63,10 @@ class Kind(StrEnum):
     NEW = "new"
     """what the papers did not do: printed, not judged"""
 
-
-@dataclass(frozen=True)
-class Row:
-    """One figure of a paper, and ours."""
-
-    name: str
-    """row and column as the paper names them"""
-    paper: float | None
-    """None where the paper gives none"""
-    ours: float
-    low: float | None = None
-    """95 % interval of ours over the seeds"""
-    high: float | None = None
-    band: tuple[float, float] | None = None
-    """where ours should lie; None: not judged"""
-    fitted: bool = False
-    """a parameter was chosen so that it fits"""
-    note: str = ""
-    """why it is outside, or what else has to be known"""
-
     @property
-    def verdict(self) -> str:
-        """One of "within", "outside" and "fitted"; empty if it is not judged."""
-        if self.band is None:
-            return ""
-        if not self.band[0] <= self.ours <= self.band[1]:
-            return "outside"
-        return "fitted" if self.fitted else "within"
-
-    def because(self, note: str) -> Row:
-        """The same row; if it is outside its band, with the reason."""
-        return replace(self, note=note) if self.verdict == "outside" else self
-
-    @classmethod
-    def over(
-        cls,
-        name: str,
-        values: Sequence[float],
-        paper: float | None = None,
-        band: tuple[float, float] | None = None,
-        fitted: bool = False,
-        note: str = "",
-    ) -> Row:
-        """The mean over seeds, with Student's interval; not a number where a seed gives none."""
-        mean = float(np.mean(values))
-        if len(values) < 2:
-            return cls(name, paper, mean, None, None, band, fitted, note)
-        spread = float(np.std(values, ddof=1)) / math.sqrt(len(values))
-        half = student(len(values) - 1) * spread
-        return cls(name, paper, mean, mean - half, mean + half, band, fitted, note)
-
-
-def student(freedom: int) -> float:
-    """The quantile of Student's distribution that a two-sided interval needs."""
-    from scipy.special import stdtrit
-
-    quantile: Any = stdtrit(freedom, 0.5 + CONFIDENCE / 2)
-    return float(quantile)
-
-
-def within(value: float, by: float) -> tuple[float, float]:
-    """The band of a value, so much to both sides."""
-    return value - by, value + by
-
-
-def relative(value: float, share: float) -> tuple[float, float]:
-    """The band of a value, a share of it to both sides."""
-    return within(value, abs(value) * share)
+    def judged(self) -> bool:
+        """May rows have bands?"""
+        return self in (Kind.EXACT, Kind.APPROXIMATE)
 
 
 @dataclass(frozen=True)
@@ -154,7 +97,11 @@ class Measured:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A table or figure, and how to reproduce it."""
+    """A table or figure, and how to reproduce it.
+
+    Raises:
+        ValueError: if it is new and said to be of a paper, or of none and not new.
+    """
 
     paper: str
     """as in "El-Sayed et al. 2017" """
@@ -168,7 +115,13 @@ class Experiment:
     """where the paper has a picture"""
     seeds: int = 10
     """0: nothing is drawn at random"""
+    per: str = "seeds"
+    """what these are, and intervals are over: "jobs" if each makes one, "stretches" of a log"""
     steps: Callable[[Options], int] = lambda options: max(1, options.seeds)
+
+    def __post_init__(self) -> None:
+        if (self.paper == BEYOND) != (self.kind is Kind.NEW):
+            raise ValueError(f"{self.item}: {self.kind.value!r} of {self.paper!r}")
 
     @cached_property
     def module(self) -> str:
@@ -180,7 +133,12 @@ class Experiment:
         return Options(min(self.seeds, 2) if quick else self.seeds, quick, traces)
 
     def result(self, measured: Measured, options: Options, seconds: float) -> dict[str, Any]:
-        """What `--json` writes; but for the last entry the same at every run."""
+        """What `--json` writes; but for the last entry the same at every run.
+
+        Raises:
+            ValueError: if rows share a name, or are judged in an experiment that is not to be.
+        """
+        self._check(measured)
         rows = [{**asdict(row), "verdict": row.verdict} for row in measured.rows]
         return {
             "experiment": self.module,
@@ -189,11 +147,20 @@ class Experiment:
             "title": self.title,
             "kind": self.kind.value,
             "seeds": options.seeds,
+            "per": self.per,
             "quick": options.quick,
             "rows": rows,
             "series": measured.series,
             "seconds": seconds,
         }
+
+    def _check(self, measured: Measured) -> None:
+        counts = Counter(row.name for row in measured.rows)
+        if several := [name for name, count in counts.items() if count > 1]:
+            raise ValueError(f"rows that share a name: {several}")
+        judged = [row.name for row in measured.rows if row.band is not None]
+        if judged and not self.kind.judged:
+            raise ValueError(f"{self.kind.value!r} is not judged, but these have bands: {judged}")
 
     def run(self, options: Options, show: bool = False) -> tuple[Measured, float]:
         """Measure, with a bar if it is to be shown: what came out, and after how long [s]."""
@@ -215,45 +182,6 @@ class Experiment:
 
     def command(self) -> None:
         """What the module does when it is run."""
+        from experiments.reproduction.command import run_command
 
-        def main(
-            seeds: Annotated[int, typer.Option(min=0, help="Of traces and draws.")] = self.seeds,
-            quick: Annotated[bool, typer.Option("--quick", help="Two seeds, fewer tasks.")] = False,
-            traces: Annotated[Path | None, typer.Option(help="Folder of real traces.")] = None,
-            json_file: Annotated[Path | None, typer.Option("--json", help="Write it.")] = None,
-            picture: Annotated[Path | None, typer.Option(help="Draw it, as PNG.")] = None,
-        ) -> None:
-            file = JsonFile.at(json_file)
-            options = Options(min(seeds, 2) if quick else seeds, quick, traces)
-            measured, seconds = self.run(options, interactive())
-            show(self, measured)
-            file.write(self.result(measured, options, seconds))
-            if picture is not None:
-                self.picture(measured, picture)
-
-        main.__doc__ = f"{self.paper}, {self.item}: {self.title}"
-        typer.run(main)
-
-
-def show(experiment: Experiment, measured: Measured) -> None:
-    """Print the table."""
-    columns = ("", "paper", "ours", "95 % interval", "band", "", "note")
-    title = f"{experiment.paper}, {experiment.item}: {experiment.title}"
-    print_table(title, columns, [cells(row) for row in measured.rows])
-
-
-def cells(row: Row) -> tuple[str, ...]:
-    """A row as text."""
-    interval = (
-        "" if row.low is None or row.high is None else f"{digits(row.low)} to {digits(row.high)}"
-    )
-    band = "" if row.band is None else f"{digits(row.band[0])} to {digits(row.band[1])}"
-    paper = "" if row.paper is None else digits(row.paper)
-    return row.name, paper, digits(row.ours), interval, band, row.verdict, row.note
-
-
-def digits(value: float) -> str:
-    """A figure with four digits that count."""
-    if not math.isfinite(value):
-        return "-"
-    return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.4g}"
+        run_command(self)

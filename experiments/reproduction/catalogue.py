@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any, cast
 
 import failgym
 
@@ -108,15 +109,27 @@ def content_of_traces(folder: Path | None) -> dict[str, str]:
     """The content hash of each trace stored in a folder, by name; empty without a folder.
 
     Raises:
-        ValueError: if the folder is not there, or holds no trace.
+        ValueError: if the folder is not there, or holds no trace, or one that cannot be read.
     """
     if folder is None:
         return {}
     found: dict[str, str] = {}
     for file in sorted(folder.glob("*/meta.json")):
-        found[file.parent.name] = str(json.loads(file.read_text("utf-8")).get("content_hash"))
+        found[file.parent.name] = _content(file, f"--traces {folder}")
     if not found:
         raise ValueError(f"--traces {folder}: expected a folder of stored traces, found none")
+    return found
+
+
+def _content(file: Path, option: str) -> str:
+    """The content hash that a stored trace says it has."""
+    try:
+        said: Any = json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError):
+        said = None
+    found: Any = cast(dict[str, Any], said).get("content_hash") if isinstance(said, dict) else None
+    if not isinstance(found, str):
+        raise ValueError(f"{option}: {file}: expected what `failgym trace import` writes")
     return found
 
 

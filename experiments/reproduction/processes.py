@@ -1,6 +1,7 @@
 """Experiments side by side, each in a process of its own, which tells how far it is.
 
-A process that fails, or is killed, takes no other with it. All end with the one that started them.
+A process that fails, or is killed, takes no other with it; one that takes too long is ended. All
+end with the one that started them.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ import multiprocessing
 import os
 import sys
 import threading
+import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
@@ -21,11 +23,15 @@ from typing import Any
 
 from failgym.evaluation.progress import Advance
 
-__all__ = ["Event", "Work", "side_by_side"]
+__all__ = ["NO_LIMIT", "Event", "Work", "side_by_side"]
 
 Work = Callable[[str, Callable[[int], None], Advance], None]
 """Does one of the items, by name. Calls the second argument with the number of its steps, and the
 third with 1 after each. A function of a module, or a partial one: another process imports it."""
+NO_LIMIT = 1e9
+"""So long that it is none [s]."""
+POLL = 60.0
+"""How long nothing is looked at, at most [s]."""
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 """Variables that hold libraries to one thread, since there is a process for every core."""
 
@@ -42,7 +48,9 @@ class Event:
     """why it failed; empty if it did not"""
 
 
-def side_by_side(names: Sequence[str], processes: int, work: Work, logs: Path) -> Iterator[Event]:
+def side_by_side(
+    names: Sequence[str], processes: int, work: Work, logs: Path, limit: float = NO_LIMIT
+) -> Iterator[Event]:
     """Do the work on every item, so many at a time, in this order, and tell what happens.
 
     Args:
@@ -50,6 +58,7 @@ def side_by_side(names: Sequence[str], processes: int, work: Work, logs: Path) -
         processes: at most so many at a time.
         work: does one.
         logs: folder for what they print, ``<name>.log``; kept only of those that fail.
+        limit: how long one may take [s].
     """
     waiting = deque(names)
     running: dict[Connection, _Running] = {}
@@ -67,12 +76,15 @@ def side_by_side(names: Sequence[str], processes: int, work: Work, logs: Path) -
                 theirs.close()
                 running[ours] = _Running(name, process)
                 yield Event(name, 0.0)
-            for ready in wait(list(running)):
+            left = min(each.begun + limit for each in running.values()) - time.monotonic()
+            for ready in wait(list(running), min(max(left, 0.0), POLL)):
                 assert isinstance(ready, Connection)
                 event = running[ready].hear(ready)
                 if event.ended:
                     del running[ready]
                 yield event
+            for each in running.values():
+                each.end_after(limit)
     finally:
         for each in running.values():
             each.process.terminate()
@@ -89,12 +101,19 @@ class _Running:
     steps: int = 1
     done: int = 0
     error: str = ""
+    begun: float = field(default_factory=time.monotonic)
+
+    def end_after(self, limit: float) -> None:
+        """End it if it takes longer [s]."""
+        if time.monotonic() - self.begun > limit and self.process.is_alive():
+            self.error = self.error or f"took longer than {limit / 60.0:g} min"
+            self.process.kill()
 
     def hear(self, pipe: Connection) -> Event:
         """Take the next message of the process, or see that it has ended."""
         try:
             kind, value = pipe.recv()
-        except EOFError:
+        except (EOFError, OSError):  # ended, perhaps in the middle of a message
             pipe.close()
             return self._ended()
         if kind == "steps":

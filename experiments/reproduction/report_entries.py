@@ -23,6 +23,8 @@ COLUMNS = ("claim", "paper", "ours", "band", "verdict", "fitted or predicted", "
 """Of the table of an experiment."""
 ORDER = {"Table": 0, "Tables": 0, "Figure": 1, "Figures": 1, "Fig.": 1}
 """In which the items of a paper come; what is neither comes after them."""
+ABOUT = ("paper", "item", "title", "kind", "seeds", "per", "seconds")
+"""Entries of a stored result that are shown as they are."""
 ROMAN = {"I": 1, "V": 5, "X": 10}
 MINUTE = 60.0
 """[s]"""
@@ -41,6 +43,8 @@ class Entry:
     title: str = ""
     kind: str = ""
     seeds: int = 0
+    per: str = "seeds"
+    """what there are so many of"""
     seconds: float = 0.0
     rows: tuple[Row, ...] = ()
     picture: Path | None = None
@@ -72,7 +76,7 @@ def _entry(catalogue: Catalogue, store: Store, name: str, error: str) -> Entry:
     picture = store.file(name, "png")
     return Entry(
         *about,
-        **{key: found[key] for key in ("paper", "item", "title", "kind", "seeds", "seconds")},
+        **{key: found[key] for key in ABOUT},
         rows=rows,
         picture=picture if picture.is_file() else None,
         counts=Counter(row.verdict for row in rows),
@@ -138,7 +142,7 @@ def _origin(row: Row, kind: str) -> str:
         return "fitted"
     if row.band is None:
         return "printed"
-    return "exact" if kind == Kind.EXACT else "predicted"
+    return "exact" if row.exact or kind == Kind.EXACT else "predicted"
 
 
 def time_text(seconds: float) -> str:

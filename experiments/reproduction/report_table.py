@@ -44,7 +44,7 @@ def _summary(entry: Entry) -> list[str]:
 
 def _rows(entry: Entry) -> Iterator[str]:
     """An experiment's rows, folded away."""
-    seeds = f", {entry.seeds} seeds" if entry.seeds else ""
+    seeds = f", {entry.seeds} {entry.per}" if entry.seeds else ""
     yield f"<details><summary>{escape(entry.item)}: {escape(entry.title)}{seeds}</summary>"
     yield _table(COLUMNS, (cells_of(row, entry.kind) for row in entry.rows))
     yield "</details>"
@@ -55,11 +55,11 @@ def _code(entry: Entry) -> str:
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """The lines of a table; what would end a cell is escaped."""
+    """The lines of a table; what would end a cell, or is markup, is escaped."""
     rule = ["---:" if column in RIGHT else "---" for column in columns]
     lines = [columns, rule, *([_escaped(cell) for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 def _escaped(cell: str) -> str:
-    return " ".join(cell.replace("|", "\\|").split())
+    return " ".join(escape(cell, quote=False).replace("|", "\\|").split())

@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from experiments.reproduction import Experiment
 from experiments.reproduction.catalogue import Catalogue
@@ -23,6 +23,9 @@ from failgym.evaluation.progress import Advance
 from failgym.files import PARTIAL
 
 __all__ = ["Store", "Task"]
+
+WRITTEN = {"key", "picture", "paper", "item", "title", "kind", "seeds", "per", "rows", "seconds"}
+"""Entries of a result that are read again."""
 
 
 @dataclass(frozen=True)
@@ -55,16 +58,24 @@ class Store:
         return self.folder / f"{name}.{kind}"
 
     def load(self, name: str) -> dict[str, Any] | None:
-        """What an experiment found when it was last run here, if it was."""
+        """What an experiment found when it was last run here; None if it was not.
+
+        A file that is no such result counts as none, whoever damaged it.
+        """
         try:
-            return json.loads(self.file(name).read_text("utf-8"))
-        except FileNotFoundError:
+            found: Any = json.loads(self.file(name).read_text("utf-8"))
+        except (FileNotFoundError, ValueError):
             return None
+        if not isinstance(found, dict) or not cast(dict[str, Any], found).keys() >= WRITTEN:
+            return None
+        return cast(dict[str, Any], found)
 
     def fresh(self, name: str, key: str) -> bool:
-        """Is there a result of this very code and these options?"""
+        """Is there a result of this very code and these options, with its picture if it has one?"""
         found = self.load(name)
-        return found is not None and found["key"] == key
+        if found is None or found["key"] != key:
+            return False
+        return not found["picture"] or self.file(name, "png").is_file()
 
 
 @dataclass(frozen=True)
@@ -91,4 +102,4 @@ class Task:
         picture.unlink(missing_ok=True)
         experiment.picture(measured, picture)
         file = JsonFile.at(self.store.file(name))
-        file.write({"key": self.keys[name], **result})
+        file.write({"key": self.keys[name], "picture": experiment.draw is not None, **result})

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from experiments import elsayed2017_figure6, elsayed2017_table3, elsayed2017_table5
-from experiments.elsayed2017 import Cell, described, explained, percent, traced
+from experiments.elsayed2017 import Cell, described, percent, traced
 from experiments.elsayed2017_figure9 import life_left
 from experiments.elsayed2017_retry_cap import EXPERIMENT as RETRY_CAP
 from experiments.proactive_cloning import (
@@ -36,6 +36,26 @@ CHEAP = ("table1", "table2", "table3", "configuration", "figure2", "figure4", "f
 def experiment(item: str) -> Experiment:
     found: Experiment = import_module(f"experiments.elsayed2017_{item}").EXPERIMENT
     return found
+
+
+EVIDENCE = {
+    "table1": set[str](),
+    "table2": set[str](),
+    "table3": set[str](),
+    "figure4": set[str](),
+    "configuration": {
+        "CMU: all jobs that disable speculative execution [%]",
+        "CMU: all jobs with the default skip mode [%]",
+    },
+}
+"""Judged rows of which the profiles were not given the figure."""
+
+
+@pytest.mark.parametrize("item", EVIDENCE)
+def test_what_a_profile_was_given_is_no_evidence(item: str) -> None:
+    judged = [row for row in experiment(item).run(QUICK)[0].rows if row.band is not None]
+    assert {row.name for row in judged if not row.fitted} == EVIDENCE[item]
+    assert len(judged) > len(EVIDENCE[item])
 
 
 def row(measured: Measured, name: str) -> Row:
@@ -80,8 +100,8 @@ class TestBands:
 
     def test_only_what_is_outside_is_explained(self) -> None:
         inside = Row("x", 1.0, 1.0, band=(0.5, 1.5))
-        assert not explained(inside, "found").note
-        assert explained(replace(inside, ours=2.0), "found").note == "found"
+        assert not inside.because("found").note
+        assert replace(inside, ours=2.0).because("found").note == "found"
 
     def test_a_table_that_a_trace_does_not_have_gives_no_number(self) -> None:
         cell = Cell("x", "LANL", "speculation", "all", "share off", None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -15,61 +16,9 @@ from experiments.reproduction.catalogue import Catalogue, content_of_traces
 from experiments.reproduction.report_entries import Entry, entries_of
 from experiments.reproduction.report_page import Part, parts_of, write_page
 from experiments.reproduction.report_table import markdown
-from experiments.reproduction.stored_results import Store, Task
-from experiments.run_all import complaints, main, run_all, write_table
-
-HEAD = '''"""{claim}
-
-Claim
-    A claim that goes
-    over two lines.
-"""
-from pathlib import Path
-
-import numpy as np
-
-from experiments.reproduction import Experiment, Kind, Measured, Row
-from made_up.shared import FACTOR
-
-
-def measure(options, advance):
-    with (Path(__file__).parent / "{name}.runs").open("a") as file:
-        file.write("x")
-'''
-TAIL = """
-
-def draw(measured, figure):
-    figure.subplots().plot(measured.series["values"])
-
-
-EXPERIMENT = Experiment(
-    "Paper 2000", "{item}", "a title", Kind.{kind}, measure, {draw}, seeds={seeds}
-)
-"""
-GOOD = """    seeds = range(options.seeds)
-    values = [FACTOR * np.random.default_rng(seed).random() for seed in seeds]
-    rows = (
-        Row.over("in <b>", values, paper=0.5, band=(0.0, 1.0)),
-        Row.over("fit", values, 0.5, (0.0, 1.0), fitted=True),
-        Row.over("told", values, 0.5, (2.0, 3.0), note="since a | b"),
-        Row.over("free", values),
-        Row("none", None, float("nan")),
-    )
-    advance(1)
-    return Measured(rows, {"values": values})
-"""
-BAD = '    raise RuntimeError("no such luck")\n'
-KILLED = "    import os, signal\n    os.kill(os.getpid(), signal.SIGKILL)\n"
-SILENT = '    return Measured((Row("astray", 1.0, 2.0, band=(0.9, 1.1)),))\n'
-
-
-def write(
-    folder: Path, name: str, body: str, item: str, kind: str = "EXACT", seeds: int = 0
-) -> None:
-    draw = "draw" if "series" in body or "values" in body else "None"
-    text = HEAD.format(claim=f"What {name} shows.", name=name) + body
-    text += TAIL.format(item=item, kind=kind, seeds=seeds, draw=draw)
-    (folder / f"{name}.py").write_text(text, "utf-8")
+from experiments.reproduction.stored_results import Store
+from experiments.run_all import complaints, main, write_table
+from tests.experiments.made_up import BAD, GOOD, KILLED, SILENT, run, write
 
 
 @pytest.fixture(scope="module")
@@ -86,18 +35,6 @@ def catalogue(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalogue]:
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(folder.parent))
         yield Catalogue(folder)
-
-
-def task_for(catalogue: Catalogue, out: Path, options: str = "") -> Task:
-    names = catalogue.names()
-    keys = {name: catalogue.key(name, options) for name in names}
-    return Task(catalogue, Store(out), keys)
-
-
-def run(catalogue: Catalogue, out: Path, *names: str) -> list[Entry]:
-    task = task_for(catalogue, out)
-    with task.store.locked():
-        return run_all(task, names or catalogue.names(), jobs=2)
 
 
 @pytest.fixture(scope="module")
@@ -131,6 +68,14 @@ def test_every_experiment_of_ours_is_found() -> None:
     assert "reproduction" not in names
 
 
+@pytest.mark.parametrize("name", Catalogue().names())
+def test_what_is_judged_is_drawn_from_ten_seeds_or_not_at_random(name: str) -> None:
+    experiment = import_module(f"experiments.{name}").EXPERIMENT
+    assert experiment.module == name
+    if experiment.kind.judged:
+        assert experiment.seeds == 0 or experiment.seeds >= 10
+
+
 def test_one_that_fails_stops_no_other_and_says_why(entries: dict[str, Entry]) -> None:
     assert entries["bad"].error == "failed: RuntimeError: no such luck"
     assert "killed by signal 9" in entries["killed"].error
@@ -157,6 +102,7 @@ def test_items_are_sorted_by_number_however_it_is_written(tmp_path: Path) -> Non
     store = Store(tmp_path)
     for i, item in enumerate(items):
         about = {"paper": "P", "title": "", "kind": "", "seeds": 0, "seconds": 0.0, "rows": []}
+        about |= {"key": "", "picture": False, "per": "seeds"}
         (tmp_path / f"x{i}.py").write_text('"""A."""\n', "utf-8")
         store.file(f"x{i}").write_text(json.dumps({**about, "item": item}), "utf-8")
     names = [f"x{i}" for i in range(len(items))]
@@ -209,6 +155,12 @@ def test_two_clean_runs_give_the_same_results(
     assert pictures[0] == pictures[1]
 
 
+@pytest.mark.parametrize("name", Catalogue().names())
+def test_experiments_say_what_is_claimed_how_it_is_judged_and_what_was_chosen(name: str) -> None:
+    headings = [part.text for part in parts_of(Catalogue().description(name))]
+    assert {"Claim", "Kind and band", "Choices"} <= set(headings)
+
+
 def test_two_runs_cannot_share_a_folder(catalogue: Catalogue, tmp_path: Path) -> None:
     with Store(tmp_path).locked(), pytest.raises(ValueError, match="another run"):
         run(catalogue, tmp_path, "good")
@@ -240,6 +192,7 @@ def test_the_table_has_a_line_for_every_row_and_command(
     assert "| bad | **failed: RuntimeError: no such luck** |" in text
     assert "| told | 0.5 |" in text
     assert "since a \\| b |" in text
+    assert "| in &lt;b&gt; |" in text
     assert "| outside | predicted |" in text
 
 
@@ -294,6 +247,10 @@ def test_traces_are_known_by_content(tmp_path: Path) -> None:
     (tmp_path / "lanl-2").mkdir()
     (tmp_path / "lanl-2" / "meta.json").write_text('{"content_hash": "abc"}', "utf-8")
     assert content_of_traces(tmp_path) == {"lanl-2": "abc"}
+    for wrong in ("", "[1]", "{}", '{"content_hash": 3}'):
+        (tmp_path / "lanl-2" / "meta.json").write_text(wrong, "utf-8")
+        with pytest.raises(ValueError, match="expected what `failgym"):
+            content_of_traces(tmp_path)
 
 
 def test_the_command_runs_a_part_and_leaves_the_page_alone(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments import yu2010, yu2010_figure1, yu2010_figure6
+from experiments import yu2010, yu2010_figure1, yu2010_figure6, yu2010_figure13
 from experiments.reproduction import Options
 from failgym.traces import Meta, Trace
 
@@ -90,6 +90,17 @@ def test_predictions_spare_work() -> None:
     blind, all_known = (yu2010.runs(made, made.scenario(level)) for level in (0.0, 1.0))
     assert all_known.loss.sum() < blind.loss.sum()
     assert all_known.reschedulings.sum() < blind.reschedulings.sum()
+
+
+def test_a_trend_is_that_of_the_averages() -> None:
+    """As the figures have it: what chance does to each stretch evens out."""
+    falling, swings = np.array([1.0, 0.98, 0.96, 0.94]), np.array([0.0, 0.05, -0.05, 0.05])
+    relative = np.stack([falling + swings, falling - swings], axis=1)
+    row, each = yu2010_figure13.trends("AOA 1", (1, 2, 5, 10), relative)
+    assert row.ours == pytest.approx(-1.0)
+    assert row.verdict == "within"
+    assert each.ours > -0.7
+    assert each.band is None
 
 
 def test_what_falls_is_held_against_no_predictions() -> None:
