@@ -37,7 +37,10 @@ PAPERS = {
 STEPS = {"Cloning-v0": 2_000_000, "GracePeriod-v0": 3_000_000, "Checkpoint-v0": 3_000_000}
 """Decisions that fit into the time."""
 FROM_NOTHING: dict[str, dict[str, Any]] = {
-    "Checkpoint-v0": {"warm_start": None},
+    "Checkpoint-v0": {
+        "warm_start": None,
+        "env": {"jobs": 20_000, "trace_seed": 100, "inner_boundary": 0.85},
+    },
 }
 """By environment: hyper-parameters that are not those of ``agents/settings``."""
 LIMIT = 180.0

@@ -11,6 +11,7 @@ pytest.importorskip("torch", reason="needs the agents extra")
 
 from experiments.agents_and_rules import places
 from experiments.three_minutes import FROM_NOTHING, PAPERS, STEPS, run
+from failgym.agents.hyperparameters import PPOSettings
 from failgym.agents.settings import settings_for
 from failgym.baselines import REGISTRY
 from failgym.envs import SCENARIOS, resolve
@@ -27,7 +28,9 @@ def test_every_pinned_environment_has_a_heuristic_of_its_paper_and_a_budget() ->
 
 @pytest.mark.parametrize("env", PINNED)
 def test_agents_begin_from_nothing(env: str) -> None:
-    assert settings_for("maskable_ppo", env, hyper=FROM_NOTHING.get(env)).warm_start is None
+    settings = settings_for("maskable_ppo", env, hyper=FROM_NOTHING.get(env))
+    assert isinstance(settings, PPOSettings)
+    assert settings.warm_start is None
 
 
 def test_an_agent_is_timed_and_held_against_the_heuristic(tmp_path: Path) -> None:
