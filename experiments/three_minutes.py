@@ -101,7 +101,7 @@ def show(rows: list[Row]) -> None:
         for row in rows
     ]
     columns = ("environment", "seed", "seconds", "decisions", "agent", "heuristic", "", "above it")
-    print_table(f"From nothing, in less than {LIMIT:g} s", columns, cells)
+    print_table(f"From nothing, where {LIMIT:g} s are asked", columns, cells)
 
 
 def main(
