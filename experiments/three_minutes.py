@@ -1,4 +1,4 @@
-"""What an agent learns from nothing in under three minutes.
+"""What an agent learns from nothing in about three minutes.
 
     python -m experiments.three_minutes [--env ID ...] [--seeds 3] [--traces 10] [--json FILE]
 
@@ -35,7 +35,7 @@ PAPERS = {
 }
 """The heuristic of the paper that the environment is made of."""
 STEPS = {"Cloning-v0": 2_000_000, "GracePeriod-v0": 3_000_000, "Checkpoint-v0": 3_000_000}
-"""Decisions that fit into the time."""
+"""Decisions to train on: what takes some minutes with the time before and after, on two cores."""
 FROM_NOTHING: dict[str, dict[str, Any]] = {
     "Checkpoint-v0": {
         "warm_start": None,
