@@ -8,7 +8,8 @@ trained again they are judged here, beside the rules (`experiments.agents_and_ru
 * on real traces, if ``--traces`` names a folder of stored ones (``failgym trace import``):
   ``google-2011`` (Google's cluster trace of 2011) for Cloning-v0, GracePeriod-v0 and Mitigation-v0;
   ``lanl-2`` (system 2 of Los Alamos) for Workflow-v0, whose workflows then run on its 49 nodes and
-  meet its outages. Cloning-v0 is judged on the tasks that it selects by the record;
+  meet its outages. They are judged on all of a record, of which nothing was learned or tuned;
+  Cloning-v0 on the tasks that it selects by the record;
 * with the forecasts of a predictor that learned from the train split of the registered trace, that
   of the suite ``v1`` (`failgym.leaderboard.suites`), and with no forecast at all: on the test
   splits of generated traces that nobody has seen.
@@ -39,6 +40,7 @@ from failgym.evaluation import Anchors
 from failgym.evaluation.progress import progress_bar
 from failgym.leaderboard.suites import SUITES
 from failgym.predictors import GradientBoosting
+from failgym.sim.rules import MINUTE
 from failgym.traces import Trace
 from failgym.traces.combine import on_nodes_of
 from failgym.traces.synthetic import generate
@@ -51,12 +53,14 @@ REAL = {
     "Workflow-v0": LANL,
 }
 """The real trace of an environment, by its folder."""
+BEGIN = 60 * MINUTE
+"""A record of half a day is not left alone for as long as a generated trace is [ms]."""
 SLICES = 200
-"""Of a real trace, drawn from its test split."""
+"""Of a real trace at most, drawn."""
 
 
 def real(scenario: Scenario, traces: Path) -> Place | None:
-    """The test split of a real trace; None if there is none for the environment, or not here."""
+    """A whole real trace; None if there is none for the environment, or not here."""
     name = REAL.get(scenario.name)
     if name is None or not (traces / name).is_dir():
         return None
@@ -64,8 +68,8 @@ def real(scenario: Scenario, traces: Path) -> Place | None:
     if name == LANL:
         workflows = generate(LANL, jobs=scenario.jobs, seed=UNSEEN)
         trace = on_nodes_of(workflows, Trace.load(traces / name))
-    judged = scenario.override(trace=trace)
-    return Place(f"{name}, real", (Anchors.of(judged, episodes=SLICES),))
+    judged = scenario.override(trace=trace, begin=min(scenario.begin, BEGIN))
+    return Place(f"{name}, real", (Anchors.of(judged, split="all", episodes=SLICES),))
 
 
 def forecasts(scenario: Scenario) -> dict[str, Scenario]:

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("torch", reason="needs the agents extra")
 
 from experiments.agents_and_rules import places
-from experiments.three_minutes import FROM_NOTHING, PAPERS, STEPS, run
+from experiments.three_minutes import PAPERS, SHORT, Short, run
 from failgym.agents.hyperparameters import PPOSettings
 from failgym.agents.settings import settings_for
 from failgym.baselines import REGISTRY
@@ -21,14 +21,14 @@ PINNED = [name for name, scenario in SCENARIOS.items() if scenario.world == "pin
 
 
 def test_every_pinned_environment_has_a_heuristic_of_its_paper_and_a_budget() -> None:
-    assert set(PAPERS) == set(STEPS) == set(PINNED)
+    assert set(PAPERS) == set(SHORT) == set(PINNED)
     for env, rule in PAPERS.items():
         assert REGISTRY[rule].compatible(SCENARIOS[env])
 
 
 @pytest.mark.parametrize("env", PINNED)
 def test_agents_begin_from_nothing(env: str) -> None:
-    settings = settings_for("maskable_ppo", env, hyper=FROM_NOTHING.get(env))
+    settings = settings_for("maskable_ppo", env, hyper=SHORT[env].hyper)
     assert isinstance(settings, PPOSettings)
     assert settings.warm_start is None
 
@@ -37,7 +37,7 @@ def test_an_agent_is_timed_and_held_against_the_heuristic(tmp_path: Path) -> Non
     scenario = resolve("failgym/GracePeriod-v0", small("failgym/GracePeriod-v0"))
     (_, unseen) = places(scenario, 2)
     begun = time.perf_counter()
-    row = run(scenario, 1_000, 3, unseen, tmp_path)
+    row = run(scenario, Short(1_000, {}), 3, unseen, tmp_path)
     assert 0.0 < row.seconds < time.perf_counter() - begun
     assert row.seed == 3
     assert row.steps >= 1_000
