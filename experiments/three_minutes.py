@@ -48,7 +48,7 @@ class Short:
 
 SHORT = {
     "Cloning-v0": Short(2_000_000, {}),
-    # A third of the decisions, so smaller steps, and more of them; a smaller trace is made sooner.
+    # Fewer decisions, so smaller batches and more steps; a smaller trace is made sooner.
     "GracePeriod-v0": Short(
         2_500_000,
         {
