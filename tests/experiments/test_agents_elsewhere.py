@@ -11,9 +11,10 @@ pytest.importorskip("torch", reason="needs the agents extra")
 pytest.importorskip("xgboost", reason="needs the predictors extra")
 
 from experiments.agents_and_rules import UNSEEN
-from experiments.agents_elsewhere import forecasts, places, real
+from experiments.agents_elsewhere import SLICES, forecasts, places, real
 from failgym.envs import SCENARIOS, resolve
 from failgym.predictors import GradientBoosting
+from failgym.sim.rules import MINUTE
 from failgym.traces import Trace
 from failgym.traces.synthetic import generate
 from tests.envs.worlds import small
@@ -40,6 +41,7 @@ def test_workflows_meet_the_outages_of_the_record(tmp_path: Path) -> None:
     place = real(scenario, tmp_path)
     assert place is not None
     (anchors,) = place.anchors
+    assert anchors.scenario.split == "all"
     trace = anchors.scenario.trace
     assert isinstance(trace, Trace)
     end = trace.meta.end or 0
@@ -49,6 +51,18 @@ def test_workflows_meet_the_outages_of_the_record(tmp_path: Path) -> None:
         trace.column("tasks", "job"),
         generate("lanl-2", jobs=scenario.jobs, seed=UNSEEN).column("tasks", "job"),
     )
+
+
+def test_a_short_record_is_judged_from_its_first_hour_on(tmp_path: Path) -> None:
+    scenario = resolve("Mitigation-v0", small("failgym/Mitigation-v0")).override(
+        begin=24 * 60 * MINUTE
+    )
+    generate("google-2011", jobs=200, seed=5).save(tmp_path / "google-2011")
+    place = real(scenario, tmp_path)
+    assert place is not None
+    (anchors,) = place.anchors
+    assert anchors.scenario.begin == 60 * MINUTE
+    assert 0 < place.slices <= SLICES
 
 
 def test_without_real_traces_only_generated_ones_are_judged_on(tmp_path: Path) -> None:
