@@ -18,7 +18,7 @@ from failgym.traces.synthetic.profiles import OutageLaw
 from failgym.traces.synthetic.profiles.lanl import LANL_2_OUTAGES, LANL_20_OUTAGES
 from failgym.traces.synthetic.quantiles import QuantileTable
 
-__all__ = ["with_cluster"]
+__all__ = ["end_of_data", "with_cluster"]
 
 LAWS = {"lanl-2": LANL_2_OUTAGES, "lanl-20": LANL_20_OUTAGES}
 MOST_OUTAGES = 10_000_000
@@ -56,7 +56,7 @@ def with_cluster(scenario: Scenario, split: Split) -> Trace:
     if law is not None:
         if count:
             tables["machines"]["domain"] = domains(law)
-        horizon = _horizon(whole_trace(scenario))
+        horizon = end_of_data(whole_trace(scenario))
         if horizon / law.mtbf * law.machines > MOST_OUTAGES:
             raise ValueError(
                 f"machine_mtbf: {law.mtbf:g} ms makes more than {MOST_OUTAGES} outages"
@@ -109,8 +109,8 @@ def _law(scenario: Scenario, machines: int) -> OutageLaw | None:
     return replace(law, machines=machines, mtbf=scenario.machine_mtbf or law.mtbf)
 
 
-def _horizon(trace: Trace) -> int:
-    """Until when machines fail: the end of the data [ms]."""
+def end_of_data(trace: Trace) -> int:
+    """When the data end, so that machines fail no more [ms]."""
     known = trace.column("attempts", "outcome") != Outcome.CENSORED
     last = int(trace.column("attempts", "end")[known].max(initial=0))
     return max(trace.meta.end or 0, last, 1)

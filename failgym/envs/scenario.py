@@ -97,7 +97,7 @@ class Scenario(ScheduledRules):
     number. 0: as stated, or as in the trace."""
     outages: Literal["trace", "none", "lanl-2", "lanl-20", "weibull"] = "trace"
     """When machines fail: as in the trace, never, after the law of one of LANL's systems, or with
-    Weibull gaps, machine by machine."""
+    Weibull gaps, machine by machine. Those that are down to the end of the data are back then."""
     machine_mtbf: int = 0
     """Mean time between failures of a machine [ms]; 0: the law's."""
     outage_shape: float = 0.8

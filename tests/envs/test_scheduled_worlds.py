@@ -11,12 +11,14 @@ from failgym.envs import Scenario, resolve
 from failgym.envs.batches import own_sizes, own_tasks
 from failgym.envs.scenario import Split
 from failgym.envs.strikes import SPACING
+from failgym.envs.tables import with_tables
 from failgym.envs.worlds import build_world, split_of
+from failgym.evaluation import Anchors
 from failgym.evaluation.load import measure_load
 from failgym.predictors import NodeForecast
 from failgym.sim.scheduled.records import World
 from failgym.traces import generate
-from tests.envs.worlds import HOUR, small
+from tests.envs.worlds import HOUR, small, small_workflows
 
 MITIGATION, WORKFLOW, LINEAGE = "Mitigation-v0", "Workflow-v0", "Lineage-v0"
 IDS = (MITIGATION, WORKFLOW, LINEAGE)
@@ -166,6 +168,23 @@ def test_machines_fail_as_often_as_stated(law: str) -> None:
 def test_no_outages_where_none_are_wanted() -> None:
     assert not len(world_of(MITIGATION, outages="none").outages)
     assert not len(world_of(WORKFLOW, outages="none").outages)
+
+
+def test_machines_that_are_down_to_the_end_of_the_record_are_back_then() -> None:
+    """Else what they hold would be lost to workflows that outlast the record: no policy's doing."""
+    trace = small_workflows()
+    machine, last = np.arange(6), int(trace.column("jobs", "submit").max())
+    outages = {"machine": machine, "down": last + 1_000 * (1 + machine), "up": [None] * 6}
+    left = with_tables(trace, outages=outages)
+    world = world_of(WORKFLOW, trace=left, split="test", node_forecast="none")
+    for table in (world.outages, world.outages_in_time):
+        assert len(table) == 4
+        assert (table["up"] == left.meta.end).all()
+    anchors = Anchors.of(scenario(WORKFLOW, trace=left, node_forecast="none"), split="test")
+    *_, completion, forfeited = anchors.replay.costs[-1]
+    assert forfeited == 0
+    assert completion > anchors.replay.costs[:-1, 2].max()
+    assert (anchors.bound.sum(axis=1) <= anchors.replay.costs.sum(axis=1)).all()
 
 
 def test_slices_of_whole_jobs() -> None:
