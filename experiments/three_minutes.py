@@ -48,15 +48,7 @@ class Short:
 
 SHORT = {
     "Cloning-v0": Short(2_000_000, {}),
-    # Fewer decisions, so smaller batches and more steps; a smaller trace is made sooner.
-    "GracePeriod-v0": Short(
-        2_500_000,
-        {
-            "n_envs": 512,
-            "batch_size": 2048,
-            "env": {"jobs": 100_000, "trace_seed": 100, "inner_boundary": 0.9},
-        },
-    ),
+    "GracePeriod-v0": Short(2_500_000, {}),
     # Asked every minute an agent that knows nothing never learns to save: one decision of fifty is
     # worth it, and no single one seems to be. It learns from every fifth, and decides at each.
     "Checkpoint-v0": Short(

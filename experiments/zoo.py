@@ -44,7 +44,7 @@ class Scored:
 
 SCORED = {
     "Cloning-v0": Scored(every=500_000),
-    "GracePeriod-v0": Scored(every=1_000_000, episodes=80_000),
+    "GracePeriod-v0": Scored(every=500_000),
     "Checkpoint-v0": Scored(every=500_000),
     "Lineage-v0": Scored(every=1_000_000, episodes=24),
     "Workflow-v0": Scored(every=500_000),
