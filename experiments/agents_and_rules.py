@@ -44,7 +44,7 @@ from failgym.traces.synthetic import PROFILES
 ZOO = Path(__file__).parents[1] / "agents" / "zoo"
 TUNED = Path(__file__).parent / "tuned"
 TUNED_LARGE = Path(__file__).parent / "tuned_large"
-UNSEEN = 1_000
+UNSEEN = 5_000
 """First seed of the traces that nobody has seen."""
 NO_RULES = frozenset({"replay", "random"})
 
@@ -139,11 +139,17 @@ def compared(
     )
 
 
-def places(scenario: Scenario, seeds: int) -> list[Place]:
-    """The test split, and those of traces that nobody has seen; of a record there is only one."""
+def places(scenario: Scenario, seeds: int, first: int = UNSEEN) -> list[Place]:
+    """The test split, and those of traces that nobody has seen; of a record there is only one.
+
+    Args:
+        scenario: environment.
+        seeds: how many such traces.
+        first: seed of the first of them.
+    """
     found = [Place("test split", (Anchors.of(scenario, split="test"),))]
     if seeds and not isinstance(scenario.trace, Trace) and str(scenario.trace) in PROFILES:
-        unseen = [scenario.override(trace_seed=UNSEEN + i) for i in range(seeds)]
+        unseen = [scenario.override(trace_seed=first + i) for i in range(seeds)]
         found.append(
             Place(f"{seeds} unseen traces", tuple(Anchors.of(s, split="test") for s in unseen))
         )

@@ -8,7 +8,7 @@ trained again they are judged here, beside the rules (`experiments.agents_and_ru
 * on real traces, if ``--traces`` names a folder of stored ones (``failgym trace import``):
   ``google-2011`` (Google's cluster trace of 2011) for Cloning-v0, GracePeriod-v0 and Mitigation-v0;
   ``lanl-2`` (system 2 of Los Alamos) for Workflow-v0, whose workflows then run on its 49 nodes and
-  meet its outages. They are judged on all of a record, of which nothing was learned or tuned;
+  meet its outages. Slices are drawn from all of a record, of which nothing was learned or tuned;
   Cloning-v0 on the tasks that it selects by the record;
 * with the forecasts of a predictor that learned from the train split of the registered trace, that
   of the suite ``v1`` (`failgym.leaderboard.suites`), and with no forecast at all: on the test
@@ -25,7 +25,6 @@ from typing import Annotated
 import typer
 
 from experiments.agents_and_rules import (
-    UNSEEN,
     Place,
     Row,
     agents_of,
@@ -55,6 +54,8 @@ REAL = {
 """The real trace of an environment, by its folder."""
 BEGIN = 60 * MINUTE
 """A record of half a day is not left alone for as long as a generated trace is [ms]."""
+FIRST = 1_000
+"""Seed of the first trace that other forecasts speak of, and of the workflows on the record."""
 SLICES = 200
 """Of a real trace at most, drawn."""
 FEW = 12
@@ -68,7 +69,7 @@ def real(scenario: Scenario, traces: Path) -> Place | None:
         return None
     trace: Trace | str = str(traces / name)
     if name == LANL:
-        workflows = generate(LANL, jobs=scenario.jobs, seed=UNSEEN)
+        workflows = generate(LANL, jobs=scenario.jobs, seed=FIRST)
         trace = on_nodes_of(workflows, Trace.load(traces / name))
     judged = scenario.override(trace=trace, begin=min(scenario.begin, BEGIN))
     slices = SLICES if scenario.world == "pinned" or scenario.slice_jobs else FEW
@@ -93,7 +94,7 @@ def places(scenario: Scenario, traces: Path | None, seeds: int) -> Iterator[Plac
     if traces is not None and (place := real(scenario, traces)) is not None:
         yield place
     for name, changed in forecasts(scenario).items() if seeds else ():
-        unseen = [changed.override(trace_seed=UNSEEN + i) for i in range(seeds)]
+        unseen = [changed.override(trace_seed=FIRST + i) for i in range(seeds)]
         yield Place(f"{name}, {seeds} traces", tuple(Anchors.of(one) for one in unseen))
 
 

@@ -24,7 +24,9 @@ from typing import Annotated, Any
 import typer
 
 from experiments.agents_and_rules import Place, compared, places, text
+from experiments.zoo import ALGORITHM
 from failgym.agents import load_agent
+from failgym.agents.settings import settings_for
 from failgym.agents.training import train
 from failgym.baselines import REGISTRY
 from failgym.cli.output import Cell, JsonFile, interactive, print_line, print_table
@@ -44,15 +46,15 @@ PAPERS = {
 class Short:
     """What is learned in a few minutes, with the time before and after, on two cores."""
 
-    steps: int
-    """decisions to train on"""
+    steps: int | None
+    """decisions to train on; None: as many as failgym's hyper-parameters say"""
     hyper: dict[str, Any]
     """hyper-parameters that are not those of ``agents/settings``"""
 
 
 SHORT = {
     "Cloning-v0": Short(2_000_000, {}),
-    "GracePeriod-v0": Short(2_500_000, {}),
+    "GracePeriod-v0": Short(None, {}),
     # Asked every minute an agent that knows nothing never learns to save: one decision of fifty is
     # worth it, and no single one seems to be. It learns from every fifth, and decides at each.
     "Checkpoint-v0": Short(
@@ -74,6 +76,8 @@ TAUGHT = {
         1_000_000, {"env": {"jobs": 40_000, "trace_seed": 100, "inner_boundary": 0.85}}
     ),
 }
+FIRST = 1_000
+"""Seed of the first trace to judge on: not those that the zoo is judged on."""
 VALIDATED = 20_000
 """Tasks that the agent is scored on while the clock runs."""
 LIMIT = 180.0
@@ -100,7 +104,8 @@ class Row:
 
 def run(scenario: Scenario, short: Short, seed: int, place: Place, folder: Path) -> Row:
     """Train an agent, and hold it against the paper's heuristic."""
-    env, out, steps = scenario.name, folder / "run", short.steps
+    env, out = scenario.name, folder / "run"
+    steps = short.steps or settings_for(ALGORITHM, env).steps or 0
     begun = time.perf_counter()
     with progress_bar(f"{env}, seed {seed}", steps, interactive()) as advance:
         result = train(
@@ -155,7 +160,7 @@ def main(
         scenario = resolve(name)
         if scenario.name not in budgets:
             raise typer.BadParameter(f"expected one of {', '.join(budgets)}", param_hint="--env")
-        unseen = places(scenario, traces)[-1]
+        unseen = places(scenario, traces, FIRST)[-1]
         for seed in range(seeds):
             with TemporaryDirectory() as folder:
                 rows.append(run(scenario, budgets[scenario.name], seed, unseen, Path(folder)))

@@ -11,14 +11,14 @@ import numpy as np
 
 from failgym.envs.scenario import MOST_MACHINES, Scenario, Split
 from failgym.envs.sources import part_of, recorded_part, whole_trace
-from failgym.envs.tables import with_tables
+from failgym.envs.tables import with_columns, with_tables
 from failgym.traces import Outcome, Trace
 from failgym.traces.synthetic.outages import domains, draw_outages
 from failgym.traces.synthetic.profiles import OutageLaw
 from failgym.traces.synthetic.profiles.lanl import LANL_2_OUTAGES, LANL_20_OUTAGES
 from failgym.traces.synthetic.quantiles import QuantileTable
 
-__all__ = ["end_of_data", "with_cluster"]
+__all__ = ["with_cluster"]
 
 LAWS = {"lanl-2": LANL_2_OUTAGES, "lanl-20": LANL_20_OUTAGES}
 MOST_OUTAGES = 10_000_000
@@ -31,7 +31,9 @@ _KEY = 0x0CA5
 def with_cluster(scenario: Scenario, split: Split) -> Trace:
     """A split with the machines and outages of a scenario in place of its own, where it states any.
 
-    The machines are the same, and fail at the same times, in every split.
+    Those that are stated are the same, and fail at the same times, in every split. Machines that
+    are down when the data end are back then: when they were, and what failed later, nobody knows,
+    and down for good they would keep what is on them from every job that outlasts the data.
 
     Raises:
         ValueError: if there are no machines, the trace's outages are of other machines, or there
@@ -46,7 +48,7 @@ def with_cluster(scenario: Scenario, split: Split) -> Trace:
     if count and scenario.outages == "trace" and trace.rows("outages"):
         raise ValueError("outages: expected 'none' or a law where machines are not the trace's")
     if not count and scenario.outages == "trace":
-        return trace
+        return _back_at_the_end(trace, _end_of_data(trace))
     tables: dict[str, Any] = {"outages": {}}
     law = _law(scenario, count or trace.rows("machines"))
     if count:
@@ -56,7 +58,7 @@ def with_cluster(scenario: Scenario, split: Split) -> Trace:
     if law is not None:
         if count:
             tables["machines"]["domain"] = domains(law)
-        horizon = end_of_data(whole_trace(scenario))
+        horizon = _end_of_data(whole_trace(scenario))
         if horizon / law.mtbf * law.machines > MOST_OUTAGES:
             raise ValueError(
                 f"machine_mtbf: {law.mtbf:g} ms makes more than {MOST_OUTAGES} outages"
@@ -64,7 +66,18 @@ def with_cluster(scenario: Scenario, split: Split) -> Trace:
             )
         rng = np.random.Generator(np.random.PCG64([scenario.trace_seed, _KEY]))
         tables["outages"] = draw_outages(law, horizon, rng).columns()
+        return _back_at_the_end(with_tables(trace, **tables), horizon)
     return with_tables(trace, **tables)
+
+
+def _back_at_the_end(trace: Trace, end: int) -> Trace:
+    """The trace with an end of every outage that has none: when the data end [ms]."""
+    open_ = ~trace.present("outages", "up")
+    if not open_.any():
+        return trace
+    down, up = (trace.column("outages", name, missing=-1) for name in ("down", "up"))
+    back = np.where(open_, np.maximum(end, down + 1), up)
+    return with_columns(trace, trace.meta.end, {("outages", "up"): back})
 
 
 def _machines_for(scenario: Scenario) -> int:
@@ -109,8 +122,12 @@ def _law(scenario: Scenario, machines: int) -> OutageLaw | None:
     return replace(law, machines=machines, mtbf=scenario.machine_mtbf or law.mtbf)
 
 
-def end_of_data(trace: Trace) -> int:
-    """When the data end, so that machines fail no more [ms]."""
+def _end_of_data(trace: Trace) -> int:
+    """When the data end, or else when the last is told: machines fail no more [ms]."""
     known = trace.column("attempts", "outcome") != Outcome.CENSORED
     last = int(trace.column("attempts", "end")[known].max(initial=0))
+    if trace.meta.end is None:
+        told = (("jobs", "submit"), ("outages", "down"), ("outages", "up"))
+        columns = (trace.column(table, name, missing=0) for table, name in told)
+        last = max(last, *(int(column.max(initial=0)) for column in columns))
     return max(trace.meta.end or 0, last, 1)

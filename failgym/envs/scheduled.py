@@ -8,17 +8,16 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from failgym.envs.cluster import end_of_data, with_cluster
+from failgym.envs.cluster import with_cluster
 from failgym.envs.forecasts import forecast_of
 from failgym.envs.scenario import Scenario, Split
 from failgym.envs.selection import mean_work, selected
 from failgym.envs.slices import slices_of
-from failgym.envs.sources import jobs_of, learned_from, origin_of
+from failgym.envs.sources import jobs_of, learned_from, origin_of, part_of
 from failgym.envs.strikes import apart, struck
 from failgym.predictors import CalibratedNodes, NodeForecast
 from failgym.sim.compile import parameters
 from failgym.sim.context import SYSTEM_FIELDS, Context, expectations, interruption_rates
-from failgym.sim.records import NEVER
 from failgym.sim.rules import Weights
 from failgym.sim.scheduled.cluster import cluster_of
 from failgym.sim.scheduled.compile import compile_scheduled, with_members
@@ -87,22 +86,7 @@ def compiled(scenario: Scenario, trace: Trace, known: Trace) -> World:
         interruptions=interruption_rates(known),
     )
     nodes = _node_predictions(scenario, trace)
-    world = compile_scheduled(trace, scenario, context, seed=scenario.seed, nodes=nodes)
-    return _back_at_the_end(world, trace)
-
-
-def _back_at_the_end(world: World, trace: Trace) -> World:
-    """Machines that the record leaves down are back when it ends; changes the world's outages.
-
-    It does not tell when they came back, nor what fails after its end. Down for good they would
-    keep what is on them from every job that outlasts the record, and it would be forfeited.
-    """
-    left = world.outages["up"] >= NEVER
-    told = max(world.outages["down"].max(initial=0), world.outages["up"][~left].max(initial=0))
-    end = max(end_of_data(trace), int(told) + 1)  # in a split outages are those of the whole
-    for outages in (world.outages, world.outages_in_time):
-        outages["up"][outages["up"] >= NEVER] = end
-    return world
+    return compile_scheduled(trace, scenario, context, seed=scenario.seed, nodes=nodes)
 
 
 def _node_predictions(scenario: Scenario, trace: Trace) -> NodePredictions | None:
@@ -110,7 +94,9 @@ def _node_predictions(scenario: Scenario, trace: Trace) -> NodePredictions | Non
     if scenario.node_forecast == "none":
         return None
     if isinstance(scenario.node_forecast, NodeForecast):
-        forecast = scenario.node_forecast.check(trace)
+        recorded = part_of(scenario, scenario.split)  # its machines may be left down
+        spoken_of = scenario.node_forecast.trace_hash == recorded.content_hash
+        forecast = scenario.node_forecast.check(recorded if spoken_of else trace)
     elif scenario.node_forecast == "exact":
         forecast = NodeForecast.exact(trace)
     else:

@@ -12,7 +12,9 @@ import pytest
 pytest.importorskip("torch", reason="needs the agents extra")
 pytest.importorskip("sb3_contrib", reason="needs the agents extra")
 
+from experiments.zoo import command
 from failgym.agents import load_agent
+from failgym.agents.settings import settings_for
 from failgym.envs import SCENARIOS
 from failgym.evaluation import Anchors
 from tests.envs.worlds import small
@@ -41,7 +43,16 @@ def test_they_say_how_they_came_about(file: Path) -> None:
     assert words[:6] == ["failgym", "train", "--env", f"failgym/{env}", "--algo", algorithm]
     assert words[words.index("--seed") + 1] == seed
     # What they learned from is no trace that they are judged on.
-    assert manifest.environment.fields["trace_seed"] not in (0, *range(1_000, 4_000))
+    assert manifest.environment.fields["trace_seed"] not in (0, *range(1_000, 6_000))
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda f: f"{f.parent.name}-{f.stem}")
+def test_the_command_still_trains_them(file: Path) -> None:
+    """With the hyper-parameters that come with failgym as they are now."""
+    manifest = load_agent(file).manifest
+    assert manifest.command == command(file.parent.name, int(file.stem.rsplit("-", 1)[1]))
+    settings = settings_for(manifest.algorithm, file.parent.name)
+    assert manifest.settings == settings.model_dump(mode="json")
 
 
 @pytest.mark.parametrize("env", sorted({file.parent.name for file in FILES}))

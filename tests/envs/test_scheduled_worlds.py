@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,12 @@ from failgym.envs.tables import with_tables
 from failgym.envs.worlds import build_world, split_of
 from failgym.evaluation import Anchors
 from failgym.evaluation.load import measure_load
-from failgym.predictors import NodeForecast
+from failgym.predictors import NodeForecast, NoForecast
+from failgym.sim.context import SYSTEM_FIELDS, Context, expectations, interruption_rates
+from failgym.sim.reference.scheduled import ReferenceScheduledSimulator
 from failgym.sim.scheduled.records import World
-from failgym.traces import generate
+from failgym.traces import Trace, generate
+from failgym.traces.schema import TABLES
 from tests.envs.worlds import HOUR, small, small_workflows
 
 MITIGATION, WORKFLOW, LINEAGE = "Mitigation-v0", "Workflow-v0", "Lineage-v0"
@@ -170,21 +174,85 @@ def test_no_outages_where_none_are_wanted() -> None:
     assert not len(world_of(WORKFLOW, outages="none").outages)
 
 
-def test_machines_that_are_down_to_the_end_of_the_record_are_back_then() -> None:
-    """Else what they hold would be lost to workflows that outlast the record: no policy's doing."""
+def left_down(**meta: Any) -> Trace:
+    """Machines fail one after the other when the last workflows have come, and stay down."""
     trace = small_workflows()
     machine, last = np.arange(6), int(trace.column("jobs", "submit").max())
     outages = {"machine": machine, "down": last + 1_000 * (1 + machine), "up": [None] * 6}
     left = with_tables(trace, outages=outages)
-    world = world_of(WORKFLOW, trace=left, split="test", node_forecast="none")
-    for table in (world.outages, world.outages_in_time):
-        assert len(table) == 4
-        assert (table["up"] == left.meta.end).all()
-    anchors = Anchors.of(scenario(WORKFLOW, trace=left, node_forecast="none"), split="test")
+    return Trace(replace(left.meta, **meta), **{name: left.table(name) for name in TABLES})
+
+
+def test_machines_that_are_down_to_the_end_of_the_data_are_back_then() -> None:
+    """Else what they hold would be lost to workflows that outlast the data: no policy's doing."""
+    anchors = Anchors.of(scenario(WORKFLOW, trace=left_down()), split="test")
     *_, completion, forfeited = anchors.replay.costs[-1]
     assert forfeited == 0
     assert completion > anchors.replay.costs[:-1, 2].max()
     assert (anchors.bound.sum(axis=1) <= anchors.replay.costs.sum(axis=1)).all()
+
+
+@pytest.mark.parametrize("split", ["fit", "train", "test"])
+@pytest.mark.parametrize("end", [None, 0])
+def test_when_machines_that_are_left_down_are_back(split: Split, end: int | None) -> None:
+    """At the stated end of the data, else when the last is told of them."""
+    given = left_down() if end is not None else left_down(end=None)
+    last = int(given.column("outages", "down").max())
+    up = world_of(WORKFLOW, trace=given, split=split, node_forecast="none").outages["up"]
+    known = given.meta.end or last
+    assert sorted(up) == [max(known, down + 1) for down in sorted(used(given, "down"))]
+
+
+def used(trace: Trace, name: str) -> list[int]:
+    """A column of the outages of the machines that workflows may run on."""
+    usable = np.isin(trace.column("outages", "machine"), trace.column("costs", "machine"))
+    return trace.column("outages", name)[usable].tolist()
+
+
+@pytest.mark.parametrize("split", ["fit", "train", "test", "all"])
+def test_stated_outages_are_the_same_in_every_split(split: Split) -> None:
+    """Those without an end, too: repairs take longer than the whole record."""
+    fields = {"outages": "weibull", "machine_mtbf": 40 * HOUR, "repair": 400 * HOUR}
+    trace = split_of(scenario(MITIGATION, **fields), split)
+    whole = split_of(scenario(MITIGATION, **fields), "all")
+    assert (whole.column("outages", "up") == whole.meta.end).any()
+    assert trace.present("outages", "up").all()
+    for name in ("machine", "down", "up"):
+        assert trace.column("outages", name).tolist() == whole.column("outages", name).tolist()
+
+
+def test_the_reference_plays_the_world_of_an_environment() -> None:
+    """The simulated trace says it all: what the reference makes of it is what came out."""
+    given = {"trace": left_down(), "forecast": "none", "node_forecast": "none"}
+    rules = scenario(WORKFLOW, split="test", **given)
+    trace, anchors = split_of(rules, "test"), Anchors.of(rules, split="test")
+    context = Context(
+        expectations=expectations(trace, rules.window),
+        system=np.zeros((1, SYSTEM_FIELDS), dtype=np.float32),
+        forecast=NoForecast(window=rules.window).predict(trace),
+        interruptions=interruption_rates(trace),
+    )
+    slow = ReferenceScheduledSimulator(trace, rules, context, seed=rules.seed)
+    world = build_world(rules)
+    slow.start(world.members[world.member_at[-2] :].tolist())
+    while slow.decision is not None:
+        slow.step(0)
+    outcomes = anchors.replay.outcomes
+    told = zip(
+        *(outcomes[name].tolist() for name in ("task", "end", "useful", "lost")), strict=True
+    )
+    expected = {(x.task, x.end, x.useful, x.lost) for x in slow.outcomes()}
+    assert expected <= set(told)
+    assert max(end for _, end, *_ in expected) > int(trace.meta.end or 0)
+
+
+def test_a_forecast_of_nodes_may_speak_of_the_record_as_it_is() -> None:
+    """Though the simulated trace has other outages, and so another hash."""
+    record = left_down()
+    forecast = NodeForecast.exact(record)
+    assert forecast.trace_hash != split_of(scenario(WORKFLOW, trace=record), "test").content_hash
+    world = world_of(WORKFLOW, trace=record, split="test", node_forecast=forecast)
+    assert world.node_time.tolist() == sorted(used(record, "down"))
 
 
 def test_slices_of_whole_jobs() -> None:

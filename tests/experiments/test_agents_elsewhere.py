@@ -10,8 +10,7 @@ import pytest
 pytest.importorskip("torch", reason="needs the agents extra")
 pytest.importorskip("xgboost", reason="needs the predictors extra")
 
-from experiments.agents_and_rules import UNSEEN
-from experiments.agents_elsewhere import SLICES, forecasts, places, real
+from experiments.agents_elsewhere import FIRST, SLICES, forecasts, places, real
 from failgym.envs import SCENARIOS, resolve
 from failgym.predictors import GradientBoosting
 from failgym.sim.rules import MINUTE
@@ -49,7 +48,7 @@ def test_workflows_meet_the_outages_of_the_record(tmp_path: Path) -> None:
     assert set(trace.column("outages", "down")) == set(down[down < end])
     assert np.array_equal(
         trace.column("tasks", "job"),
-        generate("lanl-2", jobs=scenario.jobs, seed=UNSEEN).column("tasks", "job"),
+        generate("lanl-2", jobs=scenario.jobs, seed=FIRST).column("tasks", "job"),
     )
 
 
@@ -71,5 +70,5 @@ def test_without_real_traces_only_generated_ones_are_judged_on(tmp_path: Path) -
     assert real(resolve("Lineage-v0"), tmp_path) is None
     (place,) = places(scenario, tmp_path, 2)
     assert place.name == "no forecast, 2 traces"
-    assert [a.scenario.trace_seed for a in place.anchors] == [UNSEEN, UNSEEN + 1]
+    assert [a.scenario.trace_seed for a in place.anchors] == [FIRST, FIRST + 1]
     assert {a.scenario.split for a in place.anchors} == {"test"}
