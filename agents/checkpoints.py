@@ -84,6 +84,8 @@ def resume_model(
         model.policy.load_state_dict(state["policy"])
         unknown.policy.optimizer.load_state_dict(state["optimizer"])
         for name, value in state["counters"].items():
+            if not isinstance(value, (int, float)):
+                raise TypeError(f"{name} is {value!r}, expected a number")
             if name in COUNTERS:
                 setattr(model, name, value)
         unknown._last_obs = continue_episodes(env, state["episodes"], record)

@@ -150,7 +150,9 @@ class Learning:
             self.log = Log.of(state["log"])
             resume_model(self.model, self.venv, self.record, state["model"])
             self._write_best()
-        except (KeyError, RuntimeError, TypeError, ValueError) as error:
+        except KeyError as error:
+            raise ValueError(f"{path}: damaged: there is no {error}") from error
+        except (RuntimeError, TypeError, ValueError) as error:
             raise ValueError(f"{path}: {' '.join(str(error).split())}") from error
 
     def _write_best(self) -> None:

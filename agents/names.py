@@ -11,7 +11,7 @@ __all__ = ["check_known", "unknown"]
 def unknown(what: str, name: str, known: Iterable[str]) -> ValueError:
     """The error for a name that is not known: it names the nearest, or all."""
     known = list(known)
-    near = difflib.get_close_matches(name, known, 1)
+    near = difflib.get_close_matches(str(name), known, 1)
     hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}"
     return ValueError(f"unknown {what} {name!r}, {hint}")
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import torch
+from gymnasium.spaces import Box
 from sb3_contrib import QRDQN, MaskablePPO, RecurrentPPO
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from sb3_contrib.common.recurrent.policies import RecurrentActorCriticPolicy
@@ -211,7 +212,14 @@ def _lstm(policy: RecurrentActorCriticPolicy) -> Lstm:
 
 def _expect(what: str, got: object, expected: object) -> None:
     if got != expected:
-        raise ValueError(f"{what}: expected {expected}, got {got}")
+        wanted, is_now = _shown(expected), _shown(got)
+        other = " of other bounds" if wanted == is_now else ""
+        raise ValueError(f"{what}: expected {wanted}, got {is_now}{other}")
+
+
+def _shown(value: object) -> str:
+    """A space by its shape: its bounds are as many numbers."""
+    return f"Box{value.shape}" if isinstance(value, Box) else str(value)
 
 
 def _constant(progress: float) -> float:

@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from failgym.agents.validation import Validation
 
 __all__ = ["TrainingResult"]
@@ -53,7 +55,8 @@ class TrainingResult:
         """Read what `to_json` returned.
 
         Raises:
-            ValueError: if something is missing, or is not known, or the agent's file is gone.
+            ValueError: if something is missing, unknown or of the wrong type, or the agent's file
+                is gone.
         """
         if not policy.is_file():
             raise ValueError(f"{policy}: no such file: the agent of a finished run")
@@ -61,14 +64,9 @@ class TrainingResult:
         if set(values) != names:
             raise ValueError(f"{policy.parent}: result.json: expected {', '.join(sorted(names))}")
         try:
-            validations = tuple(Validation(**one) for one in values["validations"])
-            best, last = Validation(**values["best"]), Validation(**values["last"])
-        except TypeError as error:
-            raise ValueError(f"{policy.parent}: result.json: expected scores") from error
-        own: dict[str, Any] = {
-            "best": best,
-            "last": last,
-            "validations": validations,
-            "policy": policy,
-        }
-        return cls(**{**values, **own})
+            return TypeAdapter(cls).validate_python({**values, "policy": policy})
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = ".".join(str(part) for part in first["loc"])
+            said = f"{where}: {first['msg'][0].lower()}{first['msg'][1:]}"
+            raise ValueError(f"{policy.parent}: result.json: {said}") from error

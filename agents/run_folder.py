@@ -35,9 +35,15 @@ class RunFolder:
 
     Args:
         path: the folder.
+
+    Raises:
+        ValueError: if that is no path.
     """
 
     def __init__(self, path: str | Path) -> None:
+        given: Any = path  # whatever its caller's types say
+        if not isinstance(given, str | Path):
+            raise ValueError(f"out: expected the path of a folder, got {given!r}")
         self.path = Path(path)
         self.run = self.path / "run.json"
         self.settings = self.path / "settings.yaml"
@@ -145,4 +151,4 @@ def _flat(document: Document, above: str = "") -> Document:
 
 
 def _shown(value: Any) -> str:
-    return "not set" if value is None else json.dumps(value)
+    return "unset" if value is None else json.dumps(value)

@@ -18,12 +18,14 @@ from pydantic import BaseModel, ValidationError
 
 from failgym.agents.algorithms import Algorithm, algorithm_named
 from failgym.agents.hyperparameters import ALTERNATIVES, Settings
-from failgym.agents.training_options import SCENARIO_FIELDS
+from failgym.agents.training_options import SCENARIO_FIELDS, SURROGATE_FIELDS
 from failgym.agents.yaml_text import read_yaml
 from failgym.files import replacing
 
 __all__ = ["load_settings", "read_values", "save_settings", "settings_for", "shipped_file"]
 
+MEMBERS = {"env": SCENARIO_FIELDS, "surrogate": SURROGATE_FIELDS}
+"""Names in groups that are mappings, not records."""
 FOLDER = Path(__file__).with_name("settings")
 """Where the files lie that come with failgym."""
 HYPER = "--hyper"
@@ -65,6 +67,7 @@ def settings_for(
             values that do not go together.
     """
     kind = algorithm_named(algorithm)
+    _check_types(file, hyper)
     path = shipped_file(algorithm, env) if file is None else Path(file)
     read = _read(path)
     _validated(kind, read, str(path))
@@ -76,6 +79,16 @@ def settings_for(
     except ValueError as error:
         raise ValueError(f"{algorithm}: {error}") from error
     return settings
+
+
+def _check_types(file: object, hyper: object) -> None:
+    """Raise ValueError, naming the argument, unless they are a path and values by name."""
+    if not isinstance(file, str | Path | None):
+        raise ValueError(f"settings: expected the path of a file, got {reprlib.repr(file)}")
+    shown, given = reprlib.repr(hyper), hyper or {}
+    named = isinstance(given, Mapping)
+    if not named or not all(isinstance(name, str) for name in cast("Mapping[Any, Any]", given)):
+        raise ValueError(f"hyper: expected values by name, got {shown}")
 
 
 def load_settings(algorithm: str, values: Any, where: str) -> Settings:
@@ -137,8 +150,7 @@ def _names(record: type[BaseModel]) -> list[str]:
     names: list[str] = []
     for name, field in record.model_fields.items():
         names.append(name)
-        if name == "env":
-            names += [f"env.{member}" for member in SCENARIO_FIELDS]
+        names += [f"{name}.{member}" for member in MEMBERS.get(name, ())]
         for kind in get_args(field.annotation) or (field.annotation,):  # a group may be optional
             if isinstance(kind, type) and issubclass(kind, BaseModel):
                 names += [f"{name}.{member}" for member in _names(kind)]

@@ -78,7 +78,8 @@ class TrainedPolicy:
         actions (DQN, QR-DQN) are never explored: the best one is chosen.
 
         Raises:
-            ValueError: if the observations do not hold the fields of `failgym.sim.fields.FIELDS`.
+            ValueError: if the observations do not hold the fields of `failgym.sim.fields.FIELDS`,
+                or what is no finite number.
         """
         observation = np.asarray(observation, dtype=np.float32)
         if observation.ndim not in (1, 2) or observation.shape[-1] != len(FIELDS):
@@ -87,6 +88,8 @@ class TrainedPolicy:
                 f" got {list(observation.shape)}"
             )
         batch = np.atleast_2d(observation)
+        if not np.isfinite(batch).all():
+            raise ValueError("observation: expected finite numbers")
         options: dict[str, Any] = {"deterministic": deterministic}
         if ARCHITECTURES[self.manifest.algorithm].masked:
             legal = batch[:, -ACTIONS:] if action_masks is None else np.atleast_2d(action_masks)

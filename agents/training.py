@@ -31,7 +31,7 @@ from failgym.agents.validation import Keep, Validator
 from failgym.agents.vec_env import make_sb3_env
 from failgym.envs import Scenario, resolve
 from failgym.envs.sources import whole_trace
-from failgym.evaluation.arguments import check_count
+from failgym.evaluation.arguments import MOST_SEED, check_count, check_threads
 from failgym.evaluation.progress import Advance, silent
 
 __all__ = ["VALIDATIONS", "TrainingResult", "train"]
@@ -176,7 +176,7 @@ def _discarded(folder: RunFolder | None) -> Generator[None]:
     """Leave nothing of a run that turns out to be none while it is prepared."""
     try:
         yield
-    except ValueError:
+    except (ValueError, TypeError, MemoryError, OSError, RuntimeError):
         if folder is not None:
             folder.discard()
         raise
@@ -209,8 +209,8 @@ def _check(
 ) -> None:
     """Raise ValueError, naming the argument, for numbers that are too small or no whole numbers."""
     check_count("steps", steps, 1)
-    check_count("seed", seed, 0)
-    check_count("threads", threads, 0)
+    check_count("seed", seed, 0, MOST_SEED)
+    check_threads(threads)
     for name, value in (
         ("validate_every", validate_every),
         ("checkpoint_every", checkpoint_every),

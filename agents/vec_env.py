@@ -21,6 +21,7 @@ from failgym.agents.episodes import EpisodeTally, final_infos
 from failgym.agents.masks import MASKS
 from failgym.agents.steps import step_engine, step_vector_env
 from failgym.envs import MitigationVectorEnv, Scenario, resolve
+from failgym.evaluation.arguments import MOST_SEED, check_count, check_threads
 
 __all__ = ["BatchedVecEnv", "make_sb3_env"]
 
@@ -258,13 +259,17 @@ def make_sb3_env(
         fields: fields of the scenario that are changed.
 
     Raises:
-        ValueError: for an unknown environment or field, or a value out of range.
+        ValueError: for an unknown environment or field, or a value of the wrong type or range.
 
     >>> from failgym.agents.vec_env import make_sb3_env
     >>> env = make_sb3_env("failgym/Checkpoint-v0", 4, seed=1, jobs=200)
     >>> env.reset().shape[0], env.masks.shape
     (4, (4, 5))
     """
+    check_count("n_envs", n_envs, 1)
+    check_threads(threads)
+    if seed is not None:
+        check_count("seed", seed, 0, MOST_SEED)
     scenario = resolve(env, fields)
     if scenario.world == "pinned" and "slice_tasks" not in fields:
         scenario = scenario.override(slice_tasks=1)

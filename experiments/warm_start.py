@@ -5,11 +5,12 @@
 
 Agents learn on the "fit" part of the train split and are scored on its "validation" part, on the
 same tasks all of them. Decisions that a teacher demonstrates count as the agent's own. `FILE` holds
-every finished run with its curve; the same command goes on where it was interrupted.
+every finished run with its curve; the same command goes on where it was interrupted. Runs with a
+warm start have the shipped hyper-parameters, those without one what suits a beginner (`BEGINNER`).
 
 Variants:
 
-    scratch             initial bias against interventions, as in the shipped hyper-parameters
+    scratch             from nothing but an initial bias against interventions
     cloning             the actor fitted to the teacher (behaviour cloning)
     cloning, critic     the critic too, to the teacher's returns
     dagger, critic      in four rounds, the agent deciding more and more itself
@@ -49,6 +50,12 @@ LANES = 128
 """Episodes at once."""
 HYPER = {"n_steps": 32, "batch_size": 1_024}
 """Shorter rollouts than those of the shipped hyper-parameters: there are fewer decisions here."""
+BEGINNER: dict[str, Any] = {
+    "learning_rate": {"start": 1e-3, "end": 5e-5},
+    "clip_range": 0.2,
+    "policy": {"net_arch": [64, 64], "activation": "tanh", "initial_bias": -3.0},
+}
+"""Of agents that know nothing: Checkpoint-v0's own are for one that was taught, and are timid."""
 DEMONSTRATED = 0.15
 """Share of the decisions that a teacher demonstrates, or comments on."""
 POINTS = 4
@@ -122,7 +129,8 @@ def train(env: str, name: str, seed: int, steps: int, validator: Validator) -> R
         if "reference" in options:
             options["reference"] = baseline_named(teacher)
         venv = TrainingReward(venv, **options)
-    settings = settings_for(ALGORITHM, env, hyper=HYPER, n_envs=LANES)
+    hyper = HYPER if variant.warm is not None else {**HYPER, **BEGINNER}
+    settings = settings_for(ALGORITHM, env, hyper=hyper, n_envs=LANES)
     model = algorithm_named(ALGORITHM).build(settings, venv, seed)
     known: WarmStart | None = None
     if variant.warm is not None:
@@ -169,6 +177,9 @@ def main(
     """Train, one run after the other, and compare."""
     torch.set_num_threads(1)
     document: dict[str, Any] = json.loads(out.read_text()) if out.exists() else {}
+    asked = {"episodes": episodes, "hyper": HYPER, "beginner": BEGINNER}
+    if document.setdefault("asked", asked) != asked:
+        raise typer.BadParameter(f"{out}: its runs had other settings", param_hint="--out")
     runs = [Run(**run) for run in document.get("runs", [])]
     done = {(run.env, run.variant, run.seed, run.steps) for run in runs}
     teachers: dict[str, float] = document.get("teachers", {})
@@ -183,7 +194,7 @@ def main(
                     teachers[name] = _teacher_score(validators[name], name)
                 runs.append(train(name, kind, seed, steps, validators[name]))
                 print_line(f"{name}, {kind}, seed {seed}: {runs[-1].seconds:.0f} s")
-                _write(out, {"teachers": teachers, "runs": [asdict(run) for run in runs]})
+                _write(out, {**document, "teachers": teachers, "runs": list(map(asdict, runs))})
     show((run for run in runs if run.steps == steps), teachers)
 
 

@@ -22,7 +22,7 @@ from failgym.envs.batches import (
     own_states,
     slice_count,
 )
-from failgym.evaluation.arguments import check_count
+from failgym.evaluation.arguments import check_count, check_threads
 from failgym.evaluation.caller import Caller, Predicts, check_made_for, policy_name
 from failgym.evaluation.progress import Advance, silent
 from failgym.sim.rules import Rules
@@ -103,7 +103,7 @@ def run_policy(
     """
     check_made_for(policy, rules, name)
     check_count("lanes", lanes, 1)
-    check_count("threads", threads, 0)
+    check_threads(threads)
     count = slice_count(world)
     chosen = np.arange(count) if slices is None else np.asarray(slices, dtype=np.int64)
     if not len(chosen) or chosen.min() < 0 or chosen.max() >= count:

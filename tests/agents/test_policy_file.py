@@ -447,4 +447,17 @@ def test_models_that_cannot_be_built_again_are_not_saved(
         save_policy(diverged, path, env=SCENARIO, command="")
     with pytest.raises(ValueError, match=r"expected a name that ends in \.safetensors"):
         save_policy(made("ppo", env), tmp_path / "agent.zip", env=SCENARIO, command="")
+    cart = PPO("MlpPolicy", "CartPole-v1")
+    with pytest.raises(
+        ValueError, match=r"^observation_space: expected Box\(88,\), got Box\(4,\)$"
+    ):
+        save_policy(cart, tmp_path / "agent.safetensors", env=SCENARIO, command="")
     assert not list(tmp_path.iterdir())
+
+
+def test_observations_that_are_no_numbers_are_refused(env: BatchedVecEnv, tmp_path: Path) -> None:
+    path = tmp_path / "agent.safetensors"
+    save_policy(made("ppo", env), path, env=SCENARIO, command="")
+    seen = np.full((2, len(FIELDS)), np.nan, dtype=np.float32)
+    with pytest.raises(ValueError, match=r"^observation: expected finite numbers$"):
+        load_agent(path).predict(seen)

@@ -203,11 +203,22 @@ def test_what_is_wrong_in_a_file_is_one_line(text: str, line: str, tmp_path: Pat
         ("ppo", {"n_envs": 3}, "ppo: batch_size: expected a divisor of n_envs x n_steps (3 x "),
         ("dqn", {"hyper": {"buffer_size": 9}}, "dqn: buffer_size: expected at least n_envs = 64"),
         ("ppo", {"file": "none.yaml"}, "none.yaml: no such file: expected hyper-parameters"),
+        ("ppo", {"file": {}}, "settings: expected the path of a file, got {}"),
+        ("ppo", {"hyper": 5}, "hyper: expected values by name, got 5"),
+        ("ppo", {"hyper": {5: 1}}, "hyper: expected values by name, got {5: 1}"),
+        (None, {}, "unknown algorithm None, known: "),
+        ("ppo", {"hyper": {"surrogate.weight": 1}}, "did you mean surrogate.weight_"),
     ],
 )
-def test_what_is_wrong_in_a_call_is_one_line(algo: str, options: dict[str, Any], line: str) -> None:
+def test_what_is_wrong_in_a_call_is_one_line(algo: Any, options: dict[str, Any], line: str) -> None:
     with pytest.raises(ValueError, match=re.escape(line)):
         settings_for(algo, CLONING, **options)
+
+
+def test_a_dot_leads_into_prices_of_a_surrogate() -> None:
+    hyper = {"surrogate.weight_completion": 0.1}
+    settings = settings_for("maskable_ppo", "Workflow-v0", hyper=hyper)
+    assert settings.surrogate == {"completion": "tasks", "weight_completion": 0.1}
 
 
 def test_a_value_that_is_no_yaml_is_one_line() -> None:

@@ -7,7 +7,7 @@ import pickle
 import re
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ from failgym.agents.policy_file import load_agent  # noqa: E402
 from failgym.agents.random_states import random_states  # noqa: E402
 from failgym.agents.run_folder import RunFolder  # noqa: E402
 from failgym.agents.settings import settings_for  # noqa: E402
-from failgym.agents.training import VALIDATIONS  # noqa: E402
+from failgym.agents.training import VALIDATIONS, train  # noqa: E402
 from failgym.agents.validation import Validation, Validator  # noqa: E402
 from failgym.agents.vec_env import make_sb3_env  # noqa: E402
 from failgym.envs import resolve  # noqa: E402
@@ -123,7 +123,10 @@ def test_a_finished_run_whose_files_were_changed_is_refused(run: Path, tmp_path:
     options: dict[str, Any] = {"algo": "maskable_ppo", "episodes": None, "resume": True}
     result = json.loads((run / "result.json").read_text())
     (tmp_path / "result.json").write_text(json.dumps({**result, "best": {}}))
-    with pytest.raises(ValueError, match=r"result\.json: expected scores"):
+    with pytest.raises(ValueError, match=r"result\.json: best\.steps: field required"):
+        short_run(tmp_path, **options)
+    (tmp_path / "result.json").write_text(json.dumps({**result, "steps": "many"}))
+    with pytest.raises(ValueError, match=r"result\.json: steps: input should be a valid integer"):
         short_run(tmp_path, **options)
     (tmp_path / "best.safetensors").unlink()
     with pytest.raises(ValueError, match=r"best\.safetensors: no such file"):
@@ -139,8 +142,10 @@ def test_what_a_kill_left_of_a_beginning_is_no_run(tmp_path: Path) -> None:
     ("options", "line"),
     [
         ({"steps": 0}, "steps: expected a whole number, at least 1, got 0"),
-        ({"seed": -1}, "seed: expected a whole number, at least 0, got -1"),
+        ({"seed": -1}, "seed: expected a whole number, 0 to 4294967295, got -1"),
+        ({"seed": 2**32}, "seed: expected a whole number, 0 to 4294967295, got 4294967296"),
         ({"threads": -1}, "threads: expected"),
+        ({"threads": 100_000}, "threads: expected a whole number, 0 to 1024, got 100000"),
         ({"validate_every": 0}, "validate_every: expected"),
         ({"checkpoint_every": 0}, "checkpoint_every: expected"),
         ({"episodes": 0}, "episodes: expected"),
@@ -155,6 +160,29 @@ def test_bad_input_leaves_no_folder(options: dict[str, Any], line: str, tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("error", [MemoryError, RuntimeError, OSError])
+def test_what_cannot_be_prepared_leaves_no_folder(
+    error: type[Exception], tmp_path: Path, monkeypatch: Any
+) -> None:
+    """The corrected command is not told to go on with a run that never was."""
+
+    def fails(*_: Any, **__: Any) -> None:
+        raise error
+
+    monkeypatch.setattr("failgym.agents.training.make_sb3_env", fails)
+    with pytest.raises(error):
+        short_run(tmp_path / "run")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_no_environment_or_folder_is_one_line(tmp_path: Path) -> None:
+    for env in (5, None):
+        with pytest.raises(ValueError, match="environment: expected a name or a scenario, got"):
+            train(cast(Any, env), out=tmp_path / "run", steps=1)
+    with pytest.raises(ValueError, match="out: expected the path of a folder, got None"):
+        train(scenario(), out=cast(Any, None), steps=1)
+
+
 def test_a_damaged_checkpoint_is_refused(run: Path, tmp_path: Path) -> None:
     for file in run.iterdir():
         if file.name != "result.json":
@@ -167,6 +195,21 @@ def test_a_damaged_checkpoint_is_refused(run: Path, tmp_path: Path) -> None:
         checkpoint.write_bytes(content)
         with pytest.raises(ValueError, match=r"checkpoint\.pt: (not a checkpoint|format version)"):
             short_run(tmp_path, **options)
+
+
+def test_a_checkpoint_without_a_part_names_it(run: Path, tmp_path: Path) -> None:
+    for file in run.iterdir():
+        if file.name != "result.json":
+            (tmp_path / file.name).write_bytes(file.read_bytes())
+    options: dict[str, Any] = {"algo": "maskable_ppo", "episodes": None, "resume": True}
+    whole = checkpoint(tmp_path)
+    torch.save({n: part for n, part in whole.items() if n != "log"}, tmp_path / "checkpoint.pt")
+    with pytest.raises(ValueError, match=r"checkpoint\.pt: damaged: there is no 'log'"):
+        short_run(tmp_path, **options)
+    whole["model"]["counters"]["num_timesteps"] = "many"
+    torch.save(whole, tmp_path / "checkpoint.pt")
+    with pytest.raises(ValueError, match=r"num_timesteps is 'many', expected a number"):
+        short_run(tmp_path, **options)
 
 
 @pytest.mark.parametrize("part", ["episodes", "tally", "policy", "best_policy"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
-from typing import Any
+from typing import Any, cast
 
 import gymnasium as gym
 import numpy as np
@@ -249,8 +249,16 @@ def test_bad_input() -> None:
         make_sb3_env("Clonign-v0")
     with pytest.raises(ValueError, match=r"slice_task: .*did you mean slice_tasks\?"):
         make_sb3_env("Cloning-v0", slice_task=1)
-    with pytest.raises(ValueError, match="num_envs: expected at least 1"):
-        make_sb3_env("Cloning-v0", 0, jobs=600)
+    for wrong in (0, "4", 4.0, True):
+        with pytest.raises(ValueError, match="n_envs: expected a whole number, at least 1, got"):
+            make_sb3_env("Cloning-v0", cast(Any, wrong), jobs=600)
+    for seed in (-1, "a", 2**32):
+        with pytest.raises(ValueError, match="seed: expected a whole number, 0 to 4294967295"):
+            make_sb3_env("Cloning-v0", 4, seed=cast(Any, seed), jobs=600)
+    with pytest.raises(ValueError, match="threads: expected a whole number, 0 to 1024, got -1"):
+        make_sb3_env("Cloning-v0", 4, threads=-1, jobs=600)
+    with pytest.raises(ValueError, match="environment: expected a name or a scenario, got 5"):
+        make_sb3_env(cast(Any, 5), 4)
     cartpole = gym.make_vec("CartPole-v1", num_envs=2, vectorization_mode="vector_entry_point")
     with pytest.raises(ValueError, match="autoreset mode SAME_STEP"):
         BatchedVecEnv(cartpole)

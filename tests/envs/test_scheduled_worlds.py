@@ -233,7 +233,7 @@ def test_the_reference_plays_the_world_of_an_environment() -> None:
         interruptions=interruption_rates(trace),
     )
     slow = ReferenceScheduledSimulator(trace, rules, context, seed=rules.seed)
-    world = build_world(rules)
+    world = world_of(WORKFLOW, split="test", **given)
     slow.start(world.members[world.member_at[-2] :].tolist())
     while slow.decision is not None:
         slow.step(0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import reprlib
 from typing import Any
 
 from failgym.envs.scenario import Scenario
@@ -26,7 +27,7 @@ def resolve(scenario: str | Scenario, overrides: dict[str, Any] | None = None) -
     """A scenario by name (with or without ``failgym/``), with some fields changed.
 
     Raises:
-        ValueError: for an unknown scenario or field, naming the nearest.
+        ValueError: for an unknown scenario or field, naming the nearest, or what is neither.
     """
     if isinstance(scenario, str):
         short = scenario.removeprefix("failgym/")
@@ -35,4 +36,7 @@ def resolve(scenario: str | Scenario, overrides: dict[str, Any] | None = None) -
             hint = f", did you mean {near[0]}?" if near else f"; known: {', '.join(SCENARIOS)}"
             raise ValueError(f"unknown environment {scenario!r}{hint}")
         scenario = SCENARIOS[short]
+    given: Any = scenario  # whatever its caller's types say
+    if not isinstance(given, Scenario):
+        raise ValueError(f"environment: expected a name or a scenario, got {reprlib.repr(given)}")
     return scenario.override(**overrides) if overrides else scenario

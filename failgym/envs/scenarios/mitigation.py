@@ -31,10 +31,10 @@ Fidelity
     Recorded evictions, losses and requeues are not replayed: the cluster makes its own, and what
     they cut short has a latent length, drawn from finished attempts of its class. Machines fail
     after the law of LANL's system 2; those that are down when the data end are back then. No task
-    takes more than a day (`longest`), so that a few days
-    of trace are in balance; 5 % of the system's jobs are in it (`sampling`). After the followers
-    nothing arrives: a slice's last tasks run in a cluster that empties. Tasks of more than 100
-    attempts and tasks that the end of the data cuts off are background.
+    takes more than a day (`longest`), so that a few days of trace are in balance; 5 % of the
+    system's jobs are in it (`sampling`). After the followers nothing arrives: a slice's last tasks
+    run in a cluster that empties. Tasks of more than 100 attempts and tasks that the end of the
+    data cuts off are background.
 
 Version History
     v0: first version.

@@ -24,8 +24,7 @@ Fidelity
     ran, and one that is under way dies with its source. Run times on each machine are known
     beforehand, to the scheduler and to the agent. Two slices share no machine time: they are
     two months apart. Workflows are made up; outages follow the record's law. The cluster notices a
-    failure at once. Machines that are down when the
-    data end are back then.
+    failure at once. Machines that are down when the data end are back then.
 
 Version History
     v0: first version.
