@@ -85,9 +85,10 @@ def _check_types(file: object, hyper: object) -> None:
     """Raise ValueError, naming the argument, unless they are a path and values by name."""
     if not isinstance(file, str | Path | None):
         raise ValueError(f"settings: expected the path of a file, got {reprlib.repr(file)}")
-    shown, given = reprlib.repr(hyper), hyper or {}
-    named = isinstance(given, Mapping)
-    if not named or not all(isinstance(name, str) for name in cast("Mapping[Any, Any]", given)):
+    shown, named = reprlib.repr(hyper), hyper is None or isinstance(hyper, Mapping)
+    if not named or not all(
+        isinstance(name, str) for name in cast("Mapping[Any, Any]", hyper or {})
+    ):
         raise ValueError(f"hyper: expected values by name, got {shown}")
 
 
