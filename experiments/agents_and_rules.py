@@ -1,7 +1,7 @@
 """Trained agents against the best rule, where neither has been.
 
-    python -m experiments.agents_and_rules [--env ID ...] [--seeds 20] [--set FIELD=VALUE ...]
-                                           [--agents DIR] [--json FILE]
+    python -m experiments.agents_and_rules [--env ID ...] [--seeds 20] [--first 5000]
+        [--set FIELD=VALUE ...] [--agents DIR] [--json FILE]
 
 Each agent of ``agents/zoo/<environment>/`` and every compatible heuristic, as published and with
 the parameters that were found for it on the registered trace (``experiments/tuned/``) and on the
@@ -182,6 +182,7 @@ def main(
         list[str] | None, typer.Option("--env", metavar="ID", help="Repeatable; all by default.")
     ] = None,
     seeds: Annotated[int, typer.Option(min=0, help="Traces that nobody has seen.")] = 20,
+    first: Annotated[int, typer.Option(min=0, help="Seed of the first of them.")] = UNSEEN,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="FIELD=VALUE", help="As for evaluate.")
     ] = None,
@@ -198,7 +199,7 @@ def main(
             print_line(f"{scenario.name}: no agents in {agents}")
             continue
         against = rules(judged)
-        for place in places(judged, seeds):
+        for place in places(judged, seeds, first):
             total = place.slices * (len(trained) + len(against))
             with progress_bar(f"{scenario.name}, {place.name}", total, interactive()) as advance:
                 rows.append(compared(place, trained, against, advance))
