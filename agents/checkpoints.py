@@ -12,6 +12,7 @@ to keep. Taking one changes nothing: training goes on as if it had not been.
 from __future__ import annotations
 
 import io
+import math
 import warnings
 from collections import deque
 from pathlib import Path
@@ -84,7 +85,7 @@ def resume_model(
         model.policy.load_state_dict(state["policy"])
         unknown.policy.optimizer.load_state_dict(state["optimizer"])
         for name, value in state["counters"].items():
-            if not isinstance(value, (int, float)):
+            if type(value) not in (int, float) or not math.isfinite(value):
                 raise TypeError(f"{name} is {value!r}, expected a number")
             if name in COUNTERS:
                 setattr(model, name, value)
@@ -96,7 +97,9 @@ def resume_model(
         _set_lstm_states(model, state["lstm"])
         _remember(model, state["replay"])
         set_random_states(state["random"], unknown.action_space)
-    except (AttributeError, KeyError, RuntimeError, TypeError) as error:
+    except KeyError as error:
+        raise ValueError(f"damaged: there is no {error}") from error
+    except (AttributeError, RuntimeError, TypeError) as error:
         what = " ".join(str(error).split())
         raise ValueError(f"not of this environment and these settings: {what}") from error
 

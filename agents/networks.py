@@ -213,13 +213,16 @@ def _lstm(policy: RecurrentActorCriticPolicy) -> Lstm:
 def _expect(what: str, got: object, expected: object) -> None:
     if got != expected:
         wanted, is_now = _shown(expected), _shown(got)
-        other = " of other bounds" if wanted == is_now else ""
+        other = " of other bounds" if wanted == is_now and isinstance(got, Box) else ""
         raise ValueError(f"{what}: expected {wanted}, got {is_now}{other}")
 
 
 def _shown(value: object) -> str:
     """A space by its shape: its bounds are as many numbers."""
-    return f"Box{value.shape}" if isinstance(value, Box) else str(value)
+    if not isinstance(value, Box):
+        return str(value)
+    box: Any = value
+    return f"Box({box.shape}, {box.dtype})"
 
 
 def _constant(progress: float) -> float:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from failgym.agents.validation import Validation
 
@@ -16,6 +17,8 @@ __all__ = ["TrainingResult"]
 @dataclass(frozen=True)
 class TrainingResult:
     """Scores, times and where the agent is."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
     env: str
     algo: str
@@ -64,7 +67,8 @@ class TrainingResult:
         if set(values) != names:
             raise ValueError(f"{policy.parent}: result.json: expected {', '.join(sorted(names))}")
         try:
-            return TypeAdapter(cls).validate_python({**values, "policy": policy})
+            text = json.dumps({**values, "policy": str(policy)})
+            return TypeAdapter(cls).validate_json(text)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             where = ".".join(str(part) for part in first["loc"])

@@ -20,6 +20,7 @@ from failgym.agents.algorithms import Algorithm, algorithm_named
 from failgym.agents.hyperparameters import ALTERNATIVES, Settings
 from failgym.agents.training_options import SCENARIO_FIELDS, SURROGATE_FIELDS
 from failgym.agents.yaml_text import read_yaml
+from failgym.evaluation.arguments import shown
 from failgym.files import replacing
 
 __all__ = ["load_settings", "read_values", "save_settings", "settings_for", "shipped_file"]
@@ -67,7 +68,7 @@ def settings_for(
             values that do not go together.
     """
     kind = algorithm_named(algorithm)
-    _check_types(file, hyper)
+    _check_types(env, file, hyper)
     path = shipped_file(algorithm, env) if file is None else Path(file)
     read = _read(path)
     _validated(kind, read, str(path))
@@ -81,15 +82,18 @@ def settings_for(
     return settings
 
 
-def _check_types(file: object, hyper: object) -> None:
-    """Raise ValueError, naming the argument, unless they are a path and values by name."""
+def _check_types(env: object, file: object, hyper: object) -> None:
+    """Raise ValueError, naming the argument, unless they are a name, a path and values by name."""
+    if not isinstance(env, str):
+        raise ValueError(f"env: expected the name of an environment, got {shown(env)}")
     if not isinstance(file, str | Path | None):
         raise ValueError(f"settings: expected the path of a file, got {reprlib.repr(file)}")
-    shown, named = reprlib.repr(hyper), hyper is None or isinstance(hyper, Mapping)
+    given = shown(hyper)
+    named = hyper is None or isinstance(hyper, Mapping)
     if not named or not all(
         isinstance(name, str) for name in cast("Mapping[Any, Any]", hyper or {})
     ):
-        raise ValueError(f"hyper: expected values by name, got {shown}")
+        raise ValueError(f"hyper: expected values by name, got {given}")
 
 
 def load_settings(algorithm: str, values: Any, where: str) -> Settings:

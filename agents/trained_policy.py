@@ -79,9 +79,10 @@ class TrainedPolicy:
 
         Raises:
             ValueError: if the observations do not hold the fields of `failgym.sim.fields.FIELDS`,
-                or what is no finite number.
+                or hold what is no finite number.
         """
-        observation = np.asarray(observation, dtype=np.float32)
+        with np.errstate(over="ignore"):  # said below
+            observation = np.asarray(observation, dtype=np.float32)
         if observation.ndim not in (1, 2) or observation.shape[-1] != len(FIELDS):
             raise ValueError(
                 f"observation: expected [{len(FIELDS)}] or [batch, {len(FIELDS)}],"

@@ -31,7 +31,7 @@ from failgym.agents.validation import Keep, Validator
 from failgym.agents.vec_env import make_sb3_env
 from failgym.envs import Scenario, resolve
 from failgym.envs.sources import whole_trace
-from failgym.evaluation.arguments import MOST_SEED, check_count, check_threads
+from failgym.evaluation.arguments import MOST_SEED, check_count, check_threads, shown
 from failgym.evaluation.progress import Advance, silent
 
 __all__ = ["VALIDATIONS", "TrainingResult", "train"]
@@ -120,10 +120,16 @@ def train(
     chosen = settings_for(algo, given.name, file=settings, hyper=hyper, n_envs=n_envs)
     steps = _steps(steps, chosen)
     _check(steps, seed, threads, validate_every, checkpoint_every, tensorboard)
+    _check_text("command", command)
+    steps, seed, threads = int(steps), int(seed), int(threads)  # numpy's are no JSON
     scenario = scenario_of(given, chosen.env, asked_for).override(split=split)
     check_world(scenario, chosen)
     folder = RunFolder(out)
-    milestones = _milestones(steps, validate_every, checkpoint_every)
+    milestones = _milestones(
+        steps,
+        _plain("validate_every", validate_every),
+        _plain("checkpoint_every", checkpoint_every),
+    )
     run = described_run(
         Environment.of(scenario).model_dump(),
         algo,
@@ -132,7 +138,7 @@ def train(
         steps=steps,
         seed=seed,
         validate_every=milestones.validation,
-        episodes=episodes,
+        episodes=_plain("episodes", episodes),
         keep=keep,
     )
     if finished := _checked(folder, run, resume):
@@ -219,6 +225,20 @@ def _check(
             check_count(name, value, 1)
     if tensorboard and find_spec("tensorboard") is None:
         raise ValueError("tensorboard: is not installed: pip install tensorboard")
+
+
+def _plain(name: str, value: int | None) -> int | None:
+    """A count as JSON knows it, or None. Raises ValueError, naming it, for what is no count."""
+    if value is None:
+        return None
+    check_count(name, value, 1)
+    return int(value)
+
+
+def _check_text(name: str, value: object) -> None:
+    """Raise ValueError, naming the argument, unless it is a text or not given."""
+    if not isinstance(value, str | None):
+        raise ValueError(f"{name}: expected a text, got {shown(value)}")
 
 
 def _check_choices(split: str, keep: str) -> None:

@@ -6,6 +6,7 @@ they are read.
 
 from __future__ import annotations
 
+import math
 import reprlib
 from dataclasses import fields
 from typing import Annotated, Any
@@ -50,6 +51,8 @@ _ACTIONS = tuple(action.name for action in Action if action is not Action.CONTIN
 def _scalar(value: Any) -> Any:
     if not isinstance(value, bool | int | float | str):
         raise ValueError(f"expected a number, a text or a truth value, got {reprlib.repr(value)}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"expected a finite number, got {value}")
     return value
 
 

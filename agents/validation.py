@@ -9,6 +9,7 @@ import time
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from pydantic import ConfigDict
 from stable_baselines3.common.base_class import BaseAlgorithm
 
 from failgym.agents.actor import asked
@@ -26,6 +27,8 @@ Keep = Literal["deterministic", "stochastic"]
 @dataclass(frozen=True)
 class Validation:
     """The score of an agent between replay (0) and the bound (100), some way into its training."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
     steps: int
     """decisions that it had been trained on"""

@@ -178,7 +178,7 @@ def main(
     torch.set_num_threads(1)
     document: dict[str, Any] = json.loads(out.read_text()) if out.exists() else {}
     asked = {"episodes": episodes, "hyper": HYPER, "beginner": BEGINNER}
-    if document.setdefault("asked", asked) != asked:
+    if document.get("runs") and document.get("asked") != asked:
         raise typer.BadParameter(f"{out}: its runs had other settings", param_hint="--out")
     runs = [Run(**run) for run in document.get("runs", [])]
     done = {(run.env, run.variant, run.seed, run.steps) for run in runs}
@@ -194,7 +194,7 @@ def main(
                     teachers[name] = _teacher_score(validators[name], name)
                 runs.append(train(name, kind, seed, steps, validators[name]))
                 print_line(f"{name}, {kind}, seed {seed}: {runs[-1].seconds:.0f} s")
-                _write(out, {**document, "teachers": teachers, "runs": list(map(asdict, runs))})
+                _write(out, {"asked": asked, "teachers": teachers, "runs": list(map(asdict, runs))})
     show((run for run in runs if run.steps == steps), teachers)
 
 

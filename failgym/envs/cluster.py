@@ -123,11 +123,9 @@ def _law(scenario: Scenario, machines: int) -> OutageLaw | None:
 
 
 def _end_of_data(trace: Trace) -> int:
-    """When the data end, or else when the last is told: machines fail no more [ms]."""
+    """When the data end, by what is stated and by the last that is told [ms]."""
     known = trace.column("attempts", "outcome") != Outcome.CENSORED
     last = int(trace.column("attempts", "end")[known].max(initial=0))
-    if trace.meta.end is None:
-        told = (("jobs", "submit"), ("outages", "down"), ("outages", "up"))
-        columns = (trace.column(table, name, missing=0) for table, name in told)
-        last = max(last, *(int(column.max(initial=0)) for column in columns))
-    return max(trace.meta.end or 0, last, 1)
+    told = (("jobs", "submit"), ("outages", "down"), ("outages", "up"))
+    columns = (trace.column(table, name, missing=0) for table, name in told)
+    return max(trace.meta.end or 0, last, *(int(column.max(initial=0)) for column in columns), 1)

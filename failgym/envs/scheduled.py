@@ -94,7 +94,9 @@ def _node_predictions(scenario: Scenario, trace: Trace) -> NodePredictions | Non
     if scenario.node_forecast == "none":
         return None
     if isinstance(scenario.node_forecast, NodeForecast):
-        recorded = part_of(scenario, scenario.split)  # its machines may be left down
+        # The record's own machines and outages, but for the end of those that are left down.
+        own = scenario.outages == "trace" and not (scenario.machines or scenario.load)
+        recorded = part_of(scenario, scenario.split) if own else trace
         spoken_of = scenario.node_forecast.trace_hash == recorded.content_hash
         forecast = scenario.node_forecast.check(recorded if spoken_of else trace)
     elif scenario.node_forecast == "exact":

@@ -7,7 +7,7 @@ from typing import cast
 
 import numpy as np
 
-__all__ = ["MOST_SEED", "MOST_THREADS", "check_count", "check_threads"]
+__all__ = ["MOST_SEED", "MOST_THREADS", "check_count", "check_threads", "shown"]
 
 MOST_THREADS = 1_024
 """Of more a process may be refused, and none is faster."""
@@ -17,14 +17,27 @@ MOST_SEED = 2**32 - 1
 
 def check_count(name: str, value: object, least: int, most: int | None = None) -> None:
     """Raise ValueError, naming the argument, unless it is a whole number and in these bounds."""
-    shown = reprlib.repr(value)
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    number = int(cast(int, value)) if whole else least - 1
-    if number < least or (most is not None and number > most):
+    number = _whole(value)
+    if number is None or number < least or (most is not None and number > most):
         bounds = f"at least {least}" if most is None else f"{least} to {most}"
-        raise ValueError(f"{name}: expected a whole number, {bounds}, got {shown}")
+        raise ValueError(f"{name}: expected a whole number, {bounds}, got {shown(value)}")
+
+
+def _whole(value: object) -> int | None:
+    """A whole number, Python's or numpy's; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        return None
+    return int(cast(int, value))
 
 
 def check_threads(threads: object) -> None:
     """Raise ValueError unless it is a number of threads, 0 for as many as there are processors."""
     check_count("threads", threads, 0, MOST_THREADS)
+
+
+def shown(value: object) -> str:
+    """A value in an error, shortened."""
+    try:
+        return reprlib.repr(value)
+    except ValueError:  # a number of thousands of digits
+        return f"one of type {type(value).__name__}, too long to show"

@@ -207,6 +207,11 @@ def test_what_is_wrong_in_a_file_is_one_line(text: str, line: str, tmp_path: Pat
         ("ppo", {"hyper": 5}, "hyper: expected values by name, got 5"),
         ("ppo", {"hyper": {5: 1}}, "hyper: expected values by name, got {5: 1}"),
         (None, {}, "unknown algorithm None, known: "),
+        (
+            "ppo",
+            {"hyper": 10**5_000},
+            "hyper: expected values by name, got one of type int, too long",
+        ),
         ("ppo", {"hyper": {"surrogate.weight": 1}}, "did you mean surrogate.weight_"),
     ],
 )

@@ -128,6 +128,13 @@ def test_a_finished_run_whose_files_were_changed_is_refused(run: Path, tmp_path:
     (tmp_path / "result.json").write_text(json.dumps({**result, "steps": "many"}))
     with pytest.raises(ValueError, match=r"result\.json: steps: input should be a valid integer"):
         short_run(tmp_path, **options)
+    (tmp_path / "result.json").write_text(json.dumps({**result, "steps": "5"}))
+    with pytest.raises(ValueError, match=r"result\.json: steps: input should be a valid integer"):
+        short_run(tmp_path, **options)
+    more = {**result, "best": {**result["best"], "extra": 1}}
+    (tmp_path / "result.json").write_text(json.dumps(more))
+    with pytest.raises(ValueError, match=r"result\.json: best\.extra: unexpected"):
+        short_run(tmp_path, **options)
     (tmp_path / "best.safetensors").unlink()
     with pytest.raises(ValueError, match=r"best\.safetensors: no such file"):
         short_run(tmp_path, **options)
@@ -175,6 +182,25 @@ def test_what_cannot_be_prepared_leaves_no_folder(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_counts_may_be_those_of_numpy(tmp_path: Path) -> None:
+    counts: dict[str, Any] = {
+        "steps": np.int64(STEPS),
+        "seed": np.int64(0),
+        "episodes": np.int64(50),
+    }
+    result = short_run(tmp_path / "run", validate_every=np.int64(256), **counts)
+    assert result.steps == STEPS
+    for command in (5, Path("train")):
+        with pytest.raises(ValueError, match="command: expected a text, got"):
+            short_run(tmp_path / "other", command=command)
+    hyper = {"surrogate.weight_completion": float("nan")}
+    with pytest.raises(ValueError, match=r"surrogate.*expected a finite number, got nan"):
+        train("Workflow-v0", out=tmp_path / "other", steps=1, hyper=hyper)
+    with pytest.raises(ValueError, match=r"seed: expected a whole number, .*too long to show"):
+        short_run(tmp_path / "other", seed=10**5_000)
+    assert {file.name for file in tmp_path.iterdir()} == {"run"}
+
+
 def test_what_is_no_environment_or_folder_is_one_line(tmp_path: Path) -> None:
     for env in (5, None):
         with pytest.raises(ValueError, match="environment: expected a name or a scenario, got"):
@@ -206,9 +232,14 @@ def test_a_checkpoint_without_a_part_names_it(run: Path, tmp_path: Path) -> None
     torch.save({n: part for n, part in whole.items() if n != "log"}, tmp_path / "checkpoint.pt")
     with pytest.raises(ValueError, match=r"checkpoint\.pt: damaged: there is no 'log'"):
         short_run(tmp_path, **options)
-    whole["model"]["counters"]["num_timesteps"] = "many"
+    for wrong in ("many", float("nan"), True):
+        whole["model"]["counters"]["num_timesteps"] = wrong
+        torch.save(whole, tmp_path / "checkpoint.pt")
+        with pytest.raises(ValueError, match=r"num_timesteps is .*, expected a number"):
+            short_run(tmp_path, **options)
+    del whole["model"]["counters"]
     torch.save(whole, tmp_path / "checkpoint.pt")
-    with pytest.raises(ValueError, match=r"num_timesteps is 'many', expected a number"):
+    with pytest.raises(ValueError, match=r"damaged: there is no 'counters'"):
         short_run(tmp_path, **options)
 
 

@@ -47,8 +47,8 @@ def test_they_say_how_they_came_about(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f"{f.parent.name}-{f.stem}")
-def test_the_command_still_trains_them(file: Path) -> None:
-    """With the hyper-parameters that come with failgym as they are now."""
+def test_their_command_and_hyper_parameters_are_those_of_now(file: Path) -> None:
+    """Who types the command today trains with what they were trained with."""
     manifest = load_agent(file).manifest
     assert manifest.command == command(file.parent.name, int(file.stem.rsplit("-", 1)[1]))
     settings = settings_for(manifest.algorithm, file.parent.name)

@@ -192,15 +192,28 @@ def test_machines_that_are_down_to_the_end_of_the_data_are_back_then() -> None:
     assert (anchors.bound.sum(axis=1) <= anchors.replay.costs.sum(axis=1)).all()
 
 
-@pytest.mark.parametrize("split", ["fit", "train", "test"])
-@pytest.mark.parametrize("end", [None, 0])
-def test_when_machines_that_are_left_down_are_back(split: Split, end: int | None) -> None:
+@pytest.mark.parametrize("given", [left_down(), left_down(end=None)], ids=["stated", "not stated"])
+def test_when_machines_that_are_left_down_are_back(given: Trace) -> None:
     """At the stated end of the data, else when the last is told of them."""
-    given = left_down() if end is not None else left_down(end=None)
-    last = int(given.column("outages", "down").max())
-    up = world_of(WORKFLOW, trace=given, split=split, node_forecast="none").outages["up"]
-    known = given.meta.end or last
+    up = world_of(WORKFLOW, trace=given, node_forecast="none").outages["up"]
+    known = given.meta.end or int(given.column("outages", "down").max())
     assert sorted(up) == [max(known, down + 1) for down in sorted(used(given, "down"))]
+
+
+def test_machines_that_are_down_at_a_boundary_are_back_then_in_what_is_before_it() -> None:
+    """A split is cut there: it knows no more."""
+    fields = {"sampling": 0.0, "longest": 0, "load": 0.0, "slots": 1, "outages": "trace"}
+    trace = generate("lanl-20", jobs=60, seed=1)
+    at = trace.boundary(resolve(MITIGATION).boundary)
+    outages = {"machine": [0, 1], "down": [at - 9, at - 9], "up": [at - 1, at + 9]}
+    trace = with_tables(trace, outages=outages)
+    rules = resolve(MITIGATION, {"trace": trace, **fields})
+    part = trace.split("train", rules.boundary)
+    cut = ~part.present("outages", "up")
+    assert cut.any()
+    up = split_of(rules, "train").column("outages", "up")
+    assert (up[cut] >= int(part.meta.end or 0)).all()
+    assert (up[~cut] == part.column("outages", "up")[~cut]).all()
 
 
 def used(trace: Trace, name: str) -> list[int]:
@@ -244,6 +257,21 @@ def test_the_reference_plays_the_world_of_an_environment() -> None:
     expected = {(x.task, x.end, x.useful, x.lost) for x in slow.outcomes()}
     assert expected <= set(told)
     assert max(end for _, end, *_ in expected) > int(trace.meta.end or 0)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"outages": "none"},
+        {"outages": "weibull", "machine_mtbf": 40 * HOUR},
+    ],
+)
+def test_a_forecast_of_the_record_is_refused_where_other_outages_are_stated(
+    fields: dict[str, Any],
+) -> None:
+    record = left_down()
+    with pytest.raises(ValueError, match="forecast of another trace"):
+        world_of(WORKFLOW, trace=record, node_forecast=NodeForecast.exact(record), **fields)
 
 
 def test_a_forecast_of_nodes_may_speak_of_the_record_as_it_is() -> None:
