@@ -219,10 +219,8 @@ def _expect(what: str, got: object, expected: object) -> None:
 
 def _shown(value: object) -> str:
     """A space by its shape: its bounds are as many numbers."""
-    if not isinstance(value, Box):
-        return str(value)
-    box: Any = value
-    return f"Box({box.shape}, {box.dtype})"
+    space: Any = value
+    return f"Box({space.shape}, {space.dtype})" if isinstance(value, Box) else str(space)
 
 
 def _constant(progress: float) -> float:
