@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -63,9 +63,6 @@ class TrainingResult:
         """
         if not policy.is_file():
             raise ValueError(f"{policy}: no such file: the agent of a finished run")
-        names = {field.name for field in fields(cls)}
-        if set(values) != names:
-            raise ValueError(f"{policy.parent}: result.json: expected {', '.join(sorted(names))}")
         try:
             text = json.dumps({**values, "policy": str(policy)})
             return TypeAdapter(cls).validate_json(text)

@@ -87,13 +87,14 @@ def _check_types(env: object, file: object, hyper: object) -> None:
     if not isinstance(env, str):
         raise ValueError(f"env: expected the name of an environment, got {shown(env)}")
     if not isinstance(file, str | Path | None):
-        raise ValueError(f"settings: expected the path of a file, got {reprlib.repr(file)}")
-    given = shown(hyper)
-    named = hyper is None or isinstance(hyper, Mapping)
-    if not named or not all(
-        isinstance(name, str) for name in cast("Mapping[Any, Any]", hyper or {})
-    ):
-        raise ValueError(f"hyper: expected values by name, got {given}")
+        raise ValueError(f"settings: expected the path of a file, got {shown(file)}")
+    if hyper is not None and not _by_name(hyper):
+        raise ValueError(f"hyper: expected values by name, got {shown(hyper)}")
+
+
+def _by_name(values: Any) -> bool:
+    names: Any = values
+    return isinstance(values, Mapping) and all(isinstance(name, str) for name in names)
 
 
 def load_settings(algorithm: str, values: Any, where: str) -> Settings:

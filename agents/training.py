@@ -118,18 +118,12 @@ def train(
     _check_choices(split, keep)
     algorithm, given = algorithm_named(algo), resolve(env)
     chosen = settings_for(algo, given.name, file=settings, hyper=hyper, n_envs=n_envs)
-    steps = _steps(steps, chosen)
-    _check(steps, seed, threads, validate_every, checkpoint_every, tensorboard)
-    _check_text("command", command)
-    steps, seed, threads = int(steps), int(seed), int(threads)  # numpy's are no JSON
+    steps, seed, threads = _steps(steps, chosen), _seed(seed), check_threads(threads)
+    milestones = _milestones(steps, validate_every, checkpoint_every)
+    _check(command, tensorboard)
     scenario = scenario_of(given, chosen.env, asked_for).override(split=split)
     check_world(scenario, chosen)
     folder = RunFolder(out)
-    milestones = _milestones(
-        steps,
-        _plain("validate_every", validate_every),
-        _plain("checkpoint_every", checkpoint_every),
-    )
     run = described_run(
         Environment.of(scenario).model_dump(),
         algo,
@@ -138,7 +132,7 @@ def train(
         steps=steps,
         seed=seed,
         validate_every=milestones.validation,
-        episodes=_plain("episodes", episodes),
+        episodes=_count_or_none("episodes", episodes),
         keep=keep,
     )
     if finished := _checked(folder, run, resume):
@@ -167,13 +161,23 @@ def _steps(given: int | None, settings: Settings) -> int:
     steps = settings.steps if given is None else given
     if steps is None:
         raise ValueError("steps: expected a number of decisions: the hyper-parameters name none")
-    return steps
+    return check_count("steps", steps, 1)
+
+
+def _seed(given: int) -> int:
+    return check_count("seed", given, 0, MOST_SEED)
+
+
+def _count_or_none(name: str, value: int | None) -> int | None:
+    return None if value is None else check_count(name, value, 1)
 
 
 def _milestones(steps: int, validate_every: int | None, checkpoint_every: int | None) -> Milestones:
+    validation = _count_or_none("validate_every", validate_every)
+    checkpoint = _count_or_none("checkpoint_every", checkpoint_every)
     return Milestones(
-        validation=validate_every or -(-steps // VALIDATIONS),
-        checkpoint=checkpoint_every or -(-steps // CHECKPOINTS),
+        validation=validation or -(-steps // VALIDATIONS),
+        checkpoint=checkpoint or -(-steps // CHECKPOINTS),
     )
 
 
@@ -205,40 +209,12 @@ def _called(env: str, algo: str, **options: Any) -> str:
     return f"failgym.agents.train({', '.join((repr(env), repr(algo), *given))})"
 
 
-def _check(
-    steps: int,
-    seed: int,
-    threads: int,
-    validate_every: int | None,
-    checkpoint_every: int | None,
-    tensorboard: bool,
-) -> None:
-    """Raise ValueError, naming the argument, for numbers that are too small or no whole numbers."""
-    check_count("steps", steps, 1)
-    check_count("seed", seed, 0, MOST_SEED)
-    check_threads(threads)
-    for name, value in (
-        ("validate_every", validate_every),
-        ("checkpoint_every", checkpoint_every),
-    ):
-        if value is not None:
-            check_count(name, value, 1)
+def _check(command: object, tensorboard: bool) -> None:
+    """Raise ValueError, naming the argument, for no text, and for what is not installed."""
+    if not isinstance(command, str | None):
+        raise ValueError(f"command: expected a text, got {shown(command)}")
     if tensorboard and find_spec("tensorboard") is None:
         raise ValueError("tensorboard: is not installed: pip install tensorboard")
-
-
-def _plain(name: str, value: int | None) -> int | None:
-    """A count as JSON knows it, or None. Raises ValueError, naming it, for what is no count."""
-    if value is None:
-        return None
-    check_count(name, value, 1)
-    return int(value)
-
-
-def _check_text(name: str, value: object) -> None:
-    """Raise ValueError, naming the argument, unless it is a text or not given."""
-    if not isinstance(value, str | None):
-        raise ValueError(f"{name}: expected a text, got {shown(value)}")
 
 
 def _check_choices(split: str, keep: str) -> None:

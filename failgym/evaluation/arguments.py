@@ -15,12 +15,16 @@ MOST_SEED = 2**32 - 1
 """The largest that numpy's older generators take, which stable-baselines3 seeds."""
 
 
-def check_count(name: str, value: object, least: int, most: int | None = None) -> None:
-    """Raise ValueError, naming the argument, unless it is a whole number and in these bounds."""
+def check_count(name: str, value: object, least: int, most: int | None = None) -> int:
+    """A whole number in these bounds, Python's or numpy's, as Python's.
+
+    Raises ValueError, naming the argument, for anything else.
+    """
     number = _whole(value)
     if number is None or number < least or (most is not None and number > most):
         bounds = f"at least {least}" if most is None else f"{least} to {most}"
         raise ValueError(f"{name}: expected a whole number, {bounds}, got {shown(value)}")
+    return number
 
 
 def _whole(value: object) -> int | None:
@@ -30,9 +34,9 @@ def _whole(value: object) -> int | None:
     return int(cast(int, value))
 
 
-def check_threads(threads: object) -> None:
-    """Raise ValueError unless it is a number of threads, 0 for as many as there are processors."""
-    check_count("threads", threads, 0, MOST_THREADS)
+def check_threads(threads: object) -> int:
+    """A number of threads, 0 for as many as there are processors. Raises ValueError."""
+    return check_count("threads", threads, 0, MOST_THREADS)
 
 
 def shown(value: object) -> str:

@@ -192,9 +192,10 @@ def test_machines_that_are_down_to_the_end_of_the_data_are_back_then() -> None:
     assert (anchors.bound.sum(axis=1) <= anchors.replay.costs.sum(axis=1)).all()
 
 
-@pytest.mark.parametrize("given", [left_down(), left_down(end=None)], ids=["stated", "not stated"])
-def test_when_machines_that_are_left_down_are_back(given: Trace) -> None:
+@pytest.mark.parametrize("meta", [{}, {"end": None}], ids=["stated", "not stated"])
+def test_when_machines_that_are_left_down_are_back(meta: dict[str, Any]) -> None:
     """At the stated end of the data, else when the last is told of them."""
+    given = left_down(**meta)
     up = world_of(WORKFLOW, trace=given, node_forecast="none").outages["up"]
     known = given.meta.end or int(given.column("outages", "down").max())
     assert sorted(up) == [max(known, down + 1) for down in sorted(used(given, "down"))]
