@@ -42,7 +42,7 @@ class Step(NamedTuple):
 def step_engine(env: MitigationVectorEnv, actions: Ints) -> Step:
     """Answer the open decisions, without the infos that Gymnasium asks for."""
     out = env.answer(actions)
-    ended = np.flatnonzero(out.terminated)
+    ended = out.terminated.nonzero()[0]
     count = len(ended)
     return Step(
         observations=out.obs,
@@ -51,10 +51,10 @@ def step_engine(env: MitigationVectorEnv, actions: Ints) -> Step:
         tasks=out.task,
         elapsed=out.elapsed,
         ended=ended,
-        last=list(env.last_observations(count)),
+        last=list(env.last_observations(count)) if count else [],
         cut=[False] * count,
-        last_elapsed=out.final_elapsed[ended].tolist(),
-        costs=out.final["cost"][ended],
+        last_elapsed=out.final_elapsed[ended].tolist() if count else [],
+        costs=out.final["cost"][ended] if count else None,
     )
 
 
