@@ -14,8 +14,10 @@ are made of these. What may be changed for training without changing what is bes
 `reference`
     Pay at the end of the task what a reference policy would have lost on it, so that the return is
     what was saved. It depends on the task and not on what was done. Of use while the agent does
-    much as the reference does: what both pay then falls out. Where they differ it adds the variance
-    of a task's fate, known only at its end.
+    much as the reference does: what both pay then falls out, whatever befalls the task (a baseline
+    that knows the input: Mao et al., "Variance reduction for reinforcement learning in input-driven
+    environments", ICLR 2019). Where they differ it adds the variance of a task's fate, known only
+    at its end; and so it does in advantages that do not reach that far: take ``gae_lambda`` 1.
 
 And what changes it:
 
