@@ -58,14 +58,12 @@ SHORT = {
     # Asked every minute an agent that knows nothing never learns to save: one decision of fifty is
     # worth it, and no single one seems to be. It learns from every fifth, and decides at each.
     "Checkpoint-v0": Short(
-        5_500_000,
+        4_000_000,
         {
             "warm_start": None,
             "n_envs": 256,
             "batch_size": 1024,
             "n_epochs": 5,
-            "clip_range": 0.2,
-            "learning_rate": {"start": 1e-3, "end": 5e-5},
             "policy": {"net_arch": [64, 64], "activation": "tanh", "initial_bias": -3.0},
             "env": {"jobs": 40_000, "trace_seed": 100, "inner_boundary": 0.85, "every": 5},
         },
