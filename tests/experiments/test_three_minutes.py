@@ -31,6 +31,7 @@ def test_agents_begin_from_nothing(env: str) -> None:
     settings = settings_for("maskable_ppo", env, hyper=SHORT[env].hyper)
     assert isinstance(settings, PPOSettings)
     assert settings.warm_start is None
+    assert settings.reward is None or settings.reward.reference != PAPERS[env]
 
 
 def test_who_is_taught_is_not_taught_by_the_heuristic_that_is_to_be_beaten() -> None:
