@@ -36,11 +36,14 @@ class Step(NamedTuple):
     last_elapsed: list[int]
     """ms since their last decision, [k]; empty where there are no tasks"""
     costs: Floats | None
-    """what they cost by reward term, [k, 4]; None where there are no such terms"""
+    """what they cost by reward term, [k, 4]; None where there are no such terms, or none ended"""
 
 
 def step_engine(env: MitigationVectorEnv, actions: Ints) -> Step:
-    """Answer the open decisions, without the infos that Gymnasium asks for."""
+    """Answer the open decisions, without the infos that Gymnasium asks for.
+
+    In most steps of a small batch no episode ends: then nothing is gathered.
+    """
     out = env.answer(actions)
     ended = out.terminated.nonzero()[0]
     count = len(ended)
@@ -75,5 +78,5 @@ def step_vector_env(env: VectorEnv[Any, Any, Any], actions: Ints) -> Step:
         last=info["final_obs"][ended].tolist() if some else [],
         cut=(truncated & ~terminated)[ended].tolist(),
         last_elapsed=info["final_info"]["elapsed"][ended].tolist() if ours and some else [],
-        costs=bare.batch.output.final["cost"][ended] if ours else None,
+        costs=bare.batch.output.final["cost"][ended] if ours and some else None,
     )

@@ -4,8 +4,8 @@
         [--set FIELD=VALUE ...] [--agents DIR] [--json FILE]
 
 Each agent of ``agents/zoo/<environment>/`` and every compatible heuristic, as published and with
-the parameters that were found for it on the registered trace (``experiments/tuned/``) and on the
-one that the agents learned from (``experiments/tuned_large/``), is judged
+the parameters that were found for it on the registered trace (``experiments/tuned/``) and on a
+larger one, such as agents learned from (``experiments/tuned_large/``), is judged
 
 * on the test split of the environment as registered, and
 * on the test splits of traces of other seeds, all their slices taken together: no seed of these

@@ -48,13 +48,16 @@ class Short:
     """decisions to train on"""
     hyper: dict[str, Any]
     """hyper-parameters that are not those of ``agents/settings``"""
+    scores: int = 1
+    """how often the agent is scored, the best one being kept; 1: at the end"""
 
 
 SHORT = {
     "Cloning-v0": Short(2_000_000, {}),
-    "GracePeriod-v0": Short(2_000_000, {}),
+    "GracePeriod-v0": Short(2_000_000, {}, scores=4),
     # Asked every minute an agent that knows nothing never learns to save: one decision of fifty is
-    # worth it, and no single one seems to be. It learns from every fifth, and decides at each.
+    # worth it, and no single one seems to be. It learns from every fifth, and decides at each. Its
+    # rewards are differences to a rule, which is not that of the paper.
     "Checkpoint-v0": Short(
         4_000_000,
         {
@@ -69,15 +72,15 @@ SHORT = {
 }
 TAUGHT = {
     "Checkpoint-v0": Short(
-        1_000_000, {"env": {"jobs": 40_000, "trace_seed": 100, "inner_boundary": 0.85}}
+        1_000_000,
+        {"env": {"jobs": 40_000, "trace_seed": 100, "inner_boundary": 0.85}},
+        scores=4,
     ),
 }
 FIRST = 1_000
 """Seed of the first trace to judge on: not those that the zoo is judged on."""
 VALIDATED = 20_000
 """Tasks that the agent is scored on while the clock runs."""
-SCORES = 4
-"""How often it is, the best one being kept."""
 LIMIT = 180.0
 """seconds"""
 
@@ -112,7 +115,7 @@ def run(scenario: Scenario, short: Short, seed: int, place: Place, folder: Path)
             out=out,
             seed=seed,
             hyper=short.hyper,
-            validate_every=-(-steps // SCORES),
+            validate_every=-(-steps // short.scores),
             episodes=VALIDATED,
             checkpoint_every=steps,
             threads=2,

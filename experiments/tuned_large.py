@@ -44,7 +44,11 @@ def main(
 ) -> None:
     """Tune every heuristic on the traces that agents learn from."""
     for scenario in [resolve(name) for name in env] if env else SCENARIOS.values():
-        learned = scenario.override(**(settings_for(ALGORITHM, scenario.name).env or {}))
+        larger = settings_for(ALGORITHM, scenario.name).env
+        if larger is None:
+            print_line(f"{scenario.name}: its agents learn from the registered trace")
+            continue
+        learned = scenario.override(**larger)
         grounds = Grounds.of(learned, episodes=slices)
         kinds = [k for k in REGISTRY.values() if k.compatible(scenario) and search_space(k)]
         kinds = [kind for kind in kinds if kind.name in (policy or REGISTRY.keys() - NO_RULES)]

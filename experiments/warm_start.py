@@ -51,11 +51,9 @@ LANES = 128
 HYPER = {"n_steps": 32, "batch_size": 1_024}
 """Shorter rollouts than those of the shipped hyper-parameters: there are fewer decisions here."""
 BEGINNER: dict[str, Any] = {
-    "learning_rate": {"start": 1e-3, "end": 5e-5},
-    "clip_range": 0.2,
     "policy": {"net_arch": [64, 64], "activation": "tanh", "initial_bias": -3.0},
 }
-"""Of agents that know nothing: Checkpoint-v0's own are for one that was taught, and are timid."""
+"""Of agents that know nothing: Checkpoint-v0's own are for one that was taught, without a bias."""
 DEMONSTRATED = 0.15
 """Share of the decisions that a teacher demonstrates, or comments on."""
 POINTS = 4

@@ -2,7 +2,8 @@
 
     python -m experiments.zoo [--env ID ...] [--seeds 5] [--runs DIR] [--threads 1]
 
-For each environment and seed it does what this command does, and keeps the best agent:
+For each environment and seed it does what this command does, and keeps the best agent (where it is
+scored but once, the last):
 
     failgym train --env ID --algo maskable_ppo --seed SEED --validate-every N --episodes M --out DIR
 
