@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from failgym.traces import Outcome, Trace, TraceError
@@ -310,8 +310,11 @@ def recount(jobs: list[Json]) -> dict[tuple[str, int], Fate]:
 
 
 def fate(job: Json, first: int, last: int) -> Fate:
-    rows: list[tuple[int, int, int, str]] = []  # start, end, time, outcome
+    rows: list[tuple[int, int, int, str]] = []  # place in the table, end, time, outcome
     told = [(seconds_of(a["start_time"]), seconds_of(a["end_time"])) for a in job["attempts"]]
+    submit = seconds_of(job["submitted_time"])
+    if submit is None:
+        submit = min((time for pair in told for time in pair if time is not None), default=first)
     for place, (start, end) in enumerate(told):
         is_last = place == len(told) - 1
         outcome = "FAIL"
@@ -327,7 +330,9 @@ def fate(job: Json, first: int, last: int) -> Fate:
             end = later[0]
         begun = end if start is None else start
         end = max(begun, end)
-        rows.append((begun, end, end - begun, outcome))
+        # What never ran is where it was queued: the first of a job at its submission.
+        queued = start is None and outcome != "FINISH" and not rows
+        rows.append((min(submit, begun) if queued else begun, end, end - begun, outcome))
     rows.sort(key=lambda row: row[0])
     counts = [sum(len(part["gpus"]) for part in attempt["detail"]) for attempt in kept(job)]
     width = next((count for count in counts if count), 1)
@@ -351,7 +356,18 @@ def kept(job: Json) -> list[Json]:
     return [*told, *job["attempts"][-1:]]
 
 
+NEVER_RAN_FIRST: Json = {
+    **{"jobid": "j0", "status": "Killed", "vc": "v", "user": "u", "submitted_time": None},
+    "attempts": [
+        {"start_time": None, "end_time": "2017-10-01 00:00:01", "detail": []},
+        {"start_time": "2017-10-01 00:00:00", "end_time": "2017-10-01 00:00:01", "detail": []},
+    ],
+}
+"""Both end at once: the first of them, which was queued first, does not decide the outcome."""
+
+
 @given(logs())
+@example([NEVER_RAN_FIRST])
 @settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 def test_random_logs_are_read_back_and_replayed(
     tmp_path_factory: pytest.TempPathFactory, jobs: list[Json]
