@@ -55,12 +55,11 @@ class Short:
 SHORT = {
     "Cloning-v0": Short(2_000_000, {}),
     "GracePeriod-v0": Short(2_000_000, {}, scores=4),
-    # Asked every minute an agent that knows nothing hardly learns to save: one decision of fifty is
-    # worth it, and no single one seems to be. It learns from every other minute, and decides at
-    # each. From every fifth it learns sooner, and then saves again and again where it has just
-    # saved, which it never saw. Its rewards are differences to a rule, which is not that of the
-    # paper. What is the same in every decision, or of other worlds, is hidden: there is no time to
-    # learn that it says nothing.
+    # Asked every minute an agent that knows nothing hardly learns to save: one decision of fifty
+    # is worth it, and no single one seems to be. It learns from every fifth, and decides at each;
+    # where it has just saved, which it never saw, it may then save again and again. Its rewards
+    # are differences to a rule, which is not that of the paper. Hidden besides what tells jobs
+    # apart is what is the same in every decision, or of other worlds.
     "Checkpoint-v0": Short(
         5_000_000,
         {
@@ -70,7 +69,7 @@ SHORT = {
             "n_epochs": 5,
             "policy": {"net_arch": [64, 64], "activation": "tanh", "initial_bias": -3.0},
             "without": ["decision", "request", "usage", "lineage", "machine"],
-            "env": {"jobs": 40_000, "trace_seed": 100, "inner_boundary": 0.85, "every": 2},
+            "env": {"jobs": 40_000, "trace_seed": 100, "inner_boundary": 0.85, "every": 5},
         },
     ),
 }
