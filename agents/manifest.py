@@ -38,6 +38,8 @@ __all__ = [
 FORMAT = "failgym agent"
 VERSION = 1
 
+SPACING = ("decide", "every", "window")
+"""Fields of a scenario that say when WINDOW decisions are asked."""
 Layers = Annotated[tuple[Width, ...], Field(max_length=DEEPEST)]
 """Units of hidden layers."""
 
@@ -95,6 +97,19 @@ class Environment(Record):
         """The environment of a scenario."""
         changed = {name: _plain(value) for name, value in changed_fields(scenario).items()}
         return cls(id=f"failgym/{scenario.name}", fields=changed, decisions=enabled(scenario))
+
+    def registered(self) -> Scenario:
+        """The scenario of this id, with no field changed."""
+        return _registered(self.id.removeprefix("failgym/"))
+
+    def spacing(self) -> Scenario:
+        """The registered scenario with the fields that say when decisions are asked.
+
+        Raises:
+            ValueError: for a value of the wrong type or range.
+        """
+        changed = {name: self.fields[name] for name in SPACING if name in self.fields}
+        return self.registered().override(**changed)
 
 
 class Manifest(Record):
@@ -163,9 +178,14 @@ class Manifest(Record):
 
 def changed_fields(scenario: Scenario) -> dict[str, Any]:
     """The fields of a scenario that are not as registered, by name."""
-    registered = SCENARIOS.get(scenario.name, Scenario(name=scenario.name))
+    registered = _registered(scenario.name)
     values = {field.name: getattr(scenario, field.name) for field in fields(scenario)}
     return {name: v for name, v in values.items() if v != getattr(registered, name)}
+
+
+def _registered(name: str) -> Scenario:
+    """The scenario of a name; the one of all defaults where there is none."""
+    return SCENARIOS.get(name, Scenario(name=name))
 
 
 def parse_manifest(text: str) -> Manifest:

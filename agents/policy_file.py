@@ -17,6 +17,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from failgym.agents.cadence import Cadence, distance
 from failgym.agents.manifest import (
     Environment,
     Manifest,
@@ -153,7 +154,16 @@ def _agent(manifest: Manifest, arrays: Arrays, anywhere: bool) -> TrainedPolicy:
     network = build(manifest.network, architecture)
     weights = {name: torch.as_tensor(array) for name, array in arrays.items()}
     load_weights(network, weights, manifest.critic)
-    return TrainedPolicy(manifest, network, moments, anywhere)
+    return TrainedPolicy(manifest, network, moments, anywhere, _cadence(manifest.environment))
+
+
+def _cadence(trained: Environment) -> Cadence | None:
+    """How often an agent decides, asked where it was trained. Raises ValueError."""
+    try:
+        own, asked = distance(trained.spacing()), distance(trained.registered())
+    except ValueError as error:
+        raise ValueError(f"manifest: environment.fields: {error}") from error
+    return None if own is None else Cadence(own, asked or own)
 
 
 def _weights(model: BaseAlgorithm, critic: bool) -> Arrays:

@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 from stable_baselines3.common.policies import BasePolicy
 
+from failgym.agents.cadence import Cadence, distance
 from failgym.agents.manifest import Manifest
 from failgym.agents.networks import ARCHITECTURES
 from failgym.policy import Actions, State
 from failgym.sim.fields import FIELDS
-from failgym.sim.records import ACTIONS
+from failgym.sim.records import ACTIONS, Action
 from failgym.sim.rules import Rules
 
 __all__ = ["Moments", "TrainedPolicy"]
@@ -50,6 +51,8 @@ class TrainedPolicy:
     moments: Moments | None = None
     anywhere: bool = False
     """may it be asked in another environment than the one it was trained in?"""
+    cadence: Cadence | None = None
+    """how often it decides; None: whenever it is asked"""
 
     @property
     def name(self) -> str:
@@ -59,10 +62,13 @@ class TrainedPolicy:
     def check_environment(self, rules: Rules) -> None:
         """Raise ValueError if this is not the environment that the agent was trained in.
 
-        Fields may differ, and so the trace; what may be decided may not.
+        Fields may differ, and so the trace; what may be decided may not. Where decisions come more
+        often than in training, the agent decides as often as there from now on.
         """
         if not self.anywhere:
             self.manifest.check_environment(rules)
+        if self.cadence is not None:
+            self.cadence.asked = distance(rules) or self.cadence.own
 
     def predict(
         self,
@@ -97,5 +103,23 @@ class TrainedPolicy:
             options["action_masks"] = np.asarray(legal > 0, dtype=np.bool_)
         shown = batch if self.moments is None else self.moments.normalised(batch)
         network = cast(Any, self.network)
-        chosen, state = network.predict(shown, state, episode_start, **options)
-        return (chosen if observation.ndim == 2 else np.int64(chosen[0])), state
+        chosen, after = network.predict(shown, state, episode_start, **options)
+        if self.cadence is not None and self.cadence.counts:
+            due = self.cadence.due(batch)
+            chosen = np.where(due, chosen, int(Action.CONTINUE))
+            after = _merged(state, after, due, episode_start)
+        return (chosen if observation.ndim == 2 else np.int64(chosen[0])), after
+
+
+def _merged(
+    before: State, after: State, due: npt.NDArray[np.bool_], start: npt.NDArray[np.bool_] | None
+) -> State:
+    """What an LSTM remembers, [layers, batch, units] twice: who was not due has seen nothing."""
+    if after is None:
+        return None
+    kept: Any = tuple(map(np.zeros_like, after)) if before is None else before
+    begun = np.zeros(len(due), dtype=np.bool_) if start is None else np.asarray(start, np.bool_)
+    return tuple(
+        np.where(due[:, None], new, np.where(begun[:, None], 0.0, old)).astype(new.dtype)
+        for new, old in zip(after, kept, strict=True)
+    )

@@ -56,21 +56,22 @@ SHORT = {
     "Cloning-v0": Short(2_000_000, {}),
     "GracePeriod-v0": Short(2_000_000, {}, scores=4),
     # Asked every minute an agent that knows nothing hardly learns to save: one decision of fifty
-    # is worth it, and no single one seems to be. It learns from every fifth, and decides at each;
-    # where it has just saved, which it never saw, it may then save again and again. Its rewards
-    # are differences to a rule, which is not that of the paper. Hidden besides what tells jobs
-    # apart is what is the same in every decision, or of other worlds.
+    # is worth it, and no single one seems to be. It decides every fifth minute. Its rewards are
+    # differences to a rule, which is not that of the paper. Hidden besides what tells jobs apart is
+    # what is the same in every decision, or of other worlds. Learning faster it forgets again.
     "Checkpoint-v0": Short(
-        5_000_000,
+        6_000_000,
         {
             "warm_start": None,
-            "n_envs": 256,
-            "batch_size": 1024,
+            "n_envs": 512,
+            "batch_size": 2048,
             "n_epochs": 5,
+            "learning_rate": {"start": 3e-4, "end": 3e-5},
             "policy": {"net_arch": [64, 64], "activation": "tanh", "initial_bias": -3.0},
             "without": ["decision", "request", "usage", "lineage", "machine"],
             "env": {"jobs": 40_000, "trace_seed": 100, "inner_boundary": 0.85, "every": 5},
         },
+        scores=5,
     ),
 }
 TAUGHT = {
@@ -80,7 +81,7 @@ TAUGHT = {
         scores=4,
     ),
 }
-FIRST = 1_000
+FIRST = 8_000
 """Seed of the first trace to judge on: not those that the zoo is judged on."""
 VALIDATED = 20_000
 """Tasks that the agent is scored on while the clock runs."""

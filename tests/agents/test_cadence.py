@@ -1,0 +1,152 @@
+"""An agent decides as often as where it was trained, however often it is asked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from safetensors import safe_open
+from safetensors.numpy import save_file
+from sb3_contrib import MaskablePPO, RecurrentPPO
+
+from failgym.agents.cadence import Cadence
+from failgym.agents.policy_file import load_agent, save_policy
+from failgym.agents.trained_policy import TrainedPolicy
+from failgym.agents.vec_env import make_sb3_env
+from failgym.envs import FIELDS, Scenario, resolve
+from failgym.evaluation import Anchors
+from failgym.sim.rules import MINUTE
+from tests.envs.worlds import small
+
+torch.set_num_threads(1)
+
+WINDOW, AGE = (next(i for i, f in enumerate(FIELDS) if f.name == n) for n in ("window", "age"))
+FATE = ("outcome", "end", "lost", "checkpoint", "attempts", "clones", "retries", "checkpoints")
+PLACES = ("Checkpoint-v0", "Cloning-v0", "GracePeriod-v0", "Mitigation-v0")
+
+
+def agent_of(scenario: Scenario, folder: Path) -> TrainedPolicy:
+    """An agent that interferes from the seventh minute of an attempt on, as if trained there."""
+    env = make_sb3_env(scenario, 2)
+    model = MaskablePPO("MlpPolicy", env, device="cpu", policy_kwargs={"net_arch": []})
+    with torch.no_grad():
+        for weights in model.policy.parameters():
+            weights.zero_()
+        policy: Any = model.policy
+        policy.action_net.weight[1:, AGE] = 1.0
+        policy.action_net.bias[1:] = -3.0
+    path = folder / "agent.safetensors"
+    save_policy(model, path, env=scenario, command="")
+    return load_agent(path)
+
+
+def shown(ages: Sequence[float], window: bool = True) -> Any:
+    """Observations of decisions at such ages [ms]."""
+    rows = np.zeros((len(ages), len(FIELDS)), dtype=np.float32)
+    rows[:, WINDOW] = window
+    rows[:, AGE] = np.log2(1.0 + np.array(ages) / MINUTE)
+    return rows
+
+
+def fates(policy: Any, scenario: Scenario) -> dict[int, tuple[int, ...]]:
+    """What became of each task."""
+    found = Anchors.of(scenario, split="test").run(policy).outcomes
+    columns = [found[name].tolist() for name in ("task", *FATE)]
+    return {row[0]: row[1:] for row in zip(*columns, strict=True)}
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_it_plays_as_if_it_were_asked_as_often_as_in_training(name: str, tmp_path: Path) -> None:
+    often = resolve(name, {**small(name), "decide": "every", "slice_tasks": 1})
+    seldom = often.override(every=4)
+    agent = agent_of(seldom, tmp_path)
+    there = fates(agent, seldom)
+    here, always = (fates(a, often) for a in (agent, replace(agent, cadence=None)))
+    assert there == {task: here[task] for task in there}  # others are over before they are asked
+    assert there != {task: always[task] for task in there}
+
+
+def test_it_answers_whenever_it_is_asked_less_often(tmp_path: Path) -> None:
+    seldom = resolve("Checkpoint-v0", {**small("Checkpoint-v0"), "every": 7})
+    agent = agent_of(seldom.override(every=2), tmp_path)
+    assert fates(agent, seldom) == fates(replace(agent, cadence=None), seldom)
+
+
+@given(own=st.integers(1, 40), asked=st.integers(1, 40), windows=st.integers(0, 10_000))
+def test_it_is_due_once_in_each_of_its_intervals(own: int, asked: int, windows: int) -> None:
+    """Asked at multiples of one time, it answers the first at or after each multiple of its own."""
+    ages = [asked * MINUTE * n for n in range(windows, windows + 50)]
+    due = Cadence(own * MINUTE, asked * MINUTE).due(shown(ages))
+    for age, answered in zip(ages, due.tolist(), strict=True):
+        multiples = range(-(-max(age - asked * MINUTE + 1, 0) // MINUTE), age // MINUTE + 1)
+        assert answered == any(minute % own == 0 for minute in multiples)
+
+
+def test_other_decisions_are_always_answered() -> None:
+    ages = [1.0 * MINUTE, 2.5 * MINUTE]
+    cadence = Cadence(5 * MINUTE, MINUTE)
+    assert not cadence.due(shown(ages)).any()
+    assert cadence.due(shown(ages, window=False)).all()
+
+
+def test_a_memory_is_as_if_it_had_not_been_asked_between(tmp_path: Path) -> None:
+    scenario = resolve("Checkpoint-v0", {**small("Checkpoint-v0"), "every": 5})
+    model = RecurrentPPO("MlpLstmPolicy", make_sb3_env(scenario, 2), device="cpu", seed=1)
+    save_policy(model, tmp_path / "agent.safetensors", env=scenario, command="")
+    agent = load_agent(tmp_path / "agent.safetensors")
+    start, going = np.array([True, True]), np.array([False, False])
+    _, begun = agent.predict(shown([5.0 * MINUTE, 0.0]), None, start)
+    _, skipped = agent.predict(shown([6.0 * MINUTE, 1.0 * MINUTE]), begun, going)
+    for before, after in zip(begun, skipped, strict=True):
+        np.testing.assert_array_equal(before, after)
+    _, one = agent.predict(shown([10.0 * MINUTE, 2.0 * MINUTE]), skipped, going)
+    for before, after in zip(skipped, one, strict=True):
+        assert (before[:, 0] != after[:, 0]).any()
+        np.testing.assert_array_equal(before[:, 1], after[:, 1])
+    _, anew = agent.predict(shown([1.0 * MINUTE, 1.0 * MINUTE]), one, start)
+    for memory in anew:
+        assert not memory.any()
+    actions, first = agent.predict(shown([1.0 * MINUTE])[0])
+    assert actions == 0
+    assert not any(memory.any() for memory in first)
+
+
+def test_an_agent_asked_at_uneven_distances_answers_whenever_it_is_asked(tmp_path: Path) -> None:
+    uneven = resolve("Checkpoint-v0", {**small("Checkpoint-v0"), "decide": "geometric"})
+    agent = agent_of(uneven.override(decide="every", every=30), tmp_path)
+    assert fates(agent, uneven) == fates(replace(agent, cadence=None), uneven)
+    assert agent_of(uneven, tmp_path).cadence is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "complaint"),
+    [
+        ({"every": 0}, "every: expected 1 to"),
+        ({"every": "often"}, "every: expected int, got"),
+        ({"decide": "never"}, "decide: expected"),
+        ({"window": 1e9}, "window: expected"),
+    ],
+)
+def test_a_file_that_says_nonsense_of_it_is_refused(
+    fields: dict[str, Any], complaint: str, tmp_path: Path
+) -> None:
+    agent_of(resolve("Checkpoint-v0", small("Checkpoint-v0")), tmp_path)
+    path = tmp_path / "agent.safetensors"
+    opened: Any = safe_open
+    with opened(path, framework="np") as content:
+        arrays = {name: content.get_tensor(name) for name in content.keys()}  # noqa: SIM118
+        manifest = json.loads(content.metadata()["failgym"])
+    manifest["environment"]["fields"] |= fields
+    save_file(arrays, path, {"failgym": json.dumps(manifest)})
+    with pytest.raises(
+        ValueError, match=f"agent.safetensors: manifest: environment.fields: {complaint}"
+    ):
+        load_agent(path)
