@@ -38,7 +38,7 @@ __all__ = [
 FORMAT = "failgym agent"
 VERSION = 1
 
-SPACING = ("decide", "every", "window")
+ASKED = ("decide", "every", "window")
 """Fields of a scenario that say when WINDOW decisions are asked."""
 Layers = Annotated[tuple[Width, ...], Field(max_length=DEEPEST)]
 """Units of hidden layers."""
@@ -102,13 +102,13 @@ class Environment(Record):
         """The scenario of this id, with no field changed."""
         return _registered(self.id.removeprefix("failgym/"))
 
-    def spacing(self) -> Scenario:
-        """The registered scenario with the fields that say when decisions are asked.
+    def asked(self) -> Scenario:
+        """The same, asking as often as the agent was asked.
 
         Raises:
             ValueError: for a value of the wrong type or range.
         """
-        changed = {name: self.fields[name] for name in SPACING if name in self.fields}
+        changed = {name: self.fields[name] for name in ASKED if name in self.fields}
         return self.registered().override(**changed)
 
 

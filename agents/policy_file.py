@@ -17,7 +17,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from failgym.agents.cadence import Cadence, distance
+from failgym.agents.cadence import Cadence
 from failgym.agents.manifest import (
     Environment,
     Manifest,
@@ -77,7 +77,8 @@ def save_policy(
         model: a model of one of the algorithms of `ARCHITECTURES`, its policy an MLP or an LSTM
             (`MlpPolicy`, `MlpLstmPolicy`). The normalisation of its environment is kept too.
         path: the file, `NAME.safetensors`.
-        env: the environment that the model was trained in: an id, or the scenario.
+        env: the environment that the model was trained in: an id, or the scenario. Its fields say
+            how often the agent decides (`failgym.agents.cadence`).
         command: what trained it, for people.
         name: what tables call the agent; the algorithm's name by default.
         scores: numbers worth knowing, by name; JSON values.
@@ -123,6 +124,10 @@ def save_policy(
 def load_agent(path: str | Path, *, anywhere: bool = False) -> TrainedPolicy:
     """Read the agent that `save_policy` wrote. Nothing in the file is executed.
 
+    Asked more often than in training it answers as often as there (`failgym.agents.cadence`). It
+    takes its environment to be as registered: where you step one yourself that asks at other times,
+    take ``load_agent(path).playing_by(scenario)``.
+
     Args:
         path: the file.
         anywhere: allow it to be asked in other environments than the one it was trained in. Their
@@ -158,12 +163,11 @@ def _agent(manifest: Manifest, arrays: Arrays, anywhere: bool) -> TrainedPolicy:
 
 
 def _cadence(trained: Environment) -> Cadence | None:
-    """How often an agent decides, asked where it was trained. Raises ValueError."""
+    """When an agent is due, asked as its environment is registered. Raises ValueError."""
     try:
-        own, asked = distance(trained.spacing()), distance(trained.registered())
+        return Cadence.of(trained.asked(), trained.registered())
     except ValueError as error:
         raise ValueError(f"manifest: environment.fields: {error}") from error
-    return None if own is None else Cadence(own, asked or own)
 
 
 def _weights(model: BaseAlgorithm, critic: bool) -> Arrays:

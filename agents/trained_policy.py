@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 from stable_baselines3.common.policies import BasePolicy
 
-from failgym.agents.cadence import Cadence, distance
+from failgym.agents.cadence import Cadence
 from failgym.agents.manifest import Manifest
 from failgym.agents.networks import ARCHITECTURES
 from failgym.policy import Actions, State
@@ -41,6 +41,9 @@ class Moments:
 class TrainedPolicy:
     """A trained agent: a `failgym.policy.Policy` that answers as the model did that was saved.
 
+    Where it is asked more often than in training it CONTINUEs in between
+    (`failgym.agents.cadence`), and what an LSTM remembers stays as it was.
+
     An algorithm with masks never chooses what is illegal. Others were trained without masks, and
     are asked without: an illegal answer counts as CONTINUE, as it did in training.
     """
@@ -52,7 +55,7 @@ class TrainedPolicy:
     anywhere: bool = False
     """may it be asked in another environment than the one it was trained in?"""
     cadence: Cadence | None = None
-    """how often it decides; None: whenever it is asked"""
+    """when it is due, where it is asked more often than in training; None: it always answers"""
 
     @property
     def name(self) -> str:
@@ -62,13 +65,20 @@ class TrainedPolicy:
     def check_environment(self, rules: Rules) -> None:
         """Raise ValueError if this is not the environment that the agent was trained in.
 
-        Fields may differ, and so the trace; what may be decided may not. Where decisions come more
-        often than in training, the agent decides as often as there from now on.
+        Fields may differ, and so the trace; what may be decided may not.
         """
         if not self.anywhere:
             self.manifest.check_environment(rules)
-        if self.cadence is not None:
-            self.cadence.asked = distance(rules) or self.cadence.own
+
+    def playing_by(self, rules: Rules) -> TrainedPolicy:
+        """The agent where it is asked as often as these rules say (`failgym.agents.cadence`).
+
+        Raises:
+            ValueError: if this is not the environment that it was trained in.
+        """
+        self.check_environment(rules)
+        trained = self.manifest.environment.asked()
+        return replace(self, cadence=Cadence.of(trained, rules))
 
     def predict(
         self,
@@ -104,22 +114,21 @@ class TrainedPolicy:
         shown = batch if self.moments is None else self.moments.normalised(batch)
         network = cast(Any, self.network)
         chosen, after = network.predict(shown, state, episode_start, **options)
-        if self.cadence is not None and self.cadence.counts:
+        if self.cadence is not None:
             due = self.cadence.due(batch)
             chosen = np.where(due, chosen, int(Action.CONTINUE))
-            after = _merged(state, after, due, episode_start)
+            if self.manifest.network.lstm is not None:
+                after = _remembered(state, after, due, episode_start)
         return (chosen if observation.ndim == 2 else np.int64(chosen[0])), after
 
 
-def _merged(
+def _remembered(
     before: State, after: State, due: npt.NDArray[np.bool_], start: npt.NDArray[np.bool_] | None
 ) -> State:
     """What an LSTM remembers, [layers, batch, units] twice: who was not due has seen nothing."""
-    if after is None:
-        return None
-    kept: Any = tuple(map(np.zeros_like, after)) if before is None else before
-    begun = np.zeros(len(due), dtype=np.bool_) if start is None else np.asarray(start, np.bool_)
+    known: Any = tuple(map(np.zeros_like, after)) if before is None else before
+    begun = np.broadcast_to(np.asarray(False if start is None else start), due.shape)
     return tuple(
         np.where(due[:, None], new, np.where(begun[:, None], 0.0, old)).astype(new.dtype)
-        for new, old in zip(after, kept, strict=True)
+        for new, old in zip(after, known, strict=True)
     )

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from failgym.envs.batches import AnyWorld
     from failgym.envs.rendering import Recorder
     from failgym.evaluation import Run
+    from failgym.sim.rules import Rules
 
 __all__ = ["Html", "Perfetto", "Recorded", "Video", "Watch"]
 
@@ -52,10 +53,17 @@ class Recorded:
 
         @functools.wraps(decide)  # whoever looks sees which arguments the policy takes
         def predict(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
-            self._answers.append(decide(*args, **kwargs))
+            self._answers.append(self._policy.predict(*args, **kwargs))
             return self._answers[-1]
 
         self.predict = predict
+
+    def playing_by(self, rules: Rules) -> Recorded:
+        """The same, the policy playing by such rules."""
+        from failgym.evaluation.caller import playing_by
+
+        self._policy = playing_by(self._policy, rules)
+        return self
 
     def __getattr__(self, name: str) -> Any:
         """All else is the policy's."""

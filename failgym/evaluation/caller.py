@@ -13,7 +13,7 @@ import numpy.typing as npt
 from failgym.sim.records import ACTIONS, Output
 from failgym.sim.rules import Rules
 
-__all__ = ["Caller", "Predicts", "check_made_for", "policy_name"]
+__all__ = ["Caller", "Predicts", "check_made_for", "playing_by", "policy_name"]
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
@@ -46,6 +46,17 @@ def check_made_for(policy: Predicts, rules: Rules, name: str | None = None) -> N
             check(rules)
         except ValueError as error:
             raise ValueError(f"policy {name or policy_name(policy)!r}: {error}") from error
+
+
+def playing_by(policy: Predicts, rules: Rules, name: str | None = None) -> Predicts:
+    """The policy that plays by such rules: itself, or what its own method `playing_by` returns.
+
+    Raises:
+        ValueError: if it was made for others; names the policy.
+    """
+    check_made_for(policy, rules, name)
+    adapt = getattr(policy, "playing_by", None)
+    return adapt(rules) if isinstance(adapt, MethodType) else policy
 
 
 class Caller:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.envs.batches import AnyWorld
-from failgym.evaluation.caller import Caller, Predicts, check_made_for, policy_name
+from failgym.evaluation.caller import Caller, Predicts, playing_by, policy_name
 from failgym.sim.records import World as PinnedWorld
 from failgym.sim.rules import Rules
 from failgym.sim.scheduled.rules import ScheduledRules
@@ -42,7 +42,7 @@ def failure_queries(
         raise ValueError("place: expected a scheduled world in which machines are offered")
     from failgym.sim.scheduled.batch import ScheduledBatch
 
-    check_made_for(policy, rules)
+    policy = playing_by(policy, rules)
     chosen = np.arange(len(world.member_at) - 1) if slices is None else np.asarray(slices, np.int64)
     batch = ScheduledBatch(world, rules, len(chosen), log=True)
     caller = Caller(policy, len(chosen), True, policy_name(policy))

@@ -23,7 +23,7 @@ from failgym.envs.batches import (
     slice_count,
 )
 from failgym.evaluation.arguments import check_count, check_threads
-from failgym.evaluation.caller import Caller, Predicts, check_made_for, policy_name
+from failgym.evaluation.caller import Caller, Predicts, playing_by, policy_name
 from failgym.evaluation.progress import Advance, silent
 from failgym.sim.rules import Rules
 from failgym.sim.state import Order
@@ -101,7 +101,7 @@ def run_policy(
             numbers or too small; and, naming the policy, if it was made for another environment,
             and for what its `predict` raises or returns.
     """
-    check_made_for(policy, rules, name)
+    policy = playing_by(policy, rules, name)
     check_count("lanes", lanes, 1)
     check_threads(threads)
     count = slice_count(world)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import pytest
 import torch
@@ -16,13 +17,17 @@ from hypothesis import strategies as st
 from safetensors import safe_open
 from safetensors.numpy import save_file
 from sb3_contrib import MaskablePPO, RecurrentPPO
+from stable_baselines3.common.vec_env import VecNormalize
 
 from failgym.agents.cadence import Cadence
 from failgym.agents.policy_file import load_agent, save_policy
 from failgym.agents.trained_policy import TrainedPolicy
 from failgym.agents.vec_env import make_sb3_env
+from failgym.cli.watch import Recorded
 from failgym.envs import FIELDS, Scenario, resolve
 from failgym.evaluation import Anchors
+from failgym.evaluation.caller import playing_by
+from failgym.sim.records import ACTIONS
 from failgym.sim.rules import MINUTE
 from tests.envs.worlds import small
 
@@ -30,12 +35,16 @@ torch.set_num_threads(1)
 
 WINDOW, AGE = (next(i for i, f in enumerate(FIELDS) if f.name == n) for n in ("window", "age"))
 FATE = ("outcome", "end", "lost", "checkpoint", "attempts", "clones", "retries", "checkpoints")
+ALONE: dict[str, Any] = {"slice_tasks": 1}
 PLACES = ("Checkpoint-v0", "Cloning-v0", "GracePeriod-v0", "Mitigation-v0")
 
 
-def agent_of(scenario: Scenario, folder: Path) -> TrainedPolicy:
+def agent_of(scenario: Scenario, folder: Path, normalised: bool = False) -> TrainedPolicy:
     """An agent that interferes from the seventh minute of an attempt on, as if trained there."""
-    env = make_sb3_env(scenario, 2)
+    env: Any = make_sb3_env(scenario, 2)
+    if normalised:
+        env = VecNormalize(env)
+        env.obs_rms.mean[AGE] = 1.5
     model = MaskablePPO("MlpPolicy", env, device="cpu", policy_kwargs={"net_arch": []})
     with torch.no_grad():
         for weights in model.policy.parameters():
@@ -51,9 +60,16 @@ def agent_of(scenario: Scenario, folder: Path) -> TrainedPolicy:
 def shown(ages: Sequence[float], window: bool = True) -> Any:
     """Observations of decisions at such ages [ms]."""
     rows = np.zeros((len(ages), len(FIELDS)), dtype=np.float32)
-    rows[:, WINDOW] = window
+    rows[:, WINDOW], rows[:, -ACTIONS:] = window, True
     rows[:, AGE] = np.log2(1.0 + np.array(ages) / MINUTE)
     return rows
+
+
+class Always:
+    """An agent that answers whenever it is asked."""
+
+    def __init__(self, agent: TrainedPolicy) -> None:
+        self.predict = replace(agent, cadence=None).predict
 
 
 def fates(policy: Any, scenario: Scenario) -> dict[int, tuple[int, ...]]:
@@ -63,21 +79,70 @@ def fates(policy: Any, scenario: Scenario) -> dict[int, tuple[int, ...]]:
     return {row[0]: row[1:] for row in zip(*columns, strict=True)}
 
 
+@pytest.mark.parametrize("seldom", [{"every": 4}, {"window": 20 * MINUTE}], ids=str)
 @pytest.mark.parametrize("name", PLACES)
-def test_it_plays_as_if_it_were_asked_as_often_as_in_training(name: str, tmp_path: Path) -> None:
-    often = resolve(name, {**small(name), "decide": "every", "slice_tasks": 1})
-    seldom = often.override(every=4)
-    agent = agent_of(seldom, tmp_path)
-    there = fates(agent, seldom)
-    here, always = (fates(a, often) for a in (agent, replace(agent, cadence=None)))
+def test_it_plays_as_if_it_were_asked_as_often_as_in_training(
+    name: str, seldom: dict[str, int], tmp_path: Path
+) -> None:
+    often = resolve(name, {**small(name), "decide": "every", "window": 5 * MINUTE, **ALONE})
+    agent = agent_of(often.override(**seldom), tmp_path)
+    there, here = (fates(agent, scenario) for scenario in (often.override(**seldom), often))
+    always = fates(Always(agent), often)
     assert there == {task: here[task] for task in there}  # others are over before they are asked
     assert there != {task: always[task] for task in there}
+
+
+def test_normalised_observations(tmp_path: Path) -> None:
+    often = resolve("Checkpoint-v0", {**small("Checkpoint-v0"), **ALONE})
+    agent = agent_of(often.override(every=4), tmp_path, normalised=True)
+    there, here = (fates(agent, scenario) for scenario in (often.override(every=4), often))
+    assert there == {task: here[task] for task in there}
+
+
+def test_an_agent_of_an_environment_that_is_not_registered(tmp_path: Path) -> None:
+    often = replace(resolve("Checkpoint-v0", {**small("Checkpoint-v0"), **ALONE}), name="Mine")
+    agent = agent_of(often.override(every=4), tmp_path)
+    there, here = (fates(agent, scenario) for scenario in (often.override(every=4), often))
+    assert there == {task: here[task] for task in there}
+
+
+def test_where_it_has_played_before_does_not_matter(tmp_path: Path) -> None:
+    often = resolve("Checkpoint-v0", {**small("Checkpoint-v0"), **ALONE})
+    agent = agent_of(often.override(every=4), tmp_path)
+    here, _, again = (fates(agent, s) for s in (often, often.override(every=4), often))
+    assert here == again
+
+
+def test_an_episode_by_hand(tmp_path: Path) -> None:
+    """In an environment as registered it needs no telling how often it is asked."""
+    often = resolve("Checkpoint-v0", small("Checkpoint-v0"))
+    agent = agent_of(often.override(every=5), tmp_path)
+    env: Any = gym.make("failgym/Checkpoint-v0", **small("Checkpoint-v0"))
+    observation, info = env.reset(seed=1)
+    ages: set[int] = set()
+    for _ in range(300):
+        action, _ = agent.predict(observation, action_masks=info["action_mask"])
+        if action:
+            ages.add(round(2.0 ** float(observation[AGE]) - 1.0))
+        observation, _, over, _, info = env.step(action)
+        if over:
+            observation, info = env.reset()
+    assert ages
+    assert all(age % 5 == 0 for age in ages)
+
+
+def test_what_it_answers_is_recorded_as_it_plays(tmp_path: Path) -> None:
+    seldom = resolve("Checkpoint-v0", {**small("Checkpoint-v0"), "every": 4})
+    recorded = Recorded(agent_of(seldom, tmp_path))
+    minutes = shown([8 * MINUTE, 10 * MINUTE, 12 * MINUTE])
+    playing_by(recorded, seldom.override(every=2)).predict(minutes)
+    assert [action != 0 for action in recorded.actions] == [True, False, True]
 
 
 def test_it_answers_whenever_it_is_asked_less_often(tmp_path: Path) -> None:
     seldom = resolve("Checkpoint-v0", {**small("Checkpoint-v0"), "every": 7})
     agent = agent_of(seldom.override(every=2), tmp_path)
-    assert fates(agent, seldom) == fates(replace(agent, cadence=None), seldom)
+    assert fates(agent, seldom) == fates(Always(agent), seldom)
 
 
 @given(own=st.integers(1, 40), asked=st.integers(1, 40), windows=st.integers(0, 10_000))
@@ -114,15 +179,21 @@ def test_a_memory_is_as_if_it_had_not_been_asked_between(tmp_path: Path) -> None
     _, anew = agent.predict(shown([1.0 * MINUTE, 1.0 * MINUTE]), one, start)
     for memory in anew:
         assert not memory.any()
-    actions, first = agent.predict(shown([1.0 * MINUTE])[0])
+    actions, first = agent.predict(shown([1.0 * MINUTE])[0], None, np.array(True))
     assert actions == 0
     assert not any(memory.any() for memory in first)
+
+
+def test_an_agent_without_memory_passes_its_state_on(tmp_path: Path) -> None:
+    agent = agent_of(resolve("Checkpoint-v0", {**small("Checkpoint-v0"), "every": 5}), tmp_path)
+    state = object()
+    assert agent.predict(shown([6.0 * MINUTE]), state)[1] is state
 
 
 def test_an_agent_asked_at_uneven_distances_answers_whenever_it_is_asked(tmp_path: Path) -> None:
     uneven = resolve("Checkpoint-v0", {**small("Checkpoint-v0"), "decide": "geometric"})
     agent = agent_of(uneven.override(decide="every", every=30), tmp_path)
-    assert fates(agent, uneven) == fates(replace(agent, cadence=None), uneven)
+    assert fates(agent, uneven) == fates(Always(agent), uneven)
     assert agent_of(uneven, tmp_path).cadence is None
 
 
