@@ -45,7 +45,7 @@ def test_they_say_how_they_came_about(file: Path) -> None:
     # What they learned from is no trace that they are judged on, or the train split of one.
     learned_from = SCENARIOS[env].override(**manifest.environment.fields)
     assert learned_from.split == "fit"
-    assert learned_from.trace_seed not in range(1_000, 9_000)
+    assert learned_from.trace_seed not in range(1_000, 10_000)
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f"{f.parent.name}-{f.stem}")
