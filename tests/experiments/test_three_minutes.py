@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("torch", reason="needs the agents extra")
 
 from experiments.agents_and_rules import places
-from experiments.three_minutes import PAPERS, SHORT, TAUGHT, Short, run
+from experiments.three_minutes import PAPERS, SHORT, Short, run
 from failgym.agents.hyperparameters import PPOSettings
 from failgym.agents.settings import settings_for
 from failgym.baselines import REGISTRY
@@ -32,14 +32,6 @@ def test_agents_begin_from_nothing(env: str) -> None:
     assert isinstance(settings, PPOSettings)
     assert settings.warm_start is None
     assert settings.reward is None or settings.reward.reference != PAPERS[env]
-
-
-def test_who_is_taught_is_not_taught_by_the_heuristic_that_is_to_be_beaten() -> None:
-    for env, short in TAUGHT.items():
-        settings = settings_for("maskable_ppo", env, hyper=short.hyper)
-        assert isinstance(settings, PPOSettings)
-        assert settings.warm_start is not None
-        assert settings.warm_start.teacher != PAPERS[env]
 
 
 def test_an_agent_is_timed_and_held_against_the_heuristic(tmp_path: Path) -> None:
