@@ -9,8 +9,9 @@ This is about WINDOW decisions at even distances (``decide="every"``), every so 
 the start of the attempt, in training and in play; elsewhere it answers whenever it is asked. Other
 decisions than these it always answers.
 
-It then plays as in a world that asks as seldom, but for one field: `flagged_before` is the largest
-risk at earlier decisions, those between included.
+Asked ``every`` window where it was trained on every fourth, it plays as in a world that asks as
+seldom, but for one field: `flagged_before` is the largest risk at earlier decisions, those between
+included. With windows of another length (``window``), forecasts and hazards are others, too.
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ class Cadence:
         """Which open decisions are to be answered, [batch]: one for each interval of the agent's.
 
         Of the times at which it is asked, these are the first at or after each multiple of its own
-        interval. If an attempt is not asked then, since a checkpoint is being taken, it is answered
-        in the next interval.
+        interval. If an attempt is not asked then, since it is being saved or restored, it is
+        answered in the next interval.
 
         Args:
             observations: [batch, fields], as the environment shows them. Ages are read from there,

@@ -98,6 +98,8 @@ def demonstrate(
 
     Args:
         teacher: is asked in every decision; it sees observations as the environment makes them.
+            A trained agent answers as in its environment as registered (`TrainedPolicy.playing_by`
+            for another).
         env: the pupil's environment, begun anew; observations hold the masks.
         steps: decisions to collect; the episode that they end in is collected too.
         pupil: carries out its own action, in some decisions.

@@ -55,7 +55,7 @@ SHORT = {
     # Asked every minute an agent that knows nothing hardly learns to save: one decision of fifty
     # is worth it, and no single one seems to be. It decides every fifth minute. Its rewards are
     # differences to a rule, which is not that of the paper. Hidden besides what tells jobs apart is
-    # what is the same in every decision, or of other worlds. Learning faster it forgets again.
+    # what is the same in every decision, or of other worlds.
     "Checkpoint-v0": Short(
         6_000_000,
         {

@@ -33,7 +33,8 @@ from tests.envs.worlds import small
 
 torch.set_num_threads(1)
 
-WINDOW, AGE = (next(i for i, f in enumerate(FIELDS) if f.name == n) for n in ("window", "age"))
+NAMES = [field.name for field in FIELDS]
+WINDOW, AGE, FLAGGED = (NAMES.index(name) for name in ("window", "age", "flagged_before"))
 FATE = ("outcome", "end", "lost", "checkpoint", "attempts", "clones", "retries", "checkpoints")
 ALONE: dict[str, Any] = {"slice_tasks": 1}
 PLACES = ("Checkpoint-v0", "Cloning-v0", "GracePeriod-v0", "Mitigation-v0")
@@ -72,6 +73,21 @@ class Always:
         self.predict = replace(agent, cadence=None).predict
 
 
+class Looker:
+    """Leaves all as it is, and keeps what it is shown when it is due, but for `flagged_before`."""
+
+    def __init__(self, cadence: Cadence | None) -> None:
+        self.cadence = cadence
+        self.seen: list[bytes] = []
+
+    def predict(
+        self, observation: Any, state: Any = None, episode_start: Any = None, deterministic: Any = 0
+    ) -> tuple[Any, None]:
+        due = slice(None) if self.cadence is None else self.cadence.due(observation)
+        self.seen += [row.tobytes() for row in np.delete(observation[due], FLAGGED, axis=1)]
+        return np.zeros(len(observation), dtype=np.int64), None
+
+
 def fates(policy: Any, scenario: Scenario) -> dict[int, tuple[int, ...]]:
     """What became of each task."""
     found = Anchors.of(scenario, split="test").run(policy).outcomes
@@ -90,6 +106,17 @@ def test_it_plays_as_if_it_were_asked_as_often_as_in_training(
     always = fates(Always(agent), often)
     assert there == {task: here[task] for task in there}  # others are over before they are asked
     assert there != {task: always[task] for task in there}
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_what_it_is_shown_is_what_it_was_shown_but_for_one_field(name: str) -> None:
+    often = resolve(name, {**small(name), "decide": "every", **ALONE})
+    seldom = often.override(every=4)
+    here, there = Looker(Cadence.of(seldom, often)), Looker(None)
+    for looker, scenario in ((here, often), (there, seldom)):
+        Anchors.of(scenario, split="test").run(looker)
+    assert there.seen
+    assert sorted(here.seen) == sorted(there.seen)
 
 
 def test_normalised_observations(tmp_path: Path) -> None:

@@ -44,6 +44,13 @@ def test_a_suite_holds_every_environment_without_forecasts_and_with_those_there_
     assert len(set(suite.cells())) == len(list(suite.cells()))
 
 
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_a_suite_asks_as_often_as_its_environments_do(name: str) -> None:
+    """A policy in a process of its own is not told the rules, which say when an agent is due."""
+    for course in SUITES[name].courses:
+        assert not {"decide", "every", "window"} & course.changes.keys()
+
+
 def test_an_unknown_suite_is_one_line() -> None:
     with pytest.raises(ValueError, match=r"expected one of smoke, v1, v1-real.*, got 'v2'"):
         suite_named("v2")
