@@ -330,11 +330,11 @@ def _worth_trying(w: World, s: State, kill: bool, stage: int, saved: int) -> int
     wanted = ep.mask & _ANY
     if ep.decision == _WINDOW:
         if not kill:
-            wanted &= ~(1 << _KILL)
+            wanted &= _ANY & ~(1 << _KILL)
         if stage == _WORTHY and not _worth_saving(w, s):
-            wanted &= ~(1 << _CHECKPOINT)
+            wanted &= _ANY & ~(1 << _CHECKPOINT)
         if stage == _SEQUENCE and saved == ep.run:
-            wanted &= ~(1 << _CHECKPOINT)
+            wanted &= _ANY & ~(1 << _CHECKPOINT)
     return wanted
 
 
@@ -404,7 +404,7 @@ def _search(
         if choice.untried != 0:
             action = np.int64(_first_of(choice.untried))
             choice.action = action
-            choice.untried &= ~(1 << action)
+            choice.untried &= _ANY & ~(1 << action)
             if action == _CHECKPOINT and skipped == ep.run:
                 saved = np.int64(ep.run)
         else:

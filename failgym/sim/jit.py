@@ -13,6 +13,7 @@ folder can be written, it goes to a temporary folder.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import tempfile
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+import numpy as np
 from numba.core import cgutils, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
@@ -95,6 +97,25 @@ class _PartOfAnEntry(Compiler):
         return super().define_pipelines()
 
 
+def _by_name(value: Any) -> Any:
+    """A tuple of arrays whose records have their fields as attributes, as in compiled code."""
+    if hasattr(value, "_make"):
+        return value._make(map(_by_name, value))
+    named = getattr(getattr(value, "dtype", None), "names", None)
+    return value.view(np.recarray) if named else value
+
+
+def _interpreted(function: Callable[..., Any]) -> Callable[..., Any]:
+    """An entry as plain Python, for debuggers: what ``NUMBA_DISABLE_JIT=1`` asks for."""
+
+    @functools.wraps(function)
+    def call(*arguments: Any) -> Any:
+        with np.errstate(all="ignore"):  # as compiled code, which divides by zero without a word
+            return function(*map(_by_name, arguments))
+
+    return call
+
+
 def _compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """A decorator that compiles a kernel when it is first called, or takes it from the cache."""
 
@@ -102,6 +123,8 @@ def _compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
         return _NJIT(cache=cache, error_model="numpy", _nrt=False, **options)
 
     def decorate(function: Callable[..., Any]) -> Any:
+        if _CONFIG.DISABLE_JIT:
+            return function if "pipeline_class" in options else _interpreted(function)
         if "pipeline_class" in options:  # kept with the entry
             return compiled(cache=False)(function)
         dispatcher: Any = compiled(cache=True)(function)
@@ -178,4 +201,4 @@ def _held(context: Any, content: Any) -> Any:
     return signature, codegen
 
 
-held: Any = intrinsic(_held)
+held: Any = (lambda content: content) if _CONFIG.DISABLE_JIT else intrinsic(_held)  # type: ignore
