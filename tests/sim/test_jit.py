@@ -39,6 +39,39 @@ run(values)
 print(values[0], sum(run.stats.cache_hits.values()))
 """
 
+EPISODES = """
+import hashlib
+import numpy as np
+from failgym.envs import MitigationVectorEnv
+
+for name, jobs in (("Cloning-v0", 60), ("Workflow-v0", 20)):
+    env = MitigationVectorEnv(name, 4, jobs=jobs, split="all")
+    observations, infos = env.reset(seed=0)
+    content = hashlib.sha256()
+    for step in range(30):
+        content.update(observations.tobytes() + infos["action_mask"].tobytes())
+        chances = np.random.default_rng(step).random((4, 5)) * infos["action_mask"]
+        observations, rewards, ended, _, infos = env.step(chances.argmax(axis=1))
+        content.update(rewards.tobytes() + ended.tobytes())
+    print(content.hexdigest())
+"""
+
+
+def test_the_same_without_compiled_code() -> None:
+    """``NUMBA_DISABLE_JIT=1`` is for debuggers: nothing is compiled, and nothing else changes."""
+    shown = [
+        subprocess.run(
+            [sys.executable, "-c", EPISODES],
+            env={**os.environ, **changes},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for changes in ({}, {"NUMBA_DISABLE_JIT": "1"})
+    ]
+    assert shown[0] == shown[1]
+    assert len(shown[0].split()) == 2
+
 
 def test_other_code_is_compiled_as_ever() -> None:
     assert engine.run is not None
