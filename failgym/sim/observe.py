@@ -198,7 +198,7 @@ def forecast_fields(w: World, record: Any, run: Any, index: int, unsaved: int, o
     for j in range(4):
         put(obs, _FORECAST + 2 + j, record.confidence[j])
     put(obs, _FORECAST + 6, record.job_confidence)
-    put(obs, _FORECAST + 7, ratio(risk * float(unsaved), w.parameters[0].checkpoint_cost))
+    put(obs, _FORECAST + 7, ratio(float(risk) * float(unsaved), w.parameters[0].checkpoint_cost))
 
 
 @kernel
