@@ -23,10 +23,13 @@ __all__ = [
     "begin_machines",
     "bring_down",
     "bring_up",
+    "count_room",
     "first_fit",
     "first_free",
     "release",
+    "slots_on",
     "take",
+    "withhold",
 ]
 
 NOWHERE, GANG = -1, -2
@@ -67,6 +70,38 @@ def first_fit(w: World, x: View, width: int) -> int:
     if width <= w.parameters[0].largest:
         return first_free(x.tree, width)
     return GANG if x.ep.free >= width else NOWHERE
+
+
+@called
+def slots_on(x: View, i: int, m: int) -> int:
+    """Slots of a machine, or (`GANG`) of any, that a run occupies."""
+    if m == GANG:
+        return x.runs[i].width
+    at = x.runs[i].placements
+    while at >= 0:
+        if x.placements[at].machine == m:
+            return x.placements[at].slots
+        at = x.placements[at].next
+    return 0
+
+
+@called
+def count_room(x: View, at: int) -> int:
+    """Count the slots of a placement as room of its machine; that room, in this search."""
+    placement = x.placements[at]
+    machine = x.machines[placement.machine]
+    if machine.search != x.ep.searches:
+        machine.search, machine.room = x.ep.searches, machine.free
+    machine.room += placement.slots
+    return machine.room
+
+
+@called
+def withhold(x: View, m: int, slots: int) -> None:
+    """Let free slots of an up machine be none; a negative number gives them back."""
+    x.machines[m].free -= slots
+    x.ep.free -= slots
+    _update(x, m)
 
 
 @called

@@ -12,7 +12,7 @@ from failgym.sim.jit import called
 from failgym.sim.scheduled.attempts import start, stop, vacate
 from failgym.sim.scheduled.backfill import backfill_pass
 from failgym.sim.scheduled.dags import inputs_reachable
-from failgym.sim.scheduled.machines import GANG, NOWHERE, first_fit
+from failgym.sim.scheduled.machines import GANG, NOWHERE, count_room, first_fit, slots_on
 from failgym.sim.scheduled.placing import rank_pass
 from failgym.sim.scheduled.queues import first, following
 from failgym.sim.scheduled.rules import SCHEDULERS
@@ -29,19 +29,6 @@ _EVICT = int(Outcome.EVICT)
 
 
 @called
-def _slots_on(x: View, i: int, m: int) -> int:
-    """Slots of a machine, or (`machines.GANG`) of any, that a run occupies."""
-    if m == GANG:
-        return x.runs[i].width
-    at = x.runs[i].placements
-    while at >= 0:
-        if x.placements[at].machine == m:
-            return x.placements[at].slots
-        at = x.placements[at].next
-    return 0
-
-
-@called
 def _spare(x: View, n: int, m: int, surplus: int) -> int:
     """Of the ``n`` runs in ``x.picked`` leave out, from the last backwards, who need not go.
 
@@ -53,7 +40,7 @@ def _spare(x: View, n: int, m: int, surplus: int) -> int:
         How many are left.
     """
     for k in range(n - 1, -1, -1):
-        slots = _slots_on(x, x.picked[k], m)
+        slots = slots_on(x, x.picked[k], m)
         if slots <= surplus:
             surplus -= slots
             x.picked[k] = -1
@@ -86,14 +73,9 @@ def _room_without(x: View, i: int, width: int) -> int:
     """Count what a run occupies as room; the first machine that then has enough, or NOWHERE."""
     at = x.runs[i].placements
     while at >= 0:
-        placement = x.placements[at]
-        machine = x.machines[placement.machine]
-        if machine.search != x.ep.searches:
-            machine.search, machine.room = x.ep.searches, machine.free
-        machine.room += placement.slots
-        if machine.room >= width:
-            return placement.machine
-        at = placement.next
+        if count_room(x, at) >= width:
+            return x.placements[at].machine
+        at = x.placements[at].next
     return NOWHERE
 
 

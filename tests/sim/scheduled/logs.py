@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -13,7 +14,7 @@ from failgym.sim.scheduled.rules import ScheduledRules
 from failgym.sim.scheduled.simulator import ScheduledSimulator
 from failgym.traces import Meta, Outcome, Trace, read_swf
 from failgym.traces.clusters import uninterrupted, with_machines
-from tests.sim.scheduled.easy import Job
+from tests.sim.easy import Job
 from tests.traces.real_data import real
 
 LOGS = {
@@ -50,21 +51,20 @@ def first_records(trace: Trace, records: int) -> Trace:
     return Trace(trace.meta, **tables)
 
 
-def jobs_of(trace: Trace) -> list[Job]:
-    """Its tasks as rigid jobs."""
-    job = trace.column("tasks", "job")
+def jobs_of(trace: Trace, estimator: str = "user") -> list[Job]:
+    """Its tasks as rigid jobs that are killed at their requests; times in ms.
+
+    Args:
+        trace: of tasks of one attempt each.
+        estimator: "user" (the request, or where there is none the longest), or "oracle".
+    """
+    request = trace.column("jobs", "walltime", missing=0)[trace.column("tasks", "job")]
     run = trace.column("attempts", "end") - trace.column("attempts", "start")
-    columns: list[list[Any]] = [
-        trace.task_submit.tolist(),
-        run.tolist(),
-        trace.column("tasks", "width").tolist(),
-        trace.column("jobs", "walltime", missing=0)[job].tolist(),
-    ]
-    for name in ("user", "name", "queue"):
-        known = trace.present("jobs", name)[job].tolist()
-        values = trace.column("jobs", name)[job].tolist()
-        columns.append([v if k else None for v, k in zip(values, known, strict=True)])
-    return [Job(*row) for row in zip(*columns, strict=True)]
+    run = np.where(request > 0, np.minimum(run, request), run)
+    estimate = np.where(request > 0, request, request.max()) if estimator == "user" else run
+    estimate = np.maximum(np.where(estimate > 0, estimate, run), 1)
+    columns = (trace.task_submit, trace.column("tasks", "width"), run, estimate)
+    return [Job(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
 
 
 def processors_of(trace: Trace) -> int:
@@ -72,54 +72,74 @@ def processors_of(trace: Trace) -> int:
     return int(trace.column("machines", "slots").sum())
 
 
-def simulated(trace: Trace, **rules: Any) -> list[int]:
-    """When the simulator starts each task under EASY backfilling [ms]."""
+def scheduled(trace: Trace, kind: type[Any] = ScheduledSimulator, **rules: Any) -> Any:
+    """A simulator that has played all tasks of a trace under EASY backfilling."""
     rows = (trace.rows("jobs"), trace.rows("tasks"), trace.rows("attempts"))
-    scheduled = ScheduledRules(scheduler="easy_backfill", restart_limit=0, **rules)
-    forecast = Forecast.none(trace.content_hash, *rows, scheduled.window)
+    chosen = ScheduledRules(scheduler="easy_backfill", restart_limit=0, **rules)
+    forecast = Forecast.none(trace.content_hash, *rows, chosen.window)
     context = Context(np.zeros((8, 24, 3)), np.zeros((1, 8), dtype=np.float32), forecast)
-    simulator = ScheduledSimulator(trace, scheduled, context)
+    simulator = kind(trace, chosen, context)
     simulator.start(range(trace.rows("tasks")))
-    starts = {outcome.task: outcome.start for outcome in simulator.outcomes()}
+    return simulator
+
+
+def simulated(trace: Trace, kind: type[Any] = ScheduledSimulator, **rules: Any) -> list[int]:
+    """When a simulator starts each task under EASY backfilling [ms]."""
+    outcomes = scheduled(trace, kind, **rules).outcomes()
+    starts = {outcome.task: outcome.start for outcome in outcomes}
     return [starts[task] for task in range(trace.rows("tasks"))]
 
 
-def random_log(rng: np.random.Generator) -> Trace:
-    """A crowded little log: ties in time, empty runs, unknown users and requests, wide jobs."""
-    jobs, processors = int(rng.integers(1, 60)), int(rng.integers(1, 12))
-    unit = int(rng.choice([1, 1_000, 60_000, 3_600_000]))
-    submit = np.sort(rng.integers(0, 1 + jobs * 2, jobs)) * unit
-    run = rng.integers(0, 12, jobs) * unit
-    request = np.maximum(run + rng.integers(-2, 8, jobs) * unit, 0) // max(1, unit // 7) * 5
-    users = np.array(["ann", "bob", "cy"])[rng.integers(0, 3, jobs)]
+def log_of(jobs: Sequence[Job], *slots: int, **columns: Any) -> Trace:
+    """Rigid jobs of one task each on machines of so many slots, in order of submission.
 
-    def gappy(values: Any, share: float) -> list[Any]:
-        gone = rng.random(jobs) < share
-        return [None if g else v for v, g in zip(values.tolist(), gone.tolist(), strict=True)]
-
-    trace = Trace.of(
-        Meta("random log"),
-        jobs={
-            "original_id": [str(number) for number in range(jobs)],
-            "submit": submit,
-            "width": 1,
-            "outcome": Outcome.FINISH,
-            "user": gappy(users, 0.1),
-            "name": gappy(rng.choice(["x", "y"], jobs), 0.2),
-            "queue": gappy(rng.choice(["short", "long"], jobs), 0.2),
-            "walltime": gappy(request, rng.choice([0.0, 0.2, 1.0])),
-        },
-        tasks={
-            "job": np.arange(jobs),
-            "index": 0,
-            "width": rng.integers(1, processors + 1, jobs),
-        },
+    Args:
+        jobs: times in ms; an estimate is the request.
+        slots: of each machine.
+        columns: of the table of jobs, beside what the jobs say.
+    """
+    number, submit = np.arange(len(jobs)), np.array([job.submit for job in jobs])
+    run = np.array([job.run for job in jobs])
+    names = [str(job) for job in number]
+    stated = {"original_id": names, "submit": submit, "width": 1, "outcome": Outcome.FINISH}
+    return Trace.of(
+        Meta("rigid jobs"),
+        jobs=stated | {"walltime": [job.estimate for job in jobs]} | columns,
+        tasks={"job": number, "index": 0, "width": [job.width for job in jobs]},
         attempts={
-            "task": np.arange(jobs),
+            "task": number,
             "queued": submit,
             "start": submit,
             "end": submit + run,
             "outcome": Outcome.FINISH,
         },
+        machines={
+            "original_id": [str(m) for m in range(len(slots))],
+            "slots": list(slots),
+            "speed": 1.0,
+        },
     )
-    return with_machines(trace, 1, slots=processors)
+
+
+def random_log(rng: np.random.Generator) -> Trace:
+    """A crowded little log: ties in time, empty runs, unknown users and requests, wide jobs."""
+    n, processors = int(rng.integers(1, 60)), int(rng.integers(1, 12))
+    unit = int(rng.choice([1, 1_000, 60_000, 3_600_000]))
+    submit = np.sort(rng.integers(0, 1 + n * 2, n)) * unit
+    run = rng.integers(0, 12, n) * unit
+    request = np.maximum(run + rng.integers(-2, 8, n) * unit, 0) // max(1, unit // 7) * 5
+    users = np.array(["ann", "bob", "cy"])[rng.integers(0, 3, n)]
+
+    def gappy(values: Any, share: float) -> list[Any]:
+        gone = rng.random(n) < share
+        return [None if g else v for v, g in zip(values.tolist(), gone.tolist(), strict=True)]
+
+    width = rng.integers(1, processors + 1, n)
+    return log_of(
+        [Job(*map(int, row)) for row in zip(submit, width, run, request, strict=True)],
+        processors,
+        user=gappy(users, 0.1),
+        name=gappy(rng.choice(["x", "y"], n), 0.2),
+        queue=gappy(rng.choice(["short", "long"], n), 0.2),
+        walltime=gappy(request, rng.choice([0.0, 0.2, 1.0])),
+    )

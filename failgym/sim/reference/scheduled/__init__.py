@@ -53,13 +53,16 @@ The rules
     backwards, each stays without which there would be room all the same; the others are evicted,
     and want to run again at once. If there never would be room, nobody is.
 9.  ``easy_backfill``: heads start as long as they fit. The first that does not gets a reservation
-    at the time when, by estimated ends, slots enough will be free; another may start if it is
-    expected to end by then, or fits into what the head will leave free. A run time is estimated
-    when the attempt joins the queue: by the walltime requested, by what the attempts of the same
-    user that ended last took (the last one; average, lower median, or the most similar of
-    ``history``; Kumar et al. 2020), or by the truth. Estimates are capped by the request. One that
-    has proved too small is replaced by the request, or, without one, raised in steps (Tsafrir,
-    Etsion and Feitelson 2007).
+    at the first estimated end by which there would be room for it, every attempt that is expected
+    to end at that very time gone as well: there of the first machine that would have room, for a
+    gang of all. What is free of it then beyond the head's width is extra. Others may start if they
+    fit. Who is expected to end by then may use any slot; who is not, none that is kept for the
+    head: of what is reserved it takes extra slots alone, and leaves fewer of these. If no end makes
+    room nothing is reserved. A run time is estimated when the attempt joins the queue: by the
+    walltime requested, by what the attempts of the same user that ended last took (the last one;
+    average, lower median, or the most similar of ``history``; Kumar et al. 2020), or by the truth.
+    Estimates are capped by the request. One that has proved too small is replaced by the request,
+    or, without one, raised in steps (Tsafrir, Etsion and Feitelson 2007).
 10. ``rank_hybd`` (Yu and Shi 2008): if all that waits is of one job, by upward rank descending,
     else ascending (with ``rank_by="arrival"``: as it stands in the queue), each attempt goes to the
     free machine on which it would finish first. With ``place`` every such machine is asked as

@@ -111,6 +111,12 @@ class Cluster:
                 parts.append(Part(machine, slots))
         return parts
 
+    def places(self, width: int) -> list[list[Machine]]:
+        """Rule 5: the machines that an attempt needs room on: each alone, all for a gang."""
+        if width <= self.most_slots:
+            return [[machine] for machine in self.machines]
+        return [self.machines]
+
     def with_room(self, width: int) -> list[Machine]:
         """The machines that could take it whole."""
         return [machine for machine in self.machines if machine.up and machine.free >= width]

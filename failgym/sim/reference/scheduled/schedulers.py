@@ -10,10 +10,11 @@ from failgym.sim.reference.decisions import Question
 from failgym.sim.reference.record import TaskRecord
 from failgym.sim.reference.scheduled.attempts import Attempt
 from failgym.sim.reference.scheduled.calendar import Questions
-from failgym.sim.reference.scheduled.cluster import NEVER, Cluster, Machine, Part
+from failgym.sim.reference.scheduled.cluster import Cluster, Machine, Part
 from failgym.sim.reference.scheduled.estimates import Estimator
 from failgym.sim.reference.scheduled.lineage import Lineage
 from failgym.sim.reference.scheduled.records import Job
+from failgym.sim.reference.scheduled.reservations import Reservation, reserve, room
 from failgym.sim.reference.terms import Action
 from failgym.sim.scheduled.rules import NodePredictions, ScheduledRules
 
@@ -148,11 +149,9 @@ class Scheduler:
         cluster, width = self._world.cluster, head.task.record.width
         lower = [run for run in self._world.running() if self._priority(run) < self._priority(head)]
         lower.sort(key=lambda run: (self._priority(run), -run.start, -run.key[0], -run.key[1]))
-        one_by_one = [[machine] for machine in cluster.machines]
-        places = one_by_one if width <= cluster.most_slots else [cluster.machines]
         for count in range(1, len(lower) + 1):
-            for place in places:
-                if _room(place, lower[:count]) >= width:
+            for place in cluster.places(width):
+                if room(place, lower[:count]) >= width:
                     return _needed(place, lower[:count], width)
         return []
 
@@ -163,28 +162,26 @@ class Scheduler:
         waiting = self._in_order()
         if not waiting:
             return
-        shadow, extra = self._reservation(waiting[0])
+        world, width = self._world, waiting[0].task.record.width
+        reservation = reserve(world.cluster, width, self._expected_ends())
         for attempt in waiting[1:]:
-            width = attempt.task.record.width
-            parts = self._world.cluster.place(width)
-            in_time = self._world.now + attempt.estimate <= shadow
-            if parts is not None and (in_time or width <= extra):
-                self._world.start(attempt, parts)
-                extra -= 0 if in_time else width
+            self._backfill_one(attempt, reservation)
 
-    def _reservation(self, head: Attempt) -> tuple[int, int]:
-        """When the head is expected to start, and the slots that it will leave free then."""
+    def _backfill_one(self, attempt: Attempt, reservation: Reservation) -> None:
+        world, width = self._world, attempt.task.record.width
+        if world.now + attempt.estimate <= reservation.time:
+            parts = world.cluster.place(width)
+        else:
+            parts = reservation.place_beside(world.cluster, width)
+            reservation.take(parts or ())
+        if parts is not None:
+            world.start(attempt, parts)
+
+    def _expected_ends(self) -> list[tuple[int, Attempt]]:
+        """When each attempt that occupies slots is expected to free them."""
         world = self._world
-        ends = [
-            (world.estimator.estimated_end(run, world.now), *run.key, run.task.record.width)
-            for run in (*world.running(), *world.writers())
-        ]
-        free = world.cluster.free
-        for end, _, _, width in sorted(ends):
-            free += width
-            if free >= head.task.record.width:
-                return end, free - head.task.record.width
-        return NEVER, 0
+        runs = (*world.running(), *world.writers())
+        return [(world.estimator.estimated_end(run, world.now), run) for run in runs]
 
     # --- rank_hybd ------------------------------------------------------------------------------
 
@@ -262,18 +259,12 @@ class Scheduler:
         self.queries.append(Query(self._passes, task, machine.index, asked, answered, fails))
 
 
-def _room(place: Sequence[Machine], victims: Sequence[Attempt]) -> int:
-    """Free slots of some machines, if these attempts were gone."""
-    occupied = (run.slots_on(machine) for run in victims for machine in place)
-    return sum(machine.free for machine in place) + sum(occupied)
-
-
 def _needed(place: Sequence[Machine], victims: Sequence[Attempt], width: int) -> list[Attempt]:
     """Rule 8: from the last backwards, whoever need not go stays."""
     needed = list(victims)
     for run in reversed(victims):
         others = [other for other in needed if other is not run]
-        needed = others if _room(place, others) >= width else needed
+        needed = others if room(place, others) >= width else needed
     return needed
 
 
