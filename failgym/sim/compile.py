@@ -18,6 +18,7 @@ from failgym.sim.keys import Purpose, uniform
 from failgym.sim.records import NEVER, PARAMETERS, ROW, TASK, Ending, Records, World
 from failgym.sim.rules import MINUTE, Rules, Weights
 from failgym.sim.siblings import by_job, running_medians
+from failgym.sim.system_table import row_index
 from failgym.sim.usage import Usage, usage_of
 from failgym.traces import Cause, Outcome, Trace
 
@@ -341,6 +342,8 @@ def compile_world(
         usage_known=usage.known,
         request=requests(trace),
         system=context.system,
+        system_bins=context.system_bins,
+        system_index=row_index(context.system_bins),
         interruption_times=context.interruption_times,
         expectations=context.expectations,
         lazy=lazy_intervals(context, rules),
