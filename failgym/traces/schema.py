@@ -25,6 +25,8 @@ Table: TypeAlias = Any
 """A `pyarrow.Table` (pyarrow publishes no annotations)."""
 
 
+VERSION = 2
+"""Of the format in which traces are stored."""
 LATEST = 2**46
 """Times and durations are at most this [ms], some 2,200 years: nothing real is later, and a sum of
 many of them still fits into int64."""
