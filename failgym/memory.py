@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["available", "size_text"]
+__all__ = ["available", "check_room", "size_text"]
 
+SMALL = 1 << 24
+"""What is taken without asking [bytes]."""
 _PROC, _CGROUP = Path("/proc"), Path("/sys/fs/cgroup")
 
 
@@ -20,6 +22,13 @@ def available() -> int | None:
         free for free in (_of_machine(), _of_address_space(), *_of_groups()) if free is not None
     ]
     return max(min(known), 0) if known else None
+
+
+def check_room(needed: int, what: str) -> None:
+    """Raise MemoryError, in one line, if so many bytes for something are not free."""
+    free = available() if needed > SMALL else None
+    if free is not None and needed > free:
+        raise MemoryError(f"{what}: {size_text(needed)} of memory, and {size_text(free)} are free")
 
 
 def size_text(size: float) -> str:
