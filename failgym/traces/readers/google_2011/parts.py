@@ -30,7 +30,7 @@ BLOCK_BYTES = 1 << 24
 
 _PART = re.compile(r"part-(\d+)-of-\d+\.csv(\.gz)?")
 _INTEGER = re.compile(r"[0-9]+")
-_NUMBER = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_NUMBER = re.compile(r"([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 INT32 = 2**31 - 1
 INT64 = 2**63 - 1

@@ -179,7 +179,7 @@ def exit_category(state: State, code: int | None) -> str | None:
     return CODES.category(code) if code else USER
 
 
-_TRES_MEMORY = re.compile(r"(?:^|,)mem=([^,]*)")
+_TRES_MEMORY = re.compile(r"(?:^|,)mem=([^,]{1,40})(?:,|$)")
 _TRES_CPU = re.compile(r"(?:^|,)cpu=([0-9]{1,10})(?:,|$)")
 
 
@@ -204,7 +204,8 @@ def memory_per_slot(requested: str, slots: int, nodes: int) -> float:
 MOST_HOSTS: Final = 1 << 16
 """Hosts that a list may name."""
 _PLAIN = re.compile(r"[^,\[\]]{1,255}")
-_PIECE = re.compile(r"\[([0-9,\-]*)\]|[^,\[\]]+")
+_BRACKETS = re.compile(r"\[([0-9,\-]*)\]")
+_OUTSIDE = re.compile(r"[^,\[\]]+")
 _NUMBERS = re.compile(r"([0-9]{1,12})(?:-([0-9]{1,12}))?")
 
 
@@ -215,26 +216,24 @@ def hosts_of(nodes: str) -> tuple[str, ...] | None:
     hosts: list[str] = []
     for part in _parts(nodes):
         names = [""]
-        end = 0
-        for piece in _PIECE.finditer(part):
-            if piece.start() != end:
-                return None
-            end = piece.end()
-            numbers = None if piece[1] is None else _numbers(piece[1])
-            if piece[1] is not None and numbers is None:
-                return None
-            more = [piece[0]] if numbers is None else numbers
-            if len(names) * len(more) + len(hosts) > MOST_HOSTS:
+        for place, piece in enumerate(_BRACKETS.split(part)):
+            more = _numbers(piece) if place % 2 else _outside(piece)
+            if more is None or len(names) * len(more) + len(hosts) > MOST_HOSTS:
                 return None
             if len(names[-1]) + len(more[-1]) > LONGEST_NAME:
                 return None
             names = [name + suffix for name in names for suffix in more]
-        if end != len(part) or not part:
+        if not part:
             return None
         hosts += names
         if len(hosts) > MOST_HOSTS:
             return None
     return tuple(dict.fromkeys(hosts))
+
+
+def _outside(text: str) -> list[str] | None:
+    """What is not in brackets, if it holds none."""
+    return [text] if not text or _OUTSIDE.fullmatch(text) else None
 
 
 def _parts(nodes: str) -> list[str]:

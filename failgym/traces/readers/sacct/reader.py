@@ -29,8 +29,7 @@ MOST_LINES: Final = 100
 """A row goes over at most this many lines."""
 _STATE = re.compile(r"[A-Za-z_]+\+?( by .*)?")
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}|[0-9]{1,11}")
-_NAME = r"[A-Za-z][A-Za-z0-9_/]*"
-_HEADER = re.compile(rf"{_NAME}([^A-Za-z0-9_/%]+){_NAME}.*")
+_HEADER = re.compile(r"[A-Za-z][A-Za-z0-9_/]*([^A-Za-z0-9_/%]+)[A-Za-z]")
 
 
 def read_sacct(path: Paths, *, timezone: str = "UTC", progress: bool = False) -> Trace:
@@ -107,7 +106,7 @@ class _Table:
     @classmethod
     def of(cls, line: str) -> _Table:
         """Raises ValueError, saying why, for a line that is no header."""
-        match = _HEADER.fullmatch(line)
+        match = _HEADER.match(line)
         if match is None:
             raise ValueError("expected a header like JobID|State|Start|End, with a delimiter")
         delimiter = match[1]

@@ -10,7 +10,7 @@ __all__ = ["Header"]
 MOST_TEXT = 1 << 20
 """Header text that is kept [characters]; the comments beyond it are no header."""
 
-_FIELD = re.compile(r";+([ \t]*)([A-Za-z][A-Za-z0-9_-]*)[ \t]*:(?!//)[ \t]*(.*)")
+_FIELD = re.compile(r";+([ \t]*)([A-Za-z][A-Za-z0-9_-]*)[ \t]*:(?!//)")
 INDENT = 2
 """A line that is indented deeper goes on with the field above it, unless it names a known one."""
 KNOWN = {
@@ -53,10 +53,10 @@ class Header:
         self._size += len(line)
         if self._size > MOST_TEXT:
             return
-        match = _FIELD.fullmatch(line)
+        match = _FIELD.match(line)
         known = KNOWN.get(match[2].lower()) if match else None
         if match and (known or len(match[1]) <= INDENT):
-            self._last, text = known or match[2], match[3].strip()
+            self._last, text = known or match[2], line[match.end() :].strip()
         elif not (text := line.lstrip(";").strip()):
             return
         name = self._last or "Comment"

@@ -31,7 +31,7 @@ MOST_CORES = 2**31 - 1
 KILOBYTE = 1000
 """Up to version 1.3 memory is in these [bytes]."""
 
-_NUMBERED = re.compile(r"[_.-](ID)?[0-9]+$|\s+\([^()]*\)$")
+_NUMBERED = re.compile(r"[_.-](ID)?[0-9]+$|\s\([^()]*\)$")
 """What tells the tasks of a kind apart: a number, or Nextflow's tag in brackets."""
 _US_TIME = "%m-%d-%yT%H:%M:%S%z"
 """How Pegasus' instances write a time, besides ISO 8601."""
@@ -148,7 +148,7 @@ def _task(fields: Fields, modern: bool) -> Task:
     for name in ("id", "parents", "children") if modern else ():
         fields.need(name)
     name = fields.text("name") or ""
-    task = Task(fields.text("id") or name, fields.text("category") or _NUMBERED.sub("", name))
+    task = Task(fields.text("id") or name, fields.text("category") or _NUMBERED.sub("", name).rstrip())
     if modern:
         task.inputs = dict.fromkeys(_texts(fields, "inputFiles"))
         task.outputs = dict.fromkeys(_texts(fields, "outputFiles"))
