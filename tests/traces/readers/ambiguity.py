@@ -134,7 +134,9 @@ class _Automaton:
         """Whether some two states are as the module says, or some loop has two ways."""
         count = len(self.takes)
         common = [
-            (a, b) for a, b in self.edges if self.takes[b]  # an edge is taken by what b takes
+            (a, b)
+            for a, b in self.edges
+            if self.takes[b]  # an edge is taken by what b takes
         ]
         if not common:
             return False
@@ -157,11 +159,9 @@ class _Automaton:
             inner = np.array([loops[x] == loops[y] for x, y in edges])
             one, two = a[inner], b[inner]  # the first and the third stay in their loops
             start.append(
-                ((one[:, None, None] * count + a[None, :, None]) * count + one[None, None, :])
+                (one[:, None, None] * count + a[None, :, None]) * count + one[None, None, :]
             )
-            end.append(
-                ((two[:, None, None] * count + b[None, :, None]) * count + two[None, None, :])
-            )
+            end.append((two[:, None, None] * count + b[None, :, None]) * count + two[None, None, :])
         pairs = [(p, q) for p in looping for q in looping if p != q]
         back = [(p * count + q) * count + q for p, q in pairs]
         begun = [(p * count + p) * count + q for p, q in pairs]

@@ -139,7 +139,7 @@ class Jobs:
         """The task of a row, and the run that it is about, if that was heard of before."""
         cluster, job = values.get("cluster", ""), row.id.job
         key = _key(cluster, job, index)
-        owner = self.log.text(f"{values.get('user', '')} {values.get('jobname', '')}")
+        owner = self.log.text(f"{values.get('user', '')} {values.get('jobname', '')}", "jobname")
         life = self.lives.get(key)
         if life is not None:
             known = self._known(life, row)
@@ -228,7 +228,7 @@ class Jobs:
         for column, name in _TEXTS:
             text = values.get(name, "")
             if text not in MISSING:
-                log.jobs[column, job] = log.text(text)
+                log.jobs[column, job] = log.text(text, name)
         limit = limit_of(values)
         if limit is not None:
             log.jobs["walltime", job] = limit

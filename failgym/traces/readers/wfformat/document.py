@@ -148,7 +148,9 @@ def _task(fields: Fields, modern: bool) -> Task:
     for name in ("id", "parents", "children") if modern else ():
         fields.need(name)
     name = fields.text("name") or ""
-    task = Task(fields.text("id") or name, fields.text("category") or _NUMBERED.sub("", name).rstrip())
+    task = Task(
+        fields.text("id") or name, fields.text("category") or _NUMBERED.sub("", name).rstrip()
+    )
     if modern:
         task.inputs = dict.fromkeys(_texts(fields, "inputFiles"))
         task.outputs = dict.fromkeys(_texts(fields, "outputFiles"))
