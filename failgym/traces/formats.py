@@ -63,6 +63,7 @@ FORMATS: dict[str, Format] = {
         Format("fta", "Failure Trace Archive (event_trace.tab)", ("nodes", "since", "until")),
         Format("stg", "Standard Task Graph set", ("unit_ms",)),
         Format("wfformat", "WfCommons workflow instances (WfFormat 1.2 to 1.6)"),
+        Format("dax", "Pegasus' abstract workflows (DAX 2 and 3, XML)"),
     )
 }
 """The formats by name."""

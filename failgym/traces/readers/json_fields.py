@@ -126,6 +126,8 @@ def _whole(value: object) -> int | None:
 def _real(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
+    if isinstance(value, str) and ("_" in value or len(value) > LONGEST_TEXT):
+        return None
     try:
         number = float(value)
     except (ValueError, OverflowError):
