@@ -28,10 +28,10 @@ from failgym.sim.context import (
     expectations,
     interruption_rates,
     interruption_times,
-    system_table,
 )
 from failgym.sim.records import World
 from failgym.sim.rules import Weights
+from failgym.sim.system_table import SystemTable, system_table
 from failgym.traces import Trace
 
 __all__ = ["PREDICTORS", "build_pinned", "build_world", "load_trace", "split_of"]
@@ -54,7 +54,7 @@ def split_of(scenario: Scenario, split: Split) -> Trace:
 
 
 @lru_cache(maxsize=4)
-def _system(trace: Trace) -> npt.NDArray[np.float32]:
+def _system(trace: Trace) -> SystemTable:
     """The system table of the whole trace: what a split sees of the rest is the load."""
     return system_table(trace)
 
@@ -69,9 +69,11 @@ def _compiled(scenario: Scenario) -> tuple[World, Ints]:
     """A world without prices, and the tasks that its slices are made of, by submission."""
     trace = part_of(scenario, scenario.split)
     known = part_of(scenario, learned_from(scenario.split))
+    load = _system(whole_trace(scenario))
     context = Context(
         expectations=expectations(known, scenario.window),
-        system=_system(whole_trace(scenario)),
+        system=load.values,
+        system_bins=load.bins,
         forecast=forecast_of(scenario, trace, lambda: known, lambda: origin_of(scenario)),
         interruptions=interruption_rates(known),
         interruption_times=_interruptions(whole_trace(scenario)),

@@ -20,8 +20,8 @@ from failgym.sim.context import (
     expectations,
     interruption_rates,
     interruption_times,
-    system_table,
 )
+from failgym.sim.system_table import system_table
 from failgym.traces import Outcome, Trace
 
 __all__ = ["Comparison", "Record", "compare", "whole_trace_world"]
@@ -52,9 +52,11 @@ def whole_trace_world(trace: Trace, scenario: Scenario, *, known_only: bool = Fa
     """
     if scenario.world == "scheduled":
         return _scheduled(trace, scenario, known_only)
+    load = system_table(trace)
     context = Context(
         expectations=expectations(trace, scenario.window),
-        system=system_table(trace),
+        system=load.values,
+        system_bins=load.bins,
         forecast=forecast_of(scenario, trace, lambda: trace),
         interruptions=interruption_rates(trace),
         interruption_times=interruption_times(trace),

@@ -18,6 +18,8 @@ from failgym.sim.keys import Purpose, uniform
 from failgym.sim.records import NEVER, PARAMETERS, ROW, TASK, Ending, Records, World
 from failgym.sim.rules import MINUTE, Rules, Weights
 from failgym.sim.siblings import by_job, running_medians
+from failgym.sim.system_table import row_index
+from failgym.sim.totals import LONGEST_LENGTH, check_totals
 from failgym.sim.usage import Usage, usage_of
 from failgym.traces import Cause, Outcome, Trace
 
@@ -144,6 +146,7 @@ def rows_of(a: Attempts, kill_at: Ints, context: Context, usage: Usage, seed: in
     finishes = rows["ending"] == Ending.FINISH
     drawn = uniform(seed, task, a.number[kept], Purpose.LENGTH)
     u = np.where(finishes, 1.0, SMALLEST_FRACTION + (1.0 - SMALLEST_FRACTION) * drawn)
+    u = np.maximum(u, d / LONGEST_LENGTH)
     length = np.where(finishes, d, np.floor(d / u + 0.5).astype(np.int64))
     given = a.length[kept]
     share = np.minimum(np.divide(d, given, out=np.ones(len(d)), where=given > 0), 1.0)
@@ -313,7 +316,8 @@ def compile_world(
         seed: key of the lengths of attempts that were cut.
 
     Raises:
-        ValueError: if the forecast is of another trace, or of windows of another length.
+        ValueError: if the forecast is of another trace, or of windows of another length, or the
+            rules allow more than fits into the engine's numbers.
     """
     check_forecast(trace, rules, context.forecast)
     a = attempts_of(trace)
@@ -324,12 +328,14 @@ def compile_world(
     finishes = by_job(job, tasks["own_finish"], tasks["own_duration"], trace.jobs.num_rows)
     fails = by_job(job, tasks["own_fail"], tasks["own_duration"], trace.jobs.num_rows)
     low, high = running_medians(finishes.first, finishes.value)
+    rows = rows_of(a, kill_at, context, usage, seed)
+    check_totals(rules, tasks, rows)
     tasks["finish_at"], tasks["finishes"] = finishes.first[job], np.diff(finishes.first)[job]
     tasks["fail_at"], tasks["fails"] = fails.first[job], np.diff(fails.first)[job]
     return World(
         parameters=parameters(rules, weights or Weights()),
         tasks=tasks,
-        rows=rows_of(a, kill_at, context, usage, seed),
+        rows=rows,
         order=np.zeros(0, dtype=np.int64),
         slices=np.zeros(1, dtype=np.int64),
         finish_end=finishes.time,
@@ -341,6 +347,8 @@ def compile_world(
         usage_known=usage.known,
         request=requests(trace),
         system=context.system,
+        system_bins=context.system_bins,
+        system_index=row_index(context.system_bins),
         interruption_times=context.interruption_times,
         expectations=context.expectations,
         lazy=lazy_intervals(context, rules),

@@ -27,7 +27,6 @@ __all__ = [
     "expectations",
     "interruption_rates",
     "interruption_times",
-    "system_table",
     "task_class",
 ]
 
@@ -37,7 +36,7 @@ AGE_BUCKETS = 24
 """Ages double from bucket to bucket: bucket b holds ages of [2**(b-1), 2**b) seconds, 0 less than 1
 s."""
 SYSTEM_BIN = 5 * MINUTE
-"""Spacing of the system table [ms]."""
+"""Spacing of the system table [ms], see `failgym.sim.system_table`."""
 SYSTEM_FIELDS = INDEX["interruption_rate"] - INDEX["running"]
 """Fields of the system table; those behind them are read from `Context.interruption_times`."""
 HOUR_BINS = 60 * MINUTE // SYSTEM_BIN
@@ -55,14 +54,21 @@ class Context:
     """[CLASSES, AGE_BUCKETS, 3] Expected duration [ms], failures per window and chance of FINISH of
     an attempt, given its class and that it has reached the age."""
     system: npt.NDArray[np.float32]
-    """[bins, SYSTEM_FIELDS] The system group of the observation at the start of each bin of
-    ``SYSTEM_BIN``."""
+    """[rows, SYSTEM_FIELDS] The system group of the observation, a row for each bin of
+    ``SYSTEM_BIN`` in which it changes."""
     forecast: Forecast
     interruptions: Floats = field(default_factory=lambda: np.zeros((CLASSES, AGE_BUCKETS)))
     """[CLASSES, AGE_BUCKETS] Interruptions per ms, given class and age; see
     `interruption_rates`."""
     interruption_times: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     """[interruptions] When the system ended attempts, ascending [ms]; see `interruption_times`."""
+    system_bins: Ints = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
+    """[rows] Bin from which on each row of ``system`` holds, ascending from 0."""
+
+    def __post_init__(self) -> None:
+        bins = np.asarray(self.system_bins)
+        if len(bins) != len(self.system) or bins[:1].tolist() != [0] or (np.diff(bins) < 1).any():
+            raise ValueError("system_bins: expected ascending bins from 0, one for each row")
 
 
 def task_class(scheduling_class: Ints, job_width: Ints) -> Ints:
@@ -199,40 +205,3 @@ def _filled(values: Floats) -> Floats:
         if np.isnan(pooled[b]):
             pooled[b] = pooled[b - 1] if b else 0.0
     return np.where(np.isnan(values[:-1]), pooled, values[:-1])
-
-
-def system_table(trace: Trace) -> npt.NDArray[np.float32]:
-    """The system group over time, from the whole record; row b knows what came before its start."""
-    start = trace.column("attempts", "start", missing=-1)
-    end = trace.column("attempts", "end", missing=-1)
-    queued = trace.column("attempts", "queued", missing=-1)
-    queued = np.where(queued < 0, np.maximum(start, 0), queued)
-    outcome = trace.column("attempts", "outcome")
-    known = outcome != Outcome.CENSORED
-    left_queue = np.where(start >= 0, start, end)
-    horizon = int(max(end.max(initial=0), queued.max(initial=0)))
-    bins = horizon // SYSTEM_BIN + 2
-
-    def before(times: Ints) -> Ints:
-        """Events strictly before the start of each bin, cumulated."""
-        bin_after = times // SYSTEM_BIN + 1
-        return np.bincount(np.minimum(bin_after, bins), minlength=bins + 1)[:bins].cumsum()
-
-    def hourly(cumulated: Ints, back: int = 0) -> Ints:
-        """Events of the hour that ends ``back`` hours before each bin."""
-        padded = np.concatenate([np.zeros(HOUR_BINS * (back + 1), dtype=np.int64), cumulated])
-        late = padded[HOUR_BINS : HOUR_BINS + bins] if back else cumulated
-        return late - padded[:bins]
-
-    started, ended = before(start[start >= 0]), before(end[(start >= 0) & known])
-    arrived = before(queued)
-    waiting = arrived - before(left_queue[left_queue >= 0])
-    finished = before(end[outcome == Outcome.FINISH])
-    failed = before(end[outcome == Outcome.FAIL])
-    log = [np.log2(1.0 + np.maximum(x, 0)) for x in (started - ended, waiting)]
-    arrival = [np.log2(1.0 + hourly(arrived, back)) for back in (0, 1)]
-    throughput = [np.log2(1.0 + hourly(finished, back)) for back in (0, 1)]
-    rate = hourly(failed) / np.maximum(hourly(ended), 1)
-    columns = [*log, np.zeros(bins), arrival[0], throughput[0]]
-    columns += [arrival[0] - arrival[1], throughput[0] - throughput[1], rate]
-    return np.stack(columns, axis=1).astype(np.float32)

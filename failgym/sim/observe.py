@@ -229,15 +229,27 @@ def interruption_fields(recent: int, last: int, others: float, now: int, obs: An
 
 
 @kernel
+def _system_row(w: World, now: int) -> int:
+    """Row of the system table that holds now."""
+    span, parts = w.system_bins[len(w.system_bins) - 1] + 1, len(w.system_index) - 1
+    bin_now = min(max(now // SYSTEM_BIN, 0), span - 1)
+    if parts == span:
+        return w.system_index[bin_now]
+    part = bin_now * parts // span
+    row, last = w.system_index[part], w.system_index[part + 1]
+    return row + _up_to(w.system_bins, row + 1, last - row, bin_now)
+
+
+@kernel
 def _system(w: World, now: int, obs: Any) -> None:
-    bin_now = min(max(now // SYSTEM_BIN, 0), len(w.system) - 1)
+    row = _system_row(w, now)
     for j in range(SYSTEM_FIELDS):
-        put(obs, _SYSTEM + j, w.system[bin_now, j])
+        put(obs, _SYSTEM + j, w.system[row, j])
     times, first = w.interruption_times, (now // SYSTEM_BIN - HOUR_BINS) * SYSTEM_BIN
     known = _up_to(times, 0, len(times), now)
     recent = known - _up_to(times, 0, known, first - 1)
     last = times[known - 1] if known > 0 else 0
-    interruption_fields(recent, last, 2.0 ** float(w.system[bin_now, 0]), now, obs)
+    interruption_fields(recent, last, 2.0 ** float(w.system[row, 0]), now, obs)
 
 
 @kernel

@@ -331,7 +331,11 @@ class World(NamedTuple):
     request: npt.NDArray[np.float32]
     """[tasks, request fields]"""
     system: npt.NDArray[np.float32]
-    """[bins, SYSTEM_FIELDS]"""
+    """[rows, SYSTEM_FIELDS] see `Context.system`"""
+    system_bins: npt.NDArray[np.int64]
+    """[rows] see `Context.system_bins`"""
+    system_index: npt.NDArray[np.int32]
+    """[parts + 1] see `system_table.row_index`"""
     interruption_times: npt.NDArray[np.int64]
     """see `Context.interruption_times`"""
     expectations: npt.NDArray[np.float64]

@@ -28,6 +28,9 @@ Table: TypeAlias = Any
 LATEST = 2**46
 """Times and durations are at most this [ms], some 2,200 years: nothing real is later, and a sum of
 many of them still fits into int64."""
+MOST_TOTAL = 2**60
+"""Times, times by slots, and bytes come to at most this over a whole trace: some 37 million slots
+over a year. What a policy adds to it still fits into int64."""
 
 
 class TraceError(ValueError):

@@ -217,7 +217,7 @@ class Trace:
         end = self.meta.end
         if end is not None and not 0 <= end <= schema.LATEST:
             raise TraceError(f"meta: end is {end}, expected at least 0 and at most {schema.LATEST}")
-        validate({name: self.table(name) for name in TABLES})
+        validate({name: self.table(name) for name in TABLES}, end)
 
     def boundary(self, share: float = 0.7) -> int:
         """The submit time [ms] by which a `share` of the jobs was submitted."""

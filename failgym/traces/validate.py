@@ -24,6 +24,7 @@ from failgym.traces.schema import (
     column,
     present,
 )
+from failgym.traces.totals import RunningTotals, check_totals
 
 Flags = npt.NDArray[np.bool_]
 
@@ -69,12 +70,16 @@ CODES: dict[tuple[str, str], type[IntEnum]] = {
 """(table, column) -> the enumeration whose values it holds."""
 
 
-def validate(tables: Mapping[str, Table]) -> None:
-    """Raise TraceError naming table, row, column and expectation unless all tables are sound."""
+def validate(tables: Mapping[str, Table], end: int | None = None) -> None:
+    """Raise TraceError naming table, row, column and expectation unless all tables are sound.
+
+    `end` is the end of the data [ms], where it is stated.
+    """
     validator = Validator({name: table.num_rows for name, table in tables.items()})
     for name, table in tables.items():
         validator.check(name, table)
-    validator.finish()
+    validator.finish_rows()
+    check_totals(tables, end)
 
 
 class Validator:
@@ -88,6 +93,7 @@ class Validator:
         self._checked = dict.fromkeys(SCHEMAS, 0)
         self._last_task = -1  # of the attempts so far
         self._last_run = (-1, 0)  # task and start of the latest attempt that ran
+        self._totals = RunningTotals()
 
     def check(self, name: str, table: Table) -> None:
         """Check the next rows of a table. Raises TraceError."""
@@ -106,10 +112,16 @@ class Validator:
         elif name == "machines":
             speed = rows.column("speed")
             rows.reject("speed", ~(speed > 0), speed, "more than 0")
+        self._totals.add(name, table)
         self._checked[name] += table.num_rows
 
     def finish(self) -> None:
         """Check what shows only at the end. Raises TraceError."""
+        self.finish_rows()
+        self._totals.check()
+
+    def finish_rows(self) -> None:
+        """`finish`, but for the totals. Raises TraceError."""
         for name, rows in self._expected.items():
             if self._checked[name] != rows:
                 raise TraceError(f"table {name}: {self._checked[name]} rows, expected {rows}")

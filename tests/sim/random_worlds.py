@@ -123,10 +123,11 @@ def random_context(rng: np.random.Generator, trace: Trace, rules: Rules) -> Cont
     earlier = [-60 * MINUTE - 1, -60 * MINUTE, -1]
     times = np.sort(rng.spawn(1)[0].choice([*earlier, *range(1000)], 50))
     system = rng.normal(0, 5, (int(rng.integers(1, 3)), SYSTEM_FIELDS)).astype(np.float32)
+    bins = np.arange(len(system))
     jobs, tasks, attempts = (trace.rows(name) for name in ("jobs", "tasks", "attempts"))
     none = Forecast.none(trace.content_hash, jobs, tasks, attempts, rules.window)
     if rng.random() < 0.2:
-        return Context(expectations, system, none, interruptions, times)
+        return Context(expectations, system, none, interruptions, times, bins)
     sizes = rng.choice([0, 1, 2, 5, 10], attempts)
     offset = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     certain = rng.choice([0.0, 0.25, 1.0], (tasks, 4))
@@ -139,7 +140,7 @@ def random_context(rng: np.random.Generator, trace: Trace, rules: Rules) -> Cont
         confidence=confidence.astype(np.float32),
         job_confidence=rng.random(jobs).astype(np.float32),
     )
-    return Context(expectations, system, forecast, interruptions, times)
+    return Context(expectations, system, forecast, interruptions, times, bins)
 
 
 def random_policy(rng: np.random.Generator) -> Policy:

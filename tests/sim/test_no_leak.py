@@ -14,11 +14,11 @@ from failgym.sim.context import (
     expectations,
     interruption_rates,
     interruption_times,
-    system_table,
 )
 from failgym.sim.fields import INDEX
 from failgym.sim.pinned import PinnedSimulator
 from failgym.sim.rules import MINUTE, Rules
+from failgym.sim.system_table import system_table
 from failgym.traces import Cause, Meta, Outcome, Trace, generate
 from failgym.traces.trace import make_table
 
@@ -49,8 +49,9 @@ def _simulator(
     """A simulator with the expectations and the forecast of the original trace."""
     held = Forecast(trace.content_hash, *list(vars(forecast).values())[1:])
     expected, interruptions = tables
-    system, times = system_table(trace), interruption_times(trace)
-    return PinnedSimulator(trace, rules, Context(expected, system, held, interruptions, times))
+    load, times = system_table(trace), interruption_times(trace)
+    context = Context(expected, load.values, held, interruptions, times, load.bins)
+    return PinnedSimulator(trace, rules, context)
 
 
 def _play(sim: PinnedSimulator, actions: list[int], rng: np.random.Generator | None) -> list[Any]:

@@ -197,8 +197,8 @@ class Observer:
         }
 
     def _system(self, now: int) -> Values:
-        table = self._context.system
-        row = table[min(now // SYSTEM_BIN, len(table) - 1)]
+        begun = [i for i, bin in enumerate(self._context.system_bins) if bin <= now // SYSTEM_BIN]
+        row = self._context.system[begun[-1]]
         values = {name: float(x) for name, x in zip(_SYSTEM_TABLE, row, strict=True)}
         times = [int(time) for time in self._context.interruption_times]
         return values | interruptions(times, 0, 2 ** values["running"] - 1, now)

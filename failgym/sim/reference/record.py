@@ -10,6 +10,7 @@ from enum import Enum
 from failgym.sim.forecast import Forecast
 from failgym.sim.keys import Purpose, uniform
 from failgym.sim.rules import Rules
+from failgym.sim.totals import LONGEST_LENGTH
 from failgym.traces import Cause, Outcome, Trace
 
 __all__ = ["Ending", "Row", "TaskRecord", "read_records", "round_half_up"]
@@ -294,7 +295,7 @@ def _length(row: _RawRow, task: int, duration: int, seed: int) -> tuple[int, flo
     if row.outcome == Outcome.FINISH:
         return duration, 1.0
     drawn = float(uniform(seed, task, row.number, Purpose.LENGTH)[()])
-    share = SMALLEST_SHARE + (1.0 - SMALLEST_SHARE) * drawn
+    share = max(SMALLEST_SHARE + (1.0 - SMALLEST_SHARE) * drawn, duration / LONGEST_LENGTH)
     return round_half_up(duration / share), share
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,7 @@ from failgym.sim.scheduled.rules import (
     check_nodes,
 )
 from failgym.sim.scheduled.workflows import compile_dags
+from failgym.sim.totals import check_totals
 from failgym.sim.usage import usage_of
 from failgym.traces import Cause, Outcome, Trace
 
@@ -97,12 +98,10 @@ def _record_known_lengths(
     tasks["record_work"][task] = length * tasks["width"][task]
 
 
-def _numbers(values: npt.NDArray[np.str_]) -> Ints:
-    """Number texts from 0 in alphabetical order; -1 for the empty one."""
-    known = values != ""
-    out = np.full(len(values), -1, dtype=np.int64)
-    out[known] = np.unique(values[known], return_inverse=True)[1]
-    return out
+def _numbers(values: npt.NDArray[Any]) -> Ints:
+    """Number texts (objects) from 0 in alphabetical order; -1 for the empty one."""
+    number = {text: i for i, text in enumerate(sorted({*values.tolist()} - {""}))}
+    return np.array([number.get(text, -1) for text in values.tolist()], dtype=np.int64)
 
 
 def _longer(group: Ints, d: Ints, groups: Ints, durations: Ints) -> tuple[Ints, Ints, Ints]:
@@ -172,7 +171,7 @@ def _fill_tasks(trace: Trace, tasks: Records, rules: ScheduledRules) -> None:
     priority = trace.column("jobs", "priority", missing=0)[job]
     tasks["priority"] = np.clip(priority, 0, LEVELS - 1)
     for name in ("user", "name", "queue"):
-        tasks[name] = _numbers(trace.column("jobs", name).astype(np.str_))[job]
+        tasks[name] = _numbers(trace.column("jobs", name))[job]
     tasks["stage"] = trace.column("tasks", "stage", missing=-1)
     tasks["output"] = trace.column("tasks", "output_bytes", missing=0)
     if rules.storage_bandwidth > 0.0 and len(tasks):
@@ -259,6 +258,8 @@ def compile_scheduled(
     _fill_tasks(trace, tasks, rules)
     _let_run(rows, tasks, a, synthetic, rules, seed)
     machines, machine_rows = cluster_of(trace)
+    write = int(tasks["write"].max(initial=0))
+    check_totals(rules, tasks, rows, float(machines["speed"].min()), write)
     outages, in_time = outages_of(trace, rules, machines, machine_rows)
     dags = compile_dags(trace, rules, tasks, rows, machines, machine_rows)
     _check_widths(rules, tasks, machines)

@@ -82,22 +82,25 @@ def _costs(trace: Trace, kept: Ints) -> Ints:
     task, machine = trace.column("costs", "task"), trace.column("costs", "machine")
     if len(task) == 0:
         return np.zeros((0, 0), dtype=np.int64)
-    costs = np.full((len(trace.tasks), len(kept)), -1, dtype=np.int64)
-    column = np.searchsorted(kept, machine)
-    times = np.bincount(task * len(kept) + column, minlength=costs.size).reshape(costs.shape)
-    for wrong, expected in ((times > 1, "one"), (times == 0, "a")):
-        if wrong.any():
-            t, m = np.argwhere(wrong)[0]
+    pair = task * len(kept) + np.searchsorted(kept, machine)
+    given, times = np.unique(pair, return_counts=True)
+    again = given[times > 1]
+    missing = np.flatnonzero(np.append(given, -1) != np.arange(len(given) + 1))
+    pairs = len(trace.tasks) * len(kept)
+    for wrong, expected in ((again, "one"), (missing[missing < pairs], "a")):
+        if len(wrong):
+            t, m = divmod(int(wrong[0]), len(kept))
             raise ValueError(f"costs: expected {expected} time of task {t} on machine {kept[m]}")
-    costs[task, column] = trace.column("costs", "time")
-    return costs
+    costs = np.empty(pairs, dtype=np.int64)
+    costs[pair] = trace.column("costs", "time")
+    return costs.reshape(len(trace.tasks), len(kept))
 
 
 def _mean_compute(length: Ints, speed: npt.NDArray[np.float64], costs: Ints) -> Any:
-    """Mean compute time of each task over the machines [ms], from an integer sum."""
+    """Mean compute time of each task over the machines [ms]."""
     if costs.size:
         return costs.sum(axis=1) / len(speed)
-    total = np.zeros(len(length), dtype=np.int64)
+    total = np.zeros(len(length))
     for value, machines in zip(*np.unique(speed, return_counts=True), strict=True):
         total += machines * (length if value == 1.0 else _rounded(length / value))
     return total / len(speed)
