@@ -12,7 +12,7 @@ from tests.traces.readers.replaying import NOTHING_ASKED
 
 __all__ = ["replay", "simulate"]
 
-SIMULATED = replace(SCENARIOS["Mitigation-v0"], load=0.0, outages="trace")
+SIMULATED = replace(SCENARIOS["Mitigation-v0"], load=0.0, outages="trace", slots=1)
 WIDEST = 1 << 20
 """Slots of a machine, where the trace has none, are at most as many."""
 
