@@ -52,6 +52,8 @@ KEY = "failgym"
 """The manifest's key in the header of the file."""
 MEAN, VARIANCE = "observation.mean", "observation.variance"
 """Tensors of the normalisation of observations, if there is one."""
+MOST_BYTES = 1 << 30
+"""A policy file that is read has at most so many."""
 PICKLE_PROTOCOLS = 5
 """The protocols of pickle up to now; its files begin with a mark and the protocol."""
 LIBRARIES = ("failgym", "gymnasium", "numpy", "sb3-contrib", "stable-baselines3", "torch")
@@ -211,6 +213,8 @@ def _read(path: Path) -> tuple[str, Arrays]:
     """The manifest's text and the arrays of a file. Raises ValueError."""
     if not path.is_file():
         raise ValueError("no such file: expected a policy file")
+    if path.stat().st_size > MOST_BYTES:
+        raise ValueError(f"not a policy file: expected at most {MOST_BYTES} bytes")
     opened: Any = safe_open
     try:
         with opened(path, framework="np") as content:

@@ -18,6 +18,7 @@ from failgym.files import replacing
 __all__ = ["load_heuristic", "parameters", "save_heuristic"]
 
 _FORMAT = "failgym policy"
+_MOST_BYTES = 1 << 24
 _VERSION = 1
 
 
@@ -73,6 +74,8 @@ def parameters(policy: Heuristic) -> dict[str, Any]:
 def _content(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise ValueError("no such file: expected a stored policy")
+    if path.stat().st_size > _MOST_BYTES:
+        raise ValueError(f"not a stored policy: expected at most {_MOST_BYTES} bytes")
     try:
         content: Any = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refused)
     except (ValueError, RecursionError) as error:

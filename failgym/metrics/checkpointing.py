@@ -7,6 +7,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from failgym.memory import check_room
+
 Floats = npt.NDArray[np.float64]
 
 
@@ -77,7 +79,9 @@ def mean_periodic_saving(work: float, cost: float, longest: float, shortest: flo
     the ends cut to the range.
     """
     period = work + cost
-    k = np.arange(1, int(longest // period) + 1, dtype=np.float64)
+    count = int(longest // period)
+    check_room(32 * count, f"{count:,} checkpoints of a run")
+    k = np.arange(1, count + 1, dtype=np.float64)
     low = np.maximum(k * period, shortest)
     high = np.maximum(np.minimum((k + 1.0) * period, longest), low)
     return float(work * np.sum(k * np.log(high / low)) / (longest - shortest))

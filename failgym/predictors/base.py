@@ -7,6 +7,7 @@ from typing import Protocol, Self, TypeVar, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from failgym.memory import check_room
 from failgym.sim.forecast import Forecast
 from failgym.traces.trace import Outcome, Trace
 
@@ -23,6 +24,8 @@ __all__ = [
 CLASSES = ("finish", "evict", "fail", "kill")
 """The execution classes of Rosà et al., in the order of a forecast's confidences."""
 
+WINDOW_BYTES = 8
+"""Memory that a predictor needs for a window, at least: its risk, and what it is made from."""
 _CLASSES_OF = {
     Outcome.FINISH: 0,
     Outcome.FAIL: 2,
@@ -53,12 +56,16 @@ def window_offsets(trace: Trace, window: int) -> npt.NDArray[np.int64]:
 
     An attempt of duration d has a risk at its start and one after each whole window before its end:
     floor(max(d - 1, 0) / window) + 1 of them. One that never ran, or whose end is unknown, has
-    none.
+    none. Raises MemoryError if what is foretold of all of them is more than there is room for.
     """
     ran = trace.present("attempts", "start") & trace.present("attempts", "end")
     duration = trace.column("attempts", "end") - trace.column("attempts", "start")
     counts = np.where(ran, np.maximum(duration - 1, 0) // window + 1, 0)
-    return np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+    offset = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+    longest = int(duration[ran].max(initial=0)) // 1000
+    windows = f"forecast of {offset[-1]:,} windows of {window} ms (attempts of up to {longest:,} s)"
+    check_room(WINDOW_BYTES * int(offset[-1]), windows)
+    return offset
 
 
 def attempt_numbers(trace: Trace) -> npt.NDArray[np.int64]:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.files import replacing
+from failgym.memory import available, size_text
 from failgym.predictors.base import check_trace
 from failgym.sim.forecast import Forecast
 from failgym.traces.trace import Trace
@@ -148,10 +149,11 @@ def read_arrays(path: str | Path, what: str) -> dict[str, npt.NDArray[Any]]:
         if not zipfile.is_zipfile(path):
             raise ValueError("not an archive")
         with zipfile.ZipFile(path) as content:
-            if sum(entry.file_size for entry in content.infolist()) > MOST_BYTES:
-                raise ValueError("too large")
+            _check_size(sum(entry.file_size for entry in content.infolist()))
         with np.load(path, allow_pickle=False) as archive:
             return {name: np.asarray(archive[name]) for name in archive.files}
+    except _TooLarge as error:
+        raise ValueError(f"{path}: not readable as {what}: {error}") from error
     except (
         *(
             OSError,
@@ -166,3 +168,14 @@ def read_arrays(path: str | Path, what: str) -> dict[str, npt.NDArray[Any]]:
         *(zipfile.BadZipFile, zlib.error),
     ) as error:
         raise ValueError(f"{path}: not readable as {what}") from error
+
+
+class _TooLarge(Exception):
+    """Arrays take more memory than they may."""
+
+
+def _check_size(size: int) -> None:
+    """Raise _TooLarge for arrays of so many bytes if they are too many, or not free."""
+    most = min(MOST_BYTES, available() or MOST_BYTES)
+    if size > most:
+        raise _TooLarge(f"unpacks to {size_text(size)}, expected at most {size_text(most)}")

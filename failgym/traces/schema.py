@@ -21,10 +21,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from failgym.memory import check_room
+
 Table: TypeAlias = Any
 """A `pyarrow.Table` (pyarrow publishes no annotations)."""
 
 
+VERSION = 2
+"""Of the format in which traces are stored."""
 LATEST = 2**46
 """Times and durations are at most this [ms], some 2,200 years: nothing real is later, and a sum of
 many of them still fits into int64."""
@@ -236,6 +240,18 @@ def column(
     array: npt.NDArray[Any] = values.to_numpy(zero_copy_only=False)
     array.flags.writeable = False
     return array
+
+
+def fixed_width(texts: npt.NDArray[Any]) -> npt.NDArray[np.str_]:
+    """Texts (objects) as an array of numpy's own, each taking as much room as the longest.
+
+    Raises MemoryError, in one line, if there is not so much.
+    """
+    longest = max(map(len, texts), default=0)
+    check_room(
+        4 * longest * len(texts), f"{len(texts):,} names as long as the longest, {longest:,}"
+    )
+    return texts.astype(np.str_)
 
 
 def present(table: Table, name: str) -> npt.NDArray[np.bool_]:

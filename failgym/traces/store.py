@@ -19,15 +19,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from failgym.traces.content import file_hash, table_hash
-from failgym.traces.schema import SCHEMAS, TABLES, Table, TraceError, make_table
+from failgym.traces.parquet import read_table
+from failgym.traces.schema import SCHEMAS, TABLES, VERSION, Table, TraceError, make_table
 from failgym.traces.trace import Meta
 
 if TYPE_CHECKING:
     from failgym.traces.trace import Trace
 
 FORMAT = "failgym-trace"
-VERSION = 2
 META_FILE = "meta.json"
+MOST_META = 1 << 26
+"""Bytes of it that are read."""
 
 
 def save_trace(trace: Trace, path: Path) -> None:
@@ -133,7 +135,7 @@ def load_tables(path: Path) -> tuple[Meta, dict[str, Table]]:
     hashes: Mapping[str, Any] = document["table_hashes"]
     tables: dict[str, Table] = {}
     for name in TABLES:
-        tables[name] = _read_table(path / f"{name}.parquet", SCHEMAS[name])
+        tables[name] = read_table(path / f"{name}.parquet", SCHEMAS[name])
         if table_hash(name, tables[name]) != hashes.get(name):
             raise TraceError(
                 f"{path / name}.parquet: content does not match the hash in {META_FILE}:"
@@ -200,7 +202,11 @@ def _parse_document(path: Path) -> dict[str, Any]:
     if not file.is_file():
         raise TraceError(f"{path}: not a saved trace: {META_FILE} is missing")
     try:
+        if file.stat().st_size > MOST_META:
+            raise TraceError(f"{file}: expected at most {MOST_META} bytes")
         document: object = json.loads(file.read_text("utf-8"))
+    except TraceError:
+        raise
     except (OSError, ValueError, RecursionError) as error:
         raise TraceError(f"{file}: not readable as JSON: {error}") from error
     if not isinstance(document, dict):
@@ -284,19 +290,6 @@ def _meta(file: Path, document: Mapping[str, Any]) -> Meta:
         if isinstance(error, TraceError):
             raise
         raise TraceError(f"{file}: counts must be integers: {error}") from error
-
-
-def _read_table(file: Path, schema: Any) -> Table:
-    if not file.is_file():
-        raise TraceError(f"{file}: missing: the trace folder is incomplete")
-    try:
-        table = pq.ParquetFile(file).read()
-    except (OSError, ValueError, pa.ArrowException) as error:
-        reason = str(error).splitlines()[0]
-        raise TraceError(f"{file}: not readable as Parquet: {reason}") from error
-    if not table.schema.equals(schema, check_metadata=False):
-        raise TraceError(f"{file}: the table's columns are not those of format version {VERSION}")
-    return table
 
 
 def _leftovers(path: Path, purpose: str) -> list[Path]:

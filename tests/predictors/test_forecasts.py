@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from failgym import memory
 from failgym.predictors import (
     Calibrated,
     Forecast,
@@ -19,6 +20,7 @@ from failgym.predictors import (
     save_forecast,
 )
 from failgym.traces import Cause, Meta, Outcome, Trace
+from tests.chains import single_jobs
 
 
 @pytest.fixture
@@ -154,3 +156,12 @@ class TestRefusals:
     def test_a_missing_array(self, trace: Trace, file: Path) -> None:
         np.savez(file, version=np.int64(1))
         self.refuse(file, trace, "not a saved forecast: offset is missing")
+
+
+def test_a_window_for_each_moment_of_an_age_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    attempts = {"task": [0], "start": [0], "end": [2**45], "outcome": [1], "cause": [0]}
+    trace = single_jobs(attempts, 1)
+    monkeypatch.setattr(memory, "available", lambda: 10**8)
+    expected = r"^forecast of 117,281,241 windows of 300000 ms \(attempts of up to 35,184,372,088 s"
+    with pytest.raises(MemoryError, match=expected + r"\): 938 MB of memory, and 100 MB are free$"):
+        Perfect().predict(trace)

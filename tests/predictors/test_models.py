@@ -166,7 +166,9 @@ class TestRefusals:
         assert bomb.stat().st_size < 2_000
         monkeypatch.setattr(store, "MOST_BYTES", 1_000_000)
         monkeypatch.setattr(store.np, "load", None)  # it is not even tried
-        refuse(bomb, "not readable as a stored predictor")
+        refuse(bomb, "not readable as a stored predictor: unpacks to 1 MB, expected at most 1 MB")
+        monkeypatch.setattr(store, "available", lambda: 500)
+        refuse(bomb, "not readable as a stored predictor: unpacks to 1 MB, expected at most 500 by")
 
     def test_a_forecast(self, trace: Trace, tmp_path: Path) -> None:
         path = tmp_path / "forecast.npz"

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from failgym.traces.schema import fixed_width
 from failgym.traces.trace import Trace
 
 __all__ = [
@@ -119,13 +120,13 @@ def _filled(trace: Trace, table: str, name: str) -> Floats:
 
 
 def _ranked(texts: npt.NDArray[Any]) -> Texts:
-    words, count = np.unique(texts[texts != ""].astype(np.str_), return_counts=True)
+    words, count = np.unique(fixed_width(texts[texts != ""]), return_counts=True)
     return words[np.argsort(-count, kind="stable")]
 
 
 def _ranks(texts: npt.NDArray[Any], words: Texts) -> Floats:
     """The rank of each text among the words; their number for another one, `MISSING` for none."""
-    texts = texts.astype(np.str_)
+    texts = fixed_width(texts)
     order = np.argsort(words)
     place = np.searchsorted(words[order], texts)
     rank = np.append(order, len(words))[place]

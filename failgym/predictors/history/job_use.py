@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from failgym.traces.schema import fixed_width
 from failgym.traces.trace import Cause, Outcome, Trace
 
 __all__ = ["QUANTITIES", "JobUse", "Past", "past_jobs"]
@@ -115,7 +116,7 @@ def past_jobs(trace: Trace) -> Past:
     submit = trace.column("jobs", "submit").astype(np.int64)
     first = np.flatnonzero(trace.task_submit <= submit[job])
     width = np.bincount(job[first], trace.column("tasks", "width")[first], jobs).astype(np.int64)
-    texts = {name: trace.column("jobs", name).astype(np.str_).reshape(jobs) for name in _TEXTS}
+    texts = {name: fixed_width(trace.column("jobs", name)).reshape(jobs) for name in _TEXTS}
     end = _ends(trace, run)
     use = _use(trace, run[end[job[trace.column("attempts", "task")[run]]] >= 0])
     walltime = trace.column("jobs", "walltime", missing=0).astype(np.int64)
