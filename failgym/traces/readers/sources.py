@@ -227,4 +227,4 @@ def reading(files: Iterable[Path], what: str, shown: bool) -> Generator[Advance]
 
 def _reason(error: Exception) -> str:
     said = error.strerror if isinstance(error, OSError) else None
-    return said or (str(error).splitlines() or [type(error).__name__])[0]
+    return (said or (str(error).splitlines() or [type(error).__name__])[0])[:200]
