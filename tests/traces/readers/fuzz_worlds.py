@@ -12,7 +12,8 @@ from tests.traces.readers.replaying import NOTHING_ASKED
 
 __all__ = ["replay", "simulate"]
 
-SIMULATED = replace(SCENARIOS["Mitigation-v0"], load=0.0, outages="trace", slots=1)
+RECORDED = replace(NOTHING_ASKED, forecast="none")
+SIMULATED = replace(SCENARIOS["Mitigation-v0"], load=0.0, outages="trace", slots=1, forecast="none")
 WIDEST = 1 << 20
 """Slots of a machine, where the trace has none, are at most as many."""
 
@@ -23,10 +24,10 @@ def replay(trace: Trace) -> str:
     A trace that cannot be replayed is "refused: " and why.
     """
     try:
-        world = whole_trace_world(trace, NOTHING_ASKED)
+        world = whole_trace_world(trace, RECORDED)
     except ValueError as error:
         return f"refused: {error}"
-    run = run_policy(world, NOTHING_ASKED, Replay())
+    run = run_policy(world, RECORDED, Replay())
     compared = compare(run, Record.of(trace))
     return "" if compared.mismatches == 0 else f"{compared.mismatches} mismatches: {compared}"
 
