@@ -154,7 +154,8 @@ class Jobs:
         """The task of a row, and the run that it is about, if that was heard of before."""
         cluster, job = values.get("cluster", ""), row.id.job
         key = _key(cluster, job, index)
-        owner = self.log.text(f"{values.get('user', '')} {values.get('jobname', '')}", "jobname")
+        user, name = values.get("user", ""), values.get("jobname", "")
+        owner = self.log.text(f"{user} {name}", "user" if len(user) > len(name) else "jobname")
         life = self.lives.get(key)
         if life is not None:
             known = self._known(life, row)
