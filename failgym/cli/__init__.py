@@ -77,5 +77,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def _complain(message: str, status: int) -> int:
     """Say in one line on standard error what is wrong."""
-    print("failgym:", " ".join(message.split()), file=sys.stderr)
+    from failgym.cli.output import printable
+
+    print("failgym:", " ".join(printable(message).split()), file=sys.stderr)
     return status

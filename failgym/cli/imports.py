@@ -158,6 +158,13 @@ def _timezone(option: str, name: str) -> str:
     return name
 
 
+def _columns(option: str, text: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in text.split(","))
+    if not all(names):
+        raise ValueError(f"{option}: expected names like JobID,State,Start,End, got {text!r}")
+    return names
+
+
 def _path(option: str, value: Path) -> Path:
     check_name(option, value)
     return value
@@ -170,5 +177,6 @@ _READ: Mapping[str, Callable[[str, Any], Any]] = {
     "timezone": _timezone,
     "unit_ms": _unit,
     "topology": _path,
+    "columns": _columns,
 }
 """How the text of an option is read; others are taken as they are."""

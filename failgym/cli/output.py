@@ -16,7 +16,7 @@ from typing import Any, cast
 from failgym.cli.folders import holds_trace
 from failgym.files import replacing
 
-__all__ = ["JsonFile", "interactive", "print_line", "print_table"]
+__all__ = ["JsonFile", "interactive", "print_line", "print_table", "printable"]
 
 PADDING = (0, 1, 0, 0)
 """Of a cell: above, right, below, left."""
@@ -113,8 +113,20 @@ def interactive() -> bool:
 
 
 def print_line(text: str) -> None:
-    """Print a line as it is."""
-    print(text, flush=True)
+    """Print a line, or several, as `printable`."""
+    print(printable(text), flush=True)
+
+
+def printable(text: str) -> str:
+    """The text with signs that would command a terminal as escapes: names come from anywhere."""
+    if text.isprintable():
+        return text
+    return "".join(
+        sign
+        if sign.isprintable() or sign == "\n"
+        else sign.encode("unicode_escape").decode("ascii")
+        for sign in text
+    )
 
 
 def print_table(
@@ -133,7 +145,11 @@ def print_table(
     from rich.table import Table
 
     table = Table(
-        title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, padding=PADDING
+        title=printable(title),
+        title_justify="left",
+        title_style="bold",
+        box=SIMPLE_HEAD,
+        padding=PADDING,
     )
     for i, column in enumerate(columns):
         whole = not i or column in unbroken
@@ -142,7 +158,7 @@ def print_table(
     for row in rows:
         cells = zip(columns, row, strict=True)
         table.add_row(*(_text(cell, column in shares) for column, cell in cells))
-    Console(width=None if sys.stdout.isatty() else WIDTH, markup=False).print(table)
+    Console(width=None if sys.stdout.isatty() else WIDTH, markup=False, emoji=False).print(table)
 
 
 def _text(cell: Cell, share: bool) -> str:
@@ -150,7 +166,7 @@ def _text(cell: Cell, share: bool) -> str:
     if cell is None or (isinstance(cell, float) and not math.isfinite(cell)):
         return "-"
     if isinstance(cell, str):
-        return cell
+        return printable(cell)
     if share:
         return f"{100 * cell:.1f} %"
     if isinstance(cell, int):

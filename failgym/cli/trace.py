@@ -79,6 +79,14 @@ def import_trace(
     timezone: Annotated[
         str | None, typer.Option(help="torque, sacct: of the local times; UTC.")
     ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(metavar="JobID,State,...", help="sacct: of a log without a header."),
+    ] = None,
+    merge_clusters: Annotated[
+        bool,
+        typer.Option("--merge-clusters", help="swf, torque, sacct: take several clusters for one."),
+    ] = False,
     unit_ms: Annotated[int | None, typer.Option(help="stg: milliseconds per unit; 1000.")] = None,
 ) -> None:
     """Read a published trace and store it."""
@@ -96,6 +104,8 @@ def import_trace(
         topology=topology,
         infer_attempts=infer_attempts or None,
         timezone=timezone,
+        columns=columns,
+        merge_clusters=merge_clusters or None,
         unit_ms=unit_ms,
     )
     check_out(out)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from failgym.traces.clusters import uninterrupted, with_machines
     from failgym.traces.combine import with_outages
     from failgym.traces.describe import describe
+    from failgym.traces.readers.dax import read_dax
     from failgym.traces.readers.fta import read_fta
     from failgym.traces.readers.google_2011 import read_google_2011
     from failgym.traces.readers.google_2019 import read_google_2019
@@ -40,6 +41,7 @@ __all__ = [
     "describe",
     "first_runs",
     "generate",
+    "read_dax",
     "read_fta",
     "read_google_2011",
     "read_google_2019",

@@ -48,10 +48,14 @@ FORMATS: dict[str, Format] = {
     for form in (
         Format("google-2011", "Google's cluster trace of 2011 (ClusterData2011)"),
         Format("google-2019", "Google's cluster traces of 2019 (ClusterData2019)"),
-        Format("swf", "Standard Workload Format 2.2", ("infer_attempts",)),
+        Format("swf", "Standard Workload Format 2.2", ("infer_attempts", "merge_clusters")),
         Format("rumen", "Hadoop job history as Rumen writes it (JSON)", ("topology",)),
-        Format("torque", "accounting logs of TORQUE and PBS", ("timezone",)),
-        Format("sacct", "Slurm's accounting (sacct --parsable2)", ("timezone",)),
+        Format("torque", "accounting logs of TORQUE and PBS", ("timezone", "merge_clusters")),
+        Format(
+            "sacct",
+            "Slurm's accounting (sacct --parsable2)",
+            ("timezone", "columns", "merge_clusters"),
+        ),
         Format("philly", "Microsoft's Philly traces (cluster_job_log)"),
         Format(
             "lanl", "LANL's node failures (LA-UR-05-7318)", ("system", "nodes", "since", "until")
@@ -59,6 +63,7 @@ FORMATS: dict[str, Format] = {
         Format("fta", "Failure Trace Archive (event_trace.tab)", ("nodes", "since", "until")),
         Format("stg", "Standard Task Graph set", ("unit_ms",)),
         Format("wfformat", "WfCommons workflow instances (WfFormat 1.2 to 1.6)"),
+        Format("dax", "Pegasus' abstract workflows (DAX 2 and 3, XML)"),
     )
 }
 """The formats by name."""

@@ -24,6 +24,8 @@ GIVEN: dict[str, tuple[list[str], Any]] = {
     "topology": (["--topology", "racks.json"], Path("racks.json")),
     "infer_attempts": (["--infer-attempts"], True),
     "timezone": (["--timezone", "Europe/Berlin"], "Europe/Berlin"),
+    "columns": (["--columns", "JobID, State,Start"], ("JobID", "State", "Start")),
+    "merge_clusters": (["--merge-clusters"], True),
     "unit_ms": (["--unit-ms", "60000"], 60_000),
 }
 """Option -> how it is typed, and what the reader is given."""
@@ -112,6 +114,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     ),
     "no zone": (["torque", "x", "--timezone", "Mars/Base"], "--timezone: unknown time zone"),
     "an evil zone": (["torque", "x", "--timezone", "/etc/passwd"], "--timezone: unknown time zone"),
+    "no columns": (["sacct", "x", "--columns", "JobID,,State"], "--columns: expected names like"),
     "no unit": (["stg", "x", "--unit-ms", "0"], "--unit-ms: expected at least 1"),
     "two days": (["stg", "x", "--unit-ms", "172800000"], "at most 86400000, got 172800000"),
     "alone": (["swf", "x", "--align", "date"], "--align: says how --outages meet"),

@@ -155,3 +155,16 @@ def test_envs_shows_whole_names(capsys: pytest.CaptureFixture[str]) -> None:
     shown = capsys.readouterr().out
     assert "…" not in shown
     assert "google-2011-failing" in shown
+
+
+@pytest.mark.parametrize(
+    "name", ["\x1b[31mred", "[bold]bold[/bold]", ":bug:", "a\rb", "\u202eevil"]
+)
+def test_names_are_text_and_nothing_else(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(name, ("of", "value"), [(name, 1), (f"{name} again", name)])
+    assert run(["trace", "info", f"/nowhere/{name}"]) == 2
+    shown = capsys.readouterr()
+    plain = name.encode("unicode_escape").decode()
+    assert shown.out.count(plain) == 4
+    assert plain in shown.err
+    assert not {"\x1b", "\r", "\u202e"} & set(shown.out + shown.err)

@@ -22,6 +22,8 @@ ARCHIVES = (".tar", ".tgz", ".tbz2", ".txz", ".zip")
 
 MOST_HEADERS = 1 << 20
 """What a tar archive says of one member is no longer [bytes]."""
+LONGEST_REASON = 200
+"""Signs of what another module says of an archive: it may quote what is there."""
 MOST_MEMBERS = 1_000_000
 """An archive has no more of them."""
 
@@ -207,4 +209,4 @@ def _guarded(file: Path, read: Callable[[int], bytes]) -> Callable[[int], bytes]
 
 def _unsound(file: Path, error: Exception) -> TraceError:
     said = (str(error).splitlines() or [""])[0] or type(error).__name__
-    return TraceError(f"{file}: not a sound archive: {said}")
+    return TraceError(f"{file}: not a sound archive: {said[:LONGEST_REASON]}")

@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from failgym.traces.order import in_order
 from failgym.traces.readers.counts import Counts
+from failgym.traces.readers.sources import LONGEST_TEXT
 from failgym.traces.schema import LATEST, TraceError
 from failgym.traces.trace import Meta, Outcome, Trace
 
@@ -128,8 +129,13 @@ class JobLog:
     runs: Columns = field(default_factory=lambda: Columns(*RUNS))
     placements: Columns = field(default_factory=lambda: Columns(*PLACEMENTS))
 
-    def text(self, text: str | None) -> int:
-        """The number that stands for a text; `NONE` for none."""
+    def text(self, text: str | None, name: str = "") -> int:
+        """The number that stands for a text; `NONE` for none.
+
+        Raises FieldError for one that is too long to be what the field `name` holds.
+        """
+        if text and len(text) > LONGEST_TEXT:
+            raise FieldError(name, text, f"at most {LONGEST_TEXT} characters")
         return self.texts.setdefault(text, len(self.texts)) if text else NONE
 
     def new_job(self, name: str) -> int:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
+from failgym.traces.readers.sources import LONGEST_TEXT
 from failgym.traces.schema import LATEST, TraceError
 
 __all__ = ["Fields"]
@@ -57,6 +58,8 @@ class Fields:
             return str(value)
         if not isinstance(value, str) or not _encodable(value):
             self.fail(name, "a text")
+        if len(value) > LONGEST_TEXT:
+            self.fail(name, f"at most {LONGEST_TEXT} characters")
         return value
 
     def flag(self, name: str) -> bool | None:
@@ -122,6 +125,8 @@ def _whole(value: object) -> int | None:
 
 def _real(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    if isinstance(value, str) and ("_" in value or len(value) > LONGEST_TEXT):
         return None
     try:
         number = float(value)

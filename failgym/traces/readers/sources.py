@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, TypeAlias
 from failgym.traces.schema import TraceError
 
 __all__ = [
+    "LONGEST_TEXT",
     "Advance",
     "Paths",
     "blocks_of",
@@ -37,6 +38,8 @@ CHUNK = 1 << 20
 """How much is read at once [bytes]."""
 LONGEST_LINE = 1 << 24
 """A longer line is no line of any format [bytes]; bounds the memory that a line can take."""
+LONGEST_TEXT = 1 << 14
+"""A name, or another text of which something is kept, is at most so long [characters]."""
 
 _MAGIC: tuple[tuple[bytes, Callable[[Any], Any]], ...] = (
     (b"\x1f\x8b", lambda raw: gzip.GzipFile(fileobj=raw)),
@@ -224,4 +227,4 @@ def reading(files: Iterable[Path], what: str, shown: bool) -> Generator[Advance]
 
 def _reason(error: Exception) -> str:
     said = error.strerror if isinstance(error, OSError) else None
-    return said or (str(error).splitlines() or [type(error).__name__])[0]
+    return (said or (str(error).splitlines() or [type(error).__name__])[0])[:200]

@@ -57,6 +57,16 @@ def test_members_that_are_not_read_are_passed_over(tmp_path: Path) -> None:
     assert [member.name for member in found] == ["0.x", "1.x", "2.x", "3.x"]
 
 
+def test_what_an_archive_holds_is_not_quoted_at_length(tmp_path: Path) -> None:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("a" * 5_000 + ".x", "1")
+    content = out.getvalue().replace(b"a" * 5_000, b"b" * 5_000, 1)  # not as its directory says
+    with pytest.raises(TraceError, match="not a sound archive") as raised:
+        told(tmp_path / "a.zip", content)
+    assert len(str(raised.value)) < len(str(tmp_path)) + 300
+
+
 def test_a_name_is_fit_to_be_printed(tmp_path: Path) -> None:
     content = tar((tarfile.TarInfo("a\nb\udcff.x"), b""))
     assert told(tmp_path / "a.tar", content) == [("a?b?.x", [])]

@@ -6,6 +6,7 @@ import gzip
 import json
 import math
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -330,6 +331,26 @@ def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, text: str, said: s
         read_rumen(file)
     assert str(error.value).startswith(str(file))
     assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Meta VERSION="1" .\nJob JOBID="job_200904211745_0018" JOBNAME="sort" .\n',
+        '\nJob JOBID="job_200904211745_0018" JOBNAME="sort" USER="hadoop" .\n',
+        'Avro-Json\n{"type":"record"}\n',
+    ],
+)
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_history_that_rumen_has_not_converted(
+    tmp_path: Path, text: str, pack: Callable[[bytes], bytes]
+) -> None:
+    file = tmp_path / "job_200904211745_0018_hadoop"
+    file.write_bytes(pack(text.encode()))
+    with pytest.raises(TraceError, match=r"^\S+_hadoop: .* by Rumen's TraceBuilder"):
+        read_rumen(file)
+    with pytest.raises(TraceError, match=r"no such file in this folder: .*Rumen's TraceBuilder"):
+        read_rumen(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from failgym.traces.readers.sacct import fields as sacct_fields
 from failgym.traces.readers.sacct import read_sacct
 from failgym.traces.readers.sacct.fields import hosts_of, indices_of, job_id, state_of
 from tests.traces.readers.replaying import replayed
-from tests.traces.real_data import REPOSITORY
+from tests.traces.real_data import REPOSITORY, real
 
 FIXTURES = REPOSITORY / "tests" / "data" / "sacct"
 ORIGIN = 1_709_280_000  # 2024-03-01T08:00:00Z
@@ -333,6 +333,131 @@ def test_a_request_of_no_memory_is_of_all(
 
 
 @pytest.mark.parametrize(
+    ("text", "megabytes"),
+    [
+        ("2147486448Mn", 2800),  # the bit of versions that held it in 32 bits
+        ("2147486448Mc", 2800),
+        ("2147486448n", 2800),
+        ("2097156Gn", 4096),  # whole units, as sacct prints them
+        ("9223372036854778608Mn", 2800),  # that of 64 bits
+        ("2048.00Tn", None),  # the amount was rounded away
+        ("4294967294Mn", None),  # stands for no request
+        ("18446744073709551614M", None),
+    ],
+)
+def test_a_bit_of_the_number_says_that_memory_is_of_a_processor(
+    tmp_path: Path, text: str, megabytes: int | None
+) -> None:
+    file = tmp_path / "a.txt"
+    rows = (f"{ROW}|1|{text}", replaced(jobid="2", ncpus="4") + "|1|32000Mn")
+    file.write_text("\n".join([f"{HEADER}|NNodes|ReqMem", *rows]))
+    trace = read_sacct(file)
+    asked = trace.table("tasks").to_pylist()
+    assert asked[0]["memory"] == (None if megabytes is None else megabytes / 8000)
+    assert asked[1]["memory"] == 1.0
+    known = "ReqMem marked as of a processor by a bit of the number (old Slurm)"
+    unknown = "ReqMem that is no amount of memory: ReqTRES or AllocTRES counts, if there"
+    assert trace.meta.noted == {unknown if megabytes is None else known: 1}
+
+
+@pytest.mark.parametrize(
+    ("tres", "noted"), [("cpu=4,mem=11200M", 0), ("cpu=4,mem=10.94G", 0), ("cpu=4,mem=2800M", 1)]
+)
+def test_requests_are_compared_with_the_trackable_resources(
+    tmp_path: Path, tres: str, noted: int
+) -> None:
+    file = tmp_path / "a.txt"
+    row = replaced(ncpus="4") + f"|1|2147486448Mn|{tres}"
+    file.write_text(f"{HEADER}|NNodes|ReqMem|ReqTRES\n{row}\n")
+    found = read_sacct(file).meta.noted
+    assert found.get("ReqTRES tells of other memory than ReqMem, which counts", 0) == noted
+
+
+COLUMNS = (
+    *("jobid", "jobidraw", "cluster", "partition", "qos", "account", "group", "gid", "user"),
+    *("uid", "submit", "eligible", "start", "end", "elapsed", "exitcode", "state", "nnodes"),
+    *("ncpus", "reqcpus", "reqmem", "reqtres", "alloctres", "timelimit", "nodelist", "jobname"),
+)
+
+
+def test_a_real_log_without_a_header() -> None:
+    """The requests of Slurm's own TRES, which no bit marks, recounted from the text."""
+    file = real("sacct") / "phillips.log.gz"
+    trace = read_sacct(file, columns=COLUMNS)
+    jobs = trace.column("jobs", "original_id")[trace.column("tasks", "job")].tolist()
+    widths = trace.column("tasks", "width").tolist()
+    memory = trace.column("tasks", "memory").tolist()
+    found = {job: value * width for job, value, width in zip(jobs, memory, widths, strict=True)}
+    expected: dict[str, float] = {}
+    for line in gzip.decompress(file.read_bytes()).decode().splitlines():
+        row = dict(zip(COLUMNS, line.split("|"), strict=True))
+        for tres in (row["alloctres"], row["reqtres"]):
+            told = dict(part.split("=") for part in tres.split(",") if part)
+            if text := told.get("mem"):
+                expected[row["jobid"]] = (
+                    float(text[:-1]) * {"M": 1, "G": 1024, "T": 1 << 20}[text[-1]]
+                )
+    largest = float(trace.meta.remarks["memory unit"].split()[-2]) / 2**20
+    assert len(found) == len(expected) == 4285
+    assert all(found[job] * largest == pytest.approx(expected[job], rel=2e-3) for job in expected)
+    assert trace.meta.noted == {
+        "ReqMem marked as of a processor by a bit of the number (old Slurm)": 4238
+    }
+
+
+def test_a_log_without_a_header_asks_for_the_columns(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text(f"{ROW}\n{replaced(jobid='2')}\n")
+    with pytest.raises(TraceError, match=r"a\.txt, line 1: .* --columns JobID,State"):
+        read_sacct(file)
+    told = read_sacct(file, columns=HEADER.split("|"))
+    file.write_text(f"{HEADER}\n{ROW}\n{replaced(jobid='2')}\n")
+    assert read_sacct(file).content_hash == told.content_hash
+    with_header = read_sacct(file, columns=HEADER.split("|"))  # it is there all the same
+    assert with_header.content_hash == told.content_hash
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ("JobID|State|Submit|Start|End|ExitCode|NCPUS|NodeList", "line 1: too many fields: 9"),
+        (f"{HEADER}|Account", "line 1: too few fields: 9, expected 10"),
+        ("JobID|Start|End", "columns: no column state"),
+        ("JobID|State|Start|End|State", "columns: a column is named twice"),
+        ("", "columns: no column jobid or jobidraw"),
+    ],
+)
+def test_columns_that_do_not_fit(tmp_path: Path, columns: str, said: str) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text(f"{ROW}\n")
+    with pytest.raises(TraceError) as raised:
+        read_sacct(file, columns=columns.split("|"))
+    assert said in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_rows_may_lack_qos(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text(f"1|normal|{ROW[2:]}\n{replaced(jobid='2')}\n")
+    columns = HEADER.replace("State", "QOS|State").split("|")
+    trace = read_sacct(file, columns=columns)
+    assert fates_of(trace)["2", 0] == fates_of(trace)["1", 0] == [(0, 0, 9, "FINISH", None)]
+    assert trace.meta.noted == {"row without qos": 1}
+
+
+def test_rows_of_several_clusters_are_not_taken_for_one(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    rows = [f"{ROW}|east", f"{ROW}|west", replaced(jobid="2") + "|east"]
+    file.write_text("\n".join([f"{HEADER}|Cluster", *rows]))
+    with pytest.raises(TraceError, match=r"a\.txt, line 3: .*'west'.*'east'.*--merge-clusters"):
+        read_sacct(file)
+    trace = read_sacct(file, merge_clusters=True)
+    assert trace.rows("jobs") == 3
+    assert trace.column("machines", "original_id").tolist() == ["east/n1", "west/n1"]
+    assert trace.meta.remarks["clusters taken for one"] == "east, west"
+
+
+@pytest.mark.parametrize(
     "text", [*sacct_fields.STATES, "CANCELLED by 12", "CANCELLED+", "TO", "oom"]
 )
 def test_states(tmp_path: Path, text: str) -> None:
@@ -392,10 +517,9 @@ def test_durations_and_memory() -> None:
     assert [sacct_fields.duration(text) for text in texts] == [62, 3600, 176400, 129600, 1.5, 5]
     assert [sacct_fields.duration(text) for text in ("", "UNLIMITED", "-1")] == [None] * 3
     giga = 2.0**30
-    assert sacct_fields.memory_per_slot("4Gc", 8, 2) == 4 * giga
-    assert sacct_fields.memory_per_slot("4Gn", 8, 2) == giga
-    assert sacct_fields.memory_per_slot("4G", 8, 2) == giga / 2
-    assert sacct_fields.memory_per_slot("4096", 8, 2) == giga / 2
+    requests = ("4Gc", "4Gn", "4G", "4096")
+    asked = [sacct_fields.requested_memory(text).per_slot(8, 2) for text in requests]
+    assert asked == [4 * giga, giga, giga / 2, giga / 2]
     assert [sacct_fields.exit_code(text) for text in ("1:0", "0:9", "0:125", "x")] == [
         1,
         137,

@@ -285,16 +285,84 @@ def test_a_resubmission_soon_after_a_failure_is_the_next_attempt(tmp_path: Path)
     assert trace.meta.noted["jobs taken for the next attempt of a failed one"] == 1
 
 
-def test_logs_are_joined_by_their_unix_start(tmp_path: Path) -> None:
-    late = write(tmp_path, "; UnixStartTime: 2000", line(1, 5), name="a.swf")
-    early = write(tmp_path, "; UnixStartTime: 1000", line(2, 7), name="b.swf")
+def part(tmp_path: Path, name: str, start: int, *lines: str, **header: str) -> Path:
+    """A log with a header like that of another part of it."""
+    fields = {"Computer": "Example SP2", "Installation": "Nowhere", "MaxProcs": "64", **header}
+    told = [f"; {key}: {value}" for key, value in fields.items()]
+    return write(tmp_path, *told, f"; UnixStartTime: {start}", *lines, name=name)
+
+
+def test_parts_of_a_log_are_joined_by_their_unix_start(tmp_path: Path) -> None:
+    late = part(tmp_path, "a.swf", 2000, line(1, 5), Installation="  NOWHERE")
+    early = part(tmp_path, "b.swf", 1000, line(2, 7), MaxProcs="32")  # it has grown since
     trace = read_swf([late, early])
     assert trace.column("jobs", "submit").tolist() == [7_000, 1_005_000]
     assert trace.meta.unix_origin == 1_000_000
+    assert "clusters taken for one" not in trace.meta.remarks
     assert read_swf(tmp_path).content_hash == trace.content_hash
     unknown = write(tmp_path, "; UnixStartTime: soon", line(2, 7), name="c.swf")
     with pytest.raises(TraceError, match=r"c\.swf: no UnixStartTime"):
         read_swf([late, unknown])
+
+
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        ({"Computer": "Another"}, "Computer is 'Another', not 'Example SP2'"),
+        ({"Installation": "Elsewhere"}, "Installation is 'Elsewhere', not 'Nowhere'"),
+        ({"MaxProcs": "32"}, "MaxProcs is 32, not 64, at the same time"),
+        ({"Computer": "", "Installation": ""}, "neither Computer nor Installation"),
+    ],
+)
+def test_logs_of_several_clusters_are_not_taken_for_one(
+    tmp_path: Path, header: dict[str, str], said: str
+) -> None:
+    part(tmp_path, "a.swf", 1000, line(1, 0), line(2, 50))
+    part(tmp_path, "b.swf", 1000, line(1, 7), line(2, 20), **header)
+    with pytest.raises(TraceError, match=r"b\.swf: not of the cluster of .*a\.swf: ") as raised:
+        read_swf(tmp_path)
+    assert said in str(raised.value)
+    assert "--merge-clusters" in str(raised.value)
+    merged = read_swf(tmp_path, merge_clusters=True)
+    assert merged.rows("jobs") == 4
+    assert "taken for the same" in merged.meta.remarks["clusters taken for one"]
+
+
+def test_a_job_that_two_parts_hold_is_there_once(tmp_path: Path) -> None:
+    part(tmp_path, "a.swf", 1000, line(1, 0), line(2, 50))
+    part(tmp_path, "b.swf", 1040, line(2, 10), line(3, 20))
+    trace = read_swf(tmp_path)
+    assert trace.column("jobs", "original_id").tolist() == ["1", "2", "3"]
+    assert trace.meta.dropped == {"job that another log of the cluster holds too": 1}
+
+
+def test_the_four_clusters_of_the_archive_are_not_one() -> None:
+    with pytest.raises(TraceError, match="not of the cluster of"):
+        read_swf(real("swf"))
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ([line(1, status=0, run=60, time=60)], "enforced"),
+        ([line(1, status=1, run=60, time=60)], "not enforced"),
+        ([line(1, status=0, run=59, time=60)], "not known to be enforced: no job reached it"),
+        ([line(1, status=0, run=59)], "not known to be enforced: no job reached it"),
+    ],
+)
+def test_a_limit_is_called_enforced_only_where_a_job_reached_it(
+    tmp_path: Path, lines: list[str], said: str
+) -> None:
+    assert read_swf(write(tmp_path, *lines)).meta.remarks["requested time"] == said
+
+
+@pytest.mark.parametrize("text", ["1" * 100_000, "1" * 100_000 + "x", "0" * 401])
+def test_a_field_beyond_all_measure_is_named(tmp_path: Path, text: str) -> None:
+    fields = line(1).split()
+    file = write(tmp_path, " ".join([*fields[:5], text, *fields[6:]]))
+    with pytest.raises(TraceError, match=r"line 1: field 'average CPU time' is '") as raised:
+        read_swf(file)
+    assert len(str(raised.value)) < 400 + len(str(file))
 
 
 def test_packed_and_plain_are_the_same(tmp_path: Path, ugly: Trace) -> None:

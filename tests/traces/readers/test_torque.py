@@ -465,3 +465,15 @@ def test_the_replay_is_the_record(daily: Trace) -> None:
     assert found["6[].napali", 2] == [(3_730_000, "FAIL", 120_000)]
     assert found["9.napali", 0] == [(27_720_000, "FAIL", 60_000)]
     assert found["12.napali", 0] == [(28_800_000, "KILL", 60_000)]
+
+
+def test_logs_of_several_clusters_are_not_taken_for_one(tmp_path: Path) -> None:
+    for name, server in (("1", "east"), ("2", "east"), ("3", "west")):
+        line = f"08/26/2014 17:07:44;Q;{name}.{server};queue=batch\n"
+        (tmp_path / f"2014082{name}").write_text(line)
+    assert read_torque([tmp_path / "20140821", tmp_path / "20140822"]).rows("jobs") == 2
+    with pytest.raises(TraceError, match=r"20140823: not of the cluster of .*20140821: .*'west'"):
+        read_torque(tmp_path)
+    trace = read_torque(tmp_path, merge_clusters=True)
+    assert trace.rows("jobs") == 3
+    assert trace.meta.remarks["clusters taken for one"].startswith("east, west: ")

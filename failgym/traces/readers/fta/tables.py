@@ -122,10 +122,11 @@ class Table:
         """
         blocks = member.blocks()
         for first, block in blocks:
-            for line, text, rest in _lines(member.shown, first, block):
+            for line, text, at in _lines(member.shown, first, block):
                 names = _names(text, needed)
                 if names is None and text.lstrip().startswith("#"):
                     continue
+                rest = line + 1, block[at:]
                 if names is None and _is_row(text, len(usual)):
                     names, rest = usual, (first, block)
                 if names is None:
@@ -153,7 +154,7 @@ class Table:
             if len(fields) != width and "\t" in text:
                 fields = [field.strip() for field in text.rstrip().split("\t")]
             if len(fields) > width or (self.exact and len(fields) < width):
-                expected = f"{width} ({self.names[0]} ... {self.names[-1]})"
+                expected = f"{width} ({self.names[0][:60]} ... {self.names[-1][:60]})"
                 raise TraceError(f"{shown}, line {line}: {len(fields)} fields, expected {expected}")
             yield line, fields + [""] * (width - len(fields))
 
@@ -175,15 +176,15 @@ class Table:
         return [np.fromiter(map(int, column), np.int64, len(column)) for column in picked]
 
 
-def _lines(shown: str, first: int, block: bytes) -> Iterator[tuple[int, str, tuple[int, bytes]]]:
-    """Number and text of the lines that are not empty, and what follows each in the block."""
+def _lines(shown: str, first: int, block: bytes) -> Iterator[tuple[int, str, int]]:
+    """Number and text of the lines that are not empty, and where the next begins in the block."""
     if block.isspace():
         return
     at = 0
     for line, text in lines_of(shown, [(first, block)]):
         at = block.find(b"\n", at) + 1 or len(block)
         if text.strip():
-            yield line, text, (line + 1, block[at:])
+            yield line, text, at
 
 
 def _no_names(where: str, needed: Sequence[str], text: str) -> TraceError:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from failgym.traces.readers.sources import Advance, text_blocks
+from failgym.traces.readers.sources import LONGEST_TEXT, Advance, text_blocks
 from failgym.traces.schema import LATEST, Table, TraceError
 
 Ints = npt.NDArray[np.int64]
@@ -30,7 +30,7 @@ BLOCK_BYTES = 1 << 24
 
 _PART = re.compile(r"part-(\d+)-of-\d+\.csv(\.gz)?")
 _INTEGER = re.compile(r"[0-9]+")
-_NUMBER = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_NUMBER = re.compile(r"([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 INT32 = 2**31 - 1
 INT64 = 2**63 - 1
@@ -57,7 +57,7 @@ class Column:
     def expected(self) -> str:
         """What a field of the column must be, in words."""
         if self.kind == "text":
-            return "a text"
+            return f"a text of at most {LONGEST_TEXT} characters"
         what = "an integer" if self.kind == "integer" else "a number"
         sentinel = "" if self.sentinel is None else f" (or {self.sentinel})"
         return f"{what} of at least 0 and at most {self.largest}{sentinel}"
@@ -197,7 +197,7 @@ def _sound(rows: Table, column: Column) -> bool:
     if column.required and values.null_count:
         return False
     if column.kind == "text":
-        return True
+        return all(len(text) <= LONGEST_TEXT for text in values.unique().dictionary.to_pylist())
     known = values.fill_null(0).to_numpy()
     return bool(column.takes(known).all())
 
@@ -226,9 +226,13 @@ def _fits(column: Column, value: str) -> bool:
     if not value:
         return not column.required
     if column.kind == "text":
-        return True
+        return len(value) <= LONGEST_TEXT
     if column.kind == "number":
-        return _NUMBER.fullmatch(value) is not None and bool(column.takes(np.array(float(value))))
+        return (
+            len(value) <= LONGEST_TEXT
+            and _NUMBER.fullmatch(value) is not None
+            and bool(column.takes(np.array(float(value))))
+        )
     digits = value.lstrip("0") or "0"
     if _INTEGER.fullmatch(value) is None or len(digits) > len(str(INT64)) or int(digits) > INT64:
         return False

@@ -40,11 +40,13 @@ TIME_ORIGIN = "600 s before the beginning of Google's trace of May 2011"
 
 
 def read_google_2011(path: str | Path, *, progress: bool = False) -> Trace:
-    """Read a folder with `task_events/` and `job_events/`, and others where they are present.
+    """Read a folder with `task_events/`, and other tables where they are present.
 
     Any subset of the published parts will do (`part-?????-of-?????.csv.gz` or `.csv`); each run
     of consecutive parts of `task_events` is a segment. `task_usage/` becomes windows,
-    `machine_events/` capacities and outages. With `progress`, a bar is shown on standard error.
+    `machine_events/` capacities and outages. Without `job_events/` jobs have no names and are
+    CENSORED, and are submitted when a task of theirs is first heard of. With `progress`, a bar is
+    shown on standard error.
 
     - An attempt is one SUBMIT: queued, start (null if it was never scheduled), end, outcome, and
       the machine of its SCHEDULE. A SUBMIT at most 1 ms after the task's end is the cluster's
@@ -104,6 +106,17 @@ def import_google_2011(source: str | Path, out: str | Path, progress: bool = Fal
         validator.finish()
         writer.finish(made.meta)
     return made.meta
+
+
+_UNKNOWN = {
+    "job_events": (
+        "names and outcomes of jobs are not known (all are CENSORED); they are submitted when a"
+        " task of theirs is first heard of"
+    ),
+    "machine_events": "capacities and outages of machines are not known",
+    "task_usage": "what attempts used is not known",
+}
+"""Tables that may be absent, and what is not known then."""
 
 
 @dataclass
@@ -168,6 +181,7 @@ class _Reading:
             rows_read=self.count.rows_read,
             dropped={reason: n for reason, n in self.count.dropped.items() if n},
             noted={reason: n for reason, n in self.count.noted.items() if n},
+            remarks={f"no {name}": said for name, said in _UNKNOWN.items() if not self.parts[name]},
         )
 
 
@@ -177,11 +191,11 @@ def _joined(pieces: list[Table]) -> Table:
 
 
 def _find_all(folder: Path) -> dict[str, list[Part]]:
-    """Table -> its parts; none of machine_events and task_usage where they are absent."""
+    """Table -> its parts; none of those but task_events where they are absent."""
     if not folder.is_dir():
-        raise TraceError(f"{folder}: no such folder: expected one with task_events and job_events")
-    parts = {name: find_parts(folder / name) for name in ("task_events", "job_events")}
-    for name in ("machine_events", "task_usage"):
+        raise TraceError(f"{folder}: no such folder: expected one with task_events")
+    parts = {"task_events": find_parts(folder / "task_events")}
+    for name in _UNKNOWN:
         parts[name] = find_parts(folder / name) if (folder / name).is_dir() else []
     return parts
 

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute
 
 from failgym.traces.readers.google_2019.columns import Column, flat_names
+from failgym.traces.readers.sources import LONGEST_TEXT
 
 __all__ = ["EMPTY_LISTS", "arrow_columns"]
 
@@ -130,7 +131,7 @@ def _texts(values: Any, known: dict[str, int]) -> npt.NDArray[Any]:
     if isinstance(encoded, pa.ChunkedArray):  # without any chunk
         return np.full(len(values), -1, dtype=np.int32)
     texts = encoded.dictionary.to_pylist()
-    if any(text.isspace() for text in texts):
+    if any(text.isspace() or len(text) > LONGEST_TEXT for text in texts):
         raise _Unusual
     own = [known.setdefault(text, len(known)) if text else -1 for text in texts]
     of = np.array([*own, -1], dtype=np.int32)

@@ -28,7 +28,7 @@ from failgym.traces.schema import TraceError
 
 __all__ = ["json_lines", "loads"]
 
-_ESCAPED_NAME = re.compile(rb'\\[^"]*"\s*:')
+_ESCAPED_NAME = re.compile(rb'\\[^"\\]*"\s*:')
 """A field's name with an escaped character in it."""
 
 

@@ -133,7 +133,7 @@ def read_rows(file: Path, advance: Advance) -> Iterator[Row]:
             fields = fields[: len(names)]
         if len(fields) != len(names):
             few = "few" if len(fields) < len(names) else "many"
-            expected = f"{len(names)} ({names[0]} ... {names[-1]})"
+            expected = f"{len(names)} ({names[0][:60]} ... {names[-1][:60]})"
             raise TraceError(
                 f"{file}, line {line}: too {few} columns: {len(fields)}, expected {expected}"
             )

@@ -88,17 +88,17 @@ def _sources(path: Paths) -> tuple[list[Path], list[Path]]:
     return files, [file for file in beside if file.name.startswith(MACHINE_LIST)]
 
 
-_ROW = re.compile(r"\s*([^,]+?)\s*,\s*([0-9]{1,7})\s*(?:,.*)?", re.ASCII)
+_GPUS = re.compile(r"[0-9]{1,7}")
 
 
 def _machine_list(file: Path, count: Counts, advance: Advance) -> dict[str, int]:
     """The GPUs of each machine: rows `machineId, number of GPUs, single GPU mem` under a header."""
     gpus: dict[str, int] = {}
     for number, line in text_lines(file, advance):
-        match = _ROW.fullmatch(line)
-        if match is not None:
+        name, number_of, *_ = (part.strip() for part in f"{line},".split(",", 2))
+        if name and _GPUS.fullmatch(number_of):
             count.read("machines of the machine list")
-            gpus[match[1]] = int(match[2])
+            gpus[name] = int(number_of)
         elif line.strip() and number > 1:
             raise TraceError(f"{file}, line {number}: expected a machine and its number of GPUs")
     return gpus

@@ -15,12 +15,13 @@ from failgym.traces.readers.json_fields import Fields
 from failgym.traces.readers.json_objects import json_objects
 from failgym.traces.readers.rumen.hosts import Hosts, read_topology
 from failgym.traces.readers.rumen.jobs import GROUPS, PRIORITIES, Jobs
-from failgym.traces.readers.sources import Paths, find_files, reading
+from failgym.traces.readers.sources import Paths, find_files, opened, reading
 from failgym.traces.schema import TraceError
 from failgym.traces.trace import Meta, Trace
 
 __all__ = ["read_rumen"]
 
+MADE_BY_RUMEN = "a Rumen job trace (*.json; Rumen's TraceBuilder makes it of job histories)"
 CITATION = "Apache Hadoop: Rumen, a tool for extracting and analysing Hadoop job history"
 
 
@@ -78,6 +79,7 @@ def read_rumen(path: Paths, *, topology: str | Path | None = None, progress: boo
         for file in beside:
             read_topology(file, hosts, count, advance)
         for file in files:
+            _check_converted(file)
             take = {group: partial(jobs.task, file, group) for group in GROUPS}
             for line, values in json_objects(file, advance, take):
                 jobs.add(Fields(file, line, values))
@@ -86,9 +88,23 @@ def read_rumen(path: Paths, *, topology: str | Path | None = None, progress: boo
     return _assemble(jobs, count)
 
 
+HISTORIES = (b"Meta VERSION=", b"Jobtracker ", b"Job JOBID=", b"Task TASKID=", b"Avro-")
+"""How the job histories begin that Hadoop itself writes, of its versions 1 and 2."""
+
+
+def _check_converted(file: Path) -> None:
+    """Raise TraceError for a job history that Rumen has not converted."""
+    with opened(file) as (_, content):
+        if content.read(64).lstrip().startswith(HISTORIES):
+            raise TraceError(
+                f"{file}: a job history as Hadoop writes it, expected what Rumen makes of it:"
+                " convert it by Rumen's TraceBuilder (org.apache.hadoop.tools.rumen.TraceBuilder)"
+            )
+
+
 def _sources(path: Paths, topology: str | Path | None) -> tuple[list[Path], list[Path]]:
     """The files of jobs, and those of topologies."""
-    found = find_files(path, (".json",), "Rumen job trace (*.json)")
+    found = find_files(path, (".json",), MADE_BY_RUMEN)
     named = {Path(one) for one in ([path] if isinstance(path, str | Path) else path)}
     beside = [file for file in found if file not in named and "topology" in file.name]
     files = [file for file in found if file not in beside]

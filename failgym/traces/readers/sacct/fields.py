@@ -14,6 +14,7 @@ __all__ = [
     "MISSING",
     "STATES",
     "JobId",
+    "Requested",
     "State",
     "duration",
     "exit_category",
@@ -21,7 +22,7 @@ __all__ = [
     "hosts_of",
     "indices_of",
     "job_id",
-    "memory_per_slot",
+    "requested_memory",
     "state_of",
     "trackable",
 ]
@@ -179,7 +180,7 @@ def exit_category(state: State, code: int | None) -> str | None:
     return CODES.category(code) if code else USER
 
 
-_TRES_MEMORY = re.compile(r"(?:^|,)mem=([^,]*)")
+_TRES_MEMORY = re.compile(r"(?:^|,)mem=([^,]{1,40})(?:,|$)")
 _TRES_CPU = re.compile(r"(?:^|,)cpu=([0-9]{1,10})(?:,|$)")
 
 
@@ -191,20 +192,54 @@ def trackable(tres: str) -> tuple[int, float]:
     return slots, amount_of_memory(memory[1], "M") if memory else float("nan")
 
 
+class Requested(NamedTuple):
+    """Memory that a job requested [bytes]: of each processor, of each node, or of the whole job."""
+
+    amount: float  # NaN: not known
+    of: str  # "c", "n" or ""
+    flagged: bool  # it is of a processor because a bit of the number says so
+
+    def per_slot(self, slots: int, nodes: int) -> float:
+        """Bytes per slot of a job of so many slots and nodes."""
+        if self.of == "c":
+            return self.amount
+        return self.amount * (max(nodes, 1) if self.of == "n" else 1) / slots
+
+
+PER_CPU: Final = (1 << 63, 1 << 31)
+"""Slurm's MEM_PER_CPU, of 64 bits and of versions before 17.11 of 32: a request with this bit is of
+a processor, whatever letter follows, and the other bits are the amount [MB]."""
+MOST_MEMORY: Final = {"c": 1 << 30, "n": 1 << 30, "": 1 << 40}
+"""No processor, node or job has so much [MB]; numbers that stand for no request are more."""
+_FLAGGED = re.compile(r"([0-9]{1,20})([KMGTPE]?)")
+_IN_MEGABYTES: Final = {unit: 1024**power for power, unit in enumerate("MGTPE")} | {"": 1}
+
+
 @lru_cache(maxsize=1 << 12)
-def memory_per_slot(requested: str, slots: int, nodes: int) -> float:
-    """Bytes per slot of `ReqMem`: `4Gc` of a processor, `16Gn` of a node, `64G` of the job."""
-    if requested.endswith("c"):
-        return amount_of_memory(requested[:-1], "M")
-    if requested.endswith("n"):
-        return amount_of_memory(requested[:-1], "M") * max(nodes, 1) / slots
-    return amount_of_memory(requested, "M") / slots
+def requested_memory(text: str) -> Requested:
+    """What `ReqMem` says: `4Gc` of a processor, `16Gn` of a node, `64G` of the job.
+
+    Old versions of Slurm mark memory of a processor by a bit of the number, which later ones print:
+    `2147486448Mn` is 2,800 MB per processor. Where rounding took the amount it is not known.
+    """
+    of = text[-1:] if text[-1:] in ("c", "n") else ""
+    bare = text.removesuffix(of)
+    match = _FLAGGED.fullmatch(bare.upper())
+    if match is not None and match[2] in _IN_MEGABYTES:
+        number = int(match[1]) * _IN_MEGABYTES[match[2]]
+        bit = next((bit for bit in PER_CPU if number & bit), 0)
+        if bit and number - bit < MOST_MEMORY["c"] and (of or match[2] in ("", "M")):
+            return Requested((number - bit) * 2.0**20, "c", flagged=True)
+    amount = amount_of_memory(bare, "M")
+    known = amount < MOST_MEMORY[of] * 2.0**20
+    return Requested(amount if known else float("nan"), of, flagged=False)
 
 
 MOST_HOSTS: Final = 1 << 16
 """Hosts that a list may name."""
 _PLAIN = re.compile(r"[^,\[\]]{1,255}")
-_PIECE = re.compile(r"\[([0-9,\-]*)\]|[^,\[\]]+")
+_BRACKETS = re.compile(r"\[([0-9,\-]*)\]")
+_OUTSIDE = re.compile(r"[^,\[\]]+")
 _NUMBERS = re.compile(r"([0-9]{1,12})(?:-([0-9]{1,12}))?")
 
 
@@ -215,26 +250,24 @@ def hosts_of(nodes: str) -> tuple[str, ...] | None:
     hosts: list[str] = []
     for part in _parts(nodes):
         names = [""]
-        end = 0
-        for piece in _PIECE.finditer(part):
-            if piece.start() != end:
-                return None
-            end = piece.end()
-            numbers = None if piece[1] is None else _numbers(piece[1])
-            if piece[1] is not None and numbers is None:
-                return None
-            more = [piece[0]] if numbers is None else numbers
-            if len(names) * len(more) + len(hosts) > MOST_HOSTS:
+        for place, piece in enumerate(_BRACKETS.split(part)):
+            more = _numbers(piece) if place % 2 else _outside(piece)
+            if more is None or len(names) * len(more) + len(hosts) > MOST_HOSTS:
                 return None
             if len(names[-1]) + len(more[-1]) > LONGEST_NAME:
                 return None
             names = [name + suffix for name in names for suffix in more]
-        if end != len(part) or not part:
+        if not part:
             return None
         hosts += names
         if len(hosts) > MOST_HOSTS:
             return None
     return tuple(dict.fromkeys(hosts))
+
+
+def _outside(text: str) -> list[str] | None:
+    """What is not in brackets, if it holds none."""
+    return [text] if not text or _OUTSIDE.fullmatch(text) else None
 
 
 def _parts(nodes: str) -> list[str]:

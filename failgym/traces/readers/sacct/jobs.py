@@ -67,6 +67,8 @@ class Jobs:
     lives: dict[Key, _Life] = field(default_factory=dict[Key, _Life])
     jobs: dict[tuple[str, str], int] = field(default_factory=dict[tuple[str, str], int])
     bounds: Bounds = field(default_factory=lambda: Bounds())
+    merge: bool = False  # clusters are taken for one
+    clusters: dict[str, None] = field(default_factory=dict[str, None])
     rows: int = 0
     waiting: int = 0  # elements of arrays that share rows
 
@@ -83,6 +85,7 @@ class Jobs:
         Raises FieldError.
         """
         self.rows += 1
+        self._check(values.get("cluster", ""))
         text = values.get("jobid") or values.get("jobidraw", "")
         name = fields_of.job_id(text)
         if name is None:
@@ -94,6 +97,18 @@ class Jobs:
         if row is not None:
             for index in self._elements(name):
                 self._take_run(row, index, values)
+
+    def _check(self, cluster: str) -> None:
+        """Raise FieldError for another cluster than before, if they are not taken for one."""
+        if not cluster or cluster in self.clusters:
+            return
+        if self.clusters and not self.merge:
+            expected = f"{next(iter(self.clusters))[:60]!r} as before (merge_clusters,"
+            raise FieldError(
+                "Cluster", cluster, f"{expected} --merge-clusters: to take all for one)"
+            )
+        self.log.text(cluster, "Cluster")
+        self.clusters[cluster] = None
 
     def _elements(self, name: JobId) -> list[int | None]:
         if not name.pending:
@@ -133,13 +148,14 @@ class Jobs:
         if used:
             self._spent(life, used)
         if row.start != NONE and not ran:
-            self._place(life, row.slots, values.get("nodelist", ""))
+            self._place(life, row.slots, values.get("nodelist", ""), values.get("cluster", ""))
 
     def _life(self, row: Row, index: int | None, values: Mapping[str, str]) -> tuple[_Life, int]:
         """The task of a row, and the run that it is about, if that was heard of before."""
         cluster, job = values.get("cluster", ""), row.id.job
         key = _key(cluster, job, index)
-        owner = self.log.text(f"{values.get('user', '')} {values.get('jobname', '')}")
+        user, name = values.get("user", ""), values.get("jobname", "")
+        owner = self.log.text(f"{user} {name}", "user" if len(user) > len(name) else "jobname")
         life = self.lives.get(key)
         if life is not None:
             known = self._known(life, row)
@@ -228,7 +244,7 @@ class Jobs:
         for column, name in _TEXTS:
             text = values.get(name, "")
             if text not in MISSING:
-                log.jobs[column, job] = log.text(text)
+                log.jobs[column, job] = log.text(text, name)
         limit = limit_of(values)
         if limit is not None:
             log.jobs["walltime", job] = limit
@@ -240,7 +256,7 @@ class Jobs:
             log.jobs["shared", job] = _SHARED[shared]
         log.tasks["width", life.task] = row.slots
         log.tasks["category", life.task] = log.text(exit_category(row.state, _code(row)))
-        memory = memory_of(values, row.slots)
+        memory = memory_of(values, row.slots, self.counts)
         if memory == memory:
             log.tasks["memory", life.task] = memory
 
@@ -273,13 +289,15 @@ class Jobs:
         if seconds == seconds and start != NONE and end > start:
             runs["cpu", run] = seconds / (end - start) / self.log.tasks["width", life.task]
 
-    def _place(self, life: _Life, slots: int, nodes: str) -> None:
+    def _place(self, life: _Life, slots: int, nodes: str, cluster: str) -> None:
         """The slots are spread over the nodes evenly: the format does not say how they were."""
         if nodes in MISSING or nodes == "None assigned":
             return
         hosts = fields_of.hosts_of(nodes)
         if hosts is None:
             raise FieldError("NodeList", nodes, "a list of hosts like node[01-03,07],login1")
+        if self.merge and cluster:
+            hosts = tuple(f"{cluster}/{host}" for host in hosts)
         log, bounds = self.log, self.bounds
         if len(log.placements) + len(hosts) > bounds.places + bounds.places_per_row * self.rows:
             self.counts.note("where a run was left out: too many hosts for so few rows")

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from failgym.traces.readers.counts import Counts
 from failgym.traces.readers.job_log import INT32, LAST_SECOND, NONE, FieldError, LocalTimes
 from failgym.traces.readers.sacct import fields as fields_of
-from failgym.traces.readers.sacct.fields import MISSING, JobId, State
+from failgym.traces.readers.sacct.fields import MISSING, JobId, Requested, State
 from failgym.traces.readers.sacct.times import HOUR, time_of
 from failgym.traces.trace import Cause, Outcome
 
@@ -167,15 +167,33 @@ def limit_of(values: Mapping[str, str]) -> int | None:
     return int(seconds) if seconds is not None and seconds <= LAST_SECOND else None
 
 
-def memory_of(values: Mapping[str, str], slots: int) -> float:
+TOLERANCE = 0.01
+"""ReqMem and ReqTRES, which is rounded, differ by this share if they are not the same."""
+
+
+def memory_of(values: Mapping[str, str], slots: int, counts: Counts) -> float:
     """Bytes per slot that were requested, else allocated; NaN if neither is known.
 
     A request of 0 is one of all memory of the nodes, however much that is.
     """
-    nodes = values.get("nnodes", "")
+    nodes, text = values.get("nnodes", ""), values.get("reqmem", "")
     count = int(nodes) if nodes.isascii() and nodes.isdigit() and len(nodes) < 10 else 1
-    memory = fields_of.memory_per_slot(values.get("reqmem", ""), slots, count)
+    requested = fields_of.requested_memory(text)
+    memory = requested.per_slot(slots, count)
+    if requested.flagged:
+        counts.note("ReqMem marked as of a processor by a bit of the number (old Slurm)")
+    elif memory != memory and text not in MISSING:
+        counts.note("ReqMem that is no amount of memory: ReqTRES or AllocTRES counts, if there")
+    _compare(requested, values, count, counts)
     for name in ("reqtres", "alloctres"):
         if not memory > 0 and (tres := values.get(name)):
             memory = fields_of.trackable(tres)[1] / slots
     return memory if memory > 0 else nan
+
+
+def _compare(requested: Requested, values: Mapping[str, str], nodes: int, counts: Counts) -> None:
+    """Note where ReqTRES tells of another amount of memory than ReqMem."""
+    cpus, total = fields_of.trackable(values.get("reqtres", ""))
+    asked = requested.per_slot(max(cpus, 1), nodes) * max(cpus, 1)
+    if asked > 0 and total > 0 and abs(asked - total) > TOLERANCE * total:
+        counts.note("ReqTRES tells of other memory than ReqMem, which counts")

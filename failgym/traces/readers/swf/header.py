@@ -10,7 +10,7 @@ __all__ = ["Header"]
 MOST_TEXT = 1 << 20
 """Header text that is kept [characters]; the comments beyond it are no header."""
 
-_FIELD = re.compile(r";+([ \t]*)([A-Za-z][A-Za-z0-9_-]*)[ \t]*:(?!//)[ \t]*(.*)")
+_FIELD = re.compile(r";+([ \t]*)([A-Za-z][A-Za-z0-9_-]*)[ \t]*:(?!//)")
 INDENT = 2
 """A line that is indented deeper goes on with the field above it, unless it names a known one."""
 KNOWN = {
@@ -36,7 +36,7 @@ _EXIT_CODES = re.compile(
 
 @dataclass
 class Header:
-    """Fields by name, in the order in which they appear; lines of one name are joined by newlines.
+    """Lines by field, in the order in which they appear; those of a field are joined by newlines.
 
     The names of `KNOWN` fields are as the format spells them.
 
@@ -44,7 +44,7 @@ class Header:
     numbers.
     """
 
-    fields: dict[str, str] = field(default_factory=dict[str, str])
+    lines: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     _last: str = ""
     _size: int = 0
 
@@ -53,19 +53,27 @@ class Header:
         self._size += len(line)
         if self._size > MOST_TEXT:
             return
-        match = _FIELD.fullmatch(line)
+        match = _FIELD.match(line)
         known = KNOWN.get(match[2].lower()) if match else None
         if match and (known or len(match[1]) <= INDENT):
-            self._last, text = known or match[2], match[3].strip()
+            self._last, text = known or match[2], line[match.end() :].strip()
         elif not (text := line.lstrip(";").strip()):
             return
         name = self._last or "Comment"
-        before = self.fields.get(name)
-        self.fields[name] = text if before is None else f"{before}\n{text}"
+        self.lines.setdefault(name, []).append(text)
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """All fields."""
+        return {name: self.text(name) for name in self.lines}
+
+    def text(self, name: str) -> str:
+        """A field; empty if it is not there."""
+        return "\n".join(self.lines.get(name, ()))
 
     def number(self, name: str) -> int | None:
         """The whole number that a field is, or begins with; None for anything else."""
-        text = self.fields.get(name, "").strip()
+        text = self.text(name).strip()
         if _WHOLE.fullmatch(text):
             return int(text)
         match = _LEADING.match(text)
@@ -73,16 +81,15 @@ class Header:
 
     def names(self, name: str) -> dict[int, str]:
         """What the lines of a repeated field call each number: `Queue: 3 production`."""
-        lines = self.fields.get(name, "").splitlines()
-        matches = [_LISTED.fullmatch(line.strip()) for line in lines]
+        matches = [_LISTED.fullmatch(line.strip()) for line in self.text(name).splitlines()]
         return {int(m[1]): m[2].strip() for m in matches if m and len(m[1]) < 16}
 
     @property
     def has_exit_codes(self) -> bool:
         """Does a note say that the status field holds exit codes?"""
-        return _EXIT_CODES.search(self.fields.get("Note", "")) is not None
+        return _EXIT_CODES.search(self.text("Note")) is not None
 
     @property
     def allows_overuse(self) -> bool:
         """Does the header say that jobs may use more than they requested?"""
-        return self.fields.get("AllowOveruse", "").strip().lower() in ("yes", "true", "1")
+        return self.text("AllowOveruse").strip().lower() in ("yes", "true", "1")

@@ -26,7 +26,9 @@ Rows = npt.NDArray[Any]
 """A structured array with a field per column of `FIELDS` that is used."""
 
 _NUMBERS = re.compile(rb"[-+0-9.eE \t\r\n]*")
-_NUMBER = re.compile(rb"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
+_NUMBER = re.compile(rb"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
+LONGEST: Final = 400
+"""Digits and signs of a number are at most so many: a float64 written out has fewer."""
 
 SECONDS: Final = LATEST / 4000
 """Times and durations are at most this [s], so that their sums stay within the trace's bounds."""
@@ -160,11 +162,20 @@ def _full_lines(data: bytes) -> int | None:
     inside = np.zeros(len(text) + 1, dtype=np.bool_)
     inside[1:] = text > ord(" ")
     begins = inside[1:] & ~inside[:-1]
+    if _longest(inside, begins) > LONGEST:
+        return None
     ends = np.append(np.flatnonzero(text == ord("\n")), len(text))
     before = np.concatenate(([0], np.cumsum(begins)))
     fields = np.diff(before[ends], prepend=0)
     full = fields == len(FIELDS)
     return int(full.sum()) if (full | (fields == 0)).all() else None
+
+
+def _longest(inside: npt.NDArray[np.bool_], begins: npt.NDArray[np.bool_]) -> int:
+    """How long the longest field is."""
+    first = np.flatnonzero(begins)
+    last = np.flatnonzero(inside[1:] & ~np.append(inside[2:], False))
+    return int((last - first).max(initial=-1)) + 1
 
 
 def _sound(values: npt.NDArray[np.float64]) -> bool:
@@ -189,7 +200,7 @@ def _locate(path: Path, first: int, block: bytes) -> None:
                 f"{path}, line {number}: too {few} fields: {len(fields)}, expected {len(FIELDS)}"
             )
         for field, text in zip(FIELDS, fields, strict=True):
-            if not _NUMBER.fullmatch(text) or not _fits(field, text):
+            if len(text) > LONGEST or not _NUMBER.fullmatch(text) or not _fits(field, text):
                 shown = text[:60].decode("ascii", "backslashreplace")
                 raise TraceError(
                     f"{path}, line {number}: field {field.name!r} is {shown!r},"

@@ -21,6 +21,7 @@ from failgym.traces.order import in_order
 from failgym.traces.readers.counts import Counts
 from failgym.traces.readers.exit_status import CODES
 from failgym.traces.readers.sources import Advance, Paths, find_files, reading
+from failgym.traces.readers.swf.clusters import Log, clusters_of, first_told
 from failgym.traces.readers.swf.header import Header
 from failgym.traces.readers.swf.lines import Rows, read_rows
 from failgym.traces.readers.swf.runs import NONE, Meaning, Runs, meaning_of, milliseconds, runs_of
@@ -40,7 +41,13 @@ ARCHIVE: Final = (
 )
 
 
-def read_swf(path: Paths, *, infer_attempts: bool = False, progress: bool = False) -> Trace:
+def read_swf(
+    path: Paths,
+    *,
+    infer_attempts: bool = False,
+    merge_clusters: bool = False,
+    progress: bool = False,
+) -> Trace:
     """Read a log in Standard Workload Format: a file, a folder, or several (`.swf`, packed or not).
 
     A job is one task of as many slots as processors were allocated to it, else requested.
@@ -78,6 +85,8 @@ def read_swf(path: Paths, *, infer_attempts: bool = False, progress: bool = Fals
         infer_attempts: take a job for the next attempt of an earlier one by the same user with the
             same executable and width if it was submitted at most `RESUBMISSION_WINDOW` after the
             failure of that one. Off: every job is a task of its own.
+        merge_clusters: take logs of different clusters for one; else several logs must be of one
+            cluster, as `swf.clusters` tells.
         progress: show a progress bar on standard error.
 
     Raises TraceError naming file, line and field for a malformed log, and for one without a job.
@@ -87,7 +96,8 @@ def read_swf(path: Paths, *, infer_attempts: bool = False, progress: bool = Fals
     with reading(files, "jobs", progress) as advance:
         logs = [_read_log(file, advance) for file in files]
     origin = _origin(logs)
-    rows, header = _joined(logs, origin)
+    merged = "" if len(logs) == 1 else clusters_of(logs, merge_clusters)
+    rows, header = _joined(logs, origin, counts)
     del logs  # so that no row is there twice
     counts.read("lines", len(rows))
     meaning = meaning_of(rows, header)
@@ -101,22 +111,7 @@ def read_swf(path: Paths, *, infer_attempts: bool = False, progress: bool = Fals
         raise TraceError(f"{files[0]}: tells of {end} ms after its beginning, expected {LATEST}")
     runs = runs._replace(end=np.where(runs.end == NONE, end, runs.end))
     jobs, task = _tasks(rows, runs, infer_attempts, counts)
-    return _assemble(rows, runs, jobs, task, _Source(header, meaning, origin, end, counts))
-
-
-@dataclass(frozen=True)
-class _Log:
-    """A file's rows and its header."""
-
-    file: Path
-    rows: Rows
-    header: Header
-
-    @property
-    def unix_start(self) -> int | None:
-        """When the log begins [s since 1970]; None if it is not known."""
-        start = self.header.number("UnixStartTime")
-        return start if start is not None and 0 < start <= LATEST // 2000 else None
+    return _assemble(rows, runs, jobs, task, _Source(header, meaning, origin, end, counts, merged))
 
 
 @dataclass(frozen=True)
@@ -128,17 +123,18 @@ class _Source:
     origin: int | None  # time 0 [s since 1970]
     end: int
     counts: Counts
+    merged: str  # clusters that were taken for one, in words
 
 
-def _read_log(file: Path, advance: Advance) -> _Log:
+def _read_log(file: Path, advance: Advance) -> Log:
     header = Header()
     blocks = [rows for _, rows in read_rows(file, header, advance)]
     if not sum(len(rows) for rows in blocks):
         raise TraceError(f"{file}: holds no job: expected lines of 18 numbers")
-    return _Log(file, np.concatenate(blocks), header)
+    return Log(file, np.concatenate(blocks), header)
 
 
-def _origin(logs: list[_Log]) -> int | None:
+def _origin(logs: list[Log]) -> int | None:
     starts = [log.unix_start for log in logs]
     known = [start for start in starts if start is not None]
     if len(logs) > 1 and len(known) < len(logs):
@@ -147,15 +143,19 @@ def _origin(logs: list[_Log]) -> int | None:
     return min(known, default=None)
 
 
-def _joined(logs: list[_Log], origin: int | None) -> tuple[Rows, Header]:
+def _joined(logs: list[Log], origin: int | None, counts: Counts) -> tuple[Rows, Header]:
     """The rows of all logs, on one time line, and one header."""
     rows = [_shifted(log, origin) for log in logs]
     if len(logs) == 1:
         return rows[0], logs[0].header
+    fresh = first_told(logs)
+    if again := sum(int((~kept).sum()) for kept in fresh):
+        counts.drop("job that another log of the cluster holds too", again)
+    rows = [one[kept] for one, kept in zip(rows, fresh, strict=True)]
     return np.concatenate(rows), _merged([log.header for log in logs])
 
 
-def _shifted(log: _Log, origin: int | None) -> Rows:
+def _shifted(log: Log, origin: int | None) -> Rows:
     later = 0 if origin is None or log.unix_start is None else log.unix_start - origin
     if later:
         known = log.rows["submit time"] >= 0
@@ -164,15 +164,11 @@ def _shifted(log: _Log, origin: int | None) -> Rows:
 
 
 def _merged(headers: list[Header]) -> Header:
-    """One header of several: the distinct values of each field."""
+    """One header of several: the distinct lines of each field."""
     merged = Header()
     for header in headers:
-        for name, text in header.fields.items():
-            known = merged.fields.get(name)
-            if known is None:
-                merged.fields[name] = text
-            elif text not in known.split("\n"):
-                merged.fields[name] = f"{known}\n{text}"
+        for name, lines in header.lines.items():
+            merged.lines[name] = list(dict.fromkeys([*merged.lines.get(name, ()), *lines]))
     return merged
 
 
@@ -345,10 +341,12 @@ def _meta(source: _Source, memory_unit: str) -> Meta:
     remarks = {
         **fields,
         "status field": "exit codes" if meaning.exit_codes else "as the format defines it",
-        "requested time": "enforced" if meaning.enforced else "not enforced",
+        "requested time": meaning.limit,
     }
     if memory_unit:
         remarks["memory unit"] = memory_unit
+    if source.merged:
+        remarks["clusters taken for one"] = source.merged
     return Meta(
         source=f"swf: {place}" if place else "swf",
         licence=fields.get("Copyright", ""),

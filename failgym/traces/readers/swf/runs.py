@@ -42,6 +42,15 @@ class Meaning:
     """the status field holds exit codes, 0 for success"""
     enforced: bool
     """a job that reaches its requested time is killed"""
+    reached: int
+    """how many jobs did"""
+
+    @property
+    def limit(self) -> str:
+        """Whether the requested time is enforced, in words."""
+        if not self.reached:
+            return "not known to be enforced: no job reached it"
+        return "enforced" if self.enforced else "not enforced"
 
 
 class Runs(NamedTuple):
@@ -63,8 +72,8 @@ def meaning_of(rows: Rows, header: Header, rule: Rule | None = None) -> Meaning:
 
     The status field holds exit codes if 0, which would be a failure, is as frequent as 1 and a note
     in the header says so, or if 0 is more frequent and at least `Rule.foreign_share` of the values
-    are none of the format's. Requested time is enforced unless the header allows overuse, or more
-    of the jobs that reached it completed than did not.
+    are none of the format's. Requested time is enforced if jobs reached it, unless the header
+    allows overuse, or more of these jobs completed than did not.
     """
     rule = rule or Rule()
     status = rows["status"]
@@ -74,9 +83,10 @@ def meaning_of(rows: Rows, header: Header, rule: Rule | None = None) -> Meaning:
         foreign > 0 and foreign >= rule.foreign_share * len(status) and zeros > ones
     )
     reached = _reached(rows)
+    reaching = int(reached.sum())
     completed = (reached & (status == (0 if exit_codes else COMPLETED))).sum()
-    enforced = not header.allows_overuse and bool(2 * completed <= reached.sum())
-    return Meaning(exit_codes, enforced)
+    enforced = not header.allows_overuse and bool(reaching > 0 and 2 * completed <= reaching)
+    return Meaning(exit_codes, enforced, reaching)
 
 
 def _reached(rows: Rows) -> Flags:

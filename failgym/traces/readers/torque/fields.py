@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
@@ -147,7 +147,6 @@ def _slots(number: int) -> int | None:
     return number if 0 < number <= INT32 else None
 
 
-_PAIR = re.compile(r'([^ =]+)=("[^"]*"|[^ ]*)')
 _COMMENT = " comment="
 
 
@@ -158,13 +157,26 @@ def fields_of(message: str) -> dict[str, str]:
     """
     if _COMMENT in message:
         before, _, after = message.partition(_COMMENT)
-        return dict(_PAIR.findall(after)) | dict(_PAIR.findall(before))
+        return dict(_pairs(after)) | dict(_pairs(before))
     if '"' not in message:
         try:
             return dict([pair.split("=", 1) for pair in message.split(" ")])
         except ValueError:  # a word without a value: rare, and slower to leave out
             pass
-    return dict(_PAIR.findall(message))
+    return dict(_pairs(message))
+
+
+def _pairs(message: str) -> Iterator[tuple[str, str]]:
+    """Keys and values, which may be in quotes; words without a value are left out."""
+    at = 0
+    while (equals := message.find("=", at)) >= 0:
+        key = message[max(message.rfind(" ", at, equals) + 1, at) : equals]
+        begin = at = equals + 1
+        if key:
+            closed = message.find('"', begin + 1) if message.startswith('"', begin) else -1
+            blank = message.find(" ", begin)
+            at = closed + 1 if closed >= 0 else blank if blank >= 0 else len(message)
+            yield key, message[begin:at]
 
 
 def time_of(fields: Mapping[str, str], name: str, otherwise: int) -> int:

@@ -102,7 +102,7 @@ class Jobs:
             self._describe(life, fields)
         elif queue := fields.get("queue"):
             job = self.log.tasks.whole("job", life.task)
-            self.log.jobs["queue", job] = self.log.text(queue)
+            self.log.jobs["queue", job] = self.log.text(queue, "queue")
 
     def start(self, record: Record, fields: Mapping[str, str]) -> None:
         """S, T: a run begins, from a checkpoint or not."""
@@ -288,7 +288,7 @@ class Jobs:
         log, job = self.log, self.log.tasks.whole("job", life.task)
         for column, name in _TEXTS:
             if text := fields.get(name):
-                log.jobs[column, job] = log.text(text.strip('"'))
+                log.jobs[column, job] = log.text(text.strip('"'), name)
         self._limit(life, fields)
         if (shared := is_shared(fields)) is not None:
             log.jobs["shared", job] = shared

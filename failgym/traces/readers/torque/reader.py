@@ -15,6 +15,7 @@ from failgym.traces.readers.counts import Counts
 from failgym.traces.readers.job_log import LONGEST_NAME, FieldError, LocalTimes
 from failgym.traces.readers.sources import Paths, find_files, reading, text_lines
 from failgym.traces.readers.torque.jobs import Jobs, Record
+from failgym.traces.readers.torque.servers import Servers
 from failgym.traces.schema import TraceError
 from failgym.traces.trace import Trace
 
@@ -26,7 +27,9 @@ HOUR: Final = len("MM/DD/YYYY HH")
 EXPECTED: Final = "MM/DD/YYYY HH:MM:SS;record type;job id;message"
 
 
-def read_torque(path: Paths, *, timezone: str = "UTC", progress: bool = False) -> Trace:
+def read_torque(
+    path: Paths, *, timezone: str = "UTC", merge_clusters: bool = False, progress: bool = False
+) -> Trace:
     """Read accounting logs: files, or a folder of daily ones (`YYYYMMDD`), packed or not.
 
     A job is one task of as many slots as it was given (`exec_host`), else requested; the jobs of an
@@ -73,6 +76,8 @@ def read_torque(path: Paths, *, timezone: str = "UTC", progress: bool = False) -
         timezone: of the local times at the beginning of records, like "Europe/Berlin"; the times
             within records are seconds since 1970. Of an hour that is there twice it is the second
             if the time would go back otherwise.
+        merge_clusters: take files of several clusters for one's. Else a file must be of the servers
+            before (what follows the first point of job ids), of one of them at least.
         progress: show a progress bar on standard error.
 
     Raises TraceError naming file, line and field for a malformed log, and for one without a job.
@@ -82,7 +87,7 @@ def read_torque(path: Paths, *, timezone: str = "UTC", progress: bool = False) -
     files = sorted(found, key=lambda file: _first_time(file, clock)) if len(found) > 1 else found
     counts = Counts()
     jobs = Jobs(counts)
-    last = 0
+    servers, last = Servers(merge_clusters), 0
     with reading(files, "records", progress) as advance:
         for file in files:
             lines = before = 0
@@ -96,17 +101,19 @@ def read_torque(path: Paths, *, timezone: str = "UTC", progress: bool = False) -
                     if record.time < before - DISORDER:
                         record = record._replace(time=record.time + clock.again(line[:HOUR]))
                     jobs.take(record)
+                    servers.see(record)
                 except ValueError as error:
                     reason = str(error) if isinstance(error, FieldError) else _wrong(line)
                     raise TraceError(f"{file}, line {number}: {reason}") from error
                 before = record.time
                 last = max(last, before)
             counts.read("records", lines)
+            servers.end(file)
     if not len(jobs.log.tasks):
         raise TraceError(f"{files[0]}: holds no record of a job: expected lines of {EXPECTED}")
     log, end = jobs.log, max(jobs.close(), last)
     del jobs  # what is known of each job by its id takes more memory than the log
-    return log.trace("torque", {"time zone": timezone}, counts, end)
+    return log.trace("torque", {"time zone": timezone, **servers.remarks}, counts, end)
 
 
 def _first_time(file: Path, clock: LocalTimes) -> tuple[int, str]:

@@ -6,17 +6,23 @@ import datetime
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 
 from failgym.traces.readers.counts import Counts
 from failgym.traces.readers.graphs import acyclic
 from failgym.traces.readers.json_fields import Fields
+from failgym.traces.readers.workflows import (
+    MOST_BYTES,
+    MOST_SECONDS,
+    Edge,
+    Machine,
+    Task,
+    Workflow,
+    own_sizes,
+    passed,
+)
 from failgym.traces.schema import LATEST, TraceError
 
-__all__ = ["Machine", "Task", "Workflow", "read_workflow"]
-
-Edge = tuple[int, int, int]
-"""Position of the parent, position of the child, bytes that the child reads of the parent."""
+__all__ = ["read_workflow"]
 
 VERSIONS = ("1.2", "1.3", "1.4", "1.5", "1.6")
 """The versions that can be read; 1.6 adds to 1.5 what can be computed from it, and 1.2 is 1.3 with
@@ -24,62 +30,14 @@ VERSIONS = ("1.2", "1.3", "1.4", "1.5", "1.6")
 IN_KILOBYTES = ("1.2", "1.3")
 """Versions in which memory may be in these."""
 
-MOST_SECONDS = LATEST // 1000
-MOST_BYTES = 2**62
-"""Neither a file nor the files of a task are larger."""
 MOST_CORES = 2**31 - 1
 KILOBYTE = 1000
 """Up to version 1.3 memory is in these [bytes]."""
 
-_NUMBERED = re.compile(r"[_.-](ID)?[0-9]+$|\s+\([^()]*\)$")
+_NUMBERED = re.compile(r"[_.-](ID)?[0-9]+$|\s\([^()]*\)$")
 """What tells the tasks of a kind apart: a number, or Nextflow's tag in brackets."""
 _US_TIME = "%m-%d-%yT%H:%M:%S%z"
 """How Pegasus' instances write a time, besides ISO 8601."""
-
-
-@dataclass(frozen=True)
-class Machine:
-    """A machine: its name, cores and memory [bytes], as far as they are known."""
-
-    name: str
-    cores: int | None = None
-    memory: float | None = None
-
-
-@dataclass
-class Task:
-    """A task of a workflow; times in ms, `started` since 1970-01-01 UTC."""
-
-    id: str
-    kind: str
-    inputs: dict[str, int | None] = field(default_factory=dict[str, int | None])  # file, bytes
-    outputs: dict[str, int | None] = field(default_factory=dict[str, int | None])
-    runtime: int | None = None
-    started: int | None = None
-    cores: int = 1
-    cpu: float | None = None  # share of its cores
-    memory: float | None = None  # resident set [bytes]
-    machines: list[str] = field(default_factory=list[str])
-    output_bytes: int = 0
-
-    @property
-    def finished(self) -> bool:
-        """Whether it is known when it ran, and for how long."""
-        return self.started is not None and self.runtime is not None
-
-
-@dataclass
-class Workflow:
-    """A workflow, its tasks in the order of the document."""
-
-    file: str
-    name: str
-    version: str
-    system: str
-    executed: int | None
-    tasks: list[Task]
-    edges: list[Edge]
-    machines: list[Machine]
 
 
 def read_workflow(document: Fields, counts: Counts) -> Workflow:
@@ -105,7 +63,7 @@ def read_workflow(document: Fields, counts: Counts) -> Workflow:
         tasks[task.id] = task
         for name in (task.id,) if modern else (one.text("name") or "", task.id):
             names.setdefault(name, task.id)
-    sizes = _sizes(specification) if modern else _own_sizes(tasks.values())
+    sizes = _sizes(specification) if modern else own_sizes(tasks.values())
     for fields in execution.objects(called) if execution else ():
         _execute(tasks, fields, modern, version)
     for task in tasks.values():
@@ -148,7 +106,9 @@ def _task(fields: Fields, modern: bool) -> Task:
     for name in ("id", "parents", "children") if modern else ():
         fields.need(name)
     name = fields.text("name") or ""
-    task = Task(fields.text("id") or name, fields.text("category") or _NUMBERED.sub("", name))
+    task = Task(
+        fields.text("id") or name, fields.text("category") or _NUMBERED.sub("", name).rstrip()
+    )
     if modern:
         task.inputs = dict.fromkeys(_texts(fields, "inputFiles"))
         task.outputs = dict.fromkeys(_texts(fields, "outputFiles"))
@@ -175,17 +135,6 @@ def _sizes(specification: Fields) -> dict[str, int | None]:
     for file in specification.objects("files"):
         file.need("id", "the id of a file")
         sizes[file.text("id") or ""] = _bytes(file, "sizeInBytes")
-    return sizes
-
-
-def _own_sizes(tasks: Iterable[Task]) -> dict[str, int | None]:
-    """The sizes that tasks state of their files; what the writer says counts."""
-    sizes: dict[str, int | None] = {}
-    for task in tasks:
-        for file, size in task.inputs.items():
-            sizes.setdefault(file, size)
-    for task in tasks:
-        sizes |= {file: size for file, size in task.outputs.items() if size is not None}
     return sizes
 
 
@@ -235,19 +184,13 @@ def _edges(
     if lone and modern:
         counts.note("dependency that only one of its two tasks lists", lone)
     listed = list(tasks.values())
-    edges = [(p, c, _passed(listed[p], listed[c], sizes)) for p, c in sorted(said)]
+    edges = [(p, c, passed(listed[p], listed[c], sizes)) for p, c in sorted(said)]
     if not acyclic(len(listed), [p for p, _, _ in edges], [c for _, c, _ in edges]):
         raise TraceError(
             f"{document.file}, line {document.line}: field 'workflow' has tasks that wait for each"
             " other, expected no cycle"
         )
     return edges
-
-
-def _passed(parent: Task, child: Task, sizes: Mapping[str, int | None]) -> int:
-    """The bytes that a child reads of what its parent writes."""
-    few, many = sorted((parent.outputs, child.inputs), key=len)
-    return sum(sizes.get(file) or 0 for file in few if file in many)
 
 
 # --- Execution ------------------------------------------------------------------------------------

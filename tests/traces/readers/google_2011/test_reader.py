@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import shutil
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,8 @@ from typing import Any
 import pytest
 
 from failgym.traces import Cause, Outcome, Trace, TraceError, read_google_2011
-from failgym.traces.readers.google_2011 import parts
+from failgym.traces.readers.google_2011 import import_google_2011, parts
+from failgym.traces.schema import TABLES
 from tests.traces.readers.google_2011.nasty import job_row, task_row, write_nasty, write_part
 
 FINISH, FAIL, KILL = Outcome.FINISH, Outcome.FAIL, Outcome.KILL
@@ -363,9 +365,6 @@ def test_missing_and_empty_folders_are_refused(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match="task_events: empty"):
         read_google_2011(tmp_path)
     write_part(tmp_path / "task_events", 0, [])
-    with pytest.raises(TraceError, match="job_events: no such folder"):
-        read_google_2011(tmp_path)
-    write_part(tmp_path / "job_events", 0, [])
     with pytest.raises(TraceError, match="no task events"):
         read_google_2011(tmp_path)
 
@@ -388,3 +387,18 @@ def test_jobs_without_job_events_are_kept(tmp_path: Path) -> None:
     job = trace.jobs.to_pylist()[0]
     assert (job["submit"], job["outcome"], job["user"]) == (600000, CENSORED, "user")
     assert (job["scheduling_class"], job["name"]) == (1, None)
+
+
+def test_task_events_alone_are_read_and_what_is_unknown_is_said(tmp_path: Path) -> None:
+    write_part(tmp_path / "job_events", 0, [])
+    write_part(tmp_path / "task_events", 0, [GOOD])
+    with_empty = read_google_2011(tmp_path)
+    shutil.rmtree(tmp_path / "job_events")
+    alone = read_google_2011(tmp_path)
+    for name in TABLES:
+        assert alone.table(name).equals(with_empty.table(name))
+    assert alone.meta.noted == {"jobs without job events": 1}
+    assert set(alone.meta.remarks) == {"no job_events", "no machine_events", "no task_usage"}
+    assert "outcomes of jobs are not known" in alone.meta.remarks["no job_events"]
+    import_google_2011(tmp_path, tmp_path / "out")
+    assert Trace.load(tmp_path / "out").content_hash == alone.content_hash
