@@ -20,7 +20,8 @@ from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices
 from failgym.agents.episodes import EpisodeTally, final_infos
 from failgym.agents.masks import MASKS
 from failgym.agents.steps import step_engine, step_vector_env
-from failgym.envs import MitigationVectorEnv, Scenario, resolve
+from failgym.envs import MitigationVectorEnv, Scenario
+from failgym.envs.keywords import scenario_of_call
 from failgym.evaluation.arguments import MOST_SEED, check_count, check_threads
 
 __all__ = ["BatchedVecEnv", "make_sb3_env"]
@@ -263,7 +264,8 @@ def make_sb3_env(
         fields: fields of the scenario that are changed.
 
     Raises:
-        ValueError: for an unknown environment or field, or a value of the wrong type or range.
+        TypeError: for an unknown field, naming the nearest.
+        ValueError: for an unknown environment, or a value of the wrong type or range.
 
     >>> from failgym.agents.vec_env import make_sb3_env
     >>> env = make_sb3_env("failgym/Checkpoint-v0", 4, seed=1, jobs=200)
@@ -274,7 +276,7 @@ def make_sb3_env(
     check_threads(threads)
     if seed is not None:
         check_count("seed", seed, 0, MOST_SEED)
-    scenario = resolve(env, fields)
+    scenario = scenario_of_call(make_sb3_env, env, fields)
     if scenario.world == "pinned" and "slice_tasks" not in fields:
         scenario = scenario.override(slice_tasks=1)
     batch = MitigationVectorEnv(

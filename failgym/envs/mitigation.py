@@ -11,10 +11,10 @@ from gymnasium import spaces
 
 from failgym.envs import infos
 from failgym.envs.batches import batch_of, outcomes_of, own_states, slice_count
+from failgym.envs.keywords import scenario_of_call
 from failgym.envs.rendering import FPS, MODES, Renderer
 from failgym.envs.rendering.renderer import Frame
 from failgym.envs.scenario import Scenario
-from failgym.envs.scenarios import resolve
 from failgym.envs.spaces import action_space, observation_space
 from failgym.envs.worlds import build_world
 from failgym.sim.records import ACTIONS, Action
@@ -187,7 +187,7 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
         render_mode: str | None = None,
         **overrides: Any,
     ) -> None:
-        self.scenario = resolve(scenario, overrides)
+        self.scenario = scenario_of_call(type(self).__init__, scenario, overrides)
         self.strict = strict
         self.render_mode = render_mode
         self.observation_space: spaces.Space[Any] = observation_space()

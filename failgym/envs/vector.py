@@ -11,11 +11,11 @@ from gymnasium.vector.utils import batch_space
 
 from failgym.envs import infos
 from failgym.envs.batches import batch_of, slice_count
+from failgym.envs.keywords import scenario_of_call
 from failgym.envs.mitigation import chosen_slice
 from failgym.envs.rendering import FPS, Renderer
 from failgym.envs.rendering.renderer import Frame
 from failgym.envs.scenario import Scenario
-from failgym.envs.scenarios import resolve
 from failgym.envs.spaces import action_space, observation_space
 from failgym.envs.worlds import build_world
 from failgym.sim.engine import DRAWN
@@ -84,7 +84,7 @@ class MitigationVectorEnv(
             raise ValueError(f"render_mode: expected {expected} or None, got {render_mode!r}")
         if num_envs < 1:
             raise ValueError(f"num_envs: expected at least 1, got {num_envs}")
-        self.scenario = resolve(scenario, overrides)
+        self.scenario = scenario_of_call(type(self).__init__, scenario, overrides)
         self.copy, self.strict = copy, strict
         self.autoreset_mode = _mode(autoreset_mode)
         self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}

@@ -246,7 +246,7 @@ def test_bad_use_raises_one_clear_line(env_id: str) -> None:
         env.reset(options={"slize": 1})
     with pytest.raises(ValueError, match="slice expected 0 to"):
         env.reset(options={"slice": 10**9})
-    with pytest.raises(ValueError, match="did you mean slice_tasks"):
+    with pytest.raises(TypeError, match="Did you mean 'slice_tasks'"):
         make(env_id, slice_task=3)
     with pytest.raises(ValueError, match="jobs: expected int"):
         make(env_id, jobs="many")
