@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from failgym.cli.options import Json, Seed, Settings, override
-from failgym.cli.output import JsonFile
+from failgym.cli.output import JsonFile, print_line
 
 if TYPE_CHECKING:
     from failgym.envs.scenario import Scenario, Split
@@ -58,7 +58,7 @@ def evaluate(
     json: Json = None,
 ) -> None:
     """Score policies between replay (0) and the clairvoyant, or a bound (100)."""
-    from failgym.cli.scores import draw, measure, print_scores
+    from failgym.cli.scores import LEGEND, draw, measure, print_scores
     from failgym.cli.specs import load_policy
     from failgym.envs import resolve
     from failgym.evaluation.caller import check_made_for
@@ -75,6 +75,7 @@ def evaluate(
         sys.modules["torch"].manual_seed(seed)
     evaluations = measure(anchors, policies, deterministic=not drawn)
     print_scores(evaluations)
+    print_line(LEGEND)
     file.write(
         {
             "env": f"failgym/{scenario.name}",

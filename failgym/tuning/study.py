@@ -33,14 +33,12 @@ class Grounds:
         """Draw the slices; arguments and errors are those of `tune`.
 
         Raises:
-            ValueError: as `Anchors.of`, and if nothing can be saved on the slices.
+            ValueError: as `Anchors.of`, and if there is nothing to gain on the slices.
         """
         fit = Anchors.of(env, episodes=episodes, seed=seed, split="fit")
         later = Anchors.of(env, seed=seed, split="validation")
         for anchors in (fit, later):
-            if not (anchors.replay.costs.sum() - anchors.bound.sum()) > 0.0:
-                name, split = anchors.scenario.name, anchors.scenario.split
-                raise ValueError(f"{name}: nothing can be saved on the slices of the {split} split")
+            anchors.check_room()
         return cls(fit, later)
 
 

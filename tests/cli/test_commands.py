@@ -58,17 +58,61 @@ def test_envs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_evaluate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "scores.json"
     policies = ["--policy", "young", "--policy", "young:factor=2", "--policy", "replay"]
-    arguments = ["evaluate", "--env", "failgym/Checkpoint-v0", *policies, "--episodes", "9"]
+    arguments = ["evaluate", "--env", "failgym/Checkpoint-v0", *policies, "--episodes", "30"]
     assert invoke(*arguments, "--seed", "4", *SMALL, "--json", file) == 0
     written = load(file)
     assert written["env"] == "failgym/Checkpoint-v0"
     assert [row["policy"] for row in written["policies"]] == ["young", "young:factor=2", "replay"]
     assert written["policies"][2]["score"] == 0.0
-    assert {row["episodes"] for row in written["policies"]} == {9}
+    assert {row["episodes"] for row in written["policies"]} == {30}
     assert {row["split"] for row in written["policies"]} == {"test"}
     shown = capsys.readouterr()
     assert "young:factor=2" in shown.out
     assert shown.err == ""
+
+
+def test_a_log_on_which_nothing_can_be_saved_has_no_scores(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A log of jobs that run once, as archives of parallel workloads are: nothing is started again.
+
+    It gave the score -766098049075069952.0: rounding, divided by rounding.
+    """
+    log, rng = tmp_path / "log.swf", np.random.default_rng(0)
+    lines = [
+        f"{n} {60 * n} 0 {rng.integers(600, 90_000)} {rng.integers(1, 9)} -1 -1 -1 -1 -1"
+        f" {rng.integers(0, 2)} 1 1 -1 1 1 -1 -1\n"
+        for n in range(1, 500)
+    ]
+    log.write_text("".join(lines))
+    assert invoke("trace", "import", "swf", log, "--out", tmp_path / "kth") == 0
+    capsys.readouterr()
+    file = tmp_path / "scores.json"
+    arguments = ["--env", "failgym/Checkpoint-v0", "--set", f"trace={tmp_path / 'kth'}"]
+    policies = ["--policy", "young", "--policy", "replay"]
+    assert invoke("evaluate", *arguments, *policies, "--json", file) == 0
+    shown, written = capsys.readouterr().out, load(file)
+    said = "nothing to gain here: the bound saves 0.0 machine-hours' worth, 0.00 % of what replay"
+    assert said in shown
+    for row in (*written["policies"], written["replay"], written["clairvoyant"]):
+        assert [row[name] for name in ("score", "low", "high")] == [None] * 3
+        assert row["reason"].startswith(said)
+        assert abs(row["room_share"]) < 1e-9
+    for row in (line.split() for line in shown.splitlines()):
+        assert row[:1] not in (["young"], ["replay"]) or row[1:3] == ["-", "-"]
+
+
+def test_the_room_and_few_slices_are_said(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["evaluate", "--env", "Checkpoint-v0", "--policy", "young", *SMALL]
+    assert invoke(*arguments, "--episodes", 2) == 0
+    shown = capsys.readouterr().out
+    assert "room: the bound saves " in shown
+    assert "(2 slices)" in shown
+    assert "fewer than 10 slices" in shown
+    assert invoke(*arguments, "--episodes", 10) == 0
+    assert "slices)" not in capsys.readouterr().out
+    for word in ("wasted", "redundant", "ghost", "forfeited", "false kills", "what replay spends"):
+        assert f"{word}" in shown.split("score: 0 is replay")[1]
 
 
 def test_evaluate_on_the_train_split(tmp_path: Path) -> None:
