@@ -61,7 +61,7 @@ def evaluate(
     from failgym.cli.scores import LEGEND, draw, measure, print_scores
     from failgym.cli.specs import load_policy
     from failgym.envs import resolve
-    from failgym.evaluation.caller import check_made_for
+    from failgym.evaluation.caller import check_playable
 
     file = JsonFile.at(json)
     policies = [(spec, load_policy(spec)) for spec in policy]
@@ -69,8 +69,10 @@ def evaluate(
         settings = [*(settings or []), f"forecast={forecast}"]
     scenario = override(resolve(env), settings)
     for spec, loaded in policies:
-        check_made_for(loaded, scenario, spec)
+        check_playable(loaded, scenario, name=spec)
     anchors = draw(scenario, episodes=episodes, seed=seed, split=_split(settings, scenario))
+    for spec, loaded in policies:
+        check_playable(loaded, scenario, anchors.world, spec)
     if drawn and "torch" in sys.modules:  # which agents draw from
         sys.modules["torch"].manual_seed(seed)
     evaluations = measure(anchors, policies, deterministic=not drawn)

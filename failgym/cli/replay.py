@@ -52,6 +52,7 @@ def replay(
     from failgym.cli.specs import load_policy
     from failgym.envs.batches import slice_count
     from failgym.evaluation import Record, compare, run_policy, whole_trace_world
+    from failgym.evaluation.caller import check_playable
     from failgym.evaluation.progress import progress_bar, working
     from failgym.evaluation.runner import LANES
     from failgym.traces import Trace
@@ -64,7 +65,10 @@ def replay(
     with working("loading and compiling", interactive()):
         trace = Trace.load(folder)
         begun = time.perf_counter()
+        if env is not None:
+            check_playable(chosen, scenario, name=policy)
         world = whole_trace_world(trace, scenario, known_only=not _asks_nothing(scenario))
+        check_playable(chosen, scenario, world, policy)
     compiled = time.perf_counter() - begun
     recorded = Recorded(chosen) if watch else None
     asked, lanes = (chosen, LANES) if recorded is None else (recorded, 1)

@@ -19,7 +19,7 @@ from failgym.envs.sources import part_of, tasks_run
 from failgym.envs.spaces import TERMS
 from failgym.envs.worlds import build_world
 from failgym.evaluation.arguments import check_count
-from failgym.evaluation.caller import Predicts, check_made_for
+from failgym.evaluation.caller import Predicts, check_playable
 from failgym.evaluation.continuing import CONTINUING
 from failgym.evaluation.progress import Advance, progress_bar, silent
 from failgym.evaluation.result import Evaluation
@@ -243,8 +243,9 @@ def evaluate(
     Raises:
         ValueError: for an unknown environment, episodes, lanes or a seed that are no whole numbers
             or too small, or a split without tasks; and, naming the policy, if it was made for
-            another environment, and for a `predict` that raises or returns anything but (actions,
-            state) with actions of the right shape, type and range.
+            another environment, or needs a decision or an input that there is not, and for a
+            `predict` that raises or returns anything but (actions, state) with actions of the right
+            shape, type and range.
 
     >>> from failgym.baselines import Young
     >>> result = evaluate(Young(), "failgym/Checkpoint-v0", episodes=5)
@@ -252,8 +253,9 @@ def evaluate(
     ('young', 5, True)
     """
     check_count("lanes", lanes, 1)
-    check_made_for(policy, resolve(env), name)
+    check_playable(policy, resolve(env), name=name)
     anchors = Anchors.of(env, episodes=episodes, seed=seed, split=split, bound=bound)
+    check_playable(policy, anchors.scenario, anchors.world, name)
 
     def run(advance: Advance) -> Run:
         return anchors.run(

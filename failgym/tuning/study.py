@@ -12,6 +12,7 @@ from failgym.baselines.search import search_space
 from failgym.envs import Scenario, resolve
 from failgym.evaluation import Anchors, Score
 from failgym.evaluation.arguments import check_count
+from failgym.evaluation.caller import check_playable
 from failgym.evaluation.progress import Advance, silent
 from failgym.tuning.objective import ADOPTED, Comparison
 from failgym.tuning.search import Search, done
@@ -114,9 +115,9 @@ def tune(
     if not ranges:
         raise ValueError(f"{policy.name}: no parameter to tune")
     scenario = env.fit.scenario if isinstance(env, Grounds) else resolve(env)
-    if not policy.compatible(scenario):
-        raise ValueError(f"{policy.name}: needs decisions that {scenario.name} has not")
+    check_playable(policy, scenario)
     grounds = env if isinstance(env, Grounds) else Grounds.of(env, episodes=episodes, seed=seed)
+    check_playable(policy, scenario, grounds.fit.world)
     fit, later = Comparison(policy, grounds.fit), Comparison(policy, grounds.validation)
     search = Search(policy, fit, ranges, seed)
     study = search.opened(storage)
