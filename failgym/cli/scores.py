@@ -78,8 +78,12 @@ def print_scores(evaluations: Sequence[Evaluation]) -> None:
     rows = [[row[i] for i in shown] for row in map(_row, ranked)]
     print_table(title, [COLUMNS[i] for i in shown], rows, SHARES)
     print_line(first.reason or f"room: {first.said_of_room}")
-    if first.few and first.reason is None:
+    if first.reason is not None:
+        return
+    if first.few:
         print_line(f"an interval of fewer than {FEW} slices says little")
+    if any(math.isnan(e.low) for e in evaluations):
+        print_line("no interval: there is something to gain on too few of the slices")
 
 
 def _row(e: Evaluation) -> tuple[Cell, ...]:

@@ -58,13 +58,13 @@ def test_envs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_evaluate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "scores.json"
     policies = ["--policy", "young", "--policy", "young:factor=2", "--policy", "replay"]
-    arguments = ["evaluate", "--env", "failgym/Checkpoint-v0", *policies, "--episodes", "30"]
+    arguments = ["evaluate", "--env", "failgym/Checkpoint-v0", *policies, "--episodes", "20"]
     assert invoke(*arguments, "--seed", "4", *SMALL, "--json", file) == 0
     written = load(file)
     assert written["env"] == "failgym/Checkpoint-v0"
     assert [row["policy"] for row in written["policies"]] == ["young", "young:factor=2", "replay"]
     assert written["policies"][2]["score"] == 0.0
-    assert {row["episodes"] for row in written["policies"]} == {30}
+    assert {row["episodes"] for row in written["policies"]} == {20}
     assert {row["split"] for row in written["policies"]} == {"test"}
     shown = capsys.readouterr()
     assert "young:factor=2" in shown.out
@@ -100,6 +100,31 @@ def test_a_log_on_which_nothing_can_be_saved_has_no_scores(
         assert abs(row["room_share"]) < 1e-9
     for row in (line.split() for line in shown.splitlines()):
         assert row[:1] not in (["young"], ["replay"]) or row[1:3] == ["-", "-"]
+
+
+UNPLAYABLE = [
+    (
+        ("GracePeriod-v0", "algorithm_1"),
+        "clone=true, retry=true, as Cloning-v0 and Mitigation-v0 do",
+    ),
+    (("GracePeriod-v0", "grace_period", "--set", "forecast=none"), "for example forecast=rosa"),
+    (("Checkpoint-v0", "expected_loss", "--set", "forecast=none"), "for example forecast=elsayed"),
+]
+
+
+@pytest.mark.parametrize(("case", "said"), UNPLAYABLE)
+def test_a_policy_that_cannot_act_is_told_what_is_missing(
+    case: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It would score 0.0, like one that chose to do nothing."""
+    env, policy, *settings = case
+    arguments = ["evaluate", "--env", env, "--policy", "replay", "--policy", policy, *settings]
+    assert invoke(*arguments, "--set", "jobs=400") == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    [line] = shown.err.splitlines()
+    assert line.startswith(f"failgym: policy '{policy}': needs ")
+    assert said in line
 
 
 def test_the_room_and_few_slices_are_said(capsys: pytest.CaptureFixture[str]) -> None:
