@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -34,9 +35,9 @@ class Validation:
     """decisions that it had been trained on"""
     score: float
     """of its best action in each decision"""
-    low: float
-    high: float
-    """95 % bootstrap interval of that"""
+    low: float | None
+    high: float | None
+    """95 % bootstrap interval of that; None where the room hangs on too few slices"""
     stochastic: float | None
     """score of actions drawn with its probabilities; None for an algorithm that learns none"""
 
@@ -96,8 +97,8 @@ class Validator:
         return Validation(
             steps=model.num_timesteps,
             score=best.score,
-            low=best.low,
-            high=best.high,
+            low=None if math.isnan(best.low) else best.low,
+            high=None if math.isnan(best.high) else best.high,
             stochastic=drawn,
         )
 

@@ -103,7 +103,7 @@ class Heuristic(ABC):
         if not lacking:
             return
         able = [name for name, known in SCENARIOS.items() if self.compatible(known)]
-        there = f", as {' and '.join(able)} do" if able else ""
+        there = f", as in {' and '.join(able)}" if able else ""
         raise ValueError(
             f"needs decisions that {scenario.name or 'the scenario'} does not offer: set"
             f" {', '.join(f'{name}=true' for name in lacking)}{there}"

@@ -40,6 +40,7 @@ def score(
     *,
     spent: Floats | None = None,
     confidence: float = CONFIDENCE,
+    if_room: bool = False,
 ) -> Score:
     """100 (replay - policy) / (replay - bound), a ratio of sums over slices.
 
@@ -57,6 +58,8 @@ def score(
         spent: [slices] what replay spends (`failgym.evaluation.room`), which the room is measured
             by; what it costs, which is at most as much, by default.
         confidence: of the interval [%].
+        if_room: give an interval all the same: it says where the score lies if there is something
+            to gain.
 
     Returns:
         NaN for what there is not.
@@ -66,7 +69,10 @@ def score(
     [whole] = _scores(sums.sum(axis=0, keepdims=True))
     if np.isnan(whole):
         return Score(np.nan, np.nan, np.nan)
-    low, high = percentiles(_resample(sums, rng), confidence)
+    samples = _resample(sums, rng)
+    if if_room:
+        samples = samples[~np.isnan(samples)]
+    low, high = percentiles(samples, confidence)
     return Score(float(whole), low, high)
 
 

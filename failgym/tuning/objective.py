@@ -51,6 +51,8 @@ def gain(
 ) -> Score:
     """How many points of score a variant is above the given parameters, with its interval.
 
+    The interval says where the gain lies if there is something to gain on the slices.
+
     Args:
         given: [slices] cost at the given parameters.
         tried: [slices] cost of the variant on the same slices.
@@ -59,7 +61,9 @@ def gain(
         seed: of the bootstrap.
         spent: [slices] what replay spends, as in `failgym.evaluation.score`.
     """
-    return score(given, tried, given - possible, seed, spent=spent, confidence=confidence)
+    return score(
+        given, tried, given - possible, seed, spent=spent, confidence=confidence, if_room=True
+    )
 
 
 class Comparison:
