@@ -77,7 +77,7 @@ def print_scores(evaluations: Sequence[Evaluation]) -> None:
     shown = [i for i, column in enumerate(COLUMNS) if column not in hidden]
     rows = [[row[i] for i in shown] for row in map(_row, ranked)]
     print_table(title, [COLUMNS[i] for i in shown], rows, SHARES)
-    print_line(first.reason or f"room: {first.said_of_room}")
+    print_line(first.reason or f"room: in these {first.tasks:,} tasks {first.said_of_room}")
     if first.reason is not None:
         return
     if first.few:

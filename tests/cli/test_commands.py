@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import pytest
 
 from failgym.baselines import REGISTRY
 from failgym.cli import run
+from failgym.cli.compared import ACCOUNTS
 from failgym.envs import SCENARIOS
 from failgym.predictors import Perfect, save_forecast
 from failgym.traces import Outcome, Trace, toy
@@ -131,7 +133,7 @@ def test_the_room_and_few_slices_are_said(capsys: pytest.CaptureFixture[str]) ->
     arguments = ["evaluate", "--env", "Checkpoint-v0", "--policy", "young", *SMALL]
     assert invoke(*arguments, "--episodes", 2) == 0
     shown = capsys.readouterr().out
-    assert "room: the bound saves " in shown
+    assert re.search(r"room: in these [0-9]+ tasks the bound saves [0-9.]+ machine-hours", shown)
     assert "(2 slices)" in shown
     assert "fewer than 10 slices" in shown
     assert invoke(*arguments, "--episodes", 10) == 0
@@ -206,6 +208,62 @@ def test_replay_with_a_policy(policy: str, stored: Path, tmp_path: Path) -> None
     assert written["policy"] == policy
     assert written["tasks"] == (trace.task_outcome != Outcome.CENSORED).sum()
     assert written["decisions"] > 0
+    assert written["changed"] > 0
+    assert "mismatches" not in written, "what a policy changed is no fault of the replay"
+
+
+def printed(text: str, name: str) -> float:
+    """The number in the row of a table."""
+    [row] = [line for line in text.splitlines() if line.strip().startswith(f"{name} ")]
+    return float(row.strip().removeprefix(name).split()[0].replace(",", ""))
+
+
+def test_the_totals_of_machine_time_reconcile(
+    stored: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of the whole trace, of what is replayed, and of the tasks that a policy is charged for."""
+    assert invoke("trace", "info", stored, "--json", tmp_path / "info.json") == 0
+    tables = load(tmp_path / "info.json")["tables"]
+    rows = tables["machine_time_by_part"]["rows"]
+    by_part = [(row["count"], row["machine-time [ms]"]) for row in rows]
+    (tasks, known), (cut_off, ended), (_, running), (whole, total) = by_part
+    assert (
+        known + ended + running == total == tables["machine_time"]["rows"][-1]["machine-time [ms]"]
+    )
+    assert tasks + cut_off == whole
+    assert min(known, ended, running) > 0
+    covered = {"replay": (whole, known + ended), "algorithm_1": (tasks, known)}
+    for policy, (count, spent) in covered.items():
+        capsys.readouterr()
+        file = tmp_path / f"{policy}.json"
+        assert invoke("replay", stored, "--policy", policy, "--json", file) == 0
+        written, shown = load(file), capsys.readouterr().out
+        assert (written["tasks"], written["recorded_work"]) == (count, spent)
+        assert sum(written["trace_work"].values()) == total
+        assert f"of these {count:,} tasks" in shown
+        assert f"machine-time of the trace: {total / 3_600_000:,.0f} h = " in shown
+        parts = [name for name, work in written["work"].items() if work]
+        here = sum(printed(shown, f"- {name} [h]") for name in parts)
+        assert here == pytest.approx(printed(shown, "machine-time here [h]"), abs=0.5 * len(parts))
+    assert load(tmp_path / "replay.json")["work"]["useful"] > 0
+    assert sum(load(tmp_path / "replay.json")["work"].values()) == known + ended
+
+
+def test_what_a_policy_changed_is_called_so(
+    stored: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert invoke("replay", stored) == 0
+    shown = capsys.readouterr().out
+    assert printed(shown, "mismatches") == 0
+    assert "there should be none" in shown
+    assert invoke("replay", stored, "--policy", "algorithm_1") == 0
+    shown = capsys.readouterr().out
+    assert "mismatches" not in shown
+    assert printed(shown, "changed") > 0
+    assert "tasks that the policy changed" in shown
+    named = [word for word in ACCOUNTS if f"- {word} [h]" in shown]
+    assert {"useful", "lost"} <= set(named)
+    assert all(ACCOUNTS[word] in shown for word in named)
 
 
 def test_synth_and_info(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

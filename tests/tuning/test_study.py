@@ -238,7 +238,7 @@ def test_a_heuristic_without_parameters_or_decisions_is_refused(scenario: Scenar
         tune(Replay(), scenario)
     with pytest.raises(
         ValueError,
-        match="policy 'interval': needs decisions that GracePeriod-v0 does not offer: set checkpoint",
+        match="needs decisions that GracePeriod-v0 does not offer: set checkpoint=true",
     ):
         tune(Interval(), resolve("failgym/GracePeriod-v0").override(jobs=300, slice_tasks=16))
 
