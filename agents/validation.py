@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -34,9 +35,9 @@ class Validation:
     """decisions that it had been trained on"""
     score: float
     """of its best action in each decision"""
-    low: float
-    high: float
-    """95 % bootstrap interval of that"""
+    low: float | None
+    high: float | None
+    """95 % bootstrap interval of that; None where the room hangs on too few slices"""
     stochastic: float | None
     """score of actions drawn with its probabilities; None for an algorithm that learns none"""
 
@@ -64,7 +65,7 @@ class Validator:
         threads: of the engine.
 
     Raises:
-        ValueError: for a validation split without tasks, or where nothing can be saved.
+        ValueError: for a validation split without tasks, or where there is nothing to gain.
     """
 
     def __init__(
@@ -79,9 +80,7 @@ class Validator:
             scenario = scenario.override(slice_tasks=1)
         self.algorithm, self.seed, self.threads = algorithm, seed, threads
         self.anchors = Anchors.of(scenario, episodes=episodes, seed=seed, split="validation")
-        saved = self.anchors.replay.costs.sum() - self.anchors.bound.sum()
-        if saved <= 0:
-            raise ValueError(f"{scenario.name}: nothing can be saved on the validation split")
+        self.anchors.check_room()
         self.seconds = 0.0
         """wall-clock time that was spent here [s]"""
 
@@ -98,8 +97,8 @@ class Validator:
         return Validation(
             steps=model.num_timesteps,
             score=best.score,
-            low=best.low,
-            high=best.high,
+            low=None if math.isnan(best.low) else best.low,
+            high=None if math.isnan(best.high) else best.high,
             stochastic=drawn,
         )
 

@@ -43,6 +43,7 @@ class Aware(Heuristic):
 
     name: ClassVar[str] = "aware"
     needs: ClassVar[frozenset[str]] = frozenset({"save_outputs"})
+    reads: ClassVar[frozenset[str]] = frozenset({"outputs"})
 
     probability: float = tuned(1.0, 0.01, 1.0, log=True)
     """Probability that a machine fails (section 6.1: 1)."""

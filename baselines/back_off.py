@@ -37,6 +37,7 @@ class BackOff(Heuristic):
 
     name: ClassVar[str] = "back_off"
     needs: ClassVar[frozenset[str]] = frozenset({"retry", "give_up"})
+    reads: ClassVar[frozenset[str]] = frozenset({"failures"})
 
     limit: int = tuned(6, 0, 12)
     """Retries before a task is given up (backoffLimit)."""
@@ -52,6 +53,11 @@ class BackOff(Heuristic):
             if getattr(self, name) not in known:
                 got = getattr(self, name)
                 raise ValueError(f"{name}: expected one of {', '.join(known)}, got {got!r}")
+
+    def inputs(self) -> frozenset[str]:
+        """Failures, and what tells the cause for which a task is given up."""
+        telling = {"memory": {"usage"}, "sibling": {"siblings"}}
+        return self.reads | telling.get(self.fail_on, set())
 
     def act(self, view: ObservationView, mask: Bools) -> Choices:
         """Return KILL at a FAILED that is one too many or hopeless, else a restart."""

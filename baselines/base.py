@@ -9,6 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from failgym.envs.batches import AnyWorld
+from failgym.envs.inputs import missing_inputs
+from failgym.envs.scenario import Scenario
+from failgym.envs.scenarios import SCENARIOS
 from failgym.policy import Actions, State
 from failgym.sim.fields import FIELDS, INDEX
 from failgym.sim.records import ACTIONS, Action
@@ -77,6 +81,8 @@ class Heuristic(ABC):
     needs: ClassVar[frozenset[str]] = frozenset()
     """The `DECISIONS` that the rule is about. It is compatible with a scenario that enables *all*
     of them."""
+    reads: ClassVar[frozenset[str]] = frozenset()
+    """The `failgym.envs.inputs.INPUTS` without any one of which the rule never acts."""
 
     @abstractmethod
     def act(self, view: ObservationView, mask: Bools) -> Choices:
@@ -86,6 +92,27 @@ class Heuristic(ABC):
     def compatible(cls, rules: Rules) -> bool:
         """Does a scenario with these rules enable all that the heuristic needs?"""
         return cls.needs <= set(enabled(rules))
+
+    def inputs(self) -> frozenset[str]:
+        """What is needed with these parameters; `reads`, unless a subclass knows better."""
+        return self.reads
+
+    def check_offered(self, scenario: Scenario) -> None:
+        """Raise ValueError, saying which, if a scenario lacks a decision that the rule is about."""
+        lacking = [name for name in DECISIONS if name in self.needs - set(enabled(scenario))]
+        if not lacking:
+            return
+        able = [name for name, known in SCENARIOS.items() if self.compatible(known)]
+        there = f", as in {' and '.join(able)}" if able else ""
+        raise ValueError(
+            f"needs decisions that {scenario.name or 'the scenario'} does not offer: set"
+            f" {', '.join(f'{name}=true' for name in lacking)}{there}"
+        )
+
+    def check_inputs(self, world: AnyWorld) -> None:
+        """Raise ValueError, saying what, if a world lacks something without which it never acts."""
+        if missing := missing_inputs(world, self.inputs()):
+            raise ValueError("; ".join(missing))
 
     def predict(
         self,

@@ -42,6 +42,10 @@ class BeforeWalltime(Heuristic):
         if not self.window > 0.0:
             raise ValueError(f"window: expected a positive number of minutes, got {self.window}")
 
+    def inputs(self) -> frozenset[str]:
+        """Walltimes, unless it checkpoints periodically too."""
+        return frozenset() if self.periodic else frozenset({"walltimes"})
+
     def act(self, view: ObservationView, mask: Bools) -> Choices:
         """Return CHECKPOINT just before the walltime or after an interval, CONTINUE elsewhere."""
         wanted = view.is_on("window") & self._last_chance(view)

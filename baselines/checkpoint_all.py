@@ -21,6 +21,7 @@ class CheckpointAll(Heuristic):
 
     name: ClassVar[str] = "checkpoint_all"
     needs: ClassVar[frozenset[str]] = frozenset({"save_outputs"})
+    reads: ClassVar[frozenset[str]] = frozenset({"outputs"})
 
     def act(self, view: ObservationView, mask: Bools) -> Choices:
         """Return CHECKPOINT at OUTPUT, CONTINUE elsewhere."""

@@ -33,6 +33,7 @@ class ExpectedLoss(Heuristic):
 
     name: ClassVar[str] = "expected_loss"
     needs: ClassVar[frozenset[str]] = frozenset({"checkpoint"})
+    reads: ClassVar[frozenset[str]] = frozenset({"risk"})
 
     factor: float = tuned(1.0, 0.1, 64.0, log=True)
     """Least expected loss, in units of the cost of a checkpoint; at most 64, the bound of the

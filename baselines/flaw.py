@@ -22,6 +22,7 @@ class Flaw(Heuristic):
 
     name: ClassVar[str] = "flaw"
     needs: ClassVar[frozenset[str]] = frozenset({"place"})
+    reads: ClassVar[frozenset[str]] = frozenset({"node_forecast"})
 
     def act(self, view: ObservationView, mask: Bools) -> Choices:
         """Return RETRY, the next machine, at DISPATCH on a doomed one; CONTINUE elsewhere."""

@@ -40,6 +40,7 @@ class Forking(Heuristic):
 
     name: ClassVar[str] = "forking"
     needs: ClassVar[frozenset[str]] = frozenset({"clone"})
+    reads: ClassVar[frozenset[str]] = frozenset({"siblings"})
 
     share: float = tuned(0.1, 0.0, 1.0)
     """p: share of the tasks that is left when they are forked."""

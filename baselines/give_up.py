@@ -21,6 +21,7 @@ class GiveUp(Heuristic):
 
     name: ClassVar[str] = "give_up"
     needs: ClassVar[frozenset[str]] = frozenset({"give_up"})
+    reads: ClassVar[frozenset[str]] = frozenset({"failures"})
 
     def act(self, view: ObservationView, mask: Bools) -> Choices:
         """Return KILL at FAILED, CONTINUE elsewhere."""

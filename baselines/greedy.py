@@ -27,6 +27,7 @@ class Greedy(Heuristic):
 
     name: ClassVar[str] = "greedy"
     needs: ClassVar[frozenset[str]] = frozenset({"save_outputs"})
+    reads: ClassVar[frozenset[str]] = frozenset({"outputs"})
 
     budget: float = tuned(0.1, 0.0, 1.0)
     """Bytes saved of a stage's outputs, as a share of the bytes into it (section 6.1: 10 %, the

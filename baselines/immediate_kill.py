@@ -24,6 +24,7 @@ class ImmediateKill(Heuristic):
 
     name: ClassVar[str] = "immediate_kill"
     needs: ClassVar[frozenset[str]] = frozenset({"kill"})
+    reads: ClassVar[frozenset[str]] = frozenset({"classes"})
 
     finish_weight: float = tuned(1.0, 0.1, 10.0, log=True)
     """What the confidence of FINISH counts for beside the others (the paper: as much)."""

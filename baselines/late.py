@@ -47,6 +47,7 @@ class Late(Heuristic):
 
     name: ClassVar[str] = "late"
     needs: ClassVar[frozenset[str]] = frozenset({"clone"})
+    reads: ClassVar[frozenset[str]] = frozenset({"siblings"})
 
     speculative_cap: float = tuned(0.1, 0.01, 1.0, log=True)
     """Copies as a share of the slots (section 4: 10 %)."""

@@ -33,6 +33,7 @@ class Lazy(Heuristic):
 
     name: ClassVar[str] = "lazy"
     needs: ClassVar[frozenset[str]] = frozenset({"checkpoint"})
+    reads: ClassVar[frozenset[str]] = frozenset({"restarts"})
 
     factor: float = tuned(1.0, 0.25, 4.0, log=True)
     """The interval in units of sqrt(2 C / h(t))."""

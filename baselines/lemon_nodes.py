@@ -30,6 +30,7 @@ class LemonNodes(Heuristic):
 
     name: ClassVar[str] = "lemon_nodes"
     needs: ClassVar[frozenset[str]] = frozenset({"place"})
+    reads: ClassVar[frozenset[str]] = frozenset({"outages"})
 
     failures: int = tuned(80, 1, 250, log=True)
     """Failures of a machine so far from which it is a lemon: four of the 32 machines of

@@ -36,6 +36,7 @@ class MLCheckpoint(Heuristic):
 
     name: ClassVar[str] = "ml_checkpoint"
     needs: ClassVar[frozenset[str]] = frozenset({"checkpoint"})
+    reads: ClassVar[frozenset[str]] = frozenset({"risk"})
 
     threshold: float = tuned(0.3, 0.01, 1.0)
     """Risk from which failure is predicted. On the scale of `Calibrated.kumar` 0.3 is the working

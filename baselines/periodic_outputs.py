@@ -31,6 +31,7 @@ class PeriodicOutputs(Heuristic):
 
     name: ClassVar[str] = "periodic_outputs"
     needs: ClassVar[frozenset[str]] = frozenset({"save_outputs"})
+    reads: ClassVar[frozenset[str]] = frozenset({"outputs"})
 
     intervals: int = tuned(1, 1, 8)
     """Checkpoint times that must fall into the run; more than the source's one spares the tasks

@@ -28,6 +28,7 @@ class RetryCap(Heuristic):
 
     name: ClassVar[str] = "retry_cap"
     needs: ClassVar[frozenset[str]] = frozenset({"retry", "give_up"})
+    reads: ClassVar[frozenset[str]] = frozenset({"failures"})
 
     retries: int = tuned(2, 0, 10)
     """Retries after a failure ("more than once or twice is futile", section IV-B)."""

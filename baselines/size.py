@@ -25,6 +25,7 @@ class Size(Heuristic):
 
     name: ClassVar[str] = "size"
     needs: ClassVar[frozenset[str]] = frozenset({"save_outputs"})
+    reads: ClassVar[frozenset[str]] = frozenset({"outputs"})
 
     multiplier: float = tuned(1.5, 0.5, 10.0, log=True)
     """Run time in medians from which a task is a straggler (section 6.1: 1.5, the 90th percentile

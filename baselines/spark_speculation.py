@@ -38,6 +38,7 @@ class SparkSpeculation(Heuristic):
 
     name: ClassVar[str] = "spark_speculation"
     needs: ClassVar[frozenset[str]] = frozenset({"clone"})
+    reads: ClassVar[frozenset[str]] = frozenset({"siblings"})
 
     quantile: float = tuned(0.75, 0.0, 1.0)
     """Share of the tasks that must be complete (spark.speculation.quantile)."""

@@ -82,6 +82,7 @@ def submission(number: int, episodes: int) -> Source:
                 slice=np.arange(slices),
                 replay_cost=replay,
                 bound_cost=bound,
+                replay_spent=replay,
                 decisions=own.integers(100, 5_000, slices),
                 illegal=0,
                 seconds=own.uniform(0.01, 0.1, slices),

@@ -33,8 +33,9 @@ from failgym.evaluation import (
 from failgym.predictors import Perfect, save_forecast
 from failgym.sim.records import ACTIONS, World
 from failgym.sim.rules import Rules
-from failgym.traces import Meta, Outcome, Trace, toy
+from failgym.traces import Cause, Meta, Outcome, Trace, toy
 from failgym.traces.synthetic import generate
+from tests.chains import single_jobs
 from tests.envs.worlds import small
 
 assert failgym  # importing it registers the environments
@@ -235,6 +236,68 @@ def test_the_score_is_a_ratio_of_sums_over_slices() -> None:
     assert same == score(replay, policy, bound, seed=1)
     assert same.low <= same.value <= same.high
     assert np.isnan(score(replay, policy, replay).value)
+
+
+@pytest.mark.parametrize("room", [0.0, -1e-12, 1e-14, 0.99])
+def test_where_the_bound_saves_next_to_nothing_there_is_no_score(room: float) -> None:
+    """Less than a hundredth of what replay spends: what is left is rounding and luck."""
+    replay, spent = np.full(20, 60.0), np.full(20, 100.0)
+    policy, bound = replay + 0.5, replay - room
+    assert np.isnan(score(replay, policy, bound, spent=spent)).all()
+    assert score(replay, policy, replay - 1.01, spent=spent).value == pytest.approx(-50.0 / 1.01)
+
+
+def test_room_that_hangs_on_one_slice_gives_no_interval() -> None:
+    bound = np.where(np.arange(12) == 5, 0.0, 10.0)
+    found = score(np.full(12, 10.0), np.full(12, 9.9), bound)
+    assert found.value == pytest.approx(12.0)
+    assert np.isnan([found.low, found.high]).all()
+
+
+def hopeless() -> Trace:
+    """Jobs of one attempt, every fourth of which fails for good: nothing can be saved."""
+    rows = np.arange(400)
+    failed = rows % 4 == 0
+    attempts: dict[str, Any] = {
+        "task": rows.tolist(),
+        "start": [0] * 400,
+        "end": (36_000_000 + 60_000 * (rows % 10)).tolist(),
+        "outcome": np.where(failed, Outcome.FAIL, Outcome.FINISH).tolist(),
+        "cause": [Cause.INTRINSIC if fails else None for fails in failed.tolist()],
+    }
+    return single_jobs(attempts, 400)
+
+
+def test_a_trace_on_which_nothing_can_be_saved_has_no_score_and_says_why() -> None:
+    result = evaluate(REGISTRY["young"](), replace(CHECKPOINT, trace=hopeless()), split="all")
+    assert result.wasted_work > 1.0, "it does harm"
+    assert np.isnan([result.score, result.low, result.high]).all()
+    assert result.reason is not None
+    assert result.reason.startswith("nothing to gain here: the bound saves 0.0 machine-hours")
+    assert abs(result.room_share) < 1e-9
+    written = result.to_json()
+    assert [written[name] for name in ("score", "low", "high")] == [None] * 3
+    assert written["reason"] == result.reason
+
+
+def test_the_room_is_what_the_bound_saves_over_what_replay_spends() -> None:
+    """Counted anew, in machine-hours, where nothing but work is charged for."""
+    anchors = Anchors.of(GRACE)
+    price = float(anchors.world.parameters[0]["wasted"])
+    outcomes, room = anchors.replay.outcomes, anchors.room
+    work = sum(int(outcomes[name].sum()) for name in ("useful", "lost", "redundant", "ghost"))
+    assert room.spent == pytest.approx(price * work)
+    assert room.hours * 3_600_000 * price == pytest.approx(anchors.possible.sum())
+    result = anchors.measure(anchors.replay)
+    assert result.reason is None
+    assert result.room_share == pytest.approx(result.room / (price * work))
+    assert 0.01 < result.room_share < 1.0
+
+
+def test_fewer_than_ten_slices_are_marked() -> None:
+    anchors = [Anchors.of(GRACE, episodes=n) for n in (9, 10)]
+    assert [a.measure(a.replay).few for a in anchors] == [True, False]
+    assert anchors[0].measure(anchors[0].replay).to_json()["few"] is True
 
 
 def test_the_interval_covers_as_it_says() -> None:

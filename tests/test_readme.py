@@ -18,7 +18,7 @@ import failgym
 from failgym.baselines import REGISTRY
 from failgym.baselines.base import DECISIONS
 from failgym.cli import app, run
-from failgym.cli.leaderboard import ALL_BASELINES
+from failgym.cli.entries import ALL_BASELINES
 from failgym.cli.options import override
 from failgym.cli.patterns import ENV, pattern_files
 from failgym.cli.specs import load_policy

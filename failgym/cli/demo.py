@@ -20,7 +20,7 @@ Episodes = Annotated[
 def demo(json: Json = None, episodes: Episodes = None, seed: Seed = 0) -> None:
     """Compare all baselines on the built-in traces: one table per environment."""
     from failgym.baselines import REGISTRY, Replay
-    from failgym.cli.scores import draw, measure, print_scores
+    from failgym.cli.scores import LEGEND, draw, measure, print_scores
     from failgym.envs import SCENARIOS
 
     file = JsonFile.at(json)
@@ -36,10 +36,7 @@ def demo(json: Json = None, episodes: Episodes = None, seed: Seed = 0) -> None:
         ]
         print_scores(evaluations)
         results[f"failgym/{name}"] = [e.to_json() for e in evaluations]
-    print_line(
-        "score: 0 is replay, 100 the clairvoyant, or a bound that may be out of reach; work in"
-        " shares of what replay wastes; completion: median over recorded"
-    )
+    print_line(LEGEND)
     seconds = time.perf_counter() - begun
     print_line(f"{seconds:.1f} s")
     file.write({"seed": seed, "seconds": seconds, "environments": results})

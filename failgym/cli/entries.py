@@ -20,6 +20,7 @@ from failgym.baselines import REGISTRY, Heuristic
 from failgym.cli.patterns import ENV, POLICY, SEED, PatternFile, pattern_files
 from failgym.cli.policy_process import COMMAND
 from failgym.cli.specs import load_policy
+from failgym.envs.inputs import FORECAST_INPUTS, missing_inputs
 from failgym.envs.scenario import Scenario
 from failgym.evaluation.caller import check_made_for
 from failgym.leaderboard import Entry, Ground
@@ -27,9 +28,11 @@ from failgym.leaderboard.play import Failure
 from failgym.leaderboard.remote import RemotePolicy
 from failgym.leaderboard.submission import Kind, PolicyFile, file_sha256
 
-__all__ = ["Wanted", "read_entries"]
+__all__ = ["ALL_BASELINES", "Wanted", "read_entries"]
 
 _NAMED = re.compile(r"((?:[^=:/{}]|\{policy\})+)=(.+)")
+ALL_BASELINES = "all-baselines"
+"""Stands for every baseline that can play."""
 LONGEST_NAME = 200
 """Signs of a name."""
 AGENT, STORED = ".safetensors", ".json"
@@ -41,7 +44,12 @@ class Wanted(NamedTuple):
 
     entries: list[Entry]
     notes: list[str]
-    """a line for each option whose files are not there for all environments and training runs"""
+    """a line for each option whose files are not there for all environments and training runs, and
+    for each baseline that does not play where it could, for want of something in the trace"""
+
+
+class _NowhereToPlay(ValueError):
+    """A policy that can play in no environment of the suite."""
 
 
 def read_entries(texts: Sequence[str], ground: Ground, time_limit: float) -> Wanted:
@@ -55,11 +63,25 @@ def read_entries(texts: Sequence[str], ground: Ground, time_limit: float) -> Wan
     scenarios = {course.env: course.scenario() for course in ground.suite.courses}
     wanted = Wanted([], [])
     for text in texts:
-        entries = _entries(text, scenarios, time_limit)
+        if text == ALL_BASELINES:
+            _add_baselines(wanted, scenarios, ground)
+            continue
+        entries = _entries(text, scenarios, time_limit, ground, wanted.notes)
         wanted.entries.extend(entries)
         if ENV in text:
             wanted.notes.extend(_note(_split(text)[0], entries, list(scenarios)))
     return wanted
+
+
+def _add_baselines(wanted: Wanted, scenarios: dict[str, Scenario], ground: Ground) -> None:
+    """Every baseline that can play somewhere; a line for each that cannot."""
+    for name in REGISTRY:
+        try:
+            wanted.entries.extend(_entries(name, scenarios, 0.0, ground, wanted.notes))
+        except _NowhereToPlay as nowhere:
+            wanted.notes.append(
+                f"{name}: skipped: {str(nowhere).removeprefix(f'--policy {name}: ')}"
+            )
 
 
 def _split(text: str) -> tuple[str, str]:
@@ -77,7 +99,13 @@ def _split(text: str) -> tuple[str, str]:
     return name, spec
 
 
-def _entries(text: str, scenarios: dict[str, Scenario], time_limit: float) -> list[Entry]:
+def _entries(
+    text: str,
+    scenarios: dict[str, Scenario],
+    time_limit: float,
+    ground: Ground,
+    notes: list[str],
+) -> list[Entry]:
     name, spec = _split(text)
     kind = _kind(spec)
     if SEED in spec and kind != "agent":
@@ -85,15 +113,22 @@ def _entries(text: str, scenarios: dict[str, Scenario], time_limit: float) -> li
     if kind == "code":
         return [Entry(name, kind, dict.fromkeys(_made_for(spec, scenarios, time_limit), spec))]
     runs: dict[tuple[str, int | None], _Run] = {}
+    lacking: list[str] = []
     for env, scenario in scenarios.items():
         for file in _files(spec, env):
             policy: Any = load_policy(file.path)
-            if _fits(policy, scenario):
+            if not _fits(policy, scenario):
+                continue
+            if lacks := _lacks(policy, ground, env):
+                lacking.append(f"not played in {env}: {lacks}")
+            else:
                 seed = _trained(policy, file)
                 run = runs.setdefault((file.policy, file.seed), _Run(seed))
                 run.add(env, file.path, seed, name)
     if not runs:
-        raise ValueError(f"--policy {text}: was made for no environment of the suite")
+        why = "; ".join(lacking) or "was made for no environment of the suite"
+        raise _NowhereToPlay(f"--policy {text}: {why}")
+    notes.extend(f"{name}: {line}" for line in lacking)
     return [
         Entry(name.replace(POLICY, policy), kind, run.specs, run.files, run.seed)
         for (policy, _), run in sorted(runs.items(), key=lambda item: (item[0][0], item[0][1] or 0))
@@ -166,6 +201,20 @@ def _fits(policy: Any, scenario: Scenario) -> bool:
     except ValueError:
         return False
     return not isinstance(policy, Heuristic) or policy.compatible(scenario)
+
+
+def _lacks(policy: Any, ground: Ground, env: str) -> str | None:
+    """What a user's trace lacks without which a baseline never acts; None if it has all.
+
+    Forecasts are the suite's: who plays without one is meant to.
+    """
+    if not ground.suite.real or not isinstance(policy, Heuristic):
+        return None
+    names = policy.inputs() - FORECAST_INPUTS
+    if not names:
+        return None
+    blind = next(c for c in ground.suite.cells() if (c.env, c.forecast) == (env, "none"))
+    return "; ".join(missing_inputs(ground.world(blind), names))
 
 
 def _made_for(spec: str, scenarios: dict[str, Scenario], time_limit: float) -> list[str]:

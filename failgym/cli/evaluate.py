@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from failgym.cli.options import Json, Seed, Settings, override
-from failgym.cli.output import JsonFile
+from failgym.cli.output import JsonFile, print_line
 
 if TYPE_CHECKING:
     from failgym.envs.scenario import Scenario, Split
@@ -58,10 +58,10 @@ def evaluate(
     json: Json = None,
 ) -> None:
     """Score policies between replay (0) and the clairvoyant, or a bound (100)."""
-    from failgym.cli.scores import draw, measure, print_scores
+    from failgym.cli.scores import LEGEND, draw, measure, print_scores
     from failgym.cli.specs import load_policy
     from failgym.envs import resolve
-    from failgym.evaluation.caller import check_made_for
+    from failgym.evaluation.caller import check_playable
 
     file = JsonFile.at(json)
     policies = [(spec, load_policy(spec)) for spec in policy]
@@ -69,12 +69,15 @@ def evaluate(
         settings = [*(settings or []), f"forecast={forecast}"]
     scenario = override(resolve(env), settings)
     for spec, loaded in policies:
-        check_made_for(loaded, scenario, spec)
+        check_playable(loaded, scenario, name=spec)
     anchors = draw(scenario, episodes=episodes, seed=seed, split=_split(settings, scenario))
+    for spec, loaded in policies:
+        check_playable(loaded, scenario, anchors.world, spec)
     if drawn and "torch" in sys.modules:  # which agents draw from
         sys.modules["torch"].manual_seed(seed)
     evaluations = measure(anchors, policies, deterministic=not drawn)
     print_scores(evaluations)
+    print_line(LEGEND)
     file.write(
         {
             "env": f"failgym/{scenario.name}",

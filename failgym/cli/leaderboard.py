@@ -74,7 +74,6 @@ PredictorsOf = Annotated[
 
 _WITHOUT_WORKFLOWS = ("Cloning-v0", "GracePeriod-v0", "Checkpoint-v0", "Mitigation-v0")
 """Environments that any trace of jobs will do for."""
-ALL_BASELINES = "all-baselines"
 
 
 @leaderboard.command()
@@ -89,7 +88,6 @@ def run(
     predictors_of: PredictorsOf = None,
 ) -> None:
     """Run policies on a suite. The same command goes on after an interruption."""
-    from failgym.baselines import REGISTRY
     from failgym.cli.entries import read_entries
     from failgym.cli.policy_process import COMMAND
     from failgym.cli.specs import load_policy
@@ -99,10 +97,9 @@ def run(
 
     _check_out(out)
     ground = Ground.of(suite_named(suite), _traces(suite, trace), _secret(secret_seed_file))
-    wanted = [one for p in policy for one in (REGISTRY if p == ALL_BASELINES else (p,))]
     begun = time.perf_counter()
     with working("loading policies", interactive()):
-        entries, notes = read_entries(wanted, ground, time_limit)
+        entries, notes = read_entries(policy, ground, time_limit)
     for note in notes:
         print_line(note)
     with progress_bar(suite, count_steps(ground, entries), interactive()) as advance:

@@ -135,8 +135,9 @@ def print_table(
     rows: Iterable[Sequence[Cell]],
     shares: frozenset[str] = frozenset(),
     unbroken: frozenset[str] = frozenset(),
+    texts: frozenset[str] = frozenset(),
 ) -> None:
-    """Print a table: first column to the left, numbers to the right, columns in ``shares`` in %.
+    """Print a table: first column and ``texts`` to the left, numbers to the right, ``shares`` in %.
 
     Cells of the first column and of those in ``unbroken`` keep to one line; no cell is cut off.
     """
@@ -153,7 +154,7 @@ def print_table(
     )
     for i, column in enumerate(columns):
         whole = not i or column in unbroken
-        justify = "right" if i else "left"
+        justify = "right" if i and column not in texts else "left"
         table.add_column(column, justify=justify, no_wrap=whole, overflow="fold")
     for row in rows:
         cells = zip(columns, row, strict=True)

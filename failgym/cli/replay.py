@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from failgym.cli.compared import print_comparison
 from failgym.cli.folders import check_name
 from failgym.cli.options import Json, Settings, override
-from failgym.cli.output import Cell, JsonFile, interactive, print_line, print_table
+from failgym.cli.output import JsonFile, interactive
 from failgym.cli.watch import Html, Perfetto, Recorded, Video, Watch
 
 if TYPE_CHECKING:
     from failgym.envs import Scenario
-    from failgym.evaluation import Comparison
     from failgym.policy import Policy
 
 __all__ = ["replay"]
@@ -52,6 +52,7 @@ def replay(
     from failgym.cli.specs import load_policy
     from failgym.envs.batches import slice_count
     from failgym.evaluation import Record, compare, run_policy, whole_trace_world
+    from failgym.evaluation.caller import check_playable
     from failgym.evaluation.progress import progress_bar, working
     from failgym.evaluation.runner import LANES
     from failgym.traces import Trace
@@ -64,15 +65,22 @@ def replay(
     with working("loading and compiling", interactive()):
         trace = Trace.load(folder)
         begun = time.perf_counter()
+        if env is not None:
+            check_playable(chosen, scenario, name=policy)
         world = whole_trace_world(trace, scenario, known_only=not _asks_nothing(scenario))
+        check_playable(chosen, scenario, world, policy)
     compiled = time.perf_counter() - begun
     recorded = Recorded(chosen) if watch else None
-    asked, lanes = (chosen, LANES) if recorded is None else (recorded, 1)
+    played, lanes = (chosen, LANES) if recorded is None else (recorded, 1)
     with progress_bar("replaying", slice_count(world), interactive()) as advance:
-        run = run_policy(world, scenario, asked, lanes=lanes, name=policy, progress=advance)
+        run = run_policy(world, scenario, played, lanes=lanes, name=policy, progress=advance)
     comparison = compare(run, Record.of(trace))
-    _print(comparison, compiled)
-    file.write({"trace": trace.content_hash, "compile_seconds": compiled, **asdict(comparison)})
+    asked = not _asks_nothing(scenario)
+    print_comparison(comparison, compiled, asked=asked, simulated=scenario.world == "scheduled")
+    written = asdict(comparison)
+    if asked:  # what the policy changed is no mismatch
+        written["changed"] = written.pop("mismatches")
+    file.write({"trace": trace.content_hash, "compile_seconds": compiled, **written})
     if recorded is not None:
         with working("writing what is to be watched", interactive()):
             watch.write(world, scenario, run, recorded.actions)
@@ -125,25 +133,3 @@ def _asks_nothing(scenario: Scenario) -> bool:
     from failgym.baselines.base import enabled
 
     return not enabled(scenario)
-
-
-def _print(c: Comparison, compiled: float) -> None:
-    rows: list[tuple[Cell, Cell]] = [
-        ("tasks", c.tasks),
-        ("of unknown fate", c.unknown_fate),
-        ("mismatches", c.mismatches),
-        ("different end", c.different_end),
-        ("different outcome", c.different_outcome),
-        ("different machine-time", c.different_machine_time),
-        ("forfeited", c.forfeited),
-        ("rescued", c.rescued),
-        ("completion ratio (median)", c.completion_ratio),
-        ("recorded machine-time [h]", c.recorded_work / 3_600_000),
-    ]
-    rows += [(f"{account} [h]", work / 3_600_000) for account, work in c.work.items() if work]
-    rows.append(("decisions", c.decisions))
-    print_table(f"{c.policy}, against the record", ("", "value"), rows)
-    speed = f"{c.tasks_per_second:,.0f} tasks/s"
-    if c.decisions:
-        speed += f", {c.decisions_per_second:,.0f} decisions/s"
-    print_line(f"compiled in {compiled:.1f} s, run in {c.seconds:.1f} s: {speed}")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from failgym.evaluation import Anchors, Evaluation
     from failgym.policy import Policy
 
-__all__ = ["draw", "measure", "print_scores"]
+__all__ = ["LEGEND", "draw", "measure", "print_scores"]
 
 CHECKPOINTS = "checkpoint\nwork"
 """A column that is shown where somebody checkpoints."""
@@ -22,6 +22,15 @@ COLUMNS = (
     *("forfeited\ntasks", "false\nkills"),
 )
 SHARES = frozenset({"wasted\nwork", CHECKPOINTS})
+LEGEND = """\
+score: 0 is replay, 100 the clairvoyant, or a bound that may be out of reach
+work: in shares of what replay wastes; wasted is lost (it ended in vain), redundant (another copy
+  was done first) and ghost (of attempts beyond the record), checkpoint is saving and restoring
+completion ratio: median of completion time over the recorded one
+forfeited: finished in the record, not by the policy; false kills: those of them that it killed
+what replay spends: the price of its machine-time, as if all was wasted, or of its completion time,
+  if that is charged and less"""
+"""What the columns mean."""
 
 
 def draw(scenario: Scenario, **options: Any) -> Anchors:
@@ -58,7 +67,9 @@ def measure(
 
 
 def print_scores(evaluations: Sequence[Evaluation]) -> None:
-    """Print evaluations of one environment, best score first."""
+    """Print evaluations of one environment, best score first, and what there is to gain there."""
+    from failgym.evaluation.result import FEW
+
     first = evaluations[0]
     title = f"{first.env}, {first.split} split: {first.episodes} slices, {first.tasks:,} tasks"
     ranked = sorted(evaluations, key=lambda e: math.inf if math.isnan(e.score) else -e.score)
@@ -66,10 +77,19 @@ def print_scores(evaluations: Sequence[Evaluation]) -> None:
     shown = [i for i, column in enumerate(COLUMNS) if column not in hidden]
     rows = [[row[i] for i in shown] for row in map(_row, ranked)]
     print_table(title, [COLUMNS[i] for i in shown], rows, SHARES)
+    print_line(first.reason or f"room: in these {first.tasks:,} tasks {first.said_of_room}")
+    if first.reason is not None:
+        return
+    if first.few:
+        print_line(f"an interval of fewer than {FEW} slices says little")
+    if any(math.isnan(e.low) for e in evaluations):
+        print_line("no interval: there is something to gain on too few of the slices")
 
 
 def _row(e: Evaluation) -> tuple[Cell, ...]:
     interval = "-" if math.isnan(e.low) else f"{e.low:.1f} to {e.high:.1f}"
+    if e.few and not math.isnan(e.score):
+        interval += f"\n({e.episodes} slice{'s' if e.episodes > 1 else ''})"
     score = "-" if math.isnan(e.score) else f"{e.score:.1f}"
     work = (e.wasted_work, e.checkpoint_work)
     return (e.policy, score, interval, *work, e.completion_ratio, e.forfeited, e.false_kills)

@@ -164,7 +164,7 @@ def _print(result: TrainingResult) -> None:
         (
             f"{one.steps:,}",
             f"{one.score:.1f}",
-            f"{one.low:.1f} to {one.high:.1f}",
+            "-" if one.low is None else f"{one.low:.1f} to {one.high:.1f}",
             "-" if one.stochastic is None else f"{one.stochastic:.1f}",
         )
         for one in result.validations

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from failgym.envs.scenario import MOST_MACHINES, Scenario, Split
-from failgym.envs.sources import part_of, recorded_part, whole_trace
+from failgym.envs.sources import part_of, recorded_part, tasks_run, whole_trace
 from failgym.envs.tables import with_columns, with_tables
 from failgym.traces import Outcome, Trace
 from failgym.traces.synthetic.outages import domains, draw_outages
@@ -42,7 +42,11 @@ def with_cluster(scenario: Scenario, split: Split) -> Trace:
     trace = part_of(scenario, split)
     count = scenario.machines or _machines_for(scenario)
     if not count and not trace.rows("machines"):
-        raise ValueError("machines: expected some, or a load, for a trace without machines")
+        raise ValueError(
+            "machines: expected some, or a load, for a trace without machines; set machines to"
+            " their number, or load to the share of them that is busy, as load=0.8"
+        )
+    _check_widths(scenario, trace, count)
     if count and trace.rows("costs"):
         raise ValueError("machines: expected 0 for a trace with compute times for each machine")
     if count and scenario.outages == "trace" and trace.rows("outages"):
@@ -68,6 +72,19 @@ def with_cluster(scenario: Scenario, split: Split) -> Trace:
         tables["outages"] = draw_outages(law, horizon, rng).columns()
         return _back_at_the_end(with_tables(trace, **tables), horizon)
     return with_tables(trace, **tables)
+
+
+def _check_widths(scenario: Scenario, trace: Trace, count: int) -> None:
+    """Raise ValueError if a task that ran is wider than so many machines, where these are made."""
+    widest = int(trace.column("tasks", "width")[tasks_run(trace)].max(initial=1))
+    if not count or widest <= count * scenario.slots:
+        return
+    enough = math.ceil(widest / scenario.slots)
+    field = "machines" if scenario.machines else "load"
+    raise ValueError(
+        f"{field}: {count} machines of {scenario.slots} slots are too few for a task of width"
+        f" {widest}; set machines={enough} or more{', and load=0' if scenario.load else ''}"
+    )
 
 
 def _back_at_the_end(trace: Trace, end: int) -> Trace:

@@ -15,6 +15,7 @@ from failgym.envs.selection import mean_work, selected
 from failgym.envs.slices import slices_of
 from failgym.envs.sources import jobs_of, learned_from, origin_of, part_of
 from failgym.envs.strikes import apart, struck
+from failgym.envs.unasked import nobody_asked
 from failgym.predictors import CalibratedNodes, NodeForecast
 from failgym.sim.compile import parameters
 from failgym.sim.context import SYSTEM_FIELDS, Context, expectations, interruption_rates
@@ -116,11 +117,12 @@ def chosen_tasks(scenario: Scenario, trace: Trace, world: World) -> Bools:
     """Tasks that are asked about [tasks of the trace]: of the split, of known fate, to be run."""
     tasks = world.tasks
     chosen = selected(scenario, trace, tasks) & ~tasks["censored"] & (tasks["rows"] > 0)
-    chosen &= jobs_of(scenario)[tasks["job"]]
+    within = jobs_of(scenario)[tasks["job"]]
+    chosen &= within
     if scenario.begin and scenario.split != "test":
         chosen &= tasks["submit"] >= scenario.begin
     if not chosen.any():
-        raise ValueError(f"scenario: no task of the {scenario.split} split is ever asked about")
+        raise nobody_asked(scenario, trace, world, within)
     return chosen
 
 

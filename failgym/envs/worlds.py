@@ -20,6 +20,7 @@ from failgym.envs.sources import (
     part_of,
     whole_trace,
 )
+from failgym.envs.unasked import nobody_asked
 from failgym.predictors import Learned
 from failgym.sim.batch import asked_tasks
 from failgym.sim.compile import compile_world, parameters, with_slices
@@ -82,7 +83,7 @@ def _compiled(scenario: Scenario) -> tuple[World, Ints]:
     chosen = np.flatnonzero(selected(scenario, trace, world.tasks))
     tasks = asked_tasks(world, scenario, chosen)
     if not len(tasks):
-        raise ValueError(f"scenario: no task of the {scenario.split} split is ever asked about")
+        raise nobody_asked(scenario, trace, world)
     return world, tasks
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,11 @@ from failgym.envs.sources import part_of, tasks_run
 from failgym.envs.spaces import TERMS
 from failgym.envs.worlds import build_world
 from failgym.evaluation.arguments import check_count
-from failgym.evaluation.caller import Predicts, check_made_for
+from failgym.evaluation.caller import Predicts, check_playable
 from failgym.evaluation.continuing import CONTINUING
 from failgym.evaluation.progress import Advance, progress_bar, silent
+from failgym.evaluation.result import Evaluation
+from failgym.evaluation.room import HOUR, Room, spent_by
 from failgym.evaluation.runner import LANES, Run, run_policy
 from failgym.evaluation.scoring import score
 from failgym.sim.clairvoyant import clairvoyant
@@ -43,51 +46,6 @@ BOUND = "bound"
 (`failgym.sim.scheduled.bounds`)."""
 
 _WASTED = TERMS.index("wasted")
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """How a policy did. Ratios are relative to replay on the same slices; NaN is "not defined"."""
-
-    policy: str
-    env: str
-    split: str
-    episodes: int
-    """slices"""
-    tasks: int
-    seed: int
-    score: float
-    """0 is replay, 100 the bound"""
-    low: float
-    high: float
-    """95 % bootstrap interval of the score, over slices"""
-    bound: str
-    """what 100 is: "clairvoyant", a plan, or "bound", which may be out of reach"""
-    cost: float
-    """sum of the terms, all slices"""
-    costs: dict[str, float]
-    """cost by term"""
-    wasted_work: float
-    """lost, redundant and ghost work, a share of replay's"""
-    checkpoint_work: float
-    """checkpoint and restore time, a share of the work that replay wastes"""
-    completion_ratio: float
-    """median of completion time over the recorded one, of tasks that ran and have the recorded
-    outcome"""
-    forfeited: int | None
-    """tasks that the record finishes and the policy did not"""
-    false_kills: int | None
-    """of these, tasks that the policy killed"""
-    rescued: int | None
-    """tasks that the policy finished and the record did not"""
-    decisions: int
-    illegal: int
-    """actions that the mask forbade; each counted as CONTINUE"""
-    steps_per_second: float
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values; what is not defined is None."""
-        return {name: _plain(value) for name, value in asdict(self).items()}
 
 
 @dataclass(frozen=True)
@@ -139,6 +97,28 @@ class Anchors:
         replay = run_policy(world, scenario, CONTINUING, slices, order=scenario.order)
         least, unproven = _least_costs(world, scenario, replay, bound)
         return cls(scenario, world, seed, replay, least, unproven)
+
+    @cached_property
+    def spent(self) -> Floats:
+        """What replay spends on each slice, which the room is measured by [slices]."""
+        return spent_by(self.world, self.replay)
+
+    @property
+    def possible(self) -> Floats:
+        """The room on each slice: what the bound saves over replay [slices]."""
+        return self.replay.costs.sum(axis=1) - self.bound.sum(axis=1)
+
+    @property
+    def room(self) -> Room:
+        """What the bound saves over replay on all slices: is there anything to gain?"""
+        price, cost = float(self.world.parameters[0]["wasted"]), float(self.possible.sum())
+        hours = cost / (price * HOUR) if price > 0.0 else math.nan
+        return Room(cost, float(self.spent.sum()), hours)
+
+    def check_room(self) -> None:
+        """Raise ValueError if there is nothing to gain: no score would tell policies apart."""
+        if (reason := self.room.reason) is not None:
+            raise ValueError(f"{self.scenario.name}, {self.scenario.split} split: {reason}")
 
     @property
     def bound_name(self) -> str:
@@ -200,9 +180,9 @@ class Anchors:
         return tasks_run(part_of(self.scenario, self.scenario.split))
 
     def _evaluation(self, policy: str, costs: Floats, **measured: Any) -> Evaluation:
-        scored = score(
-            self.replay.costs.sum(axis=1), costs.sum(axis=1), self.bound.sum(axis=1), self.seed
-        )
+        replay, bound = self.replay.costs.sum(axis=1), self.bound.sum(axis=1)
+        scored = score(replay, costs.sum(axis=1), bound, self.seed, spent=self.spent)
+        room = self.room
         return Evaluation(
             policy=policy,
             env=f"failgym/{self.scenario.name}",
@@ -213,6 +193,10 @@ class Anchors:
             score=scored.value,
             low=scored.low,
             high=scored.high,
+            reason=room.reason,
+            room=room.cost,
+            room_share=room.share,
+            room_hours=room.hours,
             bound=self.bound_name,
             cost=float(costs.sum()),
             costs=dict(zip(TERMS, costs.sum(axis=0).tolist(), strict=True)),
@@ -236,6 +220,9 @@ def evaluate(
 ) -> Evaluation:
     """Score a policy: 0 is replay, 100 the clairvoyant, or a bound in the scheduled world.
 
+    Where the bound saves next to nothing over replay there is no score: `Evaluation.score` is NaN,
+    and `Evaluation.reason` says why.
+
     The policy is anything with stable-baselines3's `predict`: a heuristic, a model of
     stable-baselines3 or sb3-contrib, your own. It is asked for many episodes at once. Several
     policies are compared faster with one `Anchors`.
@@ -257,8 +244,9 @@ def evaluate(
         TypeError: for a keyword that is no field, naming the nearest.
         ValueError: for an unknown environment, a value that a field does not take, episodes, lanes
             or a seed that are no whole numbers or too small, or a split without tasks; and, naming
-            the policy, if it was made for another environment, and for a `predict` that raises or
-            returns anything but (actions, state) with actions of the right shape, type and range.
+            the policy, if it was made for another environment, or needs a decision or an input that
+            there is not, and for a `predict` that raises or returns anything but (actions, state)
+            with actions of the right shape, type and range.
 
     >>> from failgym.baselines import Young
     >>> result = evaluate(Young(), "failgym/Checkpoint-v0", episodes=5)
@@ -267,8 +255,9 @@ def evaluate(
     """
     check_count("lanes", lanes, 1)
     scenario = scenario_of_call(evaluate, env, fields)
-    check_made_for(policy, scenario, name)
+    check_playable(policy, scenario, name=name)
     anchors = Anchors.of(scenario, episodes=episodes, seed=seed, split=split, bound=bound)
+    check_playable(policy, anchors.scenario, anchors.world, name)
 
     def run(advance: Advance) -> Run:
         return anchors.run(
@@ -311,8 +300,3 @@ def _least_costs(
 
 def _share(part: float, whole: float) -> float:
     return part / whole if whole else math.nan
-
-
-def _plain(value: Any) -> Any:
-    """NaN as None, so that JSON can hold it."""
-    return None if isinstance(value, float) and math.isnan(value) else value

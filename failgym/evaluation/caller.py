@@ -10,10 +10,12 @@ from typing import Any, Protocol, cast
 import numpy as np
 import numpy.typing as npt
 
+from failgym.envs.batches import AnyWorld
+from failgym.envs.scenario import Scenario
 from failgym.sim.records import ACTIONS, Output
 from failgym.sim.rules import Rules
 
-__all__ = ["Caller", "Predicts", "check_made_for", "playing_by", "policy_name"]
+__all__ = ["Caller", "Predicts", "check_made_for", "check_playable", "playing_by", "policy_name"]
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
@@ -44,6 +46,34 @@ def check_made_for(policy: Predicts, rules: Rules, name: str | None = None) -> N
     if isinstance(check, MethodType):
         try:
             check(rules)
+        except ValueError as error:
+            raise ValueError(f"policy {name or policy_name(policy)!r}: {error}") from error
+
+
+def check_playable(
+    policy: Predicts, scenario: Scenario, world: AnyWorld | None = None, name: str | None = None
+) -> None:
+    """Ask a policy if it can do anything in a scenario, instead of scoring 0 for doing nothing.
+
+    One with `check_environment` may refuse the rules; one with `check_offered` says which decisions
+    are missing, and one with `check_inputs` what the world does not tell.
+
+    Args:
+        policy: the policy.
+        scenario: where it is to play.
+        world: the world of the scenario; None if it is not to be asked about.
+        name: what errors call the policy.
+
+    Raises:
+        ValueError: in one line, naming the policy.
+    """
+    check_made_for(policy, scenario, name)
+    for method, about in (("check_offered", scenario), ("check_inputs", world)):
+        check = getattr(policy, method, None)
+        if about is None or not isinstance(check, MethodType):
+            continue
+        try:
+            check(about)
         except ValueError as error:
             raise ValueError(f"policy {name or policy_name(policy)!r}: {error}") from error
 

@@ -23,12 +23,15 @@ from failgym.sim.context import (
 )
 from failgym.sim.system_table import system_table
 from failgym.traces import Outcome, Trace
+from failgym.traces.machine_time import MachineTime, attempt_times, machine_time
 
 __all__ = ["Comparison", "Record", "compare", "whole_trace_world"]
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
+PARTS = ("known", "ended", "running")
+"""Of a trace's machine-time."""
 SLICE_TASKS = 16
 """Tasks of a slice: few, so that lanes end together; not 1, so that they seldom change hands."""
 
@@ -94,7 +97,10 @@ class Record:
     outcome: npt.NDArray[np.int8]
     """[tasks] `Outcome`"""
     work: Ints
-    """[tasks] machine-time of the attempts whose fate is known or matters no more [machine-ms]"""
+    """[tasks] machine-time of the attempts whose fate is known or matters no more [machine-ms]:
+    `failgym.traces.machine_time`, without what still ran"""
+    parts: MachineTime
+    """machine-time of the whole trace"""
     ran: Bools
     """[tasks] is a run of it recorded?"""
 
@@ -113,14 +119,14 @@ class Record:
         fate = trace.task_outcome
         # What still runs at the end of the data is in flight, unless its task has finished.
         known = (outcome != Outcome.CENSORED) | (fate[task] == Outcome.FINISH)
-        ran = (start >= 0) & known
         spent = np.zeros(tasks, dtype=np.int64)
-        np.add.at(spent, task[ran], (end - start)[ran])
+        np.add.at(spent, task[known], attempt_times(trace)[known])
         return cls(
             end=np.where(fate == Outcome.FINISH, first_finish, last),
             outcome=fate,
-            work=spent * trace.column("tasks", "width"),
+            work=spent,
             ran=tasks_run(trace),
+            parts=machine_time(trace),
         )
 
 
@@ -133,7 +139,8 @@ class Comparison:
     unknown_fate: int
     """tasks that the end of the data cut off: replayed up to there, never asked about"""
     mismatches: int
-    """tasks of which end, outcome or machine-time is not the recorded one"""
+    """tasks of which end, outcome or machine-time is not the recorded one: where nothing is asked a
+    fault, else what the policy changed"""
     different_end: int
     different_outcome: int
     different_machine_time: int
@@ -143,7 +150,11 @@ class Comparison:
     work: dict[str, int]
     """machine-time by account [machine-ms]"""
     recorded_work: int
-    """machine-time of the record [machine-ms]"""
+    """machine-time of the record of these tasks, what still ran at the end of the data left out
+    [machine-ms]"""
+    trace_work: dict[str, int]
+    """that of the whole trace by part [machine-ms]: "known", of tasks whose fate is known; "ended"
+    and "running", of the others (`failgym.traces.machine_time`)"""
     decisions: int
     seconds: float
     """of the run, without loading and compiling [s]"""
@@ -170,6 +181,7 @@ def compare(run: Run, record: Record) -> Comparison:
         completion_ratio=metrics.completion_ratio(outcomes, record.ran[task]),
         work=_by_account(outcomes),
         recorded_work=int(record.work[task].sum()),
+        trace_work={name: getattr(record.parts, name) for name in PARTS},
         decisions=run.decisions,
         seconds=run.seconds,
         decisions_per_second=run.decisions_per_second,

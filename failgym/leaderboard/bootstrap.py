@@ -8,11 +8,22 @@ instead of (n - 1) / n of it (Rao and Wu, "Resampling inference with complex sur
 Statistics 2007), which errs on the wide side. The interval is that between percentiles, stretched
 where few slices or runs are known (`failgym.leaderboard.spread`). It knows only what varied: one
 training run says nothing of the next.
+
+Where there is nothing to gain (`failgym.evaluation.room`) there is no score. Such an environment is
+left out of what is said over environments, for every policy alike. A sample of slices in which
+there is nothing to gain is left out of the percentiles, since it would divide by next to nothing;
+where many are (`failgym.evaluation.scoring.percentiles`), there is no interval.
+
+An interval ends where what it is of ends: a score at 100, since no policy costs less than the
+bound on any slice, a gap at 0, a probability at 0 and 1. The percentiles themselves lie within; it
+is the stretch about the estimate, sixfold in theory for two slices, that leads beyond. What is cut
+off is impossible, so the truth is held as often without it. A difference of scores has no such end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -20,16 +31,18 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from failgym.evaluation.scoring import CONFIDENCE, RESAMPLES
+from failgym.evaluation.scoring import CONFIDENCE, RESAMPLES, percentiles
 from failgym.leaderboard.spread import (
     Variance,
     of_difference,
     of_improvement,
     of_scores,
     stretch,
+    unvaried,
 )
 from failgym.leaderboard.statistics import (
     AGGREGATES,
+    OPTIMUM,
     Runs,
     improvements,
     pool,
@@ -42,6 +55,8 @@ __all__ = ["Bootstrap", "Estimate", "Profile"]
 
 Floats = npt.NDArray[np.float64]
 
+SCORES, GAPS, PROBABILITIES = (-math.inf, OPTIMUM), (0.0, math.inf), (0.0, 1.0)
+"""Between which numbers they lie."""
 ONE, OTHER = 0, 1
 """Streams of the draws of training runs: of a policy, and of the one it is compared with."""
 KEPT = 32
@@ -54,6 +69,10 @@ class Estimate(NamedTuple):
     value: float
     low: float
     high: float
+
+
+NONE = Estimate(math.nan, math.nan, math.nan)
+"""Where there is nothing to gain."""
 
 
 class Profile(NamedTuple):
@@ -82,20 +101,33 @@ class Bootstrap:
         """
         scores, weights = self._drawn(runs, environment, ONE)
         value = float(run_scores(runs).mean())
-        return self._interval(value, (scores * weights).sum(axis=-1), of_scores([runs]))
+        samples = (scores * weights).sum(axis=-1)
+        return self._interval(value, samples, of_scores([runs]), SCORES)
 
     def aggregates(self, cells: Sequence[Runs]) -> dict[str, Estimate]:
         """Each of `statistics.AGGREGATES` over environments, by name, all from the same samples.
 
         Args:
             cells: of one policy, one per environment.
+
+        Returns:
+            NaN if there is nothing to gain in any of them.
         """
+        numbered = [(at, cell) for at, cell in enumerate(cells) if cell.scored()]
+        cells = [cell for _, cell in numbered]
+        if not cells:
+            return dict.fromkeys(AGGREGATES, NONE)
         observed, spread = pool(cells), of_scores(cells)
-        drawn = [self._drawn(cell, at, ONE) for at, cell in enumerate(cells)]
+        drawn = [self._drawn(cell, at, ONE) for at, cell in numbered]
         scores = np.concatenate([scores for scores, _ in drawn], axis=-1)
         weights = np.concatenate([weights for _, weights in drawn], axis=-1) / len(cells)
         return {
-            name: self._interval(float(of(*observed)), of(scores, weights, observed[2]), spread)
+            name: self._interval(
+                float(of(*observed)),
+                of(scores, weights, observed[2]),
+                spread,
+                GAPS if name == "optimality_gap" else SCORES,
+            )
             for name, of in AGGREGATES.items()
         }
 
@@ -108,54 +140,64 @@ class Bootstrap:
             first: number of the first environment.
         """
         value, samples = 0.0, np.zeros(self.resamples)
-        for at, (ours, theirs) in enumerate(zip(x, y, strict=True), start=first):
+        pairs = [pair for pair in _pairs(x, y, first) if pair[1].scored()]
+        if not pairs:
+            return NONE
+        for at, ours, theirs in pairs:
             for runs, stream, sign in ((ours, ONE, 1.0), (theirs, OTHER, -1.0)):
                 scores, weights = self._drawn(runs, at, stream)
-                value += sign * float(run_scores(runs).mean()) / len(x)
-                samples += sign * (scores * weights).sum(axis=-1) / len(x)
-        return self._interval(value, samples, of_difference(x, y))
+                value += sign * float(run_scores(runs).mean()) / len(pairs)
+                samples += sign * (scores * weights).sum(axis=-1) / len(pairs)
+        spread = of_difference([ours for _, ours, _ in pairs], [theirs for *_, theirs in pairs])
+        return self._interval(value, samples, spread)
 
     def probability_of_improvement(
         self, x: Sequence[Runs], y: Sequence[Runs], first: int = 0
     ) -> Estimate:
-        """`statistics.probability_of_improvement` and its interval; arguments of `difference`."""
-        samples = np.zeros(self.resamples)
-        for at, (ours, theirs) in enumerate(zip(x, y, strict=True), start=first):
+        """`statistics.probability_of_improvement` and its interval; arguments of `difference`.
+
+        Where every slice says the same, samples do too: the interval is then that of `unvaried`.
+        """
+        value, samples = probability_of_improvement(x, y), np.zeros(self.resamples)
+        counts = [len(cell.possible) for cell in x]
+        if min(counts) > 1 and all((better == value).all() for better in map(improvements, x, y)):
+            return Estimate(value, *unvaried(value, counts, self.confidence))
+        for at, ours, theirs in _pairs(x, y, first):
             better = improvements(ours, theirs)
             of_x, of_y = self._runs(len(better), at, ONE), self._runs(better.shape[1], at, OTHER)
             slices = self._slices(better.shape[2], at)
             samples += np.einsum("ri,rj,rk,ijk->r", of_x, of_y, slices, better, optimize=True)
-        value, low, high = self._interval(
-            probability_of_improvement(x, y), samples / len(x), of_improvement(x, y)
-        )
-        return Estimate(value, float(np.maximum(low, 0.0)), float(np.minimum(high, 1.0)))
+        return self._interval(value, samples / len(x), of_improvement(x, y), PROBABILITIES)
 
     def profile(self, cells: Sequence[Runs], thresholds: Floats) -> Profile:
         """The share of slices and runs with a score above each threshold.
 
         The run-score distribution of Agarwal et al., with each slice of a run for a run: each
-        environment weighs the same. Slices on which nothing can be saved are left out. The band
-        is that between percentiles.
+        environment weighs the same. Slices on which there is nothing to gain are left out, and so
+        are environments that have no others. The band is that between percentiles.
 
         Args:
             cells: of one policy, one per environment.
             thresholds: of the score.
 
         Returns:
-            NaN if an environment has no slice on which something can be saved.
+            NaN if no environment has a slice on which there is something to gain.
         """
-        if not all((cell.possible > 0).any() for cell in cells):
+        numbered = [(at, cell) for at, cell in enumerate(cells) if cell.scored_slices.any()]
+        if not numbered:
             return Profile(*np.full((3, len(thresholds)), np.nan))
         value, samples = np.zeros(len(thresholds)), np.zeros((self.resamples, len(thresholds)))
-        for at, cell in enumerate(cells):
-            scored = cell.possible > 0
+        for at, cell in numbered:
+            scored = cell.scored_slices
             above = slice_scores(cell)[:, scored, None] > thresholds
             slices = self._slices(int(scored.sum()), at)
             runs = self._runs(len(cell.saved), at, ONE)
-            value += above.mean(axis=(0, 1))
-            samples += np.einsum("rk,ri,ikt->rt", slices, runs, above * 1.0, optimize=True)
-        low, high = np.percentile(samples / len(cells), self._tails, axis=0)
-        return Profile(value / len(cells), low, high)
+            value += above.mean(axis=(0, 1)) / len(numbered)
+            samples += np.einsum(
+                "rk,ri,ikt->rt", slices, runs, above / len(numbered), optimize=True
+            )
+        low, high = np.percentile(samples, self._tails, axis=0)
+        return Profile(value, low, high)
 
     def _drawn(self, runs: Runs, environment: int, stream: int) -> tuple[Floats, Floats]:
         """Scores of the runs on drawn slices, and weights of drawn runs, [resamples, runs] each."""
@@ -168,19 +210,35 @@ class Bootstrap:
     def _runs(self, count: int, environment: int, stream: int) -> Floats:
         return _shares(self.resamples, count, (self.seed, environment, 1 + stream))
 
-    def _interval(self, value: float, samples: Floats, spread: Sequence[Variance]) -> Estimate:
-        """The percentiles of the samples, stretched; none where a spread is unknown."""
-        samples = samples[~np.isnan(samples)]
-        if not len(samples):
-            return Estimate(value, np.nan, np.nan)
+    def _interval(
+        self,
+        value: float,
+        samples: Floats,
+        spread: Sequence[Variance],
+        possible: tuple[float, float] = (-math.inf, math.inf),
+    ) -> Estimate:
+        """The percentiles of the samples, stretched; none where a spread is unknown.
+
+        What is not possible is cut off, unless the estimate itself lies there: where a bound is not
+        proven, scores may be above 100.
+        """
+        if math.isnan(value):
+            return NONE
         wider = stretch(spread, self.confidence)
-        low, high = value + wider * (np.percentile(samples, self._tails) - value)
+        ends = value + wider * (np.array(percentiles(samples, self.confidence)) - value)
+        low, high = np.clip(ends, min(possible[0], value), max(possible[1], value))
         return Estimate(value, float(low), float(high))
 
     @property
     def _tails(self) -> list[float]:
         tail = (100.0 - self.confidence) / 2.0
         return [tail, 100.0 - tail]
+
+
+def _pairs(x: Sequence[Runs], y: Sequence[Runs], first: int) -> Iterator[tuple[int, Runs, Runs]]:
+    """Number of each environment, and the runs of two policies in it."""
+    for at, (ours, theirs) in enumerate(zip(x, y, strict=True), start=first):
+        yield at, ours, theirs
 
 
 @lru_cache(maxsize=KEPT)

@@ -211,6 +211,7 @@ class _Claim:
     def _references(self, rows: Any) -> Iterator[str]:
         yield from self._differences(rows, "replay_cost", self._reference.replay)
         yield from self._differences(rows, "bound_cost", self._reference.bound)
+        yield from self._differences(rows, "replay_spent", self._reference.spent)
 
     def _differences(self, rows: Any, name: str, computed: Any) -> Iterator[str]:
         """Where a column is not what was computed."""

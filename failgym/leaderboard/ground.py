@@ -34,6 +34,8 @@ class Reference:
     """[slices] sum of the terms"""
     bound: Floats
     """[slices] sum of the terms"""
+    spent: Floats
+    """[slices] what replay spends (`failgym.evaluation.room`)"""
     trace_hash: str
     seconds: float = 0.0
     """processor time that it took to find out [s]"""
@@ -99,6 +101,7 @@ class Ground:
             slices=anchors.replay.slices,
             replay=anchors.replay.costs.sum(axis=1),
             bound=anchors.bound.sum(axis=1),
+            spent=anchors.spent,
             trace_hash=self.trace_hash(cell),
             seconds=time.process_time() - begun,
         )

@@ -18,6 +18,7 @@ from failgym.files import replacing
 __all__ = [
     "ACTIONS",
     "ACTIONS_FOLDER",
+    "ANCHORS",
     "CRASHED",
     "NONSENSE",
     "OK",
@@ -43,6 +44,9 @@ NONSENSE: Final = "nonsense"
 """its answer was no action for each question"""
 STATUSES = (OK, CRASHED, TIMEOUT, NONSENSE)
 
+ANCHORS: Final = ("replay_cost", "bound_cost", "replay_spent")
+"""What scores of a slice are measured by."""
+
 RESULTS_FILE = "results.parquet"
 ACTIONS_FOLDER = "actions"
 PREDICTORS_FOLDER = "predictors"
@@ -58,7 +62,7 @@ MOST_TEXT = 4000
 _EPISODE = [("slice", pa.int64()), ("seed", pa.int64())]
 _MEASURED = [
     *((term, pa.float64()) for term in TERMS),
-    *(("replay_cost", pa.float64()), ("bound_cost", pa.float64())),
+    *((anchor, pa.float64()) for anchor in ANCHORS),
     *(("decisions", pa.int64()), ("illegal", pa.int64())),
     *(("seconds", pa.float64()), ("status", pa.string()), ("reason", pa.string())),
 ]
@@ -72,8 +76,9 @@ RESULTS: Final = pa.schema(
 )
 """A row per episode. `seed` is the suite's number of the seed. The cost terms are null where the
 policy failed (`status`, `reason`); `replay_cost` and `bound_cost` are sums of terms on the same
-slice. `seconds` is wall time of engine and policy, shared among the episodes played together by
-their decisions [s]."""
+slice, and `replay_spent` is what replay's machine-time there costs, which says whether there is
+anything to gain (`failgym.evaluation.room`). `seconds` is wall time of engine and policy, shared
+among the episodes played together by their decisions [s]."""
 ACTIONS: Final = pa.schema([*_EPISODE, ("actions", pa.list_(pa.uint8()))])
 """A row per episode: its actions in the order in which they were asked for; after an action other
 than CONTINUE a decision may be asked again, so that there may be more of them than decisions."""

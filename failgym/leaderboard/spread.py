@@ -21,7 +21,15 @@ import numpy.typing as npt
 
 from failgym.leaderboard.statistics import OPTIMUM, Runs, improvements, run_scores
 
-__all__ = ["Variance", "of_difference", "of_improvement", "of_scores", "stretch", "student"]
+__all__ = [
+    "Variance",
+    "of_difference",
+    "of_improvement",
+    "of_scores",
+    "stretch",
+    "student",
+    "unvaried",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -48,7 +56,7 @@ def of_difference(x: Sequence[Runs], y: Sequence[Runs]) -> list[Variance]:
     parts: list[Variance] = []
     for ours, theirs in zip(x, y, strict=True):
         less = ours.saved.mean(axis=0) - theirs.saved.mean(axis=0)
-        parts += _of_slices(Runs(less[None], ours.possible))
+        parts += _of_slices(Runs(less[None], ours.possible, ours.spent))
         parts += [*_of_runs(ours), *_of_runs(theirs)]
     return parts
 
@@ -82,6 +90,25 @@ def stretch(parts: Iterable[Variance], confidence: float) -> float:
     return student(tail, freedom) / NormalDist().inv_cdf(tail)
 
 
+def unvaried(value: float, counts: Sequence[int], confidence: float) -> tuple[float, float]:
+    """Interval of a mean of numbers from 0 to 1 that were all the same.
+
+    Had a share q of those that could be drawn another value, n that are alike would be drawn with
+    the probability (1 - q)^n: the largest q for which that is not too rare (Clopper and Pearson,
+    "The use of confidence or fiducial limits illustrated in the case of the binomial", Biometrika
+    1934). The others may all be 0, or all 1. For several environments of equal weight n is their
+    number times the smallest count, which errs on the wide side.
+
+    Args:
+        value: what all of them were.
+        counts: how many were drawn, by environment.
+        confidence: of the interval [%].
+    """
+    rare = (1.0 - confidence / 100.0) / 2.0
+    others = 1.0 - rare ** (1.0 / (len(counts) * min(counts)))
+    return value * (1.0 - others), value * (1.0 - others) + others
+
+
 def student(probability: float, freedom: float) -> float:
     """Quantile of Student's t, as a series in 1 / degrees of freedom.
 
@@ -102,7 +129,7 @@ def student(probability: float, freedom: float) -> float:
 def _of_slices(cell: Runs) -> list[Variance]:
     """Of a ratio of sums, linearised: what each slice departs from the score."""
     count, possible = len(cell.possible), cell.possible.sum()
-    if count < 2 or possible <= 0:
+    if count < 2 or not cell.scored():
         return [UNKNOWN]
     saved = cell.saved.mean(axis=0)
     residual = (saved - saved.sum() / possible * cell.possible) / possible

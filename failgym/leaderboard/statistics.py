@@ -15,6 +15,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from failgym.evaluation.room import enough_room
+
 __all__ = [
     "AGGREGATES",
     "OPTIMUM",
@@ -33,9 +35,11 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 OPTIMUM = 100.0
-"""The score of the clairvoyant bound, below which the optimality gap is measured."""
+"""The score of the clairvoyant bound, below which the optimality gap is measured: the highest that
+is possible."""
 QUARTILES = (0.25, 0.75)
 """Between these shares of the ordered scores lies what the interquartile mean averages."""
 
@@ -47,6 +51,27 @@ class Runs(NamedTuple):
     """[runs, slices] cost of replay - cost of the policy"""
     possible: Floats
     """[slices] cost of replay - cost of the bound"""
+    spent: Floats | None = None
+    """[slices] what replay spends (`failgym.evaluation.room`), which says whether there is anything
+    to gain; None: there is wherever the bound saves anything"""
+
+    def scored(self, weights: Floats | None = None) -> Bools:
+        """Is there something to gain on these slices together?
+
+        Args:
+            weights: [..., slices] how often each slice counts; once by default.
+
+        Returns:
+            [...]
+        """
+        weights = np.ones(len(self.possible)) if weights is None else weights
+        spent = 0.0 if self.spent is None else weights @ self.spent
+        return enough_room(weights @ self.possible, spent)
+
+    @property
+    def scored_slices(self) -> Bools:
+        """[slices] Is there something to gain on each by itself?"""
+        return enough_room(self.possible, 0.0 if self.spent is None else self.spent)
 
 
 Aggregate = Callable[[Floats, Floats, Ints], Floats]
@@ -62,19 +87,18 @@ def run_scores(runs: Runs, weights: Floats | None = None) -> Floats:
         weights: [..., slices] how often each slice counts; once by default.
 
     Returns:
-        [..., runs], NaN where nothing could be saved.
+        [..., runs], NaN where there is nothing to gain.
     """
     weights = np.ones(len(runs.possible)) if weights is None else weights
     saved, possible = weights @ runs.saved.T, (weights @ runs.possible)[..., None]
-    nothing = np.full(saved.shape, np.nan)
-    return OPTIMUM * np.divide(saved, possible, out=nothing, where=possible > 0)
+    nothing, scored = np.full(saved.shape, np.nan), runs.scored(weights)[..., None]
+    return OPTIMUM * np.divide(saved, possible, out=nothing, where=scored)
 
 
 def slice_scores(runs: Runs) -> Floats:
-    """The score on each slice by itself, [runs, slices]; NaN where nothing could be saved."""
-    possible = np.broadcast_to(runs.possible, runs.saved.shape)
-    nothing = np.full(possible.shape, np.nan)
-    return OPTIMUM * np.divide(runs.saved, possible, out=nothing, where=possible > 0)
+    """The score on each slice by itself, [runs, slices]; NaN where there is nothing to gain."""
+    nothing = np.full(runs.saved.shape, np.nan)
+    return OPTIMUM * np.divide(runs.saved, runs.possible, out=nothing, where=runs.scored_slices)
 
 
 def pool(cells: Sequence[Runs]) -> tuple[Floats, Floats, Ints]:

@@ -90,6 +90,7 @@ def _unit(reference: Reference, cell: Cell, terms: dict[str, Any], **measured: A
         **terms,
         "replay_cost": reference.replay,
         "bound_cost": reference.bound,
+        "replay_spent": reference.spent,
         **measured,
     }
     return pa.table([columns[name] for name in UNIT.names], schema=UNIT)

@@ -25,16 +25,14 @@ import pyarrow as pa
 
 from failgym.files import PARTIAL, replacing
 from failgym.leaderboard.ground import Reference
-from failgym.leaderboard.schema import UNIT, read_table, write_table
+from failgym.leaderboard.schema import ANCHORS, UNIT, read_table, write_table
 from failgym.leaderboard.submission import SUBMISSION_FILE, Seconds
 from failgym.leaderboard.suites import Cell
 
 __all__ = ["Work"]
 
 _PLAN = "plan.json"
-_REFERENCE = pa.schema(
-    [("slice", pa.int64()), ("replay_cost", pa.float64()), ("bound_cost", pa.float64())]
-)
+_REFERENCE = pa.schema([("slice", pa.int64()), *((anchor, pa.float64()) for anchor in ANCHORS)])
 _TRACE, _SECONDS = b"trace", b"seconds"
 """Keys of what is kept in the metadata of files."""
 
@@ -100,7 +98,7 @@ class Work:
 
     def save_reference(self, cell: Cell, reference: Reference) -> None:
         """Keep what replay and the bound cost."""
-        columns = [reference.slices, reference.replay, reference.bound]
+        columns = [reference.slices, reference.replay, reference.bound, reference.spent]
         table = pa.table([pa.array(column) for column in columns], schema=_REFERENCE)
         about = {_TRACE: reference.trace_hash, _SECONDS: repr(reference.seconds)}
         table = table.replace_schema_metadata(about)
@@ -110,9 +108,10 @@ class Work:
         """What replay and the bound cost. Raises ValueError if it is not there."""
         file = self.reference_file(cell)
         table = read_table(file, _REFERENCE, str(file))
-        slices, replay, bound = (np.asarray(column) for column in table.columns)
+        slices, replay, bound, spent = (np.asarray(column) for column in table.columns)
         about = table.schema.metadata
-        return Reference(slices, replay, bound, about[_TRACE].decode(), float(about[_SECONDS]))
+        seconds = float(about[_SECONDS])
+        return Reference(slices, replay, bound, spent, about[_TRACE].decode(), seconds)
 
     def unit_file(self, key: tuple[str, int | None], cell: Cell) -> Path:
         """Where the episodes of a policy in a cell are."""

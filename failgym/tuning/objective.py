@@ -41,9 +41,17 @@ long task not to leave many lanes idle."""
 
 
 def gain(
-    given: Floats, tried: Floats, possible: Floats, confidence: float = SURE, seed: int = 0
+    given: Floats,
+    tried: Floats,
+    possible: Floats,
+    confidence: float = SURE,
+    seed: int = 0,
+    *,
+    spent: Floats | None = None,
 ) -> Score:
     """How many points of score a variant is above the given parameters, with its interval.
+
+    The interval says where the gain lies if there is something to gain on the slices.
 
     Args:
         given: [slices] cost at the given parameters.
@@ -51,8 +59,11 @@ def gain(
         possible: [slices] what the bound saves over replay.
         confidence: of the interval [%].
         seed: of the bootstrap.
+        spent: [slices] what replay spends, as in `failgym.evaluation.score`.
     """
-    return score(given, tried, given - possible, seed, confidence=confidence)
+    return score(
+        given, tried, given - possible, seed, spent=spent, confidence=confidence, if_room=True
+    )
 
 
 class Comparison:
@@ -62,7 +73,7 @@ class Comparison:
         self.anchors = anchors
         self.replay: Floats = anchors.replay.costs.sum(axis=1)
         """[slices] cost of replay"""
-        self.possible: Floats = self.replay - anchors.bound.sum(axis=1)
+        self.possible: Floats = anchors.possible
         """[slices] what the bound saves over replay"""
         self._apart = _Apart(anchors) if isinstance(anchors.world, World) else None
         self.given: Floats = self.costs(given, self.all)
@@ -85,11 +96,13 @@ class Comparison:
     def gain(self, tried: Floats, rows: Rows, confidence: float = SURE) -> Score:
         """The gain of a variant that costs so much on these slices."""
         given, possible = self.given[rows], self.possible[rows]
-        return gain(given, tried, possible, confidence, self.anchors.seed)
+        seed, spent = self.anchors.seed, self.anchors.spent[rows]
+        return gain(given, tried, possible, confidence, seed, spent=spent)
 
     def score(self, costs: Floats) -> Score:
         """The score of a variant that costs so much on all slices."""
-        return score(self.replay, costs, self.replay - self.possible, self.anchors.seed)
+        a = self.anchors
+        return score(self.replay, costs, self.replay - self.possible, a.seed, spent=a.spent)
 
 
 class _Apart:

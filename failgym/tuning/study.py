@@ -12,6 +12,7 @@ from failgym.baselines.search import search_space
 from failgym.envs import Scenario, resolve
 from failgym.evaluation import Anchors, Score
 from failgym.evaluation.arguments import check_count
+from failgym.evaluation.caller import check_playable
 from failgym.evaluation.progress import Advance, silent
 from failgym.tuning.objective import ADOPTED, Comparison
 from failgym.tuning.search import Search, done
@@ -33,14 +34,12 @@ class Grounds:
         """Draw the slices; arguments and errors are those of `tune`.
 
         Raises:
-            ValueError: as `Anchors.of`, and if nothing can be saved on the slices.
+            ValueError: as `Anchors.of`, and if there is nothing to gain on the slices.
         """
         fit = Anchors.of(env, episodes=episodes, seed=seed, split="fit")
         later = Anchors.of(env, seed=seed, split="validation")
         for anchors in (fit, later):
-            if not (anchors.replay.costs.sum() - anchors.bound.sum()) > 0.0:
-                name, split = anchors.scenario.name, anchors.scenario.split
-                raise ValueError(f"{name}: nothing can be saved on the slices of the {split} split")
+            anchors.check_room()
         return cls(fit, later)
 
 
@@ -116,9 +115,9 @@ def tune(
     if not ranges:
         raise ValueError(f"{policy.name}: no parameter to tune")
     scenario = env.fit.scenario if isinstance(env, Grounds) else resolve(env)
-    if not policy.compatible(scenario):
-        raise ValueError(f"{policy.name}: needs decisions that {scenario.name} has not")
+    check_playable(policy, scenario)
     grounds = env if isinstance(env, Grounds) else Grounds.of(env, episodes=episodes, seed=seed)
+    check_playable(policy, scenario, grounds.fit.world)
     fit, later = Comparison(policy, grounds.fit), Comparison(policy, grounds.validation)
     search = Search(policy, fit, ranges, seed)
     study = search.opened(storage)

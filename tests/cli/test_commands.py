@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import pytest
 
 from failgym.baselines import REGISTRY
 from failgym.cli import run
+from failgym.cli.compared import ACCOUNTS
 from failgym.envs import SCENARIOS
 from failgym.predictors import Perfect, save_forecast
 from failgym.traces import Outcome, Trace, toy
@@ -58,17 +60,86 @@ def test_envs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_evaluate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "scores.json"
     policies = ["--policy", "young", "--policy", "young:factor=2", "--policy", "replay"]
-    arguments = ["evaluate", "--env", "failgym/Checkpoint-v0", *policies, "--episodes", "9"]
+    arguments = ["evaluate", "--env", "failgym/Checkpoint-v0", *policies, "--episodes", "20"]
     assert invoke(*arguments, "--seed", "4", *SMALL, "--json", file) == 0
     written = load(file)
     assert written["env"] == "failgym/Checkpoint-v0"
     assert [row["policy"] for row in written["policies"]] == ["young", "young:factor=2", "replay"]
     assert written["policies"][2]["score"] == 0.0
-    assert {row["episodes"] for row in written["policies"]} == {9}
+    assert {row["episodes"] for row in written["policies"]} == {20}
     assert {row["split"] for row in written["policies"]} == {"test"}
     shown = capsys.readouterr()
     assert "young:factor=2" in shown.out
     assert shown.err == ""
+
+
+def test_a_log_on_which_nothing_can_be_saved_has_no_scores(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A log of jobs that run once, as archives of parallel workloads are: nothing is started again.
+
+    It gave the score -766098049075069952.0: rounding, divided by rounding.
+    """
+    log, rng = tmp_path / "log.swf", np.random.default_rng(0)
+    lines = [
+        f"{n} {60 * n} 0 {rng.integers(600, 90_000)} {rng.integers(1, 9)} -1 -1 -1 -1 -1"
+        f" {rng.integers(0, 2)} 1 1 -1 1 1 -1 -1\n"
+        for n in range(1, 500)
+    ]
+    log.write_text("".join(lines))
+    assert invoke("trace", "import", "swf", log, "--out", tmp_path / "kth") == 0
+    capsys.readouterr()
+    file = tmp_path / "scores.json"
+    arguments = ["--env", "failgym/Checkpoint-v0", "--set", f"trace={tmp_path / 'kth'}"]
+    policies = ["--policy", "young", "--policy", "replay"]
+    assert invoke("evaluate", *arguments, *policies, "--json", file) == 0
+    shown, written = capsys.readouterr().out, load(file)
+    said = "nothing to gain here: the bound saves 0.0 machine-hours' worth, 0.00 % of what replay"
+    assert said in shown
+    for row in (*written["policies"], written["replay"], written["clairvoyant"]):
+        assert [row[name] for name in ("score", "low", "high")] == [None] * 3
+        assert row["reason"].startswith(said)
+        assert abs(row["room_share"]) < 1e-9
+    for row in (line.split() for line in shown.splitlines()):
+        assert row[:1] not in (["young"], ["replay"]) or row[1:3] == ["-", "-"]
+
+
+UNPLAYABLE = [
+    (
+        ("GracePeriod-v0", "algorithm_1"),
+        "clone=true, retry=true, as in Cloning-v0 and Mitigation-v0",
+    ),
+    (("GracePeriod-v0", "grace_period", "--set", "forecast=none"), "for example forecast=rosa"),
+    (("Checkpoint-v0", "expected_loss", "--set", "forecast=none"), "for example forecast=elsayed"),
+]
+
+
+@pytest.mark.parametrize(("case", "said"), UNPLAYABLE)
+def test_a_policy_that_cannot_act_is_told_what_is_missing(
+    case: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It would score 0.0, like one that chose to do nothing."""
+    env, policy, *settings = case
+    arguments = ["evaluate", "--env", env, "--policy", "replay", "--policy", policy, *settings]
+    assert invoke(*arguments, "--set", "jobs=400") == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    [line] = shown.err.splitlines()
+    assert line.startswith(f"failgym: policy '{policy}': needs ")
+    assert said in line
+
+
+def test_the_room_and_few_slices_are_said(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["evaluate", "--env", "Checkpoint-v0", "--policy", "young", *SMALL]
+    assert invoke(*arguments, "--episodes", 2) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"room: in these [0-9]+ tasks the bound saves [0-9.]+ machine-hours", shown)
+    assert "(2 slices)" in shown
+    assert "fewer than 10 slices" in shown
+    assert invoke(*arguments, "--episodes", 10) == 0
+    assert "slices)" not in capsys.readouterr().out
+    for word in ("wasted", "redundant", "ghost", "forfeited", "false kills", "what replay spends"):
+        assert f"{word}" in shown.split("score: 0 is replay")[1]
 
 
 def test_evaluate_on_the_train_split(tmp_path: Path) -> None:
@@ -137,6 +208,62 @@ def test_replay_with_a_policy(policy: str, stored: Path, tmp_path: Path) -> None
     assert written["policy"] == policy
     assert written["tasks"] == (trace.task_outcome != Outcome.CENSORED).sum()
     assert written["decisions"] > 0
+    assert written["changed"] > 0
+    assert "mismatches" not in written, "what a policy changed is no fault of the replay"
+
+
+def printed(text: str, name: str) -> float:
+    """The number in the row of a table."""
+    [row] = [line for line in text.splitlines() if line.strip().startswith(f"{name} ")]
+    return float(row.strip().removeprefix(name).split()[0].replace(",", ""))
+
+
+def test_the_totals_of_machine_time_reconcile(
+    stored: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of the whole trace, of what is replayed, and of the tasks that a policy is charged for."""
+    assert invoke("trace", "info", stored, "--json", tmp_path / "info.json") == 0
+    tables = load(tmp_path / "info.json")["tables"]
+    rows = tables["machine_time_by_part"]["rows"]
+    by_part = [(row["count"], row["machine-time [ms]"]) for row in rows]
+    (tasks, known), (cut_off, ended), (_, running), (whole, total) = by_part
+    assert (
+        known + ended + running == total == tables["machine_time"]["rows"][-1]["machine-time [ms]"]
+    )
+    assert tasks + cut_off == whole
+    assert min(known, ended, running) > 0
+    covered = {"replay": (whole, known + ended), "algorithm_1": (tasks, known)}
+    for policy, (count, spent) in covered.items():
+        capsys.readouterr()
+        file = tmp_path / f"{policy}.json"
+        assert invoke("replay", stored, "--policy", policy, "--json", file) == 0
+        written, shown = load(file), capsys.readouterr().out
+        assert (written["tasks"], written["recorded_work"]) == (count, spent)
+        assert sum(written["trace_work"].values()) == total
+        assert f"of these {count:,} tasks" in shown
+        assert f"machine-time of the trace: {total / 3_600_000:,.0f} h = " in shown
+        parts = [name for name, work in written["work"].items() if work]
+        here = sum(printed(shown, f"- {name} [h]") for name in parts)
+        assert here == pytest.approx(printed(shown, "machine-time here [h]"), abs=0.5 * len(parts))
+    assert load(tmp_path / "replay.json")["work"]["useful"] > 0
+    assert sum(load(tmp_path / "replay.json")["work"].values()) == known + ended
+
+
+def test_what_a_policy_changed_is_called_so(
+    stored: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert invoke("replay", stored) == 0
+    shown = capsys.readouterr().out
+    assert printed(shown, "mismatches") == 0
+    assert "there should be none" in shown
+    assert invoke("replay", stored, "--policy", "algorithm_1") == 0
+    shown = capsys.readouterr().out
+    assert "mismatches" not in shown
+    assert printed(shown, "changed") > 0
+    assert "tasks that the policy changed" in shown
+    named = [word for word in ACCOUNTS if f"- {word} [h]" in shown]
+    assert {"useful", "lost"} <= set(named)
+    assert all(ACCOUNTS[word] in shown for word in named)
 
 
 def test_synth_and_info(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

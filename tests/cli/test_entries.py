@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from failgym.baselines import BlindKill, GracePeriod, Young
+from failgym.baselines import REGISTRY, BlindKill, GracePeriod, Young
 from failgym.baselines.stored import save_heuristic
 from failgym.cli import run
 from failgym.cli.entries import Wanted, _note, read_entries
 from failgym.cli.patterns import pattern_files
+from failgym.envs import SCENARIOS
 from failgym.leaderboard import Entry, Ground, read_submission, suite_named, verify
 from failgym.leaderboard.page.cells import fields_of
 from failgym.leaderboard.page.source import read_source
+from tests.chains import single_jobs
 from tests.leaderboard.boards import ROWS, TINY
 
 ZOO = Path(__file__).parents[2] / "agents" / "zoo" / "GracePeriod-v0"
@@ -94,6 +97,37 @@ def test_where_files_are_missing_one_line_says_so(tmp_path: Path) -> None:
 def test_what_means_nothing_is_refused(text: str, said: str) -> None:
     with pytest.raises(ValueError, match=f"^--policy .*{said.replace('{', '[{]')}"):
         named(text)
+
+
+def test_all_baselines_are_those_that_can_play() -> None:
+    """TINY has one environment, in which tasks may be killed and nothing else."""
+    entries, notes = named("all-baselines")
+    able = {n for n, kind in REGISTRY.items() if kind.compatible(SCENARIOS["GracePeriod-v0"])}
+    assert {entry.name for entry in entries} == able
+    assert len(notes) == len(REGISTRY) - len(able)
+    assert "young: skipped: was made for no environment of the suite" in notes
+
+
+def test_a_baseline_does_not_play_on_a_trace_that_lacks_what_it_goes_by(tmp_path: Path) -> None:
+    """Jobs of one task that never fail: nobody has siblings, and nobody can be tried again."""
+    task = list(range(40))
+    ran = {"task": task, "start": [0] * 40, "end": [7_200_000] * 40, "outcome": [0] * 40}
+    single_jobs(ran, 40).save(tmp_path / "mine")
+    ground = Ground.of(suite_named("v1-real"), {"Mitigation-v0": str(tmp_path / "mine")})
+    [late] = [course for course in ground.suite.courses if course.env == "Mitigation-v0"]
+    changes = {**late.changes, "split": "all", "begin": 0, "machines": 4, "load": 0.0}
+    ground = replace(ground, suite=replace(ground.suite, courses=(replace(late, changes=changes),)))
+    with pytest.raises(
+        ValueError, match=r"^--policy late: not played in Mitigation-v0: needs jobs"
+    ):
+        read_entries(["late"], ground, TIME_LIMIT)
+    entries, notes = read_entries(["all-baselines"], ground, TIME_LIMIT)
+    played = {entry.name for entry in entries}
+    assert {"young", "grace_period", "stop_or_copy"} <= played
+    for name, lacks in (("late", "jobs of several tasks"), ("retry_cap", "attempts that fail")):
+        assert name not in played
+        [note] = [note for note in notes if note.startswith(f"{name}: ")]
+        assert f"needs {lacks}: " in note
 
 
 @pytest.fixture

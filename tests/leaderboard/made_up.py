@@ -67,6 +67,7 @@ def results(
                     slice=np.arange(slices),
                     replay_cost=replay,
                     bound_cost=bound,
+                    replay_spent=2.0 * replay,
                     decisions=rng.integers(100, 5_000, slices),
                     illegal=0,
                     seconds=rng.uniform(0.01, 0.1, slices),

@@ -14,6 +14,7 @@ import pytest
 from failgym.leaderboard.bootstrap import Bootstrap
 from failgym.leaderboard.page import write_page
 from failgym.leaderboard.page.cells import Field, fields_of
+from failgym.leaderboard.schema import ANCHORS
 from failgym.leaderboard.statistics import Runs
 from tests.conftest import PATIENCE
 from tests.leaderboard.made_up import ENVS, entry, results, submission
@@ -83,11 +84,11 @@ def names(page: Any) -> list[str]:
     return page.locator("#table tbody th.name bdi").all_text_contents()
 
 
-def column(page: Any, label: str) -> list[str]:
-    """First lines of the cells under a heading."""
+def column(page: Any, label: str, line: int = 0) -> list[str]:
+    """First lines of the cells under a heading, or others."""
     heads = page.locator("#table > table > thead th button").all_text_contents()
     cells = page.locator(f"#table tbody tr[data-policy] > :nth-child({heads.index(label) + 1})")
-    return [re.split(r"\n", text)[0] for text in cells.all_inner_texts()]
+    return [re.split(r"\n+", text)[line] for text in cells.all_inner_texts()]
 
 
 def number(text: str) -> float:
@@ -318,7 +319,7 @@ def test_a_phone_shows_it_without_scrolling_sideways(browser: Any, address: str)
 def test_policies_made_for_one_environment_are_ranked_there(browser: Any, tmp_path: Path) -> None:
     everywhere = results({("replay", None): 0.0}, slices=4)
     here = results({("young", None): 0.5, ("daly", None): 0.4}, envs=ENVS[2:3], slices=4)
-    anchors = ["env", "forecast", "slice", "replay_cost", "bound_cost"]
+    anchors = ["env", "forecast", "slice", *ANCHORS]
     here = here.drop(columns=anchors[3:]).merge(everywhere[anchors], on=anchors[:3])
     made_for_one = [entry(name) for name in ("replay", "young", "daly")]
     both = pd.concat([everywhere, here], ignore_index=True)
@@ -332,13 +333,63 @@ def test_policies_made_for_one_environment_are_ranked_there(browser: Any, tmp_pa
         assert column(page, "IQM") == ["0.0", "–", "–"]
 
 
-def test_where_nothing_can_be_saved_there_is_no_score(browser: Any, tmp_path: Path) -> None:
+def barren(*envs: str, slices: int = 3) -> Any:
+    """A submission of replay and a policy that harms, with next to nothing to gain in some."""
+    rows = results({("replay", None): 0.0, ("young", None): 0.5}, slices=slices)
+    rows = rows[rows["forecast"] == "none"]
+    least = rows["replay_cost"] - 1e-3 * rows["replay_spent"]
+    rows["bound_cost"] = rows["bound_cost"].where(~rows["env"].isin(envs), least)
+    return submission(rows, [entry("replay"), entry("young")])
+
+
+def test_where_there_is_nothing_to_gain_it_says_so_instead_of_a_score(
+    browser: Any, tmp_path: Path
+) -> None:
+    write_page([barren(ENVS[0], slices=16)], tmp_path / "page.html")
+    for page in opened(browser, (tmp_path / "page.html").as_uri()):
+        assert set(column(page, ENVS[0])) == {"nothing to gain here"}
+        meaning = page.locator("#meaning").inner_text()
+        assert f"{ENVS[0]}: nothing to gain here: the bound saves 0.10 %" in meaning
+        assert "over 5 environments" in meaning
+        assert ENVS[0] not in pair(page, "young", "replay")
+        page.get_by_role("button", name="young", exact=True).first.click()
+        assert "nothing to gain here" in page.locator(".details").inner_text()
+
+
+def test_an_interval_of_few_slices_is_marked(browser: Any, tmp_path: Path) -> None:
+    write_page([barren(slices=2)], tmp_path / "page.html")
+    for page in opened(browser, (tmp_path / "page.html").as_uri()):
+        for label in (ENVS[1], "IQM", "Gap"):
+            assert all(text.endswith("(2 slices)") for text in column(page, label, line=1))
+        rows = pair(page, "young", "replay")
+        better = {name: texts[3] for name, texts in rows.items()}
+        assert any(text.startswith("100.0 %") for text in better.values())
+        assert all(text.endswith("(2 slices)") for text in better.values())
+        for text in better.values():
+            value, low, high, _ = re.split(r" %\n| to | \(", text)
+            assert float(value) not in (0.0, 100.0) or float(low) < float(high)
+        assert "fewer than 10 slices" in page.locator("#meaning").inner_text()
+
+
+def test_nothing_on_the_page_is_above_the_bound(browser: Any, tmp_path: Path) -> None:
+    """Two slices of unequal room: stretched, the interval of a good score would end above 100."""
+    rows = results({("young", None): 0.9, ("daly", None): 0.1}, slices=2)
+    write_page([submission(rows, [entry("young"), entry("daly")])], tmp_path / "page.html")
+    for page in opened(browser, (tmp_path / "page.html").as_uri()):
+        for label in ("IQM", "Mean", "Median", *ENVS):
+            for text in column(page, label, line=1):
+                assert number(re.split(r" to | \(", text)[1]) <= 100.0
+
+
+def test_where_nothing_can_be_saved_anywhere_the_page_still_opens(
+    browser: Any, tmp_path: Path
+) -> None:
     rows = results({("replay", None): 0.0}, envs=ENVS[:1], slices=3)
     rows = rows.assign(bound_cost=rows["replay_cost"])
     write_page([submission(rows, [entry("replay")])], tmp_path / "page.html")
     for page in opened(browser, (tmp_path / "page.html").as_uri()):
         assert names(page) == ["replay"]
-        assert set(column(page, "Score")) == {"–"}
+        assert set(column(page, "Score")) == {"nothing to gain here"}
         page.get_by_label("Show replay in the charts").check()
         for name in ("tradeoff", "profiles", "slices", "pair"):
             page.locator(f"#{name}").scroll_into_view_if_needed()

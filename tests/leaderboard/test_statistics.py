@@ -203,15 +203,75 @@ def test_students_quantiles_are_close_enough() -> None:
         assert student(0.975, freedom) == pytest.approx(student_t.ppf(0.975, freedom), rel=0.01)
 
 
-def test_where_nothing_can_be_saved_nothing_is_said() -> None:
-    nothing, something = Runs(np.zeros((2, 5)), np.zeros(5)), Runs(np.eye(2, 5), np.ones(5))
+SPENT = np.full(5, 200.0)
+NOTHING = [
+    Runs(np.zeros((2, 5)), np.zeros(5)),
+    Runs(-np.ones((2, 5)), np.full(5, 1e-16), SPENT),
+    Runs(-np.ones((2, 5)), np.full(5, 1.9), SPENT),
+]
+"""Environments in which the bound saves nothing, as much as rounding, and less than a hundredth of
+what replay spends."""
+
+
+@pytest.mark.parametrize("nothing", NOTHING)
+def test_where_there_is_nothing_to_gain_nothing_is_said(nothing: Runs) -> None:
     estimates = [
         BOOTSTRAP.score(nothing),
-        BOOTSTRAP.difference([something, nothing], [something, nothing]),
-        *BOOTSTRAP.aggregates([something, nothing]).values(),
+        BOOTSTRAP.difference([nothing], [nothing]),
+        *BOOTSTRAP.aggregates([nothing]).values(),
     ]
     assert np.isnan(np.array(estimates)).all()
-    assert np.isnan(BOOTSTRAP.profile([something, nothing], np.zeros(3))).all()
+    assert np.isnan(slice_scores(nothing)).all()
+    assert np.isnan(BOOTSTRAP.profile([nothing], np.zeros(3))).all()
+
+
+@pytest.mark.parametrize("nothing", NOTHING)
+def test_an_environment_without_room_is_left_out_of_what_is_said_over_all(nothing: Runs) -> None:
+    x, y = Runs(np.eye(2, 5), np.ones(5)), Runs(np.zeros((2, 5)), np.ones(5))
+    assert BOOTSTRAP.aggregates([x, nothing]) == BOOTSTRAP.aggregates([x])
+    assert BOOTSTRAP.difference([x, nothing], [y, nothing]) == BOOTSTRAP.difference([x], [y])
+    thresholds = np.array([0.0, 50.0])
+    both, one = (BOOTSTRAP.profile(cells, thresholds) for cells in ([x, nothing], [x]))
+    assert np.array_equal(both, one)
+
+
+def test_a_sample_without_room_does_not_make_an_interval() -> None:
+    """Of slices with next to no room, a sample may hold nothing else."""
+    for some, known in ((1, False), (8, True)):
+        rich = np.arange(20) < some
+        possible, spent = np.where(rich, 100.0, 1e-9), np.full(20, 100.0)
+        found = BOOTSTRAP.score(Runs(np.where(rich, 50.0, -1.0)[None], possible, spent))
+        assert found.value == pytest.approx((50.0 * some - (20 - some)) / some)
+        assert math.isnan(found.low) != known
+        assert not known or -1_000.0 < found.low < found.value < found.high <= 100.0
+
+
+@pytest.mark.parametrize("slices", [2, 3, 5])
+def test_no_interval_of_a_score_ends_above_the_bound(rng: Rng, slices: int) -> None:
+    """The stretch for few slices would lead there: 205 and 805 were seen."""
+    for _ in range(20):
+        possible = rng.gamma(0.5, 1.0, slices) + 0.1
+        saved = possible * (1.0 - rng.gamma(0.5, 0.2, (2, slices)))
+        runs = Runs(saved, possible)
+        found = BOOTSTRAP.aggregates([runs, runs])
+        assert BOOTSTRAP.score(runs).high <= 100.0
+        assert max(found[name].high for name in ("iqm", "mean", "median")) <= 100.0
+        assert found["optimality_gap"].low >= 0.0
+
+
+@pytest.mark.parametrize(("slices", "surely"), [(2, 0.158), (10, 0.692), (40, 0.912)])
+def test_who_was_better_on_every_slice_may_be_worse_on_the_next(slices: int, surely: float) -> None:
+    """Clopper and Pearson's interval of n successes of n."""
+    good, bad = (
+        Runs(np.ones((1, slices)), np.ones(slices)),
+        Runs(np.zeros((1, slices)), np.ones(slices)),
+    )
+    found = BOOTSTRAP.probability_of_improvement([good], [bad])
+    assert found == pytest.approx((1.0, surely, 1.0), abs=1e-3)
+    mirrored = BOOTSTRAP.probability_of_improvement([bad], [good])
+    assert mirrored == pytest.approx((0.0, 0.0, 1.0 - surely), abs=1e-3)
+    two = BOOTSTRAP.probability_of_improvement([good, good], [bad, bad])
+    assert found.low < two.low < 1.0
 
 
 def test_one_slice_has_no_interval() -> None:

@@ -236,7 +236,10 @@ def test_a_kill_in_the_midst_of_writing_costs_no_trial_before(
 def test_a_heuristic_without_parameters_or_decisions_is_refused(scenario: Scenario) -> None:
     with pytest.raises(ValueError, match="replay: no parameter to tune"):
         tune(Replay(), scenario)
-    with pytest.raises(ValueError, match="interval: needs decisions that GracePeriod-v0 has not"):
+    with pytest.raises(
+        ValueError,
+        match="needs decisions that GracePeriod-v0 does not offer: set checkpoint=true",
+    ):
         tune(Interval(), resolve("failgym/GracePeriod-v0").override(jobs=300, slice_tasks=16))
 
 

@@ -13,6 +13,7 @@ import pandas as pd
 from failgym.envs import SCENARIOS
 from failgym.envs.spaces import TERMS
 from failgym.leaderboard.page.source import COLUMNS, Source
+from failgym.leaderboard.schema import ANCHORS
 from failgym.leaderboard.statistics import Runs
 
 __all__ = ["FORECASTS", "Cell", "Failure", "Field", "fields_of"]
@@ -61,6 +62,8 @@ class Field:
     """[slices] cost of replay"""
     possible: Floats
     """[slices] cost of replay - cost of the bound"""
+    spent: Floats
+    """[slices] what replay spends (`failgym.evaluation.room`)"""
     outcomes: dict[str, Cell | Failure] = field(default_factory=dict[str, "Cell | Failure"])
     """by policy"""
 
@@ -110,8 +113,8 @@ def _field(rows: pd.DataFrame, env: str, forecast: str) -> Field:
     )
     rows = rows.assign(at=which.ravel())
     rows = rows.sort_values(["policy", "training_seed", "at"], kind="stable")
-    replay, bound = _anchors(rows, slices, f"{env}, forecast {forecast}")
-    found = Field(env, forecast, slices, replay, replay - bound)
+    replay, bound, spent = _anchors(rows, slices, f"{env}, forecast {forecast}")
+    found = Field(env, forecast, slices, replay, replay - bound, spent)
     names = rows["policy"].to_numpy()
     starts = np.flatnonzero(np.r_[True, names[1:] != names[:-1]])
     columns = {name: rows[name].to_numpy() for name in (*COLUMNS, "at")}
@@ -121,12 +124,12 @@ def _field(rows: pd.DataFrame, env: str, forecast: str) -> Field:
     return found
 
 
-def _anchors(rows: pd.DataFrame, slices: Ints, where: str) -> tuple[Floats, Floats]:
-    """What replay and the bound cost on each slice, the same for every policy."""
+def _anchors(rows: pd.DataFrame, slices: Ints, where: str) -> list[Floats]:
+    """What replay and the bound cost on each slice, and replay spends: the same for all."""
     rows = rows[rows["status"] == OK]
     at = rows["at"].to_numpy()
     anchors: list[Floats] = []
-    for name in ("replay_cost", "bound_cost"):
+    for name in ANCHORS:
         costs, cost = rows[name].to_numpy(np.float64), np.full(len(slices), np.nan)
         cost[at] = costs
         differs = ~np.isclose(costs, cost[at], rtol=TOLERANCE, atol=0.0)
@@ -137,7 +140,7 @@ def _anchors(rows: pd.DataFrame, slices: Ints, where: str) -> tuple[Floats, Floa
                 f" {row['policy']!r} as for another policy"
             )
         anchors.append(np.nan_to_num(cost))
-    return anchors[0], anchors[1]
+    return anchors
 
 
 def _outcome(part: dict[str, npt.NDArray[Any]], of: Field) -> Cell | Failure:
@@ -160,7 +163,7 @@ def _outcome(part: dict[str, npt.NDArray[Any]], of: Field) -> Cell | Failure:
     if unknown:
         return Failure("incomplete", unknown, "costs are missing")
     return Cell(
-        Runs(of.replay - costs.sum(axis=0), of.possible),
+        Runs(of.replay - costs.sum(axis=0), of.possible, of.spent),
         costs.mean(axis=1).sum(axis=1),
         int(part["decisions"].sum()),
         int(part["illegal"].sum()),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import zlib
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -19,6 +20,7 @@ import numpy.typing as npt
 
 import failgym
 from failgym.envs.spaces import TERMS
+from failgym.evaluation.room import Room
 from failgym.leaderboard.bootstrap import Bootstrap
 from failgym.leaderboard.page.cells import FORECASTS, Failure, Field, fields_of
 from failgym.leaderboard.page.ranking import COUNTS, aggregates, costs, counts, scores
@@ -117,6 +119,7 @@ def _arrays(
         "costs": [costs(field, names) for field in fields],
         "counts": [counts(field, names) for field in fields],
         "possible": [field.possible for field in fields],
+        "spent": [field.spent for field in fields],
         "saved": [cell.runs.saved for cell in cells if cell is not None],
     }
     return {name: _joined(parts) for name, parts in arrays.items()}
@@ -137,7 +140,14 @@ def _provenance(submission: Source) -> dict[str, Any]:
 
 
 def _described(field: Field) -> dict[str, Any]:
-    return {"env": field.env, "forecast": field.forecast, "slices": field.slices.tolist()}
+    """What it is, and why it has no scores, if there is nothing to gain."""
+    room = Room(float(field.possible.sum()), float(field.spent.sum()), math.nan)
+    return {
+        "env": field.env,
+        "forecast": field.forecast,
+        "slices": field.slices.tolist(),
+        "nothing": room.reason,
+    }
 
 
 def _failures(fields: Sequence[Field], names: Sequence[str]) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from failgym.envs.spaces import TERMS
 from failgym.leaderboard.check import read_results
-from failgym.leaderboard.schema import RESULTS_FILE
+from failgym.leaderboard.schema import ANCHORS, RESULTS_FILE
 from failgym.leaderboard.submission import (
     SUBMISSION_FILE,
     PolicyRecord,
@@ -23,7 +23,7 @@ __all__ = ["COLUMNS", "PolicyRun", "Source", "read_source"]
 COLUMNS = (
     *("policy", "env", "forecast", "training_seed", "seed", "slice"),
     *TERMS,
-    *("replay_cost", "bound_cost", "decisions", "illegal", "seconds", "status", "reason"),
+    *(*ANCHORS, "decisions", "illegal", "seconds", "status", "reason"),
 )
 """Of the results: an episode per row."""
 

@@ -21,6 +21,8 @@ from failgym.traces.describe.tables import (
     quantiles,
     ratio,
 )
+from failgym.traces.machine_time import attempt_times
+from failgym.traces.machine_time import machine_time as machine_time_of
 from failgym.traces.schema import TABLES
 from failgym.traces.trace import Outcome, Trace
 
@@ -55,6 +57,7 @@ def _of_jobs(facts: Facts) -> list[DescriptionTable]:
         success_by_failures(facts),
         tasks_per_job(facts),
         machine_time(facts),
+        machine_time_by_part(facts),
         failures_of_failures(facts),
     ]
 
@@ -153,7 +156,7 @@ def tasks_per_job(facts: Facts) -> DescriptionTable:
 
 def machine_time(facts: Facts) -> DescriptionTable:
     """Machine-time of all attempts of a task, by the task's outcome; a gang counts its slots."""
-    spent = facts.run_time * facts.slots
+    spent = attempt_times(facts.trace)
     by_task = facts.trace.task_outcome[facts.task]
     times = [int(spent[by_task == outcome].sum()) for outcome in Outcome]
     total = sum(times)
@@ -162,8 +165,30 @@ def machine_time(facts: Facts) -> DescriptionTable:
     ]
     listed.append(("all", total, total / 3_600_000, 1.0 if total else None))
     columns = ("task outcome", "machine-time [ms]", "machine-time [h]", "share")
-    title = "Machine-time by the task's outcome"
+    title = "Machine-time of all attempts, by the task's outcome"
     return DescriptionTable("machine_time", title, columns, tuple(listed))
+
+
+def machine_time_by_part(facts: Facts) -> DescriptionTable:
+    """What of the machine-time is replayed, and what policies are charged for.
+
+    The parts are those of `failgym.traces.machine_time`.
+    """
+    parts = machine_time_of(facts.trace)
+    cut_off = "cut off by the end of the data"
+    listed = (
+        ("of known fate: policies are charged", parts.known_tasks, parts.known),
+        (f"{cut_off}, what had ended: replayed", parts.unknown_tasks, parts.ended),
+        (f"{cut_off}, what still ran: not replayed", parts.unknown_tasks, parts.running),
+        ("all", parts.known_tasks + parts.unknown_tasks, parts.total),
+    )
+    rows = tuple(
+        (name, tasks, spent, spent / 3_600_000, ratio(spent, parts.total))
+        for name, tasks, spent in listed
+    )
+    columns = ("tasks", "count", "machine-time [ms]", "machine-time [h]", "share")
+    title = "Machine-time of all attempts, by what is known of it"
+    return DescriptionTable("machine_time_by_part", title, columns, rows)
 
 
 def failures_of_failures(facts: Facts) -> DescriptionTable:

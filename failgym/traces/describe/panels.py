@@ -32,6 +32,7 @@ from failgym.traces.describe.marks import (
     whole_numbers,
 )
 from failgym.traces.describe.tables import DescriptionTable
+from failgym.traces.machine_time import attempt_times
 from failgym.traces.trace import Outcome
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def outcomes(facts: Facts) -> Panel | None:
         return np.bincount(values, minlength=len(Outcome)).tolist()
 
     spent = facts.sum(
-        task_outcome[facts.task].astype(np.int64), facts.run_time / 1000 * facts.slots, len(Outcome)
+        task_outcome[facts.task].astype(np.int64), attempt_times(facts.trace) / 1000, len(Outcome)
     )
     bars = {
         "jobs": count(facts.job_outcome),

@@ -29,8 +29,17 @@ function estimateCell(estimate) {
   if (!Number.isFinite(estimate.value)) return ["–"];
   return [
     element("b", {}, fixed(estimate.value)),
-    element("small", {}, Number.isFinite(estimate.low) ? rangeText(estimate) : " "),
+    element("small", {}, Number.isFinite(estimate.low) || estimate.units < FEW ? rangeText(estimate) : " "),
   ];
+}
+
+// The score of a policy in a field, or why it has none.
+function scoreCell(f, p) {
+  const { board } = state;
+  const { nothing } = board.fields[f];
+  if (board.failure(f, p)) return [failed(board.failure(f, p))];
+  if (nothing && board.counted(f, p).runs) return [element("small", { title: nothing }, "nothing to gain here")];
+  return estimateCell(board.score(f, p));
 }
 
 function columns() {
@@ -50,7 +59,7 @@ function allEnvironments() {
     const title = `Score in ${env}: 0 is replay, 100 the bound`;
     return {
       ...estimateColumn(env, label, title, (p) => board.score(f, p)),
-      cell: (p) => (board.failure(f, p) ? [failed(board.failure(f, p))] : estimateCell(board.score(f, p))),
+      cell: (p) => scoreCell(f, p),
     };
   });
   return [...over, ...each];
@@ -64,7 +73,7 @@ function oneEnvironment() {
     ...estimateColumn("score", "Score", "0 is replay, 100 the bound", (p) => board.score(f, p), {
       lead: true,
     }),
-    cell: (p) => (board.failure(f, p) ? [failed(board.failure(f, p))] : estimateCell(board.score(f, p))),
+    cell: (p) => scoreCell(f, p),
   };
   const terms = board.terms.map((name, t) =>
     numberColumn(

@@ -17,7 +17,7 @@ function scoresByForecast(p) {
   const rows = envs.map((env) => {
     const cells = board.forecasts.map((_, forecast) => {
       const f = board.groups[forecast].find((each) => board.fields[each].env === env);
-      return element("td", {}, ...(f === undefined ? ["–"] : estimateCell(board.score(f, p))));
+      return element("td", {}, ...(f === undefined || board.failure(f, p) ? ["–"] : scoreCell(f, p)));
     });
     return element("tr", {}, element("th", { scope: "row" }, shortEnvironment(env)), ...cells);
   });

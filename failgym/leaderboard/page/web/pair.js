@@ -34,7 +34,7 @@ function pairRows() {
   const [a, b] = state.pair;
   const pairs = shownFields()
     .map((f) => [fields[f], fields[f].cells[a], fields[f].cells[b], fields[f].number])
-    .filter(([, x, y]) => x && y);
+    .filter(([{ nothing }, x, y]) => !nothing && x && y);
   const compared = (name, of) => ({
     name,
     environments: of.length,
@@ -59,7 +59,8 @@ function renderPairTable(rows) {
 
 function pairRow(row) {
   const share = row.better;
-  const percent = { value: 100 * share.value, low: 100 * share.low, high: 100 * share.high };
+  const { units } = share;
+  const percent = { value: 100 * share.value, low: 100 * share.low, high: 100 * share.high, units };
   const better = Number.isFinite(share.value)
     ? [element("b", {}, `${fixed(percent.value)} %`), element("small", {}, rangeText(percent))]
     : ["–"];
@@ -77,7 +78,9 @@ function pairRow(row) {
 // What the first row says, in words.
 function verdict(rows) {
   const [a, b] = state.pair.map((p) => state.board.policies[p].name);
-  if (!rows.length) return `${a} and ${b} have no environment in common with these forecasts.`;
+  if (!rows.length) {
+    return `${a} and ${b} have no environment in common with these forecasts in which there is something to gain.`;
+  }
   const [{ name, environments, difference: found }] = rows;
   const where = environments > 1 ? `on average over ${environments} environments` : `in ${name}`;
   const by = `by ${fixed(Math.abs(found.value))} points (A − B: ${rangeText(found)})`;
@@ -124,7 +127,7 @@ function drawForest(box, rows) {
 
 function drawSlicePairs(box, f) {
   const { fields } = state.board;
-  const [x, y] = state.pair.map((p) => fields[f]?.cells[p]);
+  const [x, y] = state.pair.map((p) => (fields[f]?.nothing ? null : fields[f]?.cells[p]));
   const env = f === undefined ? "" : shortEnvironment(fields[f].env);
   const scale = x ? (OPTIMUM * x.possible.length) / sum(x.possible) : NaN;
   const [ours, theirs] = [x, y].map((cell) => (cell ? meanRun(cell).map((saved) => saved * scale) : []));

@@ -30,34 +30,41 @@ function board(header, arrays) {
   const { policies, aggregates, terms, counts } = header;
   const count = policies.length;
   const part = (array, row, width) => array.subarray(row * width, (row + 1) * width);
-  const estimate = (array, row) => {
+  const estimate = (array, row, units) => {
     const [value, low, high] = part(array, row, 3);
-    return { value, low, high };
+    return { value, low, high, units };
   };
   let possibleAt = 0;
   let savedAt = 0;
   const fields = header.fields.map((field, f) => {
     const size = field.slices.length;
-    const possible = arrays.possible.subarray(possibleAt, (possibleAt += size));
+    const [possible, spent] = [arrays.possible, arrays.spent].map((of) =>
+      of.subarray(possibleAt, possibleAt + size),
+    );
+    possibleAt += size;
     const cells = policies.map((_, p) => {
       const runs = arrays.counts[(f * count + p) * counts.length];
       if (!runs) return null;
       const saved = arrays.saved.subarray(savedAt, (savedAt += runs * size));
-      return { runs, saved, possible };
+      return { runs, saved, possible, spent };
     });
     const number = header.fields.slice(0, f).filter((o) => o.forecast === field.forecast).length;
     return { ...field, possible, cells, number };
   });
+  const groups = header.forecasts.map((name) =>
+    fields.map((_, f) => f).filter((f) => fields[f].forecast === name),
+  );
   const failures = new Map(header.failures.map((each) => [each.field * count + each.policy, each]));
   return {
     ...header,
     fields,
-    groups: header.forecasts.map((name) =>
-      fields.map((_, f) => f).filter((f) => fields[f].forecast === name),
-    ),
-    overall: (forecast, p, a) =>
-      estimate(arrays.overall, (forecast * count + p) * aggregates.length + a),
-    score: (f, p) => estimate(arrays.scores, f * count + p),
+    groups,
+    overall: (forecast, p, a) => {
+      const scored = groups[forecast].map((f) => fields[f]).filter(({ nothing }) => !nothing);
+      const units = fewest(scored.map(({ possible }) => possible.length));
+      return estimate(arrays.overall, (forecast * count + p) * aggregates.length + a, units);
+    },
+    score: (f, p) => estimate(arrays.scores, f * count + p, fields[f].possible.length),
     costs: (f, p) => part(arrays.costs, f * count + p, terms.length),
     counted: (f, p) => {
       const [runs, decisions, illegal, seconds] = part(arrays.counts, f * count + p, counts.length);

@@ -9,7 +9,7 @@ function setUpProfiles() {
     const fields = choice.fields().map((f) => state.board.fields[f]);
     const lines = chosenPolicies().flatMap(([p, place]) => {
       const cells = fields.map((field) => [field.cells[p], field.number]);
-      const complete = cells.every(([cell]) => cell) && cells.some(([cell]) => cell);
+      const complete = cells.length > 0 && cells.every(([cell]) => cell);
       return complete ? profileLines(p, place, profile(cells, THRESHOLDS)) : [];
     });
     const [box] = boxes(section, 1);

@@ -10,12 +10,23 @@ function percentile(sorted, share) {
 }
 
 // Percentiles of the samples, stretched as spread.py says; NaN where a spread is unknown.
-function interval(value, samples, variances) {
+// What lies beyond what is possible is cut off, as bootstrap.py says.
+function interval(value, samples, variances, [lowest, highest] = [-Infinity, Infinity]) {
   const sorted = Float64Array.from(samples.filter((sample) => !Number.isNaN(sample))).sort();
-  if (!sorted.length) return { value, low: NaN, high: NaN };
+  const most = 0.05 * samples.length; // samples without a score: where they are more, the room is not sure
+  if (!sorted.length || Number.isNaN(value) || samples.length - sorted.length > most) {
+    return { value, low: NaN, high: NaN };
+  }
   const wider = stretch(variances);
   const ends = [0.025, 0.975].map((share) => value + wider * (percentile(sorted, share) - value));
-  return { value, low: ends[0], high: ends[1] };
+  const [low, high] = ends.map((end) => Math.min(Math.max(end, lowest), highest)); // NaN stays NaN
+  return { value, low, high };
+}
+
+// Of a share that was the same on each of `count` slices, as spread.py says.
+function unvaried(value, count) {
+  const others = 1 - 0.025 ** (1 / count);
+  return { value, low: value * (1 - others), high: value * (1 - others) + others };
 }
 
 function stretch(variances) {
@@ -48,10 +59,10 @@ function varianceOfMean(values) {
 }
 
 // Of a ratio of sums, linearised.
-function varianceOfSlices(saved, possible) {
+function varianceOfSlices(saved, possible, spent) {
   const size = possible.length;
   const whole = sum(possible);
-  if (size < 2 || !(whole > 0)) return [UNKNOWN];
+  if (size < 2 || !enoughRoom(whole, sum(spent))) return [UNKNOWN];
   const ratio = sum(saved) / whole;
   const squares = sum(saved.map((value, k) => ((value - ratio * possible[k]) / whole) ** 2));
   return [[(OPTIMUM ** 2 * size * squares) / (size - 1), size - 1]];

@@ -3,6 +3,7 @@
 
 const RESAMPLES = 1000;
 const OPTIMUM = 100;
+const LEAST_ROOM = 0.01;
 const SLICES = 0;
 const ONE = 1;
 const OTHER = 2;
@@ -33,34 +34,40 @@ function shares(count, environment, stream) {
   return found;
 }
 
+// Is what the bound saves enough for a share of it to mean anything? As evaluation/room.py says.
+const enoughRoom = (possible, spent) => possible > 0 && possible >= LEAST_ROOM * spent;
+
 const sum = (values) => values.reduce((total, value) => total + value, 0);
 const average = (values) => sum(values) / values.length;
 
 // Scores of the runs of a cell on all its slices.
-function runScores({ runs, saved, possible }) {
+function runScores({ runs, saved, possible, spent }) {
   const whole = sum(possible);
+  const scored = enoughRoom(whole, sum(spent));
   const size = possible.length;
   return Array.from({ length: runs }, (_, i) => {
     const total = sum(saved.subarray(i * size, (i + 1) * size));
-    return whole > 0 ? (OPTIMUM * total) / whole : NaN;
+    return scored ? (OPTIMUM * total) / whole : NaN;
   });
 }
 
 // The mean score of a cell in each sample.
-function sampledScores({ runs, saved, possible }, environment, stream) {
+function sampledScores({ runs, saved, possible, spent }, environment, stream) {
   const size = possible.length;
   const slices = shares(size, environment, SLICES);
   const weights = shares(runs, environment, stream);
   return Float64Array.from({ length: RESAMPLES }, (_, r) => {
     let all = 0;
+    let most = 0;
     let total = 0;
     for (let k = 0; k < size; k++) {
       const share = slices[r * size + k];
       if (!share) continue;
       all += share * possible[k];
+      most += share * spent[k];
       for (let i = 0; i < runs; i++) total += share * weights[r * runs + i] * saved[i * size + k];
     }
-    return all > 0 ? (OPTIMUM * total) / all : NaN;
+    return enoughRoom(all, most) ? (OPTIMUM * total) / all : NaN;
   });
 }
 
@@ -85,13 +92,16 @@ function difference(pairs) {
     for (let r = 0; r < RESAMPLES; r++) samples[r] += (ours[r] - theirs[r]) / pairs.length;
     const [of_x, of_y] = [meanRun(x), meanRun(y)];
     variances.push(
-      ...varianceOfSlices(of_x.map((saved, k) => saved - of_y[k]), x.possible),
+      ...varianceOfSlices(of_x.map((saved, k) => saved - of_y[k]), x.possible, x.spent),
       ...varianceOfMean(runScores(x)),
       ...varianceOfMean(runScores(y)),
     );
   }
-  return interval(value, samples, variances);
+  return { ...interval(value, samples, variances), units: unitsOf(pairs) };
 }
+
+// The smallest number of slices behind a comparison.
+const unitsOf = (pairs) => fewest(pairs.map(([{ possible }]) => possible.length));
 
 // Where x saves more than y: 1, as much: 1/2, less: 0; [runs of x][runs of y][slices].
 function improvements(x, y) {
@@ -110,9 +120,12 @@ function improvements(x, y) {
 function probabilityOfImprovement(pairs) {
   const samples = new Float64Array(RESAMPLES);
   const variances = [];
+  const units = unitsOf(pairs);
+  const said = new Set();
   let value = 0;
   for (const [x, y, environment] of pairs) {
     const better = improvements(x, y);
+    better.flat(2).forEach((each) => said.add(each));
     const bySlice = better[0][0].map((_, k) => average(better.flat().map((slices) => slices[k])));
     const byX = better.map((rows) => average(rows.map(average)));
     const byY = better[0].map((_, j) => average(better.map((rows) => average(rows[j]))));
@@ -122,8 +135,8 @@ function probabilityOfImprovement(pairs) {
     const weighted = sampledImprovements(better, environment);
     for (let r = 0; r < RESAMPLES; r++) samples[r] += weighted[r] / pairs.length;
   }
-  const { low, high } = interval(value, samples, variances);
-  return { value, low: Math.max(low, 0), high: Math.min(high, 1) }; // NaN stays NaN
+  if (said.size === 1 && units > 1) return { ...unvaried(value, pairs.length * units), units };
+  return { ...interval(value, samples, variances, [0, 1]), units };
 }
 
 function sampledImprovements(better, environment) {
@@ -143,20 +156,26 @@ function sampledImprovements(better, environment) {
   });
 }
 
-// The score on each slice by itself, NaN where nothing can be saved: [runs x slices].
-function sliceScores({ saved, possible }) {
+// Is there something to gain on a slice by itself?
+const sliceScored = ({ possible, spent }, k) => enoughRoom(possible[k], spent[k]);
+
+// The score on each slice by itself, NaN where there is nothing to gain: [runs x slices].
+function sliceScores(cell) {
+  const { saved, possible } = cell;
   return Float64Array.from(saved, (value, at) => {
-    const most = possible[at % possible.length];
-    return most > 0 ? (OPTIMUM * value) / most : NaN;
+    const k = at % possible.length;
+    return sliceScored(cell, k) ? (OPTIMUM * value) / possible[k] : NaN;
   });
 }
 
 // The share of slices with a score above each threshold, with its band, over [cell, environment].
-function profile(cells, thresholds) {
+// Environments without a slice on which there is something to gain are left out.
+function profile(all, thresholds) {
+  const cells = all.filter(([cell]) => [...cell.possible.keys()].some((k) => sliceScored(cell, k)));
   const samples = thresholds.map(() => new Float64Array(RESAMPLES));
   const value = thresholds.map(() => 0);
   for (const [cell, environment] of cells) {
-    const kept = [...cell.possible.keys()].filter((k) => cell.possible[k] > 0);
+    const kept = [...cell.possible.keys()].filter((k) => sliceScored(cell, k));
     const scores = sliceScores(cell);
     const at = (i, k) => scores[i * cell.possible.length + kept[k]];
     const passed = Array.from({ length: cell.runs }, (_, i) =>

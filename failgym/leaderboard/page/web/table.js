@@ -185,15 +185,22 @@ function renderMore(count, limit) {
 
 function meaning() {
   const { fields } = state.board;
-  const view = fieldsInView().map((f) => shortEnvironment(fields[f].env));
+  const shown = fieldsInView().map((f) => fields[f]);
+  const view = shown.filter(({ nothing }) => !nothing).map(({ env }) => shortEnvironment(env));
+  const without = shown.filter(({ nothing }) => nothing);
+  const nothing = without.map((field) => `${shortEnvironment(field.env)}: ${field.nothing}. `).join("");
+  const few = shown.some(({ possible }) => possible.length < FEW)
+    ? ` An interval of fewer than ${FEW} slices says little: their number is behind it.`
+    : "";
   const none = `${state.environment} has no such forecasts. `;
   const all =
     `IQM, mean, median and gap are over ${view.length} environments (${view.join(", ")}), ` +
     "of policies that were played in each. ";
-  const start = state.environment ? (view.length ? "" : none) : all;
+  const start = state.environment ? (shown.length ? "" : none) : all;
   return (
-    `${start}A score is 100 (replay − policy) / (replay − bound), a ratio of sums of costs over slices: ` +
+    `${start}${nothing}A score is 100 (replay − policy) / (replay − bound), a ratio of sums of costs over slices: ` +
     "0 is doing nothing, 100 the bound of a clairvoyant. Below: 95 % bootstrap intervals over " +
-    "slices and training runs. One training run says nothing of how the next would do."
+    "slices and training runs, which end at 100. One training run says nothing of how the next " +
+    `would do.${few}`
   );
 }

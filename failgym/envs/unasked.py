@@ -1,0 +1,122 @@
+"""Why a scenario asks about no task of its trace, and which field to change, and to what."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from failgym.envs.batches import AnyWorld
+from failgym.envs.scenario import Scenario
+from failgym.envs.selection import selected
+from failgym.envs.sources import tasks_run, whole_trace
+from failgym.traces import Outcome, Trace
+
+__all__ = ["nobody_asked"]
+
+Bools = npt.NDArray[np.bool_]
+
+WINDOW = ("clone", "checkpoint", "kill")
+FAILED = ("give_up", "retry")
+OTHERS = ("save_outputs", "place")
+"""Fields that allow a decision, by when it is asked for; the last in the scheduled world only."""
+
+
+def nobody_asked(
+    scenario: Scenario, trace: Trace, world: AnyWorld, within: Bools | None = None
+) -> ValueError:
+    """The error of a scenario that asks about no task.
+
+    Args:
+        scenario: of which no task is asked about.
+        trace: what its split is simulated from.
+        world: the same, compiled.
+        within: [tasks of the trace] which of them are of the split; all by default.
+    """
+    within = np.ones(len(world.tasks), dtype=np.bool_) if within is None else within
+    why = next(_reasons(scenario, trace, world, within))
+    return ValueError(f"scenario: no task of the {scenario.split} split is ever asked about: {why}")
+
+
+def _reasons(scenario: Scenario, trace: Trace, world: AnyWorld, within: Bools) -> Iterator[str]:
+    """What leaves none, each in a line; the last always holds."""
+    tasks = world.tasks
+    yield from _of_decisions(scenario)
+    yield from _of_split(scenario, int(within.sum()))
+    yield from _of_selection(scenario, trace, tasks, within)
+    chosen = selected(scenario, trace, tasks) & within
+    yield from _of_record(scenario, tasks, chosen)
+    if scenario.begin and not (tasks["submit"][chosen] >= scenario.begin).any():
+        last = int(tasks["submit"][chosen].max())
+        yield f"begin={scenario.begin} is after the last was submitted, at {last} ms; set begin=0"
+    yield from _of_asking(scenario, tasks, world.risk, chosen)
+    longest = int(world.rows["duration"].max(initial=0))
+    yield f"no attempt lasts until a decision, the longest {longest} ms; set window or every lower"
+
+
+def _of_decisions(scenario: Scenario) -> Iterator[str]:
+    names = (*WINDOW, *FAILED, *(OTHERS if scenario.world == "scheduled" else ()))
+    if not any(getattr(scenario, name) for name in names):
+        yield f"no decision is allowed; set one of {', '.join(names)} to true"
+
+
+def _of_split(scenario: Scenario, count: int) -> Iterator[str]:
+    if count:
+        return
+    field = "inner_boundary" if scenario.split in ("fit", "validation") else "boundary"
+    stated, usual = getattr(scenario, field), getattr(Scenario, field)
+    remedy = "split=all" if stated == usual else f"{field}={usual}"
+    yield f"{field}={stated} leaves no task in it; set {remedy}"
+
+
+def _of_selection(scenario: Scenario, trace: Trace, tasks: Any, within: Bools) -> Iterator[str]:
+    if (selected(scenario, trace, tasks) & within).any():
+        return
+    fewest = int(tasks["rows"][within].min())
+    if fewest > scenario.max_attempts:
+        yield (
+            f"max_attempts={scenario.max_attempts} leaves none of its {within.sum():,} tasks, all"
+            f" of more attempts; set max_attempts={fewest} or more"
+        )
+    yield (
+        f"select=failing leaves none of its {within.sum():,} tasks, since no job has an attempt"
+        " that failed, and none that the user killed; set select=all"
+    )
+
+
+def _of_record(scenario: Scenario, tasks: Any, chosen: Bools) -> Iterator[str]:
+    if ((tasks["rows"] > 0) & ~tasks["censored"] & chosen).any():
+        return
+    if not tasks_run(whole_trace(scenario)).any():
+        yield "the trace records no run of a task; set trace to one that does"
+    yield f"it ends before any of its {chosen.sum():,} tasks does; set {_later_boundary(scenario)}"
+
+
+def _later_boundary(scenario: Scenario) -> str:
+    """The least hundredth at which a task has ended before the boundary, if there is one."""
+    trace = whole_trace(scenario)
+    ended = trace.column("attempts", "outcome") == Outcome.FINISH
+    first = trace.column("attempts", "end")[ended].min(initial=np.iinfo(np.int64).max)
+    share = float((trace.column("jobs", "submit") <= first).mean())
+    boundary = math.floor(100.0 * share + 1.0) / 100.0
+    return "split=all" if boundary >= 1.0 else f"boundary={boundary:.2f}"
+
+
+def _of_asking(scenario: Scenario, tasks: Any, risk: Any, chosen: Bools) -> Iterator[str]:
+    windows = [name for name in WINDOW if getattr(scenario, name)]
+    failures = [name for name in FAILED if getattr(scenario, name)]
+    if failures and not windows:
+        yield (
+            f"{' and '.join(failures)} are decided when an attempt fails, and none does; set"
+            f" {', '.join(WINDOW[:-1])} or {WINDOW[-1]} to true"
+        )
+    if windows and scenario.decide == "alarm":
+        highest = math.floor(100.0 * float(risk.max(initial=0.0))) / 100.0
+        remedy = f"alarm={highest:.2f}" if highest > 0.0 else "decide=geometric"
+        yield (
+            f"decide=alarm asks from a risk of {scenario.alarm} on, and none is so high;"
+            f" set {remedy}"
+        )

@@ -1,0 +1,82 @@
+"""`Evaluation`: how a policy did on slices of a scenario, beside replay and the bound."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from failgym.evaluation.room import said_of_room
+
+__all__ = ["FEW", "Evaluation"]
+
+FEW = 10
+"""An interval of fewer slices says little, and is marked."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How a policy did. Ratios are relative to replay on the same slices; NaN is "not defined"."""
+
+    policy: str
+    env: str
+    split: str
+    episodes: int
+    """slices"""
+    tasks: int
+    seed: int
+    score: float
+    """0 is replay, 100 the bound; NaN where there is nothing to gain, which `reason` says"""
+    low: float
+    high: float
+    """95 % bootstrap interval of the score, over slices; NaN where there is no score"""
+    reason: str | None
+    """why there is no score, in a line; None if there is one"""
+    room: float
+    """what the bound saves over replay, in units of cost"""
+    room_share: float
+    """the room over what replay spends (`failgym.evaluation.room`); below 1 % there is no score"""
+    room_hours: float
+    """machine-time that costs as much as the room, if it is wasted [machine-h]"""
+    bound: str
+    """what 100 is: "clairvoyant", a plan, or "bound", which may be out of reach"""
+    cost: float
+    """sum of the terms, all slices"""
+    costs: dict[str, float]
+    """cost by term"""
+    wasted_work: float
+    """lost, redundant and ghost work, a share of replay's"""
+    checkpoint_work: float
+    """checkpoint and restore time, a share of the work that replay wastes"""
+    completion_ratio: float
+    """median of completion time over the recorded one, of tasks that ran and have the recorded
+    outcome"""
+    forfeited: int | None
+    """tasks that the record finishes and the policy did not"""
+    false_kills: int | None
+    """of these, tasks that the policy killed"""
+    rescued: int | None
+    """tasks that the policy finished and the record did not"""
+    decisions: int
+    illegal: int
+    """actions that the mask forbade; each counted as CONTINUE"""
+    steps_per_second: float
+
+    @property
+    def few(self) -> bool:
+        """Is the interval of so few slices that it says little?"""
+        return self.episodes < FEW
+
+    @property
+    def said_of_room(self) -> str:
+        """What the bound saves over replay, in words."""
+        return said_of_room(self.room_share, self.room_hours)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; what is not defined is None. With `few`."""
+        return {name: _plain(value) for name, value in asdict(self).items()} | {"few": self.few}
+
+
+def _plain(value: Any) -> Any:
+    """NaN as None, so that JSON can hold it."""
+    return None if isinstance(value, float) and math.isnan(value) else value

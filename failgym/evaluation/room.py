@@ -1,0 +1,104 @@
+"""Room: what the bound saves over replay, and whether a share of it can mean anything.
+
+A score is a share of the room. Where replay is nearly the best that can be done, it is a share of
+next to nothing: rounding, or the luck of one task, makes it any number. So there is no score, and
+"nothing to gain here" is said instead, unless the room is at least `LEAST_ROOM` of what replay
+spends, which is its machine-time.
+
+Costs are in units of a scenario's own. In them machine-time is worth the price of wasted work, so
+what replay spends is what it would cost if all its machine-time was wasted: useful work, lost,
+redundant and ghost work, checkpoints, restores and transfers, of the tasks that are charged for.
+Where completion time is charged for too, replay's completion time stands in on slices on which it
+costs less; where machine-time has no price, it stands in on all. A scenario that charges for
+neither has no room.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from failgym import metrics
+from failgym.envs.batches import AnyWorld, own_sizes
+from failgym.envs.spaces import TERMS
+from failgym.evaluation.runner import Run
+
+__all__ = ["LEAST_ROOM", "NOTHING", "Room", "enough_room", "said_of_room", "spent_by"]
+
+Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+
+LEAST_ROOM = 0.01
+"""Share of what replay spends; with less room there is nothing to gain, and no score."""
+NOTHING = "nothing to gain here"
+"""What is said in place of a score."""
+HOUR = 3_600_000
+"""[ms]"""
+
+_COMPLETION = TERMS.index("completion")
+
+
+@dataclass(frozen=True)
+class Room:
+    """What the bound saves over replay on some slices, beside what replay spends there."""
+
+    cost: float
+    """replay's cost less the bound's"""
+    spent: float
+    """what replay's machine-time costs, as this module's docstring says"""
+    hours: float
+    """machine-time that costs as much as the room, if it is wasted [machine-h]; NaN if that has no
+    price"""
+
+    @property
+    def share(self) -> float:
+        """The room over what replay spends; NaN if that is nothing."""
+        return self.cost / self.spent if self.spent > 0.0 else math.nan
+
+    @property
+    def reason(self) -> str | None:
+        """Why there is no score; None if there is one."""
+        if enough_room(self.cost, self.spent):
+            return None
+        needed = f"a score needs {100 * LEAST_ROOM:.0f} %"
+        return f"{NOTHING}: {said_of_room(self.share, self.hours)}; {needed}"
+
+
+def said_of_room(share: float, hours: float) -> str:
+    """What the bound saves over replay, in words.
+
+    Args:
+        share: of what replay spends; NaN if that is nothing.
+        hours: machine-time that costs as much, if it is wasted; NaN if that has no price.
+    """
+    if math.isnan(share):
+        return "replay spends nothing that is charged for"
+    shown = f"{100.0 * max(share, 0.0):.{2 if share < 0.1 else 1}f} %"
+    worth = "" if math.isnan(hours) else f"{max(hours, 0.0):,.1f} machine-hours' worth, "
+    return f"the bound saves {worth}{shown} of what replay spends"
+
+
+def enough_room(possible: Floats | float, spent: Floats | float) -> Bools:
+    """Is there something to gain? Of sums over slices, or slice by slice; shapes are broadcast.
+
+    Args:
+        possible: the room, in units of cost.
+        spent: what replay spends, likewise.
+    """
+    possible, spent = np.asarray(possible), np.asarray(spent)
+    return np.asarray((possible > 0.0) & (possible >= LEAST_ROOM * spent))
+
+
+def spent_by(world: AnyWorld, replay: Run) -> Floats:
+    """What replay spends on each of its slices, in units of cost [slices]."""
+    prices = world.parameters[0]
+    sizes = own_sizes(world)[replay.slices]
+    of = np.repeat(np.arange(len(sizes)), sizes)
+    work = np.bincount(of, metrics.task_work(replay.outcomes), len(sizes)) * prices["wasted"]
+    completion = replay.costs[:, _COMPLETION]
+    if not prices["completion"] > 0.0:
+        return work
+    return np.minimum(work, completion) if prices["wasted"] > 0.0 else completion

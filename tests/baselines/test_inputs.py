@@ -1,0 +1,132 @@
+"""What baselines go by: one that cannot act is told what is missing, and told the truth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from failgym.baselines import REGISTRY, BackOff, BeforeWalltime, Heuristic, Introspective
+from failgym.baselines.base import DECISIONS, Bools, Choices, ObservationView, choose
+from failgym.envs import SCENARIOS, Scenario, resolve
+from failgym.envs.inputs import INPUTS, missing_inputs
+from failgym.envs.worlds import build_world
+from failgym.evaluation import evaluate, run_policy
+from failgym.evaluation.caller import check_playable
+from failgym.sim.records import Action
+from failgym.traces import Trace
+from tests.chains import single_jobs
+from tests.envs.worlds import small
+
+PINNED = ("clone", "checkpoint", "kill", "give_up", "retry")
+
+
+def poor_trace() -> Trace:
+    """Jobs of one task that run once and finish: no siblings, failures, walltimes, usage."""
+    rows = np.arange(60)
+    ends = (7_200_000 + 60_000 * (rows % 7)).tolist()
+    return single_jobs(
+        {"task": rows.tolist(), "start": [0] * 60, "end": ends, "outcome": [0] * 60}, 60
+    )
+
+
+POOR = resolve(
+    "Checkpoint-v0",
+    {"trace": poor_trace(), "split": "all", "forecast": "none", **dict.fromkeys(PINNED, True)},
+)
+"""All that the pinned world knows may be decided, and there is nothing to go by."""
+QUIET = resolve("Workflow-v0", {**small("Workflow-v0"), "outages": "none", "node_forecast": "none"})
+UNFORESEEN = resolve("Workflow-v0", {**small("Workflow-v0"), "node_forecast": "none"})
+VARIANTS: dict[str, Heuristic] = {
+    "back_off, memory": BackOff(fail_on="memory"),
+    "back_off, sibling": BackOff(fail_on="sibling"),
+    "before_walltime alone": BeforeWalltime(periodic=False),
+    "introspective by age": Introspective(by_age=True),
+}
+BASELINES = {name: kind() for name, kind in REGISTRY.items()} | VARIANTS
+GOING_BY = {name: policy for name, policy in BASELINES.items() if policy.inputs()}
+"""Baselines that need something to go by."""
+
+
+def without(policy: Heuristic) -> Scenario:
+    """A scenario in which a policy may act, and lacks what it goes by."""
+    if "node_forecast" in policy.inputs():
+        return UNFORESEEN
+    return QUIET if "outages" in policy.inputs() else POOR
+
+
+IN_REACH = sorted(name for name, p in GOING_BY.items() if "outputs" not in p.inputs())
+
+
+@pytest.mark.parametrize("name", IN_REACH)
+def test_who_lacks_what_it_goes_by_never_acts_and_is_told(name: str) -> None:
+    policy = GOING_BY[name]
+    scenario = without(policy)
+    world = build_world(scenario)
+    runs = [run_policy(world, scenario, p) for p in (policy, REGISTRY["replay"]())]
+    assert runs[0].decisions > 0
+    assert runs[0].costs.tobytes() == runs[1].costs.tobytes(), "it never acts"
+    with pytest.raises(ValueError, match=f"policy '{policy.name}': needs ") as caught:
+        check_playable(policy, scenario, world)
+    assert "\n" not in str(caught.value)
+    for each in policy.inputs():
+        assert INPUTS[each].what in str(caught.value)
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_registered_environments_have_what_their_baselines_go_by(name: str) -> None:
+    scenario = resolve(name, small(name))
+    world = build_world(scenario)
+    for policy in REGISTRY.values():
+        if policy.compatible(scenario):
+            check_playable(policy(), scenario, world)
+
+
+def test_every_name_of_an_input_is_known_and_used() -> None:
+    assert set().union(*(policy.inputs() for policy in BASELINES.values())) == set(INPUTS)
+
+
+def test_workflows_are_missed_where_there_are_none() -> None:
+    world = build_world(POOR)
+    [line] = missing_inputs(world, {"outputs"})
+    assert line.startswith("needs workflows")
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_who_needs_decisions_that_are_not_offered_is_told_which(name: str) -> None:
+    scenario = SCENARIOS[name]
+    for policy in REGISTRY.values():
+        lacking = {d for d in DECISIONS if d in policy.needs and not getattr(scenario, d, False)}
+        if not lacking:
+            policy().check_offered(scenario)
+            continue
+        with pytest.raises(ValueError, match=f"that {name} does not offer: set ") as caught:
+            policy().check_offered(scenario)
+        assert {f"{decision}=true" in str(caught.value) for decision in lacking} == {True}
+
+
+@dataclass(frozen=True)
+class Guarded(Heuristic):
+    """A rule of somebody's own: clones what has siblings."""
+
+    name: ClassVar[str] = "guarded"
+    needs: ClassVar[frozenset[str]] = frozenset({"clone"})
+    reads: ClassVar[frozenset[str]] = frozenset({"siblings"})
+
+    def act(self, view: ObservationView, mask: Bools) -> Choices:
+        """Return CLONE where the job has several tasks."""
+        return choose(view.count("job_tasks") > 1, Action.CLONE)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"clone": False}, "policy 'guarded': needs decisions that Checkpoint-v0 does not offer"),
+        ({}, "policy 'guarded': needs jobs of several tasks: the trace has none"),
+    ],
+)
+def test_a_rule_states_what_it_needs_in_its_own_class(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        evaluate(Guarded(), POOR.override(**changes), split="all")
