@@ -17,20 +17,26 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from failgym.leaderboard.fingerprints import fingerprints
-from failgym.leaderboard.proofs import Proof, Row, weakest
+from failgym.leaderboard.proofs import Proof, Row, RowProof, weakest
 from failgym.leaderboard.submission import Submission, first_error
 
-__all__ = ["Verdicts", "proven", "read_verdicts", "written"]
-
-Verdicts = Mapping[str, Proof]
-"""SHA-256 of a row -> what was proven of it."""
+__all__ = ["RowVerdict", "Verdicts", "read_verdicts", "row_proofs", "written"]
 
 
-class _RowVerdict(BaseModel):
-    model_config = ConfigDict(strict=True)
+class RowVerdict(BaseModel):
+    """What was proven of a row."""
+
+    model_config = ConfigDict(strict=True, frozen=True)
 
     sha256: str
+    """of the row"""
     proof: Proof
+    why: str
+    """why no more was"""
+
+
+Verdicts = Mapping[str, RowVerdict]
+"""SHA-256 of a row -> what was proven of it."""
 
 
 class _Verdict(BaseModel):
@@ -41,7 +47,7 @@ class _Verdict(BaseModel):
     format: Literal["failgym verdict"]
     format_version: Literal[1]
     problems: list[str]
-    proofs: list[_RowVerdict]
+    proofs: list[RowVerdict]
 
 
 def written(found: Mapping[str, Any]) -> dict[str, Any]:
@@ -56,12 +62,13 @@ def read_verdicts(files: Iterable[Path]) -> Verdicts:
         ValueError: in one line, naming the file, if it is no verdict, or that of a submission with
             problems.
     """
-    proofs: dict[str, Proof] = {}
+    found: dict[str, RowVerdict] = {}
     for file in files:
         for row in _read(file).proofs:
-            known = proofs.get(row.sha256, row.proof)
-            proofs[row.sha256] = weakest((row.proof, known))
-    return proofs
+            known = found.setdefault(row.sha256, row)
+            if weakest((known.proof, row.proof)) != known.proof:
+                found[row.sha256] = row
+    return found
 
 
 def _read(file: Path) -> _Verdict:
@@ -79,13 +86,20 @@ def _read(file: Path) -> _Verdict:
     return found
 
 
-def proven(submission: Submission, results: Any, verdicts: Verdicts) -> dict[Row, Proof]:
-    """What verdicts say of each row of a submission; "claimed" if they say nothing.
+def row_proofs(submission: Submission, results: Any, verdicts: Verdicts) -> list[RowProof]:
+    """What verdicts say of each row of a submission that has results.
 
     Args:
         submission: whose rows they are.
         results: its table of results.
-        verdicts: of the host.
+        verdicts: of the host; a row that they do not know is "claimed".
     """
-    hashes = fingerprints(submission, results) if verdicts else {}
-    return {row: verdicts.get(sha256, "claimed") for row, sha256 in hashes.items()}
+    hashes = fingerprints(submission, results)
+    return [_of(row, sha256, verdicts) for row, sha256 in hashes.items()]
+
+
+def _of(row: Row, sha256: str, verdicts: Verdicts) -> RowProof:
+    known = verdicts.get(sha256)
+    if known is None:
+        return RowProof(*row, "claimed", "no verdict says more", sha256)
+    return RowProof(*row, known.proof, known.why, sha256)
