@@ -22,8 +22,8 @@ from failgym.cli.policy_process import COMMAND
 from failgym.cli.specs import load_policy
 from failgym.envs.inputs import FORECAST_INPUTS, missing_inputs
 from failgym.envs.scenario import Scenario
-from failgym.evaluation.caller import check_made_for
 from failgym.leaderboard import Entry, Ground
+from failgym.leaderboard.identity import made_for
 from failgym.leaderboard.play import Failure
 from failgym.leaderboard.remote import RemotePolicy
 from failgym.leaderboard.submission import Kind, PolicyFile, file_sha256
@@ -117,7 +117,7 @@ def _entries(
     for env, scenario in scenarios.items():
         for file in _files(spec, env):
             policy: Any = load_policy(file.path)
-            if not _fits(policy, scenario):
+            if not made_for(policy, scenario):
                 continue
             if lacks := _lacks(policy, ground, env):
                 lacking.append(f"not played in {env}: {lacks}")
@@ -192,15 +192,6 @@ def _kind(spec: str) -> Kind:
     if ":" not in spec:
         load_policy(spec)  # says in one line what is wrong with it
     return "code"
-
-
-def _fits(policy: Any, scenario: Scenario) -> bool:
-    """Was the policy made for the environment, as far as it says?"""
-    try:
-        check_made_for(policy, scenario)
-    except ValueError:
-        return False
-    return not isinstance(policy, Heuristic) or policy.compatible(scenario)
 
 
 def _lacks(policy: Any, ground: Ground, env: str) -> str | None:

@@ -13,6 +13,7 @@ import typer
 from failgym.cli.folders import check_name, holds_trace
 from failgym.cli.options import Json
 from failgym.cli.output import Cell, JsonFile, interactive, print_line, print_table
+from failgym.cli.proofs import print_proofs, print_verification
 
 if TYPE_CHECKING:
     from failgym.leaderboard import Submission
@@ -63,6 +64,19 @@ Traces = Annotated[
 Refit = Annotated[
     bool,
     typer.Option(help="Train predictors anew, where grace periods follow what they say."),
+]
+
+Ask = Annotated[
+    bool,
+    typer.Option(help="Ask baselines and policies whose files are here again, crashes too."),
+]
+VerdictFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--verdict",
+        metavar="FILE",
+        help="What your own `verify --json` wrote; rows are shown as it found them. Repeatable.",
+    ),
 ]
 
 PredictorsOf = Annotated[
@@ -126,14 +140,21 @@ def verify(
     secret_seed_file: Secret = None,
     trace: Traces = None,
     refit: Refit = True,
+    ask: Ask = True,
+    time_limit: Limit = 600.0,
     json: Json = None,
 ) -> None:
-    """Play the actions of a submission again, and compute every number anew.
+    """Ask policies again, play all other actions again, and compute every number anew.
 
-    Proves scores, not that a policy did not look ahead where seeds are public.
+    A row is "verified", "replayed" or "claimed"; commands, versions and times are not proven, nor
+    that code did not look ahead where seeds are public. --json writes the verdict for `page` and
+    `merge`.
     """
+    from failgym.cli.policy_process import COMMAND
+    from failgym.cli.specs import load_policy
     from failgym.evaluation.progress import progress_bar
-    from failgym.leaderboard import CODE_NOTE, read_submission
+    from failgym.leaderboard import read_submission
+    from failgym.leaderboard.entries import Players
     from failgym.leaderboard.verify import count_places, verify
 
     file = JsonFile.at(json)
@@ -146,36 +167,33 @@ def verify(
             secret=_secret(secret_seed_file),
             traces=_traces(name, trace),
             refit=refit,
+            players=Players(load_policy, COMMAND, time_limit),
+            ask=ask,
             processes=processes,
             progress=advance,
         )
     seconds = time.perf_counter() - begun
     for problem in found.problems[:MOST_PROBLEMS]:
         print_line(problem)
-    file.write({"problems": found.problems, "rows": found.rows, "ratio": found.ratio})
+    file.write(found.report())
     if found.problems:
         more = len(found.problems) - MOST_PROBLEMS
         print_line(f"and {more} more") if more > 0 else None
         raise ValueError(f"{folder}: not verified: {len(found.problems)} problems")
-    print_line(
-        f"{folder}: verified: {found.rows:,} rows of {len(found.submission.policies)} policies"
-    )
-    for policy in found.submission.policies:
-        if policy.kind == "code":
-            print_line(f"{policy.name}: {CODE_NOTE}")
-    print_line(
-        f"{seconds:.1f} s, {found.engine_seconds:.1f} s of them the engine:"
-        f" {found.ratio:.2f} of its share of the run"
-    )
+    print_verification(found, folder, seconds)
 
 
 @leaderboard.command()
-def merge(folders: Folders, out: Out) -> None:
-    """Join submissions to one suite."""
+def merge(folders: Folders, out: Out, verdict: VerdictFiles = None) -> None:
+    """Join submissions to one suite. Nothing more is proven of a row than before."""
     from failgym.leaderboard import merge
+    from failgym.leaderboard.check import read_results
+    from failgym.leaderboard.verdict import read_verdicts, row_proofs
 
     _check_out(out)
+    verdicts = read_verdicts(verdict or [])
     submission = merge(folders, out)
+    print_proofs(submission, row_proofs(submission, read_results(out), verdicts))
     print_line(f"{len(submission.policies)} policies: written to {out}")
 
 
@@ -185,14 +203,19 @@ def page(
     out: Annotated[
         Path, typer.Option("--out", metavar="FILE", help="The HTML file to write.")
     ] = Path("leaderboard.html"),
+    verdict: VerdictFiles = None,
 ) -> None:
-    """Write submissions as one HTML file, which opens without a network."""
+    """Write submissions as one HTML file, which opens without a network.
+
+    What no --verdict vouches for is shown as claimed.
+    """
     from failgym.evaluation.progress import working
     from failgym.leaderboard.page import write_page
+    from failgym.leaderboard.verdict import read_verdicts
 
     check_name("--out", out)
     with working("writing the page", interactive()):
-        write_page(folders, out)
+        write_page(folders, out, verdicts=read_verdicts(verdict or []))
     print_line(f"written to {out}")
 
 

@@ -16,6 +16,7 @@ from failgym.leaderboard.adopted import adopt, adoptable
 from failgym.leaderboard.assemble import assemble
 from failgym.leaderboard.entries import Entry, Players
 from failgym.leaderboard.ground import Ground
+from failgym.leaderboard.names import name_problems
 from failgym.leaderboard.secret_seed import commitment
 from failgym.leaderboard.steps import (
     Tools,
@@ -117,6 +118,8 @@ def _check_entries(entries: Sequence[Entry], command: str) -> None:
             entry.record(command)
         except ValidationError as error:
             raise ValueError(f"--policy {entry.name!r}: {first_error(error)}") from error
+    for problem in name_problems([entry.record(command) for entry in entries]):
+        raise ValueError(f"--policy: {problem}")
 
 
 def _plan(ground: Ground, entries: Sequence[Entry]) -> dict[str, Any]:
