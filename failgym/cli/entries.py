@@ -18,13 +18,12 @@ from typing import Any, NamedTuple
 import failgym
 from failgym.baselines import REGISTRY, Heuristic
 from failgym.cli.patterns import ENV, POLICY, SEED, PatternFile, pattern_files
-from failgym.cli.policy_process import COMMAND
 from failgym.cli.specs import load_policy
 from failgym.envs.scenario import Scenario
 from failgym.evaluation.caller import check_made_for
 from failgym.leaderboard import Entry, Ground
+from failgym.leaderboard.entries import Players
 from failgym.leaderboard.play import Failure
-from failgym.leaderboard.remote import RemotePolicy
 from failgym.leaderboard.submission import Kind, PolicyFile, file_sha256
 
 __all__ = ["Wanted", "read_entries"]
@@ -44,10 +43,15 @@ class Wanted(NamedTuple):
     """a line for each option whose files are not there for all environments and training runs"""
 
 
-def read_entries(texts: Sequence[str], ground: Ground, time_limit: float) -> Wanted:
+def read_entries(texts: Sequence[str], ground: Ground, players: Players) -> Wanted:
     """The policies that are named, with the environments that they were made for.
 
     Code is loaded in a process of its own, never here.
+
+    Args:
+        texts: [NAME=]SPEC each.
+        ground: what they meet on.
+        players: asks code what it was made for.
 
     Raises:
         ValueError: in one line, naming the policy.
@@ -55,7 +59,7 @@ def read_entries(texts: Sequence[str], ground: Ground, time_limit: float) -> Wan
     scenarios = {course.env: course.scenario() for course in ground.suite.courses}
     wanted = Wanted([], [])
     for text in texts:
-        entries = _entries(text, scenarios, time_limit)
+        entries = _entries(text, scenarios, players)
         wanted.entries.extend(entries)
         if ENV in text:
             wanted.notes.extend(_note(_split(text)[0], entries, list(scenarios)))
@@ -77,13 +81,13 @@ def _split(text: str) -> tuple[str, str]:
     return name, spec
 
 
-def _entries(text: str, scenarios: dict[str, Scenario], time_limit: float) -> list[Entry]:
+def _entries(text: str, scenarios: dict[str, Scenario], players: Players) -> list[Entry]:
     name, spec = _split(text)
     kind = _kind(spec)
     if SEED in spec and kind != "agent":
         raise ValueError(f"--policy {text}: {SEED} is for trained agents, {AGENT}")
     if kind == "code":
-        return [Entry(name, kind, dict.fromkeys(_made_for(spec, scenarios, time_limit), spec))]
+        return [Entry(name, kind, dict.fromkeys(_made_for(spec, scenarios, players), spec))]
     runs: dict[tuple[str, int | None], _Run] = {}
     for env, scenario in scenarios.items():
         for file in _files(spec, env):
@@ -168,13 +172,10 @@ def _fits(policy: Any, scenario: Scenario) -> bool:
     return not isinstance(policy, Heuristic) or policy.compatible(scenario)
 
 
-def _made_for(spec: str, scenarios: dict[str, Scenario], time_limit: float) -> list[str]:
+def _made_for(spec: str, scenarios: dict[str, Scenario], players: Players) -> list[str]:
     """The environments that code was made for; it is asked in a process of its own."""
-    remote = RemotePolicy(COMMAND, spec, time_limit)
     try:
-        made = dict(zip(failgym.ENVIRONMENTS, remote.made_for(), strict=True))
+        made = dict(zip(failgym.ENVIRONMENTS, players.made_for(spec), strict=True))
     except Failure as failure:
         raise ValueError(f"--policy {spec}: {failure.status}: {failure}") from failure
-    finally:
-        remote.close()
     return [env for env in scenarios if made[env]]

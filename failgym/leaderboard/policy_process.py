@@ -78,6 +78,9 @@ class _Asked:
         try:
             if kind == Frame.MADE_FOR:
                 return Frame.ANSWER, self._made_for()
+            if kind == Frame.READABLE:
+                names = _read(requests, count).decode().split("\n")
+                return Frame.ANSWER, bytes(map(_readable, names))
             if kind == Frame.BEGIN:
                 self._begin(count)
                 return Frame.ANSWER, b""
@@ -148,6 +151,15 @@ class _Guard:
                 raise
 
         self.predict = predict
+
+
+def _readable(name: str) -> bool:
+    """Can a file, or what is in a folder, be read from here?"""
+    try:
+        os.listdir(name) if os.path.isdir(name) else open(name, "rb").close()
+    except OSError:
+        return False
+    return True
 
 
 def _reason(error: BaseException) -> bytes:

@@ -6,6 +6,7 @@ import os
 import select
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -54,6 +55,13 @@ class RemotePolicy:
         self._left = max(self._time_limit, LOADING)
         answer = self._ask(Frame.MADE_FOR, 0, b"", len(failgym.ENVIRONMENTS))
         return [bool(flag) for flag in answer]
+
+    def readable(self, paths: Sequence[Path]) -> list[Path]:
+        """Which of these files and folders can be read there. Raises Failure."""
+        self._left = LOADING
+        names = "\n".join(map(str, paths)).encode()
+        answer = self._ask(Frame.READABLE, len(names), names, len(paths))
+        return [path for path, flag in zip(paths, answer, strict=True) if flag]
 
     def begin(self, lanes: int) -> None:
         """Make the policy, anew, for episodes in so many lanes. Raises Failure."""

@@ -14,7 +14,10 @@ from failgym.baselines.stored import save_heuristic
 from failgym.cli import run
 from failgym.cli.entries import Wanted, _note, read_entries
 from failgym.cli.patterns import pattern_files
+from failgym.cli.policy_process import COMMAND
+from failgym.cli.specs import load_policy
 from failgym.leaderboard import Entry, Ground, read_submission, suite_named, verify
+from failgym.leaderboard.entries import Players
 from failgym.leaderboard.page.cells import fields_of
 from failgym.leaderboard.page.source import read_source
 from tests.leaderboard.boards import ROWS, TINY
@@ -31,7 +34,8 @@ def touch(folder: Path, *names: str) -> None:
 
 
 def named(*texts: str, suite: str = TINY.name) -> Wanted:
-    return read_entries(texts, Ground.of(suite_named(suite)), TIME_LIMIT)
+    players = Players(load_policy, COMMAND, TIME_LIMIT)
+    return read_entries(texts, Ground.of(suite_named(suite)), players)
 
 
 def test_open_words_stand_for_what_there_is(
