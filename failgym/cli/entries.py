@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import failgym
-from failgym.baselines import REGISTRY, Heuristic
+from failgym.baselines import REGISTRY
 from failgym.cli.patterns import ENV, POLICY, SEED, PatternFile, pattern_files
 from failgym.cli.specs import load_policy
 from failgym.envs.scenario import Scenario
-from failgym.evaluation.caller import check_made_for
 from failgym.leaderboard import Entry, Ground
 from failgym.leaderboard.entries import Players
+from failgym.leaderboard.identity import made_for
 from failgym.leaderboard.play import Failure
 from failgym.leaderboard.submission import Kind, PolicyFile, file_sha256
 
@@ -92,7 +92,7 @@ def _entries(text: str, scenarios: dict[str, Scenario], players: Players) -> lis
     for env, scenario in scenarios.items():
         for file in _files(spec, env):
             policy: Any = load_policy(file.path)
-            if _fits(policy, scenario):
+            if made_for(policy, scenario):
                 seed = _trained(policy, file)
                 run = runs.setdefault((file.policy, file.seed), _Run(seed))
                 run.add(env, file.path, seed, name)
@@ -161,15 +161,6 @@ def _kind(spec: str) -> Kind:
     if ":" not in spec:
         load_policy(spec)  # says in one line what is wrong with it
     return "code"
-
-
-def _fits(policy: Any, scenario: Scenario) -> bool:
-    """Was the policy made for the environment, as far as it says?"""
-    try:
-        check_made_for(policy, scenario)
-    except ValueError:
-        return False
-    return not isinstance(policy, Heuristic) or policy.compatible(scenario)
 
 
 def _made_for(spec: str, scenarios: dict[str, Scenario], players: Players) -> list[str]:

@@ -11,8 +11,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from failgym.cli.folders import check_name, holds_trace
+from failgym.cli.hosting import (
+    MEMORY_LIMIT,
+    PROCESS_LIMIT,
+    MemoryLimit,
+    PolicyCommand,
+    ProcessLimit,
+    read_policy_command,
+)
 from failgym.cli.options import Json
 from failgym.cli.output import Cell, JsonFile, interactive, print_line, print_table
+from failgym.cli.proofs import print_proofs, print_verification
 
 if TYPE_CHECKING:
     from failgym.leaderboard import Submission
@@ -65,6 +74,19 @@ Refit = Annotated[
     typer.Option(help="Train predictors anew, where grace periods follow what they say."),
 ]
 
+Ask = Annotated[
+    bool,
+    typer.Option(help="Ask baselines and policies whose files are here again, crashes too."),
+]
+VerdictFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--verdict",
+        metavar="FILE",
+        help="What your own `verify --json` wrote; rows are shown as it found them. Repeatable.",
+    ),
+]
+
 PredictorsOf = Annotated[
     Path | None,
     typer.Option(
@@ -84,6 +106,9 @@ def run(
     out: Out,
     processes: Processes = 1,
     time_limit: Limit = 600.0,
+    memory_limit: MemoryLimit = MEMORY_LIMIT,
+    process_limit: ProcessLimit = PROCESS_LIMIT,
+    policy_command: PolicyCommand = None,
     secret_seed_file: Secret = None,
     trace: Traces = None,
     predictors_of: PredictorsOf = None,
@@ -91,18 +116,22 @@ def run(
     """Run policies on a suite. The same command goes on after an interruption."""
     from failgym.baselines import REGISTRY
     from failgym.cli.entries import read_entries
-    from failgym.cli.policy_process import COMMAND
     from failgym.cli.specs import load_policy
     from failgym.evaluation.progress import progress_bar, working
     from failgym.leaderboard import Ground, run_suite, suite_named
+    from failgym.leaderboard.confinement import Confinement
+    from failgym.leaderboard.entries import Players
     from failgym.leaderboard.steps import count_steps
 
     _check_out(out)
+    starts = read_policy_command(policy_command)
+    confinement = Confinement(memory_limit, process_limit, policy_command is not None)
+    players = Players(load_policy, starts, time_limit, confinement)
     ground = Ground.of(suite_named(suite), _traces(suite, trace), _secret(secret_seed_file))
     wanted = [one for p in policy for one in (REGISTRY if p == ALL_BASELINES else (p,))]
     begun = time.perf_counter()
     with working("loading policies", interactive()):
-        entries, notes = read_entries(wanted, ground, time_limit)
+        entries, notes = read_entries(wanted, ground, players)
     for note in notes:
         print_line(note)
     with progress_bar(suite, count_steps(ground, entries), interactive()) as advance:
@@ -112,9 +141,11 @@ def run(
             out,
             command=_command(),
             load=load_policy,
-            policy_command=COMMAND,
+            policy_command=starts,
             processes=processes,
             time_limit=time_limit,
+            confinement=confinement,
+            private=[] if secret_seed_file is None else [secret_seed_file],
             predictors_of=predictors_of,
             progress=advance,
         )
@@ -129,14 +160,21 @@ def verify(
     secret_seed_file: Secret = None,
     trace: Traces = None,
     refit: Refit = True,
+    ask: Ask = True,
+    time_limit: Limit = 600.0,
     json: Json = None,
 ) -> None:
-    """Play the actions of a submission again, and compute every number anew.
+    """Ask policies again, play all other actions again, and compute every number anew.
 
-    Proves scores, not that a policy did not look ahead where seeds are public.
+    A row is "verified", "replayed" or "claimed"; commands, versions and times are not proven, nor
+    that code did not look ahead where seeds are public. --json writes the verdict for `page` and
+    `merge`.
     """
+    from failgym.cli.policy_process import COMMAND
+    from failgym.cli.specs import load_policy
     from failgym.evaluation.progress import progress_bar
-    from failgym.leaderboard import CODE_NOTE, read_submission
+    from failgym.leaderboard import read_submission
+    from failgym.leaderboard.entries import Players
     from failgym.leaderboard.verify import count_places, verify
 
     file = JsonFile.at(json)
@@ -149,36 +187,33 @@ def verify(
             secret=_secret(secret_seed_file),
             traces=_traces(name, trace),
             refit=refit,
+            players=Players(load_policy, COMMAND, time_limit),
+            ask=ask,
             processes=processes,
             progress=advance,
         )
     seconds = time.perf_counter() - begun
     for problem in found.problems[:MOST_PROBLEMS]:
         print_line(problem)
-    file.write({"problems": found.problems, "rows": found.rows, "ratio": found.ratio})
+    file.write(found.report())
     if found.problems:
         more = len(found.problems) - MOST_PROBLEMS
         print_line(f"and {more} more") if more > 0 else None
         raise ValueError(f"{folder}: not verified: {len(found.problems)} problems")
-    print_line(
-        f"{folder}: verified: {found.rows:,} rows of {len(found.submission.policies)} policies"
-    )
-    for policy in found.submission.policies:
-        if policy.kind == "code":
-            print_line(f"{policy.name}: {CODE_NOTE}")
-    print_line(
-        f"{seconds:.1f} s, {found.engine_seconds:.1f} s of them the engine:"
-        f" {found.ratio:.2f} of its share of the run"
-    )
+    print_verification(found, folder, seconds)
 
 
 @leaderboard.command()
-def merge(folders: Folders, out: Out) -> None:
-    """Join submissions to one suite."""
+def merge(folders: Folders, out: Out, verdict: VerdictFiles = None) -> None:
+    """Join submissions to one suite. Nothing more is proven of a row than before."""
     from failgym.leaderboard import merge
+    from failgym.leaderboard.check import read_results
+    from failgym.leaderboard.verdict import read_verdicts, row_proofs
 
     _check_out(out)
+    verdicts = read_verdicts(verdict or [])
     submission = merge(folders, out)
+    print_proofs(submission, row_proofs(submission, read_results(out), verdicts))
     print_line(f"{len(submission.policies)} policies: written to {out}")
 
 
@@ -188,14 +223,19 @@ def page(
     out: Annotated[
         Path, typer.Option("--out", metavar="FILE", help="The HTML file to write.")
     ] = Path("leaderboard.html"),
+    verdict: VerdictFiles = None,
 ) -> None:
-    """Write submissions as one HTML file, which opens without a network."""
+    """Write submissions as one HTML file, which opens without a network.
+
+    What no --verdict vouches for is shown as claimed.
+    """
     from failgym.evaluation.progress import working
     from failgym.leaderboard.page import write_page
+    from failgym.leaderboard.verdict import read_verdicts
 
     check_name("--out", out)
     with working("writing the page", interactive()):
-        write_page(folders, out)
+        write_page(folders, out, verdicts=read_verdicts(verdict or []))
     print_line(f"written to {out}")
 
 
@@ -245,8 +285,8 @@ def _traces(suite: str, given: list[str] | None) -> dict[str, str]:
 
 
 def _command() -> str:
-    """What was typed, without where the result went and where a secret lies."""
-    hidden = ("--out", "--secret-seed-file", "--predictors-of")
+    """What was typed, without what is the host's own: where things lie, how policies are started."""
+    hidden = ("--out", "--secret-seed-file", "--predictors-of", "--policy-command")
     words = iter(sys.argv[1:])
     given = ["failgym"]
     for word in words:

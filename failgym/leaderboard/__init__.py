@@ -17,7 +17,8 @@ from failgym.leaderboard.merge import merge
 from failgym.leaderboard.run import run_suite
 from failgym.leaderboard.submission import CODE_NOTE, Submission, read_submission
 from failgym.leaderboard.suites import SUITES, Suite, suite_named
-from failgym.leaderboard.verify import Verification, verify
+from failgym.leaderboard.verification import Verification
+from failgym.leaderboard.verify import verify
 
 __all__ = [
     "CODE_NOTE",

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from failgym import __version__
 from failgym.envs.spaces import TERMS
 from failgym.leaderboard.assemble import action_file, planned, predictor_files
+from failgym.leaderboard.proofs import RowProof
 from failgym.leaderboard.schema import (
     ACTIONS_FOLDER,
     PREDICTORS_FOLDER,
@@ -24,6 +25,7 @@ from failgym.leaderboard.schema import (
     read_table,
 )
 from failgym.leaderboard.submission import (
+    SUBMISSION_FILE,
     Submission,
     SuiteRecord,
     file_sha256,
@@ -40,6 +42,7 @@ __all__ = [
     "file_problems",
     "read_results",
     "row_problems",
+    "rows_of",
 ]
 
 KEYS = ("policy", "training_seed", "env", "forecast", "seed", "slice")
@@ -143,19 +146,35 @@ def file_problems(submission: Submission, folder: Path, cells: Sequence[Cell]) -
     wanted, stated = file_names(submission, cells), set(submission.files)
     for name in sorted(wanted - stated):
         yield f"{name}: submission.json states no hash of it"
-    for name in sorted((stated | _there(folder)) - wanted):
+    for name in sorted((stated | _there(folder)) - wanted - _folders(wanted)):
         yield f"{name!r}: does not belong to the submission"
     for name in sorted(wanted & stated):
         if not (folder / name).is_file():
             yield f"{name}: is missing"
     for name in sorted(changed_files(submission, folder, cells)):
         yield f"{name}: was changed: its hash is not the one in submission.json"
+    for name in sorted({SUBMISSION_FILE, *wanted, *_folders(wanted)}):
+        yield from _link_problems(folder / name, name)
 
 
 def _there(folder: Path) -> set[str]:
-    """The files where only those of the submission are expected."""
+    """The files and links where only those of the submission are expected."""
     ours = (folder / name for name in (ACTIONS_FOLDER, PREDICTORS_FOLDER))
-    return {str(f.relative_to(folder)) for one in ours for f in one.rglob("*") if not f.is_dir()}
+    found = (f for one in ours for f in one.rglob("*") if f.is_symlink() or not f.is_dir())
+    return {str(file.relative_to(folder)) for file in found}
+
+
+def _folders(names: Iterable[str]) -> set[str]:
+    """The folders that files lie in, within that of the submission."""
+    return {str(above) for name in names for above in Path(name).parents} - {"."}
+
+
+def _link_problems(path: Path, name: str) -> Iterator[str]:
+    """What leads elsewhere, or can be changed from elsewhere, is not the submission's own."""
+    if path.is_symlink():
+        yield f"{name}: is a link, expected a file or folder of the submission's own"
+    elif path.is_file() and path.stat().st_nlink > 1:
+        yield f"{name}: is the same file as another one (hard link): it can be changed from there"
 
 
 def row_problems(table: Any, expected: Sequence[Row]) -> Iterator[str]:
@@ -209,6 +228,15 @@ def expected_rows(
         found = slices[cell.env, cell.seed]
         rows += [(name, seed, cell.env, cell.forecast, cell.seed, index) for index in found]
     return rows
+
+
+def rows_of(submission: Submission, cells: Sequence[Cell], why: str) -> list[RowProof]:
+    """The rows of a submission, of which nothing is proven, and why not."""
+    rows = [
+        RowProof.of(submission.policies[number], cell.env, cell.forecast, "claimed", why)
+        for number, cell in planned(submission.policies, cells)
+    ]
+    return list(dict.fromkeys(rows))
 
 
 def read_results(folder: Path) -> Any:

@@ -9,7 +9,7 @@ from pathlib import Path
 import failgym
 from failgym.evaluation.arguments import check_count
 
-__all__ = ["MEMORY_LIMIT", "PROCESS_LIMIT", "Confinement", "one_thread"]
+__all__ = ["MEMORY_LIMIT", "PROCESS_LIMIT", "Confinement", "check_time_limit", "one_thread"]
 
 MEMORY_LIMIT = 4096
 """[MiB]"""
@@ -18,6 +18,12 @@ _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEX
 _LEAST_MEMORY, _MOST_MEMORY = 16, 1 << 24
 """What may be asked for [MiB]."""
 _MOST_PROCESSES = 1 << 20
+
+
+def check_time_limit(seconds: float) -> None:
+    """Raises ValueError for what is no time [s]."""
+    if not 0.0 < seconds < 1e9:
+        raise ValueError(f"--time-limit: expected more than 0 s, got {seconds:g}")
 
 
 def one_thread() -> dict[str, str]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from failgym import __version__
 from failgym.evaluation.caller import Caller
-from failgym.leaderboard.confinement import Confinement
+from failgym.leaderboard.confinement import Confinement, check_time_limit
 from failgym.leaderboard.play import Answers, Bools, Failure, Ints
 from failgym.leaderboard.remote import RemotePolicy
 from failgym.leaderboard.schema import CRASHED
@@ -111,6 +111,9 @@ class Players:
         command: starts the process of any other.
         time_limit: see `RemotePolicy`.
         confinement: likewise.
+
+    Raises:
+        ValueError: for a time limit that is none.
     """
 
     load: Callable[[str], Policy]
@@ -118,6 +121,9 @@ class Players:
     time_limit: float
     confinement: Confinement = Confinement()
     _last: RemotePolicy | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        check_time_limit(self.time_limit)
 
     def player(self, kind: Kind, spec: str) -> Answers:
         """Who answers for a policy."""

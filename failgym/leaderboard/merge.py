@@ -16,6 +16,7 @@ import pyarrow as pa
 from failgym.leaderboard.assemble import seal
 from failgym.leaderboard.check import cells_of, changed_files, file_names, read_results
 from failgym.leaderboard.learned import same_predictor
+from failgym.leaderboard.names import name_problems
 from failgym.leaderboard.schema import PREDICTORS_FOLDER, RESULTS_FILE, write_table
 from failgym.leaderboard.submission import (
     Seconds,
@@ -37,8 +38,8 @@ def merge(folders: Sequence[Path], out: Path) -> Submission:
 
     Raises:
         ValueError: in one line: submissions to different suites, versions, traces or secret seeds,
-            of different versions of failgym, a policy that is in two of them, or a file that is
-            missing or was changed.
+            of different versions of failgym, a policy that is in two of them, or a name that
+            misleads (`failgym.leaderboard.names`), or a file that is missing or was changed.
         OSError: if ``out`` cannot be written.
     """
     if len(folders) < 2:
@@ -80,6 +81,8 @@ def _check_alike(folders: Sequence[Path], found: Sequence[Submission]) -> None:
                     f"policy {policy.name!r} is in {whose[policy.key]} and in {folder}: not merged"
                 )
             whose[policy.key] = folder
+    for problem in name_problems([policy for one in found for policy in one.policies]):
+        raise ValueError(f"{problem}: not merged")
 
 
 def _files(folder: Path, submission: Submission) -> list[str]:

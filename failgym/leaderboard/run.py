@@ -14,9 +14,10 @@ from failgym.evaluation.arguments import check_count
 from failgym.evaluation.progress import Advance, silent
 from failgym.leaderboard.adopted import adopt, adoptable
 from failgym.leaderboard.assemble import assemble
-from failgym.leaderboard.confinement import Confinement
+from failgym.leaderboard.confinement import Confinement, check_time_limit
 from failgym.leaderboard.entries import Entry, Players
 from failgym.leaderboard.ground import Ground
+from failgym.leaderboard.names import name_problems
 from failgym.leaderboard.secret_seed import commitment
 from failgym.leaderboard.steps import (
     Tools,
@@ -82,8 +83,7 @@ def run_suite(
             policy that is there twice; a trace on which a suite cannot be played.
     """
     check_count("--processes", processes, 1)
-    if not 0.0 < time_limit < 1e9:
-        raise ValueError(f"--time-limit: expected more than 0 s, got {time_limit:g}")
+    check_time_limit(time_limit)
     _check_entries(entries, command)
     adopted = {} if predictors_of is None else adoptable(predictors_of, ground)
     work = Work(out)
@@ -125,6 +125,8 @@ def _check_entries(entries: Sequence[Entry], command: str) -> None:
             entry.record(command)
         except ValidationError as error:
             raise ValueError(f"--policy {entry.name!r}: {first_error(error)}") from error
+    for problem in name_problems([entry.record(command) for entry in entries]):
+        raise ValueError(f"--policy: {problem}")
 
 
 def _check_apart(players: Players, private: Sequence[Path | str]) -> None:

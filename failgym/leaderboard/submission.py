@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
+from collections import Counter
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -39,6 +41,8 @@ __all__ = [
 SUBMISSION_FILE = "submission.json"
 VERSION = 1
 """Of the format."""
+MOST_BYTES = 1 << 26
+"""Of the file: some 50,000 policies."""
 CODE_NOTE = "code, unverified for foresight"
 """What tables say of a policy of kind "code": the seeds are public, and code can read them."""
 
@@ -159,10 +163,9 @@ class Submission(_Record):
 
     @model_validator(mode="after")
     def _no_name_twice(self) -> Self:
-        keys = [policy.key for policy in self.policies]
-        for key in keys:
-            if keys.count(key) > 1:
-                raise ValueError(f"policies: {key[0]!r} is there twice")
+        for (name, _), count in Counter(policy.key for policy in self.policies).items():
+            if count > 1:
+                raise ValueError(f"policies: {name!r} is there twice")
         return self
 
 
@@ -171,12 +174,27 @@ def read_submission(folder: Path) -> Submission:
     file = folder / SUBMISSION_FILE
     if not file.is_file():
         raise ValueError(f"{folder}: no submission: {SUBMISSION_FILE} is missing")
+    if file.stat().st_size > MOST_BYTES:
+        raise ValueError(f"{file}: expected at most {MOST_BYTES:,} bytes")
+    content = file.read_bytes()
     try:
-        return Submission.model_validate_json(file.read_bytes())
+        found = Submission.model_validate_json(content)
+        json.loads(content, object_pairs_hook=_once)
+        return found
     except ValidationError as error:
         raise ValueError(f"{file}: {first_error(error)}") from error
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from error
     except RecursionError as error:
         raise ValueError(f"{file}: expected a submission, got JSON too deep") from error
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON. Raises ValueError if a name is there twice: nobody knows which counts."""
+    for name, count in Counter(name for name, _ in pairs).items():
+        if count > 1:
+            raise ValueError(f"{name[:100]!r} is there twice")
+    return dict(pairs)
 
 
 def first_error(error: ValidationError) -> str:

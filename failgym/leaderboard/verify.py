@@ -1,18 +1,27 @@
-"""`verify`: play the actions of a submission again, and compute every number anew.
+"""`verify`: ask policies again, play all other actions again, compute every number anew.
 
-It proves that the scores are those of the actions on the slices of the suite. It does not prove how
-the actions were found: whoever knows the seeds can look ahead, which is what secret seeds are for.
-What was forecast matters only where kills have grace periods: the predictors of these environments
-are in the submission, and are trained anew to see that they are what the train split teaches.
+A row is a policy in an environment with a kind of forecast. It is "verified" if whoever played can
+be asked again (a baseline that comes with failgym, or a policy whose file is at hand) and every
+action is its own; "replayed" if the actions prove the numbers, and nobody proves who played; else
+"claimed". Commands, versions of packages and times are stated by the submitter, and nobody can
+check them. How the actions of code were found is not proven either: whoever knows the seeds can
+look ahead, which is what secret seeds are for.
+
+What was forecast changes what happens where kills have grace periods: the predictors of these
+environments are in the submission, and are trained anew to see that they are what the train split
+teaches. Elsewhere it changes what policies are shown: those that are asked again are shown what is
+learned here, and a row in which one then answers otherwise is only replayed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from failgym.evaluation.progress import Advance, silent
+from failgym.leaderboard.asking import Asking
 from failgym.leaderboard.assemble import predictor_files
 from failgym.leaderboard.check import (
     about_problems,
@@ -22,35 +31,24 @@ from failgym.leaderboard.check import (
     file_problems,
     read_results,
     row_problems,
+    rows_of,
 )
 from failgym.leaderboard.claims import Claims, Found
+from failgym.leaderboard.entries import Players
+from failgym.leaderboard.fingerprints import fingerprints
 from failgym.leaderboard.ground import Ground
+from failgym.leaderboard.identity import identity_problems
+from failgym.leaderboard.names import name_problems
 from failgym.leaderboard.policy_files import policy_file_problems
+from failgym.leaderboard.proofs import RowProof, joined
 from failgym.leaderboard.schema import PREDICTORS_FOLDER
 from failgym.leaderboard.secret_seed import commitment
 from failgym.leaderboard.submission import Submission, SuiteRecord, read_submission
 from failgym.leaderboard.suites import Cell, Suite, suite_named
+from failgym.leaderboard.verification import Verification
 from failgym.leaderboard.workers import each
 
 __all__ = ["Verification", "count_places", "verify"]
-
-
-@dataclass(frozen=True)
-class Verification:
-    """What verifying found."""
-
-    submission: Submission
-    problems: tuple[str, ...]
-    """what is wrong, a line each; none: every number is that of the actions"""
-    rows: int = 0
-    """whose numbers were computed anew"""
-    engine_seconds: float = 0.0
-    """processor time that playing the actions took, and replay and the bound [s]"""
-
-    @property
-    def ratio(self) -> float:
-        """That time over what the engine's share of the run took."""
-        return self.engine_seconds / max(self.submission.seconds.engine, 1e-9)
 
 
 _CLAIMS: list[Claims] = []
@@ -67,14 +65,16 @@ _Place = tuple[str, int | None]
 
 def _examine(place: _Place) -> Found:
     env, seed = place
-    return _CLAIMS[0].refit(env) if seed is None else _CLAIMS[0].examine(env, seed)
+    return _CLAIMS[0].learn(env) if seed is None else _CLAIMS[0].examine(env, seed)
 
 
 def count_places(folder: Path) -> int:
     """Steps that progress is counted in: traces and predictors. Raises ValueError."""
     found = read_submission(folder)
-    trained = [name for name in found.files if name.startswith(PREDICTORS_FOLDER)]
-    return len(found.traces) + len(trained) + len(found.left_out)
+    suite = suite_named(found.suite.name)
+    trained = [course.env for course in suite.courses if course.trained is not None]
+    played = {trace.env for trace in found.traces}
+    return len(found.traces) + len(played & set(trained))
 
 
 def verify(
@@ -83,6 +83,8 @@ def verify(
     secret: bytes | None = None,
     traces: Mapping[str, str] | None = None,
     refit: bool = True,
+    players: Players | None = None,
+    ask: bool = True,
     processes: int = 1,
     progress: Advance = silent,
 ) -> Verification:
@@ -92,7 +94,10 @@ def verify(
         folder: of the submission.
         secret: the secret seed, if it was made with one.
         traces: environment -> folder of the trace, for a suite of real traces.
-        refit: train predictors anew, where they change what happens, and compare.
+        refit: train predictors anew, compare those that change what happens, and show policies
+            that are asked again what the others say.
+        players: makes whoever is asked again, and reads SPECs; None: nobody is asked again.
+        ask: ask again who can be asked.
         processes: how many work at once.
         progress: called with the number of steps done, of `count_places`.
 
@@ -103,44 +108,102 @@ def verify(
     named = suite_named(submission.suite.name)
     ground = Ground.of(named, _traces(submission, named, traces or {}), secret)
     suite = ground.suite
+    cells = cells_of(submission, suite)
     problems = [*about_problems(submission, suite), *_secret_problems(submission, secret)]
     if problems and (submission.suite != SuiteRecord.of(suite) or _hidden(submission, secret)):
-        return Verification(submission, tuple(problems))
-    cells = cells_of(submission, suite)
+        return _nothing_played(submission, cells, problems)
     problems += [*policy_file_problems(submission), *file_problems(submission, folder, cells)]
+    problems += name_problems(submission.policies)
+    if players is not None:
+        problems += identity_problems(submission, suite, players.load)
     try:
         results = read_results(folder)
     except ValueError as error:
-        return Verification(submission, (*problems, str(error)))
-    ground = replace(ground, predictors=folder / PREDICTORS_FOLDER)
-    claims = Claims(folder, submission, ground, results, changed_files(submission, folder, cells))
+        return _nothing_played(submission, cells, [*problems, str(error)])
+    with TemporaryDirectory() as learned:
+        claims = Claims(
+            folder,
+            submission,
+            replace(ground, predictors=folder / PREDICTORS_FOLDER),
+            results,
+            changed_files(submission, folder, cells),
+            Path(learned),
+            Asking.of(players, submission) if players is not None and ask else None,
+            refitted=refit,
+        )
+        return _verified(claims, cells, problems, processes, progress)
+
+
+def _nothing_played(
+    submission: Submission, cells: Sequence[Cell], problems: Sequence[str]
+) -> Verification:
+    rows = rows_of(submission, cells, "nothing was played again")
+    return Verification(submission, tuple(problems), tuple(rows))
+
+
+def _verified(
+    claims: Claims, cells: Sequence[Cell], problems: list[str], processes: int, progress: Advance
+) -> Verification:
+    """Play everything again: what was wrong before, and what turns out to be."""
+    submission, suite = claims.submission, claims.ground.suite
 
     def examine(claims: Claims, todo: Sequence[_Place]) -> list[Found]:
         return each(_examine, todo, processes, begin=_begin, given=(claims,), done=progress)
 
-    # A predictor that nobody could have learned is not played with.
-    learned = _learned(submission, suite, cells) if refit else []
-    taught = dict(zip(learned, examine(claims, [(env, None) for env in learned]), strict=True))
-    claims = replace(claims, forged=frozenset(env for env, one in taught.items() if one.problems))
-    places = [(course.env, seed) for course in suite.courses for seed in course.seeds]
-    found = examine(claims, places)
+    try:
+        # A predictor that nobody could have learned is not played with.
+        learned = _learned(claims, suite, cells) if claims.refitted else []
+        taught = dict(zip(learned, examine(claims, [(env, None) for env in learned]), strict=True))
+        forged = frozenset(env for env, one in taught.items() if one.problems)
+        places = [(course.env, seed) for course in suite.courses for seed in course.seeds]
+        found = examine(replace(claims, forged=forged), places)
+    finally:
+        if claims.asking is not None:
+            claims.asking.players.close()
     slices = {place: one.slices for place, one in zip(places, found, strict=True)}
-    problems += row_problems(results, expected_rows(submission, cells, slices))
+    problems += row_problems(claims.results, expected_rows(submission, cells, slices))
     problems += [problem for one in (*found, *taught.values()) for problem in one.problems]
     return Verification(
         submission,
         tuple(problems),
+        _proofs(claims, cells, found, bool(problems)),
         sum(one.rows for one in found),
-        sum(one.seconds for one in found),
+        sum(one.engine_seconds for one in found),
+        sum(one.policy_seconds for one in found),
     )
 
 
-def _learned(submission: Submission, suite: Suite, cells: Sequence[Cell]) -> list[str]:
-    """Environments whose predictor changes what happens, or could not be trained, it says."""
+def _proofs(
+    claims: Claims, cells: Sequence[Cell], found: Sequence[Found], problems: bool
+) -> tuple[RowProof, ...]:
+    """What is proven of each row, with its hash. A submission with problems proves nothing."""
+    rows = rows_of(claims.submission, cells, "was not played again")
+    proofs = joined((proof for one in found for proof in one.proofs), rows)
+    if problems:
+        proofs = [proof.claimed("the submission has problems") for proof in proofs]
+    hashes = fingerprints(claims.submission, claims.results)
+    return tuple(replace(proof, sha256=hashes.get(proof.row, "")) for proof in proofs)
+
+
+def _learned(claims: Claims, suite: Suite, cells: Sequence[Cell]) -> list[str]:
+    """Environments whose predictor changes what happens, or what is shown to who is asked again, or
+    could not be trained, it says.
+    """
+    submission = claims.submission
     stored = [Path(name).stem for name in predictor_files(suite, cells)]
     known = {course.env for course in suite.courses}
     left_out = [one.env for one in submission.left_out if one.env in known]
-    return list(dict.fromkeys([*stored, *left_out]))
+    trained = {cell.env for cell in cells if cell.forecast == "trained"}
+    asked: list[str] = []
+    if claims.asking is not None:
+        excused = claims.asking.excused
+        asked = [
+            env
+            for policy in submission.policies
+            for env in policy.specs
+            if env in trained and (policy.key, env) not in excused
+        ]
+    return list(dict.fromkeys([*stored, *left_out, *asked]))
 
 
 def _traces(submission: Submission, suite: Suite, given: Mapping[str, str]) -> dict[str, str]:

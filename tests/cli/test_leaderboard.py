@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -42,15 +43,30 @@ def test_a_submission_is_run_verified_and_merged(
     assert str(tmp_path) not in (a / "submission.json").read_text()
 
     assert invoke("leaderboard", "verify", a, "--json", tmp_path / "v.json") == 0
-    assert "verified: 16 rows of 2 policies" in capsys.readouterr().out
-    assert json.loads((tmp_path / "v.json").read_text())["problems"] == []
+    said = capsys.readouterr().out
+    assert "16 episodes of 2 policies are those of their actions; rows: 4 verified, 0 rep" in said
+    assert "stated by the submitter, checked by nobody: commands, versions of packages" in said
+    verdict = json.loads((tmp_path / "v.json").read_text())
+    assert verdict["problems"] == []
+    assert {(one["policy"], one["proof"]) for one in verdict["proofs"]} == {
+        ("replay", "verified"),
+        ("Blind", "verified"),
+    }
 
     assert invoke(*RUN, "--policy", "random", "--out", b) == 0
-    assert invoke("leaderboard", "merge", a, b, "--out", both) == 0
+    capsys.readouterr()
+    assert (
+        invoke("leaderboard", "merge", a, b, "--out", both, "--verdict", tmp_path / "v.json") == 0
+    )
+    said = capsys.readouterr().out
+    assert re.search(r"Blind +blind_kill +baseline +2 +0 +0 *\n", said)
+    assert re.search(r"random +baseline +0 +0 +2 +no verdict says more *\n", said)
     assert len(results(both)) == 24
 
     shown = tmp_path / "page.html"
-    assert invoke("leaderboard", "page", both, "--out", shown) == 0
+    assert (
+        invoke("leaderboard", "page", both, "--out", shown, "--verdict", tmp_path / "v.json") == 0
+    )
     assert "Content-Security-Policy" in shown.read_text()
     assert f"written to {shown}" in capsys.readouterr().out
 
@@ -63,6 +79,38 @@ def test_a_submission_is_run_verified_and_merged(
     assert out.err == f"failgym: {both}: not verified: 2 problems\n"
 
 
+def test_nobody_is_asked_again_if_so_wished(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert invoke(*RUN, "--policy", "replay", "--out", tmp_path / "a") == 0
+    capsys.readouterr()
+    assert invoke("leaderboard", "verify", tmp_path / "a", "--no-ask") == 0
+    said = capsys.readouterr().out
+    assert re.search(r"replay +baseline +0 +2 +0 +was not asked again *\n", said)
+    assert "rows: 0 verified, 2 replayed, 0 claimed" in said
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "No such file"),
+        ("{}", "expected what `verify --json` wrote: format: Field required"),
+        (
+            '{"format": "failgym verdict", "format_version": 1, "problems": ["x"], "proofs": []}',
+            "the submission has 1 problems",
+        ),
+    ],
+)
+def test_what_is_no_verdict_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str | None, said: str
+) -> None:
+    file = tmp_path / "v.json"
+    if content is not None:
+        file.write_text(content)
+    page = ("leaderboard", "page", tmp_path, "--out", tmp_path / "page.html", "--verdict", file)
+    assert f"--verdict {file}: {said}" in refusal(capsys, *page)
+
+
 def test_code_is_marked_and_runs_in_a_process_of_its_own(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -70,7 +118,9 @@ def test_code_is_marked_and_runs_in_a_process_of_its_own(
     assert invoke(*RUN, "--policy", spec, "--policy", "blind_kill", "--out", tmp_path / "a") == 0
     assert "code, unverified for foresight" in capsys.readouterr().out
     assert invoke("leaderboard", "verify", tmp_path / "a") == 0
-    assert f"{spec}: code, unverified for foresight" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "rows: 2 verified, 2 replayed, 0 claimed" in said
+    assert "code, unverified" in said
     assert read_submission(tmp_path / "a").policies[0].kind == "code"
     rows = results(tmp_path / "a")
     assert [row["wasted"] for row in rows[:8]] == [row["wasted"] for row in rows[8:]]

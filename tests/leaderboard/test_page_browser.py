@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from failgym.leaderboard.bootstrap import Bootstrap
 from failgym.leaderboard.page import write_page
 from failgym.leaderboard.page.cells import Field, fields_of
+from failgym.leaderboard.proofs import Proof, Row
 from failgym.leaderboard.statistics import Runs
 from tests.conftest import PATIENCE
 from tests.leaderboard.made_up import ENVS, entry, results, submission
@@ -43,7 +45,12 @@ def made() -> Any:
     failed = (rows["policy"] == EVIL) & (rows["env"] == "Lineage-v0") & (rows["slice"] < 2)
     rows.loc[failed, ["status", "reason"]] = ["timeout", REASON]
     entries = [entry(name, KINDS.get(name, "baseline"), seed) for name, seed in SKILLS]
-    return submission(rows, entries, "from-the-lab")
+    proofs: dict[Row, Proof] = {
+        ("young", None, ENVS[0], "drawn"): "verified",
+        ("replay", None, ENVS[0], "drawn"): "replayed",
+        ("ppo", 1, ENVS[0], "drawn"): "verified",  # one training run of three
+    }
+    return replace(submission(rows, entries, "from-the-lab"), proofs=proofs)
 
 
 @pytest.fixture(scope="module")
@@ -168,11 +175,39 @@ def test_provenance_and_failures_are_shown_as_text(page: Any) -> None:
     page.get_by_role("button", name=EVIL, exact=True).click()
     details = page.locator(".details")
     assert details.get_by_text(entry(EVIL).command, exact=True).first.is_visible()
-    for text in ("from-the-lab", "Not by this page", "numpy 2.4.6", "00" * 32, "5f" * 32, REASON):
+    for text in (
+        "from-the-lab",
+        "as stated by the submitter",
+        "numpy 2.4.6",
+        "00" * 32,
+        "5f" * 32,
+        REASON,
+    ):
         assert text in details.inner_text()
     assert page.locator("#table span.failed").inner_text() == "timeout"
     assert page.locator("img, b b, #table script").count() == 0
     assert page.locator("script").count() == 3
+
+
+def test_what_is_proven_is_shown_beside_each_policy(page: Any) -> None:
+    """What the verdict says, the weakest of what is in view; nothing where it says nothing."""
+
+    def proof(policy: str) -> str:
+        row = page.locator("#table tbody tr[data-policy]", has=page.get_by_text(policy, exact=True))
+        return row.locator(".proof").inner_text()
+
+    assert [proof(name) for name in ("young", "replay", "ppo")] == ["claimed", "claimed", "claimed"]
+    page.locator("#environment").select_option(ENVS[0])
+    assert [proof(name) for name in ("young", "replay", "ppo")] == [
+        "verified",
+        "replayed",
+        "claimed",
+    ]
+    page.get_by_role("button", name="young", exact=True).click()
+    said = page.locator(".details").inner_text()
+    assert (
+        f"verified (the policy was asked again, and every action is its own): {ENVS[0]} dr" in said
+    )
 
 
 def test_charts_show_the_names_of_policies_as_text(page: Any) -> None:

@@ -18,6 +18,7 @@ from failgym.files import replacing
 from failgym.leaderboard.bootstrap import Bootstrap
 from failgym.leaderboard.page.payload import payload
 from failgym.leaderboard.page.source import Source, read_source
+from failgym.leaderboard.verdict import Verdicts
 
 __all__ = ["write_page"]
 
@@ -31,7 +32,10 @@ CHARTS = "plotly-basic.min.js"
 
 
 def write_page(
-    submissions: Iterable[Path | Source], path: Path, bootstrap: Bootstrap | None = None
+    submissions: Iterable[Path | Source],
+    path: Path,
+    bootstrap: Bootstrap | None = None,
+    verdicts: Verdicts | None = None,
 ) -> None:
     """Write a leaderboard's page.
 
@@ -39,12 +43,15 @@ def write_page(
         submissions: folders, which are read but not verified, or what was read.
         path: of the HTML file; replaced if it is there.
         bootstrap: of the intervals; the default's seed if None.
+        verdicts: of the host; what they do not know is shown as claimed.
 
     Raises:
         ValueError: naming the file or policy, if submissions are malformed or do not belong
             together.
     """
-    read = [each if isinstance(each, Source) else read_source(each) for each in submissions]
+    read = [
+        each if isinstance(each, Source) else read_source(each, verdicts) for each in submissions
+    ]
     text = _document(payload(read, bootstrap or Bootstrap()))
     with replacing(path) as partial:
         partial.write_text(text, encoding="utf-8")

@@ -22,7 +22,8 @@ from failgym.envs.spaces import TERMS
 from failgym.leaderboard.bootstrap import Bootstrap
 from failgym.leaderboard.page.cells import FORECASTS, Failure, Field, fields_of
 from failgym.leaderboard.page.ranking import COUNTS, aggregates, costs, counts, scores
-from failgym.leaderboard.page.source import Source
+from failgym.leaderboard.page.source import PolicyRun, Source
+from failgym.leaderboard.proofs import MEANINGS, Proof, weakest
 from failgym.leaderboard.statistics import AGGREGATES
 
 __all__ = ["pack", "payload"]
@@ -57,6 +58,8 @@ def payload(submissions: Sequence[Source], bootstrap: Bootstrap) -> str:
         "confidence": bootstrap.confidence,
         "submissions": [_provenance(submission) for submission in submissions],
         "policies": policies,
+        "proofs": _proofs(submissions, fields, names),
+        "meanings": MEANINGS,
         "fields": [_described(field) for field in fields],
         "failures": _failures(fields, names),
     }
@@ -138,6 +141,27 @@ def _provenance(submission: Source) -> dict[str, Any]:
 
 def _described(field: Field) -> dict[str, Any]:
     return {"env": field.env, "forecast": field.forecast, "slices": field.slices.tolist()}
+
+
+def _proofs(
+    submissions: Sequence[Source], fields: Sequence[Field], names: Sequence[str]
+) -> list[list[Proof | None]]:
+    """[field][policy] the weakest of what is proven of its training runs; None: it did not play."""
+    seeds: dict[str, list[tuple[Source, PolicyRun]]] = {}
+    for submission in submissions:
+        for entry in submission.entries:
+            seeds.setdefault(entry.name, []).append((submission, entry))
+
+    def proof(field: Field, name: str) -> Proof | None:
+        if name not in field.outcomes:
+            return None
+        return weakest(
+            source.proofs.get((name, run.training_seed, field.env, field.forecast), "claimed")
+            for source, run in seeds[name]
+            if field.env in run.specs
+        )
+
+    return [[proof(field, name) for name in names] for field in fields]
 
 
 def _failures(fields: Sequence[Field], names: Sequence[str]) -> list[dict[str, Any]]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
 
 from failgym.envs.spaces import TERMS
 from failgym.leaderboard.check import read_results
+from failgym.leaderboard.proofs import Proof, Row
 from failgym.leaderboard.schema import RESULTS_FILE
 from failgym.leaderboard.submission import (
     SUBMISSION_FILE,
@@ -17,6 +18,7 @@ from failgym.leaderboard.submission import (
     file_sha256,
     read_submission,
 )
+from failgym.leaderboard.verdict import Verdicts, row_proofs
 
 __all__ = ["COLUMNS", "PolicyRun", "Source", "read_source"]
 
@@ -66,6 +68,8 @@ class Source:
     folder: str = ""
     secret: str | None = None
     """SHA-256 of the host's secret seed, if the slices were drawn with one"""
+    proofs: Mapping[Row, Proof] = field(default_factory=dict[Row, Proof])
+    """what the host's verdicts say of rows; of others nothing is proven"""
 
     def __post_init__(self) -> None:
         missing = [name for name in COLUMNS if name not in self.results.columns]
@@ -79,8 +83,12 @@ class Source:
             )
 
 
-def read_source(folder: Path) -> Source:
+def read_source(folder: Path, verdicts: Verdicts | None = None) -> Source:
     """Read a submission's folder, without verifying it.
+
+    Args:
+        folder: of the submission.
+        verdicts: of the host (`failgym.leaderboard.verdict`).
 
     Raises:
         ValueError: naming the file, if it is missing or not what a submission holds.
@@ -104,6 +112,9 @@ def read_source(folder: Path) -> Source:
         left_out=tuple((one.env, one.forecast, one.reason) for one in about.left_out),
         folder=folder.name,
         secret=about.secret,
+        proofs={one.row: one.proof for one in row_proofs(about, table, verdicts)}
+        if verdicts
+        else {},
     )
 
 

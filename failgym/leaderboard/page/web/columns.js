@@ -84,7 +84,7 @@ function oneEnvironment() {
     numberColumn("runs", "Runs", "Training runs", counted("runs"), number, false),
     numberColumn("decisions", "Decisions", "Asked, in all runs", counted("decisions"), number),
     numberColumn("illegal", "Illegal", "Actions that the mask forbade", counted("illegal"), number),
-    numberColumn("speed", "µs / decision", "Engine and policy", perDecision, number),
+    numberColumn("speed", "µs / decision", "Engine and policy, as stated by the submitter", perDecision, number),
   ];
 }
 

@@ -4,7 +4,8 @@ function detailsRow(p, width) {
   const policy = state.board.policies[p];
   const submissions = [...new Set(policy.runs.map((run) => run.submission))];
   const parts = [...policy.runs.map(runDetails), ...submissions.map(submissionDetails)];
-  const box = element("div", { class: "details" }, scoresByForecast(p), ...failures(p), ...parts);
+  const proven = facts([["Proven", lines(proofs(p))]]);
+  const box = element("div", { class: "details" }, scoresByForecast(p), ...failures(p), proven, ...parts);
   return element("tr", { class: "details-row" }, element("td", { colspan: width }, box));
 }
 
@@ -24,17 +25,27 @@ function scoresByForecast(p) {
   return element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows));
 }
 
+// What is proven, and of which rows: nothing, unless the host's own verdict says so.
+function proofs(p) {
+  const { board } = state;
+  return PROOFS.flatMap((proof) => {
+    const rows = board.fields.filter((_, f) => board.proof(f, p) === proof);
+    const named = rows.map(({ env, forecast }) => `${shortEnvironment(env)} ${forecast}`);
+    return rows.length ? [`${proof} (${board.meanings[proof]}): ${named.join(", ")}`] : [];
+  });
+}
+
 // How a policy, or one training run of it, was run.
 function runDetails(run) {
   const { failgym } = state.board.submissions[run.submission];
   const versions = Object.entries(run.versions).map(([name, version]) => `${name} ${version}`);
   const files = specs(run.files);
   return facts([
-    ["Command", commandLine(run.command)],
+    ["Command, as stated by the submitter", commandLine(run.command)],
     ["SPEC", lines(specs(run.specs))],
     ["Files", files.length ? lines(files) : null],
     ["Training seed", run.training_seed === null ? null : String(run.training_seed)],
-    ["Versions", [`failgym ${failgym}`, ...versions].join(", ")],
+    ["Versions, as stated by the submitter", [`failgym ${failgym}`, ...versions].join(", ")],
   ]);
 }
 
@@ -44,7 +55,6 @@ function submissionDetails(number) {
   const leftOut = left.map(([env, forecast, reason]) => `${env}, forecasts ${forecast}: ${reason}`);
   return facts([
     ["Submission", folder || null],
-    ["Verified", "Not by this page: failgym leaderboard verify plays a submission again."],
     ["Suite", `${state.board.suite}, digest ${state.board.digest}`],
     ["Traces", lines(traces.map(([env, seed, hash]) => `${env}, seed ${seed}: ${hash}`))],
     ["Left out", leftOut.length ? lines(leftOut) : null],

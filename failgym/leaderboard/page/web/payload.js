@@ -63,6 +63,8 @@ function board(header, arrays) {
       const [runs, decisions, illegal, seconds] = part(arrays.counts, f * count + p, counts.length);
       return { runs, decisions, illegal, seconds };
     },
+    // What is proven of a policy in a field: "verified", "replayed", "claimed", null: not played.
+    proof: (f, p) => header.proofs[f][p],
     failure: (f, p) => failures.get(f * count + p),
   };
 }

@@ -3,6 +3,8 @@
 const CODE_NOTE = "code, unverified for foresight";
 const KINDS = { baseline: "baseline", agent: "agent", code: CODE_NOTE };
 
+const PROOFS = ["verified", "replayed", "claimed"]; // the strongest first
+
 function renderTable() {
   const shown = columns();
   if (state.sort.key !== "name" && !shown.some(({ key }) => key === state.sort.key)) {
@@ -108,7 +110,7 @@ function row(p, rank, shown, scale) {
   pick.disabled = place < 0 && !state.chosen.includes(null);
   const name = element("th", { scope: "row", class: "name" });
   const lines = element("div", {}, element("span", { class: "rank" }, String(rank + 1)), pick);
-  lines.append(element("span", {}, detailsButton(p), kindMark(policy.kind)));
+  lines.append(element("span", {}, detailsButton(p), kindMark(policy.kind), proofMark(p)));
   name.append(lines);
   const cells = shown.map((column) => {
     const cell = element("td", { class: column.lead ? "lead" : "" }, ...column.cell(p));
@@ -137,6 +139,14 @@ function detailsButton(p) {
 }
 
 const kindMark = (kind) => element("span", { class: `kind ${kind in KINDS ? kind : ""}` }, KINDS[kind] ?? kind);
+
+// The least of what is proven of the rows in view; one that is only claimed says so for all.
+function proofMark(p) {
+  const { board } = state;
+  const found = new Set(fieldsInView().map((f) => board.proof(f, p)));
+  const proof = [...PROOFS].reverse().find((each) => found.has(each)) ?? "claimed";
+  return element("span", { class: `kind proof ${proof}`, title: board.meanings[proof] }, proof);
+}
 
 // From the least to the greatest end of an interval; the clearest part if some are far off.
 function whiskerScale(rows, shown) {

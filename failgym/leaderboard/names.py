@@ -1,0 +1,95 @@
+"""Do the names of policies say who played? The rows of a table are told apart by them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from failgym.baselines import REGISTRY
+from failgym.leaderboard.asking import is_shipped, names_a_file
+from failgym.leaderboard.lookalikes import skeleton
+from failgym.leaderboard.proofs import PROOFS
+from failgym.leaderboard.submission import PolicyRecord
+
+__all__ = ["baseline_named", "name_problems"]
+
+_BASELINES = {skeleton(name): name for name in REGISTRY}
+_BEHIND = ",:("
+"""What follows the name of a baseline in the name of a variant of it."""
+
+
+def name_problems(policies: Sequence[PolicyRecord]) -> Iterator[str]:
+    """Names that are a baseline's, a SPEC's or another policy's, and policies under two names."""
+    for policy in policies:
+        for problem in _misnamed(policy):
+            yield f"policy {policy.name!r}: {problem}"
+    yield from _alike(policies)
+    yield from _twice(policies)
+
+
+def baseline_named(name: str) -> str | None:
+    """The baseline that a name claims to be, or a variant of: its own name, perhaps with more."""
+    reads = skeleton(name)
+    for alike, baseline in _BASELINES.items():
+        if reads == alike or reads.startswith(tuple(alike + sign for sign in _BEHIND)):
+            return baseline
+    return None
+
+
+def _misnamed(policy: PolicyRecord) -> Iterator[str]:
+    name, specs = policy.name, dict.fromkeys(policy.specs.values())
+    baseline = baseline_named(name)
+    for spec in specs:
+        shipped = spec.partition(":")[0] if is_shipped(spec) else None
+        if baseline and skeleton(name) == skeleton(baseline) and shipped != baseline:
+            yield f"is the name of a baseline, and {spec!r} was played"
+        elif baseline and (policy.kind != "baseline" or shipped not in (None, baseline)):
+            yield f"reads like a variant of {baseline}, and {spec!r} was played"
+    is_spec = names_a_file(name) or (is_shipped(name) and ":" in name)
+    if is_spec and any(not _stands_for(name, *item) for item in policy.specs.items()):
+        yield f"reads like a SPEC, and {policy.spec!r} was played"
+    if policy.training_seed is not None and policy.kind != "agent":
+        yield f"a policy of kind {policy.kind!r} has no training seed"
+    words = re.split(r"[\W_]+", skeleton(name))
+    for word in PROOFS:
+        if skeleton(word) in words:
+            yield f"says {word!r}, which is for `verify` to say"
+
+
+def _stands_for(name: str, env: str, spec: str) -> bool:
+    """Is a SPEC what a name says that is one, words in braces left open?"""
+    wanted = re.escape(name.replace("{env}", env)).replace(re.escape("{seed}"), "[0-9]+")
+    return re.fullmatch(wanted, spec) is not None
+
+
+def _alike(policies: Sequence[PolicyRecord]) -> Iterator[str]:
+    first: dict[str, str] = {}
+    for name in dict.fromkeys(policy.name for policy in policies):
+        other = first.setdefault(skeleton(name), name)
+        if other != name:
+            yield f"policies {other!r} and {name!r} read alike"
+
+
+def _twice(policies: Sequence[PolicyRecord]) -> Iterator[str]:
+    first: dict[str, PolicyRecord] = {}
+    for policy in policies:
+        if policy.kind == "code":
+            continue  # the same name of a class may be other code
+        other = first.setdefault(json.dumps(_what(policy), sort_keys=True), policy)
+        if other is not policy:
+            yield f"policies {_said(other)} and {_said(policy)} are the same one: {policy.spec}"
+
+
+def _what(policy: PolicyRecord) -> dict[str, Any]:
+    """What was asked: by the hash of its file, where it has one."""
+    return {
+        env: file.sha256 if (file := policy.files.get(env)) else spec
+        for env, spec in policy.specs.items()
+    }
+
+
+def _said(policy: PolicyRecord) -> str:
+    seed = policy.training_seed
+    return repr(policy.name) if seed is None else f"{policy.name!r}, training seed {seed}"
