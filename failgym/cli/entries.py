@@ -18,14 +18,13 @@ from typing import Any, NamedTuple
 import failgym
 from failgym.baselines import REGISTRY, Heuristic
 from failgym.cli.patterns import ENV, POLICY, SEED, PatternFile, pattern_files
-from failgym.cli.policy_process import COMMAND
 from failgym.cli.specs import load_policy
 from failgym.envs.inputs import FORECAST_INPUTS, missing_inputs
 from failgym.envs.scenario import Scenario
 from failgym.leaderboard import Entry, Ground
+from failgym.leaderboard.entries import Players
 from failgym.leaderboard.identity import made_for
 from failgym.leaderboard.play import Failure
-from failgym.leaderboard.remote import RemotePolicy
 from failgym.leaderboard.submission import Kind, PolicyFile, file_sha256
 
 __all__ = ["ALL_BASELINES", "Wanted", "read_entries"]
@@ -52,10 +51,15 @@ class _NowhereToPlay(ValueError):
     """A policy that can play in no environment of the suite."""
 
 
-def read_entries(texts: Sequence[str], ground: Ground, time_limit: float) -> Wanted:
+def read_entries(texts: Sequence[str], ground: Ground, players: Players) -> Wanted:
     """The policies that are named, with the environments that they were made for.
 
     Code is loaded in a process of its own, never here.
+
+    Args:
+        texts: [NAME=]SPEC each.
+        ground: what they meet on.
+        players: asks code what it was made for.
 
     Raises:
         ValueError: in one line, naming the policy.
@@ -64,20 +68,22 @@ def read_entries(texts: Sequence[str], ground: Ground, time_limit: float) -> Wan
     wanted = Wanted([], [])
     for text in texts:
         if text == ALL_BASELINES:
-            _add_baselines(wanted, scenarios, ground)
+            _add_baselines(wanted, scenarios, players, ground)
             continue
-        entries = _entries(text, scenarios, time_limit, ground, wanted.notes)
+        entries = _entries(text, scenarios, players, ground, wanted.notes)
         wanted.entries.extend(entries)
         if ENV in text:
             wanted.notes.extend(_note(_split(text)[0], entries, list(scenarios)))
     return wanted
 
 
-def _add_baselines(wanted: Wanted, scenarios: dict[str, Scenario], ground: Ground) -> None:
+def _add_baselines(
+    wanted: Wanted, scenarios: dict[str, Scenario], players: Players, ground: Ground
+) -> None:
     """Every baseline that can play somewhere; a line for each that cannot."""
     for name in REGISTRY:
         try:
-            wanted.entries.extend(_entries(name, scenarios, 0.0, ground, wanted.notes))
+            wanted.entries.extend(_entries(name, scenarios, players, ground, wanted.notes))
         except _NowhereToPlay as nowhere:
             wanted.notes.append(
                 f"{name}: skipped: {str(nowhere).removeprefix(f'--policy {name}: ')}"
@@ -102,7 +108,7 @@ def _split(text: str) -> tuple[str, str]:
 def _entries(
     text: str,
     scenarios: dict[str, Scenario],
-    time_limit: float,
+    players: Players,
     ground: Ground,
     notes: list[str],
 ) -> list[Entry]:
@@ -111,7 +117,7 @@ def _entries(
     if SEED in spec and kind != "agent":
         raise ValueError(f"--policy {text}: {SEED} is for trained agents, {AGENT}")
     if kind == "code":
-        return [Entry(name, kind, dict.fromkeys(_made_for(spec, scenarios, time_limit), spec))]
+        return [Entry(name, kind, dict.fromkeys(_made_for(spec, scenarios, players), spec))]
     runs: dict[tuple[str, int | None], _Run] = {}
     lacking: list[str] = []
     for env, scenario in scenarios.items():
@@ -208,13 +214,10 @@ def _lacks(policy: Any, ground: Ground, env: str) -> str | None:
     return "; ".join(missing_inputs(ground.world(blind), names))
 
 
-def _made_for(spec: str, scenarios: dict[str, Scenario], time_limit: float) -> list[str]:
+def _made_for(spec: str, scenarios: dict[str, Scenario], players: Players) -> list[str]:
     """The environments that code was made for; it is asked in a process of its own."""
-    remote = RemotePolicy(COMMAND, spec, time_limit)
     try:
-        made = dict(zip(failgym.ENVIRONMENTS, remote.made_for(), strict=True))
+        made = dict(zip(failgym.ENVIRONMENTS, players.made_for(spec), strict=True))
     except Failure as failure:
         raise ValueError(f"--policy {spec}: {failure.status}: {failure}") from failure
-    finally:
-        remote.close()
     return [env for env in scenarios if made[env]]

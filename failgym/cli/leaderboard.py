@@ -11,6 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from failgym.cli.folders import check_name, holds_trace
+from failgym.cli.hosting import (
+    MEMORY_LIMIT,
+    PROCESS_LIMIT,
+    MemoryLimit,
+    PolicyCommand,
+    ProcessLimit,
+    read_policy_command,
+)
 from failgym.cli.options import Json
 from failgym.cli.output import Cell, JsonFile, interactive, print_line, print_table
 from failgym.cli.proofs import print_proofs, print_verification
@@ -97,23 +105,30 @@ def run(
     out: Out,
     processes: Processes = 1,
     time_limit: Limit = 600.0,
+    memory_limit: MemoryLimit = MEMORY_LIMIT,
+    process_limit: ProcessLimit = PROCESS_LIMIT,
+    policy_command: PolicyCommand = None,
     secret_seed_file: Secret = None,
     trace: Traces = None,
     predictors_of: PredictorsOf = None,
 ) -> None:
     """Run policies on a suite. The same command goes on after an interruption."""
     from failgym.cli.entries import read_entries
-    from failgym.cli.policy_process import COMMAND
     from failgym.cli.specs import load_policy
     from failgym.evaluation.progress import progress_bar, working
     from failgym.leaderboard import Ground, run_suite, suite_named
+    from failgym.leaderboard.confinement import Confinement
+    from failgym.leaderboard.entries import Players
     from failgym.leaderboard.steps import count_steps
 
     _check_out(out)
+    starts = read_policy_command(policy_command)
+    confinement = Confinement(memory_limit, process_limit, policy_command is not None)
+    players = Players(load_policy, starts, time_limit, confinement)
     ground = Ground.of(suite_named(suite), _traces(suite, trace), _secret(secret_seed_file))
     begun = time.perf_counter()
     with working("loading policies", interactive()):
-        entries, notes = read_entries(policy, ground, time_limit)
+        entries, notes = read_entries(policy, ground, players)
     for note in notes:
         print_line(note)
     with progress_bar(suite, count_steps(ground, entries), interactive()) as advance:
@@ -123,9 +138,11 @@ def run(
             out,
             command=_command(),
             load=load_policy,
-            policy_command=COMMAND,
+            policy_command=starts,
             processes=processes,
             time_limit=time_limit,
+            confinement=confinement,
+            private=[] if secret_seed_file is None else [secret_seed_file],
             predictors_of=predictors_of,
             progress=advance,
         )
@@ -265,8 +282,8 @@ def _traces(suite: str, given: list[str] | None) -> dict[str, str]:
 
 
 def _command() -> str:
-    """What was typed, without where the result went and where a secret lies."""
-    hidden = ("--out", "--secret-seed-file", "--predictors-of")
+    """What was typed, without what is the host's own: where things lie, how policies are started."""
+    hidden = ("--out", "--secret-seed-file", "--predictors-of", "--policy-command")
     words = iter(sys.argv[1:])
     given = ["failgym"]
     for word in words:

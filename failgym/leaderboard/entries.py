@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from platform import python_version
 from typing import Any
 
@@ -12,6 +14,7 @@ import numpy as np
 
 from failgym import __version__
 from failgym.evaluation.caller import Caller
+from failgym.leaderboard.confinement import Confinement, check_time_limit
 from failgym.leaderboard.play import Answers, Bools, Failure, Ints
 from failgym.leaderboard.remote import RemotePolicy
 from failgym.leaderboard.schema import CRASHED
@@ -107,12 +110,20 @@ class Players:
         load: makes a policy of a SPEC that is failgym's own.
         command: starts the process of any other.
         time_limit: see `RemotePolicy`.
+        confinement: likewise.
+
+    Raises:
+        ValueError: for a time limit that is none.
     """
 
     load: Callable[[str], Policy]
     command: Sequence[str]
     time_limit: float
+    confinement: Confinement = Confinement()
     _last: RemotePolicy | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        check_time_limit(self.time_limit)
 
     def player(self, kind: Kind, spec: str) -> Answers:
         """Who answers for a policy."""
@@ -120,8 +131,24 @@ class Players:
             return OwnPolicy(self.load, spec)
         if self._last is None or self._last.spec != spec or kind == "code":
             self.close()
-            self._last = RemotePolicy(self.command, spec, self.time_limit)
+            self._last = self._remote(spec)
         return self._last
+
+    def made_for(self, spec: str) -> list[bool]:
+        """For which of `failgym.ENVIRONMENTS` a policy says that it was made. Raises Failure."""
+        with closing(self._remote(spec)) as remote:
+            return remote.made_for()
+
+    def readable(self, paths: Sequence[Path]) -> list[Path]:
+        """Which files and folders a process that the command starts can read. Raises ValueError."""
+        try:
+            with closing(self._remote("")) as remote:
+                return remote.readable(paths)
+        except Failure as failure:
+            raise ValueError(f"--policy-command: {failure}") from failure
+
+    def _remote(self, spec: str) -> RemotePolicy:
+        return RemotePolicy(self.command, spec, self.time_limit, self.confinement)
 
     def close(self) -> None:
         """End the process of the last policy."""

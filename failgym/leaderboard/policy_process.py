@@ -1,13 +1,15 @@
 """The process of a policy: it is asked, it answers, and it knows nothing else.
 
 It is given observations and masks: no scenario, no trace, no seed. It is no sandbox: code that a
-stranger wrote can read files and use the network, and belongs in a container or under another user.
+stranger wrote can read files and use the network, and belongs under a command of the host's
+(docs/hosting.md): in a namespace or a container, or under another user.
 """
 
 from __future__ import annotations
 
 import os
 import random
+import select
 import sys
 import threading
 from collections.abc import Callable
@@ -39,16 +41,21 @@ DETERMINISTIC = True
 Answer = tuple[Frame, bytes]
 
 
-def serve(load: Callable[[], Policy], requests: int, answers: int, life: int) -> None:
-    """Answer until the run has no more questions.
+def serve(load: Callable[[], Policy]) -> None:
+    """Answer on standard output what is asked on standard input, until that ends.
+
+    Those are what goes through everything that a host may put around this process. A policy finds
+    nothing there: what it reads is empty, what it prints goes nowhere.
 
     Args:
         load: makes the policy; anew for every cell, so that none knows what was played before.
-        requests: descriptor that questions come from.
-        answers: descriptor that answers go to.
-        life: descriptor that ends with the run: so does this process, whatever it is doing.
     """
-    threading.Thread(target=_end_with, args=(life,), daemon=True).start()
+    requests, answers = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for descriptor in range(3):
+        os.dup2(nothing, descriptor)
+    os.close(nothing)
+    threading.Thread(target=_end_with, args=(requests,), daemon=True).start()
     asked = _Asked(load)
     while True:
         content = _read(requests, HEADER.size)
@@ -71,6 +78,9 @@ class _Asked:
         try:
             if kind == Frame.MADE_FOR:
                 return Frame.ANSWER, self._made_for()
+            if kind == Frame.READABLE:
+                names = _read(requests, count).decode().split("\n")
+                return Frame.ANSWER, bytes(map(_readable, names))
             if kind == Frame.BEGIN:
                 self._begin(count)
                 return Frame.ANSWER, b""
@@ -143,6 +153,15 @@ class _Guard:
         self.predict = predict
 
 
+def _readable(name: str) -> bool:
+    """Can a file, or what is in a folder, be read from here?"""
+    try:
+        os.listdir(name) if os.path.isdir(name) else open(name, "rb").close()
+    except OSError:
+        return False
+    return True
+
+
 def _reason(error: BaseException) -> bytes:
     """Type and message of an error, in one line."""
     text = " ".join(f"{type(error).__name__}: {error}".split())
@@ -167,7 +186,9 @@ def _write(descriptor: int, content: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-def _end_with(life: int) -> None:
-    """End the process with the run that it belongs to."""
-    os.read(life, 1)
+def _end_with(requests: int) -> None:
+    """End the process with the run that it belongs to, whatever it is doing."""
+    hung_up = select.poll()
+    hung_up.register(requests, 0)
+    hung_up.poll()
     os._exit(1)

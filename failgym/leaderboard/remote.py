@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import select
-import signal
-import subprocess
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,43 +11,42 @@ from pathlib import Path
 import numpy as np
 
 import failgym
+from failgym.leaderboard.confinement import Confinement
+from failgym.leaderboard.kept_process import KeptProcess
 from failgym.leaderboard.play import Bools, Failure, Ints
 from failgym.leaderboard.schema import CRASHED, NONSENSE, TIMEOUT
 from failgym.leaderboard.wire import HEADER, MOST_REASON, Frame, Questions, header, parse_header
 from failgym.sim.records import ACTIONS, Output
 
-__all__ = ["RemotePolicy", "one_thread"]
+__all__ = ["RemotePolicy"]
 
-ENDING = 5.0
-"""How long a process that has closed its pipe may take to end [s]."""
 LOADING = 120.0
 """How long making a policy may take, if the time limit is not longer [s]."""
 _FAILED = {int(Frame.CRASHED): CRASHED, int(Frame.NONSENSE): NONSENSE}
-
-
-def one_thread() -> dict[str, str]:
-    """An environment in which libraries compute on one thread, and find this failgym."""
-    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
-    here = str(Path(failgym.__file__).parents[1])
-    path = os.pathsep.join(filter(None, (here, os.environ.get("PYTHONPATH"))))
-    return {**os.environ, **dict.fromkeys(names, "1"), "PYTHONHASHSEED": "0", "PYTHONPATH": path}
 
 
 class RemotePolicy:
     """Asks a policy in another process, which is started when needed and ended when it fails.
 
     Args:
-        command: what starts the process; three descriptors and the SPEC are appended
-            (`failgym.leaderboard.policy_process.serve`).
+        command: what starts the process; the SPEC is appended. It is asked through its standard
+            input (`failgym.leaderboard.policy_process.serve`).
         spec: the policy.
         time_limit: for all of its answers in a cell [s].
+        confinement: other limits, that hold for all that it starts.
     """
 
-    def __init__(self, command: Sequence[str], spec: str, time_limit: float) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        spec: str,
+        time_limit: float,
+        confinement: Confinement = Confinement(),
+    ) -> None:
         self.spec = spec
         self._command, self._time_limit = command, time_limit
-        self._process: subprocess.Popen[bytes] | None = None
-        self._to = self._from = self._life = -1
+        self._confinement = confinement
+        self._process: KeptProcess | None = None
         self._number = 0
         self._left = time_limit
 
@@ -59,6 +55,13 @@ class RemotePolicy:
         self._left = max(self._time_limit, LOADING)
         answer = self._ask(Frame.MADE_FOR, 0, b"", len(failgym.ENVIRONMENTS))
         return [bool(flag) for flag in answer]
+
+    def readable(self, paths: Sequence[Path]) -> list[Path]:
+        """Which of these files and folders can be read there. Raises Failure."""
+        self._left = LOADING
+        names = "\n".join(map(str, paths)).encode()
+        answer = self._ask(Frame.READABLE, len(names), names, len(paths))
+        return [path for path, flag in zip(paths, answer, strict=True) if flag]
 
     def begin(self, lanes: int) -> None:
         """Make the policy, anew, for episodes in so many lanes. Raises Failure."""
@@ -79,71 +82,47 @@ class RemotePolicy:
         return actions
 
     def close(self) -> None:
-        """End the process."""
+        """End the process, and all that it has started. Raises ValueError if that fails."""
         process, self._process = self._process, None
-        if process is None:
-            return
-        for descriptor in (self._to, self._from, self._life):
-            os.close(descriptor)
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-
-    def _start(self) -> None:
-        pipes = [os.pipe() for _ in range(3)]
-        theirs = (pipes[0][0], pipes[1][1], pipes[2][0])
-        self._to, self._from, self._life = pipes[0][1], pipes[1][0], pipes[2][1]
-        try:
-            self._process = subprocess.Popen(
-                [*self._command, *map(str, theirs), self.spec],
-                pass_fds=theirs,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                env=one_thread(),
-                start_new_session=True,  # with all that it starts, and away from Ctrl-C
-            )
-        finally:
-            for descriptor in theirs:
-                os.close(descriptor)
-        for descriptor in (self._to, self._from):
-            os.set_blocking(descriptor, False)
+        if process is not None:
+            process.close()
 
     def _ask(self, kind: Frame, count: int, payload: bytes, expected: int) -> bytes:
         """Ask one question; return the answer's bytes, as many as expected."""
         if self._process is None:
-            self._start()
+            self._process = KeptProcess([*self._command, self.spec], self._confinement)
+        to, answers = self._process.requests, self._process.answers
         self._number = (self._number + 1) % 2**32
         deadline = time.monotonic() + self._left
-        self._send(header(kind, self._number, count) + payload, deadline)
+        self._send(to, header(kind, self._number, count) + payload, deadline)
         try:
-            found = parse_header(self._receive(HEADER.size, deadline))
+            found = parse_header(self._receive(answers, HEADER.size, deadline))
         except ValueError as error:
             raise self._failed(NONSENSE, f"wrote to the pipe of its answers: {error}") from error
         if found.kind in _FAILED and found.length <= MOST_REASON:
-            text = self._receive(found.length, deadline).decode("utf-8", "replace")
+            text = self._receive(answers, found.length, deadline).decode("utf-8", "replace")
             raise self._failed(_FAILED[found.kind], text)
         if found != (Frame.ANSWER, self._number, expected):
             raise self._failed(NONSENSE, "wrote to the pipe of its answers")
-        answer = self._receive(expected, deadline)
+        answer = self._receive(answers, expected, deadline)
         self._left = deadline - time.monotonic()
         return answer
 
-    def _send(self, content: bytes, deadline: float) -> None:
+    def _send(self, to: int, content: bytes, deadline: float) -> None:
         view = memoryview(content)
         while view:
             try:
-                view = view[os.write(self._to, view) :]
+                view = view[os.write(to, view) :]
             except BlockingIOError:
-                self._wait(self._to, select.POLLOUT, deadline)
+                self._wait(to, select.POLLOUT, deadline)
             except BrokenPipeError as error:
                 raise self._ended() from error
 
-    def _receive(self, size: int, deadline: float) -> bytes:
+    def _receive(self, answers: int, size: int, deadline: float) -> bytes:
         parts: list[bytes] = []
         while size:
-            self._wait(self._from, select.POLLIN, deadline)
-            part = os.read(self._from, size)
+            self._wait(answers, select.POLLIN, deadline)
+            part = os.read(answers, size)
             if not part:
                 raise self._ended()
             parts.append(part)
@@ -159,15 +138,7 @@ class RemotePolicy:
 
     def _ended(self) -> Failure:
         """The failure of a process that is there no more."""
-        process = self._process
-        status = None
-        if process is not None:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                status = process.wait(ENDING)
-        said = f"status {status}"
-        if status is not None and status < 0:
-            with contextlib.suppress(ValueError):
-                said = signal.Signals(-status).name
+        said = "" if self._process is None else self._process.end()
         return self._failed(CRASHED, f"its process ended: {said}")
 
     def _failed(self, status: str, reason: str) -> Failure:

@@ -14,6 +14,7 @@ from failgym.evaluation.arguments import check_count
 from failgym.evaluation.progress import Advance, silent
 from failgym.leaderboard.adopted import adopt, adoptable
 from failgym.leaderboard.assemble import assemble
+from failgym.leaderboard.confinement import Confinement, check_time_limit
 from failgym.leaderboard.entries import Entry, Players
 from failgym.leaderboard.ground import Ground
 from failgym.leaderboard.names import name_problems
@@ -55,6 +56,8 @@ def run_suite(
     policy_command: Sequence[str],
     processes: int = 1,
     time_limit: float = TIME_LIMIT,
+    confinement: Confinement = Confinement(),
+    private: Sequence[Path] = (),
     predictors_of: Path | None = None,
     progress: Advance = silent,
 ) -> Submission:
@@ -69,6 +72,9 @@ def run_suite(
         policy_command: starts the process of any other policy.
         processes: how many work at once; the result is the same.
         time_limit: for all answers of a policy in a cell [s].
+        confinement: what that process is held to besides.
+        private: what policies must not read besides the work folder, if a host's command starts
+            them: the file of a secret seed.
         predictors_of: a submission whose predictors are used, so that it can be merged with it.
         progress: called with the number of steps done, of `count_steps`.
 
@@ -77,8 +83,7 @@ def run_suite(
             policy that is there twice; a trace on which a suite cannot be played.
     """
     check_count("--processes", processes, 1)
-    if not 0.0 < time_limit < 1e9:
-        raise ValueError(f"--time-limit: expected more than 0 s, got {time_limit:g}")
+    check_time_limit(time_limit)
     _check_entries(entries, command)
     adopted = {} if predictors_of is None else adoptable(predictors_of, ground)
     work = Work(out)
@@ -90,9 +95,11 @@ def run_suite(
         work.agree(_plan(ground, entries) | ({"predictors": adopted} if adopted else {}))
         if predictors_of is not None:
             adopt(predictors_of, adopted, work.predictors)
-        players = Players(load, policy_command, time_limit)
+        players = Players(load, policy_command, time_limit, confinement)
         tools = Tools(work, ground, players)
         try:
+            if confinement.hosted and any(entry.kind != "baseline" for entry in entries):
+                _check_apart(players, [work.folder, *private, *ground.traces.values()])
             left_out = train(tools, processes, progress)
             cells = cells_played(ground, left_out)
             refer(tools, cells, processes, progress)
@@ -120,6 +127,16 @@ def _check_entries(entries: Sequence[Entry], command: str) -> None:
             raise ValueError(f"--policy {entry.name!r}: {first_error(error)}") from error
     for problem in name_problems([entry.record(command) for entry in entries]):
         raise ValueError(f"--policy: {problem}")
+
+
+def _check_apart(players: Players, private: Sequence[Path | str]) -> None:
+    """Refuse a host's command under which policies can read what they must not."""
+    found = players.readable([Path(path).absolute() for path in private])
+    if found:
+        raise ValueError(
+            f"--policy-command: what it starts can read {found[0]}: expected another user, or a"
+            " namespace without it; docs/hosting.md has examples"
+        )
 
 
 def _plan(ground: Ground, entries: Sequence[Entry]) -> dict[str, Any]:

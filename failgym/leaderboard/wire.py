@@ -9,10 +9,11 @@ To the policy:
 |---|---|---|
 | MADE_FOR | 0 | |
 | BEGIN | lanes | |
+| READABLE | bytes | names of files and folders in UTF-8, a line each |
 | ASK | n | lanes int32 [n], fresh uint8 [n], mask uint8 [n, 5], observations float32 [n, fields] |
 
 From it: ANSWER with a uint8 for each of n questions (to MADE_FOR: one for each registered
-environment; to BEGIN: none), or CRASHED or NONSENSE with a reason of `count` bytes.
+environment; to READABLE: for each file; to BEGIN: none), or CRASHED or NONSENSE with a reason of `count` bytes.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ class Frame(IntEnum):
     ANSWER = 4
     CRASHED = 5
     NONSENSE = 6
+    READABLE = 7
 
 
 class Header(NamedTuple):

@@ -2,7 +2,8 @@
 
 `DIR/.run` holds the plan, what replay and the bound cost, the predictors, and one file per policy
 and cell. Every file is written to a temporary name and renamed; nothing is ever changed. A run that
-goes on makes the files that are missing. The folder goes when the submission is there.
+goes on makes the files that are missing. The folder goes when the submission is there. Only its
+owner can look into it.
 """
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
@@ -59,6 +60,7 @@ class Work:
         """
         self._check()
         self.folder.mkdir(parents=True, exist_ok=True)
+        self.folder.chmod(0o700)  # policies of another user's are to see nothing of their rivals
         with (self.folder / "lock").open("w") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from failgym.evaluation.progress import Advance, silent
-from failgym.leaderboard.remote import one_thread
+from failgym.leaderboard.confinement import one_thread
 
 __all__ = ["LOOK", "each"]
 

@@ -15,8 +15,11 @@ from failgym.baselines.stored import save_heuristic
 from failgym.cli import run
 from failgym.cli.entries import Wanted, _note, read_entries
 from failgym.cli.patterns import pattern_files
+from failgym.cli.policy_process import COMMAND
+from failgym.cli.specs import load_policy
 from failgym.envs import SCENARIOS
 from failgym.leaderboard import Entry, Ground, read_submission, suite_named, verify
+from failgym.leaderboard.entries import Players
 from failgym.leaderboard.page.cells import fields_of
 from failgym.leaderboard.page.source import read_source
 from tests.chains import single_jobs
@@ -34,7 +37,8 @@ def touch(folder: Path, *names: str) -> None:
 
 
 def named(*texts: str, suite: str = TINY.name) -> Wanted:
-    return read_entries(texts, Ground.of(suite_named(suite)), TIME_LIMIT)
+    players = Players(load_policy, COMMAND, TIME_LIMIT)
+    return read_entries(texts, Ground.of(suite_named(suite)), players)
 
 
 def test_open_words_stand_for_what_there_is(
@@ -120,8 +124,9 @@ def test_a_baseline_does_not_play_on_a_trace_that_lacks_what_it_goes_by(tmp_path
     with pytest.raises(
         ValueError, match=r"^--policy late: not played in Mitigation-v0: needs jobs"
     ):
-        read_entries(["late"], ground, TIME_LIMIT)
-    entries, notes = read_entries(["all-baselines"], ground, TIME_LIMIT)
+        read_entries(["late"], ground, Players(load_policy, COMMAND, TIME_LIMIT))
+    players = Players(load_policy, COMMAND, TIME_LIMIT)
+    entries, notes = read_entries(["all-baselines"], ground, players)
     played = {entry.name for entry in entries}
     assert {"young", "grace_period", "stop_or_copy"} <= played
     for name, lacks in (("late", "jobs of several tasks"), ("retry_cap", "attempts that fail")):
