@@ -1,4 +1,4 @@
-"""What a client should have stored: transitions as Gymnasium's own vector environment gives them."""
+"""What a client should have stored: what Gymnasium's own vector environment gives."""
 
 from __future__ import annotations
 
@@ -29,12 +29,17 @@ __all__ = [
 
 IDS = ["failgym/Cloning-v0", "failgym/Mitigation-v0"]
 """An environment of each world: what clients do does not depend on more."""
+SHORT: dict[str, dict[str, Any]] = {
+    "failgym/Cloning-v0": {"jobs": 200, "slice_tasks": 3},
+    "failgym/Checkpoint-v0": {"slice_tasks": 1},
+}
+"""Fields that make episodes shorter still."""
 Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
 class Transitions:
-    """Transitions of E environments over S steps, arrays [S, E, ...]; of one environment [S, ...]."""
+    """Transitions of E environments over S steps, arrays [S, E, ...]; of one [S, ...]."""
 
     obs: Array
     action: Array
@@ -59,8 +64,7 @@ class Transitions:
 
 def small_fields(env_id: str) -> dict[str, Any]:
     """Fields that make episodes of a few decisions, so that many end within a test."""
-    short = {"jobs": 200, "slice_tasks": 3} if env_id == "failgym/Cloning-v0" else {}
-    return {**small(env_id), **short}
+    return {**small(env_id), **SHORT.get(env_id, {})}
 
 
 def make(env_id: str, **more: Any) -> gym.Env[Any, Any]:
@@ -127,3 +131,24 @@ def assert_same(stored: dict[str, Any], expected: Transitions) -> int:
         wrong = different.reshape(*expected.reward.shape, -1).any(axis=-1)
         assert not wrong.any(), f"{name}: {wrong.mean():.0%} of {wrong.size} rows are wrong"
     return expected.reward.size
+
+
+def same_infos(found: Any, wanted: Any, *, but: set[str] = frozenset()) -> None:  # type: ignore[assignment]
+    """Two infos have the same keys, types, shapes and values, in dicts and lists within too."""
+    assert type(found) is type(wanted)
+    if isinstance(wanted, dict):
+        assert sorted(found) == sorted(wanted)
+        for name in wanted.keys() - but:
+            same_infos(found[name], wanted[name], but=but)
+    elif isinstance(wanted, list):
+        for one, other in zip(found, wanted, strict=True):
+            same_infos(one, other, but=but)
+    else:
+        one, other = np.asarray(found), np.asarray(wanted)
+        assert one.dtype == other.dtype
+        assert one.shape == other.shape
+        if other.dtype == object:
+            for a, b in zip(one.flat, other.flat, strict=True):
+                same_infos(a, b, but=but)
+        else:
+            assert np.array_equal(one, other)
