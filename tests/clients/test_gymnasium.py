@@ -12,7 +12,16 @@ from gymnasium.utils.env_checker import check_env, data_equivalence
 from gymnasium.utils.env_match import check_environments_match
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode
 
-from tests.clients.transitions import batched, legal_actions, make, recorded, rows, stream, sync
+from tests.clients.transitions import (
+    batched,
+    drawn,
+    legal_actions,
+    make,
+    recorded,
+    rows,
+    stream,
+    sync,
+)
 from tests.envs.worlds import IDS
 
 STEPS, SEED = 120, 5
@@ -30,23 +39,12 @@ def test_two_of_a_kind_match(env_id: str) -> None:
     check_environments_match(make(env_id), make(env_id), num_steps=STEPS, seed=SEED)
 
 
-def played(envs: Any) -> Any:
-    """Actions of a rule that sees what the environments returned, [S, E]."""
-    choose = legal_actions(SEED)
-    obs, _ = envs.reset(seed=SEED)
-    actions = []
-    for _ in range(STEPS):
-        actions.append(choose(obs))
-        obs = envs.step(actions[-1])[0]
-    return np.stack(actions)
-
-
 @pytest.mark.parametrize("mode", list(AutoresetMode)[:2])
 @pytest.mark.parametrize("env_id", IDS)
 def test_batched_rows_are_those_of_sync_vector_env(
     env_id: str, mode: AutoresetMode, compare: Any
 ) -> None:
-    actions = played(sync(env_id, 3, mode))
+    actions = drawn(env_id, 3, mode, STEPS, SEED)
     found = recorded(batched(env_id, 3, mode), actions, SEED)
     compare(vars(found), rows(env_id, actions, seed=SEED, mode=mode))
 
@@ -55,21 +53,22 @@ def test_batched_rows_are_those_of_sync_vector_env(
 @pytest.mark.parametrize("env_id", IDS)
 def test_batched_infos_are_those_of_sync_vector_env(env_id: str, mode: AutoresetMode) -> None:
     ours, theirs = batched(env_id, 3, mode), sync(env_id, 3, mode)
-    actions = played(sync(env_id, 3, mode))
+    actions = drawn(env_id, 3, mode, STEPS, SEED)
     assert data_equivalence(ours.reset(seed=SEED)[1], theirs.reset(seed=SEED)[1], exact=True)
     for chosen in actions:
         assert data_equivalence(ours.step(chosen)[4], theirs.step(chosen)[4], exact=True)
 
 
 @pytest.mark.parametrize("env_id", IDS)
-def test_episodes_that_are_begun_by_hand(env_id: str, compare: Any) -> None:
+def test_episodes_that_are_begun_by_hand(env_id: str) -> None:
     ours = batched(env_id, 3, AutoresetMode.DISABLED)
     theirs = sync(env_id, 3, AutoresetMode.DISABLED)
     choose, ends = legal_actions(SEED), 0
     obs, other = ours.reset(seed=SEED)[0], theirs.reset(seed=SEED)[0]
     for _ in range(STEPS):
         actions = choose(obs)
-        found, wanted = ours.step(actions), theirs.step(actions)
+        found: Any = ours.step(actions)
+        wanted: Any = theirs.step(actions)
         assert all(np.array_equal(found[k], wanted[k]) for k in range(4))
         obs, other, ended = found[0], wanted[0], wanted[2] | wanted[3]
         if ended.any():
@@ -83,7 +82,7 @@ def test_episodes_that_are_begun_by_hand(env_id: str, compare: Any) -> None:
 @pytest.mark.parametrize("env_id", IDS)
 def test_observations_in_a_list_stay_what_they_were(env_id: str, compare: Any) -> None:
     envs = batched(env_id, 3, AutoresetMode.NEXT_STEP)
-    actions = played(sync(env_id, 3, AutoresetMode.NEXT_STEP))
+    actions = drawn(env_id, 3, AutoresetMode.NEXT_STEP, STEPS, SEED)
     steps = [envs.reset(seed=SEED), *map(envs.step, actions)]
     expected = rows(env_id, actions, seed=SEED, mode=AutoresetMode.NEXT_STEP)
     stored = {
@@ -99,7 +98,7 @@ def test_observations_in_a_list_stay_what_they_were(env_id: str, compare: Any) -
 
 @pytest.mark.parametrize("env_id", IDS)
 def test_single_environment(env_id: str, compare: Any) -> None:
-    actions = played(sync(env_id, 1, AutoresetMode.SAME_STEP))[:, 0]
+    actions = drawn(env_id, 1, AutoresetMode.SAME_STEP, STEPS, SEED)[:, 0]
     env, kept = make(env_id), []
     obs, _ = env.reset(seed=SEED)
     for action in actions:
@@ -113,7 +112,7 @@ def test_single_environment(env_id: str, compare: Any) -> None:
 
 def test_async_vector_env(compare: Any) -> None:
     env_id, mode = IDS[0], AutoresetMode.NEXT_STEP
-    actions = played(sync(env_id, 2, mode))
+    actions = drawn(env_id, 2, mode, STEPS, SEED)
     envs = AsyncVectorEnv([lambda: make(env_id)] * 2, autoreset_mode=mode)
     try:
         compare(vars(recorded(envs, actions, SEED)), rows(env_id, actions, seed=SEED, mode=mode))

@@ -12,7 +12,7 @@ from gymnasium import wrappers
 from gymnasium.vector import AutoresetMode
 
 from tests.clients.installed import client
-from tests.clients.transitions import batched, legal_actions, make, recorded, rows, stream, sync
+from tests.clients.transitions import batched, drawn, make, recorded, rows, stream
 
 client("PIL")
 # Wrappers warn of a folder that is there, and that SAME_STEP has no last picture.
@@ -28,16 +28,6 @@ def window(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
 
 
-def drawn(count: int, mode: AutoresetMode) -> Any:
-    """Legal actions [S, E]."""
-    envs, choose, actions = sync(ENV, count, mode), legal_actions(SEED), []
-    obs, _ = envs.reset(seed=SEED)
-    for _ in range(STEPS):
-        actions.append(choose(obs))
-        obs = envs.step(actions[-1])[0]
-    return np.stack(actions)
-
-
 def played(env: gym.Env[Any, Any], actions: Any) -> dict[str, Any]:
     """What the environment returns beside observations that may be pictures."""
     env.reset(seed=SEED)
@@ -50,23 +40,31 @@ def played(env: gym.Env[Any, Any], actions: Any) -> dict[str, Any]:
     return dict(zip(names, map(np.array, zip(*found, strict=True)), strict=True))
 
 
-def filmed(env: Any, folder: Path) -> Any:
-    client("moviepy")
-    return wrappers.RecordVideo(env, str(folder), episode_trigger=lambda number: number == 0)
+def shown(name: str, env: Any, folder: Path) -> Any:
+    """An environment in a wrapper that takes pictures."""
+    match name:
+        case "AddRenderObservation":
+            return wrappers.AddRenderObservation(env, render_only=True)
+        case "AddWhiteNoise":
+            return wrappers.AddWhiteNoise(env, probability_of_noise_per_pixel=0.5)
+        case "ObstructView":
+            return wrappers.ObstructView(env, obstructed_pixels_ratio=0.5, obstruction_width=8)
+        case _:
+            client("moviepy")
+            return wrappers.RecordVideo(env, str(folder), episode_trigger=first)
+
+
+def first(number: int) -> bool:
+    """The first episode is filmed."""
+    return number == 0
 
 
 @pytest.mark.parametrize(
     "name", ["AddRenderObservation", "AddWhiteNoise", "ObstructView", "RecordVideo"]
 )
 def test_pictures_change_nothing(name: str, tmp_path: Path, compare: Any) -> None:
-    wrap = {
-        "AddRenderObservation": lambda env: wrappers.AddRenderObservation(env, render_only=True),
-        "AddWhiteNoise": lambda env: wrappers.AddWhiteNoise(env, probability_of_noise_per_pixel=0.5),
-        "ObstructView": lambda env: wrappers.ObstructView(env, obstructed_pixels_ratio=0.5),
-        "RecordVideo": lambda env: filmed(env, tmp_path),
-    }
-    actions = drawn(1, AutoresetMode.SAME_STEP)[:, 0]
-    env: Any = wrap[name](make(ENV, render_mode="rgb_array"))
+    actions = drawn(ENV, 1, AutoresetMode.SAME_STEP, STEPS, SEED)[:, 0]
+    env = shown(name, make(ENV, render_mode="rgb_array"), tmp_path)
     compare(played(env, actions), stream(ENV, actions, seed=SEED))
     assert env.render().shape == (576, 1024, 3)
     env.close()
@@ -84,7 +82,7 @@ def test_pictures_are_collected() -> None:
 
 @pytest.mark.usefixtures("window")
 def test_pictures_in_a_window(compare: Any) -> None:
-    actions = drawn(1, AutoresetMode.SAME_STEP)[:, 0]
+    actions = drawn(ENV, 1, AutoresetMode.SAME_STEP, STEPS, SEED)[:, 0]
     env = wrappers.HumanRendering(make(ENV, render_mode="rgb_array"))
     compare(played(env, actions), stream(ENV, actions, seed=SEED))
     env.close()
@@ -93,7 +91,7 @@ def test_pictures_in_a_window(compare: Any) -> None:
 @pytest.mark.usefixtures("window")
 def test_many_episodes_in_a_window(compare: Any) -> None:
     mode = AutoresetMode.NEXT_STEP
-    actions = drawn(2, mode)
+    actions = drawn(ENV, 2, mode, STEPS, SEED)
     envs = wrappers.vector.HumanRendering(batched(ENV, 2, mode, render_mode="rgb_array"))
     compare(vars(recorded(envs, actions, SEED)), rows(ENV, actions, seed=SEED, mode=mode))
     envs.close()
@@ -102,9 +100,9 @@ def test_many_episodes_in_a_window(compare: Any) -> None:
 @pytest.mark.parametrize("mode", list(AutoresetMode)[:2])
 def test_many_episodes_on_film(mode: AutoresetMode, tmp_path: Path, compare: Any) -> None:
     client("moviepy")
-    actions = drawn(2, mode)
+    actions = drawn(ENV, 2, mode, STEPS, SEED)
     envs = wrappers.vector.RecordVideo(
-        batched(ENV, 2, mode, render_mode="rgb_array"), str(tmp_path), lambda number: number == 0
+        batched(ENV, 2, mode, render_mode="rgb_array"), str(tmp_path), episode_trigger=first
     )
     compare(vars(recorded(envs, actions, SEED)), rows(ENV, actions, seed=SEED, mode=mode))
     envs.close()

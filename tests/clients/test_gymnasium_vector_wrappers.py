@@ -16,7 +16,7 @@ from tests.clients.installed import client
 from tests.clients.transitions import (
     IDS,
     batched,
-    legal_actions,
+    drawn,
     make,
     recorded,
     rows,
@@ -55,14 +55,19 @@ def vectorized(envs: Any) -> Any:
     )
 
 
+def with_rest(obs: Any) -> dict[str, Any]:
+    """An observation and something beside it."""
+    return {"all": obs, "rest": np.zeros(1, dtype=np.float32)}
+
+
 def as_dict(envs: Any) -> Any:
     """Observations in a dict, for the wrapper that takes some of its entries."""
-    box, rest = envs.single_observation_space, np.zeros(1, dtype=np.float32)
+    box = envs.single_observation_space
     space = spaces.Dict({"all": box, "rest": spaces.Box(0, 1, (1,))})
     envs = wrappers.VectorizeTransformObservation(
         envs,
         single.TransformObservation,
-        func=lambda obs: {"all": obs, "rest": rest},
+        func=with_rest,
         observation_space=space,
     )
     return wrappers.FilterObservation(envs, ["all"])
@@ -113,7 +118,7 @@ PLAIN = (
     "VectorizeTransformAction",
 )
 """Wrappers that hand transitions on as they are."""
-TIMES = {"t", "_t"}
+TIMES = frozenset({"t", "_t"})
 """What `RecordEpisodeStatistics` measures with a clock."""
 ELSEWHERE = ("HumanRendering", "RecordVideo")
 """Wrappers with a test of their own."""
@@ -126,16 +131,6 @@ UNFIT = {
     "JaxToTorch": "for environments written in JAX",
 }
 """Wrappers that do not apply, and why."""
-
-
-def drawn(env_id: str, mode: AutoresetMode) -> Any:
-    """Actions [S, E] that are legal where the environments are not wrapped."""
-    envs, choose, actions = sync(env_id, COUNT, mode), legal_actions(SEED), []
-    obs, _ = envs.reset(seed=SEED)
-    for _ in range(STEPS):
-        actions.append(choose(obs))
-        obs = envs.step(actions[-1])[0]
-    return np.stack(actions)
 
 
 def wrapped(name: str, envs: Any) -> Any:
@@ -160,7 +155,7 @@ def test_every_wrapper_is_tried() -> None:
 @pytest.mark.parametrize("env_id", IDS)
 @pytest.mark.parametrize("name", PLAIN)
 def test_transitions_pass(name: str, env_id: str, mode: AutoresetMode, compare: Any) -> None:
-    actions = drawn(env_id, mode)
+    actions = drawn(env_id, COUNT, mode, STEPS, SEED)
     envs = WRAPPERS[name](batched(env_id, COUNT, mode))
     steps = [envs.reset(seed=SEED), *map(envs.step, actions)]
     stored = {
@@ -179,9 +174,10 @@ def test_transitions_pass(name: str, env_id: str, mode: AutoresetMode, compare: 
 def test_same_as_around_sync_vector_env(
     name: str, mode: AutoresetMode, record_property: Any
 ) -> None:
-    actions, env_id = drawn(IDS[0], mode), IDS[0]
-    ours, theirs = wrapped(name, batched(env_id, COUNT, mode)), wrapped(
-        name, sync(env_id, COUNT, mode)
+    actions, env_id = drawn(IDS[0], COUNT, mode, STEPS, SEED), IDS[0]
+    ours, theirs = (
+        wrapped(name, batched(env_id, COUNT, mode)),
+        wrapped(name, sync(env_id, COUNT, mode)),
     )
     if isinstance(theirs, str):
         assert ours == theirs
@@ -189,7 +185,6 @@ def test_same_as_around_sync_vector_env(
     assert ours.observation_space == theirs.observation_space
     assert ours.single_observation_space == theirs.single_observation_space
     found, wanted = ours.reset(seed=SEED), theirs.reset(seed=SEED)
-    # The wrapper's own seed is that of the first environment; a batch draws from one generator.
     kept = [(found, *wanted)]
     for chosen in actions:
         given = client("torch").as_tensor(chosen) if name in PLAIN[:2] else chosen
@@ -205,7 +200,7 @@ def test_same_as_around_sync_vector_env(
 
 def test_statistics_of_episodes() -> None:
     mode = AutoresetMode.SAME_STEP
-    actions = drawn(IDS[0], mode)
+    actions = drawn(IDS[0], COUNT, mode, STEPS, SEED)
     wanted = rows(IDS[0], actions, seed=SEED, mode=mode)
     envs = wrappers.RecordEpisodeStatistics(batched(IDS[0], COUNT, mode))
     envs.reset(seed=SEED)
@@ -221,7 +216,7 @@ def test_statistics_of_episodes() -> None:
 
 def test_rewards_are_transformed(compare: Any) -> None:
     mode = AutoresetMode.NEXT_STEP
-    actions = drawn(IDS[0], mode)
+    actions = drawn(IDS[0], COUNT, mode, STEPS, SEED)
     envs = wrappers.TransformReward(batched(IDS[0], COUNT, mode), half)
     found = vars(recorded(envs, actions, SEED))
     compare({**found, "reward": found["reward"] * 2}, rows(IDS[0], actions, seed=SEED, mode=mode))

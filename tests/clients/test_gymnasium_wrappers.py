@@ -13,8 +13,9 @@ from gymnasium import spaces, wrappers
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.vector.utils import iterate
 
+from failgym.envs import FIELDS
 from tests.clients.installed import client
-from tests.clients.transitions import IDS, Transitions, legal_actions, make, rows, stream, sync
+from tests.clients.transitions import IDS, Transitions, drawn, make, rows, stream
 
 # Wrappers warn of what they were asked for: a video for every episode, bounds that are infinite.
 pytestmark = pytest.mark.filterwarnings("default")
@@ -56,6 +57,10 @@ def array_conversion(env: Any) -> Any:
     return wrappers.ArrayConversion(env, env_xp=np, target_xp=client("torch"))
 
 
+def rescaled(env: Any) -> Any:
+    return wrappers.RescaleObservation(env, np.float32(0), np.float32(1))
+
+
 PLAIN: dict[str, Wrap] = {
     "OrderEnforcing": wrappers.OrderEnforcing,
     "PassiveEnvChecker": wrappers.PassiveEnvChecker,
@@ -80,10 +85,8 @@ CHANGING: dict[str, Wrap] = {
     "NormalizeObservation": wrappers.NormalizeObservation,
     "NormalizeReward": wrappers.NormalizeReward,
     "RepeatAction": lambda env: wrappers.RepeatAction(env, 2),
-    "RescaleObservation": lambda env: wrappers.RescaleObservation(env, 0, 1),
-    "ReshapeObservation": lambda env: wrappers.ReshapeObservation(
-        env, (1, *env.observation_space.shape)
-    ),
+    "RescaleObservation": rescaled,
+    "ReshapeObservation": lambda env: wrappers.ReshapeObservation(env, (1, len(FIELDS))),
     "StickyAction": lambda env: wrappers.StickyAction(env, 0.3),
     "TimeAwareObservation": lambda env: wrappers.TimeAwareObservation(
         wrappers.TimeLimit(env, 10_000)
@@ -147,14 +150,9 @@ def copied(env: Any, actions: Any) -> dict[str, Any]:
     return columns(env, rows)
 
 
-def drawn(env_id: str) -> Any:
+def single(env_id: str) -> Any:
     """Actions [S] that are legal where the environment is not wrapped."""
-    env, choose, actions = sync(env_id, 1, AutoresetMode.SAME_STEP), legal_actions(SEED), []
-    obs, _ = env.reset(seed=SEED)
-    for _ in range(STEPS):
-        actions.append(choose(obs))
-        obs = env.step(actions[-1])[0]
-    return np.concatenate(actions)
+    return drawn(env_id, 1, AutoresetMode.SAME_STEP, STEPS, SEED)[:, 0]
 
 
 def test_every_wrapper_is_tried() -> None:
@@ -165,20 +163,20 @@ def test_every_wrapper_is_tried() -> None:
 @pytest.mark.parametrize("env_id", IDS)
 @pytest.mark.parametrize("name", PLAIN)
 def test_transitions_pass(name: str, env_id: str, compare: Any) -> None:
-    actions = drawn(env_id)
+    actions = single(env_id)
     compare(kept(PLAIN[name](make(env_id)), actions), stream(env_id, actions, seed=SEED))
 
 
 @pytest.mark.parametrize("name", CHANGING)
 def test_what_is_kept_stays_as_it_was(name: str, compare: Any) -> None:
     env_id = IDS[0]
-    actions = drawn(env_id)
+    actions = single(env_id)
     found, wanted = (keep(CHANGING[name](make(env_id)), actions) for keep in (kept, copied))
     compare(found, Transitions(**wanted, next_obs=wanted["successor"]))
 
 
 def test_changes_are_those_of_the_observations(compare: Any) -> None:
-    actions = drawn(IDS[0])
+    actions = single(IDS[0])
     wanted = stream(IDS[0], actions, seed=SEED)
     found = kept(wrappers.TransformReward(halved(make(IDS[0])), half), actions)
     for name in ("obs", "successor", "reward"):
@@ -187,7 +185,7 @@ def test_changes_are_those_of_the_observations(compare: Any) -> None:
 
 
 def test_statistics_of_episodes() -> None:
-    actions = drawn(IDS[0])
+    actions = single(IDS[0])
     wanted = stream(IDS[0], actions, seed=SEED)
     env = wrappers.RecordEpisodeStatistics(make(IDS[0]))
     env.reset(seed=SEED)
@@ -211,12 +209,8 @@ def test_time_limit_truncates() -> None:
 
 
 def test_autoreset_is_the_next_step_mode(compare: Any) -> None:
-    envs, choose, actions = sync(IDS[0], 1, AutoresetMode.NEXT_STEP), legal_actions(SEED), []
-    obs, _ = envs.reset(seed=SEED)
-    for _ in range(STEPS):
-        actions.append(choose(obs))
-        obs = envs.step(actions[-1])[0]
-    wanted = rows(IDS[0], np.stack(actions), seed=SEED, mode=AutoresetMode.NEXT_STEP)
+    actions = drawn(IDS[0], 1, AutoresetMode.NEXT_STEP, STEPS, SEED)
+    wanted = rows(IDS[0], actions, seed=SEED, mode=AutoresetMode.NEXT_STEP)
     env = wrappers.Autoreset(make(IDS[0]))
     env.reset(seed=SEED)
     steps = [env.step(int(action[0])) for action in actions]

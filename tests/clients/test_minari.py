@@ -75,11 +75,11 @@ def test_environment_is_made_anew_from_the_data_set(compare: Any) -> None:
     collected(IDS[0], [])
     data = minari.load_dataset("failgym/test-v0")
     env, episode = data.recover_environment(), next(data.iterate_episodes())
-    obs, _ = env.reset(seed=SEED)
-    steps = [(obs,), *(env.step(action) for action in episode.actions)]
+    env.reset(seed=SEED)
+    steps = [env.step(action) for action in episode.actions]
     found = {
-        "successor": np.stack([step[0] for step in steps[1:]]),
-        "reward": np.array([step[1] for step in steps[1:]]),
+        "successor": np.stack([step[0] for step in steps]),
+        "reward": np.array([step[1] for step in steps]),
     }
     compare(found, stream(IDS[0], episode.actions, seed=SEED))
 

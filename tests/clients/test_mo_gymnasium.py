@@ -1,4 +1,4 @@
-"""MO-Gymnasium: the terms of the reward as a vector, through its wrappers and vector environment."""
+"""MO-Gymnasium: the reward by term, through its wrappers and its vector environment."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gymnasium.vector import AutoresetMode
 
 from failgym.envs.spaces import TERMS
 from tests.clients.installed import client
-from tests.clients.transitions import IDS, legal_actions, make, recorded, rows, stream, sync
+from tests.clients.transitions import IDS, drawn, make, recorded, rows, stream
 
 mo_gymnasium = client("mo_gymnasium")
 wrappers = client("mo_gymnasium.wrappers")
@@ -41,20 +41,10 @@ class RewardTerms(gym.Wrapper[Any, Any, Any, Any]):
         return obs, reward, terminated, truncated, info
 
 
-def drawn(env_id: str, count: int, mode: AutoresetMode) -> Any:
-    """Legal actions [S, E]."""
-    envs, choose, actions = sync(env_id, count, mode), legal_actions(SEED), []
-    obs, _ = envs.reset(seed=SEED)
-    for _ in range(STEPS):
-        actions.append(choose(obs))
-        obs = envs.step(actions[-1])[0]
-    return np.stack(actions)
-
-
 @pytest.mark.parametrize("env_id", IDS)
 def test_vector_environment(env_id: str, compare: Any) -> None:
     mode = AutoresetMode.NEXT_STEP
-    actions = drawn(env_id, COUNT, mode)
+    actions = drawn(env_id, COUNT, mode, STEPS, SEED)
     envs = wrappers.vector.MOSyncVectorEnv([lambda: RewardTerms(make(env_id))] * COUNT)
     found, expected = recorded(envs, actions, SEED), rows(env_id, actions, seed=SEED, mode=mode)
     assert found.reward.shape == (STEPS, COUNT, len(TERMS))
@@ -65,7 +55,7 @@ def test_vector_environment(env_id: str, compare: Any) -> None:
 
 @pytest.mark.parametrize("env_id", IDS)
 def test_terms_weighted_by_one_are_the_reward(env_id: str, compare: Any) -> None:
-    actions = drawn(env_id, 1, AutoresetMode.SAME_STEP)[:, 0]
+    actions = drawn(env_id, 1, AutoresetMode.SAME_STEP, STEPS, SEED)[:, 0]
     env = wrappers.LinearReward(RewardTerms(make(env_id)), weight=np.ones(len(TERMS)))
     expected = stream(env_id, actions, seed=SEED)
     obs, _ = env.reset(seed=SEED)
@@ -81,7 +71,7 @@ def test_terms_weighted_by_one_are_the_reward(env_id: str, compare: Any) -> None
 
 
 def test_statistics_of_episodes_by_term() -> None:
-    actions = drawn(IDS[0], 1, AutoresetMode.SAME_STEP)[:, 0]
+    actions = drawn(IDS[0], 1, AutoresetMode.SAME_STEP, STEPS, SEED)[:, 0]
     expected = stream(IDS[0], actions, seed=SEED)
     env = wrappers.MORecordEpisodeStatistics(RewardTerms(make(IDS[0])), gamma=1.0)
     env.reset(seed=SEED)

@@ -137,5 +137,7 @@ def test_tensors_in_a_list(kind: str, compare: Any) -> None:
         obs = env.reset()[0] if kind == "single" and terminated.any() else after
     successor = "successor" if kind == "single" else "next_obs"
     names = ("obs", "action", "reward", "terminated", "truncated", successor)
-    stored = {name: torch.stack(one) for name, one in zip(names, zip(*kept, strict=True), strict=True)}
+    stored = {
+        name: torch.stack(one) for name, one in zip(names, zip(*kept, strict=True), strict=True)
+    }
     compare(stored, expected(kind, env_id, mode, stored["action"].numpy()[..., 0]))

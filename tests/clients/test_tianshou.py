@@ -79,7 +79,7 @@ def test_dqn_learns_from_the_buffer() -> None:
     space = make(IDS[0])
     model = net.Net(
         state_shape=space.observation_space.shape,
-        action_shape=space.action_space.n,
+        action_shape=ACTIONS,
         hidden_sizes=[8],
     )
     policy = dqn.DiscreteQLearningPolicy(

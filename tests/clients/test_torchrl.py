@@ -8,7 +8,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from tests.clients.installed import client
-from tests.clients.transitions import IDS, batched, make, rows, small_fields, stream, sync
+from tests.clients.transitions import IDS, batched, make, small_fields, stream, sync
 
 torch = client("torch")
 envs = client("torchrl.envs")
@@ -35,9 +35,7 @@ def rollout(env: Any) -> Any:
     policy = nn.TensorDictModule(legal_play, in_keys=["observation"], out_keys=["action"])
     # `set_seed` would begin an episode of its own before.
     begun = env.reset(seed=SEED)
-    return env.rollout(
-        STEPS, policy, auto_reset=False, tensordict=begun, break_when_any_done=False
-    )
+    return env.rollout(STEPS, policy, auto_reset=False, tensordict=begun, break_when_any_done=False)
 
 
 def stored(kept: Any, successor: str) -> dict[str, Any]:
@@ -95,4 +93,3 @@ def test_a_wrapped_environment(compare: Any) -> None:
     checks.check_env_specs(env)
     found = stored(rollout(env), "successor")
     compare(found, stream(IDS[0], found["action"].numpy(), seed=SEED))
-    assert rows

@@ -19,10 +19,13 @@ __all__ = [
     "Transitions",
     "assert_same",
     "batched",
+    "drawn",
     "legal_actions",
     "make",
     "recorded",
     "rows",
+    "same_infos",
+    "small_fields",
     "stream",
     "sync",
 ]
@@ -89,6 +92,17 @@ def legal_actions(seed: int) -> Callable[[Array], Array]:
     return lambda obs: legal(obs[:, -ACTIONS:] == 1.0, rng)
 
 
+def drawn(env_id: str, count: int, mode: AutoresetMode, steps: int, seed: int) -> Array:
+    """Actions [S, E], legal in what `SyncVectorEnv` shows of environments begun with the seed."""
+    envs, choose = sync(env_id, count, mode), legal_actions(seed)
+    obs, _ = envs.reset(seed=seed)
+    actions: list[Array] = []
+    for _ in range(steps):
+        actions.append(choose(obs))
+        obs = envs.step(actions[-1])[0]
+    return np.stack(actions)
+
+
 def recorded(envs: Any, actions: Array, seed: int) -> Transitions:
     """What a vector environment returns under actions [S, E], copied at once."""
     obs = np.array(envs.reset(seed=seed)[0])
@@ -133,7 +147,7 @@ def assert_same(stored: dict[str, Any], expected: Transitions) -> int:
     return expected.reward.size
 
 
-def same_infos(found: Any, wanted: Any, *, but: set[str] = frozenset()) -> None:  # type: ignore[assignment]
+def same_infos(found: Any, wanted: Any, *, but: frozenset[str] = frozenset()) -> None:
     """Two infos have the same keys, types, shapes and values, in dicts and lists within too."""
     assert type(found) is type(wanted)
     if isinstance(wanted, dict):
