@@ -118,6 +118,8 @@ PLAIN = (
     "VectorizeTransformAction",
 )
 """Wrappers that hand transitions on as they are."""
+CONVERTING = PLAIN[:2]
+"""Wrappers that hand on arrays of another library, and take actions of it."""
 TIMES = frozenset({"t", "_t"})
 """What `RecordEpisodeStatistics` measures with a clock."""
 ELSEWHERE = ("HumanRendering", "RecordVideo")
@@ -141,6 +143,12 @@ def wrapped(name: str, envs: Any) -> Any:
         return str(refusal)
 
 
+def converts(name: str, mode: AutoresetMode) -> None:
+    """Skip what Gymnasium cannot do around its own vector environment either."""
+    if name in CONVERTING and mode is AutoresetMode.SAME_STEP:
+        pytest.skip("Gymnasium converts no arrays of objects, as last observations come in")
+
+
 def flat(envs: Any, obs: Any) -> Any:
     """Observations [E, fields] as an array of their own."""
     parts = obs.values() if isinstance(obs, dict) else [obs]
@@ -155,6 +163,7 @@ def test_every_wrapper_is_tried() -> None:
 @pytest.mark.parametrize("env_id", IDS)
 @pytest.mark.parametrize("name", PLAIN)
 def test_transitions_pass(name: str, env_id: str, mode: AutoresetMode, compare: Any) -> None:
+    converts(name, mode)
     actions = drawn(env_id, COUNT, mode, STEPS, SEED)
     envs = WRAPPERS[name](batched(env_id, COUNT, mode))
     steps = [envs.reset(seed=SEED), *map(envs.step, actions)]
@@ -174,6 +183,7 @@ def test_transitions_pass(name: str, env_id: str, mode: AutoresetMode, compare: 
 def test_same_as_around_sync_vector_env(
     name: str, mode: AutoresetMode, record_property: Any
 ) -> None:
+    converts(name, mode)
     actions, env_id = drawn(IDS[0], COUNT, mode, STEPS, SEED), IDS[0]
     ours, theirs = (
         wrapped(name, batched(env_id, COUNT, mode)),
@@ -187,7 +197,7 @@ def test_same_as_around_sync_vector_env(
     found, wanted = ours.reset(seed=SEED), theirs.reset(seed=SEED)
     kept = [(found, *wanted)]
     for chosen in actions:
-        given = client("torch").as_tensor(chosen) if name in PLAIN[:2] else chosen
+        given = client("torch").as_tensor(chosen) if name in CONVERTING else chosen
         found, wanted = ours.step(given), theirs.step(given)
         for k in range(1, 4):
             assert np.array_equal(np.asarray(found[k]), np.asarray(wanted[k]))
