@@ -20,7 +20,8 @@ from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices
 from failgym.agents.episodes import EpisodeTally, final_infos
 from failgym.agents.masks import MASKS
 from failgym.agents.steps import step_engine, step_vector_env
-from failgym.envs import MitigationVectorEnv, Scenario, resolve
+from failgym.envs import MitigationVectorEnv, Scenario
+from failgym.envs.keywords import scenario_of_call
 from failgym.evaluation.arguments import MOST_SEED, check_count, check_threads
 
 __all__ = ["BatchedVecEnv", "make_sb3_env"]
@@ -48,10 +49,10 @@ class BatchedVecEnv(VecEnv):
     no dicts. At an end they belong to the next episode, as the observation does;
     ``reset_infos[i]`` is its first info.
 
-    Observations are handed out as the engine wrote them, into two sets of arrays in turn: what a
-    step returned is overwritten by the step after next. That is what the algorithms of
-    stable-baselines3 need, which store the last observation after the next step. Whoever keeps
-    observations for longer copies them.
+    Observations are handed out as the environment does. Those of `make_sb3_env` are the engine's
+    own, in two arrays in turn (``copy=False``): what a step returned is overwritten by the step
+    after next. That is what the algorithms of stable-baselines3 need, which store the last
+    observation after the next step. Whoever keeps observations for longer copies them.
 
     A pickled environment holds its episodes, the compiled world and the settings, and goes on as
     the original does. There is nothing to render.
@@ -66,7 +67,9 @@ class BatchedVecEnv(VecEnv):
     def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
         mode = env.metadata.get("autoreset_mode")
         if mode != AutoresetMode.SAME_STEP:
-            raise ValueError(f"env: expected autoreset mode SAME_STEP, got {mode}")
+            raise ValueError(
+                f'env: expected autoreset mode SAME_STEP (autoreset_mode="SameStep"), got {mode}'
+            )
         self.env = env
         self._tasks: npt.NDArray[np.int64] | None = None
         self._elapsed: npt.NDArray[np.int64] | None = None
@@ -117,9 +120,11 @@ class BatchedVecEnv(VecEnv):
         if any(other != options for other in self._options):
             raise ValueError("options: expected the same for every environment of a batch")
         # The environment counts up from the first seed as `VecEnv.seed` has done.
-        observations, info = self.env.reset(seed=self._seeds[0], options=options or None)
-        if isinstance(self.env.unwrapped, MitigationVectorEnv):
-            self._tasks, self._elapsed = info["task"], info["elapsed"]
+        observations, _ = self.env.reset(seed=self._seeds[0], options=options or None)
+        bare: Any = self.env.unwrapped
+        if isinstance(bare, MitigationVectorEnv):  # the engine's own: what changes there shows here
+            out = bare.batch.output
+            self._tasks, self._elapsed = out.task, out.elapsed
         self._reset_seeds()
         self._reset_options()
         self.tally.clear()
@@ -259,7 +264,8 @@ def make_sb3_env(
         fields: fields of the scenario that are changed.
 
     Raises:
-        ValueError: for an unknown environment or field, or a value of the wrong type or range.
+        TypeError: for an unknown field, naming the nearest.
+        ValueError: for an unknown environment, or a value of the wrong type or range.
 
     >>> from failgym.agents.vec_env import make_sb3_env
     >>> env = make_sb3_env("failgym/Checkpoint-v0", 4, seed=1, jobs=200)
@@ -270,10 +276,12 @@ def make_sb3_env(
     check_threads(threads)
     if seed is not None:
         check_count("seed", seed, 0, MOST_SEED)
-    scenario = resolve(env, fields)
+    scenario = scenario_of_call(make_sb3_env, env, fields)
     if scenario.world == "pinned" and "slice_tasks" not in fields:
         scenario = scenario.override(slice_tasks=1)
-    batch = MitigationVectorEnv(scenario, n_envs, threads=threads)
+    batch = MitigationVectorEnv(
+        scenario, n_envs, copy=False, autoreset_mode=AutoresetMode.SAME_STEP, threads=threads
+    )
     made = BatchedVecEnv(cast("VectorEnv[Any, Any, Any]", batch))
     if seed is not None:
         made.seed(seed)

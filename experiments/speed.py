@@ -186,7 +186,11 @@ def batched(env_id: str, episodes: int, effort: Effort) -> Subject:
     """The batched twin of a failgym environment."""
     settings = effort.settings.get(env_id.removeprefix("failgym/"), {})
     env = gym.make_vec(
-        env_id, num_envs=episodes, vectorization_mode="vector_entry_point", **settings
+        env_id,
+        num_envs=episodes,
+        vectorization_mode="vector_entry_point",
+        autoreset_mode="SameStep",
+        **settings,
     )
     rng = np.random.default_rng(0)
     info: dict[str, Any] = env.reset(seed=0)[1]

@@ -5,7 +5,17 @@ from __future__ import annotations
 from failgym.envs.mitigation import MitigationEnv
 from failgym.envs.scenario import Scenario
 from failgym.envs.scenarios import SCENARIOS, resolve
+from failgym.envs.spaces import TERMS, TOTALS
 from failgym.envs.vector import MitigationVectorEnv
 from failgym.sim.fields import FIELDS
 
-__all__ = ["FIELDS", "SCENARIOS", "MitigationEnv", "MitigationVectorEnv", "Scenario", "resolve"]
+__all__ = [
+    "FIELDS",
+    "SCENARIOS",
+    "TERMS",
+    "TOTALS",
+    "MitigationEnv",
+    "MitigationVectorEnv",
+    "Scenario",
+    "resolve",
+]

@@ -9,12 +9,13 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
+from failgym.envs import infos
 from failgym.envs.batches import batch_of, outcomes_of, own_states, slice_count
+from failgym.envs.keywords import scenario_of_call
 from failgym.envs.rendering import FPS, MODES, Renderer
 from failgym.envs.rendering.renderer import Frame
 from failgym.envs.scenario import Scenario
-from failgym.envs.scenarios import resolve
-from failgym.envs.spaces import TERMS, action_space, observation_space, totals
+from failgym.envs.spaces import action_space, observation_space
 from failgym.envs.worlds import build_world
 from failgym.sim.records import ACTIONS, Action
 
@@ -114,8 +115,11 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
     | slice | index of the slice |
     | elapsed | simulated ms since the last decision, 0 across tasks served one after the other |
     | illegal | illegal actions so far |
-    | reward_terms | the reward by term |
-    | totals | at the end: machine-ms by account, forfeited tasks, decisions, tasks |
+    | reward_terms | the reward by term, in the order of `failgym.envs.TERMS` |
+    | totals | at the end, zeros before: machine-ms by account, forfeited tasks, decisions, tasks |
+
+    Keys, shapes and numpy types are the same at every reset and step. Totals are in the order of
+    `failgym.envs.TOTALS`.
 
     In the scheduled world the decisions of many tasks interleave. To credit each with what it was
     about there is, besides:
@@ -124,9 +128,10 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
     |---|---|
     | unit | number within the episode of the task of the decision, -1 after the end |
     | unit_cost | the cost of that unit up to now, 0 after the end |
-    | unit_costs | at the end: the costs of all units [units]; they sum to the episode's |
+    | unit_costs | at the end, zeros before: costs of all units; they sum to the episode's |
 
-    The unit is the task; where completion is that of jobs, the job. What a decision makes others
+    The unit is the task; where completion is that of jobs, the job. There is room for the units of
+    the largest slice, the background's too, with zeros beyond. What a decision makes others
     wait is not in the cost of its unit.
 
     The outcome table of the slice is `env.unwrapped.outcomes()`.
@@ -182,7 +187,7 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
         render_mode: str | None = None,
         **overrides: Any,
     ) -> None:
-        self.scenario = resolve(scenario, overrides)
+        self.scenario = scenario_of_call(type(self).__init__, scenario, overrides)
         self.strict = strict
         self.render_mode = render_mode
         self.observation_space: spaces.Space[Any] = observation_space()
@@ -191,6 +196,7 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
         self._renderer: Renderer | None = None
         if render_mode is not None:
             self._renderer = Renderer(render_mode, self.batch, self.scenario)
+        self._unended = infos.upon_ends(self.batch.output, self.scenario.world == "scheduled", None)
         self._running = False
         self._action = np.zeros(1, dtype=np.int64)
 
@@ -238,7 +244,7 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
         if self._renderer is not None:
             self._renderer.answered(chosen)
             self._render_in_window()
-        return out.obs[0].copy(), float(out.reward[0]), ended, False, self._info(ended)
+        return out.obs[0].copy(), float(out.reward[0]), ended, False, self._info()
 
     def render(self) -> Frame:  # pyright: ignore[reportIncompatibleMethodOverride]
         """The episode up to now: uint8 [576, 1024, 3], a text, or None for a window.
@@ -270,24 +276,12 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
         """The outcome table of the slice up to now, an array per field of its `TaskOutcome`."""
         return outcomes_of(self.batch.world, own_states(self.batch, 0))
 
-    def _info(self, ended: bool = False) -> dict[str, Any]:
-        out = self.batch.output
-        info: dict[str, Any] = {
-            "action_mask": out.mask[0].copy(),
-            "task": int(out.task[0]),
-            "slice": int(out.slice[0]),
-            "elapsed": int(out.elapsed[0]),
-            "illegal": int(out.illegal[0]),
-            "reward_terms": dict(zip(TERMS, out.terms[0].tolist(), strict=True)),
-        }
-        if self.scenario.world == "scheduled":
-            info |= {"unit": int(out.unit[0]), "unit_cost": float(out.unit_cost[0])}
-            if ended:
-                info["unit_costs"] = out.final_unit_costs[0].copy()
-        if ended:
-            final = totals(self.batch.state.episodes)
-            info["totals"] = {name: int(values[0]) for name, values in final.items()}
-        return info
+    def _info(self) -> dict[str, Any]:
+        out, scheduled = self.batch.output, self.scenario.world == "scheduled"
+        whole = self._unended
+        if out.terminated[0]:
+            whole = infos.upon_ends(out, scheduled, out.terminated)
+        return infos.first(infos.of_decisions(out, scheduled)) | infos.first(whole)
 
 
 def chosen_slice(options: dict[str, Any] | None, slices: int) -> int:

@@ -11,17 +11,17 @@ from gymnasium import spaces
 from failgym.sim.fields import HIGH, LOW
 from failgym.sim.records import ACTIONS
 
-__all__ = ["SCHEDULED_TOTALS", "TERMS", "TOTALS", "action_space", "observation_space", "totals"]
+__all__ = ["TERMS", "TOTALS", "action_space", "observation_space", "totals"]
 
 TERMS = ("wasted", "overhead", "completion", "forfeited")
 """Names of the reward terms, in the order of `records.Output.terms`."""
 TOTALS = (
     *("useful", "lost", "redundant", "ghost", "checkpoint", "restore"),
     *("forfeited", "decisions", "illegal", "tasks", "slice"),
+    *("transfer", "passes", "background"),
 )
-"""Fields of `records.EPISODE` that an episode reports at its end."""
-SCHEDULED_TOTALS = ("transfer", "passes", "background")
-"""What one of the scheduled world reports beside."""
+"""What an episode reports at its end. The last three are those of the scheduled world, 0 elsewhere:
+machine-ms of transfers, passes of the scheduler, and tasks that are not asked about."""
 
 
 def observation_space() -> spaces.Box:
@@ -34,15 +34,16 @@ def action_space() -> spaces.Discrete:
     return spaces.Discrete(ACTIONS)
 
 
-def totals(episodes: npt.NDArray[Any]) -> dict[str, npt.NDArray[np.int64]]:
-    """What episodes that ended report, an array per name of `TOTALS`.
+def totals(episodes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """What episodes (EPISODE [k]) that ended report, in the order of `TOTALS`, [k, totals].
 
-    In the scheduled world those of `SCHEDULED_TOTALS` too; ``tasks`` are those that are asked about
-    and charged, ``background`` the others.
+    ``tasks`` are those that are asked about and charged.
     """
-    found = {name: episodes[name].astype(np.int64) for name in TOTALS}
+    found = np.zeros((len(episodes), len(TOTALS)), dtype=np.int64)
+    for i, name in enumerate(TOTALS):
+        if name in (episodes.dtype.names or ()):
+            found[:, i] = episodes[name]
     if "own" in (episodes.dtype.names or ()):
-        found["background"] = found["tasks"] - episodes["own"]
-        found["tasks"] = episodes["own"].astype(np.int64)
-        found |= {name: episodes[name].astype(np.int64) for name in ("transfer", "passes")}
+        found[:, TOTALS.index("tasks")] = episodes["own"]
+        found[:, TOTALS.index("background")] = episodes["tasks"] - episodes["own"]
     return found

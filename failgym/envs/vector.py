@@ -9,17 +9,21 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from failgym.envs import infos
 from failgym.envs.batches import batch_of, slice_count
+from failgym.envs.keywords import scenario_of_call
 from failgym.envs.mitigation import chosen_slice
 from failgym.envs.rendering import FPS, Renderer
 from failgym.envs.rendering.renderer import Frame
 from failgym.envs.scenario import Scenario
-from failgym.envs.scenarios import resolve
-from failgym.envs.spaces import TERMS, action_space, observation_space, totals
+from failgym.envs.spaces import action_space, observation_space
 from failgym.envs.worlds import build_world
+from failgym.sim.engine import DRAWN
 from failgym.sim.records import ACTIONS, Output
 
 __all__ = ["MitigationVectorEnv"]
+
+Bools = npt.NDArray[np.bool_]
 
 _KEYS = 2**63
 VECTOR_MODES = ["ansi", "rgb_array"]
@@ -31,25 +35,36 @@ class MitigationVectorEnv(
 ):
     """The batched twin of `MitigationEnv`: the same trajectories from the same seeds, bit for bit.
 
-    An episode that ends begins anew in the same step (SAME_STEP): `info["final_obs"]` and
-    `info["final_info"]` hold what it ended with. Observations, rewards and masks are written to two
-    sets of arrays in turn, without a copy: what a step returned is overwritten by the step after
-    next.
+    An episode that ends begins anew as `gymnasium.vector.SyncVectorEnv` would have it: in the next
+    step, whatever its action ("NextStep", as there by default); in the same step, where
+    ``info["final_obs"]`` and ``info["final_info"]`` hold what it ended with ("SameStep"); or when
+    ``reset(options={"reset_mask": ...})`` asks for it ("Disabled"). ``metadata["autoreset_mode"]``
+    says which.
+
+    What is returned belongs to the caller: nothing writes into it later. Only with ``copy=False``
+    are observations handed out as the engine wrote them, to two arrays in turn, so that the step
+    after next overwrites them.
 
     Args:
         scenario: a registered name or a `Scenario`.
         num_envs: N.
+        copy: hand out copies of the observations? COST
+        autoreset_mode: when an episode that has ended begins anew.
         strict: does an illegal action raise?
         threads: threads per step, 0 for as many as there are processors.
         render_mode: "ansi" or "rgb_array", as in `MitigationEnv`; `render` gives one of each
             episode.
         overrides: fields of the scenario.
+
+    Raises:
+        ValueError: for another mode, or no episodes, or a value that a field does not take.
+        TypeError: for an unknown field.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium declares it so
         "render_modes": VECTOR_MODES,
         "render_fps": FPS,
-        "autoreset_mode": AutoresetMode.SAME_STEP,
+        "autoreset_mode": AutoresetMode.NEXT_STEP,
     }
 
     def __init__(
@@ -57,6 +72,8 @@ class MitigationVectorEnv(
         scenario: str | Scenario,
         num_envs: int = 1,
         *,
+        copy: bool = True,
+        autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
         strict: bool = False,
         threads: int = 1,
         render_mode: str | None = None,
@@ -67,8 +84,10 @@ class MitigationVectorEnv(
             raise ValueError(f"render_mode: expected {expected} or None, got {render_mode!r}")
         if num_envs < 1:
             raise ValueError(f"num_envs: expected at least 1, got {num_envs}")
-        self.scenario = resolve(scenario, overrides)
-        self.strict = strict
+        self.scenario = scenario_of_call(type(self).__init__, scenario, overrides)
+        self.copy, self.strict = copy, strict
+        self.autoreset_mode = _mode(autoreset_mode)
+        self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
         self.render_mode = render_mode
         self.num_envs = num_envs
         self.single_observation_space = observation_space()
@@ -84,9 +103,13 @@ class MitigationVectorEnv(
             ]
         self._actions = np.zeros(num_envs, dtype=np.int64)
         self._all = np.ones(num_envs, dtype=np.bool_)
-        self._never = np.zeros(num_envs, dtype=np.bool_)
-        self._infos = [self._layout(out) for out in self.batch.outputs]
+        self._over = np.zeros(num_envs, dtype=np.bool_)
+        """episodes that have ended and not begun anew"""
         self._begun = False
+
+    @property
+    def _scheduled(self) -> bool:
+        return self.scenario.world == "scheduled"
 
     def reset(
         self,
@@ -111,11 +134,13 @@ class MitigationVectorEnv(
         chosen = chosen_slice(options, slice_count(self.batch.world))
         self._seed(seed, wanted)
         out = self.batch.reset(np.where(wanted, chosen, -2).astype(np.int64))
-        for i in np.flatnonzero(wanted) if self._renderers else ():
-            self._renderers[i].begin(int(out.slice[i]))
-        return out.obs, self._info()
+        self._over &= ~wanted
+        self._show_begun(wanted, out)
+        entries = infos.of_decisions(out, self._scheduled)
+        entries = infos.own(entries, wanted) | infos.upon_ends(out, self._scheduled, None)
+        return self._observations(out), infos.laid_out(entries, wanted)
 
-    def _wanted(self, mask: Any) -> npt.NDArray[np.bool_]:
+    def _wanted(self, mask: Any) -> Bools:
         """A reset mask, checked. Raises ValueError."""
         wanted = np.asarray(mask)
         if wanted.dtype != np.bool_ or wanted.shape != (self.num_envs,) or not wanted.any():
@@ -126,7 +151,7 @@ class MitigationVectorEnv(
             raise ValueError("reset_mask: expected the first reset to begin all episodes")
         return wanted
 
-    def _seed(self, seed: Any, wanted: npt.NDArray[np.bool_]) -> None:
+    def _seed(self, seed: Any, wanted: Bools) -> None:
         """Key the draws of the wanted episodes as `MitigationEnv.reset` does."""
         n, single = self.num_envs, isinstance(seed, int | np.integer)
         seeds = [int(seed) + i for i in range(n)] if single else [None] * n
@@ -148,29 +173,63 @@ class MitigationVectorEnv(
     ) -> tuple[
         npt.NDArray[np.float32],
         npt.NDArray[np.float64],
-        npt.NDArray[np.bool_],
-        npt.NDArray[np.bool_],
+        Bools,
+        Bools,
         dict[str, Any],
     ]:
         """Answer the open decision of every episode.
 
         Raises:
-            RuntimeError: before the first reset.
+            RuntimeError: before the first reset, or where an episode has ended that only a reset
+                begins anew.
             ValueError: for actions of another shape or out of range, or illegal under
                 ``strict=True``.
         """
         out = self.answer(actions)
-        info = self._info()
-        if out.terminated.any():
-            self._add_final(info, out)
-        return out.obs, out.reward, out.terminated, self._never, info
+        ended = out.terminated.copy()
+        some = ended if np.count_nonzero(ended) else None
+        replaced = self.autoreset_mode is AutoresetMode.SAME_STEP
+        entries = {k: one.copy() for k, one in infos.of_decisions(out, self._scheduled).items()}
+        entries |= infos.upon_ends(out, self._scheduled, None if replaced else some)
+        info = infos.laid_out(entries, self._all)
+        if replaced and some is not None:
+            self._add_final(info, out, ended)
+        never = np.zeros(self.num_envs, dtype=np.bool_)
+        return self._observations(out), out.reward.copy(), ended, never, info
 
     def answer(self, actions: npt.NDArray[np.int64]) -> Output:
         """`step` without the infos that Gymnasium asks for: what the engine wrote.
 
+        It is overwritten by the step after next.
+
         Raises:
             RuntimeError, ValueError: as `step` does.
         """
+        chosen, begins = self._chosen(actions), self._over
+        if np.count_nonzero(begins):
+            if self.autoreset_mode is AutoresetMode.DISABLED:
+                raise RuntimeError(
+                    "step: expected running episodes; reset those that have ended, with"
+                    ' options={"reset_mask": ...}'
+                )
+            chosen[begins] = DRAWN
+        same_step = self.autoreset_mode is AutoresetMode.SAME_STEP
+        out = self.batch.step(chosen, again=same_step)
+        begun = out.terminated if same_step else begins
+        self._show_begun(begun, out)
+        for i in np.flatnonzero(~begun) if self._renderers else ():
+            self._renderers[i].answered(int(chosen[i]))
+        if not same_step:
+            self._over = out.terminated.copy()
+        return out
+
+    def _show_begun(self, begun: Bools, out: Output) -> None:
+        """Tell the renderers which episodes have begun."""
+        for i in np.flatnonzero(begun) if self._renderers else ():
+            self._renderers[i].begin(int(out.slice[i]))
+
+    def _chosen(self, actions: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Actions, checked: those of episodes that are over need not be legal."""
         if not self._begun:
             raise RuntimeError("step: expected running episodes; call reset first")
         given = np.asarray(actions)
@@ -179,19 +238,15 @@ class MitigationVectorEnv(
                 f"actions: expected whole numbers of shape ({self.num_envs},),"
                 f" got {given.dtype} of shape {given.shape}"
             )
-        actions = self._actions
-        actions[:] = given
-        if actions.view(np.uint64).max() >= ACTIONS:  # negative numbers are huge ones
+        chosen = self._actions
+        chosen[:] = given
+        if chosen.view(np.uint64).max() >= ACTIONS:  # negative numbers are huge ones
             raise ValueError(f"actions: expected 0 to {ACTIONS - 1}")
-        if self.strict and not self.action_masks()[np.arange(self.num_envs), actions].all():
-            raise ValueError("actions: an action is illegal in its decision")
-        out = self.batch.step(actions, again=True)
-        for i, renderer in enumerate(self._renderers):
-            if out.terminated[i]:
-                renderer.begin(int(out.slice[i]))
-            else:
-                renderer.answered(int(actions[i]))
-        return out
+        if self.strict:
+            legal = self.action_masks()[np.arange(self.num_envs), chosen]
+            if not (legal | self._over).all():
+                raise ValueError("actions: an action is illegal in its decision")
+        return chosen
 
     def render(  # pyright: ignore[reportIncompatibleMethodOverride]
         self,
@@ -205,60 +260,29 @@ class MitigationVectorEnv(
         last[:, -ACTIONS] = 1.0
         return last
 
-    def action_masks(self) -> npt.NDArray[np.bool_]:
+    def action_masks(self) -> Bools:
         """Legal actions of the open decisions, bool [N, 5]."""
         return self.batch.output.mask.astype(np.bool_)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_infos"}
+    def _observations(self, out: Output) -> npt.NDArray[np.float32]:
+        """What is handed out of what the engine wrote."""
+        return out.obs.copy() if self.copy else out.obs
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._infos = [self._layout(out) for out in self.batch.outputs]
-
-    def _layout(self, out: Output) -> dict[str, Any]:
-        """The infos over a set of arrays, in Gymnasium's layout: a mask beside each entry."""
-        terms = {name: out.terms[:, k] for k, name in enumerate(TERMS)}
-        info: dict[str, Any] = {
-            "action_mask": out.mask,
-            "task": out.task,
-            "slice": out.slice,
-            "elapsed": out.elapsed,
-            "illegal": out.illegal,
-            "reward_terms": {**terms, **{f"_{name}": self._all for name in TERMS}},
-        }
-        if self.scenario.world == "scheduled":
-            info |= {"unit": out.unit, "unit_cost": out.unit_cost}
-        return {**info, **{f"_{name}": self._all for name in info}}
-
-    def _info(self) -> dict[str, Any]:
-        """The infos of the last reset or step."""
-        return self._infos[self.batch.turn].copy()
-
-    def _add_final(self, info: dict[str, Any], out: Output) -> None:
-        """Say what the episodes that ended in this step ended with."""
-        ended = out.terminated
+    def _add_final(self, info: dict[str, Any], out: Output, ended: Bools) -> None:
+        """Say what the episodes ended with that ended and began anew in this step."""
         last = self.last_observations(int(ended.sum()))
         observations = np.full(self.num_envs, None, dtype=object)
         observations[ended] = np.fromiter(last, dtype=object, count=len(last))
-        masks = np.zeros_like(out.mask)
-        masks[:, 0] = 1
-        final: dict[str, Any] = {
-            "action_mask": masks,
-            "task": np.full(self.num_envs, -1),
-            "slice": out.final["slice"],
-            "elapsed": out.final_elapsed,
-            "illegal": out.final["illegal"],
-            "reward_terms": {name: out.final_terms[:, k] for k, name in enumerate(TERMS)},
-            "totals": totals(out.final),
-        }
-        if self.scenario.world == "scheduled":
-            none = np.full(self.num_envs, -1), np.zeros(self.num_envs)
-            final |= {"unit": none[0], "unit_cost": none[1], "unit_costs": out.final_unit_costs}
-        for name in list(final["totals"]):
-            final["totals"][f"_{name}"] = ended
-        for name in TERMS:
-            final["reward_terms"][f"_{name}"] = ended
-        info["final_obs"], info["_final_obs"] = observations, ended
-        info["final_info"] = {**final, **{f"_{name}": ended for name in final}}
-        info["_final_info"] = ended
+        entries = infos.own(infos.of_ends(out, self._scheduled), ended)
+        final = infos.laid_out(entries | infos.upon_ends(out, self._scheduled, ended), ended)
+        info["final_obs"], info["_final_obs"] = observations, ended.copy()
+        info["final_info"], info["_final_info"] = final, ended.copy()
+
+
+def _mode(given: str | AutoresetMode) -> AutoresetMode:
+    """A mode, or one by its name. Raises ValueError."""
+    try:
+        return AutoresetMode(given)
+    except ValueError:
+        known = ", ".join(mode.value for mode in AutoresetMode)
+        raise ValueError(f"autoreset_mode: expected one of {known}, got {given!r}") from None

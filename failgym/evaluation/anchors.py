@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from failgym import metrics
 from failgym.envs.batches import AnyWorld, own_sizes, slice_count
+from failgym.envs.keywords import scenario_of_call
 from failgym.envs.scenario import Scenario, Split
 from failgym.envs.scenarios import resolve
 from failgym.envs.sources import part_of, tasks_run
@@ -231,6 +232,7 @@ def evaluate(
     lanes: int = LANES,
     name: str | None = None,
     progress: bool = False,
+    **fields: Any,
 ) -> Evaluation:
     """Score a policy: 0 is replay, 100 the clairvoyant, or a bound in the scheduled world.
 
@@ -249,12 +251,14 @@ def evaluate(
         lanes: episodes served together.
         name: what to call the policy.
         progress: show a bar on standard error.
+        fields: other fields of the scenario that are changed, as `gymnasium.make` takes them.
 
     Raises:
-        ValueError: for an unknown environment, episodes, lanes or a seed that are no whole numbers
-            or too small, or a split without tasks; and, naming the policy, if it was made for
-            another environment, and for a `predict` that raises or returns anything but (actions,
-            state) with actions of the right shape, type and range.
+        TypeError: for a keyword that is no field, naming the nearest.
+        ValueError: for an unknown environment, a value that a field does not take, episodes, lanes
+            or a seed that are no whole numbers or too small, or a split without tasks; and, naming
+            the policy, if it was made for another environment, and for a `predict` that raises or
+            returns anything but (actions, state) with actions of the right shape, type and range.
 
     >>> from failgym.baselines import Young
     >>> result = evaluate(Young(), "failgym/Checkpoint-v0", episodes=5)
@@ -262,8 +266,9 @@ def evaluate(
     ('young', 5, True)
     """
     check_count("lanes", lanes, 1)
-    check_made_for(policy, resolve(env), name)
-    anchors = Anchors.of(env, episodes=episodes, seed=seed, split=split, bound=bound)
+    scenario = scenario_of_call(evaluate, env, fields)
+    check_made_for(policy, scenario, name)
+    anchors = Anchors.of(scenario, episodes=episodes, seed=seed, split=split, bound=bound)
 
     def run(advance: Advance) -> Run:
         return anchors.run(

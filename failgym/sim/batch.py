@@ -122,6 +122,8 @@ class EpisodeBatch(ABC):
     def step(self, actions: npt.NDArray[np.int64], again: bool = False) -> Output:
         """Answer the open decision of every episode; one that ends begins anew where ``again``.
 
+        In place of an action -1 begins the episode anew, on a drawn slice.
+
         Raises:
             ValueError: for actions of another shape than [N].
         """

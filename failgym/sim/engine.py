@@ -370,15 +370,15 @@ def run(
 
     Args:
         what: with ``resets`` the slices [N] to begin (-1: drawn, -2: leave the episode as it is),
-            else
-            the actions [N].
+            else the actions [N] (-1: begin anew on a drawn slice instead).
         merged: are the tasks of a slice merged by time?
         again: does an episode that ends begin anew on a drawn slice?
     """
     for e in range(begin, end):
-        if resets:
+        begins = resets or what[e] == DRAWN
+        if begins:
             out.reward[e], out.terminated[e], out.elapsed[e] = 0.0, False, 0
             out.terms[e, :] = 0.0
         if not resets or what[e] >= DRAWN:
-            _run_one(w, s, out, e, what[e] if resets else STEP, what[e], merged, again)
+            _run_one(w, s, out, e, what[e] if begins else STEP, what[e], merged, again)
         _show(w, s, e, out)

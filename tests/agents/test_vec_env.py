@@ -84,7 +84,7 @@ def test_same_as_single_environments_put_together(env_id: str) -> None:
 @pytest.mark.parametrize("env_id", [CLONING, "failgym/Mitigation-v0"])
 def test_a_wrapper_of_gymnasium_changes_what_it_changes_and_nothing_else(env_id: str) -> None:
     fields = small(env_id)
-    inner: Any = MitigationVectorEnv(env_id, N, **fields)
+    inner: Any = MitigationVectorEnv(env_id, N, autoreset_mode="SameStep", **fields)
     doubled = BatchedVecEnv(wrappers.TransformReward(inner, lambda reward: 2 * reward))
     plain = batch(env_id)
     rng = np.random.default_rng(0)
@@ -117,18 +117,18 @@ def test_episodes_tell_their_cost_by_term(env_id: str) -> None:
     env, single = batch(env_id, 1), make(env_id)
     env.seed(3)
     env.reset()
-    rng, costs = np.random.default_rng(0), dict.fromkeys(TERMS, 0.0)
+    rng, costs = np.random.default_rng(0), np.zeros(len(TERMS))
     single.reset(seed=3)
     done, episode = False, {}
     while not done:
         actions = legal(get_action_masks(env), rng)
         _, _, dones, infos = env.step(actions)
         info = single.step(int(actions[0]))[-1]
-        costs = {name: costs[name] - info["reward_terms"][name] for name in TERMS}
+        costs -= info["reward_terms"]
         done, episode = bool(dones[0]), infos[0].get("episode", {})
     assert set(episode) == {"r", "l", "t", *TERMS}
-    assert {name: episode[name] for name in TERMS} == pytest.approx(costs)
-    assert episode["r"] == pytest.approx(-sum(costs.values()))
+    assert [episode[name] for name in TERMS] == pytest.approx(costs)
+    assert episode["r"] == pytest.approx(-costs.sum())
     assert episode["t"] >= 0.0
 
 
@@ -247,7 +247,7 @@ def test_pinned_episodes_are_single_tasks_unless_told_otherwise() -> None:
 def test_bad_input() -> None:
     with pytest.raises(ValueError, match=r"did you mean Cloning-v0\?"):
         make_sb3_env("Clonign-v0")
-    with pytest.raises(ValueError, match=r"slice_task: .*did you mean slice_tasks\?"):
+    with pytest.raises(TypeError, match=r"'slice_task'\. Did you mean 'slice_tasks'\?"):
         make_sb3_env("Cloning-v0", slice_task=1)
     for wrong in (0, "4", 4.0, True):
         with pytest.raises(ValueError, match="n_envs: expected a whole number, at least 1, got"):
@@ -288,7 +288,7 @@ class ThreeOfOne(gym.ActionWrapper[Any, Any, Any]):
 
 
 def test_masks_are_there_through_wrappers_that_keep_the_actions() -> None:
-    inner = MitigationVectorEnv(CLONING, N, **small(CLONING))
+    inner = MitigationVectorEnv(CLONING, N, autoreset_mode="SameStep", **small(CLONING))
     env = BatchedVecEnv(wrappers.TransformReward(inner, lambda reward: 2 * reward))
     for wrapped in (env, VecNormalize(env), make(CLONING), singles(CLONING)):
         require_masks(wrapped)
@@ -297,7 +297,7 @@ def test_masks_are_there_through_wrappers_that_keep_the_actions() -> None:
 
 
 def test_masks_that_are_lost_are_told_in_one_line() -> None:
-    inner = MitigationVectorEnv(CLONING, N, **small(CLONING))
+    inner = MitigationVectorEnv(CLONING, N, autoreset_mode="SameStep", **small(CLONING))
     env = BatchedVecEnv(ThreeActions(inner))
     with pytest.raises(AttributeError, match="a wrapper has lost them"):
         _ = env.masks

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from failgym.envs import FIELDS, SCENARIOS, resolve
+from failgym.envs import FIELDS, SCENARIOS, TOTALS, resolve
 from failgym.envs.batches import own_tasks
 from failgym.sim.fields import HIGH, INDEX, LOW
 from tests.envs.worlds import IDS, legal, make, play, small
@@ -43,7 +43,7 @@ def test_observations_stay_in_bounds_and_rewards_are_costs(env_id: str) -> None:
         assert reward <= 0.0
         assert not truncated
         assert np.isfinite(reward)
-        assert reward == pytest.approx(sum(info["reward_terms"].values()), abs=1e-9)
+        assert reward == pytest.approx(info["reward_terms"].sum(), abs=1e-9)
         if ended:
             obs, info = env.reset()
 
@@ -124,9 +124,7 @@ def test_batched_trajectories_equal_single_ones(
     if order == "task" and resolve(env_id).world == "scheduled":
         pytest.skip("the decisions of a scheduled world are served in order of time")
     fields: dict[str, Any] = {**small(env_id), "order": order}
-    batched = gym.make_vec(
-        env_id, n, vectorization_mode="vector_entry_point", threads=threads, **fields
-    )
+    batched = gym.make_vec(env_id, n, autoreset_mode="SameStep", threads=threads, **fields)
     watched = sorted({0, n // 2, n - 1})
     singles = {i: make(env_id, order=order) for i in watched}
     rng = np.random.default_rng(8)
@@ -143,30 +141,17 @@ def test_batched_trajectories_equal_single_ones(
             assert one_ended == ended[i]
             assert not truncated[i]
             final = info["final_info"] if one_ended else info
-            for name, value in one_info["reward_terms"].items():
-                assert final["reward_terms"][name][i] == value
+            assert final["reward_terms"][i].tobytes() == one_info["reward_terms"].tobytes()
             assert final["elapsed"][i] == one_info["elapsed"]
             if one_ended:
                 assert info["final_obs"][i].tobytes() == single.tobytes()
                 assert info["_final_info"][i]
-                for name, value in one_info["totals"].items():
-                    assert info["final_info"]["totals"][name][i] == value
+                assert final["totals"][i].tobytes() == one_info["totals"].tobytes()
                 single, one_info = env.reset()
             assert info["elapsed"][i] == one_info["elapsed"]
             assert single.tobytes() == obs[i].tobytes()
             assert one_info["task"] == info["task"][i]
             assert one_info["action_mask"].tobytes() == info["action_mask"][i].tobytes()
-
-
-def test_two_sets_of_arrays_in_turn(env_id: str) -> None:
-    batched = gym.make_vec(env_id, 3, vectorization_mode="vector_entry_point", **small(env_id))
-    obs, info = batched.reset(seed=1)
-    kept, mask = obs.copy(), info["action_mask"].copy()
-    actions = legal(mask, np.random.default_rng(0))
-    after = batched.step(actions)[0]
-    assert obs is not after
-    assert (obs == kept).all()
-    assert (info["action_mask"] == mask).all()
 
 
 @pytest.mark.parametrize("context", ["fork", "spawn"])
@@ -211,7 +196,7 @@ def test_return_is_minus_the_final_cost(env_id: str) -> None:
         assert total == pytest.approx(-cost, rel=1e-9)
         outcomes = env.unwrapped.outcomes()  # type: ignore[attr-defined]
         for account in ("useful", "lost", "redundant", "ghost", "checkpoint", "restore"):
-            assert outcomes[account].sum() == info["totals"][account]
+            assert outcomes[account].sum() == info["totals"][TOTALS.index(account)]
         _, info = env.reset()
 
 
@@ -261,7 +246,7 @@ def test_bad_use_raises_one_clear_line(env_id: str) -> None:
         env.reset(options={"slize": 1})
     with pytest.raises(ValueError, match="slice expected 0 to"):
         env.reset(options={"slice": 10**9})
-    with pytest.raises(ValueError, match="did you mean slice_tasks"):
+    with pytest.raises(TypeError, match="Did you mean 'slice_tasks'"):
         make(env_id, slice_task=3)
     with pytest.raises(ValueError, match="jobs: expected int"):
         make(env_id, jobs="many")
@@ -310,9 +295,13 @@ def test_a_partial_reset_begins_only_the_wanted_episodes(env_id: str) -> None:
 
 
 def test_in_gymnasiums_own_vector_environments(env_id: str) -> None:
-    """Episodes of unequal size that end in the same step must not disturb the infos."""
+    """Episodes that end in the same step must not disturb the infos.
+
+    Of unequal size in the pinned world; elsewhere infos have room for the largest slice.
+    """
+    other = 3 if resolve(env_id).world == "pinned" else 1
     envs = gym.vector.SyncVectorEnv(
-        [lambda: make(env_id, slice_tasks=1), lambda: make(env_id, slice_tasks=3)],
+        [lambda: make(env_id, slice_tasks=1), lambda: make(env_id, slice_tasks=other)],
         autoreset_mode=gym.vector.AutoresetMode.SAME_STEP,
     )
     _, info = envs.reset(seed=0)

@@ -15,7 +15,7 @@ import pytest
 from gymnasium.error import DependencyNotInstalled
 from gymnasium.utils.env_checker import check_env
 
-from failgym.envs import MitigationEnv
+from failgym.envs import TOTALS, MitigationEnv
 from failgym.envs.rendering import FPS, MODES, Timeline
 from failgym.sim.records import Action
 from tests.envs.worlds import IDS, legal, make, play, small
@@ -103,20 +103,20 @@ def test_the_figures_are_those_of_the_episode(env_id: str) -> None:
         _, reward, ended, _, info = env.step(int(legal(info["action_mask"], rng)[0]))
         paid -= float(reward)
     text = plain(env.render())  # type: ignore[arg-type]
-    tasks = info["totals"]["tasks"]
+    totals = dict(zip(TOTALS, info["totals"].tolist(), strict=True))
+    tasks = totals["tasks"]
     assert f"{tasks:,} of {tasks:,} tasks settled" in text
     assert f"all {paid:,.3f}" in text
     accounts = timeline_of(env).totals(own=True)
     for name, time in accounts.items():
         if name not in ("in_flight", "transfer"):
-            assert time == info["totals"][name], name
+            assert time == totals[name], name
 
 
 @pytest.mark.parametrize("env_id", ["failgym/Cloning-v0", "failgym/Mitigation-v0"])
 def test_many_at_once_look_as_one_by_one(env_id: str) -> None:
     fields: dict[str, Any] = {**small(env_id), "render_mode": "ansi"}
-    mode = "vector_entry_point"
-    many: Any = gym.make_vec(env_id, num_envs=2, vectorization_mode=mode, **fields)
+    many: Any = gym.make_vec(env_id, num_envs=2, autoreset_mode="SameStep", **fields)
     single = [make(env_id, render_mode="ansi") for _ in range(2)]
     many.reset(seed=4)
     for i, env in enumerate(single):

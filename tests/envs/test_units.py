@@ -71,7 +71,7 @@ def test_a_unit_is_always_the_same_and_only_gets_dearer(env_id: str) -> None:
 
 @pytest.mark.parametrize("env_id", SCHEDULED)
 def test_batched_units_equal_single_ones(env_id: str) -> None:
-    batched = gym.make_vec(env_id, 3, vectorization_mode="vector_entry_point", **small(env_id))
+    batched = gym.make_vec(env_id, 3, autoreset_mode="SameStep", **small(env_id))
     single, rng = make(env_id), np.random.default_rng(6)
     _, info = batched.reset(seed=1)
     _, one = single.reset(seed=3)

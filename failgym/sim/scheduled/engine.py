@@ -405,7 +405,7 @@ def run(
         what: `RESET`, `STEP`, or `RESUME`: go on with those that were full, with what was given
             then.
         given: the slices [N] to begin (-1: drawn, -2: leave the episode as it is), or the actions
-            [N].
+            [N] (-1: begin anew on a drawn slice instead).
         again: does an episode that ends begin anew on a drawn slice?
     """
     w = held(world)
@@ -435,10 +435,11 @@ def run(
         )
         if what == RESUME and x.ep.full == 0:
             continue
-        if what == RESET:
+        one = RESET if what == STEP and given[e] == DRAWN else what
+        if one == RESET:
             out.reward[e], out.terminated[e], out.elapsed[e] = 0.0, False, 0
             out.terms[e, :] = 0.0
-        if what != RESET or given[e] >= DRAWN:
-            _run_one(w, x, out, e, what, given[e], again)
+        if one != RESET or given[e] >= DRAWN:
+            _run_one(w, x, out, e, one, given[e], again)
         if x.ep.full == 0:
             _show(w, x, e, out)

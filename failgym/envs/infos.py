@@ -1,0 +1,84 @@
+"""What an info says: the same keys, shapes and types at every reset and step.
+
+Entries are arrays over N episodes by key. `first` makes of them the info of a single environment,
+`laid_out` that of a batched one. None is nested: what reads infos as arrays can read them all.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from failgym.envs.spaces import TOTALS, totals
+from failgym.sim.records import ACTIONS, Output
+
+__all__ = ["Entries", "first", "laid_out", "of_decisions", "of_ends", "own", "upon_ends"]
+
+Bools = npt.NDArray[np.bool_]
+Entries = dict[str, npt.NDArray[Any]]
+"""What is said of N episodes, by key: arrays [N, ...]."""
+
+
+def of_decisions(out: Output, scheduled: bool) -> Entries:
+    """What is known of open decisions, as the engine wrote it: views."""
+    entries: Entries = {
+        "action_mask": out.mask,
+        "task": out.task,
+        "slice": out.slice,
+        "elapsed": out.elapsed,
+        "illegal": out.illegal,
+        "reward_terms": out.terms,
+    }
+    if scheduled:
+        entries["unit"], entries["unit_cost"] = out.unit, out.unit_cost
+    return entries
+
+
+def of_ends(out: Output, scheduled: bool) -> Entries:
+    """The same, of episodes that ended in a step in which others have begun in their place."""
+    n = len(out.reward)
+    masks = np.zeros((n, ACTIONS), dtype=np.int8)
+    masks[:, 0] = 1
+    entries: Entries = {
+        "action_mask": masks,
+        "task": np.full(n, -1),
+        "slice": out.final["slice"],
+        "elapsed": out.final_elapsed,
+        "illegal": out.final["illegal"],
+        "reward_terms": out.final_terms,
+    }
+    if scheduled:
+        entries["unit"], entries["unit_cost"] = np.full(n, -1), np.zeros(n)
+    return entries
+
+
+def upon_ends(out: Output, scheduled: bool, ended: Bools | None) -> Entries:
+    """What is said of whole episodes where they have ended, zero elsewhere: arrays of their own."""
+    entries: Entries = {"totals": np.zeros((len(out.reward), len(TOTALS)), dtype=np.int64)}
+    if scheduled:
+        entries["unit_costs"] = np.zeros(out.final_unit_costs.shape)
+    if ended is not None:
+        entries["totals"][ended] = totals(out.final[ended])
+        if scheduled:
+            entries["unit_costs"][ended] = out.final_unit_costs[ended]
+    return entries
+
+
+def own(entries: Entries, known: Bools) -> Entries:
+    """Entries as arrays of their own, zero where they are not known."""
+    chosen = {name: np.zeros(one.shape, dtype=one.dtype) for name, one in entries.items()}
+    for name, one in entries.items():
+        chosen[name][known] = one[known]
+    return chosen
+
+
+def laid_out(entries: Entries, known: Bools) -> dict[str, Any]:
+    """Entries as Gymnasium's vector environments lay them out: beside each, where it is known."""
+    return entries | {f"_{name}": known.copy() for name in entries}
+
+
+def first(entries: Entries) -> dict[str, Any]:
+    """What is said of the first episode; it shares no memory with the entries."""
+    return {name: one[0] if one.ndim == 1 else one[0].copy() for name, one in entries.items()}

@@ -1,0 +1,42 @@
+"""Keyword arguments of a call that are fields of a scenario."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
+
+from failgym.envs.scenario import Scenario
+from failgym.envs.scenarios import resolve
+
+__all__ = ["scenario_of_call"]
+
+
+def scenario_of_call(
+    call: Callable[..., Any], scenario: str | Scenario, given: dict[str, Any]
+) -> Scenario:
+    """The scenario that a call asks for, by name or as it is, with the given fields changed.
+
+    An unknown keyword is answered as Python answers it, so that callers who probe go on without it.
+
+    Args:
+        call: what was called.
+        scenario: its argument.
+        given: its keyword arguments that it has no parameters for.
+
+    Raises:
+        TypeError: for a keyword that is no field, naming the nearest keyword.
+        ValueError: for an unknown scenario, or a value of the wrong type or range.
+    """
+    known = {field.name for field in fields(Scenario)}
+    for name in given:
+        if name not in known:
+            named = inspect.signature(call).parameters.keys() - {"self", "scenario"}
+            near = difflib.get_close_matches(name, known | named, 1)
+            hint = f". Did you mean {near[0]!r}?" if near else ", and no scenario has such a field"
+            raise TypeError(
+                f"{call.__qualname__}() got an unexpected keyword argument {name!r}{hint}"
+            )
+    return resolve(scenario, given)
