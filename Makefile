@@ -3,12 +3,14 @@
 CANDIDATES = python3 python3.14 python3.13 python3.12 python3.11 python
 PYTHON ?= $(shell for p in $(CANDIDATES); do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+HAS_PYTHON = test -n "$(PYTHON)" || { \
+	echo "failgym needs Python 3.11 or newer; set PYTHON=/path/to/python" >&2; exit 1; }
 BIN = .venv/bin
 # On all cores; a file's tests stay together, for what they share.
 TESTS = $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 INSTALL = $(BIN)/python -m pip install --disable-pip-version-check --quiet --constraint constraints.txt
 
-.PHONY: demo test check format clean
+.PHONY: demo test check clients lowest newest format clean
 
 # What is left of a leaderboard may be of an earlier version.
 demo: .venv/demo.stamp  ## every baseline on the embedded default: tables, demo.json, and demo.html
@@ -28,6 +30,29 @@ check: .venv/dev.stamp
 	$(BIN)/lint-imports
 	$(TESTS)
 
+# Libraries that use the environments: a group each that agrees with itself, none bound by constraints.txt.
+CLIENTS = clients clients-rllib clients-tianshou
+# One version of torch for all: others may bring gigabytes for graphics processors.
+FREE_INSTALL = -m pip install --disable-pip-version-check --quiet --constraint tests/clients/constraints.txt
+
+clients: $(CLIENTS:%=build/%/venv.stamp)  ## stored transitions of every client, as a table
+	@for group in $(CLIENTS); do \
+		build/$$group/bin/python -m pytest tests/clients --quiet --junitxml=build/$$group/tests.xml; \
+	done; build/clients/bin/python -m tests.clients.table $(CLIENTS:%=build/%/tests.xml)
+
+# What a user may have, at both ends. torch is left out of the lowest: old ones come with graphics libraries only.
+QUICK = tests/envs/test_contract.py tests/sim/test_golden.py tests/test_evaluation.py tests/test_files.py \
+	tests/test_metrics.py tests/cli/test_commands.py tests/traces/test_store.py tests/traces/test_trace.py \
+	tests/traces/readers/test_fta.py tests/traces/readers/test_sacct.py tests/traces/readers/test_swf.py
+# Dependencies of ours that are old or new warn of each other. An old numba would replace what a new one cached.
+QUICK_TESTS = -m pytest --numprocesses auto --dist loadfile -W default $(QUICK)
+
+lowest: build/lowest/venv.stamp  ## the quick tests with the lowest versions that pyproject.toml admits
+	NUMBA_CACHE_DIR=$(CURDIR)/build/lowest/numba build/lowest/bin/python $(QUICK_TESTS)
+
+newest: build/newest/venv.stamp  ## the quick tests with the newest versions
+	build/newest/bin/python $(QUICK_TESTS)
+
 format: .venv/dev.stamp
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -45,8 +70,30 @@ clean:
 	$(INSTALL) --editable '.[all]'
 	touch $@ .venv/demo.stamp
 
+$(CLIENTS:%=build/%/venv.stamp): build/%/venv.stamp: pyproject.toml tests/clients/constraints.txt
+	@$(HAS_PYTHON)
+	$(PYTHON) -m venv --clear build/$*
+	build/$*/bin/python $(FREE_INSTALL) --editable '.[$*]'
+	touch $@
+
+build/newest/venv.stamp: pyproject.toml tests/clients/constraints.txt
+	@$(HAS_PYTHON)
+	$(PYTHON) -m venv --clear build/newest
+	build/newest/bin/python $(FREE_INSTALL) --upgrade --editable '.[all]'
+	touch $@
+
+# pip always takes the newest; uv can take the lowest of what we ask for ourselves.
+build/lowest/venv.stamp: pyproject.toml
+	@$(HAS_PYTHON)
+	$(PYTHON) -m venv --clear build/lowest
+	build/lowest/bin/python $(FREE_INSTALL) uv
+	build/lowest/bin/uv pip install --quiet --python build/lowest/bin/python --resolution lowest-direct \
+		--editable '.[boosting,plots,render,tuning]' 'scikit-learn>=1.5' \
+		'hypothesis>=6.100' 'pytest>=8.3' 'pytest-xdist>=3.6'
+	touch $@
+
 # Our own mark that the environment is whole: an interrupted set-up starts again.
 .venv/venv.stamp:
-	@test -n "$(PYTHON)" || { echo "failgym needs Python 3.11 or newer; set PYTHON=/path/to/python" >&2; exit 1; }
+	@$(HAS_PYTHON)
 	$(PYTHON) -m venv --clear .venv
 	touch $@
