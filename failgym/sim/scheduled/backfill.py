@@ -1,7 +1,10 @@
 """EASY backfilling: a later attempt may overtake if it does not delay the head of the queue.
 
-D. A. Lifka: The ANL/IBM SP scheduling system. JSSPP 1995. As simulated by Kumar et al. (DSN 2020,
-section VI-B).
+Of several machines one is reserved for the head, or for a gang slots of all.
+
+D. A. Lifka: The ANL/IBM SP scheduling system. JSSPP 1995. A. W. Mu'alem, D. G. Feitelson:
+Utilization, predictability, workloads, and user runtime estimates in scheduling the IBM SP2 with
+backfilling. IEEE TPDS 12 (6), 2001. As simulated by Kumar et al. (DSN 2020, section VI-B).
 """
 
 # Kernels lose their types to the decorator.
@@ -102,7 +105,7 @@ def _try_start(w: World, x: View, i: int, promised: int, kept: int) -> int:
     machine = first_fit(w, x, x.runs[i].width)
     if machine != NOWHERE:
         start(w, x, i, machine)
-        taken = slots_on(x, i, promised)
+        taken = 0 if promised == NOWHERE else slots_on(x, i, promised)
     if promised >= 0:
         withhold(x, promised, -kept)
     return taken

@@ -58,10 +58,11 @@ def jobs_of(trace: Trace, estimator: str = "user") -> list[Job]:
         trace: of tasks of one attempt each.
         estimator: "user" (the request, or where there is none the longest), or "oracle".
     """
-    request = trace.column("jobs", "walltime", missing=0)[trace.column("tasks", "job")]
+    requests = trace.column("jobs", "walltime", missing=0)
+    request = requests[trace.column("tasks", "job")]
     run = trace.column("attempts", "end") - trace.column("attempts", "start")
     run = np.where(request > 0, np.minimum(run, request), run)
-    estimate = np.where(request > 0, request, request.max()) if estimator == "user" else run
+    estimate = np.where(request > 0, request, requests.max()) if estimator == "user" else run
     estimate = np.maximum(np.where(estimate > 0, estimate, run), 1)
     columns = (trace.task_submit, trace.column("tasks", "width"), run, estimate)
     return [Job(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]

@@ -230,8 +230,8 @@ def assert_as_reference(trace: Trace, **rules: Any) -> None:
 def test_estimators_shorten_waits(log: str, records: int) -> None:
     """Kumar et al. (DSN 2020), figure 11: by history below user estimates, MCS near the oracle.
 
-    It holds here, not everywhere: on the whole of SDSC-SP2 MCS is 5 % behind the oracle (7 % with
-    jobs killed at their walltime), and on CTC-SP2 with such kills `last` is behind user estimates.
+    It holds here, not everywhere: on the whole of SDSC-SP2 MCS is 10 % behind the oracle (8 % with
+    jobs killed at their walltime), and on CTC-SP2 `last` is behind user estimates.
     """
     trace = uninterrupted(first_records(recorded(log), records))
     wait = dict[str, float]()
