@@ -46,6 +46,7 @@ Choice = TypeVar("Choice")
 UNFIT = "\x1b\x07\x00\r\u202e"
 """Signs that no terminal is to be given."""
 NOBODY = 65534
+LEFT = ".import-google-2011"
 LONGEST = 20.0
 """What takes longer hangs [s]."""
 ALONE = 300
@@ -151,7 +152,7 @@ class Commands:
         nobody = self.as_root and place is NEW and rng.random() < 0.1
         name = NAMES[int(rng.integers(len(NAMES)))].lstrip("-")
         with place(home, f"to {name}") as out:
-            before = contents(home, out)
+            before = contents(home)
             arguments = ["trace", "import", form, str(source), "--out", str(out)]
             alone = not nobody and rng.random() < self.alone
             said = (call_as_nobody if nobody else call_alone if alone else call)(arguments)
@@ -162,7 +163,7 @@ class Commands:
             made = said.status == 0
             if made and (place in ALWAYS_REFUSED or nobody):
                 wrong.append(f"{arguments}: written to {out}")
-            if not made and contents(home, out) != before:
+            if not made and contents(home) != before:
                 wrong.append(f"{arguments}: changed what was there")
             if made:
                 wrong += [f"{arguments}: {one}" for one in self._then(out, home, rng, tally)]
@@ -220,10 +221,11 @@ def wrongs(said: Said) -> Iterator[str]:
         yield f"took {said.seconds:.1f} s"
 
 
-def contents(home: Path, out: Path) -> dict[str, bytes | str | None]:
-    """Everything that is in a folder."""
+def contents(home: Path) -> dict[str, bytes | str | None]:
+    """Everything that is in a folder, but for what a large import leaves to go on with."""
     found: dict[str, bytes | str | None] = {}
     for folder, folders, files in os.walk(home):
+        folders[:] = [name for name in folders if not name.endswith(LEFT)]
         for name in [*folders, *files]:
             path = Path(folder, name)
             if path.is_symlink():
