@@ -122,10 +122,7 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(
-        sign
-        if sign.isprintable() or sign == "\n"
-        else sign.encode("unicode_escape").decode("ascii")
-        for sign in text
+        sign if sign.isprintable() or sign == "\n" else ascii(sign)[1:-1] for sign in text
     )
 
 

@@ -24,6 +24,9 @@ trace = typer.Typer(help="Import, generate, describe and forecast traces.")
 
 SUMMARY = ("rows_read", "dropped", "noted", "rows", "task_outcomes", "attempt_outcomes")
 """Tables that say what an import or a generator made."""
+TOLD = ("no ", "clusters taken for one")
+"""How remarks begin, besides those of a join, that are printed after an import: what is not known,
+or was decided."""
 LARGE = 5_000_000
 """A trace with a table of more rows is not loaded only to say what is in it."""
 
@@ -226,7 +229,7 @@ def _report(out: Path, begun: float) -> None:
         tables = describe(Trace.load(out)).tables
         _print_description([t for t in tables if t.name in SUMMARY and t.rows])
     for name, remark in saved.meta.remarks.items():
-        if name.startswith(JOINED):
+        if name.startswith((JOINED, *TOLD)):
             print_line(f"{name}: {remark}")
     print_line(f"written to {out} in {time.perf_counter() - begun:.1f} s")
     print_line(f"content {saved.content_hash}")

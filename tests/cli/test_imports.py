@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import importlib
 import inspect
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -163,3 +164,14 @@ def test_a_source_larger_than_memory_is_not_read_at_once(
     monkeypatch.undo()
     read = FORMATS["google-2011"].reader(tmp_path / "source")
     assert Trace.load(tmp_path / "t").content_hash == read.content_hash
+
+
+def test_what_a_source_leaves_unknown_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_nasty(tmp_path / "source")
+    shutil.rmtree(tmp_path / "source" / "job_events")
+    assert (
+        invoke("trace", "import", "google-2011", tmp_path / "source", "--out", tmp_path / "t") == 0
+    )
+    assert "no job_events: names and outcomes of jobs are not known" in capsys.readouterr().out

@@ -36,7 +36,7 @@ DATA_LIMIT = 3 << 30
 def work(asked: argparse.Namespace, starts: list[int], results: Any) -> None:
     """Take chunks, one after the other, and send what came of each."""
     resource.setrlimit(resource.RLIMIT_DATA, (DATA_LIMIT, DATA_LIMIT))
-    os.nice(asked.nice)  # others work here too
+    os.nice(asked.nice)
     if asked.scratch is not None:
         tempfile.tempdir = str(asked.scratch)
     campaign = Campaign(asked.seed, asked.formats, asked.keep)

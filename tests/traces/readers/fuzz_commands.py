@@ -15,11 +15,12 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -27,41 +28,29 @@ from typing import TypeVar
 import numpy as np
 
 from failgym.cli import run
-from failgym.traces import FORMATS, Trace, toy
+from failgym.traces import FORMATS, Trace
 from tests.traces.readers.fuzz import Case, cases, damaged, written
+from tests.traces.readers.fuzz_places import (
+    ALWAYS_REFUSED,
+    MOUNTS,
+    NAMES,
+    NEW,
+    PLACES,
+    SOURCES,
+    mounts_work,
+)
 
 Rng = np.random.Generator
 Choice = TypeVar("Choice")
 
-NAMES = (
-    "plain",
-    "a b",
-    "\x1b[31mred\x1b[0m",
-    "\x1b]0;title\x07",
-    "[bold]bold",
-    "[red]",
-    ":bug:",
-    "<script>alert(1)<script>",
-    "&amp;<b>",
-    "--out",
-    "-x",
-    "a\nb",
-    "a\rb",
-    "\u202eevil",
-    "\udcff\udcfe",
-    "ü" * 60,
-    "{policy}",
-    "%s%n",
-    "a=b",
-    "$(id)",
-    "x" * 300,
-)
-"""Names of files and folders."""
 UNFIT = "\x1b\x07\x00\r\u202e"
 """Signs that no terminal is to be given."""
 NOBODY = 65534
+LEFT = ".import-google-2011"
 LONGEST = 20.0
 """What takes longer hangs [s]."""
+ALONE = 300
+"""The same of a process of its own, which begins with imports beside whatever else runs [s]."""
 
 
 @dataclass
@@ -96,6 +85,17 @@ def call(arguments: list[str]) -> Said:
     return Said(status, out.getvalue(), err.getvalue(), time.process_time() - begun)
 
 
+def call_alone(arguments: list[str]) -> Said:
+    """Run a command in a process of its own."""
+    command = [sys.executable, "-c", "from failgym.cli import main; main()", *arguments]
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=ALONE, check=False)
+    except subprocess.TimeoutExpired:
+        return Said(None, "", "", 0.0, f"longer than {ALONE} s")
+    out, err = (text.decode("utf-8", "replace") for text in (done.stdout, done.stderr))
+    return Said(done.returncode, out, err, 0.0)
+
+
 def call_as_nobody(arguments: list[str]) -> Said:
     """Run a command in a copy of this process that belongs to another user."""
     told, tell = os.pipe()
@@ -116,135 +116,6 @@ def call_as_nobody(arguments: list[str]) -> Said:
     return Said(**json.loads(text)) if text else Said(None, "", "", 0.0, "the process ended")
 
 
-# --- Where the source is, and where it is to go ---------------------------------------------------
-
-
-def _as_it_is(path: Path, home: Path) -> Path:
-    return path
-
-
-def _linked(path: Path, home: Path) -> Path:
-    (home / "link").symlink_to(path)
-    return home / "link"
-
-
-def _looped(path: Path, home: Path) -> Path:
-    (home / "loop").symlink_to(home / "loop")
-    return home / "loop"
-
-
-def _pipe(path: Path, home: Path) -> Path:
-    pipe = path / path.name if path.is_dir() else home / "pipe"
-    if path.is_dir():  # in the place of a file that it has
-        pipe = next(file for file in sorted(path.rglob("*")) if file.is_file())
-        pipe.unlink()
-    os.mkfifo(pipe)
-    return path if path.is_dir() else pipe
-
-
-def _device(path: Path, home: Path) -> Path:
-    return Path("/dev/zero")
-
-
-def _nowhere(path: Path, home: Path) -> Path:
-    return home / "nowhere"
-
-
-def _empty(path: Path, home: Path) -> Path:
-    (home / "empty").mkdir()
-    return home / "empty"
-
-
-SOURCES: tuple[tuple[Callable[[Path, Path], Path], float], ...] = (
-    (_as_it_is, 0.8),
-    (_linked, 0.06),
-    (_looped, 0.02),
-    (_pipe, 0.05),
-    (_device, 0.02),
-    (_nowhere, 0.02),
-    (_empty, 0.03),
-)
-
-
-@contextlib.contextmanager
-def _new(home: Path, name: str) -> Generator[Path]:
-    yield home / name
-
-
-@contextlib.contextmanager
-def _foreign(home: Path, name: str) -> Generator[Path]:
-    (home / "out").mkdir()
-    (home / "out" / "precious.txt").write_text("precious")
-    yield home / "out"
-
-
-@contextlib.contextmanager
-def _file(home: Path, name: str) -> Generator[Path]:
-    (home / "out").write_text("precious")
-    yield home / "out"
-
-
-@contextlib.contextmanager
-def _link(home: Path, name: str) -> Generator[Path]:
-    (home / "target").mkdir()
-    (home / "out").symlink_to(home / "target")
-    yield home / "out"
-
-
-@contextlib.contextmanager
-def _within(home: Path, name: str) -> Generator[Path]:
-    toy().save(home / "trace")
-    yield home / "trace" / "inside"
-
-
-@contextlib.contextmanager
-def _older(home: Path, name: str) -> Generator[Path]:
-    toy().save(home / "out")
-    yield home / "out"
-
-
-@contextlib.contextmanager
-def _mounted(home: Path, options: str) -> Generator[Path]:
-    disk = home / "disk"
-    disk.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(disk)], check=True)
-    try:
-        yield disk / "out"
-    finally:
-        subprocess.run(["umount", str(disk)], check=True)
-
-
-@contextlib.contextmanager
-def _full(home: Path, name: str) -> Generator[Path]:
-    with _mounted(home, "size=8k") as out:
-        yield out
-
-
-@contextlib.contextmanager
-def _read_only(home: Path, name: str) -> Generator[Path]:
-    with _mounted(home, "ro") as out:
-        yield out
-
-
-PLACES = (
-    *((_new, 0.74), (_foreign, 0.05), (_file, 0.03), (_link, 0.03), (_within, 0.03)),
-    *((_older, 0.06), (_full, 0.03), (_read_only, 0.03)),
-)
-MOUNTS = (_full, _read_only)
-ALWAYS_REFUSED = (_foreign, _file, _link, _within, _full, _read_only)
-"""Places where nothing is ever written."""
-
-
-def mounts_work() -> bool:
-    """Whether file systems can be mounted here."""
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            with _mounted(Path(folder), "size=8k"):
-                return True
-        except (OSError, subprocess.SubprocessError):
-            return False
-
-
 @dataclass
 class Commands:
     """Commands by their numbers."""
@@ -252,6 +123,8 @@ class Commands:
     seed: int
     found: dict[str, list[Case]] = field(default_factory=cases)
     mounted: bool = field(default_factory=mounts_work)
+    alone: float = 0.0
+    """share of the imports that are processes of their own"""
     as_root: bool = field(default_factory=lambda: os.geteuid() == 0)
 
     def run(self, numbers: range) -> Tally:
@@ -275,20 +148,22 @@ class Commands:
         source = _drawn(SOURCES, rng)(path, home)
         place = _drawn(PLACES, rng)
         if place in MOUNTS and not self.mounted:
-            place = _new
-        nobody = self.as_root and place is _new and rng.random() < 0.1
+            place = NEW
+        nobody = self.as_root and place is NEW and rng.random() < 0.1
         name = NAMES[int(rng.integers(len(NAMES)))].lstrip("-")
         with place(home, f"to {name}") as out:
-            before = contents(home, out)
+            before = contents(home)
             arguments = ["trace", "import", form, str(source), "--out", str(out)]
-            said = (call_as_nobody if nobody else call)(arguments)
-            tally.commands[place.__name__.strip("_") + (" as nobody" if nobody else "")] += 1
+            alone = not nobody and rng.random() < self.alone
+            said = (call_as_nobody if nobody else call_alone if alone else call)(arguments)
+            how = " as nobody" if nobody else " in a process" if alone else ""
+            tally.commands[place.__name__.strip("_") + how] += 1
             tally.longest = max(tally.longest, said.seconds)
             wrong = [f"{arguments}: {one}" for one in wrongs(said)]
             made = said.status == 0
             if made and (place in ALWAYS_REFUSED or nobody):
                 wrong.append(f"{arguments}: written to {out}")
-            if not made and contents(home, out) != before:
+            if not made and contents(home) != before:
                 wrong.append(f"{arguments}: changed what was there")
             if made:
                 wrong += [f"{arguments}: {one}" for one in self._then(out, home, rng, tally)]
@@ -346,10 +221,11 @@ def wrongs(said: Said) -> Iterator[str]:
         yield f"took {said.seconds:.1f} s"
 
 
-def contents(home: Path, out: Path) -> dict[str, bytes | str | None]:
-    """Everything that is in a folder."""
+def contents(home: Path) -> dict[str, bytes | str | None]:
+    """Everything that is in a folder, but for what a large import leaves to go on with."""
     found: dict[str, bytes | str | None] = {}
     for folder, folders, files in os.walk(home):
+        folders[:] = [name for name in folders if not name.endswith(LEFT)]
         for name in [*folders, *files]:
             path = Path(folder, name)
             if path.is_symlink():
@@ -365,8 +241,11 @@ def main() -> None:
     parser.add_argument("--commands", type=int, default=1_000)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--alone", type=float, default=0.03, help="share in a process of its own")
     asked = parser.parse_args()
-    tally = Commands(asked.seed).run(range(asked.first, asked.first + asked.commands))
+    tally = Commands(asked.seed, alone=asked.alone).run(
+        range(asked.first, asked.first + asked.commands)
+    )
     for one in tally.failures:
         print(one)
     told = {**vars(tally), "failures": len(tally.failures)}

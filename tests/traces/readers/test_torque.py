@@ -324,6 +324,21 @@ def test_a_rerun_that_began_before_the_log_tells_where_it_was(tmp_path: Path) ->
     assert places_of(trace, 0) == {"n1": 4, "n2": 4}
 
 
+def test_a_run_of_unknown_end_before_another_was_requeued(tmp_path: Path) -> None:
+    said = f"ctime={ORIGIN} qtime={ORIGIN} exec_host=n1/0"
+    trace = log_of(
+        tmp_path,
+        f"{stamp(9)};E;1.s;{said} start={ORIGIN + 4} end={ORIGIN + 9}",
+        f"{stamp(20)};S;1.s;{said} start={ORIGIN + 20}",
+        f"{stamp(30)};E;1.s;{said} start={ORIGIN + 20} end={ORIGIN + 30} Exit_status=0",
+    )
+    assert [fate[4:] for fate in attempts_of(trace, "1.s")] == [
+        ("EVICT", "REQUEUE"),
+        ("FINISH", None),
+    ]
+    assert replayed(trace)["1.s", 0] == [(30_000, "FINISH", 15_000)]
+
+
 def test_a_start_that_is_told_again_is_not_taken_for_the_restart(tmp_path: Path) -> None:
     said = f"ctime={ORIGIN} qtime={ORIGIN} exec_host=n1/0"
     trace = log_of(

@@ -238,7 +238,7 @@ class Jobs:
     def _requeued(self, life: _Life, time: int) -> None:
         """The run that ended was not the last: unless it was a success, it was requeued."""
         runs, run = self.log.runs, life.last_run
-        if run != NONE and runs["outcome", run] in (Outcome.FAIL, Outcome.KILL):
+        if run != NONE and runs["outcome", run] in _UNSUCCESSFUL:
             runs["outcome", run], runs["cause", run] = Outcome.EVICT, Cause.REQUEUE
         life.queued, life.over = time, False
 
@@ -330,6 +330,8 @@ WRONG_ZONE: Final = 900
 TORQUE_SIGNAL: Final = 256
 """TORQUE adds this to the signal with which it ended a job: 271 is a cancelled one."""
 
+_UNSUCCESSFUL: Final = (Outcome.FAIL, Outcome.KILL, Outcome.CENSORED)
+"""How a run ended, as far as is known, that turns out to have been requeued if another follows."""
 _TEXTS: Final = (("user", "user"), ("group", "group"), ("name", "jobname"), ("queue", "queue"))
 
 _HANDLERS: Final[dict[str, Callable[[Jobs, Record, Mapping[str, str]], None]]] = {
