@@ -30,7 +30,7 @@ from failgym.sim.clairvoyant import clairvoyant
 from failgym.sim.records import World
 from failgym.sim.rules import Rules
 
-__all__ = ["Anchors", "Bound", "Evaluation", "evaluate"]
+__all__ = ["Anchors", "Bound", "evaluate"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
