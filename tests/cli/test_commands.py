@@ -272,7 +272,10 @@ def test_synth_and_info(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert Trace.load(out).content_hash == generate("system-a", jobs=30, seed=5).content_hash
     assert invoke("trace", "info", out, "--json", tmp_path / "info.json") == 0
     assert "success_by_failures" in load(tmp_path / "info.json")["tables"]
-    assert "Success by number of past failures" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "Success by number of past failures" in shown
+    for outcome in Outcome:
+        assert f"{outcome.name}: " in shown, "each word of the tables is explained"
 
 
 def test_an_older_trace_is_replaced(tmp_path: Path) -> None:
