@@ -19,6 +19,7 @@ training runs (`failgym.leaderboard.bootstrap`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -71,8 +72,11 @@ class Place:
 
     def possible(self) -> list[float]:
         """Cost of replay less that of the bound, of each slice."""
-        each = ((a.replay.costs - a.bound).sum(axis=1) for a in self.anchors)
-        return np.concatenate(list(each)).tolist()
+        return np.concatenate([a.possible for a in self.anchors]).tolist()
+
+    def spent(self) -> list[float]:
+        """What replay spends on each slice (`failgym.evaluation.room`)."""
+        return np.concatenate([a.spent for a in self.anchors]).tolist()
 
 
 @dataclass(frozen=True)
@@ -119,22 +123,24 @@ def compared(
     place: Place, agents: dict[str, Policy], against: dict[str, Policy], advance: Advance
 ) -> Row:
     """Agents and rules on the slices of a place."""
-    possible = np.array(place.possible())
+    possible, spent = np.array(place.possible()), np.array(place.spent())
     ours = np.array([place.saved(agent, advance) for agent in agents.values()])
     theirs = np.array([place.saved(rule, advance) for rule in against.values()])
-    scores = run_scores(Runs(theirs, possible))
+    scores = run_scores(Runs(theirs, possible, spent))
     best = int(np.argmax(scores))
     bootstrap = Bootstrap()
     return Row(
         env=place.anchors[0].scenario.name,
         place=place.name,
         slices=len(possible),
-        agents=bootstrap.aggregates([Runs(ours, possible)])["iqm"],
-        runs=dict(zip(agents, run_scores(Runs(ours, possible)).tolist(), strict=True)),
+        agents=bootstrap.aggregates([Runs(ours, possible, spent)])["iqm"],
+        runs=dict(zip(agents, run_scores(Runs(ours, possible, spent)).tolist(), strict=True)),
         rule=list(against)[best],
-        rule_score=bootstrap.score(Runs(theirs[[best]], possible)),
+        rule_score=bootstrap.score(Runs(theirs[[best]], possible, spent)),
         # Both have the same denominator: the difference of scores is the score of the difference.
-        above=bootstrap.aggregates([Runs(ours - theirs[best], possible)])["iqm"],
+        above=Bootstrap(highest=math.inf).aggregates([Runs(ours - theirs[best], possible, spent)])[
+            "iqm"
+        ],
         rules=dict(zip(against, scores.tolist(), strict=True)),
     )
 

@@ -20,6 +20,8 @@ import typer
 
 from experiments.markdown import interval, table
 from failgym.cli.output import print_line
+from failgym.evaluation.result import FEW
+from failgym.evaluation.room import NOTHING
 from failgym.files import replacing
 from failgym.leaderboard.bootstrap import Bootstrap, Estimate
 from failgym.leaderboard.page.cells import Failure, Field, fields_of
@@ -42,9 +44,11 @@ class Place(NamedTuple):
     """of the environment among those with this kind: names its stream of draws, as on the page"""
 
     def score(self, policy: str) -> Estimate | None:
-        """The score of a policy, if it has one."""
+        """The score of a policy, if it has one and there is something to gain."""
         cell = self.field.cell(policy)
-        return None if cell is None else Bootstrap().score(cell.runs, self.number)
+        if cell is None or not cell.runs.scored():
+            return None
+        return Bootstrap().score(cell.runs, self.number)
 
     def best(self, policies: list[str]) -> _Best:
         """The policy with the highest score, if any has one."""
@@ -136,7 +140,12 @@ def _cell(place: Place, name: str) -> str:
     score, outcome = place.score(name), place.field.outcomes.get(name)
     if isinstance(outcome, Failure):
         return f"{outcome.status}: {outcome.reason}"
-    return NOT_PLAYED if score is None else interval(score)
+    if outcome is not None and score is None:
+        return NOTHING
+    if score is None:
+        return NOT_PLAYED
+    slices = len(place.field.slices)
+    return interval(score) + (f" ({slices} slices)" if slices < FEW else "")
 
 
 def main(

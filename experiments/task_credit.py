@@ -125,7 +125,8 @@ class Watch(BaseCallback):
         """Score the agent as it is now."""
         run = self.anchors.run(self.model, deterministic=deterministic)
         replay, bound = self.anchors.replay.costs, self.anchors.bound
-        return score(replay.sum(axis=1), run.costs.sum(axis=1), bound.sum(axis=1))
+        costs = (each.sum(axis=1) for each in (replay, run.costs, bound))
+        return score(*costs, spent=self.anchors.spent)
 
 
 def buffer_of(setup: Setup, credit: str, env: Any) -> dict[str, Any]:

@@ -15,6 +15,7 @@ Runs go on where they were interrupted, and are only judged when they are there 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -76,7 +77,8 @@ def compared(scenario: Scenario, seeds: int, traces: int, runs: Path) -> list[Ro
         Anchors.of(scenario.override(trace_seed=JUDGED + i), split="test") for i in range(traces)
     ]
     possible = np.concatenate([(a.replay.costs - a.bound).sum(axis=1) for a in judged])
-    bootstrap, rows, whole = Bootstrap(), list[Row](), np.zeros((seeds, len(possible)))
+    spent = np.concatenate([a.spent for a in judged])
+    rows, whole = list[Row](), np.zeros((seeds, len(possible)))
     for without in (ALL, *used(env)):
         hyper = None if without == ALL else {without: None}
         found = [
@@ -90,9 +92,9 @@ def compared(scenario: Scenario, seeds: int, traces: int, runs: Path) -> list[Ro
                 env=env,
                 without=without,
                 validation=[one.best.score for one in found],
-                score=bootstrap.score(Runs(ours, possible)),
+                score=Bootstrap().score(Runs(ours, possible, spent)),
                 # Equal seeds begin with equal weights: runs are paired too.
-                above=bootstrap.score(Runs(ours - whole, possible)),
+                above=Bootstrap(highest=math.inf).score(Runs(ours - whole, possible, spent)),
                 seconds=[one.seconds for one in found],
             )
         )

@@ -208,9 +208,9 @@ def _first(rows: Sequence[Row]) -> Row:
 def _score(anchors: Anchors, run: Run, other: Run | None = None) -> Difference:
     """The score of a run, or how much it is above that of another one."""
     before = anchors.replay.costs.sum(axis=1)
-    possible = before - anchors.bound.sum(axis=1)
+    possible, spent = anchors.possible, anchors.spent
     start = before if other is None else other.costs.sum(axis=1)
-    found = score(start, run.costs.sum(axis=1), start - possible)
+    found = score(start, run.costs.sum(axis=1), start - possible, spent=spent)
     return Difference(found.value, found.low, found.high)
 
 

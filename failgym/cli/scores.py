@@ -78,6 +78,9 @@ def print_scores(evaluations: Sequence[Evaluation]) -> None:
     rows = [[row[i] for i in shown] for row in map(_row, ranked)]
     print_table(title, [COLUMNS[i] for i in shown], rows, SHARES)
     print_line(first.reason or f"room: in these {first.tasks:,} tasks {first.said_of_room}")
+    idle = [e.policy for e in evaluations if e.same_as_replay and e.policy != "replay"]
+    if idle:
+        print_line(f"left every task as replay does: {', '.join(idle)}")
     if first.reason is not None:
         return
     if first.few:

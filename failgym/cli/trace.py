@@ -27,6 +27,11 @@ SUMMARY = ("rows_read", "dropped", "noted", "rows", "task_outcomes", "attempt_ou
 TOLD = ("no ", "clusters taken for one")
 """How remarks begin, besides those of a join, that are printed after an import: what is not known,
 or was decided."""
+OUTCOMES = """\
+FINISH: did what it was to do; FAIL: ended by itself without; KILL: ended by its user or at a limit;
+EVICT: ended by the cluster, for others or with its machine; LOST: how it ended was not recorded;
+CENSORED: cut off by the end of the data; machine-time: run time times slots, of all that ran"""
+"""What the words of the tables mean."""
 LARGE = 5_000_000
 """A trace with a table of more rows is not loaded only to say what is in it."""
 
@@ -195,6 +200,7 @@ def info(
     not_made, remarks = description.table("not_made"), description.table("remarks")
     listed = (not_made, remarks)
     _print_description([t for t in description.tables if t.rows and t not in listed])
+    print_line(OUTCOMES)
     if remarks.rows:
         print_line(f"{remarks.title}:")
     for name, remark in remarks.rows:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -31,7 +31,7 @@ from failgym.sim.clairvoyant import clairvoyant
 from failgym.sim.records import World
 from failgym.sim.rules import Rules
 
-__all__ = ["Anchors", "Bound", "Evaluation", "evaluate"]
+__all__ = ["Anchors", "Bound", "evaluate"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -151,6 +151,7 @@ class Anchors:
             decisions=run.decisions,
             illegal=run.illegal,
             steps_per_second=run.decisions_per_second,
+            same_as_replay=_same(outcomes, self.replay.outcomes),
         )
 
     def clairvoyant(self) -> Evaluation:
@@ -296,6 +297,11 @@ def _least_costs(
         least, unproven = found.costs, int((~found.exact).sum())
     first = np.concatenate([[0], np.cumsum(own_sizes(world)[replay.slices])[:-1]])
     return np.add.reduceat(least, first, axis=0), unproven
+
+
+def _same(some: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
+    """Are these tables of outcomes equal?"""
+    return all(np.array_equal(column, others[name]) for name, column in some.items())
 
 
 def _share(part: float, whole: float) -> float:

@@ -61,6 +61,8 @@ class Evaluation:
     illegal: int
     """actions that the mask forbade; each counted as CONTINUE"""
     steps_per_second: float
+    same_as_replay: bool = False
+    """did it leave every task as replay does? Then a score of 0 says that it never acted"""
 
     @property
     def few(self) -> bool:

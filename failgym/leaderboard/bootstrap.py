@@ -55,7 +55,7 @@ __all__ = ["Bootstrap", "Estimate", "Profile"]
 
 Floats = npt.NDArray[np.float64]
 
-SCORES, GAPS, PROBABILITIES = (-math.inf, OPTIMUM), (0.0, math.inf), (0.0, 1.0)
+GAPS, PROBABILITIES = (0.0, math.inf), (0.0, 1.0)
 """Between which numbers they lie."""
 ONE, OTHER = 0, 1
 """Streams of the draws of training runs: of a policy, and of the one it is compared with."""
@@ -91,6 +91,8 @@ class Bootstrap:
     resamples: int = RESAMPLES
     confidence: float = CONFIDENCE
     """[%]"""
+    highest: float = OPTIMUM
+    """the highest score that is possible; infinity where "scores" are differences of scores"""
 
     def score(self, runs: Runs, environment: int = 0) -> Estimate:
         """The score in one environment: the mean over training runs.
@@ -102,7 +104,7 @@ class Bootstrap:
         scores, weights = self._drawn(runs, environment, ONE)
         value = float(run_scores(runs).mean())
         samples = (scores * weights).sum(axis=-1)
-        return self._interval(value, samples, of_scores([runs]), SCORES)
+        return self._interval(value, samples, of_scores([runs]), (-math.inf, self.highest))
 
     def aggregates(self, cells: Sequence[Runs]) -> dict[str, Estimate]:
         """Each of `statistics.AGGREGATES` over environments, by name, all from the same samples.
@@ -126,7 +128,7 @@ class Bootstrap:
                 float(of(*observed)),
                 of(scores, weights, observed[2]),
                 spread,
-                GAPS if name == "optimality_gap" else SCORES,
+                GAPS if name == "optimality_gap" else (-math.inf, self.highest),
             )
             for name, of in AGGREGATES.items()
         }

@@ -129,6 +129,18 @@ def test_a_policy_that_cannot_act_is_told_what_is_missing(
     assert said in line
 
 
+def test_a_policy_that_never_acted_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policies = [f"{__name__}:Eager", "young", "replay"]
+    named = [word for policy in policies for word in ("--policy", policy)]
+    file = tmp_path / "scores.json"
+    arguments = ["--env", "Checkpoint-v0", *SMALL, "--episodes", 4, "--json", file]
+    assert invoke("evaluate", *named, *arguments) == 0
+    assert f"left every task as replay does: {policies[0]}\n" in capsys.readouterr().out
+    assert [row["same_as_replay"] for row in load(file)["policies"]] == [True, False, True]
+
+
 def test_the_room_and_few_slices_are_said(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["evaluate", "--env", "Checkpoint-v0", "--policy", "young", *SMALL]
     assert invoke(*arguments, "--episodes", 2) == 0
@@ -272,7 +284,10 @@ def test_synth_and_info(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert Trace.load(out).content_hash == generate("system-a", jobs=30, seed=5).content_hash
     assert invoke("trace", "info", out, "--json", tmp_path / "info.json") == 0
     assert "success_by_failures" in load(tmp_path / "info.json")["tables"]
-    assert "Success by number of past failures" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "Success by number of past failures" in shown
+    for outcome in Outcome:
+        assert f"{outcome.name}: " in shown, "each word of the tables is explained"
 
 
 def test_an_older_trace_is_replaced(tmp_path: Path) -> None:

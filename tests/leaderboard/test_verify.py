@@ -69,6 +69,10 @@ TAMPERED: dict[str, tuple[Callable[[Path], Any], str]] = {
         lambda f: rewrite(f / RESULTS_FILE, lambda r: r[0].update(bound_cost=0.0)),
         "bound_cost is 0, computed anew ",
     ),
+    "what replay spends": (
+        lambda f: rewrite(f / RESULTS_FILE, lambda r: r[0].update(replay_spent=0.0)),
+        "replay_spent is 0, computed anew ",
+    ),
     "a seed": (
         lambda f: rewrite(f / RESULTS_FILE, other_seed),
         "row 3: seed is 0, expected 1 (replay: GracePeriod-v0, forecast drawn, seed 1, slice ",
