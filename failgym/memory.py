@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["available", "check_room", "size_text"]
+__all__ = ["SMALL", "available", "check_room", "size_text"]
 
 SMALL = 1 << 24
 """What is taken without asking [bytes]."""

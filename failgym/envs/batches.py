@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import numpy as np
 import numpy.typing as npt
 
 from failgym.envs.scenario import Scenario
+from failgym.memory import SMALL, available, size_text
 from failgym.sim import records as pinned
 from failgym.sim.batch import Batch
 from failgym.sim.outcomes import outcome_table
@@ -42,7 +44,43 @@ AnyBatch: TypeAlias = Union[Batch, "ScheduledBatch"]
 def make_batch(
     world: AnyWorld, rules: Rules, episodes: int, order: Order = "task", threads: int = 1
 ) -> AnyBatch:
-    """N episodes of a world; the arguments are those of `Batch`."""
+    """N episodes of a world; the arguments are those of `Batch`.
+
+    Raises:
+        MemoryError: in one line that says how many fit, if there is no room for so many.
+    """
+    each = _room_of(_batch(world, rules, 0, order, 1))
+    free = available()
+    if free is not None and each * episodes > max(free, SMALL):
+        raise _no_room(episodes, each, free)
+    try:
+        return _batch(world, rules, episodes, order, threads)
+    except MemoryError as error:
+        raise _no_room(episodes, each, free) from error
+
+
+def _no_room(episodes: int, each: int, free: int | None) -> MemoryError:
+    taken = f"{episodes:,} episodes at once take {size_text(each * episodes)} of memory"
+    taken += f" ({size_text(each)} each)"
+    if free is None:
+        return MemoryError(f"{taken}, more than there is: expected fewer (num_envs)")
+    fit = free // max(each, 1)
+    return MemoryError(f"{taken}, {size_text(free)} are free: expected at most {fit:,} (num_envs)")
+
+
+def _room_of(batch: AnyBatch) -> int:
+    """Memory that an episode of a batch may take, whatever is played in it [bytes]."""
+    return sum(_row_bytes(arrays) for arrays in (batch.state, *batch.outputs))
+
+
+def _row_bytes(arrays: Any) -> int:
+    """Bytes for one more row of an array, or of each in a tuple of arrays and tuples."""
+    if isinstance(arrays, np.ndarray):
+        return math.prod(arrays.shape[1:]) * arrays.dtype.itemsize
+    return sum(_row_bytes(part) for part in arrays)
+
+
+def _batch(world: AnyWorld, rules: Rules, episodes: int, order: Order, threads: int) -> AnyBatch:
     if isinstance(world, pinned.World):
         return Batch(world, rules, episodes, order, threads)
     if not isinstance(rules, ScheduledRules):

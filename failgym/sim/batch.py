@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from failgym.memory import check_room
 from failgym.sim import engine
 from failgym.sim.compile import with_slices
 from failgym.sim.fields import FIELDS
@@ -53,6 +54,11 @@ def _copied(arrays: Any) -> Any:
     return arrays._make(_copied(array) for array in arrays)
 
 
+def _bytes(arrays: Any) -> int:
+    """Memory of a tuple of arrays, or of tuples of them."""
+    return arrays.nbytes if hasattr(arrays, "dtype") else sum(map(_bytes, arrays))
+
+
 class EpisodeBatch(ABC):
     """N episodes of one world, of whichever kind.
 
@@ -85,7 +91,11 @@ class EpisodeBatch(ABC):
         return {**self.__dict__, "_pool": None}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        """A copy that continues as the original; the world, which never changes, is shared."""
+        """A copy that continues as the original; the world, which never changes, is shared.
+
+        Raises MemoryError, in one line, if there is no room for it.
+        """
+        check_room(sum(map(_bytes, (self.state, *self.outputs))), f"copy of {len(self)} episodes")
         twin: Any = object.__new__(type(self))
         twin.__dict__.update(self.__getstate__())
         twin.state = _copied(self.state)

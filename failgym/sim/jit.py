@@ -1,10 +1,9 @@
 """How kernels are compiled: `entry` for those that Python calls, `kernel` for all others.
 
 No reference counts, no exceptions and no allocation inside: a step is arithmetic on arrays that
-exist. Compiled code is kept on disk. numba would take it for fresh as long as the file of the
-function itself is unchanged, though it holds the code of every kernel called from there: here it is
-kept under the content of all the engine's files. Where neither the package nor the user's cache
-folder can be written, it goes to a temporary folder.
+exist. Compiled code is kept on disk (`failgym.compiled`). numba would take it for fresh as long as
+the file of the function itself is unchanged, though it holds the code of every kernel called from
+there: here it is kept under the content of all the engine's files.
 """
 
 # numba's cache is not part of its typed interface.
@@ -15,8 +14,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -32,11 +29,12 @@ from numba.core.imputils import lower_getattr_generic
 from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.extending import intrinsic
 
+from failgym.compiled import keep
+
 __all__ = ["called", "entry", "held", "kernel"]
 
 
 # Options that are not in numba's stubs.
-_CONFIG: Any = numba.config  # pyright: ignore[reportPrivateImportUsage]
 _NJIT: Any = numba.njit
 
 
@@ -51,17 +49,7 @@ def _stamp() -> str:
     return content.hexdigest()
 
 
-def _choose_folder() -> None:
-    """Send the cache to a temporary folder if numba would find no place for it."""
-    beside = Path(__file__).parent
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    places = [beside, home if home.exists() else home.parent]
-    if not _CONFIG.CACHE_DIR and not any(os.access(place, os.W_OK) for place in places):
-        _CONFIG.CACHE_DIR = str(Path(tempfile.gettempdir()) / f"failgym-{os.getuid()}")
-
-
 _STAMP = _stamp()
-_choose_folder()
 
 
 class _Part(JITCodeLibrary):
@@ -119,19 +107,12 @@ def _interpreted(function: Callable[..., Any]) -> Callable[..., Any]:
 def _compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """A decorator that compiles a kernel when it is first called, or takes it from the cache."""
 
-    def compiled(cache: bool) -> Any:
-        return _NJIT(cache=cache, error_model="numpy", _nrt=False, **options)
-
     def decorate(function: Callable[..., Any]) -> Any:
         if _CONFIG.DISABLE_JIT:
             return function if "pipeline_class" in options else _interpreted(function)
-        if "pipeline_class" in options:  # kept with the entry
-            return compiled(cache=False)(function)
-        dispatcher: Any = compiled(cache=True)(function)
-        kept: Any = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
-        if not hasattr(kept, "_source_stamp"):  # a numba whose cache might hold outdated code
-            return compiled(cache=False)(function)
-        kept._source_stamp = _STAMP
+        dispatcher: Any = _NJIT(error_model="numpy", _nrt=False, **options)(function)
+        if "pipeline_class" not in options:  # the others are kept with the entry
+            keep(dispatcher, _STAMP)
         return dispatcher
 
     return decorate

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from failgym.compiled import njit
 from failgym.sim.fields import FIELDS
 from failgym.traces import Trace
 

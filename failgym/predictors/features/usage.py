@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from failgym.compiled import njit
 from failgym.traces.trace import Trace
 
 __all__ = ["RESOURCES", "USAGE", "known_windows", "usage_features"]

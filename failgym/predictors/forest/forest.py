@@ -11,8 +11,8 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from failgym.compiled import njit
 from failgym.predictors.learned import Arrays
 from failgym.predictors.models import packages_of
 

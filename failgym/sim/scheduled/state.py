@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from failgym.memory import check_room
 from failgym.sim.records import EVENT, LOG
 from failgym.sim.scheduled.dag_state import make_dag_state
 from failgym.sim.scheduled.estimates import make_history
@@ -91,10 +92,15 @@ _GROWING = {
 
 
 def grown(state: State) -> State:
-    """The same state with twice the room for what an episode that is full has too little for."""
+    """The same state with twice the room for what an episode that is full has too little for.
+
+    Raises MemoryError, in one line, if there is no room for that.
+    """
     episodes = state.episodes
     wanted = {Short(short) for short in episodes["short"][episodes["full"] != 0].tolist()}
     names = [name for short in wanted for name in _GROWING[short]]
+    needed = sum(2 * getattr(state, name).nbytes for name in names)
+    check_room(needed, f"more {' and '.join(sorted(names))} of {len(episodes)} episodes at once")
     more = state._replace(**{name: _doubled(getattr(state, name)) for name in names})
     if Short.RUNS in wanted:
         more = more._replace(history=more.history._replace(live=_doubled(more.history.live)))

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 
+from failgym.compiled import njit
 from failgym.traces.synthetic.outages import OPEN, Outages
 from failgym.traces.synthetic.quantiles import Ints
 
@@ -67,7 +67,7 @@ def place(
     return run, np.sort(run * machines + taken[: len(run)]) % machines
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _place(
     first: Ints,
     down: Ints,

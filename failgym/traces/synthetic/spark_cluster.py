@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
+from failgym.compiled import njit
 from failgym.traces.synthetic.quantiles import Flags, Ints
 
 NEVER = np.iinfo(np.int64).max
@@ -47,7 +47,7 @@ class History(NamedTuple):
     event: Ints  # of each loss
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def simulate(
     jobs: Workload,
     events: Events,
@@ -121,7 +121,7 @@ def simulate(
     return History(start, end, hit, placed, lost[:count], lost_at[:count], event_of[:count])
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _application(jobs: Workload, running: Ints, hit: Flags, applications: int, draw: int) -> int:
     """One of the applications that have running jobs not hit before; -1 if none has."""
     there = np.zeros(applications, np.int64)
@@ -137,7 +137,7 @@ def _application(jobs: Workload, running: Ints, hit: Flags, applications: int, d
     return -1
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _victim(jobs: Workload, running: Ints, hit: Flags, application: int, draw: int) -> int:
     """One of the running jobs of an application not hit before; -1 if there is none."""
     count = 0

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from failgym.compiled import njit
 from failgym.traces.readers.google_2011.lookup import at_or_before
 
 Ints = npt.NDArray[np.int64]

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from failgym.compiled import njit
 
 Ints = npt.NDArray[np.int64]
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from failgym.compiled import njit
 from failgym.traces.schema import Outcome
 
 Ints = npt.NDArray[np.int64]

@@ -1,0 +1,73 @@
+"""More episodes at once than there is memory for are refused in one line that says how many fit."""
+
+from __future__ import annotations
+
+import copy
+import re
+from typing import Any
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from failgym import memory
+from failgym.envs import MitigationVectorEnv, batches
+from failgym.sim.batch import Batch
+
+FEW = {"jobs": 30, "trace_seed": 1}
+SHORT: dict[str, dict[str, Any]] = {
+    "failgym/Cloning-v0": {**FEW, "trace": "google-2011"},
+    "failgym/Lineage-v0": {},
+}
+GB = 10**9
+
+
+@pytest.mark.parametrize("env_id", SHORT)
+def test_so_many_fit_as_the_line_says(env_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    room = GB // 10
+    for module in (batches, memory):
+        monkeypatch.setattr(module, "available", lambda: room)
+    with pytest.raises(MemoryError) as caught:
+        gymnasium.make_vec(env_id, num_envs=200_000, **SHORT[env_id])
+    found = re.fullmatch(
+        r"200,000 episodes at once take [\d,.]+ [GM]B of memory \([\d,]+ (MB|bytes) each\), 100 MB"
+        r" are free: expected at most ([\d,]+) \(num_envs\)",
+        str(caught.value),
+    )
+    assert found
+    most = int(found[2].replace(",", ""))
+    env = gymnasium.make_vec(env_id, num_envs=most, **SHORT[env_id])
+    assert isinstance(env.unwrapped, MitigationVectorEnv)
+    batch = env.unwrapped.batch
+    taken = sum(array.nbytes for array in _arrays((batch.state, *batch.outputs)))
+    assert room - taken / most < taken <= room
+    with pytest.raises(MemoryError):
+        gymnasium.make_vec(env_id, num_envs=most + 1, **SHORT[env_id])
+
+
+def _arrays(parts: Any) -> list[npt.NDArray[Any]]:
+    if isinstance(parts, np.ndarray):
+        return [parts]
+    return [array for part in parts for array in _arrays(part)]
+
+
+def test_where_nobody_tells_numpys_refusal_becomes_the_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refused(world: Any, rules: Any, episodes: int, *_: object) -> Batch:
+        return Batch(world, rules, 10**12 if episodes else 0)
+
+    monkeypatch.setattr(batches, "available", lambda: None)
+    monkeypatch.setattr(batches, "Batch", refused)
+    expected = r"^4 episodes at once take .* more than there is: expected fewer \(num_envs\)$"
+    with pytest.raises(MemoryError, match=expected):
+        gymnasium.make_vec("failgym/Cloning-v0", num_envs=4, **SHORT["failgym/Cloning-v0"])
+
+
+def test_a_copy_asks_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    env = gymnasium.make_vec("failgym/Cloning-v0", num_envs=500, **SHORT["failgym/Cloning-v0"])
+    monkeypatch.setattr(memory, "SMALL", 0)
+    monkeypatch.setattr(memory, "available", lambda: 1_000)
+    with pytest.raises(MemoryError, match=r"^copy of 500 episodes: .*, and 1,000 bytes are free$"):
+        copy.deepcopy(env)
