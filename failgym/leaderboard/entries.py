@@ -14,7 +14,7 @@ import numpy as np
 
 from failgym import __version__
 from failgym.evaluation.caller import Caller
-from failgym.leaderboard.confinement import Confinement, check_time_limit
+from failgym.leaderboard.confinement import USUAL, Confinement, check_time_limit
 from failgym.leaderboard.play import Answers, Bools, Failure, Ints
 from failgym.leaderboard.remote import RemotePolicy
 from failgym.leaderboard.schema import CRASHED
@@ -119,7 +119,7 @@ class Players:
     load: Callable[[str], Policy]
     command: Sequence[str]
     time_limit: float
-    confinement: Confinement = Confinement()
+    confinement: Confinement = USUAL
     _last: RemotePolicy | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:

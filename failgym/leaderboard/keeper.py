@@ -29,6 +29,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 
+__all__ = ["main"]
+
 LOOK = 0.05
 """How often is looked what there is [s]."""
 ENDING = 10.0
@@ -39,7 +41,7 @@ LINUX = sys.platform == "linux"
 PAGE = resource.getpagesize()
 
 
-def main(arguments: Sequence[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Keep a command until it ends, breaks a limit, or the run ends."""
     memory, processes, life, report = map(int, arguments[:4])
     for descriptor in (life, report):
@@ -60,7 +62,7 @@ def _control(option: int, value: int) -> None:
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
-def _start(command: Sequence[str], memory: int, processes: int) -> int:
+def _start(command: list[str], memory: int, processes: int) -> int:
     """Start the command in a session of its own, with limits that all that it starts inherits."""
     child = os.fork()
     if child:
@@ -167,7 +169,7 @@ def _tasks(pid: int) -> int:
 
 
 def _resident(pid: int) -> int:
-    """Memory of a process that is in no file, what it shares with others counted in full [bytes]."""
+    """Memory of a process that is in no file, what is shared counted in full [bytes]."""
     return _sum_of(f"/proc/{pid}/status", (b"RssAnon:", b"RssShmem:"))
 
 
@@ -216,7 +218,7 @@ def _send(send: Callable[[int, int], None], to: int, number: int) -> None:
 
 
 def _childless() -> bool:
-    """Has everything ended? What loses its parent becomes our child: without one nothing is left."""
+    """Has everything ended? What loses its parent becomes our child, so without one it has."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import failgym
-from failgym.leaderboard.confinement import Confinement
+from failgym.leaderboard.confinement import USUAL, Confinement
 from failgym.leaderboard.kept_process import KeptProcess
 from failgym.leaderboard.play import Bools, Failure, Ints
 from failgym.leaderboard.schema import CRASHED, NONSENSE, TIMEOUT
@@ -41,7 +41,7 @@ class RemotePolicy:
         command: Sequence[str],
         spec: str,
         time_limit: float,
-        confinement: Confinement = Confinement(),
+        confinement: Confinement = USUAL,
     ) -> None:
         self.spec = spec
         self._command, self._time_limit = command, time_limit

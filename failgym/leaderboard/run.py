@@ -14,7 +14,7 @@ from failgym.evaluation.arguments import check_count
 from failgym.evaluation.progress import Advance, silent
 from failgym.leaderboard.adopted import adopt, adoptable
 from failgym.leaderboard.assemble import assemble
-from failgym.leaderboard.confinement import Confinement, check_time_limit
+from failgym.leaderboard.confinement import USUAL, Confinement, check_time_limit
 from failgym.leaderboard.entries import Entry, Players
 from failgym.leaderboard.ground import Ground
 from failgym.leaderboard.names import name_problems
@@ -56,7 +56,7 @@ def run_suite(
     policy_command: Sequence[str],
     processes: int = 1,
     time_limit: float = TIME_LIMIT,
-    confinement: Confinement = Confinement(),
+    confinement: Confinement = USUAL,
     private: Sequence[Path] = (),
     predictors_of: Path | None = None,
     progress: Advance = silent,
@@ -134,8 +134,8 @@ def _check_apart(players: Players, private: Sequence[Path | str]) -> None:
     found = players.readable([Path(path).absolute() for path in private])
     if found:
         raise ValueError(
-            f"--policy-command: what it starts can read {found[0]}: expected another user, or a"
-            " namespace without it; docs/hosting.md has examples"
+            f"--policy-command: what it starts can read {found[0]}: expected another user, who may"
+            " not, or a namespace without it (docs/hosting.md)"
         )
 
 
