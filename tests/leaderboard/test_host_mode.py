@@ -17,12 +17,14 @@ import numpy as np
 import pytest
 
 from failgym.leaderboard import SUITES, Entry, Suite, verify
+from failgym.leaderboard.apart import check_apart
 from failgym.leaderboard.confinement import Confinement
+from failgym.leaderboard.entries import Players
 from failgym.leaderboard.play import Failure
 from failgym.leaderboard.remote import RemotePolicy
 from failgym.sim.fields import FIELDS
 from failgym.sim.records import ACTIONS
-from tests.leaderboard.boards import TINY, actions, baseline, results, submit
+from tests.leaderboard.boards import TINY, actions, baseline, load, results, submit
 from tests.leaderboard.hosts import (
     LIBRARY,
     Theirs,
@@ -216,6 +218,19 @@ def test_a_command_under_which_the_run_can_be_read_is_refused(
             private=[open_file],
             **options,
         )
+
+
+@pytest.mark.parametrize(("host", "refused"), [(as_guest, True), (in_namespace, False)])
+def test_policies_of_one_user_do_not_play_at_once_where_they_could_end_each_other(
+    tmp_path: Path, theirs: Theirs, host: Host, refused: bool
+) -> None:
+    command = starting(host(theirs), theirs)
+    players = Players(load, command, 60.0, LIMITS)
+    if refused:
+        with pytest.raises(ValueError, match=r"--processes 2: policies of one user could end"):
+            check_apart(players, [], 2)
+    else:
+        check_apart(players, [secret_file(tmp_path)], 2)
 
 
 def test_a_policy_begins_with_nothing_but_its_pipes(
