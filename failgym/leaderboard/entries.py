@@ -129,9 +129,10 @@ class Players:
         """Who answers for a policy."""
         if kind == "baseline":
             return OwnPolicy(self.load, spec)
-        if self._last is None or self._last.spec != spec or kind == "code":
+        remote = self._remote(spec)
+        if self._last is None or self._last.spec != remote.spec or kind == "code":
             self.close()
-            self._last = self._remote(spec)
+            self._last = remote
         return self._last
 
     def made_for(self, spec: str) -> list[bool]:
@@ -148,6 +149,9 @@ class Players:
             raise ValueError(f"--policy-command: {failure}") from failure
 
     def _remote(self, spec: str) -> RemotePolicy:
+        """Asks a policy; no process is started yet."""
+        if self.confinement.hosted and Path(spec).is_file():
+            spec = str(Path(spec).absolute())  # it begins in another folder
         return RemotePolicy(self.command, spec, self.time_limit, self.confinement)
 
     def close(self) -> None:

@@ -33,8 +33,8 @@ __all__ = ["main"]
 
 LOOK = 0.05
 """How often is looked what there is [s]."""
-ENDING = 10.0
-"""How long may be tried to end everything [s]."""
+ENDING = 5.0
+"""How long is waited for processes that we may not end [s]."""
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 LINUX = sys.platform == "linux"
 """Elsewhere a process group is all that can be followed."""
@@ -47,6 +47,7 @@ def main(arguments: list[str]) -> int:
     for descriptor in (life, report):
         os.set_inheritable(descriptor, False)
     _control(PR_SET_CHILD_SUBREAPER, 1)
+    _come_first()
     main_process = _start(arguments[4:], memory, processes)
     _let_go()
     reason = _watch(main_process, life, memory, processes)
@@ -54,6 +55,14 @@ def main(arguments: list[str]) -> int:
     with contextlib.suppress(BrokenPipeError):
         os.write(report, reason.encode())
     return int(left)
+
+
+def _come_first() -> None:
+    """Run before all that it keeps, which may be thousands: only root may ask for that."""
+    if LINUX:
+        with contextlib.suppress(OSError):
+            kind = os.SCHED_RR | os.SCHED_RESET_ON_FORK
+            os.sched_setscheduler(0, kind, os.sched_param(1))
 
 
 def _control(option: int, value: int) -> None:
@@ -109,7 +118,8 @@ def _watch(main_process: int, life: int, memory: int, processes: int) -> str:
     ends = select.poll()
     ends.register(life, select.POLLIN)
     if LINUX:
-        ends.register(os.pidfd_open(main_process), select.POLLIN)
+        with contextlib.suppress(OSError):  # before Linux 5.3
+            ends.register(os.pidfd_open(main_process), select.POLLIN)
     while True:
         if life in dict(ends.poll(LOOK * 1000)):
             return "the run ended"
@@ -198,23 +208,27 @@ def _end_all(main_process: int) -> bool:
     """Kill until there is no child any more. Is something left that we may not kill?"""
     deadline = time.monotonic() + ENDING
     while not _childless():
-        if time.monotonic() > deadline:
-            return True
         _send(os.killpg, main_process, signal.SIGKILL)
-        stopped: list[int] = []
+        there: list[int] = []
         for pid in _descendants():  # what has stopped starts nothing while we go on
             _send(os.kill, pid, signal.SIGSTOP)
-            stopped.append(pid)
-        for pid in stopped:
-            _send(os.kill, pid, signal.SIGKILL)
+            there.append(pid)
+        refused = [pid for pid in there if not _send(os.kill, pid, signal.SIGKILL)]
+        if refused and time.monotonic() > deadline:
+            return True
         time.sleep(0.001)
     return False
 
 
-def _send(send: Callable[[int, int], None], to: int, number: int) -> None:
-    """Send a signal, unless nobody is there, or it is not for us to do so."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
+def _send(send: Callable[[int, int], None], to: int, number: int) -> bool:
+    """Send a signal to whoever is still there. May we?"""
+    try:
         send(to, number)
+    except PermissionError:
+        return False
+    except ProcessLookupError:
+        pass
+    return True
 
 
 def _childless() -> bool:

@@ -139,7 +139,7 @@ class RemotePolicy:
     def _ended(self) -> Failure:
         """The failure of a process that is there no more."""
         said = "" if self._process is None else self._process.end()
-        return self._failed(CRASHED, f"its process ended: {said}")
+        return self._failed(CRASHED, said)
 
     def _failed(self, status: str, reason: str) -> Failure:
         """A failure; the process is ended, and the next cell begins with another."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -22,9 +23,10 @@ from failgym.leaderboard.confinement import Confinement
 from failgym.leaderboard.entries import Players
 from failgym.leaderboard.play import Failure
 from failgym.leaderboard.remote import RemotePolicy
+from failgym.leaderboard.work import Work
 from failgym.sim.fields import FIELDS
 from failgym.sim.records import ACTIONS
-from tests.leaderboard.boards import TINY, actions, baseline, load, results, submit
+from tests.leaderboard.boards import COMMAND, TINY, actions, baseline, load, results, submit
 from tests.leaderboard.hosts import (
     LIBRARY,
     Theirs,
@@ -196,7 +198,7 @@ def test_the_same_user_can_read_the_secret_and_end_its_keeper(
     status, reason = found["Looks"]
     assert status == "crashed"
     assert str(file) in reason
-    assert found["EndsParent"] == ("crashed", "its process ended: its keeper was ended: SIGKILL")
+    assert found["EndsParent"] == ("crashed", "its keeper was ended: SIGKILL")
     assert found["Quiet"] == ("ok", "")
 
 
@@ -231,6 +233,12 @@ def test_policies_of_one_user_do_not_play_at_once_where_they_could_end_each_othe
             check_apart(players, [], 2)
     else:
         check_apart(players, [secret_file(tmp_path)], 2)
+
+
+def test_the_work_folder_is_its_owners_alone(tmp_path: Path) -> None:
+    (tmp_path / ".run").mkdir(mode=0o755)  # of a run that was begun before this was so
+    with Work(tmp_path).locked():
+        assert (tmp_path / ".run").stat().st_mode & 0o777 == 0o700
 
 
 def test_a_policy_begins_with_nothing_but_its_pipes(
@@ -270,6 +278,39 @@ def test_what_a_command_says_of_its_end_is_the_reason(theirs: Theirs) -> None:
         remote = RemotePolicy(command, "mine:Quiet", 60.0, LIMITS)
         with closing(remote), pytest.raises(Failure, match=f"its process ended: {said}$"):
             remote.begin(1)
+
+
+def test_a_run_that_may_not_end_what_it_starts_says_so(theirs: Theirs) -> None:
+    """Not even root may without CAP_KILL; the guest's program knows nothing of our pipes."""
+    guest = (*as_guest(theirs), "sh", "-c", "echo >&2; exec sleep 60 < /dev/null 2> /dev/null")
+    script = (
+        "import select, sys;"
+        "from failgym.leaderboard.kept_process import KeptProcess;"
+        "from tests.leaderboard.test_host_mode import LIMITS;"
+        "kept = KeptProcess(sys.argv[1:], LIMITS);"
+        "select.select([kept.errors], [], []);"  # it runs, as the guest
+        "kept.close()"
+    )
+    weak = ("setpriv", "--bounding-set", "-kill", sys.executable, "-c", script)
+    try:
+        run = subprocess.run([*weak, *guest], cwd=LIBRARY, capture_output=True, check=False)
+        assert b"ValueError: --policy-command: what it starts cannot be ended by" in run.stderr
+        assert len(theirs.left()) == 1
+    finally:
+        for pid in theirs.left():
+            os.kill(pid, signal.SIGKILL)
+
+
+def test_the_file_of_an_agent_is_found_from_an_empty_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("agent.safetensors").touch()
+    players = Players(load, COMMAND, 60.0, LIMITS)
+    found = players.player("agent", "agent.safetensors")
+    assert isinstance(found, RemotePolicy)
+    assert found.spec == str(tmp_path / "agent.safetensors")
+    assert players.player("agent", "agent.safetensors") is found  # it plays on in one process
 
 
 @pytest.mark.parametrize(
