@@ -11,6 +11,7 @@ from failgym.cli.output import Cell, print_line, print_table
 if TYPE_CHECKING:
     from failgym.leaderboard import Submission, Verification
     from failgym.leaderboard.proofs import RowProof
+    from failgym.leaderboard.submission import PolicyRecord
 
 __all__ = ["print_proofs", "print_verification"]
 
@@ -41,7 +42,7 @@ def print_proofs(submission: Submission, proofs: Sequence[RowProof]) -> None:
         counts = [sum(one.proof == proof for one in mine) for proof in PROOFS]
         why = "; ".join(dict.fromkeys(one.why for one in mine if one.why))
         kind = CODE_NOTE if runs[0].kind == "code" else runs[0].kind
-        rows.append((name, "" if runs[0].spec == name else runs[0].spec, kind, *counts, why))
+        rows.append((name, _spec(runs), kind, *counts, why))
     print_table(
         f"Suite {submission.suite.name}: rows (environment and forecast)",
         ("policy", "SPEC", "kind", *PROOFS, "why no more"),
@@ -51,3 +52,11 @@ def print_proofs(submission: Submission, proofs: Sequence[RowProof]) -> None:
         if any(one.proof == proof for one in proofs):
             print_line(f"{proof}: {MEANINGS[proof]}")
     print_line("stated by the submitter, checked by nobody: commands, versions of packages, times")
+
+
+def _spec(runs: Sequence[PolicyRecord]) -> str:
+    """What was asked, unless the name says it; the first of several files."""
+    specs = list(dict.fromkeys(spec for run in runs for spec in run.specs.values()))
+    if specs == [runs[0].name]:
+        return ""
+    return specs[0] if len(specs) == 1 else f"{specs[0]} and {len(specs) - 1} more"

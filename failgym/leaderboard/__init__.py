@@ -4,7 +4,10 @@
 - `run`: policies on a suite into the folder of a submission; `work` is what a kill leaves behind,
   `workers` the processes, `play` one batch of episodes.
 - `policy_process`, `remote`, `wire`: a policy in a process of its own, which is not trusted.
-- `submission`, `schema`: the files; `verify` plays their actions again, `merge` joins folders.
+- `submission`, `schema`: the files; `merge` joins folders.
+- `verify`: policies are asked again (`asking`), all other actions played again (`claims`, `claim`),
+  names and SPECs compared with what was asked (`names`, `identity`). `proofs`: what that proves of
+  each row; `verdict`: the host's own record of it, by the hash of the row (`fingerprints`).
 
 The command gives it what makes a policy of a SPEC: this package imports no agent.
 """

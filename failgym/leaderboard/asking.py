@@ -5,6 +5,7 @@ Code of a submitter is never run here: its SPEC names whatever can be imported.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,7 @@ from failgym.leaderboard.submission import PolicyRecord, Submission, file_sha256
 from failgym.leaderboard.suites import Cell
 from failgym.sim.records import Output
 
-__all__ = ["Asked", "Asking", "ask", "is_shipped", "names_a_file", "why_not_asked"]
+__all__ = ["Asked", "Asking", "ask", "at_hand", "is_shipped", "names_a_file", "why_not_asked"]
 
 
 def is_shipped(spec: str) -> bool:
@@ -31,6 +32,11 @@ def is_shipped(spec: str) -> bool:
 def names_a_file(spec: str) -> bool:
     """Does a SPEC name a file: of a baseline's parameters, or of an agent?"""
     return not is_shipped(spec) and spec.endswith((".json", ".safetensors"))
+
+
+def at_hand(spec: str) -> bool:
+    """Is the file here that a SPEC names, and can it be read? No name is too odd to ask for."""
+    return os.path.isfile(spec) and os.access(spec, os.R_OK)
 
 
 def why_not_asked(policy: PolicyRecord, env: str) -> str | None:
@@ -44,7 +50,7 @@ def why_not_asked(policy: PolicyRecord, env: str) -> str | None:
         return f"is no {policy.kind}: {spec!r}"
     if file is None:
         return "states no hash of its file"
-    if not Path(spec).is_file():
+    if not at_hand(spec):
         return f"{spec} is not here"
     return None if file_sha256(Path(spec)) == file.sha256 else f"{spec} here is another file"
 

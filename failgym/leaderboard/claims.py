@@ -76,23 +76,30 @@ class Claims:
                 f" {reference.trace_hash[:16]}: another trace"
             )
             return found
-        references = {blind: reference}
+        references = self._references(blind, reference, found)
+        for policy in self._players(env):  # one after the other, so that its process is kept
+            for cell, meant in references.items():
+                self._compare(policy, cell, meant, found)
+        return found
+
+    def _references(self, blind: Cell, reference: Reference, found: Found) -> dict[Cell, Reference]:
+        """The cells that can be played beside a blind one, with what replay and the bound cost."""
+        alike, kept = {blind: reference}, dict[Cell, Reference]()
         for cell in cells_of(self.submission, self.ground.suite):
-            if (cell.env, cell.seed) != (env, seed):
+            if (cell.env, cell.seed) != (blind.env, blind.seed):
                 continue
-            if cell.forecast == "trained" and env in self.forged:
+            if cell.forecast == "trained" and cell.env in self.forged:
                 continue
-            alike = self.ground.alike(cell)
+            same = self.ground.alike(cell)
             try:
-                if alike not in references:
-                    references[alike] = self.ground.reference(alike)
-                    found.engine_seconds += references[alike].seconds
+                if same not in alike:
+                    alike[same] = self.ground.reference(same)
+                    found.engine_seconds += alike[same].seconds
             except ValueError as error:
                 found.problems.append(f"{cell}: cannot be played: {error}")
                 continue
-            for policy in self._players(env):
-                self._compare(policy, cell, references[alike], found)
-        return found
+            kept[cell] = alike[same]
+        return kept
 
     def _players(self, env: str) -> Iterator[PolicyRecord]:
         return (policy for policy in self.submission.policies if env in policy.specs)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from failgym.baselines import REGISTRY
+from failgym.leaderboard.asking import at_hand, names_a_file
 from failgym.leaderboard.submission import PolicyRecord, Submission, file_sha256
 
 __all__ = ["policy_file_problems"]
@@ -30,11 +30,7 @@ def _problems(policy: PolicyRecord) -> Iterator[str]:
         yield f"states a file for {env!r}, and no SPEC"
     for env, spec in policy.specs.items():
         file, there = policy.files.get(env), Path(spec)
-        if (file and file.name) != (there.name if _is_file(spec) else None):
+        if (file and file.name) != (there.name if names_a_file(spec) else None):
             yield f"{env} was played with {spec!r}, its file is stated as {file and file.name!r}"
-        elif file is not None and there.is_file() and file_sha256(there) != file.sha256:
+        elif file is not None and at_hand(spec) and file_sha256(there) != file.sha256:
             yield f"{spec}: was changed: its hash is not the one in submission.json"
-
-
-def _is_file(spec: str) -> bool:
-    return spec.partition(":")[0] not in REGISTRY and spec.endswith((".json", ".safetensors"))

@@ -21,7 +21,7 @@ MEANINGS: Final[dict[Proof, str]] = {
     "replayed": "the actions prove the numbers, and nobody proves who played",
     "claimed": "stated by the submitter: nothing could be played again",
 }
-STATED = ("command", "versions", "seconds", "reason")
+STATED = ("command", "versions", "seconds")
 """What a submitter states and nobody can check, in tables and in `submission.json`."""
 
 Key = tuple[str, int | None]

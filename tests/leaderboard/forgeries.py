@@ -180,6 +180,9 @@ FORGERIES: dict[str, Forgery] = {
     "a file that is not there": Forgery(
         lambda f: f.spec(AGENT, str(f.file("gone.safetensors")), HASH), unproven=(AGENT, "replayed")
     ),
+    "a file of no name": Forgery(
+        lambda f: f.spec(AGENT, "x" * 900 + ".safetensors", HASH), unproven=(AGENT, "replayed")
+    ),
     "parameters that are not there": Forgery(
         lambda f: f.spec(TUNED, str(f.file("gone.json")), HASH), unproven=(TUNED, "replayed")
     ),
