@@ -198,6 +198,7 @@ def test_the_same_user_can_read_the_secret_and_end_its_keeper(
     status, reason = found["Looks"]
     assert status == "crashed"
     assert str(file) in reason
+    assert f"/proc/{os.getpid()}/mem" in reason
     assert found["EndsParent"] == ("crashed", "its keeper was ended: SIGKILL")
     assert found["Quiet"] == ("ok", "")
 
