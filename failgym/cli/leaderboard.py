@@ -282,7 +282,7 @@ def _traces(suite: str, given: list[str] | None) -> dict[str, str]:
 
 
 def _command() -> str:
-    """What was typed, without what is the host's own: where things lie, how policies are started."""
+    """What was typed, without where things lie, and what a host has policies started by."""
     hidden = ("--out", "--secret-seed-file", "--predictors-of", "--policy-command")
     words = iter(sys.argv[1:])
     given = ["failgym"]

@@ -15,16 +15,20 @@ COMMAND = (sys.executable, "-m", MODULE)
 """What starts it."""
 
 
-def _nothing(*_: Any) -> None:
-    """What numba tries to keep on disk."""
+def _tried() -> None:
+    """What numba is asked to find a place for."""
+
+
+def _keep_nothing(self: Any) -> None:
+    """In place of `Dispatcher.enable_caching`."""
 
 
 def _without_place_without_cache() -> None:
     """Keep no compiled code where this user may write nowhere: numba refuses to go on instead."""
     try:
-        numba.njit(cache=True)(_nothing)
+        numba.njit(cache=True)(_tried)
     except RuntimeError:
-        Dispatcher.enable_caching = _nothing
+        Dispatcher.enable_caching = _keep_nothing
 
 
 def _main(spec: str) -> None:

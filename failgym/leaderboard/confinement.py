@@ -9,7 +9,14 @@ from pathlib import Path
 import failgym
 from failgym.evaluation.arguments import check_count
 
-__all__ = ["MEMORY_LIMIT", "PROCESS_LIMIT", "Confinement", "check_time_limit", "one_thread"]
+__all__ = [
+    "MEMORY_LIMIT",
+    "PROCESS_LIMIT",
+    "USUAL",
+    "Confinement",
+    "check_time_limit",
+    "one_thread",
+]
 
 MEMORY_LIMIT = 4096
 """[MiB]"""
@@ -71,3 +78,7 @@ class Confinement:
         path = os.environ.get("PATH", os.defpath)
         places = {"PATH": path, "HOME": folder, "PYTHONPATH": _library()}
         return {**places, "LANG": "C.UTF-8", **_settings()}
+
+
+USUAL = Confinement()
+"""Of policies of one's own."""

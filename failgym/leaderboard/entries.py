@@ -14,7 +14,7 @@ import numpy as np
 
 from failgym import __version__
 from failgym.evaluation.caller import Caller
-from failgym.leaderboard.confinement import Confinement, check_time_limit
+from failgym.leaderboard.confinement import USUAL, Confinement, check_time_limit
 from failgym.leaderboard.play import Answers, Bools, Failure, Ints
 from failgym.leaderboard.remote import RemotePolicy
 from failgym.leaderboard.schema import CRASHED
@@ -119,7 +119,7 @@ class Players:
     load: Callable[[str], Policy]
     command: Sequence[str]
     time_limit: float
-    confinement: Confinement = Confinement()
+    confinement: Confinement = USUAL
     _last: RemotePolicy | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -129,9 +129,10 @@ class Players:
         """Who answers for a policy."""
         if kind == "baseline":
             return OwnPolicy(self.load, spec)
-        if self._last is None or self._last.spec != spec or kind == "code":
+        remote = self._remote(spec)
+        if self._last is None or self._last.spec != remote.spec or kind == "code":
             self.close()
-            self._last = self._remote(spec)
+            self._last = remote
         return self._last
 
     def made_for(self, spec: str) -> list[bool]:
@@ -148,6 +149,9 @@ class Players:
             raise ValueError(f"--policy-command: {failure}") from failure
 
     def _remote(self, spec: str) -> RemotePolicy:
+        """Asks a policy; no process is started yet."""
+        if self.confinement.hosted and Path(spec).is_file():
+            spec = str(Path(spec).absolute())  # it begins in another folder
         return RemotePolicy(self.command, spec, self.time_limit, self.confinement)
 
     def close(self) -> None:

@@ -29,22 +29,25 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 
+__all__ = ["main"]
+
 LOOK = 0.05
 """How often is looked what there is [s]."""
-ENDING = 10.0
-"""How long may be tried to end everything [s]."""
+ENDING = 5.0
+"""How long is waited for processes that we may not end [s]."""
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 LINUX = sys.platform == "linux"
 """Elsewhere a process group is all that can be followed."""
 PAGE = resource.getpagesize()
 
 
-def main(arguments: Sequence[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Keep a command until it ends, breaks a limit, or the run ends."""
     memory, processes, life, report = map(int, arguments[:4])
     for descriptor in (life, report):
         os.set_inheritable(descriptor, False)
     _control(PR_SET_CHILD_SUBREAPER, 1)
+    _come_first()
     main_process = _start(arguments[4:], memory, processes)
     _let_go()
     reason = _watch(main_process, life, memory, processes)
@@ -54,13 +57,21 @@ def main(arguments: Sequence[str]) -> int:
     return int(left)
 
 
+def _come_first() -> None:
+    """Run before all that it keeps, which may be thousands: only root may ask for that."""
+    if LINUX:
+        with contextlib.suppress(OSError):
+            kind = os.SCHED_RR | os.SCHED_RESET_ON_FORK
+            os.sched_setscheduler(0, kind, os.sched_param(1))
+
+
 def _control(option: int, value: int) -> None:
     """prctl(2), where there is one."""
     if LINUX:
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
-def _start(command: Sequence[str], memory: int, processes: int) -> int:
+def _start(command: list[str], memory: int, processes: int) -> int:
     """Start the command in a session of its own, with limits that all that it starts inherits."""
     child = os.fork()
     if child:
@@ -107,7 +118,8 @@ def _watch(main_process: int, life: int, memory: int, processes: int) -> str:
     ends = select.poll()
     ends.register(life, select.POLLIN)
     if LINUX:
-        ends.register(os.pidfd_open(main_process), select.POLLIN)
+        with contextlib.suppress(OSError):  # before Linux 5.3
+            ends.register(os.pidfd_open(main_process), select.POLLIN)
     while True:
         if life in dict(ends.poll(LOOK * 1000)):
             return "the run ended"
@@ -167,7 +179,7 @@ def _tasks(pid: int) -> int:
 
 
 def _resident(pid: int) -> int:
-    """Memory of a process that is in no file, what it shares with others counted in full [bytes]."""
+    """Memory of a process that is in no file, what is shared counted in full [bytes]."""
     return _sum_of(f"/proc/{pid}/status", (b"RssAnon:", b"RssShmem:"))
 
 
@@ -196,27 +208,31 @@ def _end_all(main_process: int) -> bool:
     """Kill until there is no child any more. Is something left that we may not kill?"""
     deadline = time.monotonic() + ENDING
     while not _childless():
-        if time.monotonic() > deadline:
-            return True
         _send(os.killpg, main_process, signal.SIGKILL)
-        stopped: list[int] = []
+        there: list[int] = []
         for pid in _descendants():  # what has stopped starts nothing while we go on
             _send(os.kill, pid, signal.SIGSTOP)
-            stopped.append(pid)
-        for pid in stopped:
-            _send(os.kill, pid, signal.SIGKILL)
+            there.append(pid)
+        refused = [pid for pid in there if not _send(os.kill, pid, signal.SIGKILL)]
+        if refused and time.monotonic() > deadline:
+            return True
         time.sleep(0.001)
     return False
 
 
-def _send(send: Callable[[int, int], None], to: int, number: int) -> None:
-    """Send a signal, unless nobody is there, or it is not for us to do so."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
+def _send(send: Callable[[int, int], None], to: int, number: int) -> bool:
+    """Send a signal to whoever is still there. May we?"""
+    try:
         send(to, number)
+    except PermissionError:
+        return False
+    except ProcessLookupError:
+        pass
+    return True
 
 
 def _childless() -> bool:
-    """Has everything ended? What loses its parent becomes our child: without one nothing is left."""
+    """Has everything ended? What loses its parent becomes our child, so without one it has."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass

@@ -17,8 +17,8 @@ from failgym.leaderboard.confinement import Confinement
 __all__ = ["KeptProcess"]
 
 KEEPER = Path(__file__).with_name("keeper.py")
-ENDING = 15.0
-"""How long a keeper may take to end everything [s]; it gives up before."""
+ENDING = 60.0
+"""How long a keeper may take to end everything [s]; thousands of processes take some."""
 PATIENCE = 5.0
 """How long a command that answers no more may take to end [s]."""
 MOST_SAID = 1 << 16
@@ -63,11 +63,11 @@ class KeptProcess:
             os.set_blocking(descriptor, False)
 
     def end(self) -> str:
-        """How the command ended, with the last line that it said on standard error, if any."""
+        """What became of the command, with the last line that it said on standard error, if any."""
         try:
             status = self._process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
-            return "it closed the pipe of its answers"
+            return "closed the pipe of its answers"
         if status < 0:
             return f"its keeper was ended: {signal.Signals(-status).name}"
         reason = os.read(self._report, MOST_SAID).decode()
@@ -75,7 +75,9 @@ class KeptProcess:
         with contextlib.suppress(BlockingIOError):
             said = os.read(self.errors, MOST_SAID)
         lines = said.decode("utf-8", "replace").split("\n")
-        return ": ".join((reason, *[line for line in lines if line.strip()][-1:]))
+        return ": ".join(
+            ("its process ended", reason, *[line for line in lines if line.strip()][-1:])
+        )
 
     def close(self) -> None:
         """End it, and all that it has started. Raises ValueError if that cannot be done."""
@@ -85,7 +87,8 @@ class KeptProcess:
             status = self._process.wait(ENDING)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            status = self._process.wait()
+            self._process.wait()
+            status = 1
         os.close(self._report)
         shutil.rmtree(self._folder, ignore_errors=True)
         if status > 0:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import failgym
-from failgym.leaderboard.confinement import Confinement
+from failgym.leaderboard.confinement import USUAL, Confinement
 from failgym.leaderboard.kept_process import KeptProcess
 from failgym.leaderboard.play import Bools, Failure, Ints
 from failgym.leaderboard.schema import CRASHED, NONSENSE, TIMEOUT
@@ -41,7 +41,7 @@ class RemotePolicy:
         command: Sequence[str],
         spec: str,
         time_limit: float,
-        confinement: Confinement = Confinement(),
+        confinement: Confinement = USUAL,
     ) -> None:
         self.spec = spec
         self._command, self._time_limit = command, time_limit
@@ -139,7 +139,7 @@ class RemotePolicy:
     def _ended(self) -> Failure:
         """The failure of a process that is there no more."""
         said = "" if self._process is None else self._process.end()
-        return self._failed(CRASHED, f"its process ended: {said}")
+        return self._failed(CRASHED, said)
 
     def _failed(self, status: str, reason: str) -> Failure:
         """A failure; the process is ended, and the next cell begins with another."""

@@ -13,8 +13,9 @@ from failgym import __version__
 from failgym.evaluation.arguments import check_count
 from failgym.evaluation.progress import Advance, silent
 from failgym.leaderboard.adopted import adopt, adoptable
+from failgym.leaderboard.apart import check_apart
 from failgym.leaderboard.assemble import assemble
-from failgym.leaderboard.confinement import Confinement, check_time_limit
+from failgym.leaderboard.confinement import USUAL, Confinement, check_time_limit
 from failgym.leaderboard.entries import Entry, Players
 from failgym.leaderboard.ground import Ground
 from failgym.leaderboard.names import name_problems
@@ -56,7 +57,7 @@ def run_suite(
     policy_command: Sequence[str],
     processes: int = 1,
     time_limit: float = TIME_LIMIT,
-    confinement: Confinement = Confinement(),
+    confinement: Confinement = USUAL,
     private: Sequence[Path] = (),
     predictors_of: Path | None = None,
     progress: Advance = silent,
@@ -99,7 +100,8 @@ def run_suite(
         tools = Tools(work, ground, players)
         try:
             if confinement.hosted and any(entry.kind != "baseline" for entry in entries):
-                _check_apart(players, [work.folder, *private, *ground.traces.values()])
+                secret = [work.folder, *private, *map(Path, ground.traces.values())]
+                check_apart(players, secret, processes)
             left_out = train(tools, processes, progress)
             cells = cells_played(ground, left_out)
             refer(tools, cells, processes, progress)
@@ -127,16 +129,6 @@ def _check_entries(entries: Sequence[Entry], command: str) -> None:
             raise ValueError(f"--policy {entry.name!r}: {first_error(error)}") from error
     for problem in name_problems([entry.record(command) for entry in entries]):
         raise ValueError(f"--policy: {problem}")
-
-
-def _check_apart(players: Players, private: Sequence[Path | str]) -> None:
-    """Refuse a host's command under which policies can read what they must not."""
-    found = players.readable([Path(path).absolute() for path in private])
-    if found:
-        raise ValueError(
-            f"--policy-command: what it starts can read {found[0]}: expected another user, or a"
-            " namespace without it; docs/hosting.md has examples"
-        )
 
 
 def _plan(ground: Ground, entries: Sequence[Entry]) -> dict[str, Any]:

@@ -13,7 +13,8 @@ To the policy:
 | ASK | n | lanes int32 [n], fresh uint8 [n], mask uint8 [n, 5], observations float32 [n, fields] |
 
 From it: ANSWER with a uint8 for each of n questions (to MADE_FOR: one for each registered
-environment; to READABLE: for each file; to BEGIN: none), or CRASHED or NONSENSE with a reason of `count` bytes.
+environment; to READABLE: for each file; to BEGIN: none), or CRASHED or NONSENSE with a reason of
+`count` bytes.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from failgym.leaderboard import read_submission
 from failgym.traces import generate
 from tests.leaderboard.boards import results
 
+PLAIN = ("run", "--suite", "tiny", "--policy", "replay")
 RUN = ("leaderboard", "run", "--suite", "tiny")
 
 
@@ -186,6 +187,16 @@ def test_a_file_may_stand_for_one_per_environment(
             ("run", "--suite", "tiny", "--policy", "replay", "--policy", "replay"),
             "'replay' is given twice",
         ),
+        ((*PLAIN, "--policy-command", "no-such-thing -x"), "there is no command 'no-such-thing'"),
+        ((*PLAIN, "--policy-command", " "), "there is no command ''"),
+        (
+            (*PLAIN, "--policy-command", "env 'x"),
+            '--policy-command "env \'x": No closing quotation',
+        ),
+        ((*PLAIN, "--memory-limit", "lots"), "'--memory-limit': "),
+        ((*PLAIN, "--memory-limit", "0"), "--memory-limit: expected a whole number, 16 to"),
+        ((*PLAIN, "--process-limit", "-1"), "--process-limit: expected a whole number, 1 to"),
+        ((*PLAIN, "--time-limit", "nan"), "--time-limit: expected more than 0 s, got nan"),
         (("merge", "missing"), "expected at least two folders"),
     ],
 )
