@@ -128,6 +128,7 @@ class Learning:
             command=self.command,
             versions=load_agent(self.folder.best).manifest.versions,
             trace_hash=self.run["trace_hash"],
+            asked=self.run["steps"],
         )
         write_json(self.folder.result, result.to_json())
         return result

@@ -44,6 +44,8 @@ class TrainingResult:
     command: str
     versions: dict[str, str]
     trace_hash: str
+    asked: int | None = None
+    """decisions that were asked for: ``steps`` are whole rollouts; None in results without it"""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; the policy by the name of its file."""

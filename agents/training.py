@@ -77,7 +77,7 @@ def train(
             registered win over those of the hyper-parameters.
         algo: a name of `failgym.agents.algorithms.ALGORITHMS`.
         steps: decisions to train on, by default as many as the hyper-parameters say; rounded up to
-            whole rollouts.
+            whole rollouts (`failgym.agents.rollouts.steps_of`), as the result says.
         out: a folder that does not exist yet, or that of a run to go on with.
         seed: of the first weights and of all that is drawn.
         n_envs: episodes that run at once, by default those of the hyper-parameters.

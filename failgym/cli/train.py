@@ -32,7 +32,10 @@ Algo = Annotated[
 ]
 Steps = Annotated[
     int | None,
-    typer.Option(help="Decisions to train on; those of the hyper-parameters by default."),
+    typer.Option(
+        help="Decisions to train on, rounded up to whole rollouts; by default those of the"
+        " hyper-parameters."
+    ),
 ]
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder of the run.")]
 Slots = Annotated[int | None, typer.Option("--n-envs", help="Episodes that run at once.")]
@@ -103,6 +106,7 @@ def train(
     if any(find_spec(module) is None for module in NEEDED):
         raise ValueError("training needs stable-baselines3: pip install 'failgym[agents]'")
     _check_out(out)
+    from failgym.agents.rollouts import rollout_of, steps_of
     from failgym.agents.settings import read_values, settings_for
     from failgym.agents.training import train
     from failgym.envs import resolve
@@ -113,7 +117,13 @@ def train(
     scenario = override(wanted, settings, free)
     changes = read_values(assignments(hyper or [], "--hyper"))
     chosen = settings_for(algo, scenario.name, file=config, hyper=changes, n_envs=n_envs)
-    total = (chosen.steps if steps is None else steps) or 0
+    asked = (chosen.steps if steps is None else steps) or 0
+    total = steps_of(asked, chosen)
+    if total != asked > 0:
+        print_line(
+            f"steps: {total:,} are trained on, not {asked:,}:"
+            f" whole rollouts, of {rollout_of(chosen):,} steps each"
+        )
     with progress_bar(f"{algo} in {scenario.name}", total, interactive()) as advance:
         result = train(
             scenario,
@@ -175,8 +185,9 @@ def _print(result: TrainingResult) -> None:
         agreement = result.warm_start["agreement"]
         known = "-" if agreement is None else f"{agreement:.1%}"
         print_line(f"warm start: {known} as the teacher, {result.warm_start_seconds:.0f} s")
+    asked = "" if result.asked in (None, result.steps) else f" ({result.asked:,} asked for)"
     print_line(
-        f"{result.steps:,} steps in {result.seconds:.0f} s,"
+        f"{result.steps:,} steps{asked} in {result.seconds:.0f} s,"
         f" {result.validation_seconds:.0f} s of them scoring:"
         f" {result.steps_per_second:,.0f} steps/s"
     )

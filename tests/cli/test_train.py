@@ -46,6 +46,35 @@ def test_an_agent_is_trained_and_evaluated(
 
 
 @pytest.mark.parametrize(
+    ("algo", "rollout", "asked", "trained"),
+    [
+        ("maskable_ppo", ("n_steps=16", "batch_size=64"), 200, 256),
+        ("a2c", ("n_steps=6",), 100, 144),
+        ("dqn", ("train_freq=3", "learning_starts=10"), 100, 120),
+    ],
+)
+def test_steps_are_whole_rollouts_and_it_is_said(
+    algo: str,
+    rollout: tuple[str, ...],
+    asked: int,
+    trained: int,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    hyper = [word for value in rollout for word in ("--hyper", value)]
+    run_of = ("train", *SMALL, "--algo", algo, "--n-envs", 8, *hyper, "--episodes", 20)
+    for steps, said in ((asked, True), (trained, False)):
+        out = tmp_path / str(steps)
+        assert invoke(*run_of, "--steps", steps, "--out", out) == 0
+        shown = capsys.readouterr().out
+        first = f"steps: {trained:,} are trained on, not {asked:,}: whole rollouts, of "
+        assert shown.startswith(first) == said
+        assert (f"{trained:,} steps ({asked:,} asked for) in" in shown) == said
+        result = json.loads((out / "result.json").read_text())
+        assert (result["steps"], result["asked"]) == (trained, steps)
+
+
+@pytest.mark.parametrize(
     ("arguments", "line"),
     [
         (("--algo", "pop"), "unknown algorithm 'pop', did you mean ppo?"),

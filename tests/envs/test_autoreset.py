@@ -57,7 +57,9 @@ def test_resets_of_any_kind_as_gymnasiums_own(mode: AutoresetMode) -> None:
     ]
     rng = np.random.default_rng(2)
     for asked in asked_for:
-        given = {**asked, "options": dict(asked["options"])} if "options" in asked else asked
+        given: dict[str, Any] = (
+            {**asked, "options": dict(asked["options"])} if "options" in asked else asked
+        )
         assert_same(ours.reset(**asked), theirs.reset(**given))  # theirs empties the options
         for _ in range(3):
             actions = legal(ours.action_masks(), rng)
