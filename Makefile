@@ -37,7 +37,8 @@ FREE_INSTALL = -m pip install --disable-pip-version-check --quiet --constraint t
 
 clients: $(CLIENTS:%=build/%/venv.stamp)  ## stored transitions of every client, as a table
 	@for group in $(CLIENTS); do \
-		build/$$group/bin/python -m pytest tests/clients --quiet --junitxml=build/$$group/tests.xml; \
+		build/$$group/bin/python -m pytest tests/clients --quiet -o junit_family=xunit1 \
+			--junitxml=build/$$group/tests.xml; \
 	done; build/clients/bin/python -m tests.clients.table $(CLIENTS:%=build/%/tests.xml)
 
 # What a user may have, at both ends. torch is left out of the lowest: old ones come with graphics libraries only.

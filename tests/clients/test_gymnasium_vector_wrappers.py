@@ -139,7 +139,7 @@ def wrapped(name: str, envs: Any) -> Any:
     """The wrapped environments, or what the wrapper says against them."""
     try:
         return WRAPPERS[name](envs)
-    except ValueError as refusal:
+    except (AssertionError, ValueError) as refusal:  # gymnasium 1.2 asserts
         return str(refusal)
 
 
@@ -209,7 +209,7 @@ def test_same_as_around_sync_vector_env(
 
 
 def test_statistics_of_episodes() -> None:
-    mode = AutoresetMode.SAME_STEP
+    mode = AutoresetMode.NEXT_STEP  # in SAME_STEP gymnasium 1.2 is wrong around its own ones too
     actions = drawn(IDS[0], COUNT, mode, STEPS, SEED)
     wanted = rows(IDS[0], actions, seed=SEED, mode=mode)
     envs = wrappers.RecordEpisodeStatistics(batched(IDS[0], COUNT, mode))

@@ -57,6 +57,12 @@ def array_conversion(env: Any) -> Any:
     return wrappers.ArrayConversion(env, env_xp=np, target_xp=client("torch"))
 
 
+def repeated(env: Any) -> Any:
+    if not hasattr(wrappers, "RepeatAction"):
+        pytest.skip("this gymnasium has no RepeatAction")
+    return wrappers.RepeatAction(env, 2)
+
+
 def rescaled(env: Any) -> Any:
     return wrappers.RescaleObservation(env, np.float32(0), np.float32(1))
 
@@ -84,7 +90,7 @@ CHANGING: dict[str, Wrap] = {
     "MaxAndSkipObservation": lambda env: wrappers.MaxAndSkipObservation(env, 2),
     "NormalizeObservation": wrappers.NormalizeObservation,
     "NormalizeReward": wrappers.NormalizeReward,
-    "RepeatAction": lambda env: wrappers.RepeatAction(env, 2),
+    "RepeatAction": repeated,
     "RescaleObservation": rescaled,
     "ReshapeObservation": lambda env: wrappers.ReshapeObservation(env, (1, len(FIELDS))),
     "StickyAction": lambda env: wrappers.StickyAction(env, 0.3),

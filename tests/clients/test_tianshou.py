@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from failgym.envs.spaces import TOTALS
 from tests.clients.installed import client
 from tests.clients.transitions import IDS, make, stream
 
@@ -69,7 +70,7 @@ def test_replay_buffer(kind: str, env_id: str, compare: Any) -> None:
         compare(stored, expected)
         masks = np.asarray(kept.info.action_mask)
         assert np.array_equal(masks == 1, expected.successor[:, -ACTIONS:] == 1.0)
-        ends = np.asarray(kept.info.totals.tasks) > 0
+        ends = np.asarray(kept.info.totals)[:, TOTALS.index("tasks")] > 0
         assert np.array_equal(ends, expected.terminated)
 
 

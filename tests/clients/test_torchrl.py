@@ -7,20 +7,19 @@ from typing import Any
 import pytest
 from gymnasium.vector import AutoresetMode
 
+from failgym.envs.spaces import TOTALS
 from tests.clients.installed import client
 from tests.clients.transitions import IDS, batched, make, small_fields, stream, sync
 
 torch = client("torch")
 envs = client("torchrl.envs")
 checks = client("torchrl.envs.utils")
-readers = client("torchrl.envs.gym_like")
 nn = client("tensordict.nn")
 
 pytestmark = pytest.mark.filterwarnings("default")
 
 CLIENT = "torchrl"
 STEPS, COUNT, SEED, ACTIONS = 60, 3, 4, 5
-INFOS = ("action_mask", "task", "slice", "elapsed", "illegal")
 
 
 def legal_play(obs: Any) -> Any:
@@ -62,9 +61,7 @@ def test_made_by_name(env_id: str, compare: Any) -> None:
 
 @pytest.mark.parametrize("env_id", IDS)
 def test_infos_are_registered(env_id: str, compare: Any) -> None:
-    reader = readers.default_info_dict_reader(list(INFOS))
-    env = envs.GymEnv(env_id, **small_fields(env_id))
-    env = env.auto_register_info_dict(info_dict_reader=reader)
+    env = envs.GymEnv(env_id, **small_fields(env_id)).auto_register_info_dict()
     checks.check_env_specs(env)
     kept = rollout(env)
     found = stored(kept, "successor")
@@ -72,20 +69,28 @@ def test_infos_are_registered(env_id: str, compare: Any) -> None:
     compare(found, stream(env_id, found["action"].numpy(), seed=SEED))
     ended = kept["next", "terminated"][..., 0]
     assert ((kept["next", "task"] == -1) == ended).all()
+    tasks = kept["next", "totals"][..., TOTALS.index("tasks")]
+    assert ((tasks > 0) == ended).all()
+    terms = kept["next", "reward_terms"].sum(dim=-1, dtype=torch.float64)
+    assert torch.allclose(terms, kept["next", "reward"][..., 0].double(), atol=1e-6)
 
 
 @pytest.mark.parametrize("mode", [AutoresetMode.SAME_STEP, AutoresetMode.DISABLED])
-@pytest.mark.parametrize("kind", ["sync", "batched"])
 @pytest.mark.parametrize("env_id", IDS)
-def test_many(env_id: str, kind: str, mode: AutoresetMode, compare: Any) -> None:
-    make_envs: Any = sync if kind == "sync" else batched
-    env = envs.GymWrapper(make_envs(env_id, COUNT, mode))
-    kept = rollout(env)
+def test_many(env_id: str, mode: AutoresetMode, compare: Any) -> None:
+    kept, other = (rollout(envs.GymWrapper(made(env_id, COUNT, mode))) for made in (batched, sync))
     assert kept.batch_size == (COUNT, STEPS)
+    assert (kept == other).all()
+    whole = begun_twice(kept) if mode is AutoresetMode.SAME_STEP else STEPS
     for i in range(COUNT):
-        found = stored(kept[i], "successor")
-        # TorchRL has no last observation in SAME_STEP but what it fills in: NaN.
+        found = stored(kept[i, :whole], "successor")
         compare(found, stream(env_id, found["action"].numpy(), seed=SEED + i))
+
+
+def begun_twice(kept: Any) -> int:
+    """The step in which all end at once: in SAME_STEP TorchRL then begins all of them once more."""
+    together = kept["next", "terminated"][..., 0].all(dim=0).nonzero()
+    return int(together[0, 0]) + 1 if len(together) else STEPS
 
 
 def test_a_wrapped_environment(compare: Any) -> None:

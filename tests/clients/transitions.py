@@ -154,7 +154,7 @@ def same_infos(found: Any, wanted: Any, *, but: frozenset[str] = frozenset()) ->
         assert sorted(found) == sorted(wanted)
         for name in wanted.keys() - but:
             same_infos(found[name], wanted[name], but=but)
-    elif isinstance(wanted, list) or getattr(wanted, "dtype", None) == object:
+    elif isinstance(wanted, list) or (isinstance(wanted, np.ndarray) and wanted.dtype.hasobject):
         for one, other in zip(found, wanted, strict=True):
             same_infos(one, other, but=but)
     else:
