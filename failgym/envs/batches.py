@@ -75,7 +75,7 @@ def _room_of(batch: AnyBatch) -> int:
 
 def _row_bytes(arrays: Any) -> int:
     """Bytes for one more row of an array, or of each in a tuple of arrays and tuples."""
-    if isinstance(arrays, np.ndarray):
+    if hasattr(arrays, "dtype"):
         return math.prod(arrays.shape[1:]) * arrays.dtype.itemsize
     return sum(_row_bytes(part) for part in arrays)
 

@@ -36,6 +36,7 @@ __all__ = ["called", "entry", "held", "kernel"]
 
 # Options that are not in numba's stubs.
 _NJIT: Any = numba.njit
+_CONFIG: Any = numba.config  # pyright: ignore[reportPrivateImportUsage]
 
 
 def _stamp() -> str:
@@ -182,4 +183,9 @@ def _held(context: Any, content: Any) -> Any:
     return signature, codegen
 
 
-held: Any = (lambda content: content) if _CONFIG.DISABLE_JIT else intrinsic(_held)  # type: ignore
+def _as_it_is(content: Any) -> Any:
+    """What is handed on where nothing is compiled."""
+    return content
+
+
+held: Any = _as_it_is if _CONFIG.DISABLE_JIT else intrinsic(_held)
