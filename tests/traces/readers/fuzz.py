@@ -156,6 +156,12 @@ def read(form: str, path: Path, options: dict[str, Any]) -> Trace | str:
     return trace
 
 
+def complaint(form: str, path: Path, options: dict[str, Any]) -> str:
+    """What is wrong with what comes of a read, "" if nothing."""
+    made = read(form, path, options)
+    return made if isinstance(made, str) else ""
+
+
 def _unclear(said: str, path: Path) -> str:
     """What is wrong with a message, "" if nothing."""
     short = len(said) < LONGEST_MESSAGE + 5 * len(str(path))
