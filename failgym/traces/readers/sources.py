@@ -10,8 +10,9 @@ import stat
 import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, BinaryIO, ParamSpec, TypeAlias, TypeVar
 
 from failgym.traces.schema import TraceError
 
@@ -23,6 +24,7 @@ __all__ = [
     "faults_of",
     "find_files",
     "lines_of",
+    "naming_source",
     "opened",
     "reading",
     "text_blocks",
@@ -47,6 +49,30 @@ _MAGIC: tuple[tuple[bytes, Callable[[Any], Any]], ...] = (
     (b"\xfd7zXZ\x00", lzma.LZMAFile),
 )
 _PACKED = ("", ".gz", ".bz2", ".xz")
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def naming_source(read: Callable[P, R]) -> Callable[P, R]:
+    """A reader whose TraceErrors about the tables that it made name the source, too.
+
+    The source is the first argument of the reader.
+    """
+
+    @wraps(read)
+    def named(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return read(*args, **kwargs)
+        except TraceError as error:
+            if not str(error).startswith("table "):
+                raise
+            path: Any = next(iter((*args, *kwargs.values())))
+            shown = path if isinstance(path, str | Path) else next(iter(path), "")
+            raise TraceError(f"{shown}: {error}") from error
+
+    return named
 
 
 def find_files(paths: Paths, suffixes: Sequence[str], what: str) -> list[Path]:

@@ -15,7 +15,14 @@ from hypothesis import strategies as st
 
 from failgym.traces import TraceError
 from failgym.traces.readers import sources
-from failgym.traces.readers.sources import find_files, reading, text_blocks, text_lines
+from failgym.traces.readers.sources import (
+    Paths,
+    find_files,
+    naming_source,
+    reading,
+    text_blocks,
+    text_lines,
+)
 
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "": bytes,
@@ -126,3 +133,16 @@ def test_progress_counts_the_bytes_on_the_disk(tmp_path: Path) -> None:
     assert sum(told) == file.stat().st_size
     with reading([file], "a log", shown=True) as advance:
         advance(1)
+
+
+def test_what_is_wrong_with_the_tables_names_the_source() -> None:
+    @naming_source
+    def read(path: Paths, *, unit: int = 1) -> int:
+        if unit:
+            raise TraceError("table jobs, row 0: no such width")
+        return 7
+
+    for path in ("log.swf", [Path("log.swf"), Path("more.swf")]):
+        with pytest.raises(TraceError, match=r"^log\.swf: table jobs, row 0: no such width$"):
+            read(path)
+    assert read(path="log.swf", unit=0) == 7

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from failgym.traces.readers.counts import Counts
 from failgym.traces.readers.dax.document import read_workflow
-from failgym.traces.readers.sources import Paths, find_files, reading
+from failgym.traces.readers.sources import Paths, find_files, naming_source, reading
 from failgym.traces.readers.workflow_tables import WorkflowTables
 from failgym.traces.trace import Trace
 
@@ -16,6 +16,7 @@ CITATION = (
 )
 
 
+@naming_source
 def read_dax(path: Paths, *, progress: bool = False) -> Trace:
     """Read workflows in Pegasus' DAX 2 and 3: one job per workflow, one stage per task.
 

@@ -13,7 +13,7 @@ from failgym.traces.order import in_order
 from failgym.traces.readers.archives import ARCHIVES, members
 from failgym.traces.readers.fta.source import NO_REASON, Source
 from failgym.traces.readers.outages import Records, Span
-from failgym.traces.readers.sources import Paths, find_files, reading
+from failgym.traces.readers.sources import Paths, find_files, naming_source, reading
 from failgym.traces.schema import LATEST, TraceError
 from failgym.traces.trace import Meta, Trace
 
@@ -34,6 +34,7 @@ TABLES = ("event_trace", "node", "component", "platform")
 """The tables that are read; others are left alone."""
 
 
+@naming_source
 def read_fta(
     path: Paths,
     *,

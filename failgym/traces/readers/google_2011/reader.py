@@ -25,7 +25,7 @@ from failgym.traces.readers.google_2011.runs import Run, Spill
 from failgym.traces.readers.google_2011.tables import make_tables
 from failgym.traces.readers.google_2011.usage import make_windows, read_usage
 from failgym.traces.readers.google_2011.work import working_folder
-from failgym.traces.readers.sources import Advance, reading
+from failgym.traces.readers.sources import Advance, naming_source, reading
 from failgym.traces.schema import TABLES, Table, make_table
 from failgym.traces.store import check_destination, writing
 from failgym.traces.trace import Meta, Trace, TraceError
@@ -39,6 +39,7 @@ CITATION = (
 TIME_ORIGIN = "600 s before the beginning of Google's trace of May 2011"
 
 
+@naming_source
 def read_google_2011(path: str | Path, *, progress: bool = False) -> Trace:
     """Read a folder with `task_events/`, and other tables where they are present.
 
@@ -80,6 +81,7 @@ def read_google_2011(path: str | Path, *, progress: bool = False) -> Trace:
     return Trace(made.meta, **{name: _joined(pieces) for name, pieces in tables.items()})
 
 
+@naming_source
 def import_google_2011(source: str | Path, out: str | Path, progress: bool = False) -> Meta:
     """Read a folder as `read_google_2011` does and save the trace at `out`, in bounded memory.
 

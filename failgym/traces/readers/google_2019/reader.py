@@ -33,7 +33,7 @@ from failgym.traces.readers.google_2019.tasks import (
     live,
     tasks_table,
 )
-from failgym.traces.readers.sources import Advance, Paths, find_files, reading
+from failgym.traces.readers.sources import Advance, Paths, find_files, naming_source, reading
 from failgym.traces.schema import TraceError
 from failgym.traces.trace import Meta, Trace
 
@@ -63,6 +63,7 @@ REMARKS = {
 }
 
 
+@naming_source
 def read_google_2019(path: Paths, *, progress: bool = False) -> Trace:
     """Read `machine_events`, `instance_events` and `collection_events`, or any of them.
 

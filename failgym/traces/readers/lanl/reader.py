@@ -14,7 +14,7 @@ from failgym.traces.readers.counts import Counts
 from failgym.traces.readers.lanl.rows import read_rows
 from failgym.traces.readers.lanl.systems import NO_NODE, Node, System
 from failgym.traces.readers.outages import Records, Span
-from failgym.traces.readers.sources import Paths, find_files, reading
+from failgym.traces.readers.sources import Paths, find_files, naming_source, reading
 from failgym.traces.schema import TraceError
 from failgym.traces.trace import Meta, Trace
 
@@ -33,6 +33,7 @@ TIMES = (
 )
 
 
+@naming_source
 def read_lanl(
     path: Paths,
     *,

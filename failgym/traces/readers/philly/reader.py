@@ -14,7 +14,14 @@ from failgym.traces.readers.growing import MISSING, since
 from failgym.traces.readers.json_fields import Fields
 from failgym.traces.readers.json_objects import json_objects
 from failgym.traces.readers.philly.jobs import Jobs
-from failgym.traces.readers.sources import Advance, Paths, find_files, reading, text_lines
+from failgym.traces.readers.sources import (
+    Advance,
+    Paths,
+    find_files,
+    naming_source,
+    reading,
+    text_lines,
+)
 from failgym.traces.schema import TraceError
 from failgym.traces.trace import Meta, Trace
 
@@ -30,6 +37,7 @@ LICENCE = "published by Microsoft as is; cite the paper"
 JOB_LOG, MACHINE_LIST = "cluster_job_log", "cluster_machine_list"
 
 
+@naming_source
 def read_philly(path: Paths, *, progress: bool = False) -> Trace:
     """Read `cluster_job_log` of the Philly traces: a JSON array of jobs (or jobs one by one).
 

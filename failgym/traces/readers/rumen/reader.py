@@ -15,7 +15,7 @@ from failgym.traces.readers.json_fields import Fields
 from failgym.traces.readers.json_objects import json_objects
 from failgym.traces.readers.rumen.hosts import Hosts, read_topology
 from failgym.traces.readers.rumen.jobs import GROUPS, PRIORITIES, Jobs
-from failgym.traces.readers.sources import Paths, find_files, opened, reading
+from failgym.traces.readers.sources import Paths, find_files, naming_source, opened, reading
 from failgym.traces.schema import TraceError
 from failgym.traces.trace import Meta, Trace
 
@@ -25,6 +25,7 @@ MADE_BY_RUMEN = "a Rumen job trace (*.json; Rumen's TraceBuilder makes it of job
 CITATION = "Apache Hadoop: Rumen, a tool for extracting and analysing Hadoop job history"
 
 
+@naming_source
 def read_rumen(path: Paths, *, topology: str | Path | None = None, progress: bool = False) -> Trace:
     """Read the job trace that Hadoop's Rumen (TraceBuilder) writes, of old and newer versions.
 

@@ -12,7 +12,14 @@ from failgym.traces.readers.counts import Counts
 from failgym.traces.readers.job_log import LocalTimes
 from failgym.traces.readers.sacct.fields import MISSING, job_id
 from failgym.traces.readers.sacct.jobs import Jobs
-from failgym.traces.readers.sources import Advance, Paths, find_files, reading, text_lines
+from failgym.traces.readers.sources import (
+    Advance,
+    Paths,
+    find_files,
+    naming_source,
+    reading,
+    text_lines,
+)
 from failgym.traces.schema import TraceError
 from failgym.traces.trace import Trace
 
@@ -34,6 +41,7 @@ _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}|[0-9]{1,11}")
 _HEADER = re.compile(r"[A-Za-z][A-Za-z0-9_/]*([^A-Za-z0-9_/%]+)[A-Za-z]")
 
 
+@naming_source
 def read_sacct(
     path: Paths,
     *,

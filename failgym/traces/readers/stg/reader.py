@@ -12,7 +12,7 @@ import numpy as np
 from failgym.traces.order import in_order
 from failgym.traces.readers.archives import ARCHIVES, Member, members
 from failgym.traces.readers.counts import Counts
-from failgym.traces.readers.sources import Paths, find_files, reading
+from failgym.traces.readers.sources import Paths, find_files, naming_source, reading
 from failgym.traces.readers.stg.graph import Graph, read_graph
 from failgym.traces.schema import Outcome, TraceError
 from failgym.traces.trace import Meta, Trace
@@ -29,6 +29,7 @@ LONGEST_UNIT = 86_400_000
 """A unit of time is not longer [ms]: a day."""
 
 
+@naming_source
 def read_stg(path: Paths, *, unit_ms: int = 1000, progress: bool = False) -> Trace:
     """Read Standard Task Graphs: one job per graph, one task and stage per node of the graph.
 

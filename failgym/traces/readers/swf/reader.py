@@ -20,7 +20,7 @@ import pyarrow as pa
 from failgym.traces.order import in_order
 from failgym.traces.readers.counts import Counts
 from failgym.traces.readers.exit_status import CODES
-from failgym.traces.readers.sources import Advance, Paths, find_files, reading
+from failgym.traces.readers.sources import Advance, Paths, find_files, naming_source, reading
 from failgym.traces.readers.swf.clusters import Log, clusters_of, first_told
 from failgym.traces.readers.swf.header import Header
 from failgym.traces.readers.swf.lines import Rows, read_rows
@@ -41,6 +41,7 @@ ARCHIVE: Final = (
 )
 
 
+@naming_source
 def read_swf(
     path: Paths,
     *,

@@ -13,7 +13,7 @@ from typing import Final
 
 from failgym.traces.readers.counts import Counts
 from failgym.traces.readers.job_log import LONGEST_NAME, FieldError, LocalTimes
-from failgym.traces.readers.sources import Paths, find_files, reading, text_lines
+from failgym.traces.readers.sources import Paths, find_files, naming_source, reading, text_lines
 from failgym.traces.readers.torque.jobs import Jobs, Record
 from failgym.traces.readers.torque.servers import Servers
 from failgym.traces.schema import TraceError
@@ -27,6 +27,7 @@ HOUR: Final = len("MM/DD/YYYY HH")
 EXPECTED: Final = "MM/DD/YYYY HH:MM:SS;record type;job id;message"
 
 
+@naming_source
 def read_torque(
     path: Paths, *, timezone: str = "UTC", merge_clusters: bool = False, progress: bool = False
 ) -> Trace:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from failgym.traces.readers.counts import Counts
 from failgym.traces.readers.json_fields import Fields
 from failgym.traces.readers.json_objects import json_objects
-from failgym.traces.readers.sources import Paths, find_files, reading
+from failgym.traces.readers.sources import Paths, find_files, naming_source, reading
 from failgym.traces.readers.wfformat.document import read_workflow
 from failgym.traces.readers.workflow_tables import WorkflowTables
 from failgym.traces.readers.workflows import Workflow
@@ -20,6 +20,7 @@ CITATION = (
 )
 
 
+@naming_source
 def read_wfformat(path: Paths, *, progress: bool = False) -> Trace:
     """Read workflows in WfFormat 1.2 to 1.6: one job per workflow, one stage per task.
 
