@@ -114,7 +114,19 @@ def interactive() -> bool:
 
 def print_line(text: str) -> None:
     """Print a line as it is."""
-    print(text, flush=True)
+    with _standard_output():
+        print(text, flush=True)
+
+
+@contextlib.contextmanager
+def _standard_output() -> Generator[None]:
+    """Name standard output in errors that name no file, as when a disk is full."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or error.filename is not None:
+            raise
+        raise type(error)(error.errno, error.strerror, "standard output") from error
 
 
 def print_table(
@@ -142,7 +154,9 @@ def print_table(
     for row in rows:
         cells = zip(columns, row, strict=True)
         table.add_row(*(_text(cell, column in shares) for column, cell in cells))
-    Console(width=None if sys.stdout.isatty() else WIDTH, markup=False).print(table)
+    with _standard_output():
+        Console(width=None if sys.stdout.isatty() else WIDTH, markup=False).print(table)
+        sys.stdout.flush()
 
 
 def _text(cell: Cell, share: bool) -> str:
