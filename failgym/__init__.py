@@ -6,9 +6,12 @@ retry it. Importing failgym registers the environments and loads nothing heavy.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from failgym.interrupted import exit_in_a_line
 
-from gymnasium.envs.registration import (
+exit_in_a_line()  # what is imported from here on takes a second
+from typing import TYPE_CHECKING, Any  # noqa: E402
+
+from gymnasium.envs.registration import (  # noqa: E402
     register,  # pyright: ignore[reportUnknownVariableType]
     registry,
 )

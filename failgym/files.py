@@ -23,7 +23,8 @@ def replacing(path: Path) -> Generator[Path]:
         of ``path``; if the block raises it is removed, and ``path`` stays as it was.
 
     Raises:
-        OSError: if it cannot be renamed.
+        OSError: if it cannot be renamed; and what the block raises, which then names ``path``
+            where it named no file or the other name: a full disk does not say what was written.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "numbers.txt"
@@ -38,5 +39,9 @@ def replacing(path: Path) -> Generator[Path]:
         with partial.open("rb") as written:  # or a power cut may leave the name without content
             os.fsync(written.fileno())
         partial.replace(path)
+    except OSError as error:
+        if error.errno is None or error.filename not in (None, str(partial), partial):
+            raise
+        raise type(error)(error.errno, os.strerror(error.errno), str(path)) from error
     finally:
         partial.unlink(missing_ok=True)

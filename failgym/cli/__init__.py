@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Sequence
 
@@ -16,11 +17,12 @@ from failgym.cli.replay import replay
 from failgym.cli.trace import trace
 from failgym.cli.train import train
 from failgym.cli.tune import tune
+from failgym.interrupted import STATUS, end_by_signal, raise_again
 
 __all__ = ["app", "main", "run"]
 
 BAD_INPUT = 2
-INTERRUPTED = 130
+INTERRUPTED = STATUS
 """Exit statuses; 0 is success."""
 
 _USAGE_ERROR: type[Exception] = typer.BadParameter.__bases__[0]
@@ -48,7 +50,24 @@ def main() -> None:
     out: object = sys.stdout
     if isinstance(out, io.TextIOWrapper):
         out.reconfigure(errors="replace")  # what the terminal has no sign for becomes "?"
-    sys.exit(run(sys.argv[1:]))
+    raise_again()
+    try:
+        status = run(sys.argv[1:])
+    except KeyboardInterrupt:  # once more, while it was said
+        status = INTERRUPTED
+    end_by_signal()
+    sys.exit(_flushed(status))
+
+
+def _flushed(status: int) -> int:
+    """The exit status when all that was printed has arrived, or has nowhere to arrive."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # or Python tries again, and complains
+        if not isinstance(error, BrokenPipeError):
+            status = status or _complain(f"standard output: {error.strerror}", BAD_INPUT)
+    return status
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -60,19 +79,38 @@ def run(arguments: Sequence[str]) -> int:
     try:
         status = app(args=list(arguments) or ["--help"], prog_name="failgym", standalone_mode=False)
     except (KeyboardInterrupt, typer.Abort):
-        return _complain("interrupted", INTERRUPTED)
-    except _USAGE_ERROR as error:
-        return _complain(error.format_message(), BAD_INPUT)  # type: ignore[attr-defined]
-    except MemoryError as error:
-        return _complain(": ".join(filter(None, ("not enough memory", str(error)))), BAD_INPUT)
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        return _complain(f"{where}{error.strerror or error}", BAD_INPUT)
-    except ValueError as error:
-        return _complain(str(error), BAD_INPUT)
+        status = INTERRUPTED
+    except Exception as error:
+        if not _is_interrupt(error):
+            line = _line(error)
+            if line is None:
+                raise
+            return _complain(line, BAD_INPUT)
+        status = INTERRUPTED
     if status == INTERRUPTED:
         return _complain("interrupted", INTERRUPTED)
     return status if isinstance(status, int) else 0
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Does an error come of an interrupt? A class that was just being made raises another one."""
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _line(error: Exception) -> str | None:
+    """The line that says what is wrong with what the user gave; None for what nobody foresaw."""
+    if isinstance(error, _USAGE_ERROR):
+        return error.format_message()  # type: ignore[attr-defined]
+    if isinstance(error, MemoryError):
+        return ": ".join(filter(None, ("not enough memory", str(error))))
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror or error}"
+    return str(error) if isinstance(error, ValueError) else None
 
 
 def _complain(message: str, status: int) -> int:

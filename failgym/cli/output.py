@@ -113,6 +113,7 @@ def interactive() -> bool:
 
 
 def print_line(text: str) -> None:
+<<<<<<< HEAD
     """Print a line, or several, as `printable`."""
     print(printable(text), flush=True)
 
@@ -124,6 +125,22 @@ def printable(text: str) -> str:
     return "".join(
         sign if sign.isprintable() or sign == "\n" else ascii(sign)[1:-1] for sign in text
     )
+=======
+    """Print a line as it is."""
+    with _standard_output():
+        print(text, flush=True)
+
+
+@contextlib.contextmanager
+def _standard_output() -> Generator[None]:
+    """Name standard output in errors that name no file, as when a disk is full."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or error.filename is not None:
+            raise
+        raise type(error)(error.errno, error.strerror, "standard output") from error
+>>>>>>> resources
 
 
 def print_table(
@@ -156,7 +173,13 @@ def print_table(
     for row in rows:
         cells = zip(columns, row, strict=True)
         table.add_row(*(_text(cell, column in shares) for column, cell in cells))
+<<<<<<< HEAD
     Console(width=None if sys.stdout.isatty() else WIDTH, markup=False, emoji=False).print(table)
+=======
+    with _standard_output():
+        Console(width=None if sys.stdout.isatty() else WIDTH, markup=False).print(table)
+        sys.stdout.flush()
+>>>>>>> resources
 
 
 def _text(cell: Cell, share: bool) -> str:

@@ -101,7 +101,7 @@ def writing(path: Path) -> Generator[TraceWriter]:
             check_destination(path)  # as it is now: hours may have passed
             _swap(partial, path)
     except OSError as error:
-        reason = error.strerror or str(error).splitlines()[0]
+        reason = os.strerror(error.errno) if error.errno else str(error).splitlines()[0]
         raise TraceError(f"{path}: cannot be written: {reason}") from error
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import copy
+import gc
+import os
 import re
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -21,6 +24,7 @@ SHORT: dict[str, dict[str, Any]] = {
     "failgym/Lineage-v0": {},
 }
 GB = 10**9
+STATM = Path("/proc/self/statm")
 
 
 @pytest.mark.parametrize("env_id", SHORT)
@@ -71,3 +75,22 @@ def test_a_copy_asks_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "available", lambda: 1_000)
     with pytest.raises(MemoryError, match=r"^copy of 500 episodes: .*, and 1,000 bytes are free$"):
         copy.deepcopy(env)
+
+
+@pytest.mark.skipif(not STATM.exists(), reason="this platform does not tell what is resident")
+def test_memory_does_not_grow_with_steps_and_constructions() -> None:
+    """A small version of experiments.flat_memory."""
+    settings = SHORT["failgym/Cloning-v0"]
+
+    def play(times: int) -> int:
+        for seed in range(times):
+            env = gymnasium.make_vec("failgym/Cloning-v0", num_envs=64, **settings)
+            env.reset(seed=seed)
+            for _ in range(30):
+                env.step(np.zeros(64, dtype=np.int64))
+            env.close()
+        gc.collect()
+        return int(STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    before = play(10)
+    assert play(100) - before < 20_000_000  # a copy of the world for each would take as much

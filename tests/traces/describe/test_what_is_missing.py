@@ -11,7 +11,7 @@ import pytest
 
 from failgym.traces import Cause, Meta, Outcome, Trace
 from failgym.traces.describe import Description, describe
-from failgym.traces.schema import LATEST, SCHEMAS, TABLES
+from failgym.traces.schema import LATEST, MOST_TOTAL, SCHEMAS, TABLES
 from tests.traces.describe.random_traces import random_trace
 from tests.traces.traces import make
 
@@ -122,6 +122,10 @@ def test_usage_without_windows() -> None:
     assert lacking["utilisation"] == "windows, or mean_cpu or mean_memory of attempts"
 
 
+SLOTS = MOST_TOTAL // LATEST // 2
+"""So many may be kept for the longest time, and others beside them."""
+
+
 def extreme_trace() -> Trace:
     """Times of 2,200 years, two thousand million slots, infinite usage, in the same trace as 0."""
     latest, widest = LATEST, 2**31 - 1
@@ -134,7 +138,12 @@ def extreme_trace() -> Trace:
             "walltime": [latest, 0],
             "outcome": [Outcome.FAIL, Outcome.FINISH],
         },
-        tasks={"job": [0, 0, 1], "index": [0, 1, 0], "width": widest, "memory": [1e-300, 0, 1e300]},
+        tasks={
+            "job": [0, 0, 1],
+            "index": [0, 1, 0],
+            "width": [SLOTS, widest, widest],  # for 2,200 years, for no time, and for 1 ms
+            "memory": [1e-300, 0, 1e300],
+        },
         attempts={
             "task": [0, 0, 1, 2],
             "start": [0, 1, latest, latest - 1],
@@ -153,7 +162,7 @@ def extreme_trace() -> Trace:
 def test_values_at_their_limits() -> None:
     description = describe(extreme_trace())
     table = description.table("job_durations")
-    assert table.cell("FAIL", "p50") == pytest.approx(LATEST * (2**31 - 1) / 60_000)
+    assert table.cell("FAIL", "p50") == pytest.approx(LATEST * SLOTS / 60_000)
     json.dumps(description.to_json(), allow_nan=False)
 
 
