@@ -119,6 +119,7 @@ def run(
     from failgym.cli.specs import load_policy
     from failgym.evaluation.progress import progress_bar, working
     from failgym.leaderboard import Ground, run_suite, suite_named
+    from failgym.leaderboard.apart import check_apart
     from failgym.leaderboard.confinement import Confinement
     from failgym.leaderboard.entries import Players
     from failgym.leaderboard.steps import count_steps
@@ -129,8 +130,11 @@ def run(
     players = Players(load_policy, starts, time_limit, confinement)
     ground = Ground.of(suite_named(suite), _traces(suite, trace), _secret(secret_seed_file))
     wanted = [one for p in policy for one in (REGISTRY if p == ALL_BASELINES else (p,))]
+    private = [] if secret_seed_file is None else [secret_seed_file]
     begun = time.perf_counter()
     with working("loading policies", interactive()):
+        if confinement.hosted:  # before any code of theirs is loaded
+            check_apart(players, [*private, *map(Path, ground.traces.values())], processes)
         entries, notes = read_entries(wanted, ground, players)
     for note in notes:
         print_line(note)
@@ -145,7 +149,7 @@ def run(
             processes=processes,
             time_limit=time_limit,
             confinement=confinement,
-            private=[] if secret_seed_file is None else [secret_seed_file],
+            private=private,
             predictors_of=predictors_of,
             progress=advance,
         )
