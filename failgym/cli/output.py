@@ -113,9 +113,9 @@ def interactive() -> bool:
 
 
 def print_line(text: str) -> None:
-<<<<<<< HEAD
     """Print a line, or several, as `printable`."""
-    print(printable(text), flush=True)
+    with _standard_output():
+        print(printable(text), flush=True)
 
 
 def printable(text: str) -> str:
@@ -125,10 +125,6 @@ def printable(text: str) -> str:
     return "".join(
         sign if sign.isprintable() or sign == "\n" else ascii(sign)[1:-1] for sign in text
     )
-=======
-    """Print a line as it is."""
-    with _standard_output():
-        print(text, flush=True)
 
 
 @contextlib.contextmanager
@@ -140,7 +136,6 @@ def _standard_output() -> Generator[None]:
         if error.errno is None or error.filename is not None:
             raise
         raise type(error)(error.errno, error.strerror, "standard output") from error
->>>>>>> resources
 
 
 def print_table(
@@ -173,13 +168,10 @@ def print_table(
     for row in rows:
         cells = zip(columns, row, strict=True)
         table.add_row(*(_text(cell, column in shares) for column, cell in cells))
-<<<<<<< HEAD
-    Console(width=None if sys.stdout.isatty() else WIDTH, markup=False, emoji=False).print(table)
-=======
     with _standard_output():
-        Console(width=None if sys.stdout.isatty() else WIDTH, markup=False).print(table)
+        width = None if sys.stdout.isatty() else WIDTH
+        Console(width=width, markup=False, emoji=False).print(table)
         sys.stdout.flush()
->>>>>>> resources
 
 
 def _text(cell: Cell, share: bool) -> str:

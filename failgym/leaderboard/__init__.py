@@ -4,6 +4,7 @@
 - `run`: policies on a suite into the folder of a submission; `work` is what a kill leaves behind,
   `workers` the processes, `play` one batch of episodes.
 - `policy_process`, `remote`, `wire`: a policy in a process of its own, which is not trusted.
+- `keeper`, `kept_process`, `confinement`, `apart`: what holds such a process and ends all of it.
 - `submission`, `schema`: the files; `merge` joins folders.
 - `verify`: policies are asked again (`asking`), all other actions played again (`claims`, `claim`),
   names and SPECs compared with what was asked (`names`, `identity`). `proofs`: what that proves of

@@ -1,6 +1,6 @@
 """The keeper of a policy's process: starts it, watches all that it starts, and ends all of it.
 
-    python -I -S keeper.py MEMORY PROCESSES LIFE REPORT COMMAND...
+    python -I -S keeper.py MEMORY PROCESSES LIFE REPORT FOLDER COMMAND...
 
 A program of its own that imports nothing of failgym: it starts in a moment, and it still ends
 everything when the run is killed. Whatever a process does to get away (a session of its own, a
@@ -12,6 +12,7 @@ Args of the command line:
     PROCESSES: how many there may be at once, with their threads.
     LIFE: descriptor that ends with the run.
     REPORT: descriptor that the reason goes to, in a line.
+    FOLDER: removed in the end, with what is in it; empty: none.
     COMMAND: gets standard input, output and errors of the keeper.
 
 Exit status: 0 if nothing is left, 1 if there are processes that the keeper may not end.
@@ -24,6 +25,7 @@ import ctypes
 import os
 import resource
 import select
+import shutil
 import signal
 import sys
 import time
@@ -44,14 +46,17 @@ PAGE = resource.getpagesize()
 def main(arguments: list[str]) -> int:
     """Keep a command until it ends, breaks a limit, or the run ends."""
     memory, processes, life, report = map(int, arguments[:4])
+    folder, command = arguments[4], arguments[5:]
     for descriptor in (life, report):
         os.set_inheritable(descriptor, False)
     _control(PR_SET_CHILD_SUBREAPER, 1)
     _come_first()
-    main_process = _start(arguments[4:], memory, processes)
+    main_process = _start(command, memory, processes)
     _let_go()
     reason = _watch(main_process, life, memory, processes)
     left = _end_all(main_process)
+    if folder:
+        shutil.rmtree(folder, ignore_errors=True)
     with contextlib.suppress(BrokenPipeError):
         os.write(report, reason.encode())
     return int(left)

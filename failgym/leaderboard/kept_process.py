@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -38,13 +38,12 @@ class KeptProcess:
     """
 
     def __init__(self, command: Sequence[str], confinement: Confinement) -> None:
-        self._folder = tempfile.mkdtemp(prefix="failgym-policy-")
-        os.chmod(self._folder, 0o755)  # another user may look into it: it is empty
+        folder = _empty_folder() if confinement.hosted else ""
         (asked, self.requests), (self.answers, answers) = os.pipe(), os.pipe()
         (self.errors, errors), (life, self._life) = os.pipe(), os.pipe()
         self._report, report = os.pipe()
         theirs = (asked, answers, errors, life, report)
-        given = (confinement.memory << 20, confinement.processes, life, report)
+        given = (confinement.memory << 20, confinement.processes, life, report, folder)
         try:
             self._process = subprocess.Popen(
                 [sys.executable, "-I", "-S", str(KEEPER), *map(str, given), *command],
@@ -52,13 +51,14 @@ class KeptProcess:
                 stdout=answers,
                 stderr=errors,
                 pass_fds=(life, report),
-                cwd=self._folder if confinement.hosted else None,
-                env=confinement.environment(self._folder),
+                cwd=folder or None,
+                env=confinement.environment(folder),
                 start_new_session=True,  # away from Ctrl-C
             )
         finally:
             for descriptor in theirs:
                 os.close(descriptor)
+        atexit.register(self.close)  # a process that works for the run ends when there is no more
         for descriptor in (self.requests, self.answers, self.errors):
             os.set_blocking(descriptor, False)
 
@@ -81,6 +81,7 @@ class KeptProcess:
 
     def close(self) -> None:
         """End it, and all that it has started. Raises ValueError if that cannot be done."""
+        atexit.unregister(self.close)
         for descriptor in (self.requests, self.answers, self.errors, self._life):
             os.close(descriptor)
         try:
@@ -90,9 +91,15 @@ class KeptProcess:
             self._process.wait()
             status = 1
         os.close(self._report)
-        shutil.rmtree(self._folder, ignore_errors=True)
         if status > 0:
             raise ValueError(
                 "--policy-command: what it starts cannot be ended by the user of this run;"
                 " docs/hosting.md names commands that can"
             )
+
+
+def _empty_folder() -> str:
+    """A folder to begin in, which another user can look into, and write nothing to."""
+    folder = tempfile.mkdtemp(prefix="failgym-policy-")
+    os.chmod(folder, 0o755)
+    return folder

@@ -46,8 +46,11 @@ class Tools:
         if kind == "reference":
             return self._reference(about)
         entry, cells = about
-        for cell in cells:
-            make_unit(self.work, self.ground, self.players, entry, cell)
+        try:
+            for cell in cells:
+                make_unit(self.work, self.ground, self.players, entry, cell)
+        finally:
+            self.players.close()  # this process may go on for longer than the run waits for it
         return None
 
     def _predictor(self, env: str) -> str | None:

@@ -314,6 +314,20 @@ def test_the_file_of_an_agent_is_found_from_an_empty_folder(
     assert players.player("agent", "agent.safetensors") is found  # it plays on in one process
 
 
+def test_processes_that_work_for_a_run_leave_nothing(
+    tmp_path: Path, theirs: Theirs, one_cell: Suite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = starting(in_namespace(theirs), theirs)
+    monkeypatch.setenv("TMPDIR", str(theirs.folder))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    before = sorted(theirs.folder.iterdir())
+    options: dict[str, Any] = {"policy_command": command, "confinement": LIMITS}
+    submit(tmp_path, entry("Outlives"), suite=one_cell, processes=2, **options)
+    assert theirs.left() == []
+    assert sorted(theirs.folder.iterdir()) == before
+    assert {row["status"] for row in results(tmp_path)} == {"ok"}
+
+
 @pytest.mark.parametrize(
     ("limits", "said"),
     [

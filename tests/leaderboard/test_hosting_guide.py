@@ -94,6 +94,19 @@ def test_a_command_that_starts_nothing_is_named(
     given = ("leaderboard", "run", "--suite", "tiny", "--policy", "mine:Quiet")
     given += ("--policy-command", "false", "--out", str(tmp_path / "out"))
     assert run(given) == 2
-    assert capsys.readouterr().err == (
-        "failgym: --policy mine:Quiet: crashed: its process ended: status 1\n"
+    assert capsys.readouterr().err == ("failgym: --policy-command: its process ended: status 1\n")
+
+
+def test_code_is_not_loaded_where_it_could_read_the_secret(
+    tmp_path: Path, theirs: Theirs, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seed, trap = tmp_path / "seed.txt", tmp_path / "loaded"
+    seed.write_bytes(SECRET)
+    (theirs.folder / "trap.py").write_text(f"open({str(trap)!r}, 'w')\n")
+    given = ("leaderboard", "run", "--suite", "tiny", "--policy", "trap:Policy", "--out")
+    given += (str(tmp_path / "out"), "--secret-seed-file", str(seed))
+    assert run((*given, "--policy-command", f"env PYTHONPATH={theirs.path}")) == 2
+    assert capsys.readouterr().err.startswith(
+        f"failgym: --policy-command: what it starts can read {seed}"
     )
+    assert not trap.exists()
