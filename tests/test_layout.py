@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 import tomllib
@@ -135,10 +136,24 @@ def test_constraints_pin_every_requirement(project: dict[str, Any]) -> None:
     assert all(str(pin.specifier).startswith("==") for pin in pins)
     pinned = {canonicalize_name(pin.name): str(pin.specifier)[2:] for pin in pins}
     extras: dict[str, list[str]] = project["project"]["optional-dependencies"]
+    extras = {name: lines for name, lines in extras.items() if not name.startswith("clients")}
     for line in [*project["project"]["dependencies"], *(x for xs in extras.values() for x in xs)]:
         wanted = Requirement(line)
         if wanted.name != "failgym" and (wanted.marker is None or wanted.marker.evaluate()):
             assert pinned[canonicalize_name(wanted.name)] in wanted.specifier, line
+
+
+def test_clients_are_not_bound_by_what_failgym_is_developed_with(project: dict[str, Any]) -> None:
+    extras: dict[str, list[str]] = project["project"]["optional-dependencies"]
+    groups = {name for name in extras if name.startswith("clients")}
+    assert not any(group in line for group in groups for line in extras["all"])
+    makefile = (TOP / "Makefile").read_text(encoding="utf-8")
+    set_up = re.search(r"^CLIENTS = (.*)$", makefile, re.MULTILINE)
+    assert set_up is not None
+    assert groups == set(set_up[1].split())
+    free = re.search(r"^FREE_INSTALL = (.*)$", makefile, re.MULTILINE)
+    assert free is not None
+    assert free[1].split()[-2:] == ["--constraint", "tests/clients/constraints.txt"]
 
 
 def test_core_install_is_small(project: dict[str, Any]) -> None:

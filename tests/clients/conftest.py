@@ -15,9 +15,9 @@ Compare = Callable[[dict[str, Any], Transitions], None]
 
 @pytest.fixture(autouse=True)
 def reported_client(request: pytest.FixtureRequest, record_property: Any) -> None:
-    """Name the distribution that a file is about (`CLIENT`), and its version."""
+    """Name the client of a file (`SHOWN`) and the version of what it runs on (`CLIENT`)."""
     name = getattr(request.module, "CLIENT", "gymnasium")
-    record_property("client", name)
+    record_property("client", getattr(request.module, "SHOWN", name))
     record_property("version", version(name))
 
 

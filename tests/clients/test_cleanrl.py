@@ -18,7 +18,7 @@ from tests.clients.transitions import IDS, batched, rows, sync
 
 torch = client("torch")
 
-CLIENT = "torch"
+SHOWN, CLIENT = "CleanRL's loop (torch)", "torch"
 STEPS, COUNT, SEED = 128, 4, 1
 BUFFERS = {"obs": (88,), "actions": (), "logprobs": (), "rewards": (), "dones": (), "values": ()}
 

@@ -21,7 +21,7 @@ specs = client("ray.rllib.core.rl_module.rl_module")
 
 pytestmark = pytest.mark.filterwarnings("default")
 
-CLIENT = "ray"
+SHOWN, CLIENT = "RLlib (ray)", "ray"
 STEPS, COUNT, SEED, ACTIONS = 64, 3, 9, 5
 LOGITS = columns.Columns.ACTION_DIST_INPUTS
 KINDS = ("sync", "vector_entry_point")
