@@ -15,7 +15,7 @@ import pytest
 import typer.main
 
 import failgym
-from failgym.baselines import REGISTRY
+from failgym.baselines import REGISTRY, GracePeriod
 from failgym.baselines.base import DECISIONS
 from failgym.cli import app, run
 from failgym.cli.entries import ALL_BASELINES
@@ -38,8 +38,8 @@ LINES = [
     for line in code.replace("\\\n", "").splitlines()
 ]
 INLINE = re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```$", "", README, flags=re.S | re.M))
-STEPS, FEW_STEPS = "50_000", "100"
-"""Steps that an agent learns for in the README, and here."""
+LEARNS = "model.learn("
+"""In the code that trains an agent."""
 
 
 def section(title: str) -> str:
@@ -81,15 +81,34 @@ def parse(words: list[str]) -> dict[str, Any]:
     return context.params
 
 
-@pytest.mark.parametrize("code", PYTHON, ids=range(len(PYTHON)))
+def run_as_printed(code: str) -> dict[str, Any]:
+    """Run code of the README; what it has named."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(code, "README.md", "exec"), names)  # noqa: S102 - our own README
+    return names
+
+
+@pytest.mark.parametrize("code", [code for code in PYTHON if LEARNS not in code])
 def test_python_runs(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # some of it writes a file
-    if "sb3" in code or "stable_baselines3" in code:
-        pytest.importorskip("sb3_contrib", reason="needs the agents extra")
-        pytest.importorskip("torch").set_num_threads(1)
-        assert STEPS in code
-    program = compile(code.replace(STEPS, FEW_STEPS), "README.md", "exec")
-    exec(program, {"__name__": "__main__"})  # noqa: S102 - our own README
+    run_as_printed(code)
+
+
+def test_an_agent_learns_more_than_the_rule_of_the_paper(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("sb3_contrib", reason="needs the agents extra")
+    pytest.importorskip("torch").set_num_threads(1)
+    monkeypatch.chdir(tmp_path)
+    (code,) = (code for code in PYTHON if LEARNS in code)
+    result = run_as_printed(code)["result"]
+    trace: dict[str, Any] = {
+        name: int(re.findall(rf"{name}=(\d[\d_]*)", code)[-1]) for name in ("jobs", "trace_seed")
+    }
+    paper = failgym.evaluate(GracePeriod(), "failgym/GracePeriod-v0", **trace)
+    assert result.low > 0.0
+    assert result.score > paper.score
+    assert Path("mine.safetensors").exists()
 
 
 def test_every_environment_is_listed_as_it_is() -> None:
