@@ -127,19 +127,12 @@ def run(
     confinement = Confinement(memory_limit, process_limit, policy_command is not None)
     players = Players(load_policy, starts, time_limit, confinement)
     ground = Ground.of(suite_named(suite), _traces(suite, trace), _secret(secret_seed_file))
-<<<<<<< HEAD
-    begun = time.perf_counter()
-    with working("loading policies", interactive()):
-        entries, notes = read_entries(policy, ground, players)
-=======
-    wanted = [one for p in policy for one in (REGISTRY if p == ALL_BASELINES else (p,))]
     private = [] if secret_seed_file is None else [secret_seed_file]
     begun = time.perf_counter()
     with working("loading policies", interactive()):
         if confinement.hosted:  # before any code of theirs is loaded
             check_apart(players, [*private, *map(Path, ground.traces.values())], processes)
-        entries, notes = read_entries(wanted, ground, players)
->>>>>>> host
+        entries, notes = read_entries(policy, ground, players)
     for note in notes:
         print_line(note)
     with progress_bar(suite, count_steps(ground, entries), interactive()) as advance:
