@@ -91,12 +91,12 @@ class MitigationVectorEnv(
         self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
         self.render_mode = render_mode
         self.num_envs = num_envs
+        world = build_world(self.scenario)
+        self.batch = batch_of(self.scenario, world, num_envs, threads)  # or says how many would fit
         self.single_observation_space = observation_space()
         self.single_action_space = action_space()
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        world = build_world(self.scenario)
-        self.batch = batch_of(self.scenario, world, num_envs, threads)
         self._renderers: list[Renderer] = []
         if render_mode is not None:
             self._renderers = [

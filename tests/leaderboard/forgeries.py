@@ -257,6 +257,7 @@ FORGERIES: dict[str, Forgery] = {
     "no number for a cost": Forgery(of_row(RANDOM, wasted=float("nan")), "wasted is nan"),
     "no end of a cost": Forgery(of_row(RANDOM, wasted=float("-inf")), "wasted is -inf"),
     "what replay costs": Forgery(of_row(RANDOM, replay_cost=9.0), "replay_cost is 9"),
+    "what replay spends": Forgery(of_row(RANDOM, replay_spent=9.0), "replay_spent is 9"),
     "how often it was asked": Forgery(of_row(RANDOM, decisions=1), "decisions is 1"),
     "what was illegal": Forgery(of_row(RANDOM, illegal=1), "illegal is 1"),
     "a row less": Forgery(lambda f: f.results(lambda rows: rows.pop(3)), "row is missing"),
