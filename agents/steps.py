@@ -48,7 +48,7 @@ def step_engine(env: MitigationVectorEnv, actions: Ints) -> Step:
     ended = out.terminated.nonzero()[0]
     count = len(ended)
     return Step(
-        observations=out.obs,
+        observations=out.obs.copy() if env.copy else out.obs,
         rewards=out.reward,
         dones=out.terminated.copy(),
         tasks=out.task,

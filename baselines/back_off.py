@@ -54,11 +54,6 @@ class BackOff(Heuristic):
                 got = getattr(self, name)
                 raise ValueError(f"{name}: expected one of {', '.join(known)}, got {got!r}")
 
-    def inputs(self) -> frozenset[str]:
-        """Failures, and what tells the cause for which a task is given up."""
-        telling = {"memory": {"usage"}, "sibling": {"siblings"}}
-        return self.reads | telling.get(self.fail_on, set())
-
     def act(self, view: ObservationView, mask: Bools) -> Choices:
         """Return KILL at a FAILED that is one too many or hopeless, else a restart."""
         hopeless = (view.count("failures") > self.limit) | self._hopeless(view)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -98,15 +99,23 @@ class Heuristic(ABC):
         return self.reads
 
     def check_offered(self, scenario: Scenario) -> None:
-        """Raise ValueError, saying which, if a scenario lacks a decision that the rule is about."""
-        lacking = [name for name in DECISIONS if name in self.needs - set(enabled(scenario))]
-        if not lacking:
+        """Raise ValueError, saying which, if a scenario has no decision that the rule is about."""
+        if not self.needs or self.needs & set(enabled(scenario)):
             return
-        able = [name for name, known in SCENARIOS.items() if self.compatible(known)]
-        there = f", as in {' and '.join(able)}" if able else ""
+        lacking = [name for name in DECISIONS if name in self.needs]
+        able = [
+            name
+            for name, known in SCENARIOS.items()
+            if self.compatible(known) and name != scenario.name
+        ]
+        remedies = [f"play it in {' or '.join(able)}"] if able else []
+        wanted = dict.fromkeys(lacking, True)
+        with contextlib.suppress(ValueError):  # where there are no such decisions at all
+            scenario.override(**wanted)
+            remedies.insert(0, f"set {', '.join(f'{name}=true' for name in wanted)}")
         raise ValueError(
-            f"needs decisions that {scenario.name or 'the scenario'} does not offer: set"
-            f" {', '.join(f'{name}=true' for name in lacking)}{there}"
+            f"needs decisions that {scenario.name or 'the scenario'} does not offer"
+            f" ({', '.join(lacking)}): {', or '.join(remedies)}"
         )
 
     def check_inputs(self, world: AnyWorld) -> None:

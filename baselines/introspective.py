@@ -62,10 +62,6 @@ class Introspective(Heuristic):
         check_factor(self.factor)
         check_probability("threshold", self.threshold)
 
-    def inputs(self) -> frozenset[str]:
-        """A rate of restarts, if that is its usual one."""
-        return frozenset({"restarts"}) if self.by_age else frozenset()
-
     def act(self, view: ObservationView, mask: Bools) -> Choices:
         """Return CHECKPOINT where the interval is over or failure is predicted, else CONTINUE."""
         usual = view["unsaved_over_lazy" if self.by_age else "unsaved_over_young"]

@@ -18,7 +18,7 @@ import numba
 import pytest
 
 from failgym import compiled
-from failgym.ownership import only_mine, temporary_folder
+from failgym.compiled.ownership import only_mine, temporary_folder
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="files have no owners here")
 VICTIM, ATTACKER = 54_321, 54_322

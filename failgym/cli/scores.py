@@ -28,8 +28,7 @@ work: in shares of what replay wastes; wasted is lost (it ended in vain), redund
   was done first) and ghost (of attempts beyond the record), checkpoint is saving and restoring
 completion ratio: median of completion time over the recorded one
 forfeited: finished in the record, not by the policy; false kills: those of them that it killed
-what replay spends: the price of its machine-time, as if all was wasted, or of its completion time,
-  if that is charged and less"""
+what replay spends: the price of its machine-time, as if all was wasted; below 1 % no score"""
 """What the columns mean."""
 
 

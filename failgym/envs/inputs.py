@@ -82,7 +82,7 @@ INPUTS: dict[str, Input] = {
     "node_forecast": Input(
         _predicts_nodes,
         "a forecast of machines that fail",
-        "set node_forecast to one, for example node_forecast=calibrated",
+        "set node_forecast to one (calibrated, exact), and outages to a law, if there are none",
     ),
     "failures": Input(
         _has_failures,

@@ -33,7 +33,9 @@ def scenario_of_call(
     known = {field.name for field in fields(Scenario)}
     for name in given:
         if name not in known:
-            named = inspect.signature(call).parameters.keys() - {"self", "scenario"}
+            parameters = inspect.signature(call).parameters.values()
+            named = {one.name for one in parameters if one.kind is not one.VAR_KEYWORD}
+            named -= {"self", "scenario"}
             near = difflib.get_close_matches(name, known | named, 1)
             hint = f". Did you mean {near[0]!r}?" if near else ", and no scenario has such a field"
             raise TypeError(

@@ -49,9 +49,13 @@ def _reasons(scenario: Scenario, trace: Trace, world: AnyWorld, within: Bools) -
     yield from _of_selection(scenario, trace, tasks, within)
     chosen = selected(scenario, trace, tasks) & within
     yield from _of_record(scenario, tasks, chosen)
-    if scenario.begin and not (tasks["submit"][chosen] >= scenario.begin).any():
-        last = int(tasks["submit"][chosen].max())
-        yield f"begin={scenario.begin} is after the last was submitted, at {last} ms; set begin=0"
+    known = chosen & (tasks["rows"] > 0) & ~tasks["censored"]
+    if scenario.begin and not (tasks["submit"][known] >= scenario.begin).any():
+        last = int(tasks["submit"][known].max())
+        yield (
+            f"begin={scenario.begin} is after the last of known fate was submitted, at {last} ms;"
+            " set begin=0"
+        )
     yield from _of_asking(scenario, tasks, world.risk, chosen)
     longest = int(world.rows["duration"].max(initial=0))
     yield f"no attempt lasts until a decision, the longest {longest} ms; set window or every lower"
@@ -92,7 +96,8 @@ def _of_record(scenario: Scenario, tasks: Any, chosen: Bools) -> Iterator[str]:
         return
     if not tasks_run(whole_trace(scenario)).any():
         yield "the trace records no run of a task; set trace to one that does"
-    yield f"it ends before any of its {chosen.sum():,} tasks does; set {_later_boundary(scenario)}"
+    remedy = "trace or jobs to more" if scenario.split == "all" else _later_boundary(scenario)
+    yield f"it ends before any of its {chosen.sum():,} tasks does; set {remedy}"
 
 
 def _later_boundary(scenario: Scenario) -> str:
@@ -113,7 +118,13 @@ def _of_asking(scenario: Scenario, tasks: Any, risk: Any, chosen: Bools) -> Iter
             f"{' and '.join(failures)} are decided when an attempt fails, and none does; set"
             f" {', '.join(WINDOW[:-1])} or {WINDOW[-1]} to true"
         )
-    if windows and scenario.decide == "alarm":
+    others = [name for name in ("clone", "retry") if getattr(scenario, name)]
+    if not min(scenario.max_extra, scenario.max_clones) and set(windows + failures) <= set(others):
+        yield (
+            f"max_extra={scenario.max_extra} and max_clones={scenario.max_clones} allow no other"
+            " attempt; set both to 1 or more"
+        )
+    if windows and scenario.decide == "alarm" and risk.max(initial=0.0) < scenario.alarm:
         highest = math.floor(100.0 * float(risk.max(initial=0.0))) / 100.0
         remedy = f"alarm={highest:.2f}" if highest > 0.0 else "decide=geometric"
         yield (

@@ -113,7 +113,7 @@ class Anchors:
         """What the bound saves over replay on all slices: is there anything to gain?"""
         price, cost = float(self.world.parameters[0]["wasted"]), float(self.possible.sum())
         hours = cost / (price * HOUR) if price > 0.0 else math.nan
-        return Room(cost, float(self.spent.sum()), hours)
+        return Room(cost, float(self.replay.costs.sum()), float(self.spent.sum()), hours)
 
     def check_room(self) -> None:
         """Raise ValueError if there is nothing to gain: no score would tell policies apart."""
@@ -197,6 +197,7 @@ class Anchors:
             reason=room.reason,
             room=room.cost,
             room_share=room.share,
+            room_of_cost=room.of_cost,
             room_hours=room.hours,
             bound=self.bound_name,
             cost=float(costs.sum()),

@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from failgym.evaluation.room import said_of_room
+from failgym.evaluation.room import COSTS, said_of_room
 
 __all__ = ["FEW", "Evaluation"]
 
@@ -36,6 +36,8 @@ class Evaluation:
     """what the bound saves over replay, in units of cost"""
     room_share: float
     """the room over what replay spends (`failgym.evaluation.room`); below 1 % there is no score"""
+    room_of_cost: float
+    """the room over replay's cost, at most 1"""
     room_hours: float
     """machine-time that costs as much as the room, if it is wasted [machine-h]"""
     bound: str
@@ -62,7 +64,7 @@ class Evaluation:
     """actions that the mask forbade; each counted as CONTINUE"""
     steps_per_second: float
     same_as_replay: bool = False
-    """did it leave every task as replay does? Then a score of 0 says that it never acted"""
+    """did it leave every task as replay does? Then nothing that it did made a difference"""
 
     @property
     def few(self) -> bool:
@@ -72,7 +74,7 @@ class Evaluation:
     @property
     def said_of_room(self) -> str:
         """What the bound saves over replay, in words."""
-        return said_of_room(self.room_share, self.room_hours)
+        return said_of_room(self.room_of_cost, self.room_hours, COSTS)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; what is not defined is None. With `few`."""

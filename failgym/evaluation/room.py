@@ -8,9 +8,9 @@ spends, which is its machine-time.
 Costs are in units of a scenario's own. In them machine-time is worth the price of wasted work, so
 what replay spends is what it would cost if all its machine-time was wasted: useful work, lost,
 redundant and ghost work, checkpoints, restores and transfers, of the tasks that are charged for.
-Where completion time is charged for too, replay's completion time stands in on slices on which it
-costs less; where machine-time has no price, it stands in on all. A scenario that charges for
-neither has no room.
+Where machine-time has no price, replay's completion time stands in. A scenario that charges for
+neither has no room. The room may well be more than replay's machine-time, where completion time is
+what can be saved: so it is shown as a share of replay's cost, of which it is a part.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from failgym.envs.batches import AnyWorld, own_sizes
 from failgym.envs.spaces import TERMS
 from failgym.evaluation.runner import Run
 
-__all__ = ["LEAST_ROOM", "NOTHING", "Room", "enough_room", "said_of_room", "spent_by"]
+__all__ = ["COSTS", "LEAST_ROOM", "NOTHING", "Room", "enough_room", "said_of_room", "spent_by"]
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -35,6 +35,8 @@ LEAST_ROOM = 0.01
 """Share of what replay spends; with less room there is nothing to gain, and no score."""
 NOTHING = "nothing to gain here"
 """What is said in place of a score."""
+SPENDS, COSTS = "what replay spends", "what replay costs"
+"""What shares of the room are shown of: the first decides whether there is a score."""
 HOUR = 3_600_000
 """[ms]"""
 
@@ -47,6 +49,8 @@ class Room:
 
     cost: float
     """replay's cost less the bound's"""
+    replay: float
+    """replay's cost"""
     spent: float
     """what replay's machine-time costs, as this module's docstring says"""
     hours: float
@@ -59,26 +63,32 @@ class Room:
         return self.cost / self.spent if self.spent > 0.0 else math.nan
 
     @property
+    def of_cost(self) -> float:
+        """The room over replay's cost, at most 1; NaN if that is nothing."""
+        return self.cost / self.replay if self.replay > 0.0 else math.nan
+
+    @property
     def reason(self) -> str | None:
         """Why there is no score; None if there is one."""
         if enough_room(self.cost, self.spent):
             return None
         needed = f"a score needs {100 * LEAST_ROOM:.0f} %"
-        return f"{NOTHING}: {said_of_room(self.share, self.hours)}; {needed}"
+        return f"{NOTHING}: {said_of_room(self.share, self.hours, SPENDS)}; {needed}"
 
 
-def said_of_room(share: float, hours: float) -> str:
+def said_of_room(share: float, hours: float, whole: str) -> str:
     """What the bound saves over replay, in words.
 
     Args:
-        share: of what replay spends; NaN if that is nothing.
+        share: of the whole; NaN if that is nothing.
         hours: machine-time that costs as much, if it is wasted; NaN if that has no price.
+        whole: what it is a share of.
     """
     if math.isnan(share):
         return "replay spends nothing that is charged for"
     shown = f"{100.0 * max(share, 0.0):.{2 if share < 0.1 else 1}f} %"
     worth = "" if math.isnan(hours) else f"{max(hours, 0.0):,.1f} machine-hours' worth, "
-    return f"the bound saves {worth}{shown} of what replay spends"
+    return f"the bound saves {worth}{shown} of {whole}"
 
 
 def enough_room(possible: Floats | float, spent: Floats | float) -> Bools:
@@ -98,7 +108,4 @@ def spent_by(world: AnyWorld, replay: Run) -> Floats:
     sizes = own_sizes(world)[replay.slices]
     of = np.repeat(np.arange(len(sizes)), sizes)
     work = np.bincount(of, metrics.task_work(replay.outcomes), len(sizes)) * prices["wasted"]
-    completion = replay.costs[:, _COMPLETION]
-    if not prices["completion"] > 0.0:
-        return work
-    return np.minimum(work, completion) if prices["wasted"] > 0.0 else completion
+    return work if prices["wasted"] > 0.0 else replay.costs[:, _COMPLETION]

@@ -56,7 +56,7 @@ def score(
         bound: [slices] least possible cost.
         seed: of the bootstrap.
         spent: [slices] what replay spends (`failgym.evaluation.room`), which the room is measured
-            by; what it costs, which is at most as much, by default.
+            by; what it costs, which may be more or less, by default.
         confidence: of the interval [%].
         if_room: give an interval all the same: it says where the score lies if there is something
             to gain.

@@ -144,7 +144,7 @@ def _provenance(submission: Source) -> dict[str, Any]:
 
 def _described(field: Field) -> dict[str, Any]:
     """What it is, and why it has no scores, if there is nothing to gain."""
-    room = Room(float(field.possible.sum()), float(field.spent.sum()), math.nan)
+    room = Room(float(field.possible.sum()), math.nan, float(field.spent.sum()), math.nan)
     return {
         "env": field.env,
         "forecast": field.forecast,

@@ -1,7 +1,7 @@
 """numba's compiled functions, kept on disk where nobody else could have put them.
 
 What lies in a cache of numba is unpickled, and run. numba takes the first folder that it can write
-to, whoever else can; here it is one that only this user could have written (`failgym.ownership`),
+to, whoever else can; here it is one that only this user could have written (`failgym.compiled.ownership`),
 and where there is none, or its disk is full, functions are compiled in every process anew.
 """
 
@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 import numba
 from numba.misc.appdirs import AppDirs
 
-from failgym.ownership import make_private, only_mine, temporary_folder
+from failgym.compiled.ownership import make_private, only_mine, temporary_folder
 
 __all__ = ["keep", "njit"]
 
@@ -49,7 +49,7 @@ def keep(dispatcher: Any, stamp: str | None) -> None:
     if stamp is None or not hasattr(dispatcher, "_cache"):  # e.g. NUMBA_DISABLE_JIT=1
         return
     try:
-        from failgym.kept_code import KeptCode
+        from failgym.compiled.kept_code import KeptCode
     except (ImportError, AttributeError):  # a numba that keeps code in another way
         return
     source = Path(dispatcher.py_func.__code__.co_filename)

@@ -16,7 +16,7 @@ from typing import Any
 
 from numba.core import caching
 
-from failgym.ownership import is_private
+from failgym.compiled.ownership import is_private
 
 __all__ = ["KeptCode"]
 
