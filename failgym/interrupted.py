@@ -20,7 +20,7 @@ COMMANDS = ("failgym", "failgym.exe", "failgym-script.py")
 
 def exit_in_a_line() -> None:
     """From now on an interrupt ends the process, if it is the command that Python is starting."""
-    if os.path.basename(sys.argv[0] if sys.argv else "") in COMMANDS:
+    if _is_command() and not _is_worker():
         _handle(_exit, signal.default_int_handler)
 
 
@@ -30,8 +30,19 @@ def raise_again() -> None:
 
 
 def end_by_signal() -> None:
-    """From now on an interrupt ends the process in silence: it is ending anyway."""
-    _handle(signal.SIG_DFL, signal.default_int_handler)
+    """From now on an interrupt ends the command in silence: it is ending anyway."""
+    if _is_command():
+        _handle(signal.SIG_DFL, signal.default_int_handler)
+
+
+def _is_command() -> bool:
+    return os.path.basename(sys.argv[0] if sys.argv else "") in COMMANDS
+
+
+def _is_worker() -> bool:
+    """Is it a process that the command has started? Its arguments are the same."""
+    process = sys.modules.get("multiprocessing.process")
+    return process is not None and process.parent_process() is not None
 
 
 def _handle(handler: Any, instead_of: Any) -> None:

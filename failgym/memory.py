@@ -73,24 +73,25 @@ def _of_groups() -> Iterator[int | None]:
     for line in lines:
         _, controllers, path = (*line.split(":", 2), "", "")[:3]
         if not controllers:  # version 2
-            yield from _left(_CGROUP, path, "memory.max", "memory.current", "inactive_file")
+            yield from _left(_CGROUP, path, "memory.max", "memory.current", "")
         elif "memory" in controllers.split(","):
-            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_")
             yield from _left(_CGROUP / "memory", path, *names)
 
 
-def _left(root: Path, path: str, limit: str, usage: str, cache: str) -> Iterator[int | None]:
+def _left(root: Path, path: str, limit: str, usage: str, prefix: str) -> Iterator[int | None]:
     """What a group and those above it leave; in a container only the root may be there."""
     group = root / path.strip("/")
     for folder in {root, group, *(above for above in group.parents if root in above.parents)}:
-        yield _free_in(folder, limit, usage, cache)
+        yield _free_in(folder, limit, usage, prefix)
 
 
-def _free_in(folder: Path, limit: str, usage: str, cache: str) -> int | None:
+def _free_in(folder: Path, limit: str, usage: str, prefix: str) -> int | None:
     """Limit less usage, where files that are only cached do not count [bytes]."""
     try:
         most, used = int((folder / limit).read_text()), int((folder / usage).read_text())
         stat = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
-        return most - used + int(stat.get(cache, 0))
+        cached = sum(int(stat.get(prefix + name, 0)) for name in ("inactive_file", "active_file"))
+        return most - used + cached
     except (OSError, ValueError):  # "max": no limit
         return None

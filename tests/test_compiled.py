@@ -163,7 +163,7 @@ def test_folders_that_all_can_write_are_passed_over(place: Path) -> None:
 def test_a_disk_without_room_is_no_reason_to_stop(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from failgym import kept_code
+    from failgym.compiled import kept_code
 
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")

@@ -62,7 +62,8 @@ def main() -> None:
 def _flushed(status: int) -> int:
     """The exit status when all that was printed has arrived, or has nowhere to arrive."""
     try:
-        sys.stdout.flush()
+        if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison] - it may be closed
+            sys.stdout.flush()
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # or Python tries again, and complains
         if not isinstance(error, BrokenPipeError):

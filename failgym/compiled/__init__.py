@@ -1,7 +1,7 @@
 """numba's compiled functions, kept on disk where nobody else could have put them.
 
 What lies in a cache of numba is unpickled, and run. numba takes the first folder that it can write
-to, whoever else can; here it is one that only this user could have written (`failgym.compiled.ownership`),
+to, whoever else can; here it is one that only this user could have written (`ownership`),
 and where there is none, or its disk is full, functions are compiled in every process anew.
 """
 

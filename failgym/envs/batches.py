@@ -60,7 +60,7 @@ def make_batch(
 
 
 def _no_room(episodes: int, each: int, free: int | None) -> MemoryError:
-    taken = f"{episodes:,} episodes at once take {size_text(each * episodes)} of memory"
+    taken = f"{episodes:,} episodes at once may take {size_text(each * episodes)} of memory"
     taken += f" ({size_text(each)} each)"
     if free is None:
         return MemoryError(f"{taken}, more than there is: expected fewer (num_envs)")

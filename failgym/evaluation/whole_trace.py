@@ -23,7 +23,7 @@ from failgym.sim.context import (
 )
 from failgym.sim.system_table import system_table
 from failgym.traces import Outcome, Trace
-from failgym.traces.machine_time import MachineTime, attempt_times, machine_time
+from failgym.traces.machine_time import MachineTime, attempt_times, fate_known, machine_time
 
 __all__ = ["Comparison", "Record", "compare", "whole_trace_world"]
 
@@ -117,8 +117,7 @@ class Record:
         last = np.full(tasks, -1)
         np.maximum.at(last, task, np.maximum(end, start))
         fate = trace.task_outcome
-        # What still runs at the end of the data is in flight, unless its task has finished.
-        known = (outcome != Outcome.CENSORED) | (fate[task] == Outcome.FINISH)
+        known = fate_known(trace)  # what is cut off stays in flight, unless its task has finished
         spent = np.zeros(tasks, dtype=np.int64)
         np.add.at(spent, task[known], attempt_times(trace)[known])
         return cls(

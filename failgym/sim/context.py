@@ -121,10 +121,12 @@ def interruption_rates(train: Trace) -> Floats:
     """
     outcome = train.column("attempts", "outcome")
     start, end = (train.column("attempts", name, missing=-1) for name in ("start", "end"))
-    task = train.column("attempts", "task")
-    latest = np.full(train.rows("tasks"), -1, dtype=np.int64)
-    np.maximum.at(latest, task, start)
-    lost = (latest[task] >= end) & (outcome != Outcome.FINISH) & (outcome != Outcome.CENSORED)
+    task, row = train.column("attempts", "task"), np.arange(train.rows("attempts"))
+    last = np.full(train.rows("tasks"), -1, dtype=np.int64)
+    np.maximum.at(last, task[start >= 0], row[start >= 0])
+    latest = last[task]  # rows of a task are in the order of their starts
+    again = (latest > row) & (start[latest] >= end)
+    lost = again & (outcome != Outcome.FINISH) & (outcome != Outcome.CENSORED)
     lives = _Lives.of(train, start >= 0)
     ended, exposure = lives.ended(lost[start >= 0]), lives.exposure()
     rate = float(_ratio(ended[-1].sum(), exposure[-1].sum()))

@@ -6,11 +6,11 @@ has three parts, by what is known of it:
 - of tasks whose fate is known: what policies are asked about and charged for;
 - of tasks that the end of the data cuts off, their attempts that had ended: replayed as recorded,
   and nobody is asked;
-- of the same tasks, what had not ended: seen until the data end, and in no replay, since nobody
-  knows what became of it.
+- of attempts that were cut off: seen until then, and in no replay, since nobody knows what became
+  of them.
 
-An attempt that still runs when the data end, of a task that has finished, is of the first part: it
-is redundant whatever becomes of it.
+An attempt that was cut off after its task had finished is of the first part: it is redundant
+whatever became of it (rule 10 of `failgym.sim.reference`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy.typing as npt
 from failgym.traces.schema import Outcome
 from failgym.traces.trace import Trace
 
-__all__ = ["MachineTime", "attempt_times", "machine_time"]
+__all__ = ["MachineTime", "attempt_times", "fate_known", "machine_time"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -58,14 +58,27 @@ def attempt_times(trace: Trace) -> Ints:
     return np.where(timed, run_time, 0) * slots
 
 
+def fate_known(trace: Trace) -> npt.NDArray[np.bool_]:
+    """Was each attempt not cut off, or only after its task had finished? (attempts,)."""
+    task, outcome = trace.column("attempts", "task"), trace.column("attempts", "outcome")
+    end, row = trace.column("attempts", "end"), np.arange(trace.rows("attempts"))
+    successes = np.flatnonzero(outcome == Outcome.FINISH)
+    successes = successes[np.lexsort((successes, end[successes]))][::-1]
+    first = np.full(trace.rows("tasks"), -1, dtype=np.int64)
+    first[task[successes]] = successes  # the last one that is written stays: the earliest
+    won = first[task]
+    after = (won >= 0) & ((end > end[won]) | ((end == end[won]) & (row > won)))
+    return (outcome != Outcome.CENSORED) | after
+
+
 def machine_time(trace: Trace) -> MachineTime:
     """The machine-time of a trace by part."""
     spent, task = attempt_times(trace), trace.column("attempts", "task")
     cut_off = trace.task_outcome == Outcome.CENSORED
     unknown = cut_off[task]
-    running = unknown & (trace.column("attempts", "outcome") == Outcome.CENSORED)
+    running = ~fate_known(trace)
     return MachineTime(
-        known=int(spent[~unknown].sum()),
+        known=int(spent[~unknown & ~running].sum()),
         ended=int(spent[unknown & ~running].sum()),
         running=int(spent[running].sum()),
         known_tasks=int((~cut_off).sum()),

@@ -33,7 +33,7 @@ def lives(trace: Trace) -> list[tuple[int, int, bool]]:
     """(class, duration [ms], interrupted) of each attempt that started, one by one."""
     attempts = trace.table("attempts").to_pylist()
     found: list[tuple[int, int, bool]] = []
-    for row in attempts:
+    for at, row in enumerate(attempts):
         if row["start"] is None:
             continue
         job = trace.column("tasks", "job")[row["task"]]
@@ -43,11 +43,19 @@ def lives(trace: Trace) -> list[tuple[int, int, bool]]:
             other["task"] == row["task"]
             and other["start"] is not None
             and other["start"] >= row["end"]
-            for other in attempts
+            for other in attempts[at + 1 :]
         )
         ended = row["outcome"] not in (Outcome.FINISH, Outcome.CENSORED)
         found.append((scheduling + 4 * several, row["end"] - row["start"], again and ended))
     return found
+
+
+def test_an_attempt_of_no_length_is_not_its_own_successor() -> None:
+    """Logs in whole seconds hold such jobs; a record without restarts has no interruptions."""
+    ends = {"task": [0, 1], "start": [5_000, 0], "end": [5_000, 60_000]}
+    told = {"outcome": [Outcome.FAIL, Outcome.FINISH], "cause": [Cause.INTRINSIC, None]}
+    trace = single_jobs({**ends, **told}, 2)
+    assert not interruption_rates(trace).any()
 
 
 def edges(bucket: int) -> tuple[int, int]:

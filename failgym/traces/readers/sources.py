@@ -68,7 +68,7 @@ def naming_source(read: Callable[P, R]) -> Callable[P, R]:
         except TraceError as error:
             if not str(error).startswith("table "):
                 raise
-            path: Any = next(iter((*args, *kwargs.values())))
+            path: Any = args[0] if args else kwargs.get("path", "")
             shown = path if isinstance(path, str | Path) else next(iter(path), "")
             raise TraceError(f"{shown}: {error}") from error
 

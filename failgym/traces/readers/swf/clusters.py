@@ -65,7 +65,9 @@ def clusters_of(logs: Sequence[Log], merge: bool) -> str:
     if found is None:
         return ""
     if merge:
-        named = dict.fromkeys(", ".join(map(log.header.text, NAMES)) or "?" for log in logs)
+        named = dict.fromkeys(
+            ", ".join(filter(None, map(log.header.text, NAMES))) or "?" for log in logs
+        )
         return (
             f"{'; '.join(named)}: users, groups, executables and queues of one number are taken for"
             " the same"
@@ -113,7 +115,7 @@ def first_told(logs: Sequence[Log]) -> list[npt.NDArray[np.bool_]]:
     jobs = [_jobs(log) for log in logs]
     for at, log in enumerate(logs):
         for before in range(at):
-            if any(log.cluster) and logs[before].cluster == log.cluster:
+            if logs[before].cluster == log.cluster:
                 fresh[at] &= ~np.isin(jobs[at], jobs[before])
     return fresh
 

@@ -36,7 +36,7 @@ class Servers:
 
     def end(self, file: Path) -> None:
         """The file is over. Raises TraceError if it is of another cluster."""
-        if self.here and self.known and not self.here.keys() & self.known.keys():
+        if self.here and self.known and not any(_same(a, b) for a in self.here for b in self.known):
             if not self.merge:
                 before = next(iter(self.known))
                 raise TraceError(
@@ -56,3 +56,8 @@ class Servers:
             return {}
         named = ", ".join(self.known)[:2000]
         return {"clusters taken for one": f"{named}: machines of one name are the same"}
+
+
+def _same(one: str, other: str) -> bool:
+    """Are two names of one server, with its domain or without?"""
+    return one == other or one.startswith(other + ".") or other.startswith(one + ".")
