@@ -90,6 +90,7 @@ def test_pictures_in_a_window(compare: Any) -> None:
 
 @pytest.mark.usefixtures("window")
 def test_many_episodes_in_a_window(compare: Any) -> None:
+    client("cv2")
     mode = AutoresetMode.NEXT_STEP
     actions = drawn(ENV, 2, mode, STEPS, SEED)
     envs = wrappers.vector.HumanRendering(batched(ENV, 2, mode, render_mode="rgb_array"))
