@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,8 @@ import pytest
 from failgym.leaderboard import SUITES, Entry, Suite, verify
 from failgym.leaderboard.play import Failure
 from failgym.leaderboard.remote import RemotePolicy
-from tests.leaderboard.boards import TINY, actions, baseline, code, results, submit
+from failgym.leaderboard.workers import each
+from tests.leaderboard.boards import COMMAND, TINY, actions, baseline, code, results, submit
 
 BAD = '''
 import os, time
@@ -139,3 +142,18 @@ def test_what_cannot_be_loaded_is_a_crash() -> None:
     with pytest.raises(Failure, match="its process ended: status 1"):
         remote.begin(1)
     remote.close()
+
+
+@pytest.mark.parametrize("module", ["numba", "multiprocessing"])
+def test_code_that_lies_in_the_current_folder_is_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str
+) -> None:
+    """A host may stand in the folder of a submission, with modules of any name in it."""
+    (tmp_path / f"{module}.py").write_text("open('ran', 'w').close(); raise SystemExit(3)")
+    monkeypatch.chdir(tmp_path)
+    if module == "numba":
+        with closing(RemotePolicy(COMMAND, "random", 60.0)) as remote:
+            assert any(remote.made_for())
+    else:
+        assert each(abs, [-1], 2, begin=os.getpid) == [1]
+    assert not (tmp_path / "ran").exists()
