@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -83,6 +84,45 @@ def test_a_submission_does_not_vouch_for_itself(copy: Path) -> None:
 def test_a_page_shows_what_the_verdict_says(sound: Path) -> None:
     verdicts: Verdicts = read_verdicts([verdict(sound)])
     assert set(read_source(sound, verdicts).proofs.values()) == {"verified"}
+
+
+def another_run(rows: list[dict[str, Any]]) -> None:
+    """Results of a training run that nobody trained, free of any cost."""
+    rows += [{**row, "training_seed": 7, "wasted": 0.0} for row in rows]
+
+
+def elsewhere(rows: list[dict[str, Any]]) -> None:
+    rows += [{**row, "env": "Cloning-v0", "wasted": 0.0} for row in rows]
+
+
+def no_bad_ones(rows: list[dict[str, Any]]) -> None:
+    rows[:] = [row for row in rows if row["forecast"] != "none"]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (another_run, "no policy 'random', training seed 7 with a SPEC for 'GracePeriod-v0'"),
+        (elsewhere, "no policy 'random' with a SPEC for 'Cloning-v0' in submission.json"),
+        (no_bad_ones, "'random': GracePeriod-v0, forecast none, seed 0: is missing"),
+    ],
+)
+def test_rows_that_no_verdict_could_know_are_not_shown(
+    sound: Path, tmp_path: Path, change: Callable[[list[dict[str, Any]]], None], said: str
+) -> None:
+    """They would count among those of a policy that was verified."""
+    file = verdict(sound)
+    copy = Path(shutil.copytree(sound, tmp_path / "copy"))
+    rewrite(copy / "results.parquet", change)
+    rehash(copy)
+    submit(tmp_path / "more", baseline("blind_kill"))
+    with pytest.raises(ValueError, match=said):
+        proofs(copy, file)
+    with pytest.raises(ValueError, match=f"copy: results.parquet: {said}"):
+        read_source(copy, read_verdicts([file]))
+    with pytest.raises(ValueError, match=f"copy: results.parquet: {said}"):
+        merge([tmp_path / "more", copy], tmp_path / "both")
+    assert not (tmp_path / "both").exists()
 
 
 @pytest.fixture
