@@ -126,7 +126,7 @@ def test_an_agent_out_of_time_here_is_not_proven_to_be_slow(
     reason = "did not answer within the time limit"
 
     class Slow(InProcess):
-        def act(self, *asked: Any) -> Any:
+        def act(self, out: Any, live: Any, fresh: Any, at: Any) -> Any:
             raise Failure("timeout", reason)
 
     monkeypatch.setattr(entries, "RemotePolicy", Slow)

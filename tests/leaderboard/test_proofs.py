@@ -24,6 +24,7 @@ from failgym.leaderboard import (
 from failgym.leaderboard.check import read_results
 from failgym.leaderboard.entries import Players
 from failgym.leaderboard.lookalikes import skeleton
+from failgym.leaderboard.names import baseline_named
 from failgym.leaderboard.page import read_source
 from failgym.leaderboard.proofs import weakest
 from failgym.leaderboard.suites import Course
@@ -264,5 +265,25 @@ def test_names_that_read_alike_do(monkeypatch: pytest.MonkeyPatch) -> None:
     alike = ("Retry-Cap", "r\u0435try_cap", "\uff52etry_cap", "retry_cap\u3164", "retry\u2010cap")
     assert {skeleton(name) for name in alike} == {"retry_cap"}
     assert skeleton("b1ind_kiII") == skeleton("blind_kill")
+    small = "\u0299\u029f\u026a\u0274\u1d05_\u1d0b\u026a\u029f\u029f"
+    assert skeleton(small) == skeleton("blind_kill")
     assert len({skeleton(name) for name in REGISTRY}) == len(REGISTRY)
     assert skeleton("tau=-1") != skeleton("tau=1")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("blind_kill.", "blind_kill!", "[blind_kill]", "blindkill", "Blind Kill", "*BLIND-KILL*"),
+        *("blind_kill tuned", "blind_kill - best", "blind_kill/2", "blind_kill, tuned"),
+    ],
+)
+def test_a_name_of_a_baseline_is_known_with_anything_around_it(name: str) -> None:
+    assert baseline_named(name) == "blind_kill"
+
+
+def test_names_of_baselines_and_of_variants_are_their_own() -> None:
+    for name in REGISTRY:
+        assert {baseline_named(f"{name}{more}") for more in ("", ", tuned", ":seed=1")} == {name}
+    assert baseline_named("mine") is None
+    assert baseline_named("kind_bill") is None
