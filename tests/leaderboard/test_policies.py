@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -156,3 +157,13 @@ def test_code_that_lies_in_the_current_folder_is_not_run(
     else:
         assert each(abs, [-1], 2, begin=print) == [1]
     assert not (tmp_path / "ran").exists()
+
+
+def test_a_command_may_say_more_than_a_pipe_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host's wrapper that logs is not held up, and its last line is the reason of its end."""
+    monkeypatch.setattr("failgym.leaderboard.remote.LOADING", 5.0)
+    loud = "import sys; sys.exit(300_000 * 'so much ' + chr(10) + 'the end')"
+    remote = RemotePolicy((sys.executable, "-c", loud), "random", 3.0)
+    with closing(remote), pytest.raises(Failure, match=r"its process ended: .*the end") as raised:
+        remote.begin(1)
+    assert raised.value.status == "crashed"
