@@ -131,7 +131,9 @@ def run(
     begun = time.perf_counter()
     with working("loading policies", interactive()):
         if confinement.hosted:  # before any code of theirs is loaded
-            check_apart(players, [*private, *map(Path, ground.traces.values())], processes)
+            begun_before = [out / ".run"] if (out / ".run").exists() else []
+            hidden = [*private, *begun_before, *map(Path, ground.traces.values())]
+            check_apart(players, hidden, processes)
         entries, notes = read_entries(policy, ground, players)
     for note in notes:
         print_line(note)
@@ -163,6 +165,8 @@ def verify(
     refit: Refit = True,
     ask: Ask = True,
     time_limit: Limit = 600.0,
+    memory_limit: MemoryLimit = MEMORY_LIMIT,
+    process_limit: ProcessLimit = PROCESS_LIMIT,
     json: Json = None,
 ) -> None:
     """Ask policies again, play all other actions again, and compute every number anew.
@@ -175,11 +179,13 @@ def verify(
     from failgym.cli.specs import load_policy
     from failgym.evaluation.progress import progress_bar
     from failgym.leaderboard import read_submission
+    from failgym.leaderboard.confinement import Confinement
     from failgym.leaderboard.entries import Players
     from failgym.leaderboard.verify import count_places, verify
 
     file = JsonFile.at(json)
     check_name("DIR", folder)
+    confinement = Confinement(memory_limit, process_limit)
     begun = time.perf_counter()
     name = read_submission(folder).suite.name
     with progress_bar("verifying", count_places(folder), interactive()) as advance:
@@ -188,7 +194,7 @@ def verify(
             secret=_secret(secret_seed_file),
             traces=_traces(name, trace),
             refit=refit,
-            players=Players(load_policy, COMMAND, time_limit),
+            players=Players(load_policy, COMMAND, time_limit, confinement),
             ask=ask,
             processes=processes,
             progress=advance,

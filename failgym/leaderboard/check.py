@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.machinery import all_suffixes
 from pathlib import Path
 from typing import Any
 
@@ -158,10 +159,19 @@ def file_problems(submission: Submission, folder: Path, cells: Sequence[Cell]) -
 
 
 def _there(folder: Path) -> set[str]:
-    """The files and links where only those of the submission are expected."""
+    """The files and links where only those of the submission are expected, and code beside them."""
     ours = (folder / name for name in (ACTIONS_FOLDER, PREDICTORS_FOLDER))
-    found = (f for one in ours for f in one.rglob("*") if f.is_symlink() or not f.is_dir())
+    found = [f for one in ours for f in one.rglob("*") if f.is_symlink() or not f.is_dir()]
+    found += [file for file in folder.iterdir() if _can_be_imported(file)]
     return {str(file.relative_to(folder)) for file in found}
+
+
+def _can_be_imported(path: Path) -> bool:
+    """Is it a module, or a package, to a Python that looks into its folder?"""
+    suffixes = tuple(all_suffixes())
+    if path.is_dir():
+        return any((path / f"__init__{suffix}").exists() for suffix in suffixes)
+    return path.name.endswith(suffixes)
 
 
 def _folders(names: Iterable[str]) -> set[str]:

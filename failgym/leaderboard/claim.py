@@ -126,11 +126,11 @@ class Claim:
             return asked.played
         if not self._exact:
             return self._prove("replayed", LEARNED_HERE)
-        spec, rounded = self._policy.specs[self._cell.env], self._policy.kind == "agent"
-        yield (
-            f"{self._where(place)}: asked again, {spec} answers otherwise: these are not its"
-            f" actions{ROUNDED if rounded else ''}"
-        )
+        spec = self._policy.specs[self._cell.env]
+        said = f"asked again, {spec} answers otherwise"
+        if self._policy.kind == "agent":
+            return self._prove("replayed", f"{said}{ROUNDED}")
+        yield f"{self._where(place)}: {said}: these are not its actions"
         return None
 
     def _fails_now(self, asked: Asked) -> Iterator[str]:
@@ -149,12 +149,16 @@ class Claim:
         if isinstance(asked, str):
             return self._prove("claimed", asked)
         if asked.failure is not None:
+            if not asked.loaded or asked.failure.status == TIMEOUT:
+                why = f"could not be asked again: {asked.failure.status}: {asked.failure}"
+                return self._prove("claimed", why)
             if (asked.failure.status, str(asked.failure)) == (said, reason):
                 return self._prove("verified")
             why = f"fails here too, and otherwise: {asked.failure.status}: {asked.failure}"
             return self._prove("claimed", why)
-        if said == TIMEOUT and self._policy.kind == "agent":
-            return self._prove("claimed", "answers in time here")
+        if self._policy.kind == "agent":  # other limits, or another machine, may have ended it
+            here = "in time" if said == TIMEOUT else "every question"
+            return self._prove("claimed", f"{said}, it says; answers {here} here")
         yield f"{self._where()}: {said}, it says; asked again, it answers every question"
 
     def _replayed(self, answers: RecordedAnswers) -> Played:

@@ -45,7 +45,8 @@ def _library() -> str:
 
 
 def _settings() -> dict[str, str]:
-    return {**dict.fromkeys(_THREADS, "1"), "PYTHONHASHSEED": "0"}
+    """Nothing is imported from the current folder (PYTHONSAFEPATH): a submission may lie there."""
+    return {**dict.fromkeys(_THREADS, "1"), "PYTHONHASHSEED": "0", "PYTHONSAFEPATH": "1"}
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
 import os
 import signal
 import subprocess
@@ -58,9 +57,19 @@ class KeptProcess:
         finally:
             for descriptor in theirs:
                 os.close(descriptor)
+        self._said = b""
         atexit.register(self.close)  # a process that works for the run ends when there is no more
         for descriptor in (self.requests, self.answers, self.errors):
             os.set_blocking(descriptor, False)
+
+    def listen(self) -> bool:
+        """Take what is there on standard error, and keep the last of it; False: it was closed."""
+        try:
+            part = os.read(self.errors, MOST_SAID)
+        except BlockingIOError:
+            return True
+        self._said = (self._said + part)[-MOST_SAID:]
+        return bool(part)
 
     def end(self) -> str:
         """What became of the command, with the last line that it said on standard error, if any."""
@@ -71,10 +80,8 @@ class KeptProcess:
         if status < 0:
             return f"its keeper was ended: {signal.Signals(-status).name}"
         reason = os.read(self._report, MOST_SAID).decode()
-        said = b""
-        with contextlib.suppress(BlockingIOError):
-            said = os.read(self.errors, MOST_SAID)
-        lines = said.decode("utf-8", "replace").split("\n")
+        self.listen()
+        lines = self._said.decode("utf-8", "replace").split("\n")
         return ": ".join(
             ("its process ended", reason, *[line for line in lines if line.strip()][-1:])
         )

@@ -18,6 +18,11 @@ _ALIKE = (
     ("\u03b3\u03b7\u03c9\u03bc\u03b6\u03f2", "ynwuzc"),
     ("\u0585\u057d\u0578\u0570\u0581", "ounhg"),  # Armenian
     ("\u0131\u0251\u0261\u01c0\u00f8\u0142\u0111", "iaglold"),  # Latin
+    (
+        "\u1d00\u0299\u1d04\u1d05\u1d07\ua730\u0262\u029c\u026a\u1d0a\u1d0b\u029f",
+        "abcdefghijkl",
+    ),  # small capitals
+    ("\u1d0d\u0274\u1d0f\u1d18\u0280\ua731\u1d1b\u1d1c\u1d20\u1d21\u028f\u1d22", "mnoprstuvwyz"),
 )
 _TABLE = str.maketrans("".join(signs for signs, _ in _ALIKE), "".join(like for _, like in _ALIKE))
 _FIGURES = str.maketrans("01|i", "olll")

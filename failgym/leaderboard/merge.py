@@ -14,10 +14,16 @@ from typing import Any
 import pyarrow as pa
 
 from failgym.leaderboard.assemble import seal
-from failgym.leaderboard.check import cells_of, changed_files, file_names, read_results
+from failgym.leaderboard.check import (
+    cells_of,
+    changed_files,
+    file_names,
+    read_results,
+)
 from failgym.leaderboard.learned import same_predictor
 from failgym.leaderboard.names import name_problems
 from failgym.leaderboard.schema import PREDICTORS_FOLDER, RESULTS_FILE, write_table
+from failgym.leaderboard.stated_rows import check_rows_stated
 from failgym.leaderboard.submission import (
     Seconds,
     Submission,
@@ -39,7 +45,8 @@ def merge(folders: Sequence[Path], out: Path) -> Submission:
     Raises:
         ValueError: in one line: submissions to different suites, versions, traces or secret seeds,
             of different versions of failgym, a policy that is in two of them, or a name that
-            misleads (`failgym.leaderboard.names`), or a file that is missing or was changed.
+            misleads (`failgym.leaderboard.names`), a file that is missing or was
+            changed, or rows that no policy states.
         OSError: if ``out`` cannot be written.
     """
     if len(folders) < 2:
@@ -50,7 +57,7 @@ def merge(folders: Sequence[Path], out: Path) -> Submission:
     _check_alike(folders, found)
     files = [_files(folder, one) for folder, one in zip(folders, found, strict=True)]
     _check_predictors(folders, files)
-    tables = [read_results(folder) for folder in folders]
+    tables = [_results(folder, one) for folder, one in zip(folders, found, strict=True)]
     partial = out.with_name(f".{out.name}.partial-{os.getpid()}")
     try:
         names = _copy(folders, files, partial)
@@ -97,6 +104,16 @@ def _files(folder: Path, submission: Submission) -> list[str]:
     for name in sorted(changed_files(submission, folder, cells)):
         raise ValueError(f"{folder}: {name} was changed")
     return sorted(names - {RESULTS_FILE})
+
+
+def _results(folder: Path, submission: Submission) -> Any:
+    """The table of results. Raises ValueError if it has not the rows of its policies."""
+    try:
+        table = read_results(folder)
+        check_rows_stated(submission, table)
+    except ValueError as error:
+        raise ValueError(f"{folder}: {error}") from error
+    return table
 
 
 def _check_predictors(folders: Sequence[Path], files: Sequence[Sequence[str]]) -> None:

@@ -15,10 +15,6 @@ from failgym.leaderboard.submission import PolicyRecord
 
 __all__ = ["baseline_named", "name_problems"]
 
-_BASELINES = {skeleton(name): name for name in REGISTRY}
-_BEHIND = ",:("
-"""What follows the name of a baseline in the name of a variant of it."""
-
 
 def name_problems(policies: Sequence[PolicyRecord]) -> Iterator[str]:
     """Names that are a baseline's, a SPEC's or another policy's, and policies under two names."""
@@ -30,12 +26,25 @@ def name_problems(policies: Sequence[PolicyRecord]) -> Iterator[str]:
 
 
 def baseline_named(name: str) -> str | None:
-    """The baseline that a name claims to be, or a variant of: its own name, perhaps with more."""
-    reads = skeleton(name)
-    for alike, baseline in _BASELINES.items():
-        if reads == alike or reads.startswith(tuple(alike + sign for sign in _BEHIND)):
+    """The baseline that a name claims to be, or a variant of: its own name, perhaps with more.
+
+    Of baselines whose names begin alike it is the one with the longest.
+    """
+    reads = _words(name)
+    for baseline in sorted(REGISTRY, key=len, reverse=True):
+        if _is_called(name, baseline) or reads.startswith(f"{_words(baseline)}_"):
             return baseline
     return None
+
+
+def _words(name: str) -> str:
+    """What a name reads like, whatever stands around its words and between them."""
+    return re.sub(r"[\W_]+", "_", skeleton(name)).strip("_")
+
+
+def _is_called(name: str, baseline: str) -> bool:
+    """Is it the name of a baseline, in one word or several?"""
+    return _words(name).replace("_", "") == _words(baseline).replace("_", "")
 
 
 def _misnamed(policy: PolicyRecord) -> Iterator[str]:
@@ -43,7 +52,7 @@ def _misnamed(policy: PolicyRecord) -> Iterator[str]:
     baseline = baseline_named(name)
     for spec in specs:
         shipped = spec.partition(":")[0] if is_shipped(spec) else None
-        if baseline and skeleton(name) == skeleton(baseline) and shipped != baseline:
+        if baseline and _is_called(name, baseline) and shipped != baseline:
             yield f"is the name of a baseline, and {spec!r} was played"
         elif baseline and (policy.kind != "baseline" or shipped not in (None, baseline)):
             yield f"reads like a variant of {baseline}, and {spec!r} was played"

@@ -130,11 +130,20 @@ class RemotePolicy:
         return b"".join(parts)
 
     def _wait(self, descriptor: int, event: int, deadline: float) -> None:
-        left = deadline - time.monotonic()
+        """Wait for a pipe; whoever fills that of standard error meanwhile is not held up."""
+        process = self._process
+        assert process is not None
         ready = select.poll()
         ready.register(descriptor, event)
-        if left <= 0 or not ready.poll(left * 1000):
-            raise self._failed(TIMEOUT, "did not answer within the time limit")
+        ready.register(process.errors, select.POLLIN)
+        found: dict[int, int] = {}
+        while descriptor not in found:
+            left = deadline - time.monotonic()
+            found = dict(ready.poll(left * 1000)) if left > 0 else {}
+            if not found:
+                raise self._failed(TIMEOUT, "did not answer within the time limit")
+            if process.errors in found and not process.listen():
+                ready.unregister(process.errors)
 
     def _ended(self) -> Failure:
         """The failure of a process that is there no more."""

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from failgym.leaderboard.fingerprints import fingerprints
 from failgym.leaderboard.proofs import Proof, Row, RowProof, weakest
+from failgym.leaderboard.stated_rows import check_rows_stated
 from failgym.leaderboard.submission import Submission, first_error
 
 __all__ = ["RowVerdict", "Verdicts", "read_verdicts", "row_proofs", "written"]
@@ -93,7 +94,11 @@ def row_proofs(submission: Submission, results: Any, verdicts: Verdicts) -> list
         submission: whose rows they are.
         results: its table of results.
         verdicts: of the host; a row that they do not know is "claimed".
+
+    Raises:
+        ValueError: in one line, for a row that no policy states, or that is missing.
     """
+    check_rows_stated(submission, results)
     hashes = fingerprints(submission, results)
     return [_of(row, sha256, verdicts) for row, sha256 in hashes.items()]
 

@@ -204,3 +204,11 @@ def test_bad_input_is_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str
 ) -> None:
     assert said in refusal(capsys, "leaderboard", *arguments, "--out", tmp_path / "out")
+
+
+@pytest.mark.parametrize("option", ["--memory-limit", "--process-limit"])
+def test_verify_holds_agents_to_the_limits_of_a_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    said = refusal(capsys, "leaderboard", "verify", tmp_path, option, 0)
+    assert f"{option}: expected" in said

@@ -186,7 +186,7 @@ FORGERIES: dict[str, Forgery] = {
     "parameters that are not there": Forgery(
         lambda f: f.spec(TUNED, str(f.file("gone.json")), HASH), unproven=(TUNED, "replayed")
     ),
-    "another agent": Forgery(other_agent, OTHERWISE),
+    "another agent": Forgery(other_agent, unproven=(AGENT, "replayed")),
     "a file that is no agent": Forgery(no_agent, unproven=(AGENT, "replayed")),
     "a file of no parameters": Forgery(no_parameters, "cannot have been asked"),
     "another's parameters": Forgery(other_parameters, "random.json is random"),
@@ -205,7 +205,7 @@ FORGERIES: dict[str, Forgery] = {
     "a rival's crash": Forgery(lambda f: f.fail(RANDOM, "crashed"), ANSWERS),
     "a rival's nonsense": Forgery(lambda f: f.fail(TUNED, "nonsense"), ANSWERS),
     "a baseline out of time": Forgery(lambda f: f.fail(REPLAY, "timeout"), ANSWERS),
-    "an agent's crash": Forgery(lambda f: f.fail(AGENT, "crashed"), ANSWERS),
+    "an agent's crash": Forgery(lambda f: f.fail(AGENT, "crashed"), unproven=(AGENT, "claimed")),
     "an agent out of time": Forgery(
         lambda f: f.fail(AGENT, "timeout"), unproven=(AGENT, "claimed")
     ),

@@ -84,6 +84,15 @@ def test_files_that_nobody_asked_for_are_named(copy: Path) -> None:
     assert verify(copy).problems == ("'actions/more.py': does not belong to the submission",)
 
 
+@pytest.mark.parametrize("name", ["numba.py", "numba.so", "numba/__init__.py"])
+def test_code_beside_the_tables_is_named(copy: Path, name: str) -> None:
+    """Whoever starts Python in this folder would run it."""
+    (copy / name).parent.mkdir(exist_ok=True)
+    (copy / name).write_text("")
+    top = Path(name).parts[0]
+    assert verify(copy).problems == (f"{top!r}: does not belong to the submission",)
+
+
 ABOUT: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a trace of nothing": (
         lambda c: c["traces"].append({"env": "Odd-v0", "seed": 3, "content_hash": "x"}),

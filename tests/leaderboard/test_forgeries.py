@@ -5,13 +5,24 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from failgym.leaderboard import SUITES, entries, read_submission
+from failgym.leaderboard.play import Failure
 from failgym.leaderboard.proofs import STATED, RowProof
-from tests.leaderboard.forged import CODE, NAMES, SMALL, Forger, InProcess, examine, honest
-from tests.leaderboard.forgeries import FORGERIES
+from tests.leaderboard.forged import (
+    AGENT,
+    CODE,
+    NAMES,
+    SMALL,
+    Forger,
+    InProcess,
+    examine,
+    honest,
+)
+from tests.leaderboard.forgeries import FORGERIES, no_agent
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -83,3 +94,50 @@ def examined(folder: Path) -> tuple[tuple[str, ...], tuple[RowProof, ...]]:
 
 def stated_name(forger: Forger, number: int) -> str:
     return read_submission(forger.folder).policies[number].name
+
+
+def why_of_the_agent(forger: Forger) -> str:
+    """Why its failure is "claimed", and no more."""
+    problems, proofs = examined(forger.folder)
+    assert problems == ()
+    ((proof, why),) = {(one.proof, one.why) for one in proofs if one.policy == NAMES[AGENT]}
+    assert proof == "claimed"
+    return why
+
+
+def state_failure(forger: Forger, status: str, reason: str) -> None:
+    forger.fail(AGENT, status)
+    mine = NAMES[AGENT]
+    forger.results(lambda rows: [r.update(reason=reason) for r in rows if r["policy"] == mine])
+
+
+def test_an_agent_that_cannot_be_loaded_here_has_not_crashed_for_that(forger: Forger) -> None:
+    """A forger can know what `verify` says on a machine without the extra that agents need."""
+    no_agent(forger)
+    state_failure(forger, "crashed", "x")
+    reason = why_of_the_agent(forger).split("crashed: ", 1)[1]
+    state_failure(forger, "crashed", reason)
+    assert why_of_the_agent(forger) == f"could not be asked again: crashed: {reason}"
+
+
+def test_an_agent_out_of_time_here_is_not_proven_to_be_slow(
+    forger: Forger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reason = "did not answer within the time limit"
+
+    class Slow(InProcess):
+        def act(self, out: Any, live: Any, fresh: Any, at: Any) -> Any:
+            raise Failure("timeout", reason)
+
+    monkeypatch.setattr(entries, "RemotePolicy", Slow)
+    state_failure(forger, "timeout", reason)
+    assert why_of_the_agent(forger) == f"could not be asked again: timeout: {reason}"
+
+
+def test_why_an_agent_is_not_proven_is_said(forger: Forger) -> None:
+    """Its library rounds otherwise on another machine; and has other limits there."""
+    FORGERIES["another agent"].change(forger)
+    whys = {one.why for one in examined(forger.folder)[1] if one.policy == NAMES[AGENT]}
+    assert any("answers otherwise" in why and "may round otherwise" in why for why in whys)
+    forger.fail(AGENT, "crashed")
+    assert why_of_the_agent(forger) == "crashed, it says; answers every question here"

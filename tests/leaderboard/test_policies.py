@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,8 @@ import pytest
 from failgym.leaderboard import SUITES, Entry, Suite, verify
 from failgym.leaderboard.play import Failure
 from failgym.leaderboard.remote import RemotePolicy
-from tests.leaderboard.boards import TINY, actions, baseline, code, results, submit
+from failgym.leaderboard.workers import each
+from tests.leaderboard.boards import COMMAND, TINY, actions, baseline, code, results, submit
 
 BAD = '''
 import os, time
@@ -139,3 +142,28 @@ def test_what_cannot_be_loaded_is_a_crash() -> None:
     with pytest.raises(Failure, match="its process ended: status 1"):
         remote.begin(1)
     remote.close()
+
+
+@pytest.mark.parametrize("module", ["numba", "multiprocessing"])
+def test_code_that_lies_in_the_current_folder_is_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str
+) -> None:
+    """A host may stand in the folder of a submission, with modules of any name in it."""
+    (tmp_path / f"{module}.py").write_text("open('ran', 'w').close(); raise SystemExit(3)")
+    monkeypatch.chdir(tmp_path)
+    if module == "numba":
+        with closing(RemotePolicy(COMMAND, "random", 60.0)) as remote:
+            assert any(remote.made_for())
+    else:
+        assert each(abs, [-1], 2, begin=print) == [1]
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_command_may_say_more_than_a_pipe_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host's wrapper that logs is not held up, and its last line is the reason of its end."""
+    monkeypatch.setattr("failgym.leaderboard.remote.LOADING", 5.0)
+    loud = "import sys; sys.exit(300_000 * 'so much ' + chr(10) + 'the end')"
+    remote = RemotePolicy((sys.executable, "-c", loud), "random", 3.0)
+    with closing(remote), pytest.raises(Failure, match=r"its process ended: .*the end") as raised:
+        remote.begin(1)
+    assert raised.value.status == "crashed"

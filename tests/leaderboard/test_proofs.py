@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from failgym.leaderboard import (
 from failgym.leaderboard.check import read_results
 from failgym.leaderboard.entries import Players
 from failgym.leaderboard.lookalikes import skeleton
+from failgym.leaderboard.names import baseline_named
 from failgym.leaderboard.page import read_source
 from failgym.leaderboard.proofs import weakest
 from failgym.leaderboard.suites import Course
@@ -83,6 +85,45 @@ def test_a_submission_does_not_vouch_for_itself(copy: Path) -> None:
 def test_a_page_shows_what_the_verdict_says(sound: Path) -> None:
     verdicts: Verdicts = read_verdicts([verdict(sound)])
     assert set(read_source(sound, verdicts).proofs.values()) == {"verified"}
+
+
+def another_run(rows: list[dict[str, Any]]) -> None:
+    """Results of a training run that nobody trained, free of any cost."""
+    rows += [{**row, "training_seed": 7, "wasted": 0.0} for row in rows]
+
+
+def elsewhere(rows: list[dict[str, Any]]) -> None:
+    rows += [{**row, "env": "Cloning-v0", "wasted": 0.0} for row in rows]
+
+
+def no_bad_ones(rows: list[dict[str, Any]]) -> None:
+    rows[:] = [row for row in rows if row["forecast"] != "none"]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (another_run, "no policy 'random', training seed 7 with a SPEC for 'GracePeriod-v0'"),
+        (elsewhere, "no policy 'random' with a SPEC for 'Cloning-v0' in submission.json"),
+        (no_bad_ones, "'random': GracePeriod-v0, forecast none, seed 0: is missing"),
+    ],
+)
+def test_rows_that_no_verdict_could_know_are_not_shown(
+    sound: Path, tmp_path: Path, change: Callable[[list[dict[str, Any]]], None], said: str
+) -> None:
+    """They would count among those of a policy that was verified."""
+    file = verdict(sound)
+    copy = Path(shutil.copytree(sound, tmp_path / "copy"))
+    rewrite(copy / "results.parquet", change)
+    rehash(copy)
+    submit(tmp_path / "more", baseline("blind_kill"))
+    with pytest.raises(ValueError, match=said):
+        proofs(copy, file)
+    with pytest.raises(ValueError, match=f"copy: results.parquet: {said}"):
+        read_source(copy, read_verdicts([file]))
+    with pytest.raises(ValueError, match=f"copy: results.parquet: {said}"):
+        merge([tmp_path / "more", copy], tmp_path / "both")
+    assert not (tmp_path / "both").exists()
 
 
 @pytest.fixture
@@ -224,5 +265,25 @@ def test_names_that_read_alike_do(monkeypatch: pytest.MonkeyPatch) -> None:
     alike = ("Retry-Cap", "r\u0435try_cap", "\uff52etry_cap", "retry_cap\u3164", "retry\u2010cap")
     assert {skeleton(name) for name in alike} == {"retry_cap"}
     assert skeleton("b1ind_kiII") == skeleton("blind_kill")
+    small = "\u0299\u029f\u026a\u0274\u1d05_\u1d0b\u026a\u029f\u029f"
+    assert skeleton(small) == skeleton("blind_kill")
     assert len({skeleton(name) for name in REGISTRY}) == len(REGISTRY)
     assert skeleton("tau=-1") != skeleton("tau=1")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("blind_kill.", "blind_kill!", "[blind_kill]", "blindkill", "Blind Kill", "*BLIND-KILL*"),
+        *("blind_kill tuned", "blind_kill - best", "blind_kill/2", "blind_kill, tuned"),
+    ],
+)
+def test_a_name_of_a_baseline_is_known_with_anything_around_it(name: str) -> None:
+    assert baseline_named(name) == "blind_kill"
+
+
+def test_names_of_baselines_and_of_variants_are_their_own() -> None:
+    for name in REGISTRY:
+        assert {baseline_named(f"{name}{more}") for more in ("", ", tuned", ":seed=1")} == {name}
+    assert baseline_named("mine") is None
+    assert baseline_named("kind_bill") is None

@@ -12,6 +12,7 @@ from failgym.envs.spaces import TERMS
 from failgym.leaderboard.check import read_results
 from failgym.leaderboard.proofs import Proof, Row
 from failgym.leaderboard.schema import ANCHORS, RESULTS_FILE
+from failgym.leaderboard.stated_rows import check_rows_stated
 from failgym.leaderboard.submission import (
     SUBMISSION_FILE,
     PolicyRecord,
@@ -96,6 +97,7 @@ def read_source(folder: Path, verdicts: Verdicts | None = None) -> Source:
     about = read_submission(folder)
     try:
         table = read_results(folder)
+        check_rows_stated(about, table)
     except ValueError as error:
         raise ValueError(f"{folder}: {error}") from error
     if file_sha256(folder / RESULTS_FILE) != about.files.get(RESULTS_FILE):
