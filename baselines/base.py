@@ -114,8 +114,8 @@ class Heuristic(ABC):
             scenario.override(**wanted)
             remedies.insert(0, f"set {', '.join(f'{name}=true' for name in wanted)}")
         raise ValueError(
-            f"needs decisions that {scenario.name or 'the scenario'} does not offer"
-            f" ({', '.join(lacking)}): {', or '.join(remedies)}"
+            f"needs decisions that {scenario.name or 'the scenario'} does not offer:"
+            f" {', or '.join(remedies)}"
         )
 
     def check_inputs(self, world: AnyWorld) -> None:

@@ -52,10 +52,6 @@ def _has_siblings(world: AnyWorld) -> bool:
     return bool((world.tasks["job_width"] > 1).any())
 
 
-def _has_usage(world: AnyWorld) -> bool:
-    return bool((world.usage > 0).any())
-
-
 def _has_walltimes(world: AnyWorld) -> bool:
     return bool(world.tasks["walltime"].any())
 
@@ -98,11 +94,6 @@ INPUTS: dict[str, Input] = {
         _has_siblings,
         "jobs of several tasks",
         "the trace has none",
-    ),
-    "usage": Input(
-        _has_usage,
-        "measured usage of tasks",
-        "the trace records none",
     ),
     "walltimes": Input(
         _has_walltimes,

@@ -107,7 +107,7 @@ def test_a_log_on_which_nothing_can_be_saved_has_no_scores(
 UNPLAYABLE = [
     (
         ("GracePeriod-v0", "algorithm_1"),
-        "clone=true, retry=true, as in Cloning-v0 and Mitigation-v0",
+        "set clone=true, retry=true, or play it in Cloning-v0 or Mitigation-v0",
     ),
     (("GracePeriod-v0", "grace_period", "--set", "forecast=none"), "for example forecast=rosa"),
     (("Checkpoint-v0", "expected_loss", "--set", "forecast=none"), "for example forecast=elsayed"),
