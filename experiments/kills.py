@@ -236,6 +236,7 @@ def killed_once(running: subprocess.Popen[bytes], after: float) -> bool:
 
 def killed(subject: Subject, folder: Path, kills: int, seed: int) -> Killed:
     """Kill a command at random moments until it has been killed often enough."""
+    left_alone(subject, folder / "first")  # may compile, which no later run does
     whole, seconds = left_alone(subject, folder / "whole")
     rng = np.random.default_rng(seed)
     at: list[float] = []
