@@ -93,7 +93,7 @@ def test_given_parameters_are_kept(tmp_path: Path, capsys: pytest.CaptureFixture
         (("--policy", "replay"), "replay: no parameter to tune"),
         (
             ("--policy", "greedy"),
-            "policy 'greedy': needs decisions that Checkpoint-v0 does not offer: play it in Lineage-v0",
+            "needs decisions that Checkpoint-v0 does not offer: play it in Lineage-v0",
         ),
         (("--policy", "collections:Counter"), "expected a class with a method predict"),
         (
