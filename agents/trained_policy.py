@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -61,6 +62,16 @@ class TrainedPolicy:
     def name(self) -> str:
         """What tables call it."""
         return self.manifest.name
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of its weights, names and shapes included."""
+        found = hashlib.sha256()
+        for name, tensor in sorted(self.network.state_dict().items()):
+            array = tensor.detach().cpu().numpy()
+            found.update(f"{name} {array.dtype} {array.shape}".encode())
+            found.update(array.tobytes())
+        return found.hexdigest()
 
     def check_environment(self, rules: Rules) -> None:
         """Raise ValueError if this is not the environment that the agent was trained in.

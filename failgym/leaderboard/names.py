@@ -15,6 +15,9 @@ from failgym.leaderboard.submission import PolicyRecord
 
 __all__ = ["baseline_named", "name_problems"]
 
+_AROUND = "_.,:;!?'\"()[] "
+"""Signs around a name that nobody looks at."""
+
 
 def name_problems(policies: Sequence[PolicyRecord]) -> Iterator[str]:
     """Names that are a baseline's, a SPEC's or another policy's, and policies under two names."""
@@ -76,7 +79,7 @@ def _stands_for(name: str, env: str, spec: str) -> bool:
 def _alike(policies: Sequence[PolicyRecord]) -> Iterator[str]:
     first: dict[str, str] = {}
     for name in dict.fromkeys(policy.name for policy in policies):
-        other = first.setdefault(skeleton(name), name)
+        other = first.setdefault(skeleton(name).strip(_AROUND), name)
         if other != name:
             yield f"policies {other!r} and {name!r} read alike"
 
@@ -88,7 +91,7 @@ def _twice(policies: Sequence[PolicyRecord]) -> Iterator[str]:
             continue  # the same name of a class may be other code
         other = first.setdefault(json.dumps(_what(policy), sort_keys=True), policy)
         if other is not policy:
-            yield f"policies {_said(other)} and {_said(policy)} are the same one: {policy.spec}"
+            yield f"policies {other.said} and {policy.said} are the same one: {policy.spec}"
 
 
 def _what(policy: PolicyRecord) -> dict[str, Any]:
@@ -97,8 +100,3 @@ def _what(policy: PolicyRecord) -> dict[str, Any]:
         env: file.sha256 if (file := policy.files.get(env)) else spec
         for env, spec in policy.specs.items()
     }
-
-
-def _said(policy: PolicyRecord) -> str:
-    seed = policy.training_seed
-    return repr(policy.name) if seed is None else f"{policy.name!r}, training seed {seed}"

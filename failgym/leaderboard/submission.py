@@ -126,6 +126,12 @@ class PolicyRecord(_Record):
         """What tells policies apart."""
         return self.name, self.training_seed
 
+    @property
+    def said(self) -> str:
+        """What messages call it."""
+        seed = self.training_seed
+        return repr(self.name) if seed is None else f"{self.name!r}, training seed {seed}"
+
 
 class LeftOut(_Record):
     """A forecast that the user's own trace does not allow."""

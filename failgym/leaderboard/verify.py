@@ -41,6 +41,7 @@ from failgym.leaderboard.identity import identity_problems
 from failgym.leaderboard.names import name_problems
 from failgym.leaderboard.policy_files import policy_file_problems
 from failgym.leaderboard.proofs import RowProof, joined
+from failgym.leaderboard.sameness import same_players
 from failgym.leaderboard.schema import PREDICTORS_FOLDER
 from failgym.leaderboard.secret_seed import commitment
 from failgym.leaderboard.submission import Submission, SuiteRecord, read_submission
@@ -116,6 +117,8 @@ def verify(
     problems += name_problems(submission.policies)
     if players is not None:
         problems += identity_problems(submission, suite, players.load)
+        problems += same_players(submission.policies, players.load)
+    problems = list(dict.fromkeys(problems))
     try:
         results = read_results(folder)
     except ValueError as error:

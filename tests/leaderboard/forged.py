@@ -46,7 +46,8 @@ def load(spec: str) -> Any:
         return load_policy(spec)
     said = json.loads(Path(spec).read_text())
     policy = load_policy(said["does"])
-    return SimpleNamespace(predict=policy.predict, manifest=SimpleNamespace(seed=said["seed"]))
+    manifest = SimpleNamespace(seed=said["seed"])
+    return SimpleNamespace(predict=policy.predict, manifest=manifest, digest=said["does"])
 
 
 def agent(path: Path, does: str, seed: int = 0) -> Path:

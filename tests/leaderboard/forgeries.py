@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +13,17 @@ import pyarrow as pa
 
 from failgym.leaderboard.submission import file_sha256
 from tests.leaderboard.boards import rewrite
-from tests.leaderboard.forged import AGENT, CODE, ENV, RANDOM, REPLAY, TUNED, Forger, agent
+from tests.leaderboard.forged import (
+    AGENT,
+    CODE,
+    ENV,
+    NAMES,
+    RANDOM,
+    REPLAY,
+    TUNED,
+    Forger,
+    agent,
+)
 
 HASH = "0" * 64
 
@@ -107,6 +118,25 @@ def other_run(forger: Forger) -> None:
     forger.double(AGENT, training_seed=2, specs={ENV: str(file)}, files=files)
 
 
+def same_weights(forger: Forger) -> None:
+    """One more training run, whose file says another seed and holds the weights of the first."""
+    file = agent(forger.file("run-2.safetensors"), _does(forger.file("mine.safetensors")), seed=2)
+    files = {ENV: {"name": file.name, "sha256": file_sha256(file)}}
+    forger.double(AGENT, training_seed=2, specs={ENV: str(file)}, files=files)
+
+
+def _does(file: Path) -> str:
+    return json.loads(file.read_text())["does"]
+
+
+def same_parameters(forger: Forger) -> None:
+    """A tuned rule in a file that has one space more."""
+    file = forger.file("again.json")
+    file.write_text(forger.file("blind_kill.json").read_text() + " ")
+    files = {ENV: {"name": file.name, "sha256": file_sha256(file)}}
+    forger.double(TUNED, name="blind_kill, tuned again", specs={ENV: str(file)}, files=files)
+
+
 def swapped_terms(rows: list[dict[str, Any]]) -> None:
     for row in rows:
         row["wasted"], row["completion"] = row["completion"], row["wasted"] + 0.5
@@ -144,6 +174,9 @@ FORGERIES: dict[str, Forgery] = {
     "another's name": Forgery(
         lambda f: f.say(lambda c: c["policies"][CODE].update(name="mine", training_seed=0)),
         "'mine' is there twice",
+    ),
+    "another's name and a point": Forgery(
+        lambda f: f.double(CODE, name=f"{NAMES[AGENT]}."), "read alike"
     ),
     "a name that vouches": Forgery(of_policy(CODE, name="theirs (verified)"), "says 'verified'"),
     # What was asked
@@ -220,6 +253,11 @@ FORGERIES: dict[str, Forgery] = {
     ),
     "another run's seed": Forgery(other_run, "was trained with seed 1, it states 2"),
     "one policy as two": Forgery(lambda f: f.double(RANDOM, name="dice"), "are the same one"),
+    "one policy in other words": Forgery(
+        lambda f: f.double(RANDOM, name="dice", specs={ENV: "random:seed=03"}), "are the same one"
+    ),
+    "one tuned rule as two": Forgery(same_parameters, "are the same one"),
+    "one run's weights as two runs": Forgery(same_weights, "are the same one"),
     "half a seed": Forgery(lambda f: text(f, '"seed": 0', '"seed": 0.0'), "traces.0.seed: Input"),
     "one seed more": Forgery(
         extend("traces", {"env": ENV, "seed": 9, "content_hash": HASH}), "does not belong to the"

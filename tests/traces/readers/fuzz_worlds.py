@@ -40,8 +40,12 @@ def simulate(trace: Trace) -> str:
     except ValueError as error:
         return f"refused: {error}"
     run = run_policy(world, scenario, Replay())
-    late = run.outcomes["end"] < run.outcomes["submit"]
-    return "tasks end before they are submitted" if late.any() else ""
+    ran = run.outcomes["start"] >= 0  # a job may end before a task of it is submitted
+    early = ran & (run.outcomes["start"] < run.outcomes["submit"])
+    late = ran & (run.outcomes["end"] < run.outcomes["start"])
+    if early.any():
+        return "tasks begin before they are submitted"
+    return "tasks end before they begin" if late.any() else ""
 
 
 def _on_machines(trace: Trace) -> Scenario:

@@ -15,7 +15,7 @@ from failgym.traces.readers.lanl.rows import CAUSES, Row
 
 __all__ = ["NO_NODE", "Node", "System"]
 
-MOST_NODES = 100_000
+MOST_NODES = 10_000
 """A system has no more nodes (LANL's largest 1,024): bounds the memory that a file can take."""
 
 NO_NODE = -1
