@@ -284,10 +284,14 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
         return infos.first(infos.of_decisions(out, scheduled)) | infos.first(whole)
 
 
+_OPTIONS_OF_COLLECTORS = ("minari_autoseed",)
+"""Options that Minari's collector reads itself and hands on."""
+
+
 def chosen_slice(options: dict[str, Any] | None, slices: int) -> int:
     """The slice that reset options name, -1 for none. Raises ValueError."""
     options = options or {}
-    unknown = [name for name in options if name != "slice"]
+    unknown = [name for name in options if name not in ("slice", *_OPTIONS_OF_COLLECTORS)]
     if unknown:
         raise ValueError(f"options: unknown option {unknown[0]!r}, expected 'slice'")
     chosen = options.get("slice", -1)

@@ -95,3 +95,9 @@ def test_seeds_of_its_own_are_recorded() -> None:
     assert seed is None or make(IDS[0]).reset(seed=seed)[0].tobytes() == (
         episode.observations[0].tobytes()
     )
+
+
+def test_seeds_are_not_made_up_where_none_are_wanted() -> None:
+    env = minari.DataCollector(make(IDS[0]))
+    found, _ = env.reset(seed=SEED, options={"minari_autoseed": False})
+    assert found.tobytes() == make(IDS[0]).reset(seed=SEED)[0].tobytes()
