@@ -26,6 +26,7 @@ from typing import Annotated, Any
 
 import gymnasium as gym
 import numpy as np
+import numpy.typing as npt
 import typer
 
 import failgym
@@ -72,7 +73,7 @@ class Digest:
         return self._content.hexdigest()
 
 
-def legal(rng: np.random.Generator, masks: Any) -> Any:
+def legal(rng: np.random.Generator, masks: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
     """Random actions that the masks [..., actions] allow."""
     return (rng.random(masks.shape) * masks).argmax(axis=-1)
 
@@ -144,7 +145,9 @@ def scored(env_id: str, fields: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield name, str(found)
 
 
-def everything(traces: Mapping[str, Path]) -> Iterator[tuple[str, Callable[[], Any]]]:
+def everything(
+    traces: Mapping[str, Path],
+) -> Iterator[tuple[str, Callable[[], str | dict[str, str]]]]:
     """What there are digests of: a name, and what makes the digest or several."""
     places = {"": VARIANTS}
     places |= {f" on {name}": {"as registered": {"trace": str(traces[name])}} for name in traces}
