@@ -12,7 +12,7 @@ from stable_baselines3.common.policies import BasePolicy
 
 from failgym.agents.cadence import Cadence
 from failgym.agents.manifest import Manifest
-from failgym.agents.networks import ARCHITECTURES
+from failgym.agents.networks import ARCHITECTURES, kept_weights
 from failgym.policy import Actions, State
 from failgym.sim.fields import FIELDS
 from failgym.sim.records import ACTIONS, Action
@@ -65,12 +65,12 @@ class TrainedPolicy:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of its weights, names and shapes included."""
+        """SHA-256 of the weights that choose its actions, names and shapes included."""
         found = hashlib.sha256()
-        for name, tensor in sorted(self.network.state_dict().items()):
-            array = tensor.detach().cpu().numpy()
+        for name, tensor in sorted(kept_weights(self.network, critic=False).items()):
+            array = tensor.numpy()
             found.update(f"{name} {array.dtype} {array.shape}".encode())
-            found.update(array.tobytes())
+            found.update((array + 0.0).tobytes())  # -0.0 is 0.0
         return found.hexdigest()
 
     def check_environment(self, rules: Rules) -> None:

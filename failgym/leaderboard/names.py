@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -15,8 +16,8 @@ from failgym.leaderboard.submission import PolicyRecord
 
 __all__ = ["baseline_named", "name_problems"]
 
-_AROUND = "_.,:;!?'\"()[] "
-"""Signs around a name that nobody looks at."""
+_TELLING = "+*#'\u2032"
+"""Signs that tell names apart: `a+` and `a*`."""
 
 
 def name_problems(policies: Sequence[PolicyRecord]) -> Iterator[str]:
@@ -79,9 +80,18 @@ def _stands_for(name: str, env: str, spec: str) -> bool:
 def _alike(policies: Sequence[PolicyRecord]) -> Iterator[str]:
     first: dict[str, str] = {}
     for name in dict.fromkeys(policy.name for policy in policies):
-        other = first.setdefault(skeleton(name).strip(_AROUND), name)
+        other = first.setdefault(_at_a_glance(name), name)
         if other != name:
             yield f"policies {other!r} and {name!r} read alike"
+
+
+def _at_a_glance(name: str) -> str:
+    """What is seen of a name: not how its words are parted, nor what stands around them."""
+    signs = (
+        sign if sign in _TELLING or unicodedata.category(sign)[0] not in "PSZ" else "_"
+        for sign in skeleton(name)
+    )
+    return re.sub("_+", "_", "".join(signs)).strip("_")
 
 
 def _twice(policies: Sequence[PolicyRecord]) -> Iterator[str]:

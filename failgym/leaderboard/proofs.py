@@ -43,6 +43,8 @@ class RowProof:
     """why no more is proven"""
     sha256: str = ""
     """of the row (`failgym.leaderboard.fingerprints`)"""
+    player: str = ""
+    """who was asked again (`failgym.leaderboard.sameness`), where it can be told"""
 
     @classmethod
     def of(

@@ -19,6 +19,7 @@ from failgym.leaderboard.confinement import USUAL, Confinement, check_time_limit
 from failgym.leaderboard.entries import Entry, Players
 from failgym.leaderboard.ground import Ground
 from failgym.leaderboard.names import name_problems
+from failgym.leaderboard.sameness import same_players
 from failgym.leaderboard.secret_seed import commitment
 from failgym.leaderboard.steps import (
     Tools,
@@ -86,6 +87,8 @@ def run_suite(
     check_count("--processes", processes, 1)
     check_time_limit(time_limit)
     _check_entries(entries, command)
+    if not confinement.hosted:  # a host reads no files of others itself
+        _check_players(entries, command, load)
     adopted = {} if predictors_of is None else adoptable(predictors_of, ground)
     work = Work(out)
     ground = replace(ground, predictors=work.predictors)
@@ -128,6 +131,11 @@ def _check_entries(entries: Sequence[Entry], command: str) -> None:
         except ValidationError as error:
             raise ValueError(f"--policy {entry.name!r}: {first_error(error)}") from error
     for problem in name_problems([entry.record(command) for entry in entries]):
+        raise ValueError(f"--policy: {problem}")
+
+
+def _check_players(entries: Sequence[Entry], command: str, load: Callable[[str], Policy]) -> None:
+    for problem in same_players([entry.record(command) for entry in entries], load):
         raise ValueError(f"--policy: {problem}")
 
 

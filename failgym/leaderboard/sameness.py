@@ -1,42 +1,34 @@
-"""Is one player there as several? A SPEC can be written in many ways, and a file copied."""
+"""Is one player there under several names? A SPEC can be written in many ways, and a file copied.
+
+A rule is told by its name and its parameters, an agent by the weights that choose its actions.
+Whoever permutes or rescales weights makes another agent that plays the same; that is not found.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from failgym.baselines import Heuristic
 from failgym.leaderboard.asking import why_not_asked
+from failgym.leaderboard.names import baseline_named
 from failgym.leaderboard.submission import PolicyRecord
 from failgym.policy import Policy
 
-__all__ = ["same_players"]
+__all__ = ["players_of", "same_players", "twins"]
+
+_RULE = "rule"
 
 
-def same_players(policies: Sequence[PolicyRecord], load: Callable[[str], Policy]) -> Iterator[str]:
-    """Policies that are at hand and are one: a rule with the same parameters, the same weights.
-
-    Two policies are one if they are so wherever they play; two training runs of an agent if they
-    are so anywhere, since no two end with the same weights.
+def players_of(policy: PolicyRecord, load: Callable[[str], Policy]) -> dict[str, str]:
+    """Environment -> what tells the player there from others, where it can be asked.
 
     Args:
-        policies: as a submission states them.
+        policy: as a submission states it.
         load: makes a policy of a SPEC; it is given none that may hold code.
     """
-    first: dict[Any, PolicyRecord] = {}
-    for policy in policies:
-        players = _players(policy, load)
-        runs = [(policy.name, env, told) for env, told in players.items()]
-        whole = [frozenset(players.items())] if len(players) == len(policy.specs) else []
-        others = [first[key] for key in (*whole, *runs) if key in first]
-        first.update((key, policy) for key in (*whole, *runs) if key not in first)
-        if others:
-            yield f"policies {others[0].said} and {policy.said} are the same one: {policy.spec}"
-
-
-def _players(policy: PolicyRecord, load: Callable[[str], Policy]) -> dict[str, Any]:
-    """Environment -> what tells a player from others, where it can be asked."""
-    found: dict[str, Any] = {}
+    found: dict[str, str] = {}
     for env, spec in policy.specs.items():
         if why_not_asked(policy, env) is not None:
             continue
@@ -44,7 +36,40 @@ def _players(policy: PolicyRecord, load: Callable[[str], Policy]) -> dict[str, A
             asked: Any = load(spec)
         except ValueError:
             continue  # is said elsewhere
-        told = asked if isinstance(asked, Heuristic) else getattr(asked, "digest", None)
-        if told is not None:
-            found[env] = told
+        if isinstance(asked, Heuristic):
+            parameters = hashlib.sha256(repr(asked).encode()).hexdigest()
+            found[env] = f"{_RULE} {asked.name} {parameters}"
+        elif (digest := getattr(asked, "digest", None)) is not None:
+            found[env] = f"weights {digest}"
     return found
+
+
+def twins(
+    players: Iterable[tuple[PolicyRecord, Mapping[str, str]]],
+) -> Iterator[tuple[PolicyRecord, PolicyRecord, str]]:
+    """Pairs of policies with one player in an environment, which their names do not say.
+
+    A rule may be there as published and as tuned: a search may keep what was published. Then both
+    names begin with the rule's.
+    """
+    first: dict[tuple[str, str], PolicyRecord] = {}
+    for policy, known in players:
+        for env, player in known.items():
+            other = first.setdefault((env, player), policy)
+            if other is not policy and not (_says(policy, player) and _says(other, player)):
+                yield other, policy, env
+
+
+def same_players(policies: Iterable[PolicyRecord], load: Callable[[str], Policy]) -> Iterator[str]:
+    """`twins` of the policies that are at hand, a line each."""
+    envs: dict[str, list[str]] = {}
+    for one, other, env in twins((policy, players_of(policy, load)) for policy in policies):
+        envs.setdefault(f"policies {one.said} and {other.said}", []).append(env)
+    for pair, where in envs.items():
+        yield f"{pair} are the same one in {', '.join(where)}"
+
+
+def _says(policy: PolicyRecord, player: str) -> bool:
+    """Does the name of a policy say which rule it is?"""
+    kind, name, *_ = player.split()
+    return kind == _RULE and baseline_named(policy.name) == name

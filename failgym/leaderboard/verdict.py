@@ -10,14 +10,15 @@ a verdict from somebody else trusts them, not failgym.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from failgym.leaderboard.fingerprints import fingerprints
-from failgym.leaderboard.proofs import Proof, Row, RowProof, weakest
+from failgym.leaderboard.proofs import Key, Proof, Row, RowProof, weakest
+from failgym.leaderboard.sameness import twins
 from failgym.leaderboard.stated_rows import check_rows_stated
 from failgym.leaderboard.submission import Submission, first_error
 
@@ -34,6 +35,8 @@ class RowVerdict(BaseModel):
     proof: Proof
     why: str
     """why no more was"""
+    player: str
+    """who was asked again, where it could be told"""
 
 
 Verdicts = Mapping[str, RowVerdict]
@@ -46,14 +49,14 @@ class _Verdict(BaseModel):
     model_config = ConfigDict(strict=True)
 
     format: Literal["failgym verdict"]
-    format_version: Literal[1]
+    format_version: Literal[2]
     problems: list[str]
     proofs: list[RowVerdict]
 
 
 def written(found: Mapping[str, Any]) -> dict[str, Any]:
     """The content of a verdict's file, with what else is worth saying."""
-    return {"format": "failgym verdict", "format_version": 1, **found}
+    return {"format": "failgym verdict", "format_version": 2, **found}
 
 
 def read_verdicts(files: Iterable[Path]) -> Verdicts:
@@ -100,11 +103,28 @@ def row_proofs(submission: Submission, results: Any, verdicts: Verdicts) -> list
     """
     check_rows_stated(submission, results)
     hashes = fingerprints(submission, results)
-    return [_of(row, sha256, verdicts) for row, sha256 in hashes.items()]
+    proofs = [_of(row, sha256, verdicts) for row, sha256 in hashes.items()]
+    return _without_twins(submission, proofs)
+
+
+def _without_twins(submission: Submission, proofs: Sequence[RowProof]) -> list[RowProof]:
+    """Verdicts of several submissions do not know of each other's players."""
+    players: dict[Key, dict[str, str]] = {policy.key: {} for policy in submission.policies}
+    for one in proofs:
+        if one.player:
+            players[one.policy, one.training_seed][one.env] = one.player
+    why = {
+        (twin.key, env): f"is the player of {first.said} in {env}"
+        for first, twin, env in twins((one, players[one.key]) for one in submission.policies)
+    }
+    return [
+        proof.claimed(said) if (said := why.get((proof.row[:2], proof.env))) else proof
+        for proof in proofs
+    ]
 
 
 def _of(row: Row, sha256: str, verdicts: Verdicts) -> RowProof:
     known = verdicts.get(sha256)
     if known is None:
         return RowProof(*row, "claimed", "no verdict says more", sha256)
-    return RowProof(*row, known.proof, known.why, sha256)
+    return RowProof(*row, known.proof, known.why, sha256, known.player)

@@ -40,8 +40,8 @@ from failgym.leaderboard.ground import Ground
 from failgym.leaderboard.identity import identity_problems
 from failgym.leaderboard.names import name_problems
 from failgym.leaderboard.policy_files import policy_file_problems
-from failgym.leaderboard.proofs import RowProof, joined
-from failgym.leaderboard.sameness import same_players
+from failgym.leaderboard.proofs import Key, RowProof, joined
+from failgym.leaderboard.sameness import players_of, same_players
 from failgym.leaderboard.schema import PREDICTORS_FOLDER
 from failgym.leaderboard.secret_seed import commitment
 from failgym.leaderboard.submission import Submission, SuiteRecord, read_submission
@@ -185,7 +185,27 @@ def _proofs(
     if problems:
         proofs = [proof.claimed("the submission has problems") for proof in proofs]
     hashes = fingerprints(claims.submission, claims.results)
-    return tuple(replace(proof, sha256=hashes.get(proof.row, "")) for proof in proofs)
+    players = _players(claims)
+    return tuple(
+        replace(
+            proof,
+            sha256=hashes.get(proof.row, ""),
+            player=players.get((proof.row[:2], proof.env), ""),
+        )
+        for proof in proofs
+    )
+
+
+def _players(claims: Claims) -> dict[tuple[Key, str], str]:
+    """Policy and environment -> who was asked there, where it can be told."""
+    if claims.asking is None:
+        return {}
+    load = claims.asking.players.load
+    return {
+        (policy.key, env): player
+        for policy in claims.submission.policies
+        for env, player in players_of(policy, load).items()
+    }
 
 
 def _learned(claims: Claims, suite: Suite, cells: Sequence[Cell]) -> list[str]:

@@ -134,7 +134,7 @@ def same_parameters(forger: Forger) -> None:
     file = forger.file("again.json")
     file.write_text(forger.file("blind_kill.json").read_text() + " ")
     files = {ENV: {"name": file.name, "sha256": file_sha256(file)}}
-    forger.double(TUNED, name="blind_kill, tuned again", specs={ENV: str(file)}, files=files)
+    forger.double(TUNED, name="cunning", specs={ENV: str(file)}, files=files)
 
 
 def swapped_terms(rows: list[dict[str, Any]]) -> None:

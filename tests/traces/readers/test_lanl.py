@@ -256,7 +256,7 @@ def test_what_the_file_does_not_have_is_said(options: dict[str, Any], message: s
         (row(nodenum="1" * 30), "column 'nodenum' is '1{30}', expected an integer"),
         (row(nodenum="-1"), "column 'nodenum' is '-1'"),
         (row(nodes=2**31), "column 'nodes' is '2147483648'"),
-        (row(nodes=200_000), "column 'nodes' is '200000', expected at most 10000 nodes"),
+        (row(nodes=10_001), "column 'nodes' is '10001', expected at most 10000 nodes"),
         (row(Prob_Started="13/1/2001 1:00"), "column 'prob started' is '13/1/2001 1:00'"),
         (row(Prob_Started="1/1/9999 1:00"), "expected a year from 1970 to 2149"),
         (row(Prob_Fixed="2001-01-01"), "expected a time month/day/year hour:minute"),

@@ -1,0 +1,166 @@
+"""One player under several names is told; what only looks like it is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from failgym.agents import load_agent
+from failgym.agents.trained_policy import TrainedPolicy
+from failgym.baselines import GracePeriod
+from failgym.baselines.stored import save_heuristic
+from failgym.cli.entries import read_entries
+from failgym.cli.specs import load_policy
+from failgym.leaderboard import Ground
+from failgym.leaderboard.entries import Players
+from failgym.leaderboard.names import name_problems
+from failgym.leaderboard.sameness import same_players
+from failgym.leaderboard.submission import PolicyFile, PolicyRecord, file_sha256
+from failgym.leaderboard.suites import SUITES
+
+ROOT = Path(__file__).resolve().parents[2]
+ZOO = ROOT / "agents" / "zoo"
+ENV, OTHER = "GracePeriod-v0", "Cloning-v0"
+SUITE_V1 = (
+    "all-baselines",
+    "{policy}, tuned=" + str(ROOT / "experiments" / "tuned") + "/{env}/{policy}.json",
+    "{policy}=" + str(ZOO) + "/{env}/{policy}-{seed}.safetensors",
+)
+"""The policies of the README's leaderboard."""
+
+
+def policy(
+    name: str,
+    spec: str,
+    kind: str = "baseline",
+    seed: int | None = None,
+    envs: tuple[str, ...] = (ENV,),
+) -> PolicyRecord:
+    file = Path(spec)
+    files = {
+        env: PolicyFile(name=file.name, sha256=file_sha256(file)) for env in envs if file.is_file()
+    }
+    return PolicyRecord.model_validate(
+        {
+            "name": name,
+            "kind": kind,
+            "training_seed": seed,
+            "specs": dict.fromkeys(envs, spec),
+            "files": {env: one.model_dump() for env, one in files.items()},
+            "command": "-",
+            "versions": {},
+        }
+    )
+
+
+def told(*policies: PolicyRecord) -> list[str]:
+    return list(same_players(policies, load_policy))
+
+
+def test_published_rules_tuned_ones_and_agents_are_all_themselves() -> None:
+    """A search that finds nothing better keeps what was published: that is no second policy."""
+    ground = Ground.of(SUITES["v1"], None, None)
+    wanted = read_entries(SUITE_V1, ground, Players(load_policy, ("false",), 60.0))
+    records = [entry.record("-") for entry in wanted.entries]
+    assert sum(record.kind == "agent" for record in records) >= 5
+    assert list(name_problems(records)) == []
+    assert told(*records) == []
+
+
+def test_a_rule_under_a_name_that_hides_it(tmp_path: Path) -> None:
+    save_heuristic(GracePeriod(), tmp_path / "rule.json")
+    published = policy("grace_period", "grace_period")
+    tuned = policy("grace_period, tuned", str(tmp_path / "rule.json"))
+    hidden = policy("mine", str(tmp_path / "rule.json"))
+    assert told(published, tuned) == []
+    assert told(published, hidden) == [
+        f"policies 'grace_period' and 'mine' are the same one in {ENV}"
+    ]
+    assert told(published, policy("mine", "grace_period:finish_weight=2.0")) == []
+
+
+def test_one_environment_is_enough() -> None:
+    both, one = policy("dice", "random:seed=3", envs=(ENV, OTHER)), policy("mine", "random:seed=03")
+    assert told(both, one) == [f"policies 'dice' and 'mine' are the same one in {ENV}"]
+
+
+def copy(file: Path, path: Path, change: str) -> Path:
+    """An agent's file with something changed in it that chooses no action."""
+    from safetensors import safe_open
+    from safetensors.numpy import save_file
+
+    with safe_open(file, "np") as content:
+        meta, names = content.metadata(), list(content.keys())
+        arrays = {name: content.get_tensor(name) for name in names}
+    if change == "seed":
+        meta["failgym"] = (
+            meta["failgym"].replace('"seed":0', '"seed":1').replace('"seed": 0', '"seed": 1')
+        )
+        assert meta["failgym"].count('"seed"')
+    for name, array in arrays.items():
+        if change == "critic" and name.startswith(("value_net", "mlp_extractor.value_net")):
+            arrays[name] = array * np.float32(2.0)
+        if change == "zeros" and array.dtype == np.float32:
+            arrays[name] = np.where(array == 0.0, np.float32(-0.0), array)
+        if change == "weights" and name == "action_net.bias":
+            arrays[name] = array + np.float32(0.5) * np.arange(array.size, dtype=np.float32)
+    save_file(arrays, path, meta)
+    return path
+
+
+@pytest.mark.parametrize("change", ["seed", "critic", "zeros"])
+def test_weights_under_another_name_or_seed(tmp_path: Path, change: str) -> None:
+    file = ZOO / ENV / "maskable_ppo-0.safetensors"
+    twin = copy(file, tmp_path / "twin.safetensors", change)
+    assert file_sha256(twin) != file_sha256(file)
+    first = policy("mine", str(file), "agent", 0)
+    for second in (policy("mine", str(twin), "agent", 1), policy("ours", str(twin), "agent", 0)):
+        assert told(first, second) == [
+            f"policies {first.said} and {second.said} are the same one in {ENV}"
+        ]
+
+
+def test_other_weights_are_another_agent(tmp_path: Path) -> None:
+    file = ZOO / ENV / "maskable_ppo-0.safetensors"
+    other = copy(file, tmp_path / "other.safetensors", "weights")
+    assert told(policy("mine", str(file), "agent", 0), policy("ours", str(other), "agent", 0)) == []
+
+
+def test_an_agent_is_told_by_its_file_alone() -> None:
+    """What is drawn when a network is built and not kept in the file tells nothing."""
+    file = ZOO / ENV / "maskable_ppo-0.safetensors"
+    found: set[str] = set()
+    for seed in (1, 2):
+        torch.manual_seed(seed)
+        agent = load_agent(file)
+        assert isinstance(agent, TrainedPolicy)
+        found.add(agent.digest)
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("mine", "mine."),
+        ("mine", "mine\u2019"),
+        ("mine", "`mine`"),
+        ("mine", "{mine}"),
+        ("my agent", "my  agent"),
+        ("my agent", "my, agent"),
+        ("ppo 1", "ppo(1)"),
+        ("ppo 1", "PPO-1"),
+    ],
+)
+def test_names_that_read_alike(one: str, other: str) -> None:
+    policies = [policy(one, "a:B", "code"), policy(other, "a:B", "code")]
+    assert any("read alike" in problem for problem in name_problems(policies))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("a+", "a-"), ("dqn", "dqn'"), ("ppo 1", "ppo 2"), ("a*", "a")]
+)
+def test_names_that_read_otherwise(one: str, other: str) -> None:
+    assert list(name_problems([policy(one, "a:B", "code"), policy(other, "a:B", "code")])) == []
