@@ -27,7 +27,7 @@ from failgym.sim.attempts import (
 from failgym.sim.checkpoints import make_durable
 from failgym.sim.decisions import ONLY_CONTINUE, apply, ask, legal_window, risk_of, window_index
 from failgym.sim.events import kind_of, note, pop, push, sort_key
-from failgym.sim.fields import INDEX
+from failgym.sim.fields import AT
 from failgym.sim.jit import entry, kernel
 from failgym.sim.observe import observe
 from failgym.sim.records import NEVER, Decision, Ending, Event, Output, State, World
@@ -52,7 +52,6 @@ _WINDOW, _FAILED = int(Decision.WINDOW), int(Decision.FAILED)
 _EXTERNAL, _INTRINSIC = int(Ending.EXTERNAL), int(Ending.INTRINSIC)
 _FINISH, _KILL = int(Outcome.FINISH), int(Outcome.KILL)
 _ALARM = 2
-_MAY_CONTINUE = INDEX["may_continue"]
 STEP, DRAWN = -2, -1
 """What stands for a slice where none is begun, and where one is drawn."""
 RECORDED, PENDING = -3, -4
@@ -311,7 +310,7 @@ def _show(w: World, s: State, e: int, out: Output) -> None:
     out.slice[e], out.illegal[e] = ep.slice, ep.illegal
     if ep.done:
         out.obs[e, :] = 0.0
-        out.obs[e, _MAY_CONTINUE] = 1.0
+        out.obs[e, AT.may_continue] = 1.0
         out.mask[e, :] = 0
         out.mask[e, 0] = 1
         out.task[e] = -1

@@ -17,7 +17,7 @@ from failgym.sim.compile import SPACINGS
 from failgym.sim.decisions import ONLY_CONTINUE, legal_window, risk_of, window_index
 from failgym.sim.engine import DRAWN, draw_slice
 from failgym.sim.events import kind_of, note, pop, push, sort_key
-from failgym.sim.fields import INDEX
+from failgym.sim.fields import AT
 from failgym.sim.jit import called, entry, held
 from failgym.sim.records import NEVER, Decision, Ending, Event, Output
 from failgym.sim.scheduled.accounts import costs
@@ -83,7 +83,6 @@ _EXTERNAL, _FAILS = int(Ending.EXTERNAL), int(Ending.INTRINSIC)
 _FINISH, _KILL = int(Outcome.FINISH), int(Outcome.KILL)
 _RANK = SCHEDULERS.index("rank_hybd")
 _ALARM = SPACINGS.index("alarm")
-_MAY_CONTINUE = INDEX["may_continue"]
 
 
 # --- Events ---------------------------------------------------------------------------------------
@@ -329,7 +328,7 @@ def _show(w: World, x: View, e: int, out: Output) -> None:
     out.slice[e], out.illegal[e] = ep.slice, ep.illegal
     if ep.done:
         out.obs[e, :] = 0.0
-        out.obs[e, _MAY_CONTINUE] = 1.0
+        out.obs[e, AT.may_continue] = 1.0
         out.mask[e, :] = 0
         out.mask[e, 0] = 1
         out.task[e], out.unit[e], out.unit_cost[e] = -1, -1, 0.0

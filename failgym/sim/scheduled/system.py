@@ -36,6 +36,13 @@ def _hour(x: View, kind: int, back: int) -> int:
 
 
 @called
+def _rate(x: View, kind: int) -> tuple[float, float]:
+    """log2 of what was counted in the whole bins of the last hour, and its change."""
+    now, before = math.log2(1.0 + _hour(x, kind, 0)), math.log2(1.0 + _hour(x, kind, 1))
+    return now, now - before
+
+
+@called
 def turn_bins(x: View) -> None:
     """Turn to the bin of now, and work out what the whole bins before it say."""
     ep, bin_now = x.ep, x.ep.now // SYSTEM_BIN
@@ -43,10 +50,9 @@ def turn_bins(x: View) -> None:
         for kind in range(COUNTED):
             x.counters[k % BINS, kind] = 0
     ep.bin = bin_now
-    for j in range(2):
-        now, before = math.log2(1.0 + _hour(x, j, 0)), math.log2(1.0 + _hour(x, j, 1))
-        ep.recent[j], ep.recent[2 + j] = now, now - before
-    ep.recent[4] = _hour(x, _FAILED, 0) / max(1, _hour(x, _ENDED, 0))
+    ep.arrival_rate, ep.arrival_change = _rate(x, ARRIVALS)
+    ep.throughput, ep.throughput_change = _rate(x, _FINISHED)
+    ep.failure_rate = _hour(x, _FAILED, 0) / max(1, _hour(x, _ENDED, 0))
     ep.interruptions = _hour(x, _INTERRUPTED, 0)
 
 
@@ -83,7 +89,7 @@ def interruptions(x: View) -> int:
 def begin_counters(x: View) -> None:
     """Forget everything at the beginning of an episode."""
     x.counters[:, :] = 0
-    for j in range(5):
-        x.ep.recent[j] = 0.0
+    x.ep.arrival_rate, x.ep.arrival_change = 0.0, 0.0
+    x.ep.throughput, x.ep.throughput_change, x.ep.failure_rate = 0.0, 0.0, 0.0
     x.ep.bin = x.ep.now // SYSTEM_BIN
     x.ep.interruptions, x.ep.interrupted = 0, x.ep.now
