@@ -16,13 +16,14 @@ from failgym.sim.context import Context, task_class
 from failgym.sim.fields import FIELDS, columns_of, group_of
 from failgym.sim.forecast import Forecast
 from failgym.sim.keys import Purpose, uniform
-from failgym.sim.records import NEVER, PARAMETERS, ROW, TASK, Ending, Records, World
-from failgym.sim.rules import MINUTE, Rules, Weights
+from failgym.sim.records import PARAMETERS, ROW, TASK, Records, World
+from failgym.sim.rules import Rules, Weights
 from failgym.sim.siblings import by_job, running_medians
 from failgym.sim.system_table import row_index
 from failgym.sim.totals import LONGEST_LENGTH, check_totals
 from failgym.sim.usage import Usage, usage_of
-from failgym.traces import Cause, Outcome, Trace
+from failgym.traces import Trace
+from failgym.vocabulary import MINUTE, NEVER, Cause, Ending, Outcome
 
 __all__ = [
     "SPACINGS",

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.sim.forecast import Forecast
-from failgym.sim.rules import MINUTE
-from failgym.traces import Cause, Outcome, Trace
+from failgym.traces import Trace
+from failgym.vocabulary import MINUTE, Cause, Outcome
 
 __all__ = [
     "AGE_BUCKETS",

@@ -1,9 +1,5 @@
 """Write an observation down: one function per group of fields, each field by its name."""
 
-# Kernels lose their types to the decorator.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
-
 from __future__ import annotations
 
 import math
@@ -16,9 +12,9 @@ from failgym.sim.context import AGE_BUCKETS, HOUR_BINS, SYSTEM_BIN, SYSTEM_FIELD
 from failgym.sim.decisions import risk_of, window_index
 from failgym.sim.fields import AT, HIGH, INDEX, LOW, group_of
 from failgym.sim.jit import kernel
-from failgym.sim.records import ACTIONS, Action, Decision, Ending, World
+from failgym.sim.records import View, World
 from failgym.sim.usage import USAGE_FIELDS
-from failgym.traces import Outcome
+from failgym.vocabulary import ACTIONS, HOUR, MINUTE, Action, Decision, Ending, Outcome
 
 __all__ = [
     "cost_fields",
@@ -38,7 +34,6 @@ __all__ = [
 
 _EXTERNAL, _INTRINSIC = int(Ending.EXTERNAL), int(Ending.INTRINSIC)
 _CENSORED = int(Outcome.CENSORED)
-_MINUTE, _HOUR = 60_000.0, 3_600_000.0
 _REQUEST, _REQUESTS = group_of("request").start, len(group_of("request"))
 _USAGE = group_of("usage").start
 _DECISIONS = np.array([INDEX[kind.name.lower()] for kind in Decision])
@@ -56,7 +51,7 @@ def put(obs: Any, i: int, value: float) -> None:
 @kernel
 def log_minutes(time: float) -> float:
     """log2 min of a time [ms]."""
-    return math.log2(1.0 + time / _MINUTE)
+    return math.log2(1.0 + time / MINUTE)
 
 
 @kernel
@@ -220,7 +215,7 @@ def interruption_fields(recent: int, last: int, others: float, now: int, obs: An
         others: attempts that run, and one.
     """
     span = now - (now // SYSTEM_BIN - HOUR_BINS) * SYSTEM_BIN
-    put(obs, AT.interruption_rate, recent * _HOUR / span / others)
+    put(obs, AT.interruption_rate, recent * HOUR / span / others)
     put(obs, AT.since_interruption, log_minutes(now - last))
 
 
@@ -258,21 +253,22 @@ def mask_fields(ep: Any, obs: Any, mask: Any) -> None:
 
 
 @kernel
-def observe(w: World, ep: Any, tasks: Any, runs: Any, obs: Any, mask: Any) -> None:
+def observe(w: World, x: View, obs: Any, mask: Any) -> None:
     """Write the open decision into ``obs`` [len(FIELDS)] float32 and ``mask`` [5] int8."""
-    task, run, now = tasks[ep.local], runs[ep.run], ep.now
+    ep = x.ep
+    task, run, now = x.tasks[ep.local], x.runs[ep.run], ep.now
     record = w.tasks[task.task]
     age = (now if run.alive else run.ended) - run.start
     index = window_index(w, run, now)
     unsaved = work_of(run, now) - run.durable_work
-    decision_fields(ep, task, obs)
+    decision_fields(x.ep, task, obs)
     static_fields(w, task, obs)
     usage_fields(w, w.rows[run.row], run.chain + work_of(run, now), obs)
     finished = _up_to(w.finish_end, record.finish_at, record.finishes, now)
-    _history(w, task, record, runs, run, now, finished, obs)
+    _history(w, task, record, x.runs, run, now, finished, obs)
     median = _sibling_median(w, record, now, finished)
     progress_fields(w, task.durable_work, record, age, unsaved, median, obs)
     forecast_fields(w, record, run, index, unsaved, obs)
     cost_fields(w, record, now - record.first_start, age, unsaved, obs)
     _system(w, now, obs)
-    mask_fields(ep, obs, mask)
+    mask_fields(x.ep, obs, mask)

@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from failgym.sim.context import HOUR_BINS, SYSTEM_BIN, SYSTEM_TABLE
 from failgym.sim.fields import columns_of
-from failgym.traces import Outcome, Trace
+from failgym.traces import Trace
+from failgym.vocabulary import Outcome
 
 __all__ = ["SystemTable", "row_index", "system_table"]
 

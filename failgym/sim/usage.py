@@ -1,8 +1,5 @@
 """The usage group of the observation, worked out once for every monitoring window."""
 
-# Kernels lose their types to the decorator.
-# pyright: reportUnknownMemberType=false
-
 from __future__ import annotations
 
 from typing import NamedTuple

@@ -12,11 +12,11 @@ import numpy.typing as npt
 from failgym.sim.context import SYSTEM_TABLE, Context
 from failgym.sim.fields import FIELDS, HIGH, INDEX, LOW
 from failgym.sim.reference.decisions import Question, risk_at, windows_behind
-from failgym.sim.reference.record import Ending, TaskRecord
+from failgym.sim.reference.record import TaskRecord
 from failgym.sim.reference.tasks import Run, Task
-from failgym.sim.reference.terms import Action, SimOutcome
-from failgym.sim.rules import MINUTE, SECOND, Rules
+from failgym.sim.rules import Rules
 from failgym.traces import Trace
+from failgym.vocabulary import MINUTE, SECOND, Action, Ending, SimOutcome
 
 __all__ = [
     "HOUR_BINS",

@@ -1,9 +1,5 @@
 """The lineage fields of the observation (`failgym.sim.fields`)."""
 
-# Kernels lose their types to the decorator.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -11,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from failgym.sim.fields import AT, group_of
 from failgym.sim.jit import called
 from failgym.sim.observe import log_count, log_minutes, put, ratio
-from failgym.sim.records import Decision
 from failgym.sim.scheduled.dags import children, has_dags, local_of, stage_of
+from failgym.vocabulary import Decision
 
 if TYPE_CHECKING:
     from failgym.sim.scheduled.records import View, World

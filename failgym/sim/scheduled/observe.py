@@ -1,9 +1,5 @@
 """Write an observation of the scheduled world: what siblings and the system do is simulated."""
 
-# Kernels lose their types to the decorator.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -26,12 +22,11 @@ from failgym.sim.observe import (
     static_fields,
     usage_fields,
 )
-from failgym.sim.records import Decision
 from failgym.sim.scheduled.attempts import INTRINSIC, OUTSIDE
 from failgym.sim.scheduled.lineage_fields import observe_lineage
 from failgym.sim.scheduled.placing import next_offer, predicted
 from failgym.sim.scheduled.system import interruptions, turn_bins
-from failgym.traces import Outcome
+from failgym.vocabulary import Decision, Outcome
 
 if TYPE_CHECKING:
     from failgym.sim.scheduled.records import View, World

@@ -1,9 +1,5 @@
 """What is counted of the whole cluster: by bins of 5 minutes, over the last two hours."""
 
-# Kernels lose their types to the decorator.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
-
 from __future__ import annotations
 
 import math
@@ -11,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from failgym.sim.context import SYSTEM_BIN
 from failgym.sim.jit import called
-from failgym.sim.records import CANCELLED
 from failgym.sim.scheduled.records import BINS, COUNTED
-from failgym.traces import Outcome
+from failgym.vocabulary import CANCELLED, Outcome
 
 if TYPE_CHECKING:
     from failgym.sim.scheduled.records import View
