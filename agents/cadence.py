@@ -22,7 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.sim.fields import FIELDS
-from failgym.sim.rules import MINUTE, Rules
+from failgym.sim.rules import Rules
+from failgym.vocabulary import MINUTE
 
 __all__ = ["Cadence"]
 

@@ -11,7 +11,7 @@ from stable_baselines3.common.vec_env import VecEnv, VecNormalize, unwrap_vec_no
 
 from failgym.evaluation.caller import Predicts
 from failgym.sim.fields import FIELDS
-from failgym.sim.records import ACTIONS
+from failgym.vocabulary import ACTIONS
 
 __all__ = ["Demonstrations", "Notes", "demonstrate"]
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import torch
 
 from failgym.agents.demonstrations import Demonstrations
-from failgym.sim.records import Action
+from failgym.vocabulary import Action
 
 __all__ = ["Lessons", "explained_variance", "fit"]
 

@@ -16,8 +16,8 @@ from failgym.baselines.base import enabled
 from failgym.envs.scenario import Scenario
 from failgym.envs.scenarios import SCENARIOS
 from failgym.sim.fields import FIELDS
-from failgym.sim.records import Action
 from failgym.sim.rules import Rules
+from failgym.vocabulary import Action
 
 __all__ = [
     "FORMAT",

@@ -16,7 +16,7 @@ from failgym.agents.warm_start import baseline_named
 from failgym.baselines import REGISTRY
 from failgym.baselines.base import enabled
 from failgym.envs import Scenario
-from failgym.sim.records import Action
+from failgym.vocabulary import Action
 
 __all__ = ["check_world", "scenario_of", "shaped", "surrogate_of"]
 

@@ -30,7 +30,7 @@ import numpy.typing as npt
 from failgym.agents.task_costs import TaskCosts
 from failgym.agents.vec_env import BatchedVecEnv
 from failgym.sim.batch import Batch
-from failgym.sim.records import ACTIONS, Action
+from failgym.vocabulary import ACTIONS, Action
 
 __all__ = ["Eager", "draw_by_stakes", "stakes"]
 

@@ -15,8 +15,8 @@ from failgym.agents.manifest import Manifest
 from failgym.agents.networks import ARCHITECTURES, kept_weights
 from failgym.policy import Actions, State
 from failgym.sim.fields import FIELDS
-from failgym.sim.records import ACTIONS, Action
 from failgym.sim.rules import Rules
+from failgym.vocabulary import ACTIONS, Action
 
 __all__ = ["Moments", "TrainedPolicy"]
 

@@ -18,7 +18,7 @@ from failgym.agents.record import Record
 from failgym.baselines import REGISTRY
 from failgym.envs.scenario import Scenario
 from failgym.sim.fields import FIELDS
-from failgym.sim.records import Action
+from failgym.vocabulary import Action
 
 __all__ = [
     "LONE",

@@ -19,7 +19,7 @@ import torch
 from failgym.agents.vec_env import BatchedVecEnv
 from failgym.envs import MitigationVectorEnv
 from failgym.envs.batches import AnyBatch
-from failgym.sim.records import ACTIONS
+from failgym.vocabulary import ACTIONS
 
 __all__ = ["ActionRecord", "continue_episodes", "unfinished_episodes"]
 

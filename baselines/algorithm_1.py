@@ -16,7 +16,7 @@ from failgym.baselines.base import (
     flagged,
 )
 from failgym.baselines.search import choice, tuned
-from failgym.sim.records import Action
+from failgym.vocabulary import Action
 
 __all__ = ["Algorithm1"]
 

@@ -16,13 +16,10 @@ from failgym.baselines.base import (
     choose,
 )
 from failgym.baselines.search import tuned
-from failgym.sim.records import Action
 from failgym.traces import Trace
+from failgym.vocabulary import DAY, Action
 
 __all__ = ["Aware"]
-
-DAY = 86_400_000
-"""The paper's example of an interval in which failures of machines are counted [ms]."""
 
 
 @dataclass(frozen=True)

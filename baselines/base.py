@@ -16,8 +16,8 @@ from failgym.envs.scenario import Scenario
 from failgym.envs.scenarios import SCENARIOS
 from failgym.policy import Actions, State
 from failgym.sim.fields import FIELDS, INDEX
-from failgym.sim.records import ACTIONS, Action
 from failgym.sim.rules import Rules
+from failgym.vocabulary import ACTIONS, Action
 
 __all__ = [
     "DECISIONS",

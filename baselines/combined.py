@@ -16,7 +16,7 @@ from failgym.baselines.ml_periodic import MLPeriodic
 from failgym.baselines.optimal_stopping import OptimalStopping
 from failgym.baselines.retry_cap import RetryCap
 from failgym.baselines.search import tuned
-from failgym.sim.records import Action
+from failgym.vocabulary import Action
 
 __all__ = ["AllMeasures", "CloneAndSave", "Combined", "KillOrClone", "StopOrCopy"]
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from failgym.baselines.base import Bools, Choices, Heuristic, ObservationView, choose
 from failgym.baselines.search import tuned
 from failgym.baselines.young import check_factor
-from failgym.sim.records import Action
+from failgym.vocabulary import Action
 
 __all__ = ["Daly", "daly_over_young"]
 

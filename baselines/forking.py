@@ -17,7 +17,7 @@ from failgym.baselines.base import (
 )
 from failgym.baselines.search import tuned
 from failgym.baselines.spark_speculation import finished_siblings
-from failgym.sim.records import Action
+from failgym.vocabulary import Action
 
 __all__ = ["Forking"]
 

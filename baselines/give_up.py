@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from failgym.baselines.base import Bools, Choices, Heuristic, ObservationView, choose
-from failgym.sim.records import Action
+from failgym.vocabulary import Action
 
 __all__ = ["GiveUp"]
 

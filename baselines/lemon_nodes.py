@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from failgym.baselines.base import Bools, Choices, Heuristic, ObservationView, choose
 from failgym.baselines.search import tuned
-from failgym.sim.records import Action
+from failgym.vocabulary import Action
 
 __all__ = ["LemonNodes"]
 

@@ -17,7 +17,7 @@ from failgym.baselines.base import (
     flagged,
 )
 from failgym.baselines.search import tuned
-from failgym.sim.records import Action
+from failgym.vocabulary import Action
 
 __all__ = ["MLCheckpoint", "first_flag", "never_saved"]
 

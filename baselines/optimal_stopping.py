@@ -17,7 +17,7 @@ from failgym.baselines.base import (
 )
 from failgym.baselines.grace_period import CLASSES
 from failgym.baselines.search import tuned
-from failgym.sim.records import Action
+from failgym.vocabulary import Action
 
 __all__ = ["OptimalStopping"]
 

@@ -20,7 +20,7 @@ from failgym.baselines.base import (
 from failgym.baselines.ml_checkpoint import first_flag
 from failgym.baselines.search import choice, tuned
 from failgym.baselines.young import clock_has_struck, period_is_over
-from failgym.sim.records import Action
+from failgym.vocabulary import Action
 
 __all__ = ["PredictionAware"]
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from failgym.baselines.base import Bools, Choices, Heuristic, ObservationView
-from failgym.sim.records import Action
+from failgym.vocabulary import Action
 
 __all__ = ["RankHybd"]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from failgym.baselines.base import Bools, Choices, Heuristic, ObservationView
 from failgym.baselines.search import tuned
-from failgym.sim.records import Action
+from failgym.vocabulary import Action
 
 __all__ = ["RetryCap"]
 

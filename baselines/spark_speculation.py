@@ -16,7 +16,7 @@ from failgym.baselines.base import (
     choose,
 )
 from failgym.baselines.search import tuned
-from failgym.sim.records import Action
+from failgym.vocabulary import Action
 
 __all__ = ["SparkSpeculation", "alone", "finished_siblings"]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from failgym.baselines.base import Bools, Choices, Heuristic, ObservationView, choose
 from failgym.baselines.search import tuned
-from failgym.sim.records import Action
+from failgym.vocabulary import Action
 
 __all__ = ["Young", "clock_has_struck", "period_is_over"]
 

@@ -39,10 +39,10 @@ from failgym.evaluation import Anchors
 from failgym.evaluation.progress import progress_bar
 from failgym.leaderboard.suites import SUITES
 from failgym.predictors import GradientBoosting
-from failgym.sim.rules import MINUTE
 from failgym.traces import Trace
 from failgym.traces.combine import on_nodes_of
 from failgym.traces.synthetic import generate
+from failgym.vocabulary import MINUTE
 
 GOOGLE, LANL = "google-2011", "lanl-2"
 REAL = {

@@ -39,7 +39,7 @@ from experiments.reproduction import BEYOND, Experiment, Kind, Measured, Options
 from failgym import metrics
 from failgym.baselines import Daly, Heuristic, MLPeriodic, PredictionAware, Young
 from failgym.evaluation.progress import Advance
-from failgym.sim.rules import SECOND
+from failgym.vocabulary import SECOND
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

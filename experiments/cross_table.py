@@ -43,7 +43,7 @@ from failgym.envs.batches import slice_count
 from failgym.envs.worlds import build_world
 from failgym.evaluation import run_policy
 from failgym.evaluation.progress import Advance
-from failgym.sim.rules import MINUTE
+from failgym.vocabulary import MINUTE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

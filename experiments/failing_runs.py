@@ -18,9 +18,9 @@ from failgym.envs import SCENARIOS
 from failgym.evaluation import run_policy, whole_trace_world
 from failgym.predictors import Forecast
 from failgym.sim.compile import with_slices
-from failgym.sim.records import Action, World
-from failgym.sim.rules import MINUTE, SECOND
+from failgym.sim.records import World
 from failgym.traces import Cause, Meta, Outcome, Trace
+from failgym.vocabulary import MINUTE, SECOND, Action
 
 __all__ = ["FirstRunOnly", "Runs"]
 

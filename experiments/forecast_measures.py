@@ -18,8 +18,8 @@ from failgym.predictors import Forecast, TwoLevelNetwork
 from failgym.predictors.boosting.examples import Target, failed, fates_known
 from failgym.predictors.network.grace_periods import learn_grace_periods, mitigated_false_negatives
 from failgym.predictors.network.two_level_network import considered
-from failgym.sim.rules import MINUTE
 from failgym.traces import Outcome, Trace
+from failgym.vocabulary import MINUTE
 
 __all__ = [
     "BINS",

@@ -116,9 +116,9 @@ from failgym.predictors.history.job_use import QUANTITIES
 from failgym.predictors.history.methods import METHODS
 from failgym.predictors.learned import Learned
 from failgym.predictors.network.misclassification import misclassified_by_days
-from failgym.sim.rules import MINUTE
 from failgym.traces import Trace, TraceError, generate
 from failgym.traces.synthetic import PROFILES, Google2011
+from failgym.vocabulary import MINUTE
 
 Took = tuple[float, float]
 """Seconds by the clock and of the processor."""

@@ -50,8 +50,8 @@ from failgym.envs.worlds import build_world, split_of
 from failgym.evaluation import run_policy
 from failgym.evaluation.progress import Advance
 from failgym.predictors import Calibrated, ClassQuality
-from failgym.sim.rules import MINUTE
 from failgym.traces import Outcome, Trace
+from failgym.vocabulary import MINUTE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -32,8 +32,8 @@ from failgym.evaluation.progress import Advance
 from failgym.metrics.curves import PrecisionRecall
 from failgym.predictors import GradientBoosting
 from failgym.predictors.boosting.curves import Curve, curves
-from failgym.sim.rules import MINUTE
 from failgym.traces import generate
+from failgym.vocabulary import MINUTE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

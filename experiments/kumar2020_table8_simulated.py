@@ -54,7 +54,7 @@ from experiments.reproduction import Experiment, Kind, Measured, Options, Row, w
 from failgym import metrics
 from failgym.baselines import MLCheckpoint, MLPeriodic, Young
 from failgym.evaluation.progress import Advance
-from failgym.sim.rules import MINUTE, SECOND
+from failgym.vocabulary import MINUTE, SECOND
 
 QUICK_STEP = 7
 """Minutes from one length of runs to the next, in quick."""

@@ -48,9 +48,9 @@ from failgym.baselines import Algorithm1
 from failgym.envs import SCENARIOS, Scenario
 from failgym.evaluation import run_policy, whole_trace_world
 from failgym.evaluation.progress import Advance
-from failgym.sim.rules import MINUTE
 from failgym.traces import Outcome, Trace
 from failgym.traces.synthetic import PROFILES, Google2011, generate
+from failgym.vocabulary import MINUTE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -32,8 +32,8 @@ from failgym.baselines import GracePeriod, ImmediateKill, Replay
 from failgym.envs import resolve
 from failgym.evaluation import run_policy, whole_trace_world
 from failgym.predictors import Calibrated, Forecast
-from failgym.sim.rules import MINUTE
 from failgym.traces import Cause, Meta, Outcome, Trace
+from failgym.vocabulary import MINUTE
 
 __all__ = [
     "CLASS_MINUTES",

@@ -29,7 +29,7 @@ from failgym.predictors.network.grace_periods import (
     learn_grace_periods,
     mitigated_false_negatives,
 )
-from failgym.sim.rules import MINUTE
+from failgym.vocabulary import MINUTE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from experiments.cartpole import BatchedCartPole
 from failgym.envs import FIELDS
-from failgym.sim.records import ACTIONS
+from failgym.vocabulary import ACTIONS
 
 __all__ = ["CARTPOLE", "PADDED", "SETTINGS", "Sample", "Subject", "subject"]
 

@@ -31,10 +31,11 @@ from failgym.evaluation import (
     whole_trace_world,
 )
 from failgym.predictors import Perfect, save_forecast
-from failgym.sim.records import ACTIONS, World
+from failgym.sim.records import World
 from failgym.sim.rules import Rules
 from failgym.traces import Cause, Meta, Outcome, Trace, toy
 from failgym.traces.synthetic import generate
+from failgym.vocabulary import ACTIONS
 from tests.chains import single_jobs
 from tests.envs.worlds import small
 

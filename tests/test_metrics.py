@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -95,7 +96,8 @@ class TestOutcomes:
         assert metrics.resource_reduction(self.POLICY, self.REPLAY, where=killed) == 0.5
 
     def test_a_table_is_made_of_rows(self) -> None:
-        class Row(NamedTuple):
+        @dataclass
+        class Row:
             task: int
             killed: bool
 

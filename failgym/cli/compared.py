@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from failgym.cli.output import Cell, print_line, print_table
+from failgym.vocabulary import HOUR
 
 if TYPE_CHECKING:
     from failgym.evaluation import Comparison
 
 __all__ = ["print_comparison"]
 
-HOUR = 3_600_000
-"""[ms]"""
 ACCOUNTS = {
     "useful": "work that finished a task, saved work that it resumed from included",
     "lost": "work of attempts that ended without finishing their task, and was not saved",

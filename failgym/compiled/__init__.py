@@ -5,10 +5,6 @@ to, whoever else can; here it is one that only this user could have written (`ow
 and where there is none, or its disk is full, functions are compiled in every process anew.
 """
 
-# numba's caches are not part of its typed interface.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUntypedBaseClass=false
-
 from __future__ import annotations
 
 import contextlib
@@ -21,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
-from numba.misc.appdirs import AppDirs
+import numba.misc.appdirs
 
 from failgym.compiled.ownership import make_private, only_mine, temporary_folder
 
@@ -94,7 +90,8 @@ def _folder(beside: Path, chosen: str) -> Path | None:
 
 def _of_user() -> Path:
     """Where numba keeps the code of a user whose packages cannot be written."""
-    own = Path(AppDirs(appname="numba", appauthor=False).user_cache_dir)
+    dirs: Any = numba.misc.appdirs.AppDirs(appname="numba", appauthor=False)
+    own = Path(dirs.user_cache_dir)
     return own if own.is_absolute() else Path(os.path.expanduser("~")) / ".cache" / "numba"
 
 

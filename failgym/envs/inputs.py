@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from failgym.envs.batches import AnyWorld
-from failgym.sim.records import NEVER
 from failgym.sim.records import World as PinnedWorld
+from failgym.vocabulary import NEVER
 
 __all__ = ["FORECAST_INPUTS", "INPUTS", "Input", "missing_inputs"]
 

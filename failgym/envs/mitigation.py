@@ -17,7 +17,7 @@ from failgym.envs.rendering.renderer import Frame
 from failgym.envs.scenario import Scenario
 from failgym.envs.spaces import action_space, observation_space
 from failgym.envs.worlds import build_world
-from failgym.sim.records import ACTIONS, Action
+from failgym.vocabulary import ACTIONS, Action
 
 __all__ = ["MitigationEnv"]
 

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any, Literal, cast, get_args, get_type_hints
 
 from failgym.predictors import Forecast, NodeForecast, Predictor
-from failgym.sim.rules import LONGEST, MINUTE, Rules
+from failgym.sim.rules import LONGEST, Rules
 from failgym.sim.scheduled.rules import ScheduledRules
 from failgym.sim.state import Order
 from failgym.traces import Trace
 from failgym.traces.synthetic import PROFILES
+from failgym.vocabulary import MINUTE
 
 __all__ = ["CLUSTER", "MOST_MACHINES", "Scenario", "Select", "Split", "World", "generates"]
 

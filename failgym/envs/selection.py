@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.envs.scenario import Scenario
-from failgym.sim.records import NEVER
 from failgym.traces import Outcome, Trace
+from failgym.vocabulary import NEVER
 
 __all__ = ["mean_work", "selected"]
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from failgym.sim.fields import HIGH, LOW
-from failgym.sim.records import ACTIONS
+from failgym.vocabulary import ACTIONS
 
 __all__ = ["TERMS", "TOTALS", "action_space", "observation_space", "totals"]
 

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from failgym.envs.scenario import Scenario
 from failgym.envs.sources import tasks_run
 from failgym.envs.tables import with_columns, with_tables
-from failgym.sim.rules import MINUTE
 from failgym.traces import Trace
+from failgym.vocabulary import MINUTE
 
 __all__ = ["SPACING", "apart", "job_order", "struck"]
 

@@ -1,7 +1,5 @@
 """Traces with some of their tables or columns replaced."""
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -9,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy.typing as npt
-import pyarrow as pa
 
+from failgym.arrow import pa
 from failgym.traces import Trace
 from failgym.traces.schema import TABLES, make_table
 

@@ -19,7 +19,8 @@ from failgym.envs.scenario import Scenario
 from failgym.envs.spaces import action_space, observation_space
 from failgym.envs.worlds import build_world
 from failgym.sim.engine import DRAWN
-from failgym.sim.records import ACTIONS, Output
+from failgym.sim.records import Output
+from failgym.vocabulary import ACTIONS
 
 __all__ = ["MitigationVectorEnv"]
 

@@ -24,12 +24,13 @@ from failgym.evaluation.caller import Predicts, check_playable
 from failgym.evaluation.continuing import CONTINUING
 from failgym.evaluation.progress import Advance, progress_bar, silent
 from failgym.evaluation.result import Evaluation
-from failgym.evaluation.room import HOUR, Room, spent_by
+from failgym.evaluation.room import Room, spent_by
 from failgym.evaluation.runner import LANES, Run, run_policy
 from failgym.evaluation.scoring import score
 from failgym.sim.clairvoyant import clairvoyant
 from failgym.sim.records import World
 from failgym.sim.rules import Rules
+from failgym.vocabulary import HOUR
 
 __all__ = ["Anchors", "Bound", "evaluate"]
 

@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 from failgym.envs.batches import AnyWorld
 from failgym.envs.scenario import Scenario
-from failgym.sim.records import ACTIONS, Output
+from failgym.sim.records import Output
 from failgym.sim.rules import Rules
+from failgym.vocabulary import ACTIONS
 
 __all__ = ["Caller", "Predicts", "check_made_for", "check_playable", "playing_by", "policy_name"]
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from failgym.sim.records import Action
+from failgym.vocabulary import Action
 
 __all__ = ["CONTINUING"]
 

@@ -11,9 +11,9 @@ import numpy.typing as npt
 from failgym.envs.batches import own_states
 from failgym.envs.scenario import Scenario
 from failgym.envs.worlds import build_world
-from failgym.sim.records import Event
 from failgym.sim.scheduled.batch import ScheduledBatch
 from failgym.sim.scheduled.records import World
+from failgym.vocabulary import Event
 
 __all__ = ["Load", "measure_load"]
 

@@ -37,8 +37,6 @@ NOTHING = "nothing to gain here"
 """What is said in place of a score."""
 SPENDS, COSTS = "what replay spends", "what replay costs"
 """What shares of the room are shown of: the first decides whether there is a score."""
-HOUR = 3_600_000
-"""[ms]"""
 
 _COMPLETION = TERMS.index("completion")
 

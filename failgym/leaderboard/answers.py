@@ -7,7 +7,8 @@ import numpy.typing as npt
 
 from failgym.leaderboard.play import Bools, Failure, Ints
 from failgym.leaderboard.schema import NONSENSE
-from failgym.sim.records import ACTIONS, Output
+from failgym.sim.records import Output
+from failgym.vocabulary import ACTIONS
 
 __all__ = ["RecordedAnswers"]
 

@@ -30,7 +30,7 @@ from failgym.leaderboard.wire import (
 )
 from failgym.policy import Policy
 from failgym.sim.fields import FIELDS
-from failgym.sim.records import ACTIONS
+from failgym.vocabulary import ACTIONS
 
 __all__ = ["serve"]
 

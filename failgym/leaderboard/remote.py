@@ -16,7 +16,8 @@ from failgym.leaderboard.kept_process import KeptProcess
 from failgym.leaderboard.play import Bools, Failure, Ints
 from failgym.leaderboard.schema import CRASHED, NONSENSE, TIMEOUT
 from failgym.leaderboard.wire import HEADER, MOST_REASON, Frame, Questions, header, parse_header
-from failgym.sim.records import ACTIONS, Output
+from failgym.sim.records import Output
+from failgym.vocabulary import ACTIONS
 
 __all__ = ["RemotePolicy"]
 

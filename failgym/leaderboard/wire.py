@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.sim.fields import FIELDS
-from failgym.sim.records import ACTIONS
+from failgym.vocabulary import ACTIONS
 
 __all__ = ["HEADER", "MOST_REASON", "Frame", "Header", "Questions", "header", "parse_header"]
 

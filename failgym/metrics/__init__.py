@@ -2,7 +2,7 @@
 
 A table of outcomes is anything that maps a column's name to an array with one row per task: a
 dict, a structured array, or what `as_columns` makes of the rows that a simulator returns. The
-columns are those of `failgym.sim.outcomes.TaskOutcome`; times are in ms, work in machine-ms. Tasks
+columns are those of `failgym.vocabulary.TaskOutcome`; times are in ms, work in machine-ms. Tasks
 whose fate the record does not know (CENSORED) never count.
 """
 

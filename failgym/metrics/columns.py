@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple, Protocol
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 
 class Columns(Protocol):
@@ -15,13 +19,18 @@ class Columns(Protocol):
     def __getitem__(self, name: str, /) -> Any: ...
 
 
-def as_columns(rows: Iterable[NamedTuple]) -> dict[str, npt.NDArray[Any]]:
-    """A table from rows: one named tuple per task. Raises ValueError if there are none."""
+def as_columns(rows: Iterable[DataclassInstance]) -> dict[str, npt.NDArray[Any]]:
+    """A table from rows, such as `failgym.vocabulary.TaskOutcome`.
+
+    Raises ValueError if there are none.
+    """
     rows = list(rows)
     if not rows:
         raise ValueError("outcomes: expected at least one task")
-    columns = zip(*rows, strict=True)
-    return {name: np.array(column) for name, column in zip(rows[0]._fields, columns, strict=True)}
+    return {
+        field.name: np.array([getattr(row, field.name) for row in rows])
+        for field in fields(rows[0])
+    }
 
 
 def ratio(part: float, whole: float) -> float:

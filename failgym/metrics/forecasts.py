@@ -9,8 +9,9 @@ import numpy.typing as npt
 
 from failgym.metrics.columns import ratio
 from failgym.sim.forecast import Forecast
-from failgym.sim.rules import MINUTE, Rules
-from failgym.traces.trace import Outcome, Trace
+from failgym.sim.rules import Rules
+from failgym.traces.trace import Trace
+from failgym.vocabulary import MINUTE, Outcome
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.metrics.columns import Columns, ratio
-from failgym.traces.trace import Outcome
+from failgym.vocabulary import Outcome
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]

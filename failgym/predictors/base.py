@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from failgym.memory import check_room
 from failgym.sim.forecast import Forecast
-from failgym.traces.trace import Outcome, Trace
+from failgym.traces.trace import Trace
+from failgym.vocabulary import Outcome
 
 __all__ = [
     "CLASSES",

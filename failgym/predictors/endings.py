@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from failgym.predictors.base import CLASS_OF
 from failgym.predictors.features.system import NEVER, Load
-from failgym.traces.trace import Outcome, Trace
+from failgym.traces.trace import Trace
+from failgym.vocabulary import Outcome
 
 __all__ = ["Passing", "passing_ends", "task_ends"]
 

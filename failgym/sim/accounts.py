@@ -5,23 +5,39 @@ redundant or ghost work, except what it saved in the task's checkpoint: that sta
 the task settles.
 """
 
-# Kernels lose their types to the decorator.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
-
 from __future__ import annotations
 
 from typing import Any
 
 from failgym.sim.jit import kernel
-from failgym.sim.records import CANCELLED, World
-from failgym.traces import Outcome
+from failgym.sim.records import View, World
+from failgym.vocabulary import CANCELLED, Outcome
 
-__all__ = ["arrivals", "charge_ended", "charge_settled", "costs", "work_of"]
+__all__ = ["arrivals", "charge_ended", "charge_settled", "costs", "fate", "fate_of_work", "work_of"]
 
-LOST, REDUNDANT, GHOST, UNKNOWN = 0, 1, 2, 3
-"""Where the work of an attempt goes that did not finish its task; UNKNOWN where the data end."""
+LOST, REDUNDANT, GHOST, UNKNOWN, USEFUL = range(5)
+"""Where the work of an attempt goes when it ends; UNKNOWN where the data end."""
 _FINISH, _CENSORED = int(Outcome.FINISH), int(Outcome.CENSORED)
+
+
+def fate_of_work(outcome: int, settled: bool, ghost: bool) -> int:
+    """Where the unsaved work of an attempt goes that ends: `LOST` to `USEFUL`.
+
+    Args:
+        settled: had its task settled before?
+        ghost: was the attempt one beyond the record?
+    """
+    if settled or outcome == CANCELLED:
+        return REDUNDANT
+    if outcome == _CENSORED:
+        return UNKNOWN
+    if outcome == _FINISH:
+        return USEFUL
+    return GHOST if ghost else LOST
+
+
+fate = kernel(fate_of_work)
+"""The same for kernels."""
 
 
 @kernel
@@ -61,46 +77,43 @@ def charge_ended(ep: Any, task: Any, run: Any, outcome: int, width: int) -> None
     ep.checkpoint += checkpoint * width
     task.restore += restore * width
     ep.restore += restore * width
-    if outcome == _CENSORED and not task.settled:
-        run.kind = UNKNOWN
-        task.unknown += work * width
-        return
-    if outcome == _FINISH and not task.settled:
+    account = fate(outcome, task.settled, run.ghost)
+    if account == USEFUL:
         task.useful += work * width
         ep.useful += work * width
         return
-    run.kind = LOST
-    if outcome == CANCELLED or task.settled:
-        run.kind = REDUNDANT
-    elif run.ghost:
-        run.kind = GHOST
+    run.kind = account
+    if account == UNKNOWN:
+        task.unknown += work * width
+        return
     task.saved[run.kind] += run.saved * width
     _charge(ep, task, run.kind, (work - run.saved) * width)
 
 
 @kernel
-def charge_settled(ep: Any, task: Any, runs: Any, finisher: int, width: int) -> None:
+def charge_settled(x: View, task: Any, finisher: int, width: int) -> None:
     """Settle saved work: useful along the finisher's chain (-1: no finisher), else to its class."""
     i = finisher
-    while i >= 0 and runs[i].parent >= 0:
-        amount = runs[i].parent_amount * width
-        i = runs[i].parent
-        if runs[i].kind == UNKNOWN:
+    while i >= 0 and x.runs[i].parent >= 0:
+        amount = x.runs[i].parent_amount * width
+        i = x.runs[i].parent
+        if x.runs[i].kind == UNKNOWN:
             task.unknown -= amount
         else:
-            task.saved[runs[i].kind] -= amount
+            task.saved[x.runs[i].kind] -= amount
         task.useful += amount
-        ep.useful += amount
+        x.ep.useful += amount
     for kind in range(3):
-        _charge(ep, task, kind, task.saved[kind])
+        _charge(x.ep, task, kind, task.saved[kind])
         task.saved[kind] = 0
 
 
 @kernel
-def arrivals(w: World, ep: Any, tasks: Any) -> None:
+def arrivals(w: World, x: View) -> None:
     """Count the tasks of a merged slice that have been submitted by now."""
+    ep = x.ep
     while ep.arrived < ep.tasks:
-        submit = w.tasks[tasks[ep.arrived].task].submit
+        submit = w.tasks[x.tasks[ep.arrived].task].submit
         if submit > ep.now:
             break
         ep.arrived += 1
@@ -109,14 +122,15 @@ def arrivals(w: World, ep: Any, tasks: Any) -> None:
 
 
 @kernel
-def costs(w: World, ep: Any, tasks: Any) -> tuple[float, float, float, float]:
+def costs(w: World, x: View) -> tuple[float, float, float, float]:
     """The cost of the episode up to now, by term; each at least 0.
 
     The terms are wasted, overhead, completion, forfeited.
     """
+    ep = x.ep
     p = w.parameters[0]
     if ep.merged:
-        arrivals(w, ep, tasks)
+        arrivals(w, x)
     completion = ep.completed + ep.waiting * ep.now - ep.waiting_submit
     return (
         p.wasted * (ep.lost + ep.redundant + ep.ghost),

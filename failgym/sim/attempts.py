@@ -1,9 +1,5 @@
 """Attempts: how one starts, when it will end, how it ends."""
 
-# Kernels lose their types to the decorator.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
-
 from __future__ import annotations
 
 import math
@@ -12,8 +8,8 @@ from typing import Any
 from failgym.sim.accounts import charge_ended
 from failgym.sim.events import note, push, sort_key
 from failgym.sim.jit import kernel
-from failgym.sim.records import NEVER, Ending, Event, World
-from failgym.traces import Outcome
+from failgym.sim.records import View, World
+from failgym.vocabulary import NEVER, Ending, Event, Outcome
 
 __all__ = [
     "begin",
@@ -122,21 +118,19 @@ def window_until(w: World, run: Any, time: int) -> int:
 @kernel
 def begin(
     w: World,
-    ep: Any,
+    x: View,
     task: Any,
-    runs: Any,
-    heap: Any,
-    log: Any,
     local: int,
     index: int,
     ghost: bool,
 ) -> None:
     """Start row ``index`` of World.rows, or its ghost, now, from the task's checkpoint if any."""
+    ep = x.ep
     p = w.parameters[0]
     row = w.rows[index]
     i = ep.runs
     ep.runs += 1
-    run = runs[i]
+    run = x.runs[i]
     run.row, run.local, run.ghost, run.alive = index, local, ghost, True
     run.number, run.before = row.number, task.attempts
     if ghost:
@@ -154,28 +148,28 @@ def begin(
     if task.first_run < 0:
         task.first_run = i
     else:
-        runs[task.last_run].next = i
+        x.runs[task.last_run].next = i
     task.last_run = i
     task.live += 1
     task.attempts += 1
-    note(ep, log, _START, task.task, run.number, int(ghost))
+    note(x, _START, task.task, run.number, int(ghost))
     date_end(w, run)
     if run.end != NEVER:
-        push(ep, heap, run.end, sort_key(_END, task.task, run.number), local, i, 0)
+        push(x, run.end, sort_key(_END, task.task, run.number), local, i, 0)
     if run.restored > ep.now:
         key = sort_key(_RESTORED, task.task, run.number)
-        push(ep, heap, run.restored, key, local, i, 0)
+        push(x, run.restored, key, local, i, 0)
     if windows_matter(w, task):
-        push(ep, heap, ep.now, sort_key(_WINDOW, task.task, run.number), local, i, 0)
+        push(x, ep.now, sort_key(_WINDOW, task.task, run.number), local, i, 0)
 
 
 @kernel
-def end_attempt(w: World, ep: Any, task: Any, runs: Any, log: Any, i: int, outcome: int) -> None:
+def end_attempt(w: World, x: View, task: Any, i: int, outcome: int) -> None:
     """End a live attempt now and charge it."""
-    run = runs[i]
-    charge_ended(ep, task, run, outcome, w.tasks[task.task].width)
-    run.alive, run.ended, run.outcome = False, ep.now, outcome
+    run = x.runs[i]
+    charge_ended(x.ep, task, run, outcome, w.tasks[task.task].width)
+    run.alive, run.ended, run.outcome = False, x.ep.now, outcome
     task.live -= 1
     task.ended = i
     task.last_outcome = outcome
-    note(ep, log, _END, task.task, run.number, outcome)
+    note(x, _END, task.task, run.number, outcome)

@@ -17,9 +17,10 @@ from failgym.sim import engine
 from failgym.sim.compile import with_slices
 from failgym.sim.fields import FIELDS
 from failgym.sim.outcomes import outcome_table
-from failgym.sim.records import ACTIONS, Output, World
+from failgym.sim.records import Output, World
 from failgym.sim.rules import Rules
 from failgym.sim.state import Order, make_state
+from failgym.vocabulary import ACTIONS
 
 __all__ = ["Batch", "EpisodeBatch", "asked_tasks"]
 
@@ -203,16 +204,13 @@ class Batch(EpisodeBatch):
         self.world, self.rules, self.order = world, rules, order
 
     def _begin(self, chosen: npt.NDArray[np.int64], out: Output) -> None:
-        world, merged = self.world, self.order == "time"
-        self._run(
-            lambda a, b: engine.run(world, self.state, out, a, b, chosen, True, merged, False)
-        )
+        self._enter(engine.RESET, chosen, False, out)
 
     def _answer(self, actions: npt.NDArray[np.int64], again: bool, out: Output) -> None:
-        world, merged = self.world, self.order == "time"
-        self._run(
-            lambda a, b: engine.run(world, self.state, out, a, b, actions, False, merged, again)
-        )
+        self._enter(engine.STEP, actions, again, out)
+
+    def _enter(self, what: int, given: npt.NDArray[np.int64], again: bool, out: Output) -> None:
+        self._run(lambda a, b: engine.run(self.world, self.state, out, a, b, what, given, again))
 
     def outcomes(self, episode: int) -> dict[str, npt.NDArray[Any]]:
         """Outcome table of an episode: the fields of `TaskOutcome`, an array each."""

@@ -1,9 +1,5 @@
 """Checkpoints: progress stops for the cost; durable at its end, lost if the attempt dies before."""
 
-# Kernels lose their types to the decorator.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
-
 from __future__ import annotations
 
 from typing import Any
@@ -12,7 +8,8 @@ from failgym.sim.accounts import work_of
 from failgym.sim.attempts import date_end
 from failgym.sim.events import note, push, sort_key
 from failgym.sim.jit import kernel
-from failgym.sim.records import Event, World
+from failgym.sim.records import View, World
+from failgym.vocabulary import Event
 
 __all__ = ["begin_checkpoint", "make_durable", "may_checkpoint"]
 
@@ -37,30 +34,29 @@ def _fraction(w: World, run: Any, work: int) -> float:
 
 
 @kernel
-def begin_checkpoint(
-    w: World, ep: Any, task: Any, runs: Any, heap: Any, local: int, i: int
-) -> None:
+def begin_checkpoint(w: World, x: View, task: Any, local: int, i: int) -> None:
     """Stop an attempt to save its progress."""
+    ep = x.ep
     cost = w.parameters[0].checkpoint_cost
-    run = runs[i]
+    run = x.runs[i]
     run.checkpoint_work = work_of(run, ep.now)
     run.pause_from = ep.now
     run.pause_until = ep.now + cost
     run.fin += cost
     date_end(w, run)
     key = sort_key(_DURABLE, task.task, run.number)
-    push(ep, heap, run.pause_until, key, local, i, 0)
+    push(x, run.pause_until, key, local, i, 0)
 
 
 @kernel
-def make_durable(w: World, ep: Any, task: Any, runs: Any, log: Any, i: int) -> None:
+def make_durable(w: World, x: View, task: Any, i: int) -> None:
     """Complete a checkpoint; the task keeps it if it holds more than the one it has."""
-    run = runs[i]
+    run = x.runs[i]
     run.paused += run.pause_until - run.pause_from
     run.pause_from = -1
     run.durable_work = run.checkpoint_work
     task.checkpoints += 1
-    note(ep, log, _DURABLE, task.task, run.number, 0)
+    note(x, _DURABLE, task.task, run.number, 0)
     fraction = _fraction(w, run, run.checkpoint_work)
     if fraction > task.durable:
         task.durable = fraction

@@ -17,10 +17,6 @@ holds as its docstring says, and is tested against brute force over all action s
   is not certain which checkpoint is best, how often an attempt is saved matters, but not when.
 """
 
-# Kernels lose their types to the decorator.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
-
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -34,10 +30,10 @@ from failgym.sim.attempts import own_outcome
 from failgym.sim.decisions import apply
 from failgym.sim.engine import advance, start_episode
 from failgym.sim.jit import entry, kernel
-from failgym.sim.records import NEVER, Action, Decision, Ending, State, World
+from failgym.sim.records import State, View, World
 from failgym.sim.rules import Rules
 from failgym.sim.state import make_state
-from failgym.traces import Outcome
+from failgym.vocabulary import NEVER, Action, Decision, Ending, Outcome
 
 __all__ = ["SEARCH_LIMIT", "Bound", "clairvoyant", "clairvoyant_costs"]
 
@@ -125,7 +121,7 @@ def _keep_if_better(
     w: World, s: State, path: Any, depth: int, answered: int, found: Any, plan: Any
 ) -> None:
     """Keep the plan that has just been played to its end, if it is the best so far."""
-    terms = costs(w, s.episodes[0], s.tasks[0])
+    terms = costs(w, View(s.episodes[0], s.tasks[0], s.runs[0], s.heap[0], s.log[0]))
     total = terms[0] + terms[1] + terms[2] + terms[3]
     if total < found.cost:
         found.cost, found.decisions, found.choices = total, answered, depth
@@ -144,7 +140,7 @@ def _least_cost(w: World, s: State, stage: int, saved: int) -> float:
     that will, all but the longest. Attempts that the data cut are never charged for their work.
     """
     p, ep, task, runs = w.parameters[0], s.episodes[0], s.tasks[0, 0], s.runs[0]
-    terms = costs(w, ep, s.tasks[0])
+    terms = costs(w, View(s.episodes[0], s.tasks[0], s.runs[0], s.heap[0], s.log[0]))
     overhead, wasted, longest = 0, 0, 0
     i = task.first_run
     while i >= 0:
@@ -368,13 +364,14 @@ def _search(
         stage: which plans to search.
         limit: decisions to answer before giving up.
     """
-    ep, tasks, runs, heap, log = s.episodes[0], s.tasks[0], s.runs[0], s.heap[0], s.log[0]
-    start_episode(w, ep, tasks, heap, w.order[j : j + 1], False)
+    x = View(s.episodes[0], s.tasks[0], s.runs[0], s.heap[0], s.log[0])
+    ep = x.ep
+    start_episode(w, x, w.order[j : j + 1])
     depth, answered, begun, complete = 0, 0, False, True
     action, skipped, saved = np.int64(_CONTINUE), np.int64(-1), np.int64(-1)
     while True:
-        if not begun or not apply(w, ep, tasks, runs, heap, log, action):
-            advance(w, ep, tasks, runs, heap, log)
+        if not begun or not apply(w, x, action):
+            advance(w, x)
         begun = True
         if not ep.done and _least_cost(w, s, stage, saved) < found.cost * _NEARLY:
             if stage == _KILL_AT_ONCE and ep.decision != _WINDOW:

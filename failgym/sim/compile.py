@@ -13,15 +13,17 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.sim.context import Context, task_class
+from failgym.sim.fields import FIELDS, columns_of, group_of
 from failgym.sim.forecast import Forecast
 from failgym.sim.keys import Purpose, uniform
-from failgym.sim.records import NEVER, PARAMETERS, ROW, TASK, Ending, Records, World
-from failgym.sim.rules import MINUTE, Rules, Weights
+from failgym.sim.records import PARAMETERS, ROW, TASK, Records, World
+from failgym.sim.rules import Rules, Weights
 from failgym.sim.siblings import by_job, running_medians
 from failgym.sim.system_table import row_index
 from failgym.sim.totals import LONGEST_LENGTH, check_totals
 from failgym.sim.usage import Usage, usage_of
-from failgym.traces import Cause, Outcome, Trace
+from failgym.traces import Trace
+from failgym.vocabulary import MINUTE, NEVER, Cause, Ending, Outcome
 
 __all__ = [
     "SPACINGS",
@@ -246,17 +248,17 @@ def log_minutes(time: npt.ArrayLike) -> npt.NDArray[np.float32]:
 def requests(trace: Trace) -> npt.NDArray[np.float32]:
     """The request group of the observation, one row per task."""
     job = trace.column("tasks", "job")
-    columns = [
-        trace.column("jobs", "priority", missing=0)[job] / 12.0,
-        trace.column("jobs", "scheduling_class", missing=0)[job] / 3.0,
-        trace.column("tasks", "cpu", missing=0),
-        trace.column("tasks", "memory", missing=0),
-        trace.column("tasks", "disk", missing=0),
-        np.log2(1.0 + trace.column("tasks", "width")),
-        np.log2(1.0 + trace.column("jobs", "width")[job]),
-        trace.column("tasks", "anti_affinity", missing=False),
-    ]
-    return np.stack([np.asarray(c, dtype=np.float64) for c in columns], axis=1).astype(np.float32)
+    columns = {
+        "priority": trace.column("jobs", "priority", missing=0)[job] / 12.0,
+        "scheduling_class": trace.column("jobs", "scheduling_class", missing=0)[job] / 3.0,
+        "cpu_request": trace.column("tasks", "cpu", missing=0),
+        "memory_request": trace.column("tasks", "memory", missing=0),
+        "disk_request": trace.column("tasks", "disk", missing=0),
+        "width": np.log2(1.0 + trace.column("tasks", "width")),
+        "job_tasks": np.log2(1.0 + trace.column("jobs", "width")[job]),
+        "anti_affinity": trace.column("tasks", "anti_affinity", missing=False),
+    }
+    return columns_of((FIELDS[i].name for i in group_of("request")), columns)
 
 
 def parameters(rules: Rules, weights: Weights, record: np.dtype[np.void] = PARAMETERS) -> Records:

@@ -11,10 +11,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from failgym.sim.fields import INDEX
 from failgym.sim.forecast import Forecast
-from failgym.sim.rules import MINUTE
-from failgym.traces import Cause, Outcome, Trace
+from failgym.traces import Trace
+from failgym.vocabulary import MINUTE, Cause, Outcome
 
 __all__ = [
     "AGE_BUCKETS",
@@ -22,6 +21,7 @@ __all__ = [
     "HOUR_BINS",
     "SYSTEM_BIN",
     "SYSTEM_FIELDS",
+    "SYSTEM_TABLE",
     "Context",
     "age_bucket",
     "expectations",
@@ -37,8 +37,12 @@ AGE_BUCKETS = 24
 s."""
 SYSTEM_BIN = 5 * MINUTE
 """Spacing of the system table [ms], see `failgym.sim.system_table`."""
-SYSTEM_FIELDS = INDEX["interruption_rate"] - INDEX["running"]
-"""Fields of the system table; those behind them are read from `Context.interruption_times`."""
+SYSTEM_TABLE = (
+    *("running", "waiting", "free", "arrival_rate", "throughput"),
+    *("arrival_change", "throughput_change", "failure_rate"),
+)
+"""Fields of the system table; others of the group are read from `Context.interruption_times`."""
+SYSTEM_FIELDS = len(SYSTEM_TABLE)
 HOUR_BINS = 60 * MINUTE // SYSTEM_BIN
 """Bins of an hour."""
 
@@ -54,8 +58,8 @@ class Context:
     """[CLASSES, AGE_BUCKETS, 3] Expected duration [ms], failures per window and chance of FINISH of
     an attempt, given its class and that it has reached the age."""
     system: npt.NDArray[np.float32]
-    """[rows, SYSTEM_FIELDS] The system group of the observation, a row for each bin of
-    ``SYSTEM_BIN`` in which it changes."""
+    """[rows, SYSTEM_FIELDS] The fields of `SYSTEM_TABLE`, a row for each bin of ``SYSTEM_BIN`` in
+    which they change."""
     forecast: Forecast
     interruptions: Floats = field(default_factory=lambda: np.zeros((CLASSES, AGE_BUCKETS)))
     """[CLASSES, AGE_BUCKETS] Interruptions per ms, given class and age; see

@@ -1,9 +1,5 @@
 """Decisions: what is legal, and what an action does."""
 
-# Kernels lose their types to the decorator.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
-
 from __future__ import annotations
 
 from typing import Any
@@ -12,7 +8,7 @@ from failgym.sim.accounts import work_of
 from failgym.sim.checkpoints import begin_checkpoint, may_checkpoint
 from failgym.sim.events import note, push, sort_key
 from failgym.sim.jit import kernel
-from failgym.sim.records import Action, Decision, Event, World
+from failgym.sim.records import View, World
 from failgym.sim.settlement import (
     depart,
     execute_kill,
@@ -22,6 +18,7 @@ from failgym.sim.settlement import (
     start_next,
     void_restarts,
 )
+from failgym.vocabulary import Action, Decision, Event
 
 __all__ = ["apply", "ask", "close", "risk_of", "window_index"]
 
@@ -79,9 +76,10 @@ def legal_failed(w: World, task: Any) -> int:
 
 
 @kernel
-def ask(w: World, ep: Any, task: Any, runs: Any, local: int, i: int, kind: int) -> bool:
+def ask(w: World, x: View, task: Any, local: int, i: int, kind: int) -> bool:
     """Open a decision, if more than CONTINUE is legal."""
-    mask = legal_window(w, task, runs[i], ep.now) if kind == _WINDOW else legal_failed(w, task)
+    ep = x.ep
+    mask = legal_window(w, task, x.runs[i], ep.now) if kind == _WINDOW else legal_failed(w, task)
     if mask == ONLY_CONTINUE:
         return False
     ep.decision, ep.local, ep.run, ep.mask = kind, local, i, mask
@@ -92,75 +90,76 @@ def ask(w: World, ep: Any, task: Any, runs: Any, local: int, i: int, kind: int) 
 
 
 @kernel
-def close(w: World, ep: Any, tasks: Any, task: Any, runs: Any, heap: Any, log: Any) -> None:
+def close(w: World, x: View, task: Any) -> None:
     """Close the open decision; a failure that was not answered is left to the cluster."""
-    run = runs[ep.run]
+    ep = x.ep
+    run = x.runs[ep.run]
     task.flagged = max(task.flagged, risk_of(w, run, window_index(w, run, ep.now)))
     if ep.decision == _FAILED:
         if not ep.retried:
-            owe_after_failure(w, ep, task, runs, heap, ep.local, ep.run)
-        settle_if_over(w, ep, tasks, task, runs, log)
+            owe_after_failure(w, x, task, ep.local, ep.run)
+        settle_if_over(w, x, task)
 
 
 @kernel
-def _kill(w: World, ep: Any, tasks: Any, task: Any, runs: Any, heap: Any, log: Any) -> None:
+def _kill(w: World, x: View, task: Any) -> None:
     """Arm the task to be killed after its grace period; armed, or the period over, kill it now."""
     record = w.tasks[task.task]
     due = record.first_start + record.grace
-    if task.armed or due <= ep.now:
+    if task.armed or due <= x.ep.now:
         task.armed = True
-        execute_kill(w, ep, tasks, task, runs, log)
+        execute_kill(w, x, task)
         return
     task.armed = True
-    push(ep, heap, due, sort_key(_GRACE, task.task, 0), ep.local, -1, 0)
+    push(x, due, sort_key(_GRACE, task.task, 0), x.ep.local, -1, 0)
 
 
 @kernel
-def _act(
-    w: World, ep: Any, tasks: Any, task: Any, runs: Any, heap: Any, log: Any, action: int
-) -> None:
+def _act(w: World, x: View, task: Any, action: int) -> None:
     """Carry out a legal action other than CONTINUE."""
+    ep = x.ep
     local, i = ep.local, ep.run
     if action == _CLONE:
-        depart(w, ep, task, runs, heap, local, -1)
+        depart(w, x, task, local, -1)
         task.extra += 1
         task.clones += 1
-        start_next(w, ep, task, runs, heap, log, local, i)
+        start_next(w, x, task, local, i)
     elif action == _CHECKPOINT:
-        depart(w, ep, task, runs, heap, local, -1)
-        begin_checkpoint(w, ep, task, runs, heap, local, i)
+        depart(w, x, task, local, -1)
+        begin_checkpoint(w, x, task, local, i)
     elif action == _RETRY:
-        depart(w, ep, task, runs, heap, local, i)
+        depart(w, x, task, local, i)
         void_restarts(task)
         task.extra += 1
         task.retries += 1
         ep.retried = True
-        start_next(w, ep, task, runs, heap, log, local, -1)
+        start_next(w, x, task, local, -1)
     elif ep.decision == _FAILED:
-        give_up(w, ep, task, runs, heap, local, i)
+        give_up(w, x, task, local, i)
     else:
-        _kill(w, ep, tasks, task, runs, heap, log)
+        _kill(w, x, task)
 
 
 @kernel
-def apply(w: World, ep: Any, tasks: Any, runs: Any, heap: Any, log: Any, action: int) -> bool:
+def apply(w: World, x: View, action: int) -> bool:
     """Answer the open decision; True if it is asked again."""
-    task = tasks[ep.local]
+    ep = x.ep
+    task = x.tasks[ep.local]
     if action < 0 or action > _RETRY or not (ep.mask >> action) & 1:
         ep.illegal += 1
         action = _CONTINUE
-    note(ep, log, _DECISION, task.task, runs[ep.run].number, action)
+    note(x, _DECISION, task.task, x.runs[ep.run].number, action)
     if action != _CONTINUE:
-        _act(w, ep, tasks, task, runs, heap, log, action)
+        _act(w, x, task, action)
         ep.taken += 1
         if not task.settled:
             if ep.decision == _FAILED:
                 ep.mask = legal_failed(w, task)
-            elif runs[ep.run].alive:
-                ep.mask = legal_window(w, task, runs[ep.run], ep.now)
+            elif x.runs[ep.run].alive:
+                ep.mask = legal_window(w, task, x.runs[ep.run], ep.now)
             else:
                 ep.mask = ONLY_CONTINUE
             if ep.mask != ONLY_CONTINUE:
                 return True
-    close(w, ep, tasks, task, runs, heap, log)
+    close(w, x, task)
     return False

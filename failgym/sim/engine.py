@@ -5,10 +5,6 @@ machines, queues and lineage, is another entry point over the same attempts, che
 accounts.
 """
 
-# Kernels lose their types to the decorator.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
-
 from __future__ import annotations
 
 from typing import Any
@@ -27,10 +23,10 @@ from failgym.sim.attempts import (
 from failgym.sim.checkpoints import make_durable
 from failgym.sim.decisions import ONLY_CONTINUE, apply, ask, legal_window, risk_of, window_index
 from failgym.sim.events import kind_of, note, pop, push, sort_key
-from failgym.sim.fields import INDEX
+from failgym.sim.fields import AT
 from failgym.sim.jit import entry, kernel
 from failgym.sim.observe import observe
-from failgym.sim.records import NEVER, Decision, Ending, Event, Output, State, World
+from failgym.sim.records import Output, State, View, World
 from failgym.sim.settlement import (
     execute_kill,
     kill_all,
@@ -41,9 +37,9 @@ from failgym.sim.settlement import (
     settle_if_over,
     succeed,
 )
-from failgym.traces import Outcome
+from failgym.vocabulary import NEVER, Decision, Ending, Event, Outcome
 
-__all__ = ["advance", "run", "start_episode"]
+__all__ = ["DRAWN", "RESET", "STEP", "advance", "draw_slice", "run", "start_episode"]
 
 _END, _DURABLE, _RESTORED = int(Event.END), int(Event.DURABLE), int(Event.RESTORED)
 _GRACE, _USER_KILL, _START = int(Event.GRACE), int(Event.USER_KILL), int(Event.START)
@@ -52,8 +48,9 @@ _WINDOW, _FAILED = int(Decision.WINDOW), int(Decision.FAILED)
 _EXTERNAL, _INTRINSIC = int(Ending.EXTERNAL), int(Ending.INTRINSIC)
 _FINISH, _KILL = int(Outcome.FINISH), int(Outcome.KILL)
 _ALARM = 2
-_MAY_CONTINUE = INDEX["may_continue"]
-STEP, DRAWN = -2, -1
+STEP, RESET = 0, 1
+"""What `run` is called for."""
+ANSWERED, DRAWN = -2, -1
 """What stands for a slice where none is begun, and where one is drawn."""
 RECORDED, PENDING = -3, -4
 """What a START or END carries in place of a run: a recorded start; the end of a row that never
@@ -80,50 +77,52 @@ def _clear(task: Any, row: int) -> None:
 
 
 @kernel
-def _expect_start(w: World, ep: Any, heap: Any, local: int, task: Any) -> None:
+def _expect_start(w: World, x: View, local: int, task: Any) -> None:
     """Put the next recorded start of an untouched task on the calendar."""
     record = w.tasks[task.task]
     if task.next < record.rows:
         row = w.rows[record.rows_at + task.next]
         key = sort_key(_START, task.task, row.number)
-        push(ep, heap, row.start, key, local, RECORDED, 0)
+        push(x, row.start, key, local, RECORDED, 0)
 
 
 @kernel
-def _open(w: World, ep: Any, tasks: Any, heap: Any, local: int) -> None:
+def _open(w: World, x: View, local: int) -> None:
     """Put on the calendar what the record says of a task."""
-    task = tasks[local]
+    task = x.tasks[local]
     record = w.tasks[task.task]
-    _expect_start(w, ep, heap, local, task)
+    _expect_start(w, x, local, task)
     if record.kill_at != NEVER:
-        push(ep, heap, record.kill_at, sort_key(_USER_KILL, task.task, 0), local, -1, 0)
+        push(x, record.kill_at, sort_key(_USER_KILL, task.task, 0), local, -1, 0)
     if record.pending_end >= 0:
         task.pending = True
         if record.pending_end != record.kill_at:
             key = sort_key(_END, task.task, record.pending_number)
-            push(ep, heap, record.pending_end, key, local, PENDING, 0)
+            push(x, record.pending_end, key, local, PENDING, 0)
 
 
 @kernel
-def _serve_next(w: World, ep: Any, tasks: Any, heap: Any) -> bool:
+def _serve_next(w: World, x: View) -> bool:
     """Turn to the next task of a slice that is served task by task; False if there is none."""
+    ep = x.ep
     if ep.merged:
         return False
     ep.cursor += 1
     if ep.cursor >= ep.tasks:
         return False
-    submit = w.tasks[tasks[ep.cursor].task].submit
+    submit = w.tasks[x.tasks[ep.cursor].task].submit
     ep.now, ep.runs = submit, 0
     ep.waiting, ep.waiting_submit = 1, submit
-    _open(w, ep, tasks, heap, ep.cursor)
+    _open(w, x, ep.cursor)
     return True
 
 
 @kernel
-def start_episode(w: World, ep: Any, tasks: Any, heap: Any, chosen: Any, merged: bool) -> None:
+def start_episode(w: World, x: View, chosen: Any) -> None:
     """Begin an episode over the tasks ``chosen`` (trace rows, in order of submission)."""
+    ep = x.ep
     n = len(chosen)
-    ep.tasks, ep.merged, ep.done, ep.cursor = n, merged, False, -1
+    ep.tasks, ep.done, ep.cursor = n, False, -1
     ep.events, ep.runs, ep.logged = 0, 0, 0
     ep.decision, ep.local, ep.run, ep.mask, ep.taken, ep.retried = -1, -1, -1, 0, 0, False
     ep.decisions, ep.illegal = 0, 0
@@ -135,57 +134,55 @@ def start_episode(w: World, ep: Any, tasks: Any, heap: Any, chosen: Any, merged:
         ep.cost[k] = 0.0
     ep.now = w.tasks[chosen[0]].submit if n > 0 else 0
     for local in range(n):
-        _clear(tasks[local], chosen[local])
-    if merged:
+        _clear(x.tasks[local], chosen[local])
+    if ep.merged:
         for local in range(n):
-            _open(w, ep, tasks, heap, local)
+            _open(w, x, local)
 
 
 @kernel
-def _end(w: World, ep: Any, tasks: Any, runs: Any, heap: Any, log: Any, local: int, i: int) -> bool:
+def _end(w: World, x: View, local: int, i: int) -> bool:
     """An attempt's own end; True if a FAILED decision is asked."""
-    task, run = tasks[local], runs[i]
+    task, run = x.tasks[local], x.runs[i]
     row = w.rows[run.row]
     outcome = own_outcome(row, run)
-    end_attempt(w, ep, task, runs, log, i, outcome)
+    end_attempt(w, x, task, i, outcome)
     if task.settled:
         return False
     if outcome == _FINISH:
-        succeed(w, ep, tasks, task, runs, log, i)
+        succeed(w, x, task, i)
         return False
     if row.ending == _INTRINSIC:
         task.failures += 1
-        if not w.tasks[task.task].censored and ask(w, ep, task, runs, local, i, _FAILED):
+        if not w.tasks[task.task].censored and ask(w, x, task, local, i, _FAILED):
             return True
-        owe_after_failure(w, ep, task, runs, heap, local, i)
+        owe_after_failure(w, x, task, local, i)
     elif row.ending == _EXTERNAL:
-        owe_after_external(w, ep, task, runs, heap, local, i)
-    settle_if_over(w, ep, tasks, task, runs, log)
+        owe_after_external(w, x, task, local, i)
+    settle_if_over(w, x, task)
     return False
 
 
 @kernel
-def _user_kill(w: World, ep: Any, tasks: Any, runs: Any, log: Any, local: int) -> None:
+def _user_kill(w: World, x: View, local: int) -> None:
     """The user's final kill ends all that is alive."""
-    task = tasks[local]
+    task = x.tasks[local]
     if task.settled and task.live == 0:
         return
-    note(ep, log, _USER_KILL, task.task, -1, 0)
-    kill_all(w, ep, task, runs, log, _KILL)
+    note(x, _USER_KILL, task.task, -1, 0)
+    kill_all(w, x, task, _KILL)
     if not task.settled:
-        settle(w, ep, tasks, task, runs, log, _KILL, -1)
+        settle(w, x, task, _KILL, -1)
 
 
 @kernel
-def _recorded_start(
-    w: World, ep: Any, task: Any, runs: Any, heap: Any, log: Any, local: int
-) -> None:
+def _recorded_start(w: World, x: View, task: Any, local: int) -> None:
     """An attempt starts as recorded, unless the task has left the record."""
     if task.departed or task.killed:
         return
     task.next += 1
-    begin(w, ep, task, runs, heap, log, local, w.tasks[task.task].rows_at + task.next - 1, False)
-    _expect_start(w, ep, heap, local, task)
+    begin(w, x, task, local, w.tasks[task.task].rows_at + task.next - 1, False)
+    _expect_start(w, x, local, task)
 
 
 @kernel
@@ -202,82 +199,82 @@ def _window_after(w: World, ep: Any, task: Any, run: Any) -> int:
 
 
 @kernel
-def _window(
-    w: World, ep: Any, task: Any, runs: Any, heap: Any, key: int, local: int, i: int
-) -> bool:
+def _window(w: World, x: View, task: Any, key: int, local: int, i: int) -> bool:
     """A decision window of an attempt; True if a WINDOW decision is asked."""
-    run = runs[i]
+    run = x.runs[i]
     if not run.alive or not windows_matter(w, task):
         return False
-    run.window = _window_after(w, ep, task, run)
+    run.window = _window_after(w, x.ep, task, run)
     p = w.parameters[0]
-    push(ep, heap, run.start + run.window * p.window, key, local, i, 0)
-    if p.spacing == _ALARM and risk_of(w, run, window_index(w, run, ep.now)) < p.alarm:
+    push(x, run.start + run.window * p.window, key, local, i, 0)
+    if p.spacing == _ALARM and risk_of(w, run, window_index(w, run, x.ep.now)) < p.alarm:
         return False
-    return ask(w, ep, task, runs, local, i, _WINDOW)
+    return ask(w, x, task, local, i, _WINDOW)
 
 
 @kernel
-def _happen(w: World, ep: Any, tasks: Any, runs: Any, heap: Any, log: Any) -> bool:
+def _happen(w: World, x: View) -> bool:
     """Let the first event of the calendar happen; True if a decision is asked."""
-    time, key, local, i, stamp = pop(ep, heap)
+    ep = x.ep
+    time, key, local, i, stamp = pop(x)
     ep.now = max(ep.now, time)
-    task, kind = tasks[local], kind_of(key)
+    task, kind = x.tasks[local], kind_of(key)
     if kind == _WINDOW_EVENT:
-        return _window(w, ep, task, runs, heap, key, local, i)
+        return _window(w, x, task, key, local, i)
     if kind == _END:
         if i == PENDING:
             if not task.departed:
-                settle_if_over(w, ep, tasks, task, runs, log)
-        elif runs[i].alive and runs[i].end == ep.now:
-            return _end(w, ep, tasks, runs, heap, log, local, i)
-        elif runs[i].alive and runs[i].end != NEVER:
-            push(ep, heap, runs[i].end, key, local, i, 0)
+                settle_if_over(w, x, task)
+        elif x.runs[i].alive and x.runs[i].end == ep.now:
+            return _end(w, x, local, i)
+        elif x.runs[i].alive and x.runs[i].end != NEVER:
+            push(x, x.runs[i].end, key, local, i, 0)
     elif kind == _START:
         if i == RECORDED:
-            _recorded_start(w, ep, task, runs, heap, log, local)
+            _recorded_start(w, x, task, local)
         elif task.stamp == stamp and not task.settled:
-            restart(w, ep, tasks, task, runs, heap, log, local, i)
+            restart(w, x, task, local, i)
     elif kind == _DURABLE:
-        if runs[i].alive:
-            make_durable(w, ep, task, runs, log, i)
+        if x.runs[i].alive:
+            make_durable(w, x, task, i)
     elif kind == _RESTORED:
-        if runs[i].alive:
-            note(ep, log, _RESTORED, task.task, runs[i].number, 0)
+        if x.runs[i].alive:
+            note(x, _RESTORED, task.task, x.runs[i].number, 0)
     elif kind == _GRACE:
         if not task.settled:
-            execute_kill(w, ep, tasks, task, runs, log)
+            execute_kill(w, x, task)
     elif kind == _USER_KILL and not task.killed:
-        _user_kill(w, ep, tasks, runs, log, local)
+        _user_kill(w, x, local)
     return False
 
 
 @kernel
-def advance(w: World, ep: Any, tasks: Any, runs: Any, heap: Any, log: Any) -> bool:
+def advance(w: World, x: View) -> bool:
     """Run to the next decision; False at the end of the episode."""
+    ep = x.ep
     while True:
         if ep.events == 0:
-            if not _serve_next(w, ep, tasks, heap):
+            if not _serve_next(w, x):
                 ep.done = True
                 ep.mask = 0
                 return False
             continue
-        if _happen(w, ep, tasks, runs, heap, log):
+        if _happen(w, x):
             return True
         if not ep.merged:
-            task = tasks[ep.cursor]
+            task = x.tasks[ep.cursor]
             if task.settled and (task.departed or task.killed):
                 ep.events = 0
 
 
 @kernel
-def _charge_step(w: World, ep: Any, tasks: Any, terms: Any) -> float:
+def _charge_step(w: World, x: View, terms: Any) -> float:
     """Write the terms of the reward since the last decision; return their sum."""
-    now = costs(w, ep, tasks)
+    now = costs(w, x)
     total = 0.0
     for k in range(4):
-        terms[k] = ep.cost[k] - now[k]
-        ep.cost[k] = now[k]
+        terms[k] = x.ep.cost[k] - now[k]
+        x.ep.cost[k] = now[k]
         total += terms[k]
     return total
 
@@ -293,55 +290,52 @@ def draw_slice(key: int, count: int, slices: int) -> int:
 
 
 @kernel
-def _begin(w: World, s: State, e: int, chosen: int, merged: bool) -> None:
-    """Begin episode ``e`` on a slice, or on one drawn by its key (``chosen`` -1)."""
-    ep = s.episodes[e]
+def _begin(w: World, x: View, chosen: int) -> None:
+    """Begin an episode on a slice, or on one drawn by its key (``chosen`` -1)."""
+    ep = x.ep
     if chosen < 0:
         chosen = draw_slice(ep.key, ep.count, len(w.slices) - 1)
         ep.count += 1
     ep.slice = chosen
-    rows = w.order[w.slices[chosen] : w.slices[chosen + 1]]
-    start_episode(w, ep, s.tasks[e], s.heap[e], rows, merged)
+    start_episode(w, x, w.order[w.slices[chosen] : w.slices[chosen + 1]])
 
 
 @kernel
-def _show(w: World, s: State, e: int, out: Output) -> None:
-    """Write down what episode ``e`` waits for; after its end all is zero and CONTINUE legal."""
-    ep = s.episodes[e]
+def _show(w: World, x: View, e: int, out: Output) -> None:
+    """Write down what an episode waits for; after its end all is zero and CONTINUE legal."""
+    ep = x.ep
     out.slice[e], out.illegal[e] = ep.slice, ep.illegal
     if ep.done:
         out.obs[e, :] = 0.0
-        out.obs[e, _MAY_CONTINUE] = 1.0
+        out.obs[e, AT.may_continue] = 1.0
         out.mask[e, :] = 0
         out.mask[e, 0] = 1
         out.task[e] = -1
         return
-    observe(w, ep, s.tasks[e], s.runs[e], out.obs[e], out.mask[e])
-    out.task[e] = s.tasks[e, ep.local].task
+    observe(w, x, out.obs[e], out.mask[e])
+    out.task[e] = x.tasks[ep.local].task
 
 
 @kernel
-def _run_one(
-    w: World, s: State, out: Output, e: int, chosen: int, action: int, merged: bool, again: bool
-) -> None:
-    """Begin episode ``e`` on slice ``chosen``, or (-2) answer its decision; run to the next one.
+def _run_one(w: World, x: View, out: Output, e: int, chosen: int, action: int, again: bool) -> None:
+    """Begin an episode on slice ``chosen``, or (-2) answer its decision; run to the next one.
 
     One place calls `apply` and one `advance`, since they are compiled into it whole.
     """
-    ep, tasks, runs, heap, log = s.episodes[e], s.tasks[e], s.runs[e], s.heap[e], s.log[e]
+    ep = x.ep
     stepping = chosen < DRAWN
     while True:
         before, local, running = ep.now, ep.local, not ep.done
         if chosen >= DRAWN:
-            _begin(w, s, e, chosen, merged)
+            _begin(w, x, chosen)
             running = True
         elif running:
-            running = not apply(w, ep, tasks, runs, heap, log, action)
+            running = not apply(w, x, action)
         if running:
-            advance(w, ep, tasks, runs, heap, log)
+            advance(w, x)
         if not stepping:
             return
-        out.reward[e] = _charge_step(w, ep, tasks, out.terms[e])
+        out.reward[e] = _charge_step(w, x, out.terms[e])
         out.elapsed[e] = ep.now - before if ep.merged or ep.local == local else 0
         out.terminated[e] = ep.done
         if ep.done:
@@ -356,29 +350,22 @@ def _run_one(
 
 @entry
 def run(
-    w: World,
-    s: State,
-    out: Output,
-    begin: int,
-    end: int,
-    what: Any,
-    resets: bool,
-    merged: bool,
-    again: bool,
+    w: World, s: State, out: Output, begin: int, end: int, what: int, given: Any, again: bool
 ) -> None:
     """Reset or step the episodes ``begin`` to ``end``, and write down what they wait for.
 
     Args:
-        what: with ``resets`` the slices [N] to begin (-1: drawn, -2: leave the episode as it is),
-            else the actions [N] (-1: begin anew on a drawn slice instead).
-        merged: are the tasks of a slice merged by time?
+        what: `RESET` or `STEP`.
+        given: the slices [N] to begin (-1: drawn, -2: leave the episode as it is), or the actions
+            [N] (-1: begin anew on a drawn slice instead).
         again: does an episode that ends begin anew on a drawn slice?
     """
     for e in range(begin, end):
-        begins = resets or what[e] == DRAWN
+        x = View(s.episodes[e], s.tasks[e], s.runs[e], s.heap[e], s.log[e])
+        begins = what == RESET or given[e] == DRAWN
         if begins:
             out.reward[e], out.terminated[e], out.elapsed[e] = 0.0, False, 0
             out.terms[e, :] = 0.0
-        if not resets or what[e] >= DRAWN:
-            _run_one(w, s, out, e, what[e] if begins else STEP, what[e], merged, again)
-        _show(w, s, e, out)
+        if what == STEP or given[e] >= DRAWN:
+            _run_one(w, x, out, e, given[e] if begins else ANSWERED, given[e], again)
+        _show(w, x, e, out)

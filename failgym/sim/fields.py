@@ -1,18 +1,21 @@
 """The observation: one list of named fields, the same in every environment.
 
-Documentation and docstring tables are generated from `FIELDS`; kernels address a field by the
-constant of its position (`F_AGE` and so on). Fields that do not apply to a scenario are zero. Two
-scales recur: ``log2 min`` is log2(1 + x / 1 min) of a time x, ``log2`` is log2(1 + n) of a count n.
+Documentation and docstring tables are generated from `FIELDS`; kernels address a field by its name
+(`AT.age` and so on), which is the constant of its position. Fields that do not apply to a scenario
+are zero. Two scales recur: ``log2 min`` is log2(1 + x / 1 min) of a time x, ``log2`` is log2(1 + n)
+of a count n.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["FIELDS", "HIGH", "INDEX", "LOW", "Field"]
+__all__ = ["AT", "FIELDS", "HIGH", "INDEX", "LOW", "Field", "columns_of", "group_of"]
 
 
 @dataclass(frozen=True)
@@ -231,5 +234,23 @@ FIELDS: tuple[Field, ...] = (
 
 INDEX: dict[str, int] = {field.name: i for i, field in enumerate(FIELDS)}
 """Position of each field in the observation."""
+_Positions: Any = NamedTuple("_Positions", [(name, int) for name in INDEX])  # pyright: ignore
+AT: Any = _Positions(**INDEX)
+"""The same for kernels: ``AT.age`` is a constant of the compiled code."""
 LOW: npt.NDArray[np.float32] = np.array([field.low for field in FIELDS], dtype=np.float32)
 HIGH: npt.NDArray[np.float32] = np.array([field.high for field in FIELDS], dtype=np.float32)
+
+
+def group_of(group: str) -> range:
+    """Positions of the fields of a group."""
+    positions = [i for i, field in enumerate(FIELDS) if field.group == group]
+    return range(positions[0], positions[-1] + 1)
+
+
+def columns_of(
+    names: Iterable[str], columns: Mapping[str, npt.ArrayLike]
+) -> npt.NDArray[np.float32]:
+    """A table [rows, names] of columns that are given by name."""
+    return np.stack([np.asarray(columns[name], dtype=np.float64) for name in names], axis=1).astype(
+        np.float32
+    )

@@ -1,8 +1,4 @@
-"""Write an observation down: one function per group of fields, in the order of `fields.FIELDS`."""
-
-# Kernels lose their types to the decorator.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
+"""Write an observation down: one function per group of fields, each field by its name."""
 
 from __future__ import annotations
 
@@ -12,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from failgym.sim.accounts import work_of
-from failgym.sim.context import AGE_BUCKETS, HOUR_BINS, SYSTEM_BIN, SYSTEM_FIELDS
+from failgym.sim.context import AGE_BUCKETS, HOUR_BINS, SYSTEM_BIN, SYSTEM_FIELDS, SYSTEM_TABLE
 from failgym.sim.decisions import risk_of, window_index
-from failgym.sim.fields import FIELDS, HIGH, INDEX, LOW
+from failgym.sim.fields import AT, HIGH, INDEX, LOW, group_of
 from failgym.sim.jit import kernel
-from failgym.sim.records import ACTIONS, Ending, World
+from failgym.sim.records import View, World
 from failgym.sim.usage import USAGE_FIELDS
-from failgym.traces import Outcome
+from failgym.vocabulary import ACTIONS, HOUR, MINUTE, Action, Decision, Ending, Outcome
 
 __all__ = [
     "cost_fields",
@@ -38,20 +34,12 @@ __all__ = [
 
 _EXTERNAL, _INTRINSIC = int(Ending.EXTERNAL), int(Ending.INTRINSIC)
 _CENSORED = int(Outcome.CENSORED)
-_MINUTE, _HOUR = 60_000.0, 3_600_000.0
-
-
-def _first(group: str) -> int:
-    """Position of the first field of a group."""
-    return next(i for i, field in enumerate(FIELDS) if field.group == group)
-
-
-_DECISION, _REQUEST, _USAGE = _first("decision"), _first("request"), _first("usage")
-_HISTORY, _PROGRESS, _FORECAST = _first("history"), _first("progress"), _first("forecast")
-_COST, _SYSTEM, _MASK = _first("cost"), _first("system"), _first("mask")
-_INTERRUPTION_RATE, _SINCE = INDEX["interruption_rate"], INDEX["since_interruption"]
-_ARMED, _TAKEN, _LIVE = INDEX["armed"], INDEX["actions_taken"], INDEX["live_attempts"]
-_REQUESTS = sum(field.group == "request" for field in FIELDS)
+_REQUEST, _REQUESTS = group_of("request").start, len(group_of("request"))
+_USAGE = group_of("usage").start
+_DECISIONS = np.array([INDEX[kind.name.lower()] for kind in Decision])
+_SYSTEM = np.array([INDEX[name] for name in SYSTEM_TABLE])
+_MASK = np.array([INDEX[f"may_{action.name.lower()}"] for action in Action])
+_RUNNING = SYSTEM_TABLE.index("running")
 
 
 @kernel
@@ -63,7 +51,7 @@ def put(obs: Any, i: int, value: float) -> None:
 @kernel
 def log_minutes(time: float) -> float:
     """log2 min of a time [ms]."""
-    return math.log2(1.0 + time / _MINUTE)
+    return math.log2(1.0 + time / MINUTE)
 
 
 @kernel
@@ -75,11 +63,11 @@ def log_count(count: float) -> float:
 @kernel
 def decision_fields(ep: Any, task: Any, obs: Any) -> None:
     """Write the decision group."""
-    for kind in range(4):
-        obs[_DECISION + kind] = 1.0 if ep.decision == kind else 0.0
-    obs[_ARMED] = 1.0 if task.armed else 0.0
-    put(obs, _TAKEN, ep.taken)
-    put(obs, _LIVE, task.live)
+    for kind in range(len(_DECISIONS)):
+        obs[_DECISIONS[kind]] = 1.0 if ep.decision == kind else 0.0
+    obs[AT.armed] = 1.0 if task.armed else 0.0
+    put(obs, AT.actions_taken, ep.taken)
+    put(obs, AT.live_attempts, task.live)
 
 
 @kernel
@@ -127,15 +115,15 @@ def _history(
     if record.own_fail <= now:
         others_failed -= 1
     others = finished - 1 if record.own_finish <= now else finished
-    put(obs, _HISTORY, log_count(run.before))
-    put(obs, _HISTORY + 1, log_count(task.failures))
-    obs[_HISTORY + 2] = failed
-    obs[_HISTORY + 3] = external
-    put(obs, _HISTORY + 4, task.clones)
-    put(obs, _HISTORY + 5, w.parameters[0].max_extra - task.extra)
-    put(obs, _HISTORY + 6, task.flagged)
-    obs[_HISTORY + 7] = 1.0 if others_failed > 0 else 0.0
-    put(obs, _HISTORY + 8, others / max(1, record.job_width - 1))
+    put(obs, AT.attempt, log_count(run.before))
+    put(obs, AT.failures, log_count(task.failures))
+    obs[AT.last_failed] = failed
+    obs[AT.last_external] = external
+    put(obs, AT.clones, task.clones)
+    put(obs, AT.extra_left, w.parameters[0].max_extra - task.extra)
+    put(obs, AT.flagged_before, task.flagged)
+    obs[AT.sibling_failed] = 1.0 if others_failed > 0 else 0.0
+    put(obs, AT.siblings_finished, others / max(1, record.job_width - 1))
 
 
 @kernel
@@ -179,39 +167,42 @@ def progress_fields(
     left = 0.0
     if record.walltime > 0:
         left = max(0.0, 1.0 - age / record.walltime)
-    put(obs, _PROGRESS, log_minutes(age))
-    put(obs, _PROGRESS + 1, log_minutes(unsaved))
-    put(obs, _PROGRESS + 2, ratio(durable, table[0]))
-    put(obs, _PROGRESS + 3, ratio(age, table[0]))
-    put(obs, _PROGRESS + 4, ratio(age, median))
-    put(obs, _PROGRESS + 5, left)
-    put(obs, _PROGRESS + 6, table[1])
-    put(obs, _PROGRESS + 7, table[2])
+    put(obs, AT.age, log_minutes(age))
+    put(obs, AT.unsaved, log_minutes(unsaved))
+    put(obs, AT.durable_fraction, ratio(durable, table[0]))
+    put(obs, AT.age_over_expected, ratio(age, table[0]))
+    put(obs, AT.age_over_siblings, ratio(age, median))
+    put(obs, AT.walltime_left, left)
+    put(obs, AT.hazard, table[1])
+    put(obs, AT.chance_of_finish, table[2])
 
 
 @kernel
 def forecast_fields(w: World, record: Any, run: Any, index: int, unsaved: int, obs: Any) -> None:
     """Write the forecast group."""
     risk = risk_of(w, run, index)
-    put(obs, _FORECAST, risk)
-    put(obs, _FORECAST + 1, risk - risk_of(w, run, index - 1))
-    for j in range(4):
-        put(obs, _FORECAST + 2 + j, record.confidence[j])
-    put(obs, _FORECAST + 6, record.job_confidence)
-    put(obs, _FORECAST + 7, ratio(float(risk) * float(unsaved), w.parameters[0].checkpoint_cost))
+    cost = w.parameters[0].checkpoint_cost
+    put(obs, AT.risk, risk)
+    put(obs, AT.risk_change, risk - risk_of(w, run, index - 1))
+    put(obs, AT.confidence_finish, record.confidence[0])
+    put(obs, AT.confidence_evict, record.confidence[1])
+    put(obs, AT.confidence_fail, record.confidence[2])
+    put(obs, AT.confidence_kill, record.confidence[3])
+    put(obs, AT.job_confidence, record.job_confidence)
+    put(obs, AT.risk_over_cost, ratio(float(risk) * float(unsaved), cost))
 
 
 @kernel
 def cost_fields(w: World, record: Any, since_start: int, age: int, unsaved: int, obs: Any) -> None:
     """Write the cost group; ``since_start`` is the time since the task's first start [ms]."""
     p = w.parameters[0]
-    put(obs, _COST, p.checkpoint_minutes)
-    put(obs, _COST + 1, p.restore_minutes)
-    put(obs, _COST + 2, record.grace_minutes)
-    put(obs, _COST + 3, ratio(since_start, record.grace))
-    put(obs, _COST + 4, ratio(unsaved, p.young))
-    put(obs, _COST + 5, ratio(unsaved, w.lazy[record.kind, _bucket(age)]))
-    put(obs, _COST + 6, p.mtbf_minutes)
+    put(obs, AT.checkpoint_cost, p.checkpoint_minutes)
+    put(obs, AT.restore_cost, p.restore_minutes)
+    put(obs, AT.grace, record.grace_minutes)
+    put(obs, AT.age_over_grace, ratio(since_start, record.grace))
+    put(obs, AT.unsaved_over_young, ratio(unsaved, p.young))
+    put(obs, AT.unsaved_over_lazy, ratio(unsaved, w.lazy[record.kind, _bucket(age)]))
+    put(obs, AT.mtbf, p.mtbf_minutes)
 
 
 @kernel
@@ -224,8 +215,8 @@ def interruption_fields(recent: int, last: int, others: float, now: int, obs: An
         others: attempts that run, and one.
     """
     span = now - (now // SYSTEM_BIN - HOUR_BINS) * SYSTEM_BIN
-    put(obs, _INTERRUPTION_RATE, recent * _HOUR / span / others)
-    put(obs, _SINCE, log_minutes(now - last))
+    put(obs, AT.interruption_rate, recent * HOUR / span / others)
+    put(obs, AT.since_interruption, log_minutes(now - last))
 
 
 @kernel
@@ -244,12 +235,12 @@ def _system_row(w: World, now: int) -> int:
 def _system(w: World, now: int, obs: Any) -> None:
     row = _system_row(w, now)
     for j in range(SYSTEM_FIELDS):
-        put(obs, _SYSTEM + j, w.system[row, j])
+        put(obs, _SYSTEM[j], w.system[row, j])
     times, first = w.interruption_times, (now // SYSTEM_BIN - HOUR_BINS) * SYSTEM_BIN
     known = _up_to(times, 0, len(times), now)
     recent = known - _up_to(times, 0, known, first - 1)
     last = times[known - 1] if known > 0 else 0
-    interruption_fields(recent, last, 2.0 ** float(w.system[row, 0]), now, obs)
+    interruption_fields(recent, last, 2.0 ** float(w.system[row, _RUNNING]), now, obs)
 
 
 @kernel
@@ -258,25 +249,26 @@ def mask_fields(ep: Any, obs: Any, mask: Any) -> None:
     for j in range(ACTIONS):
         legal = (ep.mask >> j) & 1
         mask[j] = legal
-        obs[_MASK + j] = legal
+        obs[_MASK[j]] = legal
 
 
 @kernel
-def observe(w: World, ep: Any, tasks: Any, runs: Any, obs: Any, mask: Any) -> None:
+def observe(w: World, x: View, obs: Any, mask: Any) -> None:
     """Write the open decision into ``obs`` [len(FIELDS)] float32 and ``mask`` [5] int8."""
-    task, run, now = tasks[ep.local], runs[ep.run], ep.now
+    ep = x.ep
+    task, run, now = x.tasks[ep.local], x.runs[ep.run], ep.now
     record = w.tasks[task.task]
     age = (now if run.alive else run.ended) - run.start
     index = window_index(w, run, now)
     unsaved = work_of(run, now) - run.durable_work
-    decision_fields(ep, task, obs)
+    decision_fields(x.ep, task, obs)
     static_fields(w, task, obs)
     usage_fields(w, w.rows[run.row], run.chain + work_of(run, now), obs)
     finished = _up_to(w.finish_end, record.finish_at, record.finishes, now)
-    _history(w, task, record, runs, run, now, finished, obs)
+    _history(w, task, record, x.runs, run, now, finished, obs)
     median = _sibling_median(w, record, now, finished)
     progress_fields(w, task.durable_work, record, age, unsaved, median, obs)
     forecast_fields(w, record, run, index, unsaved, obs)
     cost_fields(w, record, now - record.first_start, age, unsaved, obs)
     _system(w, now, obs)
-    mask_fields(ep, obs, mask)
+    mask_fields(x.ep, obs, mask)

@@ -2,60 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import fields
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from failgym.sim.records import World
+from failgym.vocabulary import Accounts, TaskOutcome
 
-__all__ = ["TaskOutcome", "outcome_table"]
+__all__ = ["accounts_of", "outcome_table"]
 
-
-class TaskOutcome(NamedTuple):
-    """What became of a task, beside what the record says; times in ms, work in machine-ms."""
-
-    task: int
-    submit: int
-    recorded_end: int
-    recorded_outcome: int
-    end: int
-    """-1 while it is not settled"""
-    outcome: int
-    useful: int
-    lost: int
-    redundant: int
-    ghost: int
-    checkpoint: int
-    restore: int
-    transfer: int
-    attempts: int
-    """attempts started"""
-    extra: int
-    """attempts that the agent asked for, clones included"""
-    clones: int
-    retries: int
-    checkpoints: int
-    """checkpoints that became durable"""
-    armed: bool
-    killed: bool
-    """a kill was carried out"""
-    departed: bool
-    failures: int
-    """intrinsic failures"""
-    decisions: int
-    recorded_work: int
-    """machine-time of the attempt that finishes the task in the record, 0 if none does"""
+_NAMES = [field.name for field in fields(TaskOutcome)]
 
 
 def outcome_table(world: World, states: Any) -> dict[str, npt.NDArray[Any]]:
     """Columns of the outcomes of TASK_STATE records: the fields of `TaskOutcome`, an array each."""
     record = world.tasks[states["task"]]
-    table = {name: states[name] for name in TaskOutcome._fields if name in states.dtype.names}
+    table = {name: states[name] for name in _NAMES if name in states.dtype.names}
     table["submit"], table["recorded_work"] = record["submit"], record["record_work"]
     table["recorded_end"], table["recorded_outcome"] = (
         record["record_end"],
         record["record_outcome"],
     )
     table["transfer"] = np.zeros(len(states), dtype=np.int64)
-    return {name: table[name].copy() for name in TaskOutcome._fields}
+    return {name: table[name].copy() for name in _NAMES}
+
+
+def accounts_of(states: Any, under_way: int) -> Accounts:
+    """Machine-time of TASK_STATE records by account.
+
+    Args:
+        under_way: of their attempts, and writes, that are not over [machine-ms].
+    """
+    kept = [name for name in Accounts._fields if name in states.dtype.names]
+    unclassified = int(states["saved"].sum() + states["unknown"].sum())
+    return Accounts(
+        in_flight=unclassified + under_way, **{name: int(states[name].sum()) for name in kept}
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,48 +11,13 @@ import numpy.typing as npt
 from failgym.sim.batch import Batch
 from failgym.sim.compile import compile_world, with_slices
 from failgym.sim.context import Context
-from failgym.sim.outcomes import TaskOutcome
-from failgym.sim.records import Action, Decision
+from failgym.sim.outcomes import accounts_of
 from failgym.sim.rules import Rules, Weights
 from failgym.sim.state import Order
 from failgym.traces import Trace
+from failgym.vocabulary import Accounts, Action, Decision, LogEntry, OpenDecision, TaskOutcome
 
-__all__ = ["Accounts", "LogEntry", "OpenDecision", "PinnedSimulator"]
-
-
-class OpenDecision(NamedTuple):
-    """A decision that waits for an action."""
-
-    kind: Decision
-    task: int
-    """trace row of the task"""
-    attempt: int
-    """number of the attempt"""
-    time: int
-    """[ms]"""
-
-
-class LogEntry(NamedTuple):
-    """An entry of the event log."""
-
-    time: int
-    kind: int
-    task: int
-    number: int
-    detail: int
-
-
-class Accounts(NamedTuple):
-    """Machine-time by account [machine-ms]."""
-
-    useful: int
-    in_flight: int
-    lost: int
-    redundant: int
-    ghost: int
-    checkpoint: int
-    restore: int
-    transfer: int
+__all__ = ["PinnedSimulator"]
 
 
 class PinnedSimulator:
@@ -149,11 +114,7 @@ class PinnedSimulator:
         """Machine-time by account, now."""
         states = self._state[1]
         runs, elapsed = self._elapsed()
-        unclassified = states["saved"].sum() + states["unknown"].sum()
-        in_flight = int(elapsed[runs["alive"]].sum() + unclassified)
-        names = ("lost", "redundant", "ghost", "checkpoint", "restore")
-        totals = {name: int(states[name].sum()) for name in names}
-        return Accounts(int(states["useful"].sum()), in_flight, **totals, transfer=0)
+        return accounts_of(states, int(elapsed[runs["alive"]].sum()))
 
     def busy(self) -> int:
         """Machine-time of all attempts up to now: elapsed time x width.

@@ -1,106 +1,33 @@
 """The records of the engine: every array that a kernel reads or changes, in one place.
 
 Times are int64 milliseconds from the origin of the trace; work is elapsed milliseconds of one
-attempt; accounts are machine-milliseconds (milliseconds x width). `NEVER` stands for a time that
-does not come.
+attempt; accounts are machine-milliseconds (milliseconds x width).
 """
 
 from __future__ import annotations
 
-from enum import IntEnum
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 __all__ = [
-    "ACTIONS",
-    "CANCELLED",
     "EPISODE",
     "EVENT",
-    "LOG",
-    "NEVER",
     "PARAMETERS",
     "ROW",
     "RUN",
     "TASK",
     "TASK_STATE",
-    "Action",
-    "Decision",
-    "Ending",
-    "Event",
     "Output",
     "Records",
     "State",
+    "View",
     "World",
 ]
 
-NEVER = 2**62
-"""A time that does not come [ms]."""
-CANCELLED = 6
-"""Outcome of an attempt that the first success of its task cancelled; extends
-`failgym.traces.Outcome`."""
-ACTIONS = 5
-"""Size of the one action alphabet."""
-
 Records = Any
 """A structured numpy array; the attributes of its records are beyond the type checker."""
-
-
-class Action(IntEnum):
-    """The action alphabet of every environment."""
-
-    CONTINUE = 0
-    CLONE = 1
-    CHECKPOINT = 2
-    KILL = 3
-    RETRY = 4
-
-
-class Decision(IntEnum):
-    """Kinds of decision."""
-
-    WINDOW = 0
-    FAILED = 1
-    OUTPUT = 2
-    DISPATCH = 3
-
-
-class Event(IntEnum):
-    """Kinds of event, in the order in which they win ties; those from 20 on are in the log only."""
-
-    END = 0
-    DURABLE = 1
-    RESTORED = 2
-    TRANSFER_END = 3
-    MACHINE_DOWN = 4
-    MACHINE_UP = 5
-    DETECTED = 6
-    GRACE = 7
-    USER_KILL = 8
-    START = 9
-    WINDOW = 10
-    DISPATCH = 11
-    DECISION = 20
-    SETTLED = 21
-    QUEUED = 22
-    PLACED = 23
-    WRITE_LOST = 24
-
-
-class Ending(IntEnum):
-    """What ends a recorded attempt."""
-
-    FINISH = 0
-    """its work is done"""
-    INTRINSIC = 1
-    """it fails at a point of its progress"""
-    EXTERNAL = 2
-    """something outside ends it at a time after its start"""
-    USER = 3
-    """the user's final kill of the task ends it"""
-    CENSORED = 4
-    """the data end before it does"""
 
 
 def _record(**fields: str) -> np.dtype[np.void]:
@@ -299,9 +226,6 @@ RUN = _record(
 EVENT = _record(time="i8", key="i8", local="i4", run="i4", stamp="i4")
 """An event of the heap; key = (kind, trace row of the task, sequence), see `events.sort_key`."""
 
-LOG = _record(time="i8", kind="i1", task="i8", number="i4", detail="i4")
-"""An entry of the event log."""
-
 
 class World(NamedTuple):
     """A compiled trace: what kernels read and never change."""
@@ -356,7 +280,17 @@ class State(NamedTuple):
     heap: Records
     """EVENT [N, capacity]"""
     log: Records
-    """LOG [N, capacity]; of capacity 0 where no log is kept"""
+    """`failgym.vocabulary.LOG` [N, capacity]; of capacity 0 where no log is kept"""
+
+
+class View(NamedTuple):
+    """One episode of a `State`."""
+
+    ep: Any
+    tasks: Records
+    runs: Records
+    heap: Records
+    log: Records
 
 
 class Output(NamedTuple):

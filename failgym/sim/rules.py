@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["MINUTE", "SECOND", "Rules", "Weights"]
+from failgym.vocabulary import MINUTE, SECOND
 
-SECOND = 1_000
-"""One second [ms]."""
-MINUTE = 60 * SECOND
-"""One minute [ms]."""
+__all__ = ["Rules", "Weights"]
+
 LONGEST = 2**40
 """Longest time that a rule may set, 35 years [ms]."""
 MOST = 10_000

@@ -1,8 +1,5 @@
 """What a task may know of the other tasks of its job: who had finished or failed by when."""
 
-# Kernels lose their types to the decorator.
-# pyright: reportUnknownMemberType=false
-
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -11,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.compiled import njit
-from failgym.sim.records import NEVER
+from failgym.vocabulary import NEVER
 
 __all__ = ["ByJob", "by_job", "running_medians"]
 

@@ -6,8 +6,9 @@ from typing import Literal
 
 import numpy as np
 
-from failgym.sim.records import EPISODE, EVENT, LOG, RUN, TASK_STATE, State, World
+from failgym.sim.records import EPISODE, EVENT, RUN, TASK_STATE, State, World
 from failgym.sim.rules import Rules
+from failgym.vocabulary import LOG
 
 __all__ = ["Order", "make_state"]
 
@@ -26,8 +27,10 @@ def make_state(world: World, rules: Rules, episodes: int, order: Order, log: boo
         total = np.concatenate([[0], np.cumsum(per_task)])
         runs = int(np.diff(total[world.slices]).max(initial=extra))
     events = 5 * runs + 4 * tasks
+    begun = np.zeros(episodes, dtype=EPISODE)
+    begun["merged"] = order == "time"
     return State(
-        episodes=np.zeros(episodes, dtype=EPISODE),
+        episodes=begun,
         tasks=np.zeros((episodes, tasks), dtype=TASK_STATE),
         runs=np.zeros((episodes, runs), dtype=RUN),
         heap=np.zeros((episodes, events), dtype=EVENT),

@@ -7,8 +7,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from failgym.sim.context import HOUR_BINS, SYSTEM_BIN
-from failgym.traces import Outcome, Trace
+from failgym.sim.context import HOUR_BINS, SYSTEM_BIN, SYSTEM_TABLE
+from failgym.sim.fields import columns_of
+from failgym.traces import Trace
+from failgym.vocabulary import Outcome
 
 __all__ = ["SystemTable", "row_index", "system_table"]
 
@@ -64,13 +66,20 @@ def system_table(trace: Trace) -> SystemTable:
 
     running = started.before(bins) - ended.before(bins)
     waiting = arrived.before(bins) - left.before(bins)
-    log = [np.log2(1.0 + np.maximum(x, 0)) for x in (running, waiting)]
     arrival = [np.log2(1.0 + arrived.hourly(bins, back)) for back in (0, 1)]
     throughput = [np.log2(1.0 + finished.hourly(bins, back)) for back in (0, 1)]
     rate = failed.hourly(bins) / np.maximum(ended.hourly(bins), 1)
-    columns = [*log, np.zeros(len(bins)), arrival[0], throughput[0]]
-    columns += [arrival[0] - arrival[1], throughput[0] - throughput[1], rate]
-    return SystemTable(bins, np.stack(columns, axis=1).astype(np.float32))
+    columns = {
+        "running": np.log2(1.0 + np.maximum(running, 0)),
+        "waiting": np.log2(1.0 + np.maximum(waiting, 0)),
+        "free": np.zeros(len(bins)),
+        "arrival_rate": arrival[0],
+        "throughput": throughput[0],
+        "arrival_change": arrival[0] - arrival[1],
+        "throughput_change": throughput[0] - throughput[1],
+        "failure_rate": rate,
+    }
+    return SystemTable(bins, columns_of(SYSTEM_TABLE, columns))
 
 
 def _changes(now: list[_Counts], hour: list[_Counts], two: list[_Counts], last: int) -> Ints:

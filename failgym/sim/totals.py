@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from failgym.sim.records import NEVER, Records
+from failgym.sim.records import Records
 from failgym.sim.rules import Rules
 from failgym.traces.schema import LATEST
+from failgym.vocabulary import NEVER
 
 __all__ = ["LONGEST_LENGTH", "MOST_TIME", "check_totals"]
 

@@ -1,8 +1,5 @@
 """The usage group of the observation, worked out once for every monitoring window."""
 
-# Kernels lose their types to the decorator.
-# pyright: reportUnknownMemberType=false
-
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -11,12 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.compiled import njit
-from failgym.sim.fields import FIELDS
+from failgym.sim.fields import FIELDS, columns_of, group_of
 from failgym.traces import Trace
 
 __all__ = ["USAGE_FIELDS", "Usage", "usage_of"]
 
-USAGE_FIELDS = sum(field.group == "usage" for field in FIELDS)
+_NAMES = [FIELDS[i].name for i in group_of("usage")]
+USAGE_FIELDS = len(_NAMES)
 
 Floats = npt.NDArray[np.float64]
 
@@ -59,15 +57,24 @@ def _fields(
     mean, mean_memory, spread, trend, largest = _running(
         attempt, cpu, memory, np.maximum(peak, memory)
     )
-    columns = [
-        *(cpu, memory, local_io, remote_io, network, mean, mean_memory),
-        _share(spread, mean),
-        trend,
-        largest,
-        _share(largest, np.asarray(trace.column("tasks", "memory", missing=0))[task]),
-        _share(cpu, np.asarray(trace.column("tasks", "cpu", missing=0))[task]),
-    ]
-    return np.stack(columns, axis=1).astype(np.float32)
+    requested = {
+        name: np.asarray(trace.column("tasks", name, missing=0))[task] for name in ("cpu", "memory")
+    }
+    columns = {
+        "cpu": cpu,
+        "memory": memory,
+        "local_io": local_io,
+        "remote_io": remote_io,
+        "network": network,
+        "mean_cpu": mean,
+        "mean_memory": mean_memory,
+        "cpu_variation": _share(spread, mean),
+        "memory_trend": trend,
+        "max_memory": largest,
+        "memory_ratio": _share(largest, requested["memory"]),
+        "cpu_ratio": _share(cpu, requested["cpu"]),
+    }
+    return columns_of(_NAMES, columns)
 
 
 @njit(cache=True)

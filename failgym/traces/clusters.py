@@ -1,18 +1,16 @@
 """A workload for a cluster of one's choice: other machines, and runs that nothing cut short."""
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 import dataclasses
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
-from failgym.traces.schema import TABLES, Outcome, Table, TraceError, column, make_table
+from failgym.arrow import pa
+from failgym.traces.schema import TABLES, Table, TraceError, column, make_table
 from failgym.traces.trace import Trace
+from failgym.vocabulary import Outcome
 
 __all__ = ["uninterrupted", "with_machines"]
 

@@ -1,8 +1,5 @@
 """A workload and the outages of another trace, as one trace."""
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 import dataclasses
@@ -12,8 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
+from failgym.arrow import pa
 from failgym.traces.intervals import RULE, resolve
 from failgym.traces.schema import LATEST, TABLES, Table, TraceError, make_table
 from failgym.traces.trace import Meta, Trace
@@ -135,7 +132,7 @@ def _day(time: int) -> str:
 
 def _machines(workload: Trace, outages: Trace) -> tuple[Table, Ints]:
     """The machines of both, and where the other trace's are in that table."""
-    ids = workload.column("machines", "original_id").tolist()
+    ids: list[Any] = workload.column("machines", "original_id").tolist()
     place = {name: at for at, name in reversed(list(enumerate(ids)))}
     fresh: list[int] = []
     row = np.empty(outages.rows("machines"), dtype=np.int64)

@@ -1,8 +1,5 @@
 """The hash of a table's content: of a table in memory, or in a file, chunk by chunk."""
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 import hashlib
@@ -12,9 +9,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.parquet as pq
 
+from failgym.arrow import pa, pq
 from failgym.traces.schema import Table
 
 Chunks: TypeAlias = Callable[[str], Iterable[Any]]

@@ -20,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from failgym.traces.schema import Outcome
 from failgym.traces.trace import Trace
+from failgym.vocabulary import Outcome
 
 __all__ = ["MachineTime", "attempt_times", "fate_known", "machine_time"]
 

@@ -1,8 +1,5 @@
 """From columns in any order to a trace in the canonical one."""
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -10,9 +7,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
 
+from failgym.arrow import pa, pc
 from failgym.traces.schema import FOREIGN_KEYS, TABLES, Table, column, make_table, present
 from failgym.traces.trace import Meta, Trace
 

@@ -1,17 +1,11 @@
 """Tables of a stored trace, bounded before they are read: a small file may unpack to anything."""
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportAttributeAccessIssue=false
-
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
-
+from failgym.arrow import pa, pc, pq
 from failgym.memory import available, size_text
 from failgym.traces.schema import VERSION, Table, TraceError
 

@@ -8,19 +8,15 @@ Conventions, the same in every table:
 - a missing value is null, never a magic number.
 """
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import IntEnum
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
+from failgym.arrow import pa
 from failgym.memory import check_room
 
 Table: TypeAlias = Any
@@ -39,30 +35,6 @@ over a year. What a policy adds to it still fits into int64."""
 
 class TraceError(ValueError):
     """A trace or a source file that cannot be used; the message is one line that says why."""
-
-
-class Outcome(IntEnum):
-    """How an attempt, or a job, ended (stored as int8)."""
-
-    FINISH = 0
-    FAIL = 1
-    KILL = 2
-    EVICT = 3
-    LOST = 4
-    CENSORED = 5
-
-
-class Cause(IntEnum):
-    """Why an attempt ended without finishing (stored as int8; null for FINISH and CENSORED)."""
-
-    INTRINSIC = 0
-    MACHINE = 1
-    PREEMPTION = 2
-    SHARED = 3
-    REQUEUE = 4
-    DEPENDENCY = 5
-    WALLTIME = 6
-    USER = 7
 
 
 def _table(*, required: Mapping[str, Any], optional: Mapping[str, Any]) -> Any:
@@ -285,7 +257,7 @@ def _as_array(table: str, field: Any, values: Any, rows: int) -> Any:
     if np.isscalar(values):
         values = [values] * rows
     try:
-        if isinstance(values, np.ma.MaskedArray):
+        if np.ma.isMaskedArray(values):
             masked: Any = values
             data = pa.array(masked.data, mask=np.ma.getmaskarray(masked), from_pandas=True)
             return data.cast(field.type)

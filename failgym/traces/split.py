@@ -1,8 +1,5 @@
 """Parting a trace by time: what was known at a boundary, and what was submitted after it."""
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from dataclasses import replace
@@ -10,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
 
-from failgym.traces.schema import FOREIGN_KEYS, TABLES, Outcome, Table, column, present
+from failgym.arrow import pa, pc
+from failgym.traces.schema import FOREIGN_KEYS, TABLES, Table, column, present
+from failgym.vocabulary import Outcome
 
 if TYPE_CHECKING:
     from failgym.traces.trace import Trace
@@ -144,7 +141,8 @@ def select(tables: dict[str, Table], keep: dict[str, Flags]) -> dict[str, Table]
     result: dict[str, Table] = {}
     for name in _parents_first():
         table = tables[name]
-        kept = keep.get(name, np.ones(table.num_rows, dtype=np.bool_))
+        rows: int = table.num_rows
+        kept = keep.get(name, np.ones(rows, dtype=np.bool_))
         moved: dict[str, Rows] = {}
         for (holder, key), target in FOREIGN_KEYS.items():
             if holder != name:

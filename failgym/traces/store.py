@@ -1,8 +1,5 @@
 """A trace as a folder of Parquet files and a `meta.json`, written whole or not at all."""
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 import contextlib
@@ -15,9 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
+from failgym.arrow import pa, pq
 from failgym.traces.content import file_hash, table_hash
 from failgym.traces.parquet import read_table
 from failgym.traces.schema import SCHEMAS, TABLES, VERSION, Table, TraceError, make_table

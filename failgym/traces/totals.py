@@ -1,8 +1,5 @@
 """What is added up over a trace has to fit into the numbers that it is added up in."""
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from collections.abc import Mapping

@@ -1,8 +1,5 @@
 """`Trace`: what happened on a cluster, as a frozen set of columnar tables."""
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -15,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.traces import schema
-from failgym.traces.schema import TABLES, Cause, Outcome, Table, TraceError, make_table
+from failgym.traces.schema import TABLES, Table, TraceError, make_table
+from failgym.vocabulary import Cause, Outcome
 
 if TYPE_CHECKING:
     import pandas as pd

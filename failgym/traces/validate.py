@@ -1,8 +1,5 @@
 """What every trace must satisfy."""
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -13,18 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from failgym.traces.schema import (
-    FOREIGN_KEYS,
-    LATEST,
-    SCHEMAS,
-    Cause,
-    Outcome,
-    Table,
-    TraceError,
-    column,
-    present,
-)
+from failgym.traces.schema import FOREIGN_KEYS, LATEST, SCHEMAS, Table, TraceError, column, present
 from failgym.traces.totals import RunningTotals, check_totals
+from failgym.vocabulary import Cause, Outcome
 
 Flags = npt.NDArray[np.bool_]
 

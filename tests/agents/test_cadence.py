@@ -27,8 +27,7 @@ from failgym.cli.watch import Recorded
 from failgym.envs import FIELDS, Scenario, resolve
 from failgym.evaluation import Anchors
 from failgym.evaluation.caller import playing_by
-from failgym.sim.records import ACTIONS
-from failgym.sim.rules import MINUTE
+from failgym.vocabulary import ACTIONS, MINUTE
 from tests.envs.worlds import small
 
 torch.set_num_threads(1)

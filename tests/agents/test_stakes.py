@@ -16,7 +16,7 @@ from failgym.agents.vec_env import make_sb3_env
 from failgym.baselines import Replay, RetryCap
 from failgym.envs import resolve
 from failgym.sim.fields import FIELDS
-from failgym.sim.records import Action
+from failgym.vocabulary import Action
 
 CLONING = resolve("failgym/Cloning-v0", {"jobs": 300, "slice_tasks": 1})
 KILL, CLONE, RETRY = (int(action) for action in (Action.KILL, Action.CLONE, Action.RETRY))

@@ -22,7 +22,7 @@ from failgym.agents.vec_env import make_sb3_env  # noqa: E402
 from failgym.envs import SCENARIOS  # noqa: E402
 from failgym.evaluation import evaluate  # noqa: E402
 from failgym.sim.fields import FIELDS  # noqa: E402
-from failgym.sim.records import ACTIONS  # noqa: E402
+from failgym.vocabulary import ACTIONS  # noqa: E402
 from tests.agents.runs import (  # noqa: E402
     CLONING,
     SHORT,

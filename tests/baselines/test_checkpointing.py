@@ -30,9 +30,9 @@ from failgym.sim.compile import compile_world, with_slices
 from failgym.sim.context import AGE_BUCKETS, CLASSES, SYSTEM_FIELDS, Context, interruption_rates
 from failgym.sim.fields import FIELDS, INDEX
 from failgym.sim.forecast import Forecast
-from failgym.sim.records import Action
-from failgym.sim.rules import MINUTE, SECOND, Rules
+from failgym.sim.rules import Rules
 from failgym.traces import Cause, Meta, Outcome, Trace
+from failgym.vocabulary import MINUTE, SECOND, Action
 from tests.chains import single_jobs
 
 CONTINUE, CHECKPOINT = int(Action.CONTINUE), int(Action.CHECKPOINT)

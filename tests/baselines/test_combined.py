@@ -18,7 +18,7 @@ from failgym.baselines import (
     StopOrCopy,
 )
 from failgym.sim.fields import FIELDS, INDEX
-from failgym.sim.records import Action
+from failgym.vocabulary import Action
 
 CONTINUE, CLONE, CHECKPOINT, KILL, RETRY = (int(action) for action in Action)
 COMBINED = [CloneAndSave(), KillOrClone(), AllMeasures(), StopOrCopy()]

@@ -10,7 +10,7 @@ import pytest
 
 from failgym.baselines import Forking, Heuristic, Late, SparkSpeculation
 from failgym.sim.fields import FIELDS, INDEX
-from failgym.sim.records import Action
+from failgym.vocabulary import Action
 
 CONTINUE, CLONE = int(Action.CONTINUE), int(Action.CLONE)
 

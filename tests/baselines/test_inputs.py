@@ -15,8 +15,8 @@ from failgym.envs.inputs import INPUTS, missing_inputs
 from failgym.envs.worlds import build_world
 from failgym.evaluation import evaluate, run_policy
 from failgym.evaluation.caller import check_playable
-from failgym.sim.records import Action
 from failgym.traces import Trace
+from failgym.vocabulary import Action
 from tests.chains import single_jobs
 from tests.envs.worlds import small
 

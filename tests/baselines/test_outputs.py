@@ -19,8 +19,8 @@ from failgym.baselines import (
     Size,
 )
 from failgym.sim.fields import FIELDS, INDEX
-from failgym.sim.records import Action
 from failgym.traces import Meta, Trace
+from failgym.vocabulary import Action
 
 CONTINUE, CHECKPOINT, RETRY = int(Action.CONTINUE), int(Action.CHECKPOINT), int(Action.RETRY)
 LOG2_MINUTES = {"recomputation_cost", "checkpoint_p95"}

@@ -17,9 +17,9 @@ from failgym.baselines import REGISTRY, Heuristic
 from failgym.baselines.base import DECISIONS, ObservationView, enabled
 from failgym.policy import Policy
 from failgym.sim.fields import FIELDS, HIGH, INDEX, LOW
-from failgym.sim.records import Action
 from failgym.sim.rules import Rules
 from failgym.sim.scheduled.rules import ScheduledRules
+from failgym.vocabulary import Action
 
 CONTINUE, CLONE, CHECKPOINT, KILL, RETRY = (int(action) for action in Action)
 

@@ -19,7 +19,7 @@ from failgym.baselines import (
     PeriodicOutputs,
 )
 from failgym.sim.fields import FIELDS, INDEX
-from failgym.sim.records import Action
+from failgym.vocabulary import Action
 
 CONTINUE, CHECKPOINT, KILL, RETRY = (
     int(action) for action in (Action.CONTINUE, Action.CHECKPOINT, Action.KILL, Action.RETRY)

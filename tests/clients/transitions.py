@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-from failgym.sim.records import ACTIONS
+from failgym.vocabulary import ACTIONS
 from tests.envs.worlds import legal, small
 
 __all__ = [

@@ -17,7 +17,7 @@ from gymnasium.utils.env_checker import check_env
 
 from failgym.envs import TOTALS, MitigationEnv
 from failgym.envs.rendering import FPS, MODES, Timeline
-from failgym.sim.records import Action
+from failgym.vocabulary import Action
 from tests.envs.worlds import IDS, legal, make, play, small
 
 STEPS = 40

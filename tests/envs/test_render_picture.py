@@ -14,8 +14,8 @@ from failgym.envs.rendering.palette import ACCOUNT_COLOURS, FATES, PHASE_COLOURS
 from failgym.envs.rendering.status import Status
 from failgym.envs.rendering.timeline import Attempt, Kind, Mark, Outage, Pause, TaskLine, Timeline
 from failgym.envs.rendering.view import view_of
-from failgym.sim.records import CANCELLED, Action, Decision
 from failgym.traces import Outcome
+from failgym.vocabulary import CANCELLED, Action, Decision
 
 MINUTE = 60_000
 STATUS = Status(

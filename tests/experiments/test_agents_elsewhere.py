@@ -13,9 +13,9 @@ pytest.importorskip("xgboost", reason="needs the predictors extra")
 from experiments.agents_elsewhere import FIRST, SLICES, forecasts, places, real
 from failgym.envs import SCENARIOS, resolve
 from failgym.predictors import GradientBoosting
-from failgym.sim.rules import MINUTE
 from failgym.traces import Trace
 from failgym.traces.synthetic import generate
+from failgym.vocabulary import MINUTE
 from tests.envs.worlds import small
 
 

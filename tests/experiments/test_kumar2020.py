@@ -31,7 +31,7 @@ from experiments.reproduction import Experiment, Kind, Measured, Options, Row
 from experiments.reproduction.report_entries import cells_of
 from failgym import metrics
 from failgym.baselines import MLCheckpoint, Replay, Young
-from failgym.sim.rules import MINUTE, SECOND
+from failgym.vocabulary import MINUTE, SECOND
 
 QUICK = Options(seeds=1, quick=True)
 CHEAP: tuple[Experiment, ...] = (

@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 from experiments import prediction_aware
 from experiments.prediction_aware import Model, forms, waste
 from failgym.baselines import Daly, Young
-from failgym.sim.rules import SECOND
 from failgym.traces import Outcome, Trace
+from failgym.vocabulary import SECOND
 
 MODEL = Model()
 TASKS = 600

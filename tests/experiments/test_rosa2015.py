@@ -19,8 +19,8 @@ from experiments import (
 from experiments.reproduction import Experiment, Options
 from failgym.metrics import resource_reduction
 from failgym.predictors.network.grace_periods import task_grace_periods
-from failgym.sim.rules import MINUTE
 from failgym.traces import Outcome
+from failgym.vocabulary import MINUTE
 
 QUICK = Options(seeds=1, quick=True)
 

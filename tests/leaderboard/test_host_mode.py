@@ -25,7 +25,7 @@ from failgym.leaderboard.play import Failure
 from failgym.leaderboard.remote import RemotePolicy
 from failgym.leaderboard.work import Work
 from failgym.sim.fields import FIELDS
-from failgym.sim.records import ACTIONS
+from failgym.vocabulary import ACTIONS
 from tests.leaderboard.boards import COMMAND, TINY, actions, baseline, load, results, submit
 from tests.leaderboard.hosts import (
     LIBRARY,

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from failgym.predictors.base import CLASSES, attempt_numbers, task_classes
 from failgym.predictors.learned import Arrays, Learned, window_moments
 from failgym.sim.forecast import Forecast
-from failgym.sim.rules import MINUTE
 from failgym.traces import Outcome, Trace
+from failgym.vocabulary import MINUTE
 
 Leak = Literal["", "duration", "outcome", "siblings", "later tasks", "rows", "ends at once"]
 

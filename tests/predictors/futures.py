@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.sim.forecast import Forecast
-from failgym.sim.rules import MINUTE
 from failgym.traces import Cause, Outcome, Trace
 from failgym.traces.schema import TABLES
 from failgym.traces.trace import make_table
+from failgym.vocabulary import MINUTE
 
 FATES = (
     (Outcome.FINISH, None),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from failgym.sim.rules import MINUTE
+from failgym.vocabulary import MINUTE
 
 QUICK: dict[str, dict[str, Any]] = {
     "random_forest": {"trees": 5},

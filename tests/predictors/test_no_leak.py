@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from failgym.predictors import LEARNED, Learned
-from failgym.sim.rules import MINUTE
 from failgym.traces import Trace, generate
+from failgym.vocabulary import MINUTE
 from tests.predictors.frequencies import Frequencies
 from tests.predictors.futures import another_future, rested, said_by
 from tests.predictors.quick import QUICK, REFITTING

@@ -16,17 +16,9 @@ import numpy as np
 
 from failgym.sim.context import Context
 from failgym.sim.forecast import Forecast
-from failgym.sim.reference import (
-    Accounts,
-    Action,
-    Decision,
-    DecisionKind,
-    EventKind,
-    LogEntry,
-    SimOutcome,
-)
 from failgym.sim.rules import Rules
 from failgym.traces import Cause, Meta, Outcome, Trace
+from failgym.vocabulary import Accounts, Action, Decision, Event, LogEntry, OpenDecision, SimOutcome
 
 FOLDER = Path(__file__).parents[1] / "golden" / "rules"
 
@@ -44,7 +36,7 @@ class Simulator(Protocol):
     def busy(self) -> int: ...
 
     @property
-    def decision(self) -> Decision | None: ...
+    def decision(self) -> OpenDecision | None: ...
     @property
     def terms(self) -> tuple[float, float, float, float]: ...
     @property
@@ -141,7 +133,7 @@ def play(example: Example, simulator: Simulator) -> Played:
     while (decision := simulator.decision) is not None:
         key = (
             decision.time,
-            DecisionKind(decision.kind).name,
+            Decision(decision.kind).name,
             f"t{decision.task}/{decision.attempt}",
         )
         asked.append(" ".join(map(str, key)))
@@ -190,12 +182,12 @@ def forecast_of(trace: Trace, risk: str, window: int) -> Forecast:
 
 def _text(entry: LogEntry) -> str:
     """A log entry as the examples write it; nothing for a decision answered by CONTINUE."""
-    kind, detail = EventKind(entry.kind), ""
-    if kind in (EventKind.END, EventKind.SETTLED):
+    kind, detail = Event(entry.kind), ""
+    if kind in (Event.END, Event.SETTLED):
         detail = " " + SimOutcome(entry.detail).name
-    elif kind is EventKind.START:
+    elif kind is Event.START:
         detail = " ghost" if entry.detail else ""
-    elif kind is EventKind.DECISION:
+    elif kind is Event.DECISION:
         if entry.detail == Action.CONTINUE:
             return ""
         detail = " " + Action(entry.detail).name

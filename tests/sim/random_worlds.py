@@ -12,8 +12,9 @@ import numpy as np
 
 from failgym.sim.context import AGE_BUCKETS, CLASSES, SYSTEM_FIELDS, Context
 from failgym.sim.forecast import Forecast
-from failgym.sim.rules import MINUTE, Rules, Weights
+from failgym.sim.rules import Rules, Weights
 from failgym.traces import Cause, Meta, Outcome, Trace
+from failgym.vocabulary import MINUTE
 
 Policy = Callable[[tuple[bool, ...]], int]
 

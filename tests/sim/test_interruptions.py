@@ -22,9 +22,10 @@ from failgym.sim.fields import INDEX
 from failgym.sim.forecast import Forecast
 from failgym.sim.pinned import PinnedSimulator
 from failgym.sim.reference import ReferenceSimulator
-from failgym.sim.rules import MINUTE, SECOND, Rules
+from failgym.sim.rules import Rules
 from failgym.traces import Cause, Outcome, Trace
 from failgym.traces.synthetic import generate
+from failgym.vocabulary import MINUTE, SECOND
 from tests.chains import single_jobs
 from tests.sim.random_worlds import random_trace
 

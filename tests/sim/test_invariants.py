@@ -12,9 +12,9 @@ from failgym import metrics
 from failgym.baselines import Algorithm1, RetryCap
 from failgym.predictors import NoForecast
 from failgym.sim.pinned import PinnedSimulator
-from failgym.sim.records import Action
 from failgym.sim.rules import Rules
 from failgym.traces import Outcome
+from failgym.vocabulary import Action
 from tests.chains import WINDOW, chains, flickering, outcomes
 from tests.sim.random_worlds import random_context, random_rules, random_trace
 

@@ -53,7 +53,7 @@ def compare(seed: int) -> int:
     assert fast.decision is None
     _compare_accounts(slow, fast)
     assert [tuple(entry) for entry in slow.log] == [tuple(entry) for entry in fast.log]
-    assert [tuple(x) for x in slow.outcomes()] == [tuple(x) for x in fast.outcomes()]
+    assert slow.outcomes() == fast.outcomes()
     assert slow.illegal == fast.illegal
     return decisions
 

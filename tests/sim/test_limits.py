@@ -10,10 +10,10 @@ import pytest
 from failgym.sim.context import Context
 from failgym.sim.forecast import Forecast
 from failgym.sim.pinned import PinnedSimulator
-from failgym.sim.records import Action, Decision
 from failgym.sim.reference import ReferenceSimulator
 from failgym.sim.rules import LONGEST, Rules
 from failgym.traces import Cause, Meta, Outcome, Trace
+from failgym.vocabulary import Action, Decision
 
 LENGTH = 20
 """Work of the attempt that finishes [ms]."""
@@ -62,7 +62,7 @@ def test_windows_within_writes_and_restores(decide: Any) -> None:
     """The reference looks at each of them."""
     fast, slow = (played(kind, SMALL, decide) for kind in (PinnedSimulator, ReferenceSimulator))
     assert [tuple(entry) for entry in fast.log] == [tuple(entry) for entry in slow.log]
-    assert [tuple(x) for x in fast.outcomes()] == [tuple(x) for x in slow.outcomes()]
+    assert fast.outcomes() == slow.outcomes()
     assert tuple(fast.accounts()) == tuple(slow.accounts())
 
 

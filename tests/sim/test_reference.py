@@ -9,16 +9,10 @@ import pytest
 
 from failgym.sim.context import Context
 from failgym.sim.fields import HIGH, LOW
-from failgym.sim.reference import (
-    Action,
-    EventKind,
-    LogEntry,
-    ReferenceSimulator,
-    SimOutcome,
-    TaskOutcome,
-)
+from failgym.sim.reference import ReferenceSimulator
 from failgym.sim.rules import Rules, Weights
 from failgym.traces import Outcome, Trace
+from failgym.vocabulary import Action, Event, LogEntry, SimOutcome, TaskOutcome
 from tests.sim.golden import examples
 from tests.sim.random_worlds import (
     random_context,
@@ -90,7 +84,7 @@ def by_task(log: list[LogEntry]) -> dict[int, list[LogEntry]]:
     return entries
 
 
-def kinds(log: list[LogEntry], kind: EventKind) -> list[LogEntry]:
+def kinds(log: list[LogEntry], kind: Event) -> list[LogEntry]:
     return [entry for entry in log if entry.kind == kind]
 
 
@@ -152,9 +146,9 @@ def test_replay_equals_the_record(seed: int) -> None:
         rows = range(first[result.task], first[result.task + 1])
         ran = [(row - first[result.task], row) for row in rows if start[row] >= 0]
         entries = log[result.task]
-        starts = {(e.number, e.time) for e in kinds(entries, EventKind.START)}
+        starts = {(e.number, e.time) for e in kinds(entries, Event.START)}
         assert starts == {(number, start[row]) for number, row in ran}
-        ends = {(e.number, e.time, e.detail) for e in kinds(entries, EventKind.END)}
+        ends = {(e.number, e.time, e.detail) for e in kinds(entries, Event.END)}
         assert ends >= {(number, end[row], outcome[row]) for number, row in ran}
         assert result.end == result.recorded_end
         assert result.recorded_outcome == world.trace.task_outcome[result.task]
@@ -172,7 +166,7 @@ def test_caps_hold(seed: int) -> None:
         assert outcome.extra <= world.rules.max_extra
         assert outcome.clones <= world.rules.max_clones
         assert outcome.extra == outcome.clones + outcome.retries
-        taken = Counter(e.detail for e in kinds(log[outcome.task], EventKind.DECISION))
+        taken = Counter(e.detail for e in kinds(log[outcome.task], Event.DECISION))
         assert taken[Action.CLONE] == outcome.clones
         assert taken[Action.RETRY] == outcome.retries
         assert outcome.decisions <= taken.total()
@@ -185,20 +179,20 @@ def test_settlement(seed: int) -> None:
     log = by_task(sim.log)
     for outcome in sim.outcomes():
         entries = log[outcome.task]
-        settled = kinds(entries, EventKind.SETTLED)
+        settled = kinds(entries, Event.SETTLED)
         assert [(e.time, e.detail) for e in settled] == [(outcome.end, outcome.outcome)]
         after = entries[entries.index(settled[0]) + 1 :]
-        assert not kinds(after, EventKind.DECISION)
+        assert not kinds(after, Event.DECISION)
         if outcome.departed or outcome.killed:
             assert not after
-            successes = [e for e in kinds(entries, EventKind.END) if e.detail == SimOutcome.FINISH]
+            successes = [e for e in kinds(entries, Event.END) if e.detail == SimOutcome.FINISH]
             assert len(successes) == (outcome.outcome == SimOutcome.FINISH)
-        starts = Counter(e.number for e in kinds(entries, EventKind.START))
-        ends = Counter(e.number for e in kinds(entries, EventKind.END))
+        starts = Counter(e.number for e in kinds(entries, Event.START))
+        ends = Counter(e.number for e in kinds(entries, Event.END))
         assert not starts or max(starts.values()) == 1
         assert not starts - ends, "every attempt ends, once"
         if world.trace.task_outcome[outcome.task] == Outcome.CENSORED:
-            assert not kinds(entries, EventKind.DECISION)
+            assert not kinds(entries, Event.DECISION)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -240,7 +234,7 @@ def test_a_checkpoint_never_taken_changes_nothing(seed: int) -> None:
     world = random_world(seed)
 
     def events(sim: ReferenceSimulator) -> list[LogEntry]:
-        return [e for e in replay(world, sim).log if e.kind != EventKind.DECISION]
+        return [e for e in replay(world, sim).log if e.kind != Event.DECISION]
 
     with_it = events(world.simulator(checkpoint=True, checkpoint_cost=40))
     assert with_it == events(world.simulator(checkpoint=False, checkpoint_cost=0))
@@ -298,7 +292,7 @@ def test_illegal_actions_are_counted_and_continue() -> None:
         while sim.decision is not None:
             sim.step(Action.RETRY if not sim.mask[Action.RETRY] else Action.CONTINUE)
             counted += 1
-            assert sim.log[-1].kind != EventKind.DECISION or sim.log[-1].detail == Action.CONTINUE
+            assert sim.log[-1].kind != Event.DECISION or sim.log[-1].detail == Action.CONTINUE
         assert sim.illegal <= counted
         untouched = replay(world, world.simulator())
         assert sim.log == untouched.log

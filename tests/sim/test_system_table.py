@@ -13,11 +13,12 @@ from failgym.sim.context import SYSTEM_BIN, SYSTEM_FIELDS
 from failgym.sim.fields import INDEX
 from failgym.sim.pinned import PinnedSimulator
 from failgym.sim.reference import ReferenceSimulator
-from failgym.sim.rules import MINUTE, Rules
+from failgym.sim.rules import Rules
 from failgym.sim.system_table import SystemTable, system_table
 from failgym.traces import Cause, Outcome, Trace
 from failgym.traces.schema import LATEST, make_table
 from failgym.traces.synthetic import generate
+from failgym.vocabulary import MINUTE
 from tests.chains import single_jobs
 from tests.sim.random_worlds import random_context, random_trace
 

@@ -17,10 +17,11 @@ from failgym.sim.context import Context
 from failgym.sim.forecast import Forecast
 from failgym.sim.pinned import PinnedSimulator
 from failgym.sim.reference import ReferenceSimulator
-from failgym.sim.rules import LONGEST, MINUTE, Rules
+from failgym.sim.rules import LONGEST, Rules
 from failgym.sim.totals import LONGEST_LENGTH
 from failgym.traces import Cause, Meta, Outcome, Trace
 from failgym.traces.schema import LATEST, MOST_TOTAL
+from failgym.vocabulary import MINUTE
 
 YEAR = 365 * 24 * 60 * MINUTE
 

@@ -23,9 +23,8 @@ from failgym.evaluation import run_policy
 from failgym.sim.batch import Batch
 from failgym.sim.clairvoyant import clairvoyant
 from failgym.sim.compile import with_slices
-from failgym.sim.records import Action
-from failgym.sim.rules import MINUTE
 from failgym.traces import Outcome, toy
+from failgym.vocabulary import MINUTE, Action
 
 EASY, RESCUED, DOOMED, HUNG, LONG, EVICTED, STRUCK, UNKNOWN = range(8)
 CLONE, SAVE, KILL, RETRY = (

@@ -19,10 +19,10 @@ from failgym.baselines.search import Choice, Range, choice, search_space, tuned
 from failgym.baselines.young import period_is_over
 from failgym.envs import Scenario, resolve
 from failgym.evaluation import Anchors
-from failgym.sim.records import Action
 from failgym.sim.state import Order
 from failgym.tuning import Grounds, Tuned, tune
 from failgym.tuning.objective import ADOPTED, Comparison, gain
+from failgym.vocabulary import Action
 
 pytest.importorskip("optuna", reason="needs failgym[tuning]")
 

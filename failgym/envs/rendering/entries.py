@@ -1,22 +1,12 @@
-"""What the engine tells: entries of its event log, and the decision that is open."""
+"""The decision that is open."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from failgym.sim.records import Action, Decision
+from failgym.vocabulary import Action, Decision
 
-__all__ = ["Asked", "Entry"]
-
-
-class Entry(NamedTuple):
-    """An entry of the event log."""
-
-    time: int
-    kind: int
-    task: int
-    number: int
-    detail: int
+__all__ = ["Asked"]
 
 
 class Asked(NamedTuple):

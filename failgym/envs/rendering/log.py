@@ -1,20 +1,20 @@
 """From the event log of the engine to a `Timeline`.
 
-The log (`failgym.sim.records.LOG`) says when attempts start and end and what was decided. What
-follows for the accounts is worked out here after the rules that `failgym.sim.reference` states, and
-compared with the engine's own accounts in the tests.
+The log (`failgym.vocabulary.LOG`) says when attempts start and end and what was decided. What
+follows for the accounts is worked out here, with the engine's own rule of where work goes, and
+compared with the engine's accounts in the tests.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from failgym.envs.rendering.entries import Asked, Entry
+from failgym.envs.rendering.entries import Asked
 from failgym.envs.rendering.lanes import Lanes
 from failgym.envs.rendering.phases import phases
 from failgym.envs.rendering.timeline import Attempt, Kind, Mark, Outage, Pause, Timeline
-from failgym.sim.records import CANCELLED, Action, Decision, Event
-from failgym.traces import Outcome
+from failgym.sim.accounts import GHOST, LOST, REDUNDANT, UNKNOWN, fate_of_work
+from failgym.vocabulary import Action, Decision, Event, LogEntry
 
 __all__ = ["LogReader"]
 
@@ -43,7 +43,7 @@ class LogReader:
         self._last: dict[tuple[int, int], Attempt] = {}
         self._lanes = Lanes()
         self._down: dict[int, Outage] = {}
-        self._handlers: dict[int, Callable[[Entry], None]] = {
+        self._handlers: dict[int, Callable[[LogEntry], None]] = {
             Event.QUEUED: self._queued,
             Event.START: self._start,
             Event.PLACED: self._placed,
@@ -59,7 +59,7 @@ class LogReader:
             Event.MACHINE_UP: self._comes_up,
         }
 
-    def read(self, entry: Entry) -> None:
+    def read(self, entry: LogEntry) -> None:
         """Go on with the next entry of the log."""
         handle = self._handlers.get(entry.kind)
         if handle is not None:
@@ -73,11 +73,11 @@ class LogReader:
 
     # --- Attempts ---------------------------------------------------------------------------------
 
-    def _queued(self, e: Entry) -> None:
+    def _queued(self, e: LogEntry) -> None:
         self._name(e)
         self.timeline.waiting[e.task, e.number] = e.time
 
-    def _name(self, e: Entry) -> Kind:
+    def _name(self, e: LogEntry) -> Kind:
         """Why an attempt is started: by a decision, if it is new and comes just after it."""
         by, self._started_by = self._started_by, None
         key = (e.task, e.number)
@@ -86,7 +86,7 @@ class LogReader:
             self._kinds[key] = by[2] if by is not None and here else Kind.ATTEMPT
         return self._kinds[key]
 
-    def _start(self, e: Entry) -> None:
+    def _start(self, e: LogEntry) -> None:
         task, key = self.timeline.tasks[e.task], (e.task, e.number)
         again = e.detail == _RECOMPUTATION
         kind = Kind.RECOMPUTATION if again else self._name(e)
@@ -102,15 +102,15 @@ class LogReader:
         self.timeline.attempts.append(attempt)
         attempt.lane = self._lanes.take(("task", e.task))
 
-    def _placed(self, e: Entry) -> None:
+    def _placed(self, e: LogEntry) -> None:
         attempt = self._last[e.task, e.number]
         attempt.machines.append(e.detail)
         attempt.lanes.append(self._lanes.take(("machine", e.detail)))
 
-    def _transferred(self, e: Entry) -> None:
+    def _transferred(self, e: LogEntry) -> None:
         self._last[e.task, e.number].transferred = e.time
 
-    def _end(self, e: Entry) -> None:
+    def _end(self, e: LogEntry) -> None:
         task = self.timeline.tasks[e.task]
         attempt = task.live.pop(e.number, None)
         if attempt is None:  # a row of the record that never started
@@ -133,7 +133,7 @@ class LogReader:
 
     # --- Checkpoints ------------------------------------------------------------------------------
 
-    def _durable(self, e: Entry) -> None:
+    def _durable(self, e: LogEntry) -> None:
         attempt, task = self._last[e.task, e.number], self.timeline.tasks[e.task]
         if attempt.end is not None:
             self._written(e)
@@ -147,7 +147,7 @@ class LogReader:
             task.durable, task.best, task.best_work = fraction, attempt, pause.work
             attempt.saved = pause.work
 
-    def _written(self, e: Entry) -> None:
+    def _written(self, e: LogEntry) -> None:
         """The write of an output is over: it is durable, or lost with its machine."""
         attempt = self._last[e.task, e.number]
         if attempt.write is not None:
@@ -158,7 +158,7 @@ class LogReader:
 
     # --- Decisions and tasks ----------------------------------------------------------------------
 
-    def _decision(self, e: Entry) -> None:
+    def _decision(self, e: LogEntry) -> None:
         asked, action = self.asked, Action(e.detail)
         assert asked is not None, "an answer without a decision"
         self.timeline.decisions += 1
@@ -186,11 +186,11 @@ class LogReader:
         for machine, lane in zip(attempt.machines, attempt.lanes, strict=True):
             self._lanes.keep(("machine", machine), lane)
 
-    def _killed(self, e: Entry) -> None:
+    def _killed(self, e: LogEntry) -> None:
         mark = Mark(e.time, e.task, -1, None, Action.KILL, -1)
         self.timeline.marks.append(mark)
 
-    def _settled(self, e: Entry) -> None:
+    def _settled(self, e: LogEntry) -> None:
         task = self.timeline.tasks[e.task]
         task.settled, task.outcome = e.time, e.detail
         self.timeline.settled += task.own
@@ -226,23 +226,20 @@ class LogReader:
 
     # --- Machines ---------------------------------------------------------------------------------
 
-    def _goes_down(self, e: Entry) -> None:
+    def _goes_down(self, e: LogEntry) -> None:
         self.is_down(e.number, e.time)
 
-    def _comes_up(self, e: Entry) -> None:
+    def _comes_up(self, e: LogEntry) -> None:
         outage = self._down.pop(e.number, None)
         if outage is not None:
             outage.up = e.time
+
+
+_FATES = {LOST: "lost", REDUNDANT: "redundant", GHOST: "ghost", UNKNOWN: "in_flight"}
 
 
 def _account(attempt: Attempt, outcome: int, settled: bool) -> str:
     """Where the unsaved work of an attempt goes that ends; in flight if nobody knows its fate."""
     if attempt.kind is Kind.RECOMPUTATION:
         return "lost"
-    if settled or outcome == CANCELLED:
-        return "redundant"
-    if outcome == Outcome.CENSORED:
-        return "in_flight"
-    if outcome == Outcome.FINISH:
-        return "useful"
-    return "ghost" if attempt.ghost else "lost"
+    return _FATES.get(fate_of_work(outcome, settled, attempt.ghost), "useful")

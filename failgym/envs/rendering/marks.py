@@ -8,7 +8,7 @@ from functools import lru_cache
 from PIL import Image, ImageDraw
 
 from failgym.envs.rendering.timeline import Mark
-from failgym.sim.records import Action, Decision
+from failgym.vocabulary import Action, Decision
 
 __all__ = ["SIGNS", "SIZE", "sign", "sign_of"]
 

@@ -23,6 +23,7 @@ from failgym.envs.rendering.timeline import (
     Timeline,
     outcome_name,
 )
+from failgym.vocabulary import HOUR
 
 __all__ = ["trace_events"]
 
@@ -174,6 +175,6 @@ def _counters(timeline: Timeline) -> Iterable[Json]:
     for k, (time, account, amount) in enumerate(changes):
         total[account] += amount
         if k + 1 == len(changes) or changes[k + 1][0] > time:
-            args = {name: total[name] / 3_600_000 for name in ACCOUNTS if total[name]}
+            args = {name: total[name] / HOUR for name in ACCOUNTS if total[name]}
             where = {"pid": ACCOUNTS_PROCESS, "tid": 0}
             yield {"ph": "C", "name": "accounts", "ts": time * MICROSECONDS, **where, "args": args}

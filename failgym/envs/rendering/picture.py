@@ -14,6 +14,7 @@ from failgym.envs.rendering.marks import SIGNS, SIZE, sign
 from failgym.envs.rendering.palette import ACCOUNT_COLOURS, FATES, PHASE_COLOURS
 from failgym.envs.rendering.status import Status
 from failgym.envs.rendering.view import View
+from failgym.vocabulary import HOUR
 
 __all__ = ["HEIGHT", "WIDTH", "draw", "most_rows"]
 
@@ -33,7 +34,6 @@ LARGEST_ROW, LABELLED_ROW, LEAST_LABEL, LARGEST_LANE = 26, 19, 11, 14
 the largest lane of many [px]."""
 LINE = 16
 """Distance of lines of figures [px]."""
-HOUR = 3_600_000
 
 
 def most_rows() -> int:

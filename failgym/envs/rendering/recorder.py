@@ -14,17 +14,17 @@ from typing import Any
 import numpy as np
 
 from failgym.envs.batches import AnyBatch, AnyWorld
-from failgym.envs.rendering.entries import Asked, Entry
+from failgym.envs.rendering.entries import Asked
 from failgym.envs.rendering.log import LogReader
 from failgym.envs.rendering.timeline import Attempt, Kind, TaskLine, Timeline
 from failgym.envs.spaces import TERMS
 from failgym.sim import records as pinned
 from failgym.sim.batch import Batch
 from failgym.sim.fields import INDEX
-from failgym.sim.records import LOG, Action, Decision
 from failgym.sim.rules import Rules
 from failgym.sim.scheduled.rules import ScheduledRules
 from failgym.sim.state import Order
+from failgym.vocabulary import LOG, Action, Decision, LogEntry
 
 __all__ = ["Recorder"]
 
@@ -139,7 +139,7 @@ class Recorder:
         self._reader.ended.clear()
         for entry in entries:
             self.before_event(entry[0])
-            self._reader.read(Entry(*entry))
+            self._reader.read(LogEntry(*entry))
         self.timeline.now = int(episode["now"])
         if self._staged:
             self._learn_transfers()

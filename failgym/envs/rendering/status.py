@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from failgym.envs.rendering.entries import Asked
 from failgym.envs.rendering.recorder import Recorder
 from failgym.envs.rendering.timeline import Mark
-from failgym.envs.rendering.view import SECOND, clock, duration
+from failgym.envs.rendering.view import clock, duration
 from failgym.envs.spaces import TERMS
-from failgym.sim.records import Decision
+from failgym.vocabulary import SECOND, Decision
 
 __all__ = ["Status", "status_of"]
 

@@ -6,7 +6,7 @@ from failgym.envs.rendering.palette import ACCOUNT_COLOURS, FATES, SHORT, fate, 
 from failgym.envs.rendering.status import Status
 from failgym.envs.rendering.timeline import Mark
 from failgym.envs.rendering.view import Row, View
-from failgym.sim.records import Action, Decision
+from failgym.vocabulary import HOUR, Action, Decision
 
 __all__ = ["COLUMNS", "MOST_ROWS", "write"]
 
@@ -14,7 +14,6 @@ COLUMNS, LABEL = 72, 12
 """Widths of the plot and of the labels [characters]."""
 MOST_ROWS = 16
 """Rows that are shown, the latest ones."""
-HOUR = 3_600_000
 SIGNS = {
     Action.CLONE: "C",
     Action.CHECKPOINT: "*",

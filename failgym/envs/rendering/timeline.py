@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
-from failgym.sim.records import CANCELLED, Action, Decision
-from failgym.traces import Outcome
+from failgym.vocabulary import Action, Decision, SimOutcome
 
 __all__ = [
     "ACCOUNTS",
@@ -35,7 +34,7 @@ ACCOUNTS = ("in_flight", *CLASSES)
 
 def outcome_name(outcome: int) -> str:
     """Name of an outcome of an attempt or a task."""
-    return "CANCELLED" if outcome == CANCELLED else Outcome(outcome).name
+    return SimOutcome(outcome).name
 
 
 class Kind(Enum):

@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass, field
 
 from failgym.envs.rendering.timeline import Attempt, Mark, Outage, TaskLine, Timeline
-from failgym.sim.records import Action, Decision
+from failgym.vocabulary import DAY, HOUR, MINUTE, SECOND, Action, Decision
 
 __all__ = ["Row", "View", "clock", "duration", "view_of"]
 
@@ -19,7 +19,6 @@ MOST_MACHINES = 96
 """More are not shown one by one."""
 MOST_ATTEMPTS = 400
 """Attempts that a window of time on a shared clock begins with, about."""
-SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
 _UNITS = ((DAY, "d"), (HOUR, "h"), (MINUTE, "min"), (SECOND, "s"), (1, "ms"))
 _STEPS = (
     *(1, 2, 5, 10, 20, 50, 100, 200, 500),

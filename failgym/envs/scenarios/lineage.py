@@ -36,7 +36,7 @@ Version History
 from __future__ import annotations
 
 from failgym.envs.scenario import Scenario
-from failgym.sim.rules import MINUTE, SECOND
+from failgym.vocabulary import MINUTE, SECOND
 
 __all__ = ["LINEAGE"]
 

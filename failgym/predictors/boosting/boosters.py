@@ -4,9 +4,6 @@ A booster is stored as XGBoost's own JSON, which names numbers and nothing that 
 loader trusts what it reads, so the trees are checked before it sees them.
 """
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 import json

@@ -14,7 +14,8 @@ from failgym.predictors.features.config import CONFIG, Vocabulary, task_config
 from failgym.predictors.features.system import NEVER
 from failgym.predictors.features.usage import USAGE, known_windows, usage_features
 from failgym.predictors.learned import window_moments
-from failgym.traces.trace import Cause, Outcome, Trace
+from failgym.traces.trace import Trace
+from failgym.vocabulary import Cause, Outcome
 
 __all__ = [
     "FEATURES",

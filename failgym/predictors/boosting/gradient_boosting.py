@@ -31,8 +31,8 @@ from failgym.predictors.features.system import NEVER
 from failgym.predictors.learned import Arrays, Learned
 from failgym.predictors.parameters import check_whole
 from failgym.sim.forecast import Forecast
-from failgym.sim.rules import MINUTE
-from failgym.traces.trace import Outcome, Trace
+from failgym.traces.trace import Trace
+from failgym.vocabulary import DAY, MINUTE, Outcome
 
 __all__ = ["FEATURES", "JOB_TYPES", "GradientBoosting"]
 
@@ -40,8 +40,6 @@ Floats = npt.NDArray[np.float64]
 Floats32 = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.int64]
 Samples = Literal["moments", "tail"]
-
-DAY = 24 * 60 * MINUTE
 
 
 @dataclass(eq=False)

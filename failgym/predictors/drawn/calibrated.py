@@ -14,8 +14,8 @@ from failgym.predictors.drawn.classes import ClassQuality, draw_classes, draw_jo
 from failgym.predictors.parameters import check_whole
 from failgym.sim.forecast import Forecast
 from failgym.sim.keys import Purpose, uniform
-from failgym.sim.rules import MINUTE
-from failgym.traces.trace import Outcome, Trace
+from failgym.traces.trace import Trace
+from failgym.vocabulary import MINUTE, Outcome
 
 __all__ = ["KUMAR_MODELS", "Calibrated", "ClassQuality"]
 

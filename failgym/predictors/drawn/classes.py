@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from failgym.predictors.base import CLASSES, task_classes
 from failgym.sim.keys import Purpose, uniform
-from failgym.traces.trace import Outcome, Trace
+from failgym.traces.trace import Trace
+from failgym.vocabulary import Outcome
 
 __all__ = ["ClassQuality", "draw_classes", "draw_jobs"]
 

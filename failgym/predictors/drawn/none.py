@@ -7,8 +7,8 @@ from typing import Self
 
 from failgym.predictors.parameters import check_whole
 from failgym.sim.forecast import Forecast
-from failgym.sim.rules import MINUTE
 from failgym.traces.trace import Trace
+from failgym.vocabulary import MINUTE
 
 __all__ = ["NoForecast"]
 

@@ -10,8 +10,8 @@ import numpy as np
 from failgym.predictors.base import CLASSES, task_classes, window_offsets
 from failgym.predictors.parameters import check_whole
 from failgym.sim.forecast import Forecast
-from failgym.sim.rules import MINUTE
-from failgym.traces.trace import Outcome, Trace
+from failgym.traces.trace import Trace
+from failgym.vocabulary import MINUTE, Outcome
 
 __all__ = ["Perfect"]
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from failgym.traces.trace import Outcome, Trace
+from failgym.traces.trace import Trace
+from failgym.vocabulary import Outcome
 
 __all__ = ["FLAGS", "Failures", "attempt_flags", "job_flags", "task_flags"]
 

@@ -10,8 +10,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from failgym.sim.rules import MINUTE
-from failgym.traces.trace import Outcome, Trace
+from failgym.traces.trace import Trace
+from failgym.vocabulary import MINUTE, Outcome
 
 __all__ = ["NEVER", "SAMPLES", "SYSTEM", "Load", "system_features"]
 

@@ -5,9 +5,6 @@ deviation, the trend and the change. A window counts once its span is over, so t
 t are the same whatever the trace says of later times.
 """
 
-# Kernels lose their types to the decorator.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-
 from __future__ import annotations
 
 import numpy as np

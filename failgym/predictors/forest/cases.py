@@ -11,7 +11,8 @@ from failgym.predictors.features.config import CONFIG, MISSING, Rows, learn_voca
 from failgym.predictors.features.flags import FLAGS, attempt_flags, job_flags, task_flags
 from failgym.predictors.features.usage import RESOURCES, USAGE, usage_features
 from failgym.predictors.forest.rows import EARLY, SCENARIOS, Knowledge, latest_by
-from failgym.traces.trace import Outcome, Trace
+from failgym.traces.trace import Trace
+from failgym.vocabulary import Outcome
 
 __all__ = ["JOB_FLAGS", "JOB_USAGE", "Case", "cases"]
 

@@ -1,8 +1,6 @@
 """Random forests as plain arrays: scikit-learn grows them, everything else happens here."""
 
 # scikit-learn publishes no annotations, and kernels lose their types to the decorator.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUntypedFunctionDecorator=false
 
 from __future__ import annotations
 

@@ -16,14 +16,13 @@ from failgym.predictors.forest.rows import LEVELS, SCENARIOS, Knowledge, Lesson
 from failgym.predictors.learned import Arrays, Learned, window_moments
 from failgym.predictors.parameters import check_whole
 from failgym.sim.forecast import Forecast
-from failgym.sim.rules import MINUTE
 from failgym.traces.trace import Trace
+from failgym.vocabulary import DAY, MINUTE
 
 __all__ = ["RandomForest"]
 
 Ints = npt.NDArray[np.int64]
 
-DAY = 24 * 60 * MINUTE
 BLOCK = 2**19
 """Risks that are worked out together, so that their features fit into memory."""
 

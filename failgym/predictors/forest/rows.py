@@ -21,8 +21,8 @@ from failgym.predictors.features.config import (
 from failgym.predictors.features.flags import FLAGS, Failures, attempt_flags, task_flags
 from failgym.predictors.features.system import NEVER
 from failgym.predictors.features.usage import USAGE, usage_features
-from failgym.sim.rules import MINUTE
-from failgym.traces.trace import Outcome, Trace
+from failgym.traces.trace import Trace
+from failgym.vocabulary import MINUTE, Outcome
 
 __all__ = ["EARLY", "LEVELS", "SCENARIOS", "Knowledge", "Lesson", "Scenario", "latest_by"]
 

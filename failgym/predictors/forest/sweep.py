@@ -29,7 +29,8 @@ from failgym.metrics.curves import roc_auc
 from failgym.predictors.forest.cases import cases
 from failgym.predictors.forest.forest import Forest, Growth
 from failgym.predictors.forest.rows import LEVELS, SCENARIOS
-from failgym.traces.trace import Outcome, Trace
+from failgym.traces.trace import Trace
+from failgym.vocabulary import Outcome
 
 __all__ = ["TARGETS", "Point", "Sweep", "sweep"]
 

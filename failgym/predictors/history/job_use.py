@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.traces.schema import fixed_width
-from failgym.traces.trace import Cause, Outcome, Trace
+from failgym.traces.trace import Trace
+from failgym.vocabulary import Cause, Outcome
 
 __all__ = ["QUANTITIES", "JobUse", "Past", "past_jobs"]
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.predictors.history.job_use import Past
-from failgym.sim.rules import MINUTE
+from failgym.vocabulary import HOUR
 
 __all__ = ["METHODS", "Method", "Norms", "foretold", "same_words"]
 
@@ -18,7 +18,6 @@ Method = Literal["last", "average", "median", "mcs"]
 
 METHODS = cast(tuple[Method, ...], get_args(Method))
 """In the order of Table VI."""
-HOUR = 60 * MINUTE
 
 
 class Norms(NamedTuple):

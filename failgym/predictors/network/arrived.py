@@ -19,7 +19,8 @@ from failgym.predictors.features.static import (
     task_static,
 )
 from failgym.predictors.features.system import NEVER, SYSTEM, Load, system_features
-from failgym.traces.trace import Outcome, Trace
+from failgym.traces.trace import Trace
+from failgym.vocabulary import Outcome
 
 __all__ = ["JOB_FEATURES", "TASK_FEATURES", "Arrived"]
 

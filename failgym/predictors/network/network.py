@@ -1,8 +1,6 @@
 """One neural network of Rosà et al.: how it is trained, and what it says."""
 
 # PyTorch's annotations are incomplete.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
 
 from __future__ import annotations
 
@@ -250,11 +248,11 @@ def _descend(
         with torch.inference_mode(False), torch.enable_grad():
             weights = [_tensor(values).requires_grad_() for values in first]
             inputs, targets, watched_inputs = map(_tensor, (*learned, watched[0]))
-            optimiser = torch.optim.Rprop(weights, lr=recipe.first_step)
+            optimiser: Any = torch.optim.Rprop(weights, lr=recipe.first_step)
             stopping, kept = Stopping(recipe), first
             while True:
                 optimiser.zero_grad()
-                error = (_outputs(inputs, weights) - targets).square().sum(dim=1).mean() / 2
+                error: Any = (_outputs(inputs, weights) - targets).square().sum(dim=1).mean() / 2
                 rate = _misclassified(_outputs(watched_inputs, weights), watched[1])
                 reason = stopping.tell(error.item(), rate)
                 if stopping.best:
@@ -283,4 +281,7 @@ def _misclassified(outputs: torch.Tensor, targets: Floats) -> float:
     """Share of the rows whose largest output is not their class; NaN without rows."""
     if not len(targets):
         return float("nan")
-    return float(np.mean(outputs.detach().numpy().argmax(axis=1) != targets.argmax(axis=1)))
+    values: Any = outputs.detach().numpy()
+    guessed: npt.NDArray[np.int64] = values.argmax(axis=1)
+    wrong: npt.NDArray[np.bool_] = guessed != targets.argmax(axis=1)
+    return float(wrong.mean())

@@ -17,16 +17,14 @@ from failgym.predictors.network.arrived import JOB_FEATURES, TASK_FEATURES, Arri
 from failgym.predictors.network.network import Network, Recipe, train
 from failgym.predictors.parameters import check_whole
 from failgym.sim.forecast import Forecast
-from failgym.sim.rules import MINUTE
 from failgym.traces.trace import Trace
+from failgym.vocabulary import DAY, MINUTE
 
 __all__ = ["TwoLevelNetwork", "considered"]
 
 Bools = npt.NDArray[np.bool_]
 Floats32 = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
-
-DAY = 24 * 60 * MINUTE
 
 
 class Networks(NamedTuple):

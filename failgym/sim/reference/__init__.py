@@ -104,25 +104,5 @@ time again.
 """
 
 from failgym.sim.reference.simulator import ReferenceSimulator
-from failgym.sim.reference.terms import (
-    Accounts,
-    Action,
-    Decision,
-    DecisionKind,
-    EventKind,
-    LogEntry,
-    SimOutcome,
-    TaskOutcome,
-)
 
-__all__ = [
-    "Accounts",
-    "Action",
-    "Decision",
-    "DecisionKind",
-    "EventKind",
-    "LogEntry",
-    "ReferenceSimulator",
-    "SimOutcome",
-    "TaskOutcome",
-]
+__all__ = ["ReferenceSimulator"]

@@ -9,8 +9,8 @@ import numpy as np
 
 from failgym.sim.forecast import Forecast
 from failgym.sim.reference.tasks import Run, Task
-from failgym.sim.reference.terms import Action, DecisionKind
 from failgym.sim.rules import Rules
+from failgym.vocabulary import Action, Decision
 
 __all__ = ["Question", "legal_actions", "next_window", "risk_at", "windows_behind"]
 
@@ -19,7 +19,7 @@ __all__ = ["Question", "legal_actions", "next_window", "risk_at", "windows_behin
 class Question:
     """A decision that waits for an answer."""
 
-    kind: DecisionKind
+    kind: Decision
     task: Task
     run: Run
     legal: frozenset[Action]
@@ -50,12 +50,12 @@ def next_window(rules: Rules, k: int) -> int:
 
 
 def legal_actions(
-    rules: Rules, kind: DecisionKind, task: Task, run: Run, now: int
+    rules: Rules, kind: Decision, task: Task, run: Run, now: int
 ) -> frozenset[Action]:
     """The actions besides CONTINUE that may be taken; none if the decision is moot."""
-    if not task.may_be_asked() or (kind is DecisionKind.WINDOW and run.end is not None):
+    if not task.may_be_asked() or (kind is Decision.WINDOW and run.end is not None):
         return frozenset()
-    if kind is DecisionKind.FAILED:
+    if kind is Decision.FAILED:
         allowed = {
             Action.KILL: rules.give_up and not task.given_up,
             Action.RETRY: rules.retry and task.may_start(rules),

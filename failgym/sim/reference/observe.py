@@ -9,14 +9,14 @@ from math import inf, log2, sqrt
 import numpy as np
 import numpy.typing as npt
 
-from failgym.sim.context import Context
+from failgym.sim.context import SYSTEM_TABLE, Context
 from failgym.sim.fields import FIELDS, HIGH, INDEX, LOW
 from failgym.sim.reference.decisions import Question, risk_at, windows_behind
-from failgym.sim.reference.record import Ending, TaskRecord
+from failgym.sim.reference.record import TaskRecord
 from failgym.sim.reference.tasks import Run, Task
-from failgym.sim.reference.terms import Action, SimOutcome
-from failgym.sim.rules import MINUTE, SECOND, Rules
+from failgym.sim.rules import Rules
 from failgym.traces import Trace
+from failgym.vocabulary import MINUTE, SECOND, Action, Ending, SimOutcome
 
 __all__ = [
     "HOUR_BINS",
@@ -30,7 +30,6 @@ __all__ = [
 
 Values = dict[str, float]
 
-_SYSTEM_TABLE = [field.name for field in FIELDS if field.group == "system"][:-2]
 SYSTEM_BIN = 5 * MINUTE
 HOUR_BINS = 12
 """Bins of an hour."""
@@ -199,7 +198,7 @@ class Observer:
     def _system(self, now: int) -> Values:
         begun = [i for i, bin in enumerate(self._context.system_bins) if bin <= now // SYSTEM_BIN]
         row = self._context.system[begun[-1]]
-        values = {name: float(x) for name, x in zip(_SYSTEM_TABLE, row, strict=True)}
+        values = {name: float(x) for name, x in zip(SYSTEM_TABLE, row, strict=True)}
         times = [int(time) for time in self._context.interruption_times]
         return values | interruptions(times, 0, 2 ** values["running"] - 1, now)
 

@@ -6,8 +6,8 @@ from collections.abc import Generator
 from typing import NamedTuple
 
 from failgym.sim.reference.decisions import Question
-from failgym.sim.reference.terms import Action
 from failgym.sim.rules import Weights
+from failgym.vocabulary import Action
 
 __all__ = ["Costs", "Player"]
 

@@ -5,28 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 
 from failgym.sim.forecast import Forecast
 from failgym.sim.keys import Purpose, uniform
 from failgym.sim.rules import Rules
 from failgym.sim.totals import LONGEST_LENGTH
-from failgym.traces import Cause, Outcome, Trace
+from failgym.traces import Trace
+from failgym.vocabulary import Cause, Ending, Outcome
 
-__all__ = ["Ending", "Row", "TaskRecord", "read_records", "round_half_up"]
+__all__ = ["Row", "TaskRecord", "read_records", "round_half_up"]
 
 SMALLEST_SHARE = 2.0**-20
 """Least share of its work after which an attempt may be struck: bounds L at about a million d."""
-
-
-class Ending(Enum):
-    """What ends an attempt that replays a row."""
-
-    FINISH = "finish"
-    INTRINSIC = "intrinsic"
-    EXTERNAL = "external"
-    USER = "user"
-    CENSORED = "censored"
 
 
 @dataclass(frozen=True)

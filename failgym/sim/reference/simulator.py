@@ -14,10 +14,10 @@ from failgym.sim.reference.observe import Observer
 from failgym.sim.reference.player import Costs, Player
 from failgym.sim.reference.record import read_records
 from failgym.sim.reference.tasks import Task
-from failgym.sim.reference.terms import Accounts, Decision, LogEntry, TaskOutcome
 from failgym.sim.reference.world import Questions, World
 from failgym.sim.rules import Rules, Weights
 from failgym.traces import Trace
+from failgym.vocabulary import Accounts, LogEntry, OpenDecision, TaskOutcome
 
 __all__ = ["ReferenceSimulator"]
 
@@ -43,7 +43,7 @@ class ReferenceSimulator(Player):
     >>> sim = ReferenceSimulator(trace, Rules(retry=True, max_extra=1), context)
     >>> sim.start([0])
     >>> sim.decision  # the attempt from 0 to 100 failed
-    Decision(kind=1, task=0, attempt=0, time=100)
+    OpenDecision(kind=1, task=0, attempt=0, time=100)
     >>> sim.step(Action.RETRY)  # 100 ms lost, and 200 ms until the retry finishes
     -300.0
     >>> sim.accounts().useful
@@ -100,12 +100,12 @@ class ReferenceSimulator(Player):
                 yield from self._world.play([task])
 
     @property
-    def decision(self) -> Decision | None:
+    def decision(self) -> OpenDecision | None:
         """What is asked; None after the end."""
         asked = self._question
         if asked is None:
             return None
-        return Decision(int(asked.kind), asked.task.record.task, asked.run.number, self._world.now)
+        return OpenDecision(asked.kind, asked.task.record.task, asked.run.number, self._world.now)
 
     def observation(self) -> npt.NDArray[np.float32]:
         """The fields of `FIELDS` for the decision, float32; zeros after the end."""

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from failgym.sim.reference.record import Ending, Row, TaskRecord, round_half_up
-from failgym.sim.reference.terms import SimOutcome
+from failgym.sim.reference.record import Row, TaskRecord, round_half_up
 from failgym.sim.rules import Rules
+from failgym.vocabulary import Ending, SimOutcome
 
 __all__ = ["Owed", "Pause", "Run", "Saved", "Task"]
 

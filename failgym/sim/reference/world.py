@@ -16,16 +16,10 @@ from failgym.sim.reference.decisions import (
     risk_at,
     windows_behind,
 )
-from failgym.sim.reference.record import Ending, Row, TaskRecord
+from failgym.sim.reference.record import Row, TaskRecord
 from failgym.sim.reference.tasks import Owed, Pause, Run, Saved, Task
-from failgym.sim.reference.terms import (
-    Action,
-    DecisionKind,
-    EventKind,
-    LogEntry,
-    SimOutcome,
-)
 from failgym.sim.rules import Rules
+from failgym.vocabulary import Action, Decision, Ending, Event, LogEntry, SimOutcome
 
 __all__ = ["Questions", "World"]
 
@@ -49,7 +43,7 @@ class World:
         self.forfeited_time = 0
         self.after_event: Callable[[], None] = lambda: None
         """Called after every event and every action."""
-        self._heap: list[tuple[int, EventKind, int, int, int, _Handler]] = []
+        self._heap: list[tuple[int, Event, int, int, int, _Handler]] = []
         self._pushed = count()
 
     # --- events ---------------------------------------------------------------------------------
@@ -63,15 +57,13 @@ class World:
             yield from handle()
             self.after_event()
 
-    def _push(
-        self, time: int, kind: EventKind, task: Task, sequence: int, handle: _Handler
-    ) -> None:
+    def _push(self, time: int, kind: Event, task: Task, sequence: int, handle: _Handler) -> None:
         """Put an event in its place in the total order; equal keys mean the same event."""
         key = (time, kind, task.record.task, sequence, next(self._pushed), handle)
         heapq.heappush(self._heap, key)
 
     def _push_plain(
-        self, time: int, kind: EventKind, task: Task, sequence: int, do: Callable[[], None]
+        self, time: int, kind: Event, task: Task, sequence: int, do: Callable[[], None]
     ) -> None:
         """An event that asks nothing."""
 
@@ -81,7 +73,7 @@ class World:
 
         self._push(time, kind, task, sequence, handle)
 
-    def _write(self, kind: EventKind, task: Task, number: int = -1, detail: int = 0) -> None:
+    def _write(self, kind: Event, task: Task, number: int = -1, detail: int = 0) -> None:
         self.log.append(LogEntry(self.now, int(kind), task.record.task, number, int(detail)))
 
     def _begin(self, task: Task) -> None:
@@ -90,14 +82,14 @@ class World:
         for row in record.rows:
             self._push_plain(
                 row.start,
-                EventKind.START,
+                Event.START,
                 task,
                 row.number,
                 lambda row=row: self._record_starts(task, row),
             )
         if record.user_kill is not None:
             self._push_plain(
-                record.user_kill, EventKind.USER_KILL, task, 0, lambda: self._user_kills(task)
+                record.user_kill, Event.USER_KILL, task, 0, lambda: self._user_kills(task)
             )
         if not record.rows:
             self.now = record.submit
@@ -135,11 +127,11 @@ class World:
             run.resumed, run.resumed_work = task.durable, task.durable_work
             run.parent, run.restore = task.best, self.rules.restore_cost
         task.runs.append(run)
-        self._write(EventKind.START, task, number, ghost)
+        self._write(Event.START, task, number, ghost)
         if run.restore > 0:
             self._push_plain(
                 self.now + run.restore,
-                EventKind.RESTORED,
+                Event.RESTORED,
                 task,
                 number,
                 lambda: self._restored(task, run),
@@ -150,7 +142,7 @@ class World:
 
     def _restored(self, task: Task, run: Run) -> None:
         if run.end is None:
-            self._write(EventKind.RESTORED, task, run.number)
+            self._write(Event.RESTORED, task, run.number)
 
     # --- ends -----------------------------------------------------------------------------------
 
@@ -178,7 +170,7 @@ class World:
             if run.end is None and self._own_end(task, run) == own_end:
                 yield from self._ends(task, run, own_end[1])
 
-        self._push(own_end[0], EventKind.END, task, run.number, handle)
+        self._push(own_end[0], Event.END, task, run.number, handle)
 
     def _ends(self, task: Task, run: Run, outcome: SimOutcome) -> Questions:
         """An attempt comes to its own end, and what follows from that."""
@@ -199,7 +191,7 @@ class World:
     def _close(self, task: Task, run: Run, outcome: SimOutcome) -> None:
         """The attempt is over, whatever ended it."""
         task.close(run, outcome, self.now)
-        self._write(EventKind.END, task, run.number, outcome)
+        self._write(Event.END, task, run.number, outcome)
 
     # --- settlement -----------------------------------------------------------------------------
 
@@ -233,7 +225,7 @@ class World:
         if pending.is_user_kill and not task.user_killed:
             return True
         self._push_plain(
-            pending.end, EventKind.END, task, pending.number, lambda: self._pending_ends(task)
+            pending.end, Event.END, task, pending.number, lambda: self._pending_ends(task)
         )
         return True
 
@@ -242,7 +234,7 @@ class World:
         pending = task.record.pending
         assert pending is not None
         if task.settled is None:
-            self._write(EventKind.END, task, pending.number, pending.outcome)
+            self._write(Event.END, task, pending.number, pending.outcome)
             self._settle(task, SimOutcome(pending.outcome))
 
     def _settle(self, task: Task, outcome: SimOutcome, winner: Run | None = None) -> None:
@@ -250,7 +242,7 @@ class World:
         if task.record.censored:
             outcome = SimOutcome.CENSORED
         task.settle(outcome, winner, self.now)
-        self._write(EventKind.SETTLED, task, detail=outcome)
+        self._write(Event.SETTLED, task, detail=outcome)
         success = task.record.success
         if success is not None and outcome is not SimOutcome.FINISH:
             self.forfeited_work += task.record.width * success.duration
@@ -279,7 +271,7 @@ class World:
     def _owe(self, task: Task, owed: Owed) -> None:
         task.owed.append(owed)
         self._push_plain(
-            owed.due, EventKind.START, task, owed.number, lambda: self._restart(task, owed)
+            owed.due, Event.START, task, owed.number, lambda: self._restart(task, owed)
         )
 
     def _restart(self, task: Task, owed: Owed) -> None:
@@ -302,14 +294,14 @@ class World:
         if task.kill_at == self.now:
             self._kill(task)
         else:
-            self._push_plain(task.kill_at, EventKind.GRACE, task, 0, lambda: self._kill(task))
+            self._push_plain(task.kill_at, Event.GRACE, task, 0, lambda: self._kill(task))
 
     def _kill(self, task: Task) -> None:
         """Rule 8: the grace period is over; void if the task settled before."""
         if task.settled is not None:
             return
         task.killed = True
-        self._write(EventKind.GRACE, task)
+        self._write(Event.GRACE, task)
         for run in task.live:
             self._close(task, run, SimOutcome.KILL)
         self._settle(task, SimOutcome.KILL)
@@ -320,7 +312,7 @@ class World:
         starts_to_come = not task.departed and bool(task.pool)
         if not task.live and (task.settled is not None or starts_to_come):
             return
-        self._write(EventKind.USER_KILL, task)
+        self._write(Event.USER_KILL, task)
         for run in task.live:
             self._close(task, run, SimOutcome.KILL)
         if task.settled is None and not starts_to_come:
@@ -334,7 +326,7 @@ class World:
         pause = Pause(self.now, end, run.work(self.now))
         run.pauses.append(pause)
         self._push_plain(
-            end, EventKind.DURABLE, task, run.number, lambda: self._durable(task, run, pause)
+            end, Event.DURABLE, task, run.number, lambda: self._durable(task, run, pause)
         )
         self._date_end(task, run)
 
@@ -344,7 +336,7 @@ class World:
             return
         run.durable = pause.work
         task.checkpoints += 1
-        self._write(EventKind.DURABLE, task, run.number)
+        self._write(Event.DURABLE, task, run.number)
         length = run.row.length
         fraction = min(1.0, run.resumed + pause.work / length) if length > 0 else 1.0
         if fraction > task.durable:
@@ -361,10 +353,10 @@ class World:
             if run.end is None and task.may_be_asked():
                 self._push_window(task, run, next_window(self.rules, k))
                 if self.rules.decide != "alarm" or self._alarm(run):
-                    yield from self._ask(DecisionKind.WINDOW, task, run)
+                    yield from self._ask(Decision.WINDOW, task, run)
 
         time = run.start + k * self.rules.window
-        self._push(time, EventKind.WINDOW, task, run.number, handle)
+        self._push(time, Event.WINDOW, task, run.number, handle)
 
     def risk(self, run: Run) -> np.float32:
         """Present risk of the attempt."""
@@ -376,17 +368,17 @@ class World:
     def _ask_failed(self, task: Task, run: Run) -> Generator[Question, Action, bool]:
         """Rule 5: ask about an intrinsic failure; tell whether the answer was a RETRY."""
         retries = task.retries
-        yield from self._ask(DecisionKind.FAILED, task, run)
+        yield from self._ask(Decision.FAILED, task, run)
         return task.retries > retries
 
-    def _ask(self, kind: DecisionKind, task: Task, run: Run) -> Questions:
+    def _ask(self, kind: Decision, task: Task, run: Run) -> Questions:
         """Rule 12: ask, and ask again, until CONTINUE or nothing else is legal."""
         taken, asked = 0, False
         while legal := legal_actions(self.rules, kind, task, run, self.now):
             answer = yield Question(kind, task, run, legal, taken)
             task.decisions += not asked
             asked = True
-            self._write(EventKind.DECISION, task, run.number, answer)
+            self._write(Event.DECISION, task, run.number, answer)
             if answer is Action.CONTINUE:
                 break
             taken += 1
@@ -395,7 +387,7 @@ class World:
         if asked:
             task.flagged = max(task.flagged, float(self.risk(run)))
 
-    def _carry_out(self, action: Action, kind: DecisionKind, task: Task, run: Run) -> None:
+    def _carry_out(self, action: Action, kind: Decision, task: Task, run: Run) -> None:
         """Do what the agent decided."""
         if action is Action.CLONE:
             self._depart(task)
@@ -411,7 +403,7 @@ class World:
             task.extra += 1
             task.retries += 1
             self._start_next(task)
-        elif kind is DecisionKind.FAILED:
+        elif kind is Decision.FAILED:
             self._depart(task)
             task.owed.clear()
             task.given_up = True

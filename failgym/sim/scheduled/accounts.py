@@ -1,17 +1,12 @@
 """Where machine-time goes in the scheduled world; the episode is charged for its own tasks only."""
 
-# Kernels lose their types to the decorator.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from failgym.sim.accounts import GHOST, LOST, REDUNDANT, UNKNOWN, work_of
+from failgym.sim.accounts import LOST, REDUNDANT, UNKNOWN, USEFUL, fate, work_of
 from failgym.sim.jit import called
-from failgym.sim.records import CANCELLED
-from failgym.traces import Outcome
+from failgym.vocabulary import Outcome
 
 if TYPE_CHECKING:
     from failgym.sim.scheduled.records import View, World
@@ -72,18 +67,14 @@ def charge_run(x: View, task: Any, run: Any, outcome: int) -> None:
     restore = min(now, run.restored) - run.start - transfer
     checkpoint = now - run.start - transfer - restore - work
     _charge_overhead(x, task, transfer * width, restore * width, checkpoint * width)
-    if outcome == _CENSORED:
-        run.kind = UNKNOWN
-        task.unknown += work * width
-        return
-    if outcome == _FINISH:
+    account = fate(outcome, False, run.ghost)
+    if account == USEFUL:
         _charge_useful(ep, task, work * width)
         return
-    run.kind = LOST
-    if outcome == CANCELLED:
-        run.kind = REDUNDANT
-    elif run.ghost:
-        run.kind = GHOST
+    run.kind = account
+    if account == UNKNOWN:
+        task.unknown += work * width
+        return
     task.saved[run.kind] += run.saved * width
     _charge(x, task, run.kind, (work - run.saved) * width)
 

@@ -1,9 +1,5 @@
 """Attempts: how one comes to be, is started on machines, when it will end, how it goes."""
 
-# Kernels lose their types to the decorator.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -11,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from failgym.sim.attempts import rounded
 from failgym.sim.events import note, push, sort_key
 from failgym.sim.jit import called
-from failgym.sim.records import NEVER, Ending, Event
 from failgym.sim.scheduled.accounts import charge_run
 from failgym.sim.scheduled.dags import repeated, transfer_time
 from failgym.sim.scheduled.estimates import note_ended
@@ -22,7 +17,7 @@ from failgym.sim.scheduled.records import RunState
 from failgym.sim.scheduled.running import started, stopped
 from failgym.sim.scheduled.storage import lose_write
 from failgym.sim.scheduled.system import count_end
-from failgym.traces import Outcome
+from failgym.vocabulary import NEVER, Ending, Event, Outcome
 
 if TYPE_CHECKING:
     from failgym.sim.scheduled.records import View, World
@@ -265,7 +260,7 @@ def date_end(w: World, x: View, i: int) -> None:
     if run.end < run.called:
         run.called = run.end
         key = sort_key(_END, x.tasks[run.local].task, run.number)
-        push(x.ep, x.heap, run.end, key, run.local, i, run.stamp)
+        push(x, run.end, key, run.local, i, run.stamp)
 
 
 @called
@@ -307,7 +302,7 @@ def _log_places(x: View, i: int) -> None:
     run, at = x.runs[i], x.runs[i].placements
     task = x.tasks[run.local].task
     while at >= 0:
-        note(x.ep, x.log, _PLACED, task, run.number, x.placements[at].machine)
+        note(x, _PLACED, task, run.number, x.placements[at].machine)
         at = x.placements[at].next
 
 
@@ -380,13 +375,13 @@ def _call(w: World, x: View, i: int) -> None:
     task = x.tasks[run.local]
     if run.transferred > ep.now:
         key = sort_key(_TRANSFER_END, task.task, run.number)
-        push(ep, x.heap, run.transferred, key, run.local, i, run.stamp)
+        push(x, run.transferred, key, run.local, i, run.stamp)
     if run.restored > run.transferred:
         key = sort_key(_RESTORED, task.task, run.number)
-        push(ep, x.heap, run.restored, key, run.local, i, run.stamp)
+        push(x, run.restored, key, run.local, i, run.stamp)
     if not run.recomputes and windows_matter(w, task):
         key = sort_key(_WINDOW, task.task, run.number)
-        push(ep, x.heap, ep.now, key, run.local, i, run.stamp)
+        push(x, ep.now, key, run.local, i, run.stamp)
 
 
 @called
@@ -411,7 +406,7 @@ def start(w: World, x: View, i: int, machine: int) -> None:
         task.recomputations += 1
         detail = RECOMPUTATION
         recomputation_started(w, x, run.local)
-    note(ep, x.log, _START, task.task, run.number, detail)
+    note(x, _START, task.task, run.number, detail)
     if len(x.log) > 0:
         _log_places(x, i)
     _date(w, x, i)
@@ -428,7 +423,7 @@ def stop(w: World, x: View, i: int, outcome: int) -> None:
     task = x.tasks[run.local]
     note_ended(w, x, i, outcome)
     charge_run(x, task, run, outcome)
-    note(ep, x.log, _END, task.task, run.number, outcome)
+    note(x, _END, task.task, run.number, outcome)
     if run.write >= 0:
         lose_write(w, x, i)
     count_end(x, outcome, w.rows[run.row].ending == _EXTERNAL)

@@ -7,16 +7,11 @@ Utilization, predictability, workloads, and user runtime estimates in scheduling
 backfilling. IEEE TPDS 12 (6), 2001. As simulated by Kumar et al. (DSN 2020, section VI-B).
 """
 
-# Kernels lose their types to the decorator.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from failgym.sim.jit import called
-from failgym.sim.records import NEVER
 from failgym.sim.scheduled.attempts import start
 from failgym.sim.scheduled.dags import inputs_reachable
 from failgym.sim.scheduled.machines import (
@@ -28,6 +23,7 @@ from failgym.sim.scheduled.machines import (
     withhold,
 )
 from failgym.sim.scheduled.running import refresh
+from failgym.vocabulary import NEVER
 
 if TYPE_CHECKING:
     from failgym.sim.scheduled.records import View, World

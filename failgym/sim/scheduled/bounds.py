@@ -37,10 +37,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from failgym.sim.records import NEVER
 from failgym.sim.scheduled.fates import Fates, fates, kill_limit
 from failgym.sim.scheduled.records import World
-from failgym.traces import Outcome
+from failgym.vocabulary import NEVER, Outcome
 
 __all__ = ["Capacity", "Earliest", "earliest", "least_costs", "shortest_first"]
 

@@ -1,9 +1,5 @@
 """Checkpoints of progress and writes of outputs, to the one stable storage."""
 
-# Kernels lose their types to the decorator.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -11,13 +7,13 @@ from typing import TYPE_CHECKING
 from failgym.sim.accounts import work_of
 from failgym.sim.events import note
 from failgym.sim.jit import called
-from failgym.sim.records import NEVER, Event
 from failgym.sim.scheduled.accounts import charge_write
 from failgym.sim.scheduled.attempts import date_end, vacate
 from failgym.sim.scheduled.outputs import output_saved, output_unwritten, output_writing
 from failgym.sim.scheduled.queues import request_pass
 from failgym.sim.scheduled.records import RunState
 from failgym.sim.scheduled.storage import begin_write, lose_write
+from failgym.vocabulary import NEVER, Event
 
 if TYPE_CHECKING:
     from failgym.sim.scheduled.records import View, World
@@ -76,7 +72,7 @@ def make_durable(w: World, x: View, i: int) -> None:
     run = x.runs[i]
     task = x.tasks[run.local]
     task.checkpoints += 1
-    note(x.ep, x.log, _DURABLE, task.task, run.number, 0)
+    note(x, _DURABLE, task.task, run.number, 0)
     if run.state == _WRITING:
         _output_saved(w, x, i)
     else:
@@ -98,7 +94,7 @@ def lose_output_write(w: World, x: View, i: int) -> None:
     """The machine of a run that wrote its output has failed."""
     run = x.runs[i]
     task = x.tasks[run.local]
-    note(x.ep, x.log, _WRITE_LOST, task.task, run.number, 0)
+    note(x, _WRITE_LOST, task.task, run.number, 0)
     charge_write(x, task, run)
     lose_write(w, x, i)
     output_unwritten(w, x, run.local)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from failgym.sim.records import NEVER, Records
+from failgym.sim.records import Records
 from failgym.sim.scheduled.records import MACHINE, OUTAGE
 from failgym.sim.scheduled.rules import ScheduledRules, check_speed
 from failgym.traces import Trace
+from failgym.vocabulary import NEVER
 
 __all__ = ["cluster_of", "outages_of"]
 

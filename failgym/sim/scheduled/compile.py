@@ -26,7 +26,7 @@ from failgym.sim.compile import (
 )
 from failgym.sim.context import Context
 from failgym.sim.keys import Purpose, uniform
-from failgym.sim.records import NEVER, Ending, Records
+from failgym.sim.records import Records
 from failgym.sim.rules import Weights
 from failgym.sim.scheduled.cluster import cluster_of, outages_of
 from failgym.sim.scheduled.records import LEVELS, PARAMETERS, TASK, World
@@ -41,7 +41,8 @@ from failgym.sim.scheduled.rules import (
 from failgym.sim.scheduled.workflows import compile_dags
 from failgym.sim.totals import check_totals
 from failgym.sim.usage import usage_of
-from failgym.traces import Cause, Outcome, Trace
+from failgym.traces import Trace
+from failgym.vocabulary import NEVER, Cause, Ending, Outcome
 
 __all__ = [
     "EpisodeTasks",

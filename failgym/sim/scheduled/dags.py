@@ -5,10 +5,6 @@ Both count by stage, so that an event costs as much as its task has parent stage
 The output of a task lives in the memory of its first machine until it is saved.
 """
 
-# Kernels lose their types to the decorator.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
-
 from __future__ import annotations
 
 import math

@@ -1,9 +1,5 @@
 """Decisions of the scheduled world: what is legal, and what an action does."""
 
-# Kernels lose their types to the decorator.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -17,7 +13,6 @@ from failgym.sim.decisions import (
 )
 from failgym.sim.events import note, push, sort_key
 from failgym.sim.jit import called
-from failgym.sim.records import Action, Decision, Event
 from failgym.sim.scheduled.attempts import forget, vacate
 from failgym.sim.scheduled.checkpoints import begin_checkpoint, begin_output_write
 from failgym.sim.scheduled.lineage import unblock_children
@@ -32,6 +27,7 @@ from failgym.sim.scheduled.settlement import (
     start_next,
 )
 from failgym.sim.settlement import void_restarts
+from failgym.vocabulary import Action, Decision, Event
 
 if TYPE_CHECKING:
     from failgym.sim.scheduled.records import View, World
@@ -105,7 +101,7 @@ def _kill(w: World, x: View) -> None:
         execute_kill(w, x, local)
         return
     task.armed = True
-    push(ep, x.heap, due, sort_key(_GRACE, task.task, 0), local, -1, 0)
+    push(x, due, sort_key(_GRACE, task.task, 0), local, -1, 0)
 
 
 @called
@@ -165,7 +161,7 @@ def answer(w: World, x: View, action: int) -> bool:
     if action < 0 or action > _RETRY or not (ep.mask >> action) & 1:
         ep.illegal += 1
         action = _CONTINUE
-    note(ep, x.log, _DECISION, x.tasks[ep.local].task, x.runs[ep.run].number, action)
+    note(x, _DECISION, x.tasks[ep.local].task, x.runs[ep.run].number, action)
     if ep.decision == _DISPATCH:
         return _place(w, x, action)
     if action != _CONTINUE:

@@ -4,10 +4,6 @@ Tasks compete for the slots of one cluster. Where an array has become too small 
 before the next event (`EPISODE.full`) and is entered again once the arrays have grown.
 """
 
-# Kernels lose their types to the decorator.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -15,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from failgym.sim.attempts import next_window, window_until
 from failgym.sim.compile import SPACINGS
 from failgym.sim.decisions import ONLY_CONTINUE, legal_window, risk_of, window_index
-from failgym.sim.engine import DRAWN, draw_slice
+from failgym.sim.engine import DRAWN, RESET, STEP, draw_slice
 from failgym.sim.events import kind_of, note, pop, push, sort_key
-from failgym.sim.fields import INDEX
+from failgym.sim.fields import AT
 from failgym.sim.jit import called, entry, held
-from failgym.sim.records import NEVER, Decision, Ending, Event, Output
+from failgym.sim.records import Output
 from failgym.sim.scheduled.accounts import costs
 from failgym.sim.scheduled.attempts import (
     INTRINSIC,
@@ -63,15 +59,15 @@ from failgym.sim.scheduled.settlement import (
 )
 from failgym.sim.scheduled.storage import not_durable_before, storage_event
 from failgym.sim.scheduled.units import unit_cost, unit_of, write_unit_costs
-from failgym.traces import Outcome
+from failgym.vocabulary import NEVER, Decision, Ending, Event, Outcome
 
 if TYPE_CHECKING:
     from failgym.sim.scheduled.records import World
 
 __all__ = ["RESET", "RESUME", "STEP", "run"]
 
-STEP, RESET, RESUME = 0, 1, 2
-"""What `run` is called for."""
+RESUME = 2
+"""What `run` is called for, beside `STEP` and `RESET`."""
 _ANSWER, _STEPPING, _BEGINNING, _OVER = 1, 2, 3, 4
 """How far an episode has got within one call; kept in EPISODE.full while its arrays grow."""
 _END, _DURABLE, _RESTORED = int(Event.END), int(Event.DURABLE), int(Event.RESTORED)
@@ -83,7 +79,6 @@ _EXTERNAL, _FAILS = int(Ending.EXTERNAL), int(Ending.INTRINSIC)
 _FINISH, _KILL = int(Outcome.FINISH), int(Outcome.KILL)
 _RANK = SCHEDULERS.index("rank_hybd")
 _ALARM = SPACINGS.index("alarm")
-_MAY_CONTINUE = INDEX["may_continue"]
 
 
 # --- Events ---------------------------------------------------------------------------------------
@@ -140,7 +135,7 @@ def _end(w: World, x: View, time: int, key: int, i: int) -> bool:
     if run.end != time:
         run.called = run.end
         if run.end != NEVER:
-            push(x.ep, x.heap, run.end, key, run.local, i, run.stamp)
+            push(x, run.end, key, run.local, i, run.stamp)
         return False
     x.ep.now = time
     outcome = own_outcome(w, x, run)
@@ -175,7 +170,7 @@ def _window(w: World, x: View, key: int, i: int) -> bool:
         return False
     p = w.parameters[0]
     run.window = _window_after(w, x, i)
-    push(x.ep, x.heap, run.start + run.window * p.window, key, run.local, i, run.stamp)
+    push(x, run.start + run.window * p.window, key, run.local, i, run.stamp)
     if p.spacing == _ALARM and risk_of(w, run, window_index(w, run, x.ep.now)) < p.alarm:
         return False
     return ask(w, x, i, _WINDOW)
@@ -191,14 +186,14 @@ def _arrive(w: World, x: View, local: int) -> bool:
     kill_at = w.tasks[task.task].kill_at
     if kill_at != NEVER:
         time = max(x.ep.now, kill_at)
-        push(x.ep, x.heap, time, sort_key(_USER_KILL, task.task, 0), local, -1, 0)
+        push(x, time, sort_key(_USER_KILL, task.task, 0), local, -1, 0)
     return True
 
 
 @called
 def _user_kill(w: World, x: View, local: int) -> None:
     """The user's final kill ends all that is alive."""
-    note(x.ep, x.log, _USER_KILL, x.tasks[local].task, -1, 0)
+    note(x, _USER_KILL, x.tasks[local].task, -1, 0)
     stop_all(w, x, local, _KILL)
     settle(w, x, local, _KILL, -1)
 
@@ -247,7 +242,7 @@ def _happen(w: World, x: View) -> bool:
 
     Only what happens moves the clock.
     """
-    time, key, local, i, stamp = pop(x.ep, x.heap)
+    time, key, local, i, stamp = pop(x)
     kind = kind_of(key)
     if i >= 0:
         run = x.runs[i]
@@ -258,7 +253,7 @@ def _happen(w: World, x: View) -> bool:
         x.ep.now = time
         if kind == _WINDOW_EVENT:
             return _window(w, x, key, i)
-        note(x.ep, x.log, kind, x.tasks[local].task, run.number, 0)
+        note(x, kind, x.tasks[local].task, run.number, 0)
     elif kind == _START:
         _start(w, x, time, local, i, stamp)
     elif kind == _DURABLE:
@@ -329,7 +324,7 @@ def _show(w: World, x: View, e: int, out: Output) -> None:
     out.slice[e], out.illegal[e] = ep.slice, ep.illegal
     if ep.done:
         out.obs[e, :] = 0.0
-        out.obs[e, _MAY_CONTINUE] = 1.0
+        out.obs[e, AT.may_continue] = 1.0
         out.mask[e, :] = 0
         out.mask[e, 0] = 1
         out.task[e], out.unit[e], out.unit_cost[e] = -1, -1, 0.0

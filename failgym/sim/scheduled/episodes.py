@@ -1,16 +1,11 @@
 """How an episode begins, and where its arrays are too small to go on."""
 
-# Kernels lose their types to the decorator.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from failgym.sim.events import push, sort_key
 from failgym.sim.jit import called
-from failgym.sim.records import NEVER, Event
 from failgym.sim.scheduled.attempts import create
 from failgym.sim.scheduled.dag_state import begin_dags
 from failgym.sim.scheduled.estimates import clear_history
@@ -19,6 +14,7 @@ from failgym.sim.scheduled.outages import begin_outages
 from failgym.sim.scheduled.records import LEVELS, Short
 from failgym.sim.scheduled.settlement import enter
 from failgym.sim.scheduled.system import begin_counters
+from failgym.vocabulary import NEVER, Event
 
 if TYPE_CHECKING:
     from failgym.sim.scheduled.records import View, World
@@ -158,7 +154,7 @@ def call_arrival(w: World, x: View) -> None:
     if ep.arrival < ep.tasks:
         row = x.tasks[ep.arrival].task
         key = sort_key(_START, row, 0)
-        push(ep, x.heap, w.tasks[row].submit, key, ep.arrival, ARRIVAL, 0)
+        push(x, w.tasks[row].submit, key, ep.arrival, ARRIVAL, 0)
         ep.arrival += 1
 
 

@@ -4,10 +4,6 @@ Users' own requests, the truth, or what the last attempts of the same user neede
 DSN 2020, section V; Tsafrir, Etsion and Feitelson 2007).
 """
 
-# Kernels lose their types to the decorator.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
-
 from __future__ import annotations
 
 import math
@@ -17,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.sim.jit import called
-from failgym.sim.records import Ending, Records
+from failgym.sim.records import Records
 from failgym.sim.scheduled.rules import ESTIMATORS, SCHEDULERS
-from failgym.traces import Outcome
+from failgym.vocabulary import HOUR, MINUTE, Ending, Outcome
 
 if TYPE_CHECKING:  # records.py imports this file
     from failgym.sim.scheduled.records import View, World
@@ -43,7 +39,6 @@ _MEDIAN, _MCS = ESTIMATORS.index("median"), ESTIMATORS.index("mcs")
 _FINISH, _FAIL, _KILL = int(Outcome.FINISH), int(Outcome.FAIL), int(Outcome.KILL)
 _FINISHES = int(Ending.FINISH)
 
-MINUTE, HOUR = 60_000, 3_600_000
 STEPS = (
     *(1 * MINUTE, 5 * MINUTE, 15 * MINUTE, 30 * MINUTE),
     *(1 * HOUR, 2 * HOUR, 5 * HOUR, 10 * HOUR, 20 * HOUR, 50 * HOUR, 100 * HOUR),

@@ -6,14 +6,11 @@ demanded, in the order in which the recursion would come to them; none is in it 
 earlier demand leaves nothing for the later one.
 """
 
-# Kernels lose their types to the decorator.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from failgym.sim.heap import make_heap
 from failgym.sim.jit import called
 from failgym.sim.scheduled.attempts import create
 from failgym.sim.scheduled.dags import (
@@ -50,23 +47,21 @@ def _new_mark(x: View) -> int:
 
 
 @called
-def _sift(x: View, at: int, n: int) -> None:
-    """Let an entry of a heap of n tasks sink, the last trace row on top."""
-    local = x.dag.listed[at]
-    row = x.tasks[local].task
-    while True:
-        child = 2 * at + 1
-        if child >= n:
-            break
-        if child + 1 < n:
-            right = x.tasks[x.dag.listed[child + 1]].task
-            if right > x.tasks[x.dag.listed[child]].task:
-                child += 1
-        if x.tasks[x.dag.listed[child]].task <= row:
-            break
-        x.dag.listed[at] = x.dag.listed[child]
-        at = child
+def _get(x: View, at: int) -> int:
+    return x.dag.listed[at]
+
+
+@called
+def _put(x: View, at: int, local: int) -> None:
     x.dag.listed[at] = local
+
+
+@called
+def _later(x: View, a: int, b: int) -> bool:
+    return x.tasks[a].task > x.tasks[b].task
+
+
+_heap_sort = make_heap(_get, _put, _later).sort
 
 
 @called
@@ -78,13 +73,8 @@ def _sort(x: View, n: int) -> None:
         if x.tasks[x.dag.listed[sorted_up_to]].task < before:
             break
         sorted_up_to += 1
-    if sorted_up_to >= n:
-        return
-    for at in range(n // 2 - 1, -1, -1):
-        _sift(x, at, n)
-    for last in range(n - 1, 0, -1):
-        x.dag.listed[0], x.dag.listed[last] = x.dag.listed[last], x.dag.listed[0]
-        _sift(x, 0, last)
+    if sorted_up_to < n:
+        _heap_sort(x, n)
 
 
 # --- Joining the queue and leaving it -------------------------------------------------------------

@@ -1,37 +1,22 @@
 """The lineage fields of the observation (`failgym.sim.fields`)."""
 
-# Kernels lose their types to the decorator.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
-
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from failgym.sim.fields import HIGH, INDEX, LOW
+from failgym.sim.fields import AT, group_of
 from failgym.sim.jit import called
-from failgym.sim.records import Decision
+from failgym.sim.observe import log_count, log_minutes, put, ratio
 from failgym.sim.scheduled.dags import children, has_dags, local_of, stage_of
+from failgym.vocabulary import Decision
 
 if TYPE_CHECKING:
     from failgym.sim.scheduled.records import View, World
 
 __all__ = ["observe_lineage"]
 
-_LEVEL, _WAITING, _SIZE = INDEX["level"], INDEX["waiting_children"], INDEX["output_size"]
-_BUDGET, _RUNTIME = INDEX["stage_budget"], INDEX["runtime_over_median"]
-_P95, _AGAIN = INDEX["checkpoint_p95"], INDEX["recomputation_cost"]
+_LINEAGE, _LINEAGE_END = group_of("lineage").start, group_of("lineage").stop
 _OUTPUT = int(Decision.OUTPUT)
-_MINUTE = 60_000.0
-
-
-@called
-def _put(obs: Any, i: int, value: float) -> None:
-    """Store a field, clipped to its bounds."""
-    obs[i] = min(max(np.float32(value), LOW[i]), HIGH[i])
 
 
 @called
@@ -65,8 +50,7 @@ def observe_lineage(w: World, x: View, local: int, age: int, median: int, obs: A
         median: of the run times of the job's finished tasks [ms], 0 if there are none.
     """
     if not has_dags(w) or x.dag.tasks[local].stage < 0:
-        for field in range(_LEVEL, _AGAIN + 1):
-            obs[field] = 0.0
+        obs[_LINEAGE:_LINEAGE_END] = 0.0
         return
     task = x.dag.tasks[local]
     stage, row = x.dag.stages[task.stage], task.stage + x.dag.ep[0].first_stage
@@ -77,10 +61,10 @@ def observe_lineage(w: World, x: View, local: int, age: int, median: int, obs: A
         p95 = x.dag.written[w.dags.task_at[row] - w.dags.task_at[x.dag.ep[0].first_stage]]
     if x.ep.decision == _OUTPUT:
         again = task.recomputation
-    _put(obs, _LEVEL, math.log2(1.0 + w.dags.level[row]))
-    _put(obs, _WAITING, math.log2(1.0 + _waiting_children(w, x, local)))
-    _put(obs, _SIZE, math.log2(1.0 + max(w.tasks[x.tasks[local].task].output, 0)))
-    _put(obs, _BUDGET, budget)
-    _put(obs, _RUNTIME, age / median if median > 0 else 0.0)
-    _put(obs, _P95, math.log2(1.0 + p95 / _MINUTE))
-    _put(obs, _AGAIN, math.log2(1.0 + again / _MINUTE))
+    put(obs, AT.level, log_count(w.dags.level[row]))
+    put(obs, AT.waiting_children, log_count(_waiting_children(w, x, local)))
+    put(obs, AT.output_size, log_count(max(w.tasks[x.tasks[local].task].output, 0)))
+    put(obs, AT.stage_budget, budget)
+    put(obs, AT.runtime_over_median, ratio(age, median))
+    put(obs, AT.checkpoint_p95, log_minutes(p95))
+    put(obs, AT.recomputation_cost, log_minutes(again))

@@ -4,10 +4,6 @@ A tree over the machines holds the most free slots of any up machine below each 
 first one with enough room is found in as many steps as the tree is high.
 """
 
-# Kernels lose their types to the decorator.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any

@@ -1,9 +1,5 @@
 """Write an observation of the scheduled world: what siblings and the system do is simulated."""
 
-# Kernels lose their types to the decorator.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -11,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from failgym.sim.accounts import work_of
 from failgym.sim.context import SYSTEM_BIN
 from failgym.sim.decisions import window_index
-from failgym.sim.fields import FIELDS, INDEX
+from failgym.sim.fields import AT, group_of
 from failgym.sim.jit import called
 from failgym.sim.observe import (
     cost_fields,
@@ -26,12 +22,11 @@ from failgym.sim.observe import (
     static_fields,
     usage_fields,
 )
-from failgym.sim.records import Decision
 from failgym.sim.scheduled.attempts import INTRINSIC, OUTSIDE
 from failgym.sim.scheduled.lineage_fields import observe_lineage
 from failgym.sim.scheduled.placing import next_offer, predicted
 from failgym.sim.scheduled.system import interruptions, turn_bins
-from failgym.traces import Outcome
+from failgym.vocabulary import Decision, Outcome
 
 if TYPE_CHECKING:
     from failgym.sim.scheduled.records import View, World
@@ -40,11 +35,8 @@ __all__ = ["observe"]
 
 _OUTPUT, _DISPATCH = int(Decision.OUTPUT), int(Decision.DISPATCH)
 _FINISH = int(Outcome.FINISH)
-_HISTORY, _TAKEN, _YOUNG = INDEX["attempt"], INDEX["actions_taken"], INDEX["unsaved_over_young"]
-_LEVEL, _RECOMPUTATION = INDEX["level"], INDEX["recomputation_cost"]
-_MACHINE, _SYSTEM = INDEX["predicted_to_fail"], INDEX["running"]
-_MACHINES = sum(field.group == "machine" for field in FIELDS)
-_RATES = INDEX["arrival_rate"]
+_LINEAGE, _LINEAGE_END = group_of("lineage").start, group_of("lineage").stop
+_MACHINE, _MACHINE_END = group_of("machine").start, group_of("machine").stop
 
 
 @called
@@ -54,15 +46,15 @@ def _history(w: World, x: View, task: Any, record: Any, before: int, obs: Any) -
     finished = job.finished
     if task.settled and task.outcome == _FINISH:
         finished -= 1
-    put(obs, _HISTORY, log_count(before))
-    put(obs, _HISTORY + 1, log_count(task.failures))
-    obs[_HISTORY + 2] = 1.0 if task.last_ending == INTRINSIC else 0.0
-    obs[_HISTORY + 3] = 1.0 if task.last_ending == OUTSIDE else 0.0
-    put(obs, _HISTORY + 4, task.clones)
-    put(obs, _HISTORY + 5, w.parameters[0].max_extra - task.extra)
-    put(obs, _HISTORY + 6, task.flagged)
-    obs[_HISTORY + 7] = 1.0 if failed > 0 else 0.0
-    put(obs, _HISTORY + 8, finished / max(1, record.job_width - 1))
+    put(obs, AT.attempt, log_count(before))
+    put(obs, AT.failures, log_count(task.failures))
+    obs[AT.last_failed] = 1.0 if task.last_ending == INTRINSIC else 0.0
+    obs[AT.last_external] = 1.0 if task.last_ending == OUTSIDE else 0.0
+    put(obs, AT.clones, task.clones)
+    put(obs, AT.extra_left, w.parameters[0].max_extra - task.extra)
+    put(obs, AT.flagged_before, task.flagged)
+    obs[AT.sibling_failed] = 1.0 if failed > 0 else 0.0
+    put(obs, AT.siblings_finished, finished / max(1, record.job_width - 1))
 
 
 @called
@@ -93,14 +85,14 @@ def _offered(w: World, x: View, task: int, obs: Any) -> None:
     m, now = x.ep.offered, x.ep.now
     finish, failures = x.dag.finish[m], _failures(w, m, now)
     following = next_offer(x, finish, m)
-    obs[_MACHINE] = 1.0 if predicted(w, x, m, finish) else 0.0
-    put(obs, _MACHINE + 1, log_count(failures))
-    put(obs, _MACHINE + 2, x.ep.offers)
-    put(obs, _MACHINE + 3, log_minutes(finish - now))
-    put(obs, _MACHINE + 4, log_minutes(x.dag.finish[following] - now) if following >= 0 else 0.0)
-    put(obs, _MACHINE + 5, log_minutes(w.dags.rank[task]))
-    put(obs, _MACHINE + 6, log_minutes(_uptime(w, m, failures, now)))
-    put(obs, _TAKEN, x.ep.offers)
+    obs[AT.predicted_to_fail] = 1.0 if predicted(w, x, m, finish) else 0.0
+    put(obs, AT.machine_failures, log_count(failures))
+    put(obs, AT.offer_rank, x.ep.offers)
+    put(obs, AT.offered_time, log_minutes(finish - now))
+    put(obs, AT.next_time, log_minutes(x.dag.finish[following] - now) if following >= 0 else 0.0)
+    put(obs, AT.upward_rank, log_minutes(w.dags.rank[task]))
+    put(obs, AT.machine_uptime, log_minutes(_uptime(w, m, failures, now)))
+    put(obs, AT.actions_taken, x.ep.offers)
 
 
 @called
@@ -108,11 +100,14 @@ def _system(x: View, obs: Any) -> None:
     ep = x.ep
     if ep.now // SYSTEM_BIN != ep.bin:
         turn_bins(x)
-    put(obs, _SYSTEM, log_count(ep.running))
-    put(obs, _SYSTEM + 1, log_count(ep.queued))
-    put(obs, _SYSTEM + 2, log_count(ep.free))
-    for j in range(5):
-        put(obs, _RATES + j, ep.recent[j])
+    put(obs, AT.running, log_count(ep.running))
+    put(obs, AT.waiting, log_count(ep.queued))
+    put(obs, AT.free, log_count(ep.free))
+    put(obs, AT.arrival_rate, ep.arrival_rate)
+    put(obs, AT.throughput, ep.throughput)
+    put(obs, AT.arrival_change, ep.arrival_change)
+    put(obs, AT.throughput_change, ep.throughput_change)
+    put(obs, AT.failure_rate, ep.failure_rate)
     interruption_fields(interruptions(x), ep.interrupted, 1.0 + ep.running, ep.now, obs)
 
 
@@ -122,7 +117,7 @@ def _intervals(w: World, record: Any, start: int, now: int, obs: Any) -> None:
     young, ended = w.parameters[0].young, 0.0
     if young > 0.0:
         ended = (now - record.job_submit) // young - (start - record.job_submit) // young
-    put(obs, _YOUNG, ended)
+    put(obs, AT.unsaved_over_young, ended)
 
 
 @called
@@ -150,10 +145,8 @@ def observe(w: World, x: View, obs: Any, mask: Any) -> None:
     if w.parameters[0].stages:
         observe_lineage(w, x, ep.local, age, median, obs)
     else:
-        for j in range(_LEVEL, _RECOMPUTATION + 1):
-            obs[j] = 0.0
-    for j in range(_MACHINES):
-        obs[_MACHINE + j] = 0.0
+        obs[_LINEAGE:_LINEAGE_END] = 0.0
+    obs[_MACHINE:_MACHINE_END] = 0.0
     _system(x, obs)
     mask_fields(ep, obs, mask)
     if dispatch:

@@ -1,16 +1,12 @@
 """Machines go down and come back: what dies with them, and when the cluster notices."""
 
-# Kernels lose their types to the decorator.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from failgym.sim.events import note, push, sort_key
+from failgym.sim.heap import make_heap
 from failgym.sim.jit import called
-from failgym.sim.records import NEVER, Event
 from failgym.sim.scheduled.attempts import await_notice, notice, stop, vacate
 from failgym.sim.scheduled.checkpoints import lose_output_write
 from failgym.sim.scheduled.dags import still_transferring_from
@@ -19,7 +15,7 @@ from failgym.sim.scheduled.machines import bring_down, bring_up
 from failgym.sim.scheduled.queues import request_pass
 from failgym.sim.scheduled.records import RunState
 from failgym.sim.scheduled.settlement import copy_of, enter, settle_if_over
-from failgym.traces import Outcome
+from failgym.vocabulary import NEVER, Event, Outcome
 
 if TYPE_CHECKING:
     from failgym.sim.scheduled.records import View, World
@@ -33,37 +29,23 @@ _LOST = int(Outcome.LOST)
 
 
 @called
+def _get(x: View, at: int) -> int:
+    return x.picked[at]
+
+
+@called
+def _put(x: View, at: int, i: int) -> None:
+    x.picked[at] = i
+
+
+@called
 def _later(x: View, i: int, j: int) -> bool:
     """Does run i come after run j in order of (trace row of the task, number)?"""
     a, b = x.tasks[x.runs[i].local].task, x.tasks[x.runs[j].local].task
     return a > b or (a == b and x.runs[i].number > x.runs[j].number)
 
 
-@called
-def _sift(x: View, at: int, n: int) -> None:
-    """Let one of a heap of n runs in ``x.picked`` sink, the last on top."""
-    i = x.picked[at]
-    while True:
-        below = 2 * at + 1
-        if below >= n:
-            break
-        if below + 1 < n and _later(x, x.picked[below + 1], x.picked[below]):
-            below += 1
-        if not _later(x, x.picked[below], i):
-            break
-        x.picked[at] = x.picked[below]
-        at = below
-    x.picked[at] = i
-
-
-@called
-def _sort(x: View, n: int) -> None:
-    """Put the first n of ``x.picked`` in order."""
-    for at in range(n // 2 - 1, -1, -1):
-        _sift(x, at, n)
-    for last in range(n - 1, 0, -1):
-        x.picked[0], x.picked[last] = x.picked[last], x.picked[0]
-        _sift(x, 0, last)
+_sort = make_heap(_get, _put, _later).sort
 
 
 @called
@@ -143,7 +125,7 @@ def detect(w: World, x: View, machine: int) -> None:
 def go_down(w: World, x: View, machine: int) -> None:
     """A machine goes down, and all that runs there, or reads from there."""
     p, ep = w.parameters[0], x.ep
-    note(ep, x.log, _DOWN, -1, machine, 0)
+    note(x, _DOWN, -1, machine, 0)
     bring_down(w, x, machine)
     n = _pick_on(x, machine, _RUNNING)
     if p.transfers and p.stages:
@@ -162,13 +144,13 @@ def go_down(w: World, x: View, machine: int) -> None:
         detect(w, x, machine)
     else:
         key = sort_key(_DETECTED, machine, 0)
-        push(ep, x.heap, ep.now + p.detection_delay, key, machine, -1, 0)
+        push(x, ep.now + p.detection_delay, key, machine, -1, 0)
 
 
 @called
 def go_up(w: World, x: View, machine: int) -> None:
     """A machine is back."""
-    note(x.ep, x.log, _UP, -1, machine, 0)
+    note(x, _UP, -1, machine, 0)
     bring_up(w, x, machine)
     request_pass(w, x)
 
@@ -177,7 +159,7 @@ def go_up(w: World, x: View, machine: int) -> None:
 def _call_up(x: View, machine: int, up: int) -> None:
     """Put the return of a machine on the calendar."""
     if up != NEVER:
-        push(x.ep, x.heap, up, sort_key(_UP, machine, 0), machine, -1, 0)
+        push(x, up, sort_key(_UP, machine, 0), machine, -1, 0)
 
 
 @called
@@ -187,7 +169,7 @@ def call_outage(w: World, x: View) -> None:
         outage = w.outages_in_time[x.ep.outage]
         x.ep.outage += 1
         key = sort_key(_DOWN, outage.machine, 0)
-        push(x.ep, x.heap, outage.down, key, outage.machine, -1, 0)
+        push(x, outage.down, key, outage.machine, -1, 0)
 
 
 @called

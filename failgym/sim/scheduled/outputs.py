@@ -3,10 +3,6 @@
 Only tasks of stages with outgoing edges are followed: nobody reads the output of the others.
 """
 
-# Kernels lose their types to the decorator.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

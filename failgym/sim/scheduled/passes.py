@@ -1,9 +1,5 @@
 """The scheduler's pass over the queue: first come, first served; by priority; or another's."""
 
-# Kernels lose their types to the decorator.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -17,7 +13,7 @@ from failgym.sim.scheduled.placing import rank_pass
 from failgym.sim.scheduled.queues import first, following
 from failgym.sim.scheduled.rules import SCHEDULERS
 from failgym.sim.scheduled.settlement import requeue, settle_if_over
-from failgym.traces import Outcome
+from failgym.vocabulary import Outcome
 
 if TYPE_CHECKING:
     from failgym.sim.scheduled.records import View, World

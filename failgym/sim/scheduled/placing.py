@@ -7,19 +7,15 @@ passed over, and a task for which none is left is held until the next pass.
 A pass is resumable: what it has turned to is set aside from the queue until it is over.
 """
 
-# Kernels lose their types to the decorator.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from failgym.sim.jit import called
-from failgym.sim.records import Action, Decision
 from failgym.sim.scheduled.attempts import start
 from failgym.sim.scheduled.dags import compute_time, inputs_reachable, transfer_time
 from failgym.sim.scheduled.ranking import put_back, set_order, take_first
+from failgym.vocabulary import Action, Decision
 
 if TYPE_CHECKING:
     from failgym.sim.scheduled.records import View, World

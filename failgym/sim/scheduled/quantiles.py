@@ -1,51 +1,46 @@
 """Running order statistics: the k-th smallest of the values so far, k growing with their number.
 
 The k smallest are a heap with the largest on top, at the beginning of a stretch of an array; the
-others a heap with the smallest on top (kept negated, so that both are the same), at its end.
+others a heap with the smallest on top (kept negated, so that both are the same), at its end. What
+holds a heap is (values, place of its top, step from one to the next).
 """
-
-# Kernels lose their types to the decorator.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
 
 from __future__ import annotations
 
 from typing import Any
 
+from failgym.sim.heap import make_heap
 from failgym.sim.jit import called
 
 __all__ = ["insert"]
 
 
 @called
-def _push(values: Any, top: int, step: int, n: int, value: int) -> None:
-    """Add to a heap of n values whose k-th lies at ``top + step * k``."""
-    k = n
-    while k > 0:
-        parent = (k - 1) >> 1
-        if values[top + step * parent] >= value:
-            break
-        values[top + step * k] = values[top + step * parent]
-        k = parent
-    values[top + step * k] = value
+def _get(holder: Any, at: int) -> int:
+    values, top, step = holder
+    return values[top + step * at]
 
 
 @called
-def _pop(values: Any, top: int, step: int, n: int) -> int:
+def _put(holder: Any, at: int, value: int) -> None:
+    values, top, step = holder
+    values[top + step * at] = value
+
+
+@called
+def _larger(holder: Any, a: int, b: int) -> bool:
+    return a > b
+
+
+_HEAP = make_heap(_get, _put, _larger)
+_rise, _sink = _HEAP.rise, _HEAP.sink
+
+
+@called
+def _pop(holder: Any, n: int) -> int:
     """Take the largest of a heap of n values."""
-    largest, last = values[top], values[top + step * (n - 1)]
-    k = 0
-    while True:
-        child = 2 * k + 1
-        if child >= n - 1:
-            break
-        if child + 1 < n - 1 and values[top + step * (child + 1)] > values[top + step * child]:
-            child += 1
-        if values[top + step * child] <= last:
-            break
-        values[top + step * k] = values[top + step * child]
-        k = child
-    values[top + step * k] = last
+    largest = _get(holder, 0)
+    _sink(holder, 0, n - 1, _get(holder, n - 1))
     return largest
 
 
@@ -62,19 +57,19 @@ def insert(values: Any, begin: int, end: int, low: int, n: int, value: int, want
     Returns:
         The values now in the lower heap: ``wanted``.
     """
-    high, above = n - low, end - 1
+    high, upper, lower = n - low, (values, end - 1, -1), (values, begin, 1)
     if low > 0 and value > values[begin]:
-        _push(values, above, -1, high, -value)
+        _rise(upper, high, -value)
         high += 1
     else:
-        _push(values, begin, 1, low, value)
+        _rise(lower, low, value)
         low += 1
     if low < wanted:
-        value = -_pop(values, above, -1, high)
-        _push(values, begin, 1, low, value)
+        value = -_pop(upper, high)
+        _rise(lower, low, value)
         low += 1
     elif low > wanted:
-        value = _pop(values, begin, 1, low)
-        _push(values, above, -1, high, -value)
+        value = _pop(lower, low)
+        _rise(upper, high, -value)
         low -= 1
     return low

@@ -1,21 +1,17 @@
 """The queue: in order of joining, with priority one queue for each."""
 
-# Kernels lose their types to the decorator.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from failgym.sim.events import note
 from failgym.sim.jit import called
-from failgym.sim.records import Event
 from failgym.sim.scheduled.estimates import estimate
 from failgym.sim.scheduled.ranking import rank_join, rank_leave
 from failgym.sim.scheduled.records import LEVELS, RunState
 from failgym.sim.scheduled.rules import SCHEDULERS
 from failgym.sim.scheduled.system import ARRIVALS, count
+from failgym.vocabulary import Event
 
 if TYPE_CHECKING:
     from failgym.sim.scheduled.records import View, World
@@ -66,7 +62,7 @@ def join(w: World, x: View, i: int) -> None:
     job.queued += 1
     if w.parameters[0].scheduler == _BY_RANK:
         rank_join(w, x, i)
-    note(ep, x.log, _QUEUED_EVENT, task.task, run.number, 0)
+    note(x, _QUEUED_EVENT, task.task, run.number, 0)
     count(x, ARRIVALS)
     request_pass(w, x)
 

@@ -6,14 +6,11 @@ order in which they joined. What a pass has looked at is set aside,
 behind the heap in ``x.ranked``, until the pass is over.
 """
 
-# Kernels lose their types to the decorator.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
-
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from failgym.sim.heap import make_heap
 from failgym.sim.jit import called
 
 if TYPE_CHECKING:
@@ -23,61 +20,41 @@ __all__ = ["put_back", "rank_join", "rank_leave", "set_order", "take_first"]
 
 
 @called
-def _before(w: World, x: View, i: int, j: int) -> bool:
-    """Does a pass turn to run i before run j?"""
-    if w.parameters[0].by_arrival:
-        return bool(x.runs[i].joined < x.runs[j].joined)
-    a, b = x.tasks[x.runs[i].local].task, x.tasks[x.runs[j].local].task
-    if a == b:
-        return x.runs[i].number < x.runs[j].number
-    if x.dag.ep[0].one_job:
-        return bool(w.dags.falling[a] < w.dags.falling[b])
-    return bool(w.dags.rising[a] < w.dags.rising[b])
+def _get(holder: Any, at: int) -> int:
+    return holder[1].ranked[at]
 
 
 @called
-def _put(x: View, at: int, i: int) -> None:
+def _put(holder: Any, at: int, i: int) -> None:
+    x = holder[1]
     x.ranked[at] = i
     x.runs[i].rank_at = at
 
 
 @called
-def _rise(w: World, x: View, at: int) -> None:
-    """Let the run at a place of the heap rise to its own."""
-    i = x.ranked[at]
-    while at > 0:
-        above = (at - 1) >> 1
-        if not _before(w, x, i, x.ranked[above]):
-            break
-        _put(x, at, x.ranked[above])
-        at = above
-    _put(x, at, i)
+def _before(holder: Any, i: int, j: int) -> bool:
+    """Does a pass turn to run i before run j?"""
+    w, x = holder
+    if w.parameters[0].by_arrival:
+        return bool(x.runs[i].joined < x.runs[j].joined)
+    a, b = x.tasks[x.runs[i].local].task, x.tasks[x.runs[j].local].task
+    if a == b:
+        return bool(x.runs[i].number < x.runs[j].number)
+    if x.dag.ep[0].one_job:
+        return bool(w.dags.falling[a] < w.dags.falling[b])
+    return bool(w.dags.rising[a] < w.dags.rising[b])
 
 
-@called
-def _sink(w: World, x: View, at: int) -> None:
-    """Let the run at a place of the heap sink to its own."""
-    i, n = x.ranked[at], x.dag.ep[0].ranked
-    while True:
-        below = 2 * at + 1
-        if below >= n:
-            break
-        if below + 1 < n and _before(w, x, x.ranked[below + 1], x.ranked[below]):
-            below += 1
-        if not _before(w, x, x.ranked[below], i):
-            break
-        _put(x, at, x.ranked[below])
-        at = below
-    _put(x, at, i)
+_HEAP = make_heap(_get, _put, _before)
+_rise, _sink = _HEAP.rise, _HEAP.sink
 
 
 @called
 def rank_join(w: World, x: View, i: int) -> None:
     """A run joins the queue, while no pass is open."""
     d = x.dag.ep[0]
-    _put(x, d.ranked, i)
+    _rise((w, x), d.ranked, i)
     d.ranked += 1
-    _rise(w, x, d.ranked - 1)
 
 
 @called
@@ -88,16 +65,15 @@ def rank_leave(w: World, x: View, i: int) -> None:
         d.ranked -= 1
         last = x.ranked[d.ranked]
         if last != i:
-            _put(x, at, last)
-            _rise(w, x, at)
-            _sink(w, x, x.runs[last].rank_at)
+            _rise((w, x), at, last)
+            _sink((w, x), x.runs[last].rank_at, d.ranked, last)
         at = d.ranked
     else:
         d.aside -= 1
-        _put(x, at, x.ranked[d.ranked + d.aside])
+        _put((w, x), at, x.ranked[d.ranked + d.aside])
         at = -1
     if at >= 0 and d.aside > 0:
-        _put(x, at, x.ranked[d.ranked + d.aside])
+        _put((w, x), at, x.ranked[d.ranked + d.aside])
     x.runs[i].rank_at = -1
 
 
@@ -107,9 +83,8 @@ def take_first(w: World, x: View) -> int:
     d, i = x.dag.ep[0], x.ranked[0]
     d.ranked -= 1
     if d.ranked > 0:
-        _put(x, 0, x.ranked[d.ranked])
-        _sink(w, x, 0)
-    _put(x, d.ranked, i)
+        _sink((w, x), 0, d.ranked, x.ranked[d.ranked])
+    _put((w, x), d.ranked, i)
     d.aside += 1
     return int(i)
 
@@ -121,7 +96,7 @@ def put_back(w: World, x: View) -> None:
     while d.aside > 0:
         d.aside -= 1
         d.ranked += 1
-        _rise(w, x, d.ranked - 1)
+        _rise((w, x), d.ranked - 1, x.ranked[d.ranked - 1])
 
 
 @called
@@ -132,4 +107,4 @@ def set_order(w: World, x: View) -> None:
         return
     d.one_job = one_job
     for at in range(d.ranked // 2 - 1, -1, -1):
-        _sink(w, x, at)
+        _sink((w, x), at, d.ranked, x.ranked[at])

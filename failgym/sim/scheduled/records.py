@@ -166,7 +166,11 @@ EPISODE = _more(
     transfer="i8",
     slot_time="i8",  # of the attempts and writes that are over, of all tasks [machine-ms]
     bin="i8",  # present bin of the counters
-    recent="5f4",  # arrival rate, throughput, their changes, failure rate of the whole bins
+    arrival_rate="f4",  # as the observation shows them, from the whole bins
+    throughput="f4",
+    arrival_change="f4",
+    throughput_change="f4",
+    failure_rate="f4",
     interruptions="i8",  # ends by the system in the whole bins of the last hour
     interrupted="i8",  # when the system last ended an attempt, before that the beginning
 )

@@ -4,10 +4,6 @@ The order is kept as attempts start and stop. An estimate that time has overtake
 is raised when the order is read (`refresh`): between two readings nobody asks for it.
 """
 
-# Kernels lose their types to the decorator.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any

@@ -1,16 +1,11 @@
 """What runs next of a task, and how it settles."""
 
-# Kernels lose their types to the decorator.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from failgym.sim.events import note, push, sort_key
 from failgym.sim.jit import called
-from failgym.sim.records import CANCELLED, Ending, Event
 from failgym.sim.scheduled.accounts import arrivals, charge_settled, settle_time
 from failgym.sim.scheduled.attempts import create, drop, free_record, stop, vacate
 from failgym.sim.scheduled.lineage import admit, descendants
@@ -24,7 +19,7 @@ from failgym.sim.settlement import (
     rows_left,
     void_restarts,
 )
-from failgym.traces import Outcome
+from failgym.vocabulary import CANCELLED, Ending, Event, Outcome
 
 if TYPE_CHECKING:
     from failgym.sim.scheduled.records import View, World
@@ -127,7 +122,7 @@ def _owe(w: World, x: View, local: int, i: int, cause: int) -> None:
     else:
         task.owed_failure += 1
     due = x.ep.now + w.rows[run.row].gap
-    push(x.ep, x.heap, due, sort_key(_START, task.task, run.number), local, cause, task.stamp)
+    push(x, due, sort_key(_START, task.task, run.number), local, cause, task.stamp)
 
 
 @called
@@ -212,7 +207,7 @@ def _settle_one(w: World, x: View, local: int, outcome: int, finisher: int) -> N
             job = x.jobs[task.job]
             job.forfeited_work += record.record_work
             job.forfeited_time += record.record_end - record.submit
-    note(ep, x.log, _SETTLED, task.task, -1, outcome)
+    note(x, _SETTLED, task.task, -1, outcome)
     if outcome == _FINISH:
         _remember(x, task, x.runs[finisher].ended - x.runs[finisher].start)
     if w.parameters[0].stages:
@@ -288,7 +283,7 @@ def succeed(w: World, x: View, local: int, finisher: int) -> None:
 def execute_kill(w: World, x: View, local: int) -> None:
     """Carry out the agent's kill: everything alive ends and the task settles."""
     task = x.tasks[local]
-    note(x.ep, x.log, _GRACE, task.task, -1, 0)
+    note(x, _GRACE, task.task, -1, 0)
     task.killed = True
     stop_all(w, x, local, _KILL)
     settle(w, x, local, _KILL, -1)

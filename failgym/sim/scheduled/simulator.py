@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.sim.context import Context
-from failgym.sim.pinned import Accounts, LogEntry, OpenDecision
-from failgym.sim.records import Action, Decision
+from failgym.sim.outcomes import accounts_of
 from failgym.sim.rules import Weights
 from failgym.sim.scheduled.batch import ScheduledBatch
 from failgym.sim.scheduled.compile import (
@@ -19,10 +18,10 @@ from failgym.sim.scheduled.compile import (
     compile_scheduled,
     with_members,
 )
-from failgym.sim.scheduled.outcomes import ScheduledOutcome
 from failgym.sim.scheduled.records import RunState
 from failgym.sim.scheduled.rules import NodePredictions, ScheduledRules
 from failgym.traces import Trace
+from failgym.vocabulary import Accounts, Action, Decision, LogEntry, OpenDecision, ScheduledOutcome
 
 __all__ = ["Query", "ScheduledSimulator"]
 
@@ -181,11 +180,7 @@ class ScheduledSimulator:
 
     def accounts(self) -> Accounts:
         """Machine-time of all tasks of the episode by account, now."""
-        tasks = self._tasks
-        names = ("useful", "lost", "redundant", "ghost", "checkpoint", "restore", "transfer")
-        totals = {name: int(tasks[name].sum()) for name in names}
-        in_flight = int(tasks["saved"].sum() + tasks["unknown"].sum()) + sum(self._under_way())
-        return Accounts(in_flight=in_flight, **totals)
+        return accounts_of(self._tasks, sum(self._under_way()))
 
     def busy(self) -> int:
         """Machine-time of all attempts up to now: elapsed time x width, counted from the slots."""

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.memory import check_room
-from failgym.sim.records import EVENT, LOG
+from failgym.sim.records import EVENT
 from failgym.sim.scheduled.dag_state import make_dag_state
 from failgym.sim.scheduled.estimates import make_history
 from failgym.sim.scheduled.records import (
@@ -27,6 +27,7 @@ from failgym.sim.scheduled.records import (
     State,
     World,
 )
+from failgym.vocabulary import LOG
 
 __all__ = ["grown", "make_state"]
 

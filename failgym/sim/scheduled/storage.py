@@ -9,17 +9,14 @@ Products of long times with many writes do not fit into 64 bits: divisions come 
 leave no remainder.
 """
 
-# Kernels lose their types to the decorator.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from failgym.sim.events import push, sort_key
+from failgym.sim.heap import make_heap
 from failgym.sim.jit import called
-from failgym.sim.records import NEVER, Event
+from failgym.vocabulary import NEVER, Event
 
 if TYPE_CHECKING:
     from failgym.sim.scheduled.records import View, World
@@ -85,7 +82,7 @@ def _call(x: View, time: int) -> None:
     """Put the storage's event on the calendar; the one that is there is void."""
     x.ep.write_stamp += 1
     x.ep.write_due = time
-    push(x.ep, x.heap, time, sort_key(_DURABLE, 0, 0), -1, -1, x.ep.write_stamp)
+    push(x, time, sort_key(_DURABLE, 0, 0), -1, -1, x.ep.write_stamp)
 
 
 @called
@@ -97,51 +94,25 @@ def _date(w: World, x: View) -> None:
 
 
 @called
-def _before(a: Any, target: int, key: int) -> bool:
-    return a.target < target or (a.target == target and a.key < key)
-
-
-@called
-def _set(x: View, at: int, target: int, key: int, began: int, i: int) -> None:
+def _get(x: View, at: int) -> tuple[int, int, int, int]:
     write = x.writes[at]
-    write.target, write.key, write.began, write.run = target, key, began, i
-    x.runs[i].write = at
+    return write.target, write.key, write.began, write.run
 
 
 @called
-def _move(x: View, to: int, source: int) -> None:
-    write = x.writes[source]
-    _set(x, to, write.target, write.key, write.began, write.run)
+def _put(x: View, at: int, entry: Any) -> None:
+    write = x.writes[at]
+    write.target, write.key, write.began, write.run = entry
+    x.runs[entry[3]].write = at
 
 
 @called
-def _rise(x: View, at: int, target: int, key: int) -> int:
-    """Make room for a write at a place of the heap or above it; the place."""
-    while at > 0:
-        parent = (at - 1) >> 1
-        if _before(x.writes[parent], target, key):
-            break
-        _move(x, at, parent)
-        at = parent
-    return at
+def _before(x: View, a: Any, b: Any) -> bool:
+    return a[0] < b[0] or (a[0] == b[0] and a[1] < b[1])
 
 
-@called
-def _sink(x: View, at: int, target: int, key: int) -> int:
-    """Make room for a write at a place of the heap or below it; the place."""
-    while True:
-        child = 2 * at + 1
-        if child >= x.ep.writes:
-            break
-        if child + 1 < x.ep.writes:
-            right = x.writes[child + 1]
-            if _before(right, x.writes[child].target, x.writes[child].key):
-                child += 1
-        if not _before(x.writes[child], target, key):
-            break
-        _move(x, at, child)
-        at = child
-    return at
+_HEAP = make_heap(_get, _put, _before)
+_rise, _sink = _HEAP.rise, _HEAP.sink
 
 
 @called
@@ -149,14 +120,12 @@ def _take_out(x: View, at: int) -> None:
     """Remove a write from the heap."""
     x.runs[x.writes[at].run].write = -1
     x.ep.writes -= 1
-    if at == x.ep.writes:
+    n = x.ep.writes
+    if at == n:
         return
-    last = x.writes[x.ep.writes]
-    target, key, began, i = last.target, last.key, last.began, last.run
-    place = _rise(x, at, target, key)
-    if place == at:
-        place = _sink(x, at, target, key)
-    _set(x, place, target, key, began, i)
+    last = _get(x, n)
+    _rise(x, at, last)
+    _sink(x, x.runs[last[3]].write, n, last)
 
 
 @called
@@ -166,9 +135,8 @@ def begin_write(w: World, x: View, i: int, cost: int) -> None:
     run = x.runs[i]
     target = x.ep.service + UNIT * cost
     key = (x.tasks[run.local].task << _NUMBER_BITS) | run.number
-    at = _rise(x, x.ep.writes, target, key)
+    _rise(x, x.ep.writes, (target, key, x.ep.now, i))
     x.ep.writes += 1
-    _set(x, at, target, key, x.ep.now, i)
     _date(w, x)
 
 

@@ -1,9 +1,5 @@
 """What is counted of the whole cluster: by bins of 5 minutes, over the last two hours."""
 
-# Kernels lose their types to the decorator.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
-
 from __future__ import annotations
 
 import math
@@ -11,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from failgym.sim.context import SYSTEM_BIN
 from failgym.sim.jit import called
-from failgym.sim.records import CANCELLED
 from failgym.sim.scheduled.records import BINS, COUNTED
-from failgym.traces import Outcome
+from failgym.vocabulary import CANCELLED, Outcome
 
 if TYPE_CHECKING:
     from failgym.sim.scheduled.records import View
@@ -36,6 +31,13 @@ def _hour(x: View, kind: int, back: int) -> int:
 
 
 @called
+def _rate(x: View, kind: int) -> tuple[float, float]:
+    """log2 of what was counted in the whole bins of the last hour, and its change."""
+    now, before = math.log2(1.0 + _hour(x, kind, 0)), math.log2(1.0 + _hour(x, kind, 1))
+    return now, now - before
+
+
+@called
 def turn_bins(x: View) -> None:
     """Turn to the bin of now, and work out what the whole bins before it say."""
     ep, bin_now = x.ep, x.ep.now // SYSTEM_BIN
@@ -43,10 +45,9 @@ def turn_bins(x: View) -> None:
         for kind in range(COUNTED):
             x.counters[k % BINS, kind] = 0
     ep.bin = bin_now
-    for j in range(2):
-        now, before = math.log2(1.0 + _hour(x, j, 0)), math.log2(1.0 + _hour(x, j, 1))
-        ep.recent[j], ep.recent[2 + j] = now, now - before
-    ep.recent[4] = _hour(x, _FAILED, 0) / max(1, _hour(x, _ENDED, 0))
+    ep.arrival_rate, ep.arrival_change = _rate(x, ARRIVALS)
+    ep.throughput, ep.throughput_change = _rate(x, _FINISHED)
+    ep.failure_rate = _hour(x, _FAILED, 0) / max(1, _hour(x, _ENDED, 0))
     ep.interruptions = _hour(x, _INTERRUPTED, 0)
 
 
@@ -83,7 +84,7 @@ def interruptions(x: View) -> int:
 def begin_counters(x: View) -> None:
     """Forget everything at the beginning of an episode."""
     x.counters[:, :] = 0
-    for j in range(5):
-        x.ep.recent[j] = 0.0
+    x.ep.arrival_rate, x.ep.arrival_change = 0.0, 0.0
+    x.ep.throughput, x.ep.throughput_change, x.ep.failure_rate = 0.0, 0.0, 0.0
     x.ep.bin = x.ep.now // SYSTEM_BIN
     x.ep.interruptions, x.ep.interrupted = 0, x.ep.now

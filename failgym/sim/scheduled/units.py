@@ -7,16 +7,12 @@ among its jobs. The cost of a unit is made of the terms and prices of the episod
 charged for costs nothing.
 """
 
-# Kernels lose their types to the decorator.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from failgym.sim.jit import called, entry, held
-from failgym.traces import Outcome
+from failgym.vocabulary import Outcome
 
 if TYPE_CHECKING:
     from failgym.sim.records import Records

@@ -24,7 +24,8 @@ from failgym.traces.describe.tables import (
 from failgym.traces.machine_time import attempt_times
 from failgym.traces.machine_time import machine_time as machine_time_of
 from failgym.traces.schema import TABLES
-from failgym.traces.trace import Outcome, Trace
+from failgym.traces.trace import Trace
+from failgym.vocabulary import HOUR, Outcome
 
 PAST_FAILURES = 3
 """Attempts with this many past failures, or more, share a row."""
@@ -161,9 +162,9 @@ def machine_time(facts: Facts) -> DescriptionTable:
     times = [int(spent[by_task == outcome].sum()) for outcome in Outcome]
     total = sum(times)
     listed: list[Row] = [
-        (o.name, times[o], times[o] / 3_600_000, ratio(times[o], total)) for o in Outcome
+        (o.name, times[o], times[o] / HOUR, ratio(times[o], total)) for o in Outcome
     ]
-    listed.append(("all", total, total / 3_600_000, 1.0 if total else None))
+    listed.append(("all", total, total / HOUR, 1.0 if total else None))
     columns = ("task outcome", "machine-time [ms]", "machine-time [h]", "share")
     title = "Machine-time of all attempts, by the task's outcome"
     return DescriptionTable("machine_time", title, columns, tuple(listed))
@@ -183,7 +184,7 @@ def machine_time_by_part(facts: Facts) -> DescriptionTable:
         ("all", parts.known_tasks + parts.unknown_tasks, parts.total),
     )
     rows = tuple(
-        (name, tasks, spent, spent / 3_600_000, ratio(spent, parts.total))
+        (name, tasks, spent, spent / HOUR, ratio(spent, parts.total))
         for name, tasks, spent in listed
     )
     columns = ("tasks", "count", "machine-time [ms]", "machine-time [h]", "share")

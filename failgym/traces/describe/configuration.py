@@ -6,7 +6,7 @@ import numpy as np
 
 from failgym.traces.describe.facts import Facts, Flags
 from failgym.traces.describe.tables import DescriptionTable, Missing, Row, ratio
-from failgym.traces.trace import Outcome
+from failgym.vocabulary import Outcome
 
 DEFAULT_SKIP = 2
 """Attempts after which Hadoop starts to skip records (mapred.skip.attempts.to.start.skipping)."""

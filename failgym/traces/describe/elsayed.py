@@ -22,12 +22,7 @@ from failgym.traces.describe.tables import (
     quantiles,
     ratio,
 )
-from failgym.traces.trace import Outcome
-
-MINUTE = 60_000
-WEEK = 7 * 24 * 60 * MINUTE
-DAY = 24 * 60 * MINUTE
-"""Milliseconds."""
+from failgym.vocabulary import DAY, HOUR, MINUTE, Outcome
 
 MOST_STAGES = 12
 """Names of stages that are listed: of more, most are of a single workflow."""
@@ -141,7 +136,7 @@ def job_time(facts: Facts) -> Made:
     if not total:
         return Missing(name, title, "jobs with an attempt that ran")
     spent = facts.sum(facts.job_outcome.astype(np.int64), facts.job_time, len(Outcome))
-    rows = [(o.name, float(spent[o]) / (60 * MINUTE), ratio(spent[o], total)) for o in Outcome]
+    rows = [(o.name, float(spent[o]) / HOUR, ratio(spent[o], total)) for o in Outcome]
     return DescriptionTable(name, title, ("job outcome", "machine-time [h]", "share"), tuple(rows))
 
 
@@ -153,7 +148,7 @@ def interruptions(facts: Facts) -> Made:
         return Missing(name, title, "jobs with an attempt that ran")
     rows: list[Row] = []
     for label, among, _ in _widths(facts):
-        weeks = float(facts.job_time[among].sum()) / WEEK
+        weeks = float(facts.job_time[among].sum()) / (7 * DAY)
         failed = int((among & (facts.job_outcome == Outcome.FAIL)).sum())
         killed = int((among & (facts.job_outcome == Outcome.KILL)).sum())
         rates = (ratio(n, weeks) for n in (failed, killed, failed + killed))

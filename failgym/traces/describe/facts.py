@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from failgym.traces.trace import Cause, Outcome, Trace
+from failgym.traces.trace import Trace
+from failgym.vocabulary import MINUTE, Cause, Outcome
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -19,7 +20,7 @@ BATCH = (2, 8)
 """Priorities of Google's batch jobs, least and greatest (El-Sayed et al., ICDCS 2017)."""
 GOOGLE_2011 = "google-2011"
 """What the source of a trace with Google's priorities of 2011 ends in."""
-OUTAGE_SLACK = 60_000
+OUTAGE_SLACK = MINUTE
 """An attempt that ends this soon after its machine went down ended by that [ms]; our choice."""
 
 RESOURCES = ("cpu", "memory", "local_io", "remote_io", "network")

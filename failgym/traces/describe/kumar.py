@@ -20,10 +20,7 @@ from failgym.traces.describe.tables import (
     quantiles,
     ratio,
 )
-from failgym.traces.trace import Outcome
-
-SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
-"""Milliseconds."""
+from failgym.vocabulary import DAY, HOUR, MINUTE, SECOND, Outcome
 
 CATEGORIES = ("success", "system", "user", "user/system", "walltime")
 """Exit categories, in the paper's order; a trace may have others."""

@@ -1,23 +1,18 @@
 """The few kinds of marks that the pictures are made of, and their colours."""
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from failgym.traces.trace import Outcome
+from failgym.vocabulary import DAY, HOUR, MINUTE, SECOND, Outcome
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
-
+Axes: TypeAlias = Any
+"""matplotlib's `Axes` (it publishes no annotations of what may be given by keyword)."""
 INK, PALE = "#2f3e4e", "#b8c0c8"
 COLOURS = {
     Outcome.FINISH: "#4c8c6b",
@@ -36,11 +31,10 @@ DRAWN = (1e-50, 1e50)
 POINTS = 400
 """Of a curve, at most: a picture shows no more."""
 
-SECOND, MINUTE, HOUR, DAY = 1.0, 60.0, 3_600.0, 86_400.0
 TICKS = (
-    (0.001, "1 ms"),
-    (0.01, "10 ms"),
-    (0.1, "0.1 s"),
+    (1, "1 ms"),
+    (10, "10 ms"),
+    (100, "0.1 s"),
     (SECOND, "1 s"),
     (10 * SECOND, "10 s"),
     (MINUTE, "1 min"),
@@ -52,7 +46,7 @@ TICKS = (
     (30 * DAY, "30 d"),
     (365 * DAY, "1 y"),
 )
-"""Of a logarithmic axis of time [s]."""
+"""Of a logarithmic axis of time, which is in seconds: at these times [ms]."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +95,7 @@ def cdf_axes(
         log_ticks(axes.xaxis)
 
 
-def log_ticks(axis: Axis) -> None:
+def log_ticks(axis: Any) -> None:
     """Ticks of a logarithmic axis: plain numbers on a short one, powers of ten on a long one."""
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
@@ -114,7 +108,7 @@ def log_ticks(axis: Axis) -> None:
     axis.set_minor_locator(NullLocator())
 
 
-def whole_numbers(axis: Axis) -> None:
+def whole_numbers(axis: Any) -> None:
     """Ticks at whole numbers, with commas between thousands."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
@@ -161,21 +155,21 @@ def span_unit(days: float) -> tuple[float, str]:
     for units, name in ((1.0, "days"), (24.0, "hours"), (1440.0, "minutes")):
         if days * units > 2.0:
             return units, name
-    return DAY, "seconds"
+    return DAY / SECOND, "seconds"
 
 
-def duration_name(seconds: float) -> str:
-    """A length of time in the unit that suits it."""
+def duration_name(time: float) -> str:
+    """A length of time [ms] in the unit that suits it."""
     for unit, name in ((DAY, "d"), (HOUR, "h"), (MINUTE, "min")):
-        if seconds >= 2 * unit:
-            return f"{seconds / unit:.2g} {name}"
-    return f"{seconds:.2g} s"
+        if time >= 2 * unit:
+            return f"{time / unit:.2g} {name}"
+    return f"{time / SECOND:.2g} s"
 
 
 def time_ticks(axes: Axes) -> None:
     """Named ticks of a logarithmic x of seconds, as many as fit."""
     low, high = axes.get_xlim()
-    shown = [(at, name) for at, name in TICKS if low <= at <= high]
+    shown = [(at / SECOND, name) for at, name in TICKS if low <= at / SECOND <= high]
     step = -(-len(shown) // 6)
     if len(shown) < 2:
         log_ticks(axes.xaxis)

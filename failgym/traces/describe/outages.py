@@ -25,9 +25,7 @@ from failgym.traces.describe.tables import (
     ratio,
 )
 from failgym.traces.trace import Trace
-
-MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
-"""Milliseconds."""
+from failgym.vocabulary import DAY, HOUR, MINUTE
 
 PERCENTS = (25, 50, 75, 90, 95, 99)
 """Quantiles of gaps and downtimes [%]; the 95th is Kumar et al.'s (DSN 2020, section IV)."""

@@ -1,11 +1,8 @@
 """Pictures of jobs, tasks and attempts: outcomes, times, retries, sizes."""
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
-
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +12,9 @@ from failgym.traces.describe.elsayed import ENDS, interruptions, outage_events
 from failgym.traces.describe.facts import Facts
 from failgym.traces.describe.marks import (
     COLOURS,
-    DAY,
     INK,
     SERIES,
+    Axes,
     Panel,
     cdf,
     cdf_axes,
@@ -33,11 +30,7 @@ from failgym.traces.describe.marks import (
 )
 from failgym.traces.describe.tables import DescriptionTable
 from failgym.traces.machine_time import attempt_times
-from failgym.traces.trace import Outcome
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.container import BarContainer
+from failgym.vocabulary import DAY, Outcome
 
 BINS = 160
 """Of the picture over time."""
@@ -93,7 +86,7 @@ def over_time(facts: Facts) -> Panel | None:
     if not len(start) or int(end.max()) == int(start.min()):
         return None
     edges = np.linspace(float(start.min()), float(end.max()), BINS + 1)
-    times, begun, ended = edges / 1000 / DAY, np.sort(start), np.sort(end)
+    times, begun, ended = edges / DAY, np.sort(start), np.sort(end)
     running = np.searchsorted(begun, edges, side="right") - np.searchsorted(
         ended, edges, side="right"
     )
@@ -227,7 +220,7 @@ def interruption_rates(facts: Facts) -> Panel | None:
             axes.set_yscale("log")
             log_ticks(axes.yaxis)
         for bars in axes.containers:
-            axes.bar_label(cast("BarContainer", bars), fmt=short, padding=1.0, fontsize=6.0)
+            axes.bar_label(bars, fmt=short, padding=1.0, fontsize=6.0)
         axes.margins(y=0.15)
         axes.set_ylabel("jobs per task-week")
 

@@ -1,20 +1,15 @@
 """Pictures of outages and of workflows."""
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
-
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from failgym.traces.describe.facts import Facts
 from failgym.traces.describe.fits import fit_lognormal, fit_weibull
 from failgym.traces.describe.marks import (
-    DAY,
     INK,
     SERIES,
+    Axes,
     Panel,
     cdf,
     cdf_axes,
@@ -30,9 +25,7 @@ from failgym.traces.describe.marks import (
 from failgym.traces.describe.outages import Outages, by_cause
 from failgym.traces.describe.tables import DescriptionTable
 from failgym.traces.describe.workflows import measure
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from failgym.vocabulary import DAY
 
 BINS = 60
 """Of the picture over time."""
@@ -52,7 +45,7 @@ def panels_of_machines(facts: Facts) -> list[Panel]:
 
 def over_time(outages: Outages) -> Panel | None:
     """Outages over time."""
-    days = outages.down / 1000 / DAY
+    days = outages.down / DAY
     if not days.max() > days.min():
         return None
 
@@ -86,7 +79,7 @@ def gaps(outages: Outages) -> Panel | None:
             shape = "" if fit is None else f" (Weibull, shape {fit.shape:.3f})"
             cdf(axes, values, f"{label}{shape}", colour)
             if fit is not None:
-                x = np.geomspace(values.min(), values.max(), 200)
+                x = np.geomspace(float(values.min()), float(values.max()), 200)
                 axes.plot(x, 1.0 - fit.survival(x), "--", color=INK, linewidth=0.8)
         cdf_axes(axes, series.values(), time=True)
         legend_above(axes)

@@ -1,11 +1,6 @@
 """Pictures of requests, usage, exits and environments."""
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
-
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +14,7 @@ from failgym.traces.describe.marks import (
     INK,
     PALE,
     SERIES,
+    Axes,
     Panel,
     cdf,
     cdf_axes,
@@ -31,10 +27,7 @@ from failgym.traces.describe.marks import (
 )
 from failgym.traces.describe.tables import DescriptionTable
 from failgym.traces.describe.usage import HINGED, LINEAR, FailureRates, Points, binned, fitted
-from failgym.traces.trace import Outcome
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from failgym.vocabulary import Outcome
 
 EXITS = {
     "success": COLOURS[Outcome.FINISH],
@@ -245,7 +238,7 @@ def _failure_rate(rates: FailureRates, resource: str) -> Panel | None:
 
 def _curve(resource: str, curve: Curve, usage: Floats) -> tuple[Floats, Floats]:
     """Usages, and the fit's failure rates there."""
-    x = np.linspace(usage.min(), usage.max(), 200)
+    x = np.linspace(float(usage.min()), float(usage.max()), 200)
     rate = curve.a * np.exp(curve.b * x)
     if resource in HINGED:
         rate = curve.b * np.maximum(x - curve.a, 0.0)

@@ -1,8 +1,5 @@
 """One page of small pictures of a trace: whichever its columns allow."""
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 import importlib.util
@@ -10,19 +7,15 @@ import os
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from failgym.files import replacing
 from failgym.traces.describe.facts import Facts
-from failgym.traces.describe.marks import INK, Panel
+from failgym.traces.describe.marks import INK, Axes, Panel
 from failgym.traces.describe.panels import panels
 from failgym.traces.describe.panels_of_machines import panels_of_machines
 from failgym.traces.describe.panels_of_usage import panels_of_usage
 from failgym.traces.trace import Trace, TraceError
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 __all__ = ["check", "plot"]
 
@@ -91,17 +84,20 @@ def plot(trace: Trace, folder: str | Path) -> list[Path]:
     facts = Facts(trace)
     drawn = [*panels(facts), *panels_of_usage(facts), *panels_of_machines(facts)]
     folder.mkdir(parents=True, exist_ok=True)
-    with mpl.rc_context(cast("Any", STYLE)):
+    library: Any = mpl
+    with library.rc_context(STYLE):
         figure = _page(trace, drawn)
         return [_save(figure, folder, ending) for ending in FORMATS]
 
 
-def _page(trace: Trace, drawn: Sequence[Panel]) -> Figure:
-    from matplotlib.figure import Figure
+def _page(trace: Trace, drawn: Sequence[Panel]) -> Any:
+    import matplotlib.figure
 
     columns = _columns(len(drawn))
     rows = max(-(-len(drawn) // columns), 1)
-    figure = Figure(figsize=(WIDTH * columns, HEIGHT * rows + 0.4), dpi=DPI, layout="constrained")
+    figure: Any = matplotlib.figure.Figure(
+        figsize=(WIDTH * columns, HEIGHT * rows + 0.4), dpi=DPI, layout="constrained"
+    )
     # A source may be of several lines, and hold what mathtext would try to read.
     source = textwrap.shorten(trace.meta.source, LONGEST_SOURCE, placeholder=" ...")
     source = source.replace("$", r"\$")
@@ -111,7 +107,7 @@ def _page(trace: Trace, drawn: Sequence[Panel]) -> Figure:
         if trace.rows(name)
     )
     figure.suptitle(f"{source}: {counts or 'nothing'}", color=INK, fontsize=11.0, x=0.01, ha="left")
-    figure.get_layout_engine().set(w_pad=0.12, h_pad=0.12)  # type: ignore[union-attr]
+    figure.get_layout_engine().set(w_pad=0.12, h_pad=0.12)
     for number, panel in enumerate(drawn):
         axes: Axes = figure.add_subplot(rows, columns, number + 1)
         panel.draw(axes)
@@ -134,7 +130,7 @@ def _legend_above(axes: Axes) -> bool:
     return legend is not None and legend.get_bbox_to_anchor() is not axes.bbox
 
 
-def _save(figure: Figure, folder: Path, ending: str) -> Path:
+def _save(figure: Any, folder: Path, ending: str) -> Path:
     path = folder / f"{NAME}.{ending}"
     stamp: dict[str, Any] = {"Date": None} if ending == "svg" else {}
     with replacing(path) as partial:

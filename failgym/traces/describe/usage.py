@@ -27,7 +27,7 @@ from failgym.traces.describe.fits import (
 )
 from failgym.traces.describe.kumar import groups
 from failgym.traces.describe.tables import Cell, DescriptionTable, Missing, Row, ratio
-from failgym.traces.trace import Cause, Outcome
+from failgym.vocabulary import Cause, Outcome
 
 OUT_OF_MEMORY = 137
 """Exit code of what the kernel killed for memory: 128 + SIGKILL."""

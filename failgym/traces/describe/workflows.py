@@ -13,10 +13,7 @@ import numpy as np
 
 from failgym.traces.describe.facts import Facts, Flags, Floats, Ints
 from failgym.traces.describe.tables import DescriptionTable, Missing, Row
-from failgym.traces.trace import Outcome
-
-SECOND = 1_000
-"""Milliseconds."""
+from failgym.vocabulary import SECOND, Outcome
 
 Made = DescriptionTable | Missing
 

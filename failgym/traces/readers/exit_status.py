@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from failgym.traces.schema import Cause
+from failgym.vocabulary import Cause
 
 __all__ = ["CATEGORIES", "CODES", "ExitCodes"]
 

@@ -1,7 +1,5 @@
 """Jobs, tasks and runs as a batch system's accounting tells of them, until they are a trace."""
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-
 from __future__ import annotations
 
 import re
@@ -15,13 +13,14 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
+from failgym.arrow import pa
 from failgym.traces.order import in_order
 from failgym.traces.readers.counts import Counts
 from failgym.traces.readers.sources import LONGEST_TEXT
 from failgym.traces.schema import LATEST, TraceError
-from failgym.traces.trace import Meta, Outcome, Trace
+from failgym.traces.trace import Meta, Trace
+from failgym.vocabulary import Outcome
 
 __all__ = [
     "INT32",

@@ -13,13 +13,12 @@ import numpy.typing as npt
 from failgym.traces.intervals import resolve
 from failgym.traces.readers.counts import Counts
 from failgym.traces.schema import LATEST, TraceError
+from failgym.vocabulary import DAY
 
-__all__ = ["DAY", "Records", "Span"]
+__all__ = ["Records", "Span"]
 
 Ints = npt.NDArray[np.int64]
 
-DAY = 86_400_000
-"""A day [ms]."""
 _EPOCH = datetime.date(1970, 1, 1)
 
 

@@ -12,9 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from failgym.traces.schema import Cause, Outcome
 from failgym.traces.synthetic.profiles.batch import BatchProfile
-from failgym.traces.synthetic.profiles.times import MINUTE, SECOND
 from failgym.traces.synthetic.quantiles import (
     Flags,
     Floats,
@@ -29,6 +27,7 @@ from failgym.traces.synthetic.quantiles import (
 )
 from failgym.traces.synthetic.ranges import check_rows
 from failgym.traces.synthetic.usage import Running
+from failgym.vocabulary import MINUTE, SECOND, Cause, Outcome
 
 FINISHED, FAILED, KILLED = 0, 1, 2
 """Fates of jobs and tasks, in the order of the profiles' tables; equal to `Outcome`'s codes."""

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from failgym.traces.schema import Outcome
 from failgym.traces.synthetic.profiles.batch import BatchProfile
 from failgym.traces.synthetic.quantiles import Flags, Ints, allot, quotas
+from failgym.vocabulary import Outcome
 
 FINISHED, FAILED, KILLED = Outcome.FINISH, Outcome.FAIL, Outcome.KILL
 

@@ -1,7 +1,5 @@
 """Which machines a gang ran on, given when they were down."""
 
-# pyright: reportUnknownMemberType=false, reportUntypedFunctionDecorator=false
-
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -1,15 +1,11 @@
 """The generator after Kumar et al.: the trace of jobs and attempts, users, machines and usage."""
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from typing import Any, cast
 
 import numpy as np
 
-from failgym.traces.schema import Cause, Outcome
 from failgym.traces.synthetic.kumar_jobs import (
     MEMORY,
     SUCCESS,
@@ -22,11 +18,11 @@ from failgym.traces.synthetic.kumar_jobs import (
 from failgym.traces.synthetic.kumar_usage import Measured, window_columns
 from failgym.traces.synthetic.outages import domains, draw_outages
 from failgym.traces.synthetic.profiles.kumar import Kumar
-from failgym.traces.synthetic.profiles.times import SECOND
 from failgym.traces.synthetic.quantiles import Flags, Floats, Ints
 from failgym.traces.synthetic.sessions import Dealt, deal
 from failgym.traces.synthetic.tables import identifiers, in_order, meta_of, texts
 from failgym.traces.trace import Meta, Trace
+from failgym.vocabulary import SECOND, Cause, Outcome
 
 CATEGORIES = ("success", "user", "user/system", "walltime", "system")
 """Exit categories of first runs, in the order of the own ends."""

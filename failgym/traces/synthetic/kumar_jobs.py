@@ -12,10 +12,9 @@ from functools import cache
 
 import numpy as np
 
-from failgym.traces.schema import LATEST, Cause
+from failgym.traces.schema import LATEST
 from failgym.traces.synthetic.hazard import Hazard, shared_hazard
 from failgym.traces.synthetic.profiles.kumar import Environment, Kumar, Runs
-from failgym.traces.synthetic.profiles.times import SECOND
 from failgym.traces.synthetic.quantiles import (
     Floats,
     Ints,
@@ -28,6 +27,7 @@ from failgym.traces.synthetic.quantiles import (
     stratified,
 )
 from failgym.traces.synthetic.ranges import within_reach
+from failgym.vocabulary import SECOND, Cause
 
 SUCCESS, USER, SIGNAL, WALLTIME, MEMORY = 0, 1, 2, 3, 4
 """A job's own end; SIGNAL is Kumar et al.'s category "user or system"."""

@@ -15,10 +15,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from failgym.traces.schema import Cause
 from failgym.traces.synthetic.profiles.kumar import FailingUsage, Kumar
 from failgym.traces.synthetic.quantiles import Flags, Floats, Ints
 from failgym.traces.synthetic.usage import window_offsets
+from failgym.vocabulary import Cause
 
 Singles: TypeAlias = npt.NDArray[np.float32]
 

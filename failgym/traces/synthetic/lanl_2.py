@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from failgym.traces.schema import Outcome
 from failgym.traces.synthetic.outages import domains, draw_outages
 from failgym.traces.synthetic.profiles.lanl import Lanl2
 from failgym.traces.synthetic.quantiles import Ints, position_in_group
 from failgym.traces.synthetic.ranges import check_rows, within_reach
 from failgym.traces.synthetic.tables import identifiers, meta_of
 from failgym.traces.trace import Trace
+from failgym.vocabulary import Outcome
 
 ONE = 1 << 16
 """The fraction 1."""

@@ -11,11 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from failgym.traces.schema import Cause, Outcome
 from failgym.traces.synthetic.gangs import Calendar, place
 from failgym.traces.synthetic.outages import Outages, domains, draw_outages
 from failgym.traces.synthetic.profiles.lanl import Exits, Lanl20
-from failgym.traces.synthetic.profiles.times import DAY, MINUTE, SECOND
 from failgym.traces.synthetic.quantiles import (
     Flags,
     Floats,
@@ -31,6 +29,7 @@ from failgym.traces.synthetic.quantiles import (
 from failgym.traces.synthetic.ranges import within_reach
 from failgym.traces.synthetic.tables import identifiers, in_order, meta_of, texts
 from failgym.traces.trace import Trace
+from failgym.vocabulary import DAY, MINUTE, SECOND, Cause, Outcome
 
 EXITS = ("completed", "failed", "killed", "syskilled", "aborted", "unknown")
 """LANL's words for how a job ends."""

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from failgym.traces.schema import Cause, Outcome
 from failgym.traces.synthetic.batch import (
     FAILED,
     FINISHED,
@@ -30,7 +29,6 @@ from failgym.traces.synthetic.batch import (
 )
 from failgym.traces.synthetic.failures import failure_counts
 from failgym.traces.synthetic.profiles import OpenCloud
-from failgym.traces.synthetic.profiles.times import DAY
 from failgym.traces.synthetic.quantiles import (
     Flags,
     Floats,
@@ -49,6 +47,7 @@ from failgym.traces.synthetic.ranges import check_rows, within_reach
 from failgym.traces.synthetic.tables import identifiers, in_order, meta_of
 from failgym.traces.synthetic.usage import usage_windows
 from failgym.traces.trace import Meta, Trace
+from failgym.vocabulary import DAY, Cause, Outcome
 
 STAGES = ("map", "reduce")
 """The stages of a job, in order."""

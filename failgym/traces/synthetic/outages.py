@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from failgym.traces.synthetic.profiles.outages import OutageLaw
-from failgym.traces.synthetic.profiles.times import MINUTE
 from failgym.traces.synthetic.quantiles import Floats, Ints, allot, quotas, stratified
 from failgym.traces.synthetic.ranges import check_rows
+from failgym.vocabulary import MINUTE
 
 MOST_OUTAGES = 10_000_000
 """Outages that are drawn: each goes through a dozen arrays."""

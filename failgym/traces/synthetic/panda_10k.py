@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from failgym.traces.schema import Outcome
 from failgym.traces.synthetic.profiles.panda import Panda10k
-from failgym.traces.synthetic.profiles.times import HOUR, SECOND
 from failgym.traces.synthetic.quantiles import Ints, evenly, quotas
 from failgym.traces.synthetic.ranges import check_rows, within_reach
 from failgym.traces.synthetic.spark_cluster import Events, History, Workload, simulate
 from failgym.traces.synthetic.tables import identifiers, in_order, meta_of, texts
 from failgym.traces.trace import Trace
+from failgym.vocabulary import HOUR, SECOND, Outcome
 
 
 def generate_panda_10k(profile: Panda10k, jobs: int, rng: np.random.Generator) -> Trace:

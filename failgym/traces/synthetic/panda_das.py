@@ -10,9 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from failgym.traces.schema import Outcome
 from failgym.traces.synthetic.profiles.panda import DagApplication, DagStage, PandaDas
-from failgym.traces.synthetic.profiles.times import SECOND
 from failgym.traces.synthetic.quantiles import (
     Floats,
     Ints,
@@ -26,6 +24,7 @@ from failgym.traces.synthetic.quantiles import (
 from failgym.traces.synthetic.ranges import check_rows, within_reach
 from failgym.traces.synthetic.tables import identifiers, meta_of, texts
 from failgym.traces.trace import Trace
+from failgym.vocabulary import SECOND, Outcome
 
 PARTS = 1_000
 """Run times relative to those of ordinary tasks are counted in thousandths."""

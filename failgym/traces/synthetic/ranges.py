@@ -15,6 +15,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Protocol, Union, cast, get_args, get_origin, get_type_hints
 
 from failgym.traces.schema import LATEST, TraceError
+from failgym.vocabulary import DAY
 
 LONGEST_TEXT = 60
 """Characters of a value in a message."""
@@ -189,7 +190,7 @@ def within_reach(span: float) -> int:
         TraceError: if it is longer than a trace can be.
     """
     if not span <= LATEST:
-        years = LATEST / 86_400_000 / 365
+        years = LATEST / DAY / 365
         raise TraceError(
             f"the jobs would come over {span:.3g} ms, expected at most {LATEST} ({years:,.0f} "
             "years): fewer jobs, or more of them a day"

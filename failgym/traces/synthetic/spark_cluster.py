@@ -4,8 +4,6 @@ The simulation behind the panda-10k profile: every job is hit at most once, keep
 runs on for a multiple of its undisturbed run time.
 """
 
-# pyright: reportUnknownMemberType=false, reportUntypedFunctionDecorator=false
-
 from __future__ import annotations
 
 from typing import NamedTuple

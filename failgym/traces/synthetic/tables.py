@@ -1,19 +1,16 @@
 """From generated columns to a `Trace` in its canonical order; columns that all traces have."""
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
-from failgym.traces.synthetic.profiles.times import DAY
+from failgym.arrow import pa
 from failgym.traces.synthetic.quantiles import Flags, Ints, first_of_group, position_in_group
 from failgym.traces.trace import Meta, Trace
+from failgym.vocabulary import DAY
 
 
 def meta_of(name: str, citation: str, span: int, remarks: Mapping[str, str] | None = None) -> Meta:

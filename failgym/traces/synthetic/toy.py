@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from failgym.traces.schema import Cause, Outcome
-from failgym.traces.synthetic.profiles.times import MINUTE
 from failgym.traces.trace import Meta, Trace
+from failgym.vocabulary import MINUTE, Cause, Outcome
 
 END = 2_000
 """End of the data [min]."""

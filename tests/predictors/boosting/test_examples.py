@@ -19,9 +19,9 @@ from failgym.predictors.boosting.examples import (
     task_examples,
 )
 from failgym.predictors.features.config import learn_vocabulary
-from failgym.sim.rules import MINUTE
 from failgym.traces import Cause, Meta, Outcome, Trace
 from failgym.traces.synthetic import generate
+from failgym.vocabulary import MINUTE
 
 WINDOW = 5 * MINUTE
 ENDS = (

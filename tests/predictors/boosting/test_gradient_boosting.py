@@ -20,10 +20,10 @@ from failgym.predictors.boosting.examples import (
     moments,
 )
 from failgym.predictors.boosting.gradient_boosting import GradientBoosting
-from failgym.sim.rules import MINUTE
 from failgym.traces import Trace
 from failgym.traces.schema import make_table
 from failgym.traces.synthetic import generate
+from failgym.vocabulary import MINUTE
 
 WINDOW = 5 * MINUTE
 

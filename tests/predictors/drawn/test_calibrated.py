@@ -11,8 +11,8 @@ import pytest
 from failgym.metrics import alarms, false_negative_rate
 from failgym.predictors import Calibrated, ClassQuality, Forecast, Predictor
 from failgym.predictors.base import task_classes
-from failgym.sim.rules import MINUTE
 from failgym.traces import Cause, Meta, Outcome, Trace
+from failgym.vocabulary import MINUTE
 
 TASKS = 60_000
 CAUSELESS = (Outcome.FINISH, Outcome.CENSORED)

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from failgym.metrics import aaa, aoa, count_answers, distinct_failures, node_detection
 from failgym.predictors import CalibratedNodes, NodeForecast
-from failgym.sim.rules import MINUTE
 from failgym.traces import Meta, Trace
 from failgym.traces.readers.lanl import read_lanl
 from failgym.traces.synthetic import generate
+from failgym.vocabulary import MINUTE
 from tests.traces.real_data import real
 
 Table = dict[str, npt.NDArray[np.int64]]

@@ -10,8 +10,8 @@ import pytest
 
 from failgym.predictors.features import system
 from failgym.predictors.features.system import NEVER, SYSTEM, Load, system_features
-from failgym.sim.rules import MINUTE
 from failgym.traces import Cause, Meta, Outcome, Trace, generate
+from failgym.vocabulary import MINUTE
 
 WINDOW = 5 * MINUTE
 

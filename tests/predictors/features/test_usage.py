@@ -10,9 +10,9 @@ import numpy.typing as npt
 import pytest
 
 from failgym.predictors.features.usage import RESOURCES, USAGE, known_windows, usage_features
-from failgym.sim.rules import MINUTE
 from failgym.traces import Cause, Meta, Outcome, Trace
 from failgym.traces.synthetic import generate
+from failgym.vocabulary import MINUTE
 
 WINDOW = 5 * MINUTE
 

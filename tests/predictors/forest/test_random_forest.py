@@ -17,9 +17,9 @@ from failgym.predictors.forest.forest import Forest, Growth
 from failgym.predictors.forest.random_forest import RandomForest
 from failgym.predictors.forest.rows import LEVELS, SCENARIOS, Knowledge
 from failgym.predictors.learned import window_moments
-from failgym.sim.rules import MINUTE
 from failgym.traces import Cause, Meta, Outcome, Trace
 from failgym.traces.synthetic import generate
+from failgym.vocabulary import MINUTE
 from tests.predictors.futures import another_future
 
 pytest.importorskip("sklearn")

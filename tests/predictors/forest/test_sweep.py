@@ -13,10 +13,10 @@ from failgym.predictors.features.usage import RESOURCES
 from failgym.predictors.forest.cases import JOB_FLAGS, JOB_USAGE, _jobs
 from failgym.predictors.forest.rows import SCENARIOS, Knowledge
 from failgym.predictors.forest.sweep import sweep
-from failgym.sim.rules import MINUTE
 from failgym.traces import Cause, Meta, Outcome, Trace
 from failgym.traces.readers.google_2011 import read_google_2011
 from failgym.traces.synthetic import generate
+from failgym.vocabulary import MINUTE
 from tests.traces.real_data import google_2011
 
 pytest.importorskip("sklearn")

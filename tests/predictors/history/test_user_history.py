@@ -19,11 +19,10 @@ from failgym.predictors.history.user_history import (
     percentage_error,
 )
 from failgym.sim.reference.scheduled.estimates import Estimator
-from failgym.sim.reference.terms import SimOutcome
-from failgym.sim.rules import MINUTE
 from failgym.sim.scheduled.rules import ScheduledRules
 from failgym.traces import Cause, Meta, Outcome, Trace
 from failgym.traces.synthetic import generate
+from failgym.vocabulary import MINUTE, SimOutcome
 
 HOUR = 60 * MINUTE
 

@@ -22,9 +22,10 @@ from failgym.predictors.network.grace_periods import (
     mitigated_false_negatives,
     task_grace_periods,
 )
-from failgym.sim.rules import MINUTE, Rules
+from failgym.sim.rules import Rules
 from failgym.traces import Cause, Meta, Outcome, Trace, generate
 from failgym.traces.synthetic import PROFILES, Google2011
+from failgym.vocabulary import MINUTE
 
 PAPER = {"grace_evict": 324 * MINUTE, "grace_fail": 56 * MINUTE, "grace_kill": 83 * MINUTE}
 

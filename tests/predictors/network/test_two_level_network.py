@@ -22,8 +22,8 @@ from failgym.predictors.network.two_level_network import (
     TwoLevelNetwork,
     considered,
 )
-from failgym.sim.rules import MINUTE
 from failgym.traces import Cause, Meta, Outcome, Trace, generate
+from failgym.vocabulary import MINUTE
 from tests.predictors.futures import another_future, rested
 
 pytest.importorskip("torch", reason="needs failgym[predictors]")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 import numpy as np
@@ -61,7 +61,7 @@ def compare(cluster: Cluster, at_most: int | None = None) -> int:
         assert (told == fast.batch.unit_costs()[0]).all(), "final costs of units"
     assert log_text(fast.log) == log_text(slow.log)
     assert [tuple(entry) for entry in fast.log] == [tuple(entry) for entry in slow.log]
-    assert [x._asdict() for x in fast.outcomes()] == [x._asdict() for x in slow.outcomes()]
+    assert [asdict(x) for x in fast.outcomes()] == [asdict(x) for x in slow.outcomes()]
     assert fast.illegal == slow.illegal
     assert [tuple(x) for x in fast.queries] == [tuple(x) for x in slow.queries]
     return decisions

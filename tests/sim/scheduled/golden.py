@@ -8,23 +8,15 @@ from __future__ import annotations
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from failgym.sim.context import Context
-from failgym.sim.reference import (
-    Accounts,
-    Action,
-    Decision,
-    DecisionKind,
-    EventKind,
-    LogEntry,
-    SimOutcome,
-)
 from failgym.sim.scheduled.rules import NodePredictions, ScheduledRules
 from failgym.traces import Meta, Trace
+from failgym.vocabulary import Accounts, Action, Decision, Event, LogEntry, OpenDecision, SimOutcome
 from tests.sim.golden import COST_TERMS, FOLDER, attempt, forecast_of, lines
 
 Options = dict[str, str]
@@ -51,7 +43,7 @@ class Simulator(Protocol):
     def outcomes(self) -> list[Any]: ...
 
     @property
-    def decision(self) -> Decision | None: ...
+    def decision(self) -> OpenDecision | None: ...
     @property
     def offered(self) -> int: ...
     @property
@@ -229,7 +221,7 @@ def play(example: Example, simulator: Simulator) -> Played:
     times: Counter[tuple[int, str, str]] = Counter()
     while (decision := simulator.decision) is not None:
         name = f"t{decision.task}/{decision.attempt}"
-        key = (decision.time, DecisionKind(decision.kind).name, name)
+        key = (decision.time, Decision(decision.kind).name, name)
         offer = f" m{simulator.offered}" if simulator.offered >= 0 else ""
         asked.append(" ".join(map(str, key)) + offer)
         given = answers.get(key, [])
@@ -237,7 +229,7 @@ def play(example: Example, simulator: Simulator) -> Played:
         times[key] += 1
         simulator.step(action)
         cost -= simulator.terms
-    outcomes = {f"t{x.task}": x._asdict() for x in simulator.outcomes()}
+    outcomes = {f"t{x.task}": asdict(x) for x in simulator.outcomes()}
     return Played(
         log=log_text(simulator.log),
         asked=asked,
@@ -258,19 +250,19 @@ def log_text(log: Sequence[LogEntry]) -> list[str]:
     """The log as the examples write it: without CONTINUE, machines behind the start."""
     text: list[str] = []
     for time, kind, task, number, detail in log:
-        event, name = EventKind(kind), f"t{task}" if number < 0 else f"t{task}/{number}"
-        if event is EventKind.PLACED:
+        event, name = Event(kind), f"t{task}" if number < 0 else f"t{task}/{number}"
+        if event is Event.PLACED:
             assert text[-1].startswith(f"{time} START {name} "), "PLACED belongs to its START"
             place, _, what = text[-1].partition("!")
             text[-1] = f"{place}m{detail} !{what}"
-        elif event is EventKind.START:
+        elif event is Event.START:
             text.append(f"{time} START {name} !{('', 'ghost', 'recomputation')[detail]}")
-        elif event in (EventKind.MACHINE_DOWN, EventKind.MACHINE_UP):
+        elif event in (Event.MACHINE_DOWN, Event.MACHINE_UP):
             assert task == -1, "no task fails with a machine but by its attempts"
             text.append(f"{time} {event.name} m{number}")
-        elif event in (EventKind.END, EventKind.SETTLED):
+        elif event in (Event.END, Event.SETTLED):
             text.append(f"{time} {event.name} {name} {SimOutcome(detail).name}")
-        elif event is EventKind.DECISION:
+        elif event is Event.DECISION:
             if detail != Action.CONTINUE:
                 text.append(f"{time} DECISION {name} {Action(detail).name}")
         else:

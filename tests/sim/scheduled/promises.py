@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from failgym.sim.reference import EventKind, LogEntry
+from failgym.vocabulary import Event, LogEntry
 from tests.sim.easy import Job
 
 __all__ = ["assert_kept"]
@@ -117,17 +117,17 @@ def assert_kept(jobs: Sequence[Job], slots: Sequence[int], log: Iterable[LogEntr
 def _replay(count: Recount, entries: Sequence[LogEntry]) -> None:
     """What happened in one instant."""
     for at, entry in enumerate(entries):
-        if entry.kind == EventKind.QUEUED:
+        if entry.kind == Event.QUEUED:
             count.queue.append(entry.task)
-        elif entry.kind == EventKind.END:
+        elif entry.kind == Event.END:
             del count.held[entry.task]
-        elif entry.kind == EventKind.START:
+        elif entry.kind == Event.START:
             count.start(entry.task, list(_machines(entries[at + 1 :], entry.task)))
 
 
 def _machines(entries: Iterable[LogEntry], task: int) -> Iterable[int]:
     """Where a task was placed, as the entries after its start say."""
     for entry in entries:
-        if entry.kind != EventKind.PLACED or entry.task != task:
+        if entry.kind != Event.PLACED or entry.task != task:
             return
         yield entry.detail

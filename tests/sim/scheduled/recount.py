@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from failgym.sim.reference import Action, EventKind, LogEntry, SimOutcome
 from failgym.sim.scheduled.rules import ScheduledRules
 from failgym.traces import Trace
+from failgym.vocabulary import Action, Event, LogEntry, SimOutcome
 from tests.sim.scheduled.random_clusters import cluster_machines
 
 Key = tuple[int, int]
@@ -22,10 +22,10 @@ RECOMPUTATION = 2
 """Detail of the START of a recomputation."""
 FOREVER = 2**62
 MACHINE_FAILS = (
-    EventKind.MACHINE_DOWN,
-    EventKind.END,
-    EventKind.WRITE_LOST,
-    EventKind.SETTLED,  # a task that was given up is over with its last attempt
+    Event.MACHINE_DOWN,
+    Event.END,
+    Event.WRITE_LOST,
+    Event.SETTLED,  # a task that was given up is over with its last attempt
 )
 """Entries between which something may still be on a machine that has just failed."""
 
@@ -146,38 +146,38 @@ class Recount:
         )
 
     def _take(self, entry: LogEntry, machines: list[int]) -> None:
-        kind, key = EventKind(entry.kind), (entry.task, entry.number)
-        if kind is EventKind.START:
+        kind, key = Event(entry.kind), (entry.task, entry.number)
+        if kind is Event.START:
             self._starts(entry, machines)
-        elif kind is EventKind.END:
+        elif kind is Event.END:
             self._ends(key, SimOutcome(entry.detail))
-        elif kind is EventKind.QUEUED:
+        elif kind is Event.QUEUED:
             assert entry.task not in self.settled or self._succeeded(entry.task)
             assert key not in self.running, "an attempt waits while it runs"
             self.queued.add(key)
-        elif kind is EventKind.SETTLED:
+        elif kind is Event.SETTLED:
             assert entry.task not in self.settled, "settled twice"
             assert entry.task in self.tasks | self.standing
             assert not any(task == entry.task for task, _ in self.running)
             self.settled[entry.task] = entry.detail
-        elif kind is EventKind.DECISION:
+        elif kind is Event.DECISION:
             self._decides(key, entry.detail)
-        elif kind in (EventKind.DURABLE, EventKind.WRITE_LOST):
-            self._written(key, kept=kind is EventKind.DURABLE)
-        elif kind is EventKind.MACHINE_DOWN:
+        elif kind in (Event.DURABLE, Event.WRITE_LOST):
+            self._written(key, kept=kind is Event.DURABLE)
+        elif kind is Event.MACHINE_DOWN:
             assert entry.number not in self.down
             self.down.add(entry.number)
             if self.rules.outputs == "lost":
                 gone = [task for task, m in self.memory.items() if m == entry.number]
                 for task in set(gone) - self.saved:
                     del self.memory[task]
-        elif kind is EventKind.MACHINE_UP:
+        elif kind is Event.MACHINE_UP:
             assert entry.number in self.down
             self.down.remove(entry.number)
-        elif kind is EventKind.TRANSFER_END:
+        elif kind is Event.TRANSFER_END:
             assert key in self.running
             assert self.rules.transfer_bandwidth > 0
-        elif kind is EventKind.RESTORED:
+        elif kind is Event.RESTORED:
             assert key in self.running
 
     def _succeeded(self, task: int) -> bool:
@@ -278,7 +278,7 @@ class Recount:
 
     def _check_capacity(self, entry: LogEntry) -> None:
         """Capacity = busy + idle + down; only what dies with a machine may still be on it."""
-        if EventKind(entry.kind) in MACHINE_FAILS:
+        if Event(entry.kind) in MACHINE_FAILS:
             return
         free = self._free()
         assert min(free) >= 0, "more than the machine's slots, or an attempt on one that is down"
@@ -289,16 +289,16 @@ class Recount:
     def _check_outages(self, log: Sequence[LogEntry], begin: int) -> None:
         """The log has the outages of the trace, as long as the episode lasts, and no others."""
         told = [
-            (entry.time, EventKind(entry.kind), entry.number)
+            (entry.time, Event(entry.kind), entry.number)
             for entry in log
-            if entry.kind in (EventKind.MACHINE_DOWN, EventKind.MACHINE_UP)
+            if entry.kind in (Event.MACHINE_DOWN, Event.MACHINE_UP)
         ]
         end = max((entry.time for entry in log), default=begin)
         expected = sorted(
             (time, kind, m)
             for m, each in enumerate(self.outages)
             for down, up in each
-            for time, kind in ((down, EventKind.MACHINE_DOWN), (up, EventKind.MACHINE_UP))
+            for time, kind in ((down, Event.MACHINE_DOWN), (up, Event.MACHINE_UP))
             if begin <= time <= end and (down >= begin or begin < up)
         )
         sure = [x for x in expected if x[0] < end]
@@ -312,14 +312,14 @@ def _with_machines(log: Sequence[LogEntry]) -> Iterator[tuple[LogEntry, list[int
     while i < len(log):
         entry, i = log[i], i + 1
         machines: list[int] = []
-        while i < len(log) and log[i].kind == EventKind.PLACED:
+        while i < len(log) and log[i].kind == Event.PLACED:
             placed, i = log[i], i + 1
-            assert entry.kind == EventKind.START
+            assert entry.kind == Event.START
             assert (placed.time, placed.task, placed.number) == (
                 entry.time,
                 entry.task,
                 entry.number,
             )
             machines.append(placed.detail)
-        assert bool(machines) == (entry.kind == EventKind.START)
+        assert bool(machines) == (entry.kind == Event.START)
         yield entry, machines

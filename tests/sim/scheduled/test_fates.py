@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from failgym.sim.records import Ending
 from failgym.sim.scheduled.fates import Caps, Row, fate_of_task
+from failgym.vocabulary import Ending
 
 INF = math.inf
 PLAIN = Caps(

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from failgym.sim.reference import Action, EventKind
 from failgym.sim.rules import Weights
 from failgym.sim.scheduled import ScheduledSimulator
 from failgym.traces import Outcome
+from failgym.vocabulary import Action, Event
 from tests.sim.random_worlds import random_policy
 from tests.sim.scheduled.random_clusters import Cluster, random_cluster, runnable_tasks
 from tests.sim.scheduled.recount import Recount
@@ -140,7 +140,7 @@ def test_stubborn_policies_end_every_episode(name: str) -> None:
             sim.step(next((a for a in STUBBORN[name] if mask[a]), Action.CONTINUE))
             decisions += 1
             assert decisions < MOST_DECISIONS, seed
-        count = {entry.task for entry in sim.log if entry.kind == EventKind.SETTLED}
+        count = {entry.task for entry in sim.log if entry.kind == Event.SETTLED}
         assert set(own_tasks(cluster)) <= count, seed
 
 

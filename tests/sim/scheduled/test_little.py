@@ -9,10 +9,10 @@ import pytest
 
 from failgym.sim.context import Context
 from failgym.sim.forecast import Forecast
-from failgym.sim.reference import EventKind
 from failgym.sim.scheduled import ScheduledSimulator
 from failgym.sim.scheduled.rules import ScheduledRules
 from failgym.traces import Meta, Trace
+from failgym.vocabulary import Event
 
 TASKS = 60_000
 SERVERS = 8
@@ -70,8 +70,8 @@ def test_littles_law_and_erlangs_wait() -> None:
     end = entries[-1][0]
     low, high = end // 4, 3 * end // 4
     for leaving, spent in (
-        (EventKind.SETTLED, [(x.submit, x.end - x.submit) for x in sim.outcomes()]),
-        (EventKind.START, [(x.submit, x.waited) for x in sim.outcomes()]),
+        (Event.SETTLED, [(x.submit, x.end - x.submit) for x in sim.outcomes()]),
+        (Event.START, [(x.submit, x.waited) for x in sim.outcomes()]),
     ):
         inside = [time for submit, time in spent if low <= submit < high]
         by_law = len(inside) / (high - low) * float(np.mean(inside))
@@ -80,12 +80,12 @@ def test_littles_law_and_erlangs_wait() -> None:
     assert float(np.mean(waits)) / SERVICE == pytest.approx(erlang_wait(), rel=0.1)
 
 
-def _mean_number(entries: list[tuple[int, int]], leaving: EventKind, low: int, high: int) -> float:
+def _mean_number(entries: list[tuple[int, int]], leaving: Event, low: int, high: int) -> float:
     """Mean over time of those that have joined the queue and not left, from the log alone."""
     present, before, total = 0, low, 0
     for time, kind in entries:
         now = min(max(time, low), high)
         total += present * (now - before)
         before = now
-        present += (kind == EventKind.QUEUED) - (kind == leaving)
+        present += (kind == Event.QUEUED) - (kind == leaving)
     return total / (high - low)

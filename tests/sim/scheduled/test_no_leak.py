@@ -19,10 +19,10 @@ import numpy as np
 import pytest
 
 from failgym.sim.fields import INDEX
-from failgym.sim.reference import Action, EventKind, SimOutcome
 from failgym.sim.scheduled import ScheduledSimulator
 from failgym.traces import Cause, Outcome, Trace
 from failgym.traces.trace import make_table
+from failgym.vocabulary import Action, Event, SimOutcome
 from tests.sim.random_worlds import random_policy
 from tests.sim.scheduled.random_clusters import Cluster, random_cluster
 from tests.sim.scheduled.recount import outages_of
@@ -97,7 +97,7 @@ def _other_attempts(cluster: Cluster, sim: Any, rng: np.random.Generator) -> dic
     ended = {
         (entry.task, entry.number)
         for entry in sim.log
-        if entry.kind == EventKind.END and entry.detail not in cut_off
+        if entry.kind == Event.END and entry.detail not in cut_off
     }
     # An end keyed to saved progress, or one that a ghost has shown, is not for us to change.
     fixed = {x.task for x in sim.outcomes() if x.checkpoints}

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import pytest
 
 from failgym.sim.pinned import PinnedSimulator
-from failgym.sim.reference import Action, EventKind
 from failgym.sim.rules import Rules
 from failgym.sim.scheduled import ScheduledSimulator
 from failgym.sim.scheduled.rules import ScheduledRules
 from failgym.traces import Cause, Meta, Outcome, Trace
+from failgym.vocabulary import Action, Event
 from tests.sim.random_worlds import random_context, random_rules, random_weights
 
 ROOM = 10_000
@@ -26,7 +27,7 @@ ROOM = 10_000
 STARTING = {0: Action.CLONE, 1: Action.CLONE, 2: Action.RETRY, 3: Action.RETRY}
 OTHERS = {0: Action.CHECKPOINT, 1: Action.CHECKPOINT, 2: Action.CHECKPOINT, 3: Action.KILL}
 """Of ten draws, those that are not answered by CONTINUE."""
-QUEUEING = (EventKind.QUEUED, EventKind.PLACED)
+QUEUEING = (Event.QUEUED, Event.PLACED)
 
 
 @pytest.mark.parametrize("chunk", range(10))
@@ -50,12 +51,12 @@ def test_infinite_capacity_is_the_pinned_world(chunk: int) -> None:
         assert costs[1].tolist() == pytest.approx(costs[0].tolist(), rel=1e-9, abs=1e-9), seed
         assert by_task(scheduled.log) == by_task(pinned.log), seed
         assert tuple(scheduled.accounts()) == tuple(pinned.accounts()), seed
-        known = [x._asdict() for x in sorted(pinned.outcomes())]
-        found = [x._asdict() for x in sorted(scheduled.outcomes())]
+        known = [asdict(x) for x in sorted(pinned.outcomes())]
+        found = [asdict(x) for x in sorted(scheduled.outcomes())]
         for ours, theirs in zip(found, known, strict=True):
             del theirs["departed"]  # in the scheduled world every task has
             assert {name: ours[name] for name in theirs} == theirs, seed
-        decisions += sum(entry.kind == EventKind.DECISION for entry in pinned.log)
+        decisions += sum(entry.kind == Event.DECISION for entry in pinned.log)
     assert decisions > 20
 
 

@@ -14,12 +14,12 @@ import pytest
 from failgym.sim.context import Context
 from failgym.sim.fields import INDEX
 from failgym.sim.forecast import Forecast
-from failgym.sim.reference import Action, Decision, DecisionKind, EventKind
 from failgym.sim.reference.scheduled import ReferenceScheduledSimulator
 from failgym.sim.reference.scheduled.schedulers import Query
-from failgym.sim.rules import MINUTE, Weights
+from failgym.sim.rules import Weights
 from failgym.sim.scheduled.rules import NodePredictions, ScheduledRules
 from failgym.traces import Cause, Meta, Outcome, Trace
+from failgym.vocabulary import MINUTE, Action, Decision, Event, OpenDecision
 from tests.sim.random_worlds import random_policy
 from tests.sim.scheduled.random_clusters import random_cluster
 
@@ -92,7 +92,7 @@ def starts(sim: ReferenceScheduledSimulator) -> list[tuple[int, int, int]]:
     return [
         (entry.time, entry.task, log[i + 1].detail)
         for i, entry in enumerate(log)
-        if entry.kind == EventKind.START
+        if entry.kind == Event.START
     ]
 
 
@@ -171,7 +171,7 @@ def test_outages_that_touch_are_one_and_the_longest_of_a_moment_counts() -> None
     outages = {"machine": [0, 0, 0], "down": [5, 5, 20], "up": [7, 20, 30]}
     sim = simulator({**ONE, "outages": outages})
     sim.start([0])
-    kinds = (EventKind.MACHINE_DOWN, EventKind.MACHINE_UP)
+    kinds = (Event.MACHINE_DOWN, Event.MACHINE_UP)
     assert [(e.time, e.kind) for e in sim.log if e.kind in kinds] == [(5, 4), (30, 5)]
     assert ends(sim) == [40]
 
@@ -245,7 +245,7 @@ def test_estimates_of_others_count_for_nothing_and_the_request_caps_them() -> No
 def test_only_own_tasks_are_asked_and_charged() -> None:
     sim = simulator({**tasks_of(10, 20), "machines": machines(1)}, kill=True, window=1000)
     sim.start([0, 1], own=[1])
-    assert sim.decision == Decision(DecisionKind.WINDOW, 1, 0, 10)
+    assert sim.decision == OpenDecision(Decision.WINDOW, 1, 0, 10)
     assert sim.step(Action.CONTINUE) == -30.0  # it was submitted at 0 and ended at 30
     assert sim.accounts().useful == 30
 
@@ -278,7 +278,7 @@ def test_the_system_is_what_happens_in_the_episode() -> None:
     names = ("running", "waiting", "free", "arrival_rate", "throughput")
     assert seen(sim, *names) == [log(2), 1.0, 0, 0, 0]  # tasks 0 and 1 run, 2 waits
     sim.step(Action.CONTINUE)
-    assert sim.decision == Decision(DecisionKind.WINDOW, 1, 0, 65 * MINUTE)
+    assert sim.decision == OpenDecision(Decision.WINDOW, 1, 0, 65 * MINUTE)
     # The three arrivals at 0 are more than an hour ago, the end at 10 minutes is not.
     assert seen(sim, *names) == [log(2), 0, 0, 0, 1.0]
     assert seen(sim, "arrival_change", "throughput_change", "failure_rate") == [-2.0, 1.0, 0.0]
@@ -317,11 +317,11 @@ def test_an_output_is_offered_with_its_lineage() -> None:
     sim = simulator(tables, save_outputs=True, storage_bandwidth=0.001, window=10**9)
     sim.start([0, 1, 2])
     names = ("output", "level", "waiting_children", "output_size", "stage_budget")
-    assert sim.decision == Decision(DecisionKind.OUTPUT, 0, 0, 60_000)
+    assert sim.decision == OpenDecision(Decision.OUTPUT, 0, 0, 60_000)
     assert seen(sim, *names) == [1.0, 1.0, 1.0, log(30), 1.0]  # nothing comes in
     assert seen(sim, "recomputation_cost", "checkpoint_p95") == [log(1), 0.0]
     sim.step(Action.CONTINUE)
-    assert sim.decision == Decision(DecisionKind.OUTPUT, 1, 0, 180_000)
+    assert sim.decision == OpenDecision(Decision.OUTPUT, 1, 0, 180_000)
     assert seen(sim, *names) == [1.0, log(2), 1.0, log(40), 0.0]
     assert seen(sim, "recomputation_cost") == [log(3)]  # with the parent's, on this machine
     assert seen(sim, "runtime_over_median") == [2.0]  # over the lower median of 1 and 2 minutes
@@ -344,10 +344,10 @@ def test_a_machine_is_offered_with_what_is_known_of_it() -> None:
     assert sim.offered == 1
     assert seen(sim, *names) == [1.0, 0.0, 0.0, 1.0]
     sim.step(Action.CONTINUE)
-    assert (sim.decision, sim.offered) == (Decision(DecisionKind.DISPATCH, 1, 0, 40), 0)
+    assert (sim.decision, sim.offered) == (OpenDecision(Decision.DISPATCH, 1, 0, 40), 0)
     assert seen(sim, *names) == [1.0, 1.0, 1.0, 0.0]
     sim.step(Action.RETRY)  # the other machine is busy: it is held until that is free
-    assert sim.decision == Decision(DecisionKind.DISPATCH, 1, 0, 50)
+    assert sim.decision == OpenDecision(Decision.DISPATCH, 1, 0, 50)
     sim.step(Action.CONTINUE)
     assert sim.queries == [
         Query(0, 0, 0, True, False, False),
@@ -373,16 +373,16 @@ def test_an_offer_tells_times_urgency_and_how_long_the_machine_is_up() -> None:
     sim.start([0, 1])
     names = ("offered_time", "next_time", "upward_rank", "machine_uptime")
     # ranks: 3 min is the mean of 2 and 4; 5 min that of 1 and 2, half a minute of transfer, and 3
-    assert (sim.decision, sim.offered) == (Decision(DecisionKind.DISPATCH, 0, 0, 120_000), 0)
+    assert (sim.decision, sim.offered) == (OpenDecision(Decision.DISPATCH, 0, 0, 120_000), 0)
     assert seen(sim, *names) == [log(1), log(2), log(5), log(1)]  # back since a minute
     sim.step(Action.RETRY)
     assert sim.offered == 1
     assert seen(sim, *names) == [log(2), 0.0, log(5), log(2)]  # the last one; never down as yet
     sim.step(Action.CONTINUE)
-    assert sim.decision == Decision(DecisionKind.OUTPUT, 0, 0, 240_000)
+    assert sim.decision == OpenDecision(Decision.OUTPUT, 0, 0, 240_000)
     assert seen(sim, *names) == [0.0, 0.0, 0.0, 0.0]
     sim.step(Action.CONTINUE)
-    assert (sim.decision, sim.offered) == (Decision(DecisionKind.DISPATCH, 1, 0, 240_000), 0)
+    assert (sim.decision, sim.offered) == (OpenDecision(Decision.DISPATCH, 1, 0, 240_000), 0)
     assert seen(sim, *names) == [log(2.5), log(4), log(3), log(3)]  # the input is on the other one
     sim.step(Action.RETRY)
     assert seen(sim, *names) == [log(4), 0.0, log(3), log(4)]

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from failgym.sim.events import pop
-from failgym.sim.records import EVENT, NEVER
+from failgym.sim.records import EVENT
 from failgym.sim.scheduled.quantiles import insert
 from failgym.sim.scheduled.records import EPISODE, PARAMETERS, RUN, TASK_STATE, WRITE
 from failgym.sim.scheduled.storage import begin_write, lose_write, storage_event
+from failgym.vocabulary import NEVER
 
 # The kernels' view of the world is duck-typed: these have the parts that the storage touches.
 

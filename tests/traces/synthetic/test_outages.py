@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from failgym.traces.synthetic.outages import OPEN, Outages, domains, draw_outages
 from failgym.traces.synthetic.profiles.outages import OutageLaw
-from failgym.traces.synthetic.profiles.times import DAY, HOUR, MINUTE
 from failgym.traces.synthetic.quantiles import QuantileTable
+from failgym.vocabulary import DAY, HOUR, MINUTE
 from tests.traces.synthetic import weibull
 
 SEEDS = range(5)

@@ -122,6 +122,7 @@ theirs.
 """
 
 from failgym.sim.reference.scheduled.schedulers import Query
-from failgym.sim.reference.scheduled.simulator import ReferenceScheduledSimulator, ScheduledOutcome
+from failgym.sim.reference.scheduled.simulator import ReferenceScheduledSimulator
+from failgym.vocabulary import ScheduledOutcome
 
 __all__ = ["Query", "ReferenceScheduledSimulator", "ScheduledOutcome"]

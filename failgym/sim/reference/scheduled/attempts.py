@@ -8,7 +8,7 @@ from enum import Enum
 from failgym.sim.reference.record import Row, TaskRecord
 from failgym.sim.reference.scheduled.cluster import NEVER, Machine, Part
 from failgym.sim.reference.tasks import Pause, Run, Task
-from failgym.sim.reference.terms import SimOutcome
+from failgym.vocabulary import SimOutcome
 
 __all__ = ["Attempt", "ClusterTask", "Status", "Write"]
 

@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from failgym.sim.reference.decisions import Question
-from failgym.sim.reference.terms import Action, EventKind
+from failgym.vocabulary import Action, Event
 
-__all__ = ["Calendar", "Event", "Questions"]
+__all__ = ["Calendar", "Coming", "Questions"]
 
 Questions = Generator[Question, Action, None]
 """What is played: it hands out questions and is sent the answers."""
 
 
 @dataclass(frozen=True)
-class Event:
+class Coming:
     """Something to come."""
 
     time: int
@@ -30,27 +30,27 @@ class Event:
 class Calendar:
     """Events by (time, kind, a, b): task and attempt number, or machine."""
 
-    _heap: list[tuple[int, EventKind, int, int, int, Event]] = field(
-        default_factory=list[tuple[int, EventKind, int, int, int, Event]]
+    _heap: list[tuple[int, Event, int, int, int, Coming]] = field(
+        default_factory=list[tuple[int, Event, int, int, int, Coming]]
     )
     _pushed: count[int] = field(default_factory=count)
 
     def ask(
         self,
         time: int,
-        kind: EventKind,
+        kind: Event,
         key: tuple[int, int],
         happen: Callable[[], Questions],
         is_due: Callable[[], bool] = lambda: True,
     ) -> None:
         """Add an event in which something may be asked."""
-        event = Event(time, happen, is_due)
+        event = Coming(time, happen, is_due)
         heapq.heappush(self._heap, (time, kind, *key, next(self._pushed), event))
 
     def add(
         self,
         time: int,
-        kind: EventKind,
+        kind: Event,
         key: tuple[int, int],
         do: Callable[[], None],
         is_due: Callable[[], bool] = lambda: True,
@@ -63,7 +63,7 @@ class Calendar:
 
         self.ask(time, kind, key, happen, is_due)
 
-    def next(self) -> Event | None:
+    def next(self) -> Coming | None:
         """Take out the next event; None if there is none."""
         return None if self.is_empty else heapq.heappop(self._heap)[-1]
 

@@ -8,13 +8,11 @@ from math import sqrt
 
 from failgym.sim.reference.scheduled.attempts import Attempt
 from failgym.sim.reference.scheduled.records import Job
-from failgym.sim.reference.terms import SimOutcome
-from failgym.sim.rules import MINUTE
 from failgym.sim.scheduled.rules import ScheduledRules
+from failgym.vocabulary import HOUR, MINUTE, SimOutcome
 
 __all__ = ["Estimator"]
 
-HOUR = 60 * MINUTE
 CORRECTIONS = (
     *(1 * MINUTE, 5 * MINUTE, 15 * MINUTE, 30 * MINUTE),
     *(1 * HOUR, 2 * HOUR, 5 * HOUR, 10 * HOUR, 20 * HOUR, 50 * HOUR, 100 * HOUR),

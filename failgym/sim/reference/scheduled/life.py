@@ -6,13 +6,13 @@ from collections.abc import Generator, Sequence
 from typing import NamedTuple
 
 from failgym.sim.reference.decisions import Question
-from failgym.sim.reference.record import Ending, round_half_up
+from failgym.sim.reference.record import round_half_up
 from failgym.sim.reference.scheduled.attempts import Attempt, ClusterTask, Status
 from failgym.sim.reference.scheduled.calendar import Questions
 from failgym.sim.reference.scheduled.cluster import NEVER, Machine, Part, at_speed
 from failgym.sim.reference.scheduled.state import State
 from failgym.sim.reference.tasks import Owed
-from failgym.sim.reference.terms import Action, EventKind, SimOutcome
+from failgym.vocabulary import Action, Ending, Event, SimOutcome
 
 __all__ = ["Life"]
 
@@ -36,7 +36,7 @@ class Life(State):
         if kill is not None:
             self.calendar.add(
                 max(self.now, kill),
-                EventKind.USER_KILL,
+                Event.USER_KILL,
                 (task.record.task, 0),
                 lambda: self._user_kills(task),
                 lambda: task.settled is None,
@@ -96,9 +96,9 @@ class Life(State):
         task.runs.append(attempt)
         task.first = self.now if task.first < 0 else task.first
         task.recomputations += attempt.recomputes
-        self.write(EventKind.START, task, attempt.number, 2 * attempt.recomputes or attempt.ghost)
+        self.write(Event.START, task, attempt.number, 2 * attempt.recomputes or attempt.ghost)
         for part in parts:
-            self.write(EventKind.PLACED, task, attempt.number, part.machine.index)
+            self.write(Event.PLACED, task, attempt.number, part.machine.index)
         self._push_phases(attempt)
         self.date_end(attempt)
         if task.may_be_asked() and not attempt.recomputes:
@@ -127,8 +127,8 @@ class Life(State):
     def _push_phases(self, attempt: Attempt) -> None:
         """The ends of transfer and restore, if they take any time."""
         phases = (
-            (EventKind.TRANSFER_END, attempt.transfer, attempt.transfer),
-            (EventKind.RESTORED, attempt.restore, attempt.transfer + attempt.restore),
+            (Event.TRANSFER_END, attempt.transfer, attempt.transfer),
+            (Event.RESTORED, attempt.restore, attempt.transfer + attempt.restore),
         )
         for kind, length, after in phases:
             if length > 0:
@@ -148,7 +148,7 @@ class Life(State):
         if own_end is not None:
             self.calendar.ask(
                 own_end.time,
-                EventKind.END,
+                Event.END,
                 attempt.key,
                 lambda: self._ends(attempt, own_end),
                 lambda: attempt.status is Status.RUNNING and self._own_end(attempt) == own_end,
@@ -230,7 +230,7 @@ class Life(State):
             outcome = SimOutcome.CENSORED
         self.drop(task)
         task.settle(outcome, task.winner, self.now)
-        self.write(EventKind.SETTLED, task, detail=outcome)
+        self.write(Event.SETTLED, task, detail=outcome)
         success = task.record.success
         if task.own and success is not None and task.is_forfeited:
             self.forfeited_work += task.record.width * success.duration
@@ -255,7 +255,7 @@ class Life(State):
         task.owed.append(owed)
         self.calendar.add(
             owed.due,
-            EventKind.START,
+            Event.START,
             (task.record.task, owed.number),
             lambda: self._restart(task, owed),
             lambda: owed in task.owed,
@@ -281,7 +281,7 @@ class Life(State):
             return
         self.calendar.add(
             task.kill_at,
-            EventKind.GRACE,
+            Event.GRACE,
             (task.record.task, 0),
             lambda: self._kill(task),
             lambda: task.settled is None,
@@ -290,14 +290,14 @@ class Life(State):
     def _kill(self, task: ClusterTask) -> None:
         """The grace period is over."""
         task.killed = True
-        self._strike(task, EventKind.GRACE)
+        self._strike(task, Event.GRACE)
 
     def _user_kills(self, task: ClusterTask) -> None:
         """The user ends the task."""
         task.user_killed = True
-        self._strike(task, EventKind.USER_KILL)
+        self._strike(task, Event.USER_KILL)
 
-    def _strike(self, task: ClusterTask, kind: EventKind) -> None:
+    def _strike(self, task: ClusterTask, kind: Event) -> None:
         self.write(kind, task)
         for attempt in task.live:
             self.stop(attempt, SimOutcome.KILL)

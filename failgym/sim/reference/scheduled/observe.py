@@ -16,15 +16,15 @@ from failgym.sim.reference.observe import (
     log_minutes,
     ratio,
 )
-from failgym.sim.reference.record import Ending, TaskRecord
+from failgym.sim.reference.record import TaskRecord
 from failgym.sim.reference.scheduled.attempts import Attempt, ClusterTask
 from failgym.sim.reference.scheduled.records import Job
 from failgym.sim.reference.scheduled.schedulers import Offer, is_predicted
 from failgym.sim.reference.scheduled.world import World
 from failgym.sim.reference.tasks import Run, Task
-from failgym.sim.reference.terms import DecisionKind, EventKind, SimOutcome
 from failgym.sim.scheduled.rules import NodePredictions, ScheduledRules
 from failgym.traces import Trace
+from failgym.vocabulary import Decision, Ending, Event, SimOutcome
 
 __all__ = ["ScheduledObserver"]
 
@@ -60,7 +60,7 @@ class ScheduledObserver(Observer):
         values |= self._lineage(asked.kind, task, attempt, now)
         if isinstance(asked, Offer):
             values |= self._machine(asked, now)
-        if asked.kind is DecisionKind.OUTPUT:
+        if asked.kind is Decision.OUTPUT:
             values["unsaved_over_young"] = self._intervals_ended(task, attempt, now)
         return values
 
@@ -110,7 +110,7 @@ class ScheduledObserver(Observer):
 
     # --- lineage and machine --------------------------------------------------------------------
 
-    def _lineage(self, kind: DecisionKind, task: ClusterTask, attempt: Attempt, now: int) -> Values:
+    def _lineage(self, kind: Decision, task: ClusterTask, attempt: Attempt, now: int) -> Values:
         lineage, row = self.world.lineage, task.record.task
         stage = lineage.dags.stage_of[row]
         if stage < 0:
@@ -124,7 +124,7 @@ class ScheduledObserver(Observer):
             "checkpoint_p95": log_minutes(_percentile_95(lineage.written.get(stage, []))),
         }
         output = lineage.output(task)
-        if kind is DecisionKind.OUTPUT and output is not None:
+        if kind is Decision.OUTPUT and output is not None:
             values["recomputation_cost"] = log_minutes(output.recomputation)
         return values
 
@@ -150,12 +150,12 @@ class ScheduledObserver(Observer):
     # --- the system -----------------------------------------------------------------------------
 
     def _system(self, now: int) -> Values:
-        joined, joined_before = (self._in_hour(now, ago, EventKind.QUEUED) for ago in (0, 1))
+        joined, joined_before = (self._in_hour(now, ago, Event.QUEUED) for ago in (0, 1))
         finished, finished_before = (
-            self._in_hour(now, ago, EventKind.END, SimOutcome.FINISH) for ago in (0, 1)
+            self._in_hour(now, ago, Event.END, SimOutcome.FINISH) for ago in (0, 1)
         )
-        failed = self._in_hour(now, 0, EventKind.END, SimOutcome.FAIL)
-        ended = self._in_hour(now, 0, EventKind.END, *ENDED)
+        failed = self._in_hour(now, 0, Event.END, SimOutcome.FAIL)
+        ended = self._in_hour(now, 0, Event.END, *ENDED)
         return {
             "running": log2(1 + len(self.world.running())),
             "waiting": log2(1 + len(self.world.queue)),
@@ -173,7 +173,7 @@ class ScheduledObserver(Observer):
             ),
         }
 
-    def _in_hour(self, now: int, ago: int, kind: EventKind, *details: int) -> int:
+    def _in_hour(self, now: int, ago: int, kind: Event, *details: int) -> int:
         """Entries of the log in the last 12 whole bins, or, an hour ago, the 12 before those."""
         beyond = now // SYSTEM_BIN - HOUR_BINS * ago
         bins = range(beyond - HOUR_BINS, beyond)

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 from failgym.sim.forecast import Forecast
 from failgym.sim.keys import Purpose, uniform
-from failgym.sim.reference.record import Ending, Row, TaskRecord, read_records
+from failgym.sim.reference.record import Row, TaskRecord, read_records
 from failgym.sim.scheduled.rules import ScheduledRules
-from failgym.traces import Cause, Outcome, Trace
+from failgym.traces import Trace
+from failgym.vocabulary import Cause, Ending, Outcome
 
 __all__ = [
     "HIGHEST_PRIORITY",

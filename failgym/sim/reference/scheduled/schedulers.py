@@ -15,8 +15,8 @@ from failgym.sim.reference.scheduled.estimates import Estimator
 from failgym.sim.reference.scheduled.lineage import Lineage
 from failgym.sim.reference.scheduled.records import Job
 from failgym.sim.reference.scheduled.reservations import Reservation, reserve, room
-from failgym.sim.reference.terms import Action
 from failgym.sim.scheduled.rules import NodePredictions, ScheduledRules
+from failgym.vocabulary import Action
 
 __all__ = ["Offer", "Query", "Scheduler", "Surroundings", "is_predicted"]
 

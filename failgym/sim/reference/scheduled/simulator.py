@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,59 +23,12 @@ from failgym.sim.reference.scheduled.records import (
 from failgym.sim.reference.scheduled.schedulers import Offer, Query
 from failgym.sim.reference.scheduled.state import Setting
 from failgym.sim.reference.scheduled.world import World
-from failgym.sim.reference.terms import Accounts, Decision, LogEntry
 from failgym.sim.rules import Weights
 from failgym.sim.scheduled.rules import NodePredictions, ScheduledRules, check_nodes
 from failgym.traces import Trace
+from failgym.vocabulary import Accounts, LogEntry, OpenDecision, ScheduledOutcome
 
 __all__ = ["ReferenceScheduledSimulator", "ScheduledOutcome"]
-
-
-class ScheduledOutcome(NamedTuple):
-    """What became of one task; machine-times in machine-ms, times in ms.
-
-    The fields of `failgym.sim.reference.TaskOutcome`, and those of the scheduled world.
-    """
-
-    task: int
-    submit: int
-    recorded_end: int
-    recorded_outcome: int
-    end: int
-    outcome: int
-    useful: int
-    lost: int
-    redundant: int
-    ghost: int
-    checkpoint: int
-    restore: int
-    transfer: int
-    attempts: int
-    """Attempts started, recomputations among them."""
-    extra: int
-    clones: int
-    retries: int
-    checkpoints: int
-    """Checkpoints and outputs that became durable."""
-    armed: bool
-    killed: bool
-    departed: bool
-    failures: int
-    decisions: int
-    recorded_work: int
-    start: int
-    """First start; -1 if it never ran."""
-    waited: int
-    """Time that its attempts have waited in the queue."""
-    evictions: int
-    outages: int
-    """Attempts killed by machines."""
-    loss: int
-    """Time from dispatch to death of those, whatever the width of the task."""
-    recomputations: int
-    """Recomputations of its output that started."""
-    saved: int
-    """1 if its output is in stable storage."""
 
 
 class ReferenceScheduledSimulator(Player):
@@ -201,12 +153,12 @@ class ReferenceScheduledSimulator(Player):
                 raise ValueError(f"task {row}: expected at least 0 ms to run, got {left}")
 
     @property
-    def decision(self) -> Decision | None:
+    def decision(self) -> OpenDecision | None:
         """What is asked; None after the end."""
         asked = self._question
         if asked is None:
             return None
-        return Decision(int(asked.kind), asked.task.record.task, asked.run.number, self._world.now)
+        return OpenDecision(asked.kind, asked.task.record.task, asked.run.number, self._world.now)
 
     @property
     def offered(self) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from failgym.sim.forecast import Forecast
-from failgym.sim.reference.record import Ending, Row, TaskRecord
+from failgym.sim.reference.record import Row, TaskRecord
 from failgym.sim.reference.scheduled.attempts import Attempt, ClusterTask, Status
 from failgym.sim.reference.scheduled.calendar import Calendar, Questions
 from failgym.sim.reference.scheduled.cluster import Cluster
@@ -16,8 +16,8 @@ from failgym.sim.reference.scheduled.lineage import Lineage
 from failgym.sim.reference.scheduled.records import Job, finishing
 from failgym.sim.reference.scheduled.storage import Storage
 from failgym.sim.reference.tasks import Saved
-from failgym.sim.reference.terms import EventKind, LogEntry, SimOutcome
 from failgym.sim.scheduled.rules import NodePredictions, ScheduledRules
+from failgym.vocabulary import Ending, Event, LogEntry, SimOutcome
 
 __all__ = ["Setting", "State"]
 
@@ -71,7 +71,7 @@ class State:
         """Called after every event and every action."""
         self._pass_due = False
 
-    def write(self, kind: EventKind, task: ClusterTask, number: int = -1, detail: int = 0) -> None:
+    def write(self, kind: Event, task: ClusterTask, number: int = -1, detail: int = 0) -> None:
         """Add an entry to the log."""
         self.log.append(LogEntry(self.now, int(kind), task.record.task, number, int(detail)))
 
@@ -94,7 +94,7 @@ class State:
         """Rule 7: a pass of the scheduler is due now, once."""
         if not self._pass_due:
             self._pass_due = True
-            self.calendar.ask(self.now, EventKind.DISPATCH, (0, 0), self._pass)
+            self.calendar.ask(self.now, Event.DISPATCH, (0, 0), self._pass)
 
     def _pass(self) -> Questions:
         self._pass_due = False
@@ -112,7 +112,7 @@ class State:
         attempt.status, attempt.joined = Status.QUEUED, self.now
         attempt.estimate = self.estimator.estimate(attempt)
         self.queue.append(attempt)
-        self.write(EventKind.QUEUED, attempt.task, attempt.number)
+        self.write(Event.QUEUED, attempt.task, attempt.number)
         self.request_pass()
 
     def leave(self, attempt: Attempt) -> None:
@@ -162,7 +162,7 @@ class State:
         attempt.task.close(attempt, outcome, self.now)
         attempt.task.failed |= outcome is SimOutcome.FAIL
         attempt.status = Status.GONE
-        self.write(EventKind.END, attempt.task, attempt.number, outcome)
+        self.write(Event.END, attempt.task, attempt.number, outcome)
         if _by_system(attempt, outcome):
             self.interruptions.append(self.now)
         self.estimator.note_end(attempt)
@@ -193,7 +193,7 @@ class State:
             time, attempt = due
             self.calendar.add(
                 time,
-                EventKind.DURABLE,
+                Event.DURABLE,
                 attempt.key,
                 lambda: self._durable(attempt),
                 lambda: self.storage.next_end() == due,
@@ -203,7 +203,7 @@ class State:
         """Rules 13 and 14: a checkpoint or an output is safe."""
         task = attempt.task
         task.checkpoints += 1
-        self.write(EventKind.DURABLE, task, attempt.number)
+        self.write(Event.DURABLE, task, attempt.number)
         if attempt.is_writing:
             task.written(attempt, self.now)
             self.lineage.save(attempt)

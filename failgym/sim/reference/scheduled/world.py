@@ -20,7 +20,7 @@ from failgym.sim.reference.scheduled.cluster import NEVER, Machine, Outage
 from failgym.sim.reference.scheduled.life import Life
 from failgym.sim.reference.scheduled.schedulers import Offer, Scheduler
 from failgym.sim.reference.scheduled.state import Setting
-from failgym.sim.reference.terms import Action, DecisionKind, EventKind, LogEntry, SimOutcome
+from failgym.vocabulary import Action, Decision, Event, LogEntry, SimOutcome
 
 __all__ = ["World"]
 
@@ -73,7 +73,7 @@ class World(Life):
         for task in arriving:
             self.calendar.add(
                 task.record.submit,
-                EventKind.START,
+                Event.START,
                 (task.record.task, 0),
                 lambda task=task: self.arrive(task),
                 lambda task=task: task.settled is None,
@@ -84,7 +84,7 @@ class World(Life):
     def _push_outage(self, machine: Machine, outage: Outage) -> None:
         self.calendar.add(
             outage.down,
-            EventKind.MACHINE_DOWN,
+            Event.MACHINE_DOWN,
             (machine.index, 0),
             lambda: self._machine_down(machine, outage),
         )
@@ -92,13 +92,13 @@ class World(Life):
     def _push_up(self, machine: Machine, outage: Outage) -> None:
         if outage.up < NEVER:
             self.calendar.add(
-                outage.up, EventKind.MACHINE_UP, (machine.index, 0), lambda: self._up(machine)
+                outage.up, Event.MACHINE_UP, (machine.index, 0), lambda: self._up(machine)
             )
 
     def _machine_down(self, machine: Machine, outage: Outage) -> None:
         """Rules 6 and 18: a machine dies with what is on it."""
         self.cluster.bring_down(machine)
-        self._write_machine(EventKind.MACHINE_DOWN, machine)
+        self._write_machine(Event.MACHINE_DOWN, machine)
         for attempt in self.running():
             if _depends_on(attempt, machine, self.now):
                 self._machine_kills(attempt, machine)
@@ -115,7 +115,7 @@ class World(Life):
         else:
             self.calendar.add(
                 self.now + self.rules.detection_delay,
-                EventKind.DETECTED,
+                Event.DETECTED,
                 (machine.index, 0),
                 lambda: self._detected(machine),
             )
@@ -132,7 +132,7 @@ class World(Life):
 
     def _lose_write(self, attempt: Attempt) -> None:
         """Rule 14: the write of an output dies with its machine."""
-        self.write(EventKind.WRITE_LOST, attempt.task, attempt.number)
+        self.write(Event.WRITE_LOST, attempt.task, attempt.number)
         attempt.task.written(attempt, self.now)
         self.end_write(attempt)
         self.release(attempt)
@@ -147,10 +147,10 @@ class World(Life):
 
     def _up(self, machine: Machine) -> None:
         self.cluster.bring_up(machine)
-        self._write_machine(EventKind.MACHINE_UP, machine)
+        self._write_machine(Event.MACHINE_UP, machine)
         self.request_pass()
 
-    def _write_machine(self, kind: EventKind, machine: Machine) -> None:
+    def _write_machine(self, kind: Event, machine: Machine) -> None:
         self.log.append(LogEntry(self.now, int(kind), -1, machine.index, 0))
 
     # --- decisions ------------------------------------------------------------------------------
@@ -161,11 +161,11 @@ class World(Life):
         def happen() -> Questions:
             self.push_window(attempt, next_window(self.rules, k))
             if self.rules.decide != "alarm" or self._alarm(attempt):
-                yield from self._ask(DecisionKind.WINDOW, attempt)
+                yield from self._ask(Decision.WINDOW, attempt)
 
         self.calendar.ask(
             attempt.start + k * self.rules.window,
-            EventKind.WINDOW,
+            Event.WINDOW,
             attempt.key,
             happen,
             lambda: attempt.status is Status.RUNNING and attempt.task.may_be_asked(),
@@ -181,12 +181,12 @@ class World(Life):
     def ask_failed(self, attempt: Attempt) -> Generator[Question, Action, bool]:
         """Ask about an intrinsic failure; tell whether the answer was a RETRY."""
         retries = attempt.task.retries
-        yield from self._ask(DecisionKind.FAILED, attempt)
+        yield from self._ask(Decision.FAILED, attempt)
         return attempt.task.retries > retries
 
     def ask_output(self, attempt: Attempt) -> Questions:
         """Rule 19: ask whether to save what an attempt has made."""
-        yield from self._ask(DecisionKind.OUTPUT, attempt)
+        yield from self._ask(Decision.OUTPUT, attempt)
 
     def ask_dispatch(
         self, attempt: Attempt, machine: Machine, times: Sequence[int], *, refused: int
@@ -195,11 +195,11 @@ class World(Life):
         task = attempt.task
         attempt.resumed_work = task.durable_work
         legal = frozenset({Action.RETRY})
-        kind = DecisionKind.DISPATCH
+        kind = Decision.DISPATCH
         time, following = times[0], times[1] if len(times) > 1 else None
         answer = yield Offer(kind, task, attempt, legal, refused, machine, time, following)
         task.decisions += refused == 0
-        self.write(EventKind.DECISION, task, attempt.number, answer)
+        self.write(Event.DECISION, task, attempt.number, answer)
         return answer is Action.CONTINUE
 
     def close_decision(self, attempt: Attempt) -> None:
@@ -207,14 +207,14 @@ class World(Life):
         task = attempt.task
         task.flagged = max(task.flagged, float(self.risk(attempt)))
 
-    def _ask(self, kind: DecisionKind, attempt: Attempt) -> Questions:
+    def _ask(self, kind: Decision, attempt: Attempt) -> Questions:
         """Ask, and ask again, until CONTINUE or nothing else is legal."""
         task, taken, asked = attempt.task, 0, False
         while legal := self._legal(kind, attempt):
             answer = yield Question(kind, task, attempt, legal, taken)
             task.decisions += not asked
             asked = True
-            self.write(EventKind.DECISION, task, attempt.number, answer)
+            self.write(Event.DECISION, task, attempt.number, answer)
             if answer is Action.CONTINUE:
                 break
             taken += 1
@@ -223,19 +223,19 @@ class World(Life):
         if asked:
             self.close_decision(attempt)
 
-    def _legal(self, kind: DecisionKind, attempt: Attempt) -> frozenset[Action]:
+    def _legal(self, kind: Decision, attempt: Attempt) -> frozenset[Action]:
         """The actions besides CONTINUE that may be taken; none if the decision is moot."""
-        if kind is not DecisionKind.OUTPUT:
+        if kind is not Decision.OUTPUT:
             return legal_actions(self.rules, kind, attempt.task, attempt, self.now)
         wanted = self.rules.save_outputs and attempt.task.is_asked and attempt.write is None
         if wanted and self.lineage.is_needed(attempt.task):
             return frozenset({Action.CHECKPOINT})
         return frozenset()
 
-    def _carry_out(self, action: Action, kind: DecisionKind, attempt: Attempt) -> None:
+    def _carry_out(self, action: Action, kind: Decision, attempt: Attempt) -> None:
         """Do what the agent decided."""
         task = attempt.task
-        if kind is DecisionKind.OUTPUT:
+        if kind is Decision.OUTPUT:
             self._save_output(attempt)
         elif action is Action.CHECKPOINT:
             attempt.pause(self.now)
@@ -250,7 +250,7 @@ class World(Life):
             task.extra += 1
             task.retries += 1
             self.start_next(task)
-        elif kind is DecisionKind.FAILED:
+        elif kind is Decision.FAILED:
             task.owed.clear()
             task.given_up = True
             self.drop(task)

@@ -1,9 +1,5 @@
 """Which tasks of which jobs there are, as ranges of task indices: these have few gaps."""
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
-# pyright: reportMissingParameterType=false, reportUntypedFunctionDecorator=false
-
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -82,5 +78,5 @@ def _merge(known: Any, new: Any, merged: Any) -> int:
 
 
 @njit(cache=True)
-def _before(one, other):
+def _before(one: Any, other: Any) -> bool:
     return one.job < other.job or (one.job == other.job and one.first < other.first)

@@ -16,7 +16,7 @@ from failgym.traces.readers.google_2011.kernel import OUTCOMES, SUBMIT
 from failgym.traces.readers.google_2011.parts import INT32, Column, Part, read_part, time_column
 from failgym.traces.readers.google_2011.runs import Records, Run
 from failgym.traces.readers.sources import Advance
-from failgym.traces.schema import Outcome
+from failgym.vocabulary import Outcome
 
 Ints = npt.NDArray[np.int64]
 Columns = dict[str, Any]

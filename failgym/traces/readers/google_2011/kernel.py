@@ -3,10 +3,6 @@
 SUBMIT -> pending -> SCHEDULE -> running -> EVICT | FAIL | FINISH | KILL | LOST -> dead
 """
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
-# pyright: reportMissingParameterType=false, reportUntypedFunctionDecorator=false
-
 from __future__ import annotations
 
 from typing import Any
@@ -15,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.compiled import njit
-from failgym.traces.schema import Cause, Outcome
+from failgym.vocabulary import Cause, Outcome
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -172,7 +168,7 @@ def follow(
 
 
 @njit(cache=True)
-def _leave(here, last, now, attempts, tasks, written):
+def _leave(here: Any, last: Any, now: Any, attempts: Any, tasks: Any, written: Any) -> None:
     """The block has no more events of the task: it stays open, or is over."""
     waits = here.state == DEAD and now - here.attempt.end <= REQUEUE_MICROSECONDS
     lives = here.state == PENDING or here.state == RUNNING
@@ -187,7 +183,9 @@ def _leave(here, last, now, attempts, tasks, written):
 
 
 @njit(cache=True)
-def _submit(here, event, latest, attempts, tasks, written, dropped):
+def _submit(
+    here: Any, event: Any, latest: Any, attempts: Any, tasks: Any, written: Any, dropped: Any
+) -> None:
     """The cluster's requeue, the user running the task again, or a task that was not there.
 
     A task that was over for long before this event is over for good, wherever the event's time
@@ -211,7 +209,7 @@ def _submit(here, event, latest, attempts, tasks, written, dropped):
 
 
 @njit(cache=True)
-def _schedule(here, event, written, dropped, noted):
+def _schedule(here: Any, event: Any, written: Any, dropped: Any, noted: Any) -> None:
     """The waiting attempt starts."""
     if here.state == ABSENT:
         _begin(here, event, written)
@@ -234,7 +232,7 @@ def _schedule(here, event, written, dropped, noted):
 
 
 @njit(cache=True)
-def _end(here, event, dropped, noted):
+def _end(here: Any, event: Any, dropped: Any, noted: Any) -> None:
     """The attempt at hand ends."""
     if here.state == ABSENT:
         dropped[UNSEEN_END] += 1
@@ -253,7 +251,7 @@ def _end(here, event, dropped, noted):
 
 
 @njit(cache=True)
-def _begin(here, event, written):
+def _begin(here: Any, event: Any, written: Any) -> None:
     """A task that was not there, or is run again."""
     task = here.task
     task.uid = written[NEXT_UID]
@@ -267,7 +265,7 @@ def _begin(here, event, written):
 
 
 @njit(cache=True)
-def _queue(here, time):
+def _queue(here: Any, time: Any) -> None:
     """The next attempt waits."""
     here.state = PENDING
     attempt = here.attempt
@@ -282,7 +280,7 @@ def _queue(here, time):
 
 
 @njit(cache=True)
-def _take_request(task, event):
+def _take_request(task: Any, event: Any) -> None:
     task.cpu = event.cpu
     task.memory = event.memory
     task.disk = event.disk
@@ -292,7 +290,7 @@ def _take_request(task, event):
 
 
 @njit(cache=True)
-def _same_request(task, event):
+def _same_request(task: Any, event: Any) -> bool:
     return (
         _same(task.cpu, event.cpu)
         and _same(task.memory, event.memory)
@@ -304,12 +302,12 @@ def _same_request(task, event):
 
 
 @njit(cache=True)
-def _same(a, b):
+def _same(a: Any, b: Any) -> bool:
     return a == b or (np.isnan(a) and np.isnan(b))
 
 
 @njit(cache=True)
-def _finish(here, attempts, tasks, written):
+def _finish(here: Any, attempts: Any, tasks: Any, written: Any) -> None:
     """The task is over, and its last attempt with it."""
     _write_attempt(here.attempt, False, attempts, written)
     tasks[written[N_TASKS]] = here.task
@@ -317,7 +315,7 @@ def _finish(here, attempts, tasks, written):
 
 
 @njit(cache=True)
-def _write_attempt(attempt, requeued, attempts, written):
+def _write_attempt(attempt: Any, requeued: Any, attempts: Any, written: Any) -> None:
     if attempt.outcome == FAILED:
         attempt.cause = INTRINSIC
     elif attempt.outcome == EVICTED:

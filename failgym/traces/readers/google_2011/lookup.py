@@ -1,8 +1,5 @@
 """Looking up rows of a sorted table by several columns."""
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUntypedFunctionDecorator=false
-
 from __future__ import annotations
 
 import numpy as np

@@ -12,7 +12,7 @@ from failgym.traces.readers.counts import Counts
 from failgym.traces.readers.google_2011.lookup import at_or_before
 from failgym.traces.readers.google_2011.parts import Column, Part, read_part, time_column
 from failgym.traces.readers.sources import Advance
-from failgym.traces.schema import Cause, Outcome
+from failgym.vocabulary import Cause, Outcome
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

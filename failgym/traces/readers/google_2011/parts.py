@@ -4,9 +4,6 @@ A part is parsed by the block with pyarrow. Where that fails, the block is read 
 say which line and which column are wrong.
 """
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 import re
@@ -17,9 +14,8 @@ from typing import Any, Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.csv as pacsv
 
+from failgym.arrow import pa, pacsv
 from failgym.traces.readers.sources import LONGEST_TEXT, Advance, text_blocks
 from failgym.traces.schema import LATEST, Table, TraceError
 

@@ -4,8 +4,6 @@ Charles Reiss, John Wilkes, Joseph L. Hellerstein: Google cluster-usage traces: 
 Google Inc., 2011.
 """
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -14,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
+from failgym.arrow import pa
 from failgym.traces.readers.counts import Counts
 from failgym.traces.readers.google_2011.events import Tasks, read_tasks
 from failgym.traces.readers.google_2011.jobs import Jobs, make_jobs, read_job_events

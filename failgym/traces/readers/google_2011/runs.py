@@ -5,9 +5,6 @@ a kind together are read range by range: every range holds about as many records
 number of runs, so that what is sorted at once fits into memory.
 """
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 import hashlib
@@ -20,9 +17,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.ipc as ipc
 
+from failgym.arrow import pa, paipc
 from failgym.traces.schema import TraceError
 
 Ints = npt.NDArray[np.int64]
@@ -69,7 +65,7 @@ class Run:
             return np.empty(0, dtype=self.dtype)
         try:
             with _opened(self.source) as file:
-                reader = ipc.open_file(file)
+                reader = paipc.open_file(file)
                 batches = [reader.get_batch(number) for number in range(first, stop)]
             return _joined(batches, self.dtype)
         except (OSError, pa.ArrowException) as error:
@@ -118,7 +114,7 @@ class Spill:
             return None
         try:
             with _opened(file) as source:
-                reader = ipc.open_file(source)
+                reader = paipc.open_file(source)
                 meta = reader.schema.metadata
             if reader.schema.names != list(_columns(np.empty(0, dtype=dtype))):
                 return None
@@ -154,8 +150,8 @@ def _write(sink: Any, records: Records, meta: Mapping[bytes, bytes], codec: str 
     columns = _columns(records)
     arrays = [pa.array(np.ascontiguousarray(values)) for values in columns.values()]
     table = pa.Table.from_arrays(arrays, names=list(columns)).replace_schema_metadata(dict(meta))
-    options = ipc.IpcWriteOptions(compression=codec)
-    with ipc.new_file(sink, table.schema, options=options) as writer:
+    options = paipc.IpcWriteOptions(compression=codec)
+    with paipc.new_file(sink, table.schema, options=options) as writer:
         writer.write_table(table, max_chunksize=BATCH_ROWS)
 
 

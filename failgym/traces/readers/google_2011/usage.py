@@ -22,6 +22,7 @@ from failgym.traces.readers.google_2011.parts import (
 from failgym.traces.readers.google_2011.runs import Records, Run, Spill, gather, ranges
 from failgym.traces.readers.google_2011.tables import STARTED
 from failgym.traces.readers.sources import Advance
+from failgym.vocabulary import HOUR
 
 Ints = npt.NDArray[np.int64]
 
@@ -68,7 +69,7 @@ WINDOW = np.dtype(
 )
 """A row of the windows table; its offset is from the attempt's start, at least 0."""
 
-SLACK = 3_600_000
+SLACK = HOUR
 """Attempts are at hand from this long before a block's first record to this long after it [ms]."""
 
 _DROPPED = "usage of no known attempt"

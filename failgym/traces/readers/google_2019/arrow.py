@@ -4,9 +4,6 @@ What is not plainly as the format says is left to the slow way, which tells what
 where.
 """
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -14,16 +11,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute
 
+from failgym.arrow import pa, pc
 from failgym.traces.readers.google_2019.columns import Column, flat_names
 from failgym.traces.readers.sources import LONGEST_TEXT
 
 __all__ = ["EMPTY_LISTS", "arrow_columns"]
-
-pc: Any = pyarrow.compute
-"""Its functions are made when it is imported, without annotations."""
 
 Codes = Mapping[str, dict[str, int]]
 """The codes of the texts of each text column."""
@@ -47,9 +40,10 @@ def arrow_columns(
 
 
 def _column(column: Column, told: Any, codes: Codes) -> npt.NDArray[Any]:
+    rows: int = told.num_rows
     values = _values(column.name, told)
     if values is None:
-        return np.full(told.num_rows, column.missing, dtype=column.dtype)
+        return np.full(rows, column.missing, dtype=column.dtype)
     if column.kind == "integer":
         return _integers(column, values)
     if column.kind == "number":

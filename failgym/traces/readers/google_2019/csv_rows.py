@@ -1,8 +1,5 @@
 """CSV with a header, a block at a time: by Arrow, or row by row."""
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 import csv
@@ -12,9 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.csv as pacsv
-
+from failgym.arrow import pa, pacsv
 from failgym.traces.readers.google_2019.block import BLOCK_ROWS, Block, Row, Rows, is_blank
 from failgym.traces.readers.google_2019.json_rows import loads
 from failgym.traces.readers.sources import Advance, lines_of, text_blocks

@@ -4,9 +4,6 @@ Arrow is told which type each column has, which it is learned from rows that wer
 it would guess types of its own for what is nested at will, and for texts that look like dates.
 """
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 import contextlib
@@ -19,9 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
-import pyarrow as pa
-import pyarrow.json as pajson
-
+from failgym.arrow import pa, pajson
 from failgym.traces.readers.google_2019.block import Block, Row, Rows, is_blank
 from failgym.traces.readers.sources import Advance, text_blocks
 from failgym.traces.schema import TraceError

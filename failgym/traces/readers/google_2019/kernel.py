@@ -3,10 +3,6 @@
 SUBMIT -> (QUEUE -> ENABLE ->) SCHEDULE -> EVICT | FAIL | FINISH | KILL | LOST
 """
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
-# pyright: reportMissingParameterType=false, reportUntypedFunctionDecorator=false
-
 from __future__ import annotations
 
 from typing import Any
@@ -15,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.compiled import njit
-from failgym.traces.schema import Outcome
+from failgym.vocabulary import Outcome
 
 Ints = npt.NDArray[np.int64]
 
@@ -136,7 +132,16 @@ def follow(
 
 
 @njit(cache=True)
-def _take(state, taken, place, time, attempts, tasks, written, noted):
+def _take(
+    state: Any,
+    taken: Any,
+    place: Any,
+    time: Any,
+    attempts: Any,
+    tasks: Any,
+    written: Any,
+    noted: Any,
+) -> int:
     """An event that the state allows; returns the next state."""
     if state == PENDING and taken in (QUEUE, ENABLE):
         return PENDING
@@ -158,7 +163,16 @@ def _take(state, taken, place, time, attempts, tasks, written, noted):
 
 
 @njit(cache=True)
-def _begin(state, taken, place, time, attempts, tasks, written, noted):
+def _begin(
+    state: Any,
+    taken: Any,
+    place: Any,
+    time: Any,
+    attempts: Any,
+    tasks: Any,
+    written: Any,
+    noted: Any,
+) -> None:
     """An attempt of the task at hand, if the cluster made it, or of a task that was not there."""
     again = False
     if state == DEAD:

@@ -14,7 +14,7 @@ from failgym.traces.readers.google_2019.columns import (
     AFTER_THE_TRACE,
 )
 from failgym.traces.readers.google_2019.table import Table
-from failgym.traces.schema import Cause, Outcome
+from failgym.vocabulary import Cause, Outcome
 
 __all__ = ["Machines", "read_machines"]
 

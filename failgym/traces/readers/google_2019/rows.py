@@ -4,9 +4,6 @@ What a file holds is told from its content, not from its name. Rows come as Arro
 is fast; the same rows can be had one by one, to say what is wrong with which.
 """
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 import itertools
@@ -17,9 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
+from failgym.arrow import pa, pq
 from failgym.traces.readers.google_2019.block import BLOCK_ROWS, Block, Row, Rows
 from failgym.traces.readers.google_2019.csv_rows import csv_rows
 from failgym.traces.readers.google_2019.json_rows import json_lines, loads

@@ -26,7 +26,7 @@ from failgym.traces.readers.google_2019.kernel import (
     follow,
 )
 from failgym.traces.readers.google_2019.table import Table
-from failgym.traces.schema import Cause, Outcome
+from failgym.vocabulary import Cause, Outcome
 
 __all__ = [
     "Collections",

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from failgym.traces.readers.counts import Counts
 from failgym.traces.readers.lanl.rows import CAUSES, Row
+from failgym.vocabulary import MINUTE
 
 __all__ = ["NO_NODE", "Node", "System"]
 
@@ -20,9 +21,6 @@ MOST_NODES = 10_000
 
 NO_NODE = -1
 """The node of a row that names none."""
-
-MINUTE = 60_000
-"""[ms]"""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from functools import cache
 from failgym.traces.readers.counts import Counts
 from failgym.traces.readers.growing import Growing
 from failgym.traces.readers.json_fields import Fields
-from failgym.traces.schema import LATEST, Cause, Outcome
+from failgym.traces.schema import LATEST
+from failgym.vocabulary import Cause, Outcome
 
 __all__ = ["STATUS", "Jobs", "pacific"]
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from failgym.traces.readers.counts import Counts
 from failgym.traces.readers.json_fields import Fields
 from failgym.traces.readers.rumen.hosts import Hosts
-from failgym.traces.schema import LATEST, Cause, Outcome
+from failgym.traces.schema import LATEST
+from failgym.vocabulary import Cause, Outcome
 
 __all__ = [
     "MOST_BYTES",

@@ -25,7 +25,8 @@ from failgym.traces.readers.rumen.attempts import (
 )
 from failgym.traces.readers.rumen.hosts import Hosts
 from failgym.traces.readers.rumen.names import told_name
-from failgym.traces.schema import LATEST, Outcome
+from failgym.traces.schema import LATEST
+from failgym.vocabulary import Outcome
 
 __all__ = ["GROUPS", "PRIORITIES", "Jobs", "Task"]
 

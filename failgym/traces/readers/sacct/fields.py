@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from failgym.traces.readers.exit_status import CODES, SUCCESS, SYSTEM, USER, WALLTIME
 from failgym.traces.readers.job_log import INT32, LONGEST_NAME, amount_of_memory
-from failgym.traces.trace import Cause, Outcome
+from failgym.vocabulary import Cause, Outcome
 
 __all__ = [
     "MISSING",

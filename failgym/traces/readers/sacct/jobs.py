@@ -20,7 +20,7 @@ from failgym.traces.readers.job_log import (
 from failgym.traces.readers.sacct import fields as fields_of
 from failgym.traces.readers.sacct.fields import MISSING, JobId, exit_category
 from failgym.traces.readers.sacct.rows import Row, Rows, count_of, limit_of, memory_of
-from failgym.traces.trace import Cause, Outcome
+from failgym.vocabulary import Cause, Outcome
 
 __all__ = ["Jobs"]
 

@@ -13,7 +13,7 @@ from failgym.traces.readers.job_log import INT32, LAST_SECOND, NONE, FieldError,
 from failgym.traces.readers.sacct import fields as fields_of
 from failgym.traces.readers.sacct.fields import MISSING, JobId, Requested, State
 from failgym.traces.readers.sacct.times import HOUR, time_of
-from failgym.traces.trace import Cause, Outcome
+from failgym.vocabulary import Cause, Outcome
 
 __all__ = ["Row", "Rows", "count_of", "limit_of", "memory_of"]
 

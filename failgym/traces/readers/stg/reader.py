@@ -14,8 +14,9 @@ from failgym.traces.readers.archives import ARCHIVES, Member, members
 from failgym.traces.readers.counts import Counts
 from failgym.traces.readers.sources import Paths, find_files, naming_source, reading
 from failgym.traces.readers.stg.graph import Graph, read_graph
-from failgym.traces.schema import Outcome, TraceError
+from failgym.traces.schema import TraceError
 from failgym.traces.trace import Meta, Trace
+from failgym.vocabulary import DAY, Outcome
 
 __all__ = ["read_stg"]
 
@@ -25,7 +26,7 @@ CITATION = (
 )
 MOST_BYTES = 40_000_000
 """A graph is not larger: the largest published, of 5,000 tasks, take some 30 MB."""
-LONGEST_UNIT = 86_400_000
+LONGEST_UNIT = DAY
 """A unit of time is not longer [ms]: a day."""
 
 

@@ -4,8 +4,6 @@ S. J. Chapin et al.: Benchmarks and standards for the evaluation of parallel job
 1999; its current definition is kept by the Parallel Workloads Archive.
 """
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-
 from __future__ import annotations
 
 import heapq
@@ -15,8 +13,8 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
+from failgym.arrow import pa
 from failgym.traces.order import in_order
 from failgym.traces.readers.counts import Counts
 from failgym.traces.readers.exit_status import CODES
@@ -26,13 +24,14 @@ from failgym.traces.readers.swf.header import Header
 from failgym.traces.readers.swf.lines import Rows, read_rows
 from failgym.traces.readers.swf.runs import NONE, Meaning, Runs, meaning_of, milliseconds, runs_of
 from failgym.traces.schema import LATEST, TraceError
-from failgym.traces.trace import Cause, Meta, Outcome, Trace
+from failgym.traces.trace import Meta, Trace
+from failgym.vocabulary import HOUR, Cause, Outcome
 
 __all__ = ["RESUBMISSION_WINDOW", "read_swf"]
 
 Ints = npt.NDArray[np.int64]
 
-RESUBMISSION_WINDOW: Final = 3_600_000
+RESUBMISSION_WINDOW: Final = HOUR
 """A job submitted this soon after a like one failed is its next attempt [ms]; our choice."""
 
 ARCHIVE: Final = (

@@ -13,7 +13,7 @@ from failgym.traces.readers.exit_status import CODES
 from failgym.traces.readers.swf.header import Header
 from failgym.traces.readers.swf.lines import Rows
 from failgym.traces.schema import LATEST
-from failgym.traces.trace import Cause, Outcome
+from failgym.vocabulary import Cause, Outcome
 
 __all__ = ["NONE", "Meaning", "Runs", "meaning_of", "runs_of"]
 

@@ -29,7 +29,7 @@ from failgym.traces.readers.torque.fields import (
     time_of,
     walltime_of,
 )
-from failgym.traces.trace import Cause, Outcome
+from failgym.vocabulary import Cause, Outcome
 
 __all__ = ["Jobs", "Record"]
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from failgym.traces.synthetic.profiles.batch import BatchProfile
-from failgym.traces.synthetic.profiles.times import DAY
 from failgym.traces.synthetic.profiles.usage import UsageLaw
 from failgym.traces.synthetic.quantiles import Numbers, QuantileTable
 from failgym.traces.synthetic.ranges import (
@@ -36,6 +35,7 @@ from failgym.traces.synthetic.ranges import (
     Slope,
     Span,
 )
+from failgym.vocabulary import DAY
 
 TINY = 1e-9
 """What rounding leaves of a share of 0."""

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from failgym.traces.synthetic.profiles.outages import OutageLaw
-from failgym.traces.synthetic.profiles.times import DAY, HOUR, MINUTE
 from failgym.traces.synthetic.quantiles import QuantileTable
 from failgym.traces.synthetic.ranges import (
     Amount,
@@ -29,6 +28,7 @@ from failgym.traces.synthetic.ranges import (
     Span,
     Thinning,
 )
+from failgym.vocabulary import DAY, HOUR, MINUTE
 
 LANL_2_OUTAGES = OutageLaw(
     machines=49,

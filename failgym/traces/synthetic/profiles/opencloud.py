@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from failgym.traces.synthetic.profiles.batch import BatchProfile
-from failgym.traces.synthetic.profiles.times import DAY, MINUTE
 from failgym.traces.synthetic.profiles.usage import IoLaw, UsageLaw
 from failgym.traces.synthetic.quantiles import Numbers, QuantileTable
 from failgym.traces.synthetic.ranges import (
@@ -33,6 +32,7 @@ from failgym.traces.synthetic.ranges import (
     SomeShare,
     Span,
 )
+from failgym.vocabulary import DAY, MINUTE
 
 
 @dataclass(frozen=True)

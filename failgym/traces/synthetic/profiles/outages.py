@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from failgym.traces.schema import LATEST
-from failgym.traces.synthetic.profiles.times import HOUR, MINUTE
 from failgym.traces.synthetic.quantiles import QuantileTable
 from failgym.traces.synthetic.ranges import Between, Count, Shape, Share, SomeShare, Span, Time
+from failgym.vocabulary import HOUR, MINUTE
 
 STEADY = QuantileTable(((0.25, 1.0), (0.75, 1.0)))
 """A rate that does not vary."""

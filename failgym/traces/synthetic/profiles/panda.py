@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
-from failgym.traces.synthetic.profiles.times import MINUTE
 from failgym.traces.synthetic.ranges import (
     Between,
     Bytes,
@@ -22,6 +21,7 @@ from failgym.traces.synthetic.ranges import (
     SomeShare,
     Span,
 )
+from failgym.vocabulary import MINUTE
 
 Scale = Annotated[int, Between(1, 1_000)]
 """Of a run time."""

@@ -18,7 +18,6 @@ from failgym.traces.synthetic.profiles.kumar import (
     Usage,
 )
 from failgym.traces.synthetic.profiles.outages import OutageLaw
-from failgym.traces.synthetic.profiles.times import DAY, HOUR, MINUTE
 from failgym.traces.synthetic.quantiles import Numbers, QuantileTable
 from failgym.traces.synthetic.ranges import (
     Amount,
@@ -32,6 +31,7 @@ from failgym.traces.synthetic.ranges import (
     Sampling,
     Span,
 )
+from failgym.vocabulary import DAY, HOUR, MINUTE
 
 RUNS = Runs(
     success=QuantileTable(

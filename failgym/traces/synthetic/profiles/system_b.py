@@ -17,7 +17,6 @@ from failgym.traces.synthetic.profiles.kumar import (
     Usage,
 )
 from failgym.traces.synthetic.profiles.outages import OutageLaw
-from failgym.traces.synthetic.profiles.times import DAY, HOUR, MINUTE
 from failgym.traces.synthetic.quantiles import Numbers, QuantileTable
 from failgym.traces.synthetic.ranges import (
     Amount,
@@ -31,6 +30,7 @@ from failgym.traces.synthetic.ranges import (
     Sampling,
     Span,
 )
+from failgym.vocabulary import DAY, HOUR, MINUTE
 
 SINGLE_RUNS = Runs(
     success=QuantileTable(((0.1, 25.0), (0.5, 400.0), (0.9, 8_000.0)), 1.0, 172_800.0),

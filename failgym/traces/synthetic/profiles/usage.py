@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from failgym.traces.synthetic.profiles.times import MINUTE
 from failgym.traces.synthetic.quantiles import QuantileTable
 from failgym.traces.synthetic.ranges import (
     Dense,
@@ -17,6 +16,7 @@ from failgym.traces.synthetic.ranges import (
     Thinning,
     Window,
 )
+from failgym.vocabulary import MINUTE
 
 
 @dataclass(frozen=True)
