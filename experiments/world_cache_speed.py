@@ -37,7 +37,7 @@ from failgym.envs import resolve
 from failgym.envs.worlds import build_world
 from failgym.world_cache.file import read_world, world_bytes, write_world
 from failgym.world_cache.folder import FOLDER
-from failgym.world_cache.key import SOURCES, key_of, sources_hash
+from failgym.world_cache.key import key_of, sources_hash
 
 CHECKOUT = Path(__file__).parents[1]
 TOGETHER = 4
@@ -216,7 +216,7 @@ def main(
     print_table(f"gym.make and reset on {trace}", COLUMNS, map(_cells, rows))
     print_table(
         "Processor time of the steps [ms]",
-        ("environment", "world [MB]", f"sources ({', '.join(SOURCES)})", "key", "write", "read"),
+        ("environment", "world [MB]", "sources", "key", "write", "read"),
         [
             (p.env, p.size / 1e6, *(1e3 * s for s in (p.sources, p.key, p.write, p.read)))
             for p in parts

@@ -9,6 +9,7 @@ import os
 import shutil
 import signal
 import time
+import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from pathlib import Path
@@ -28,7 +29,7 @@ from failgym.traces import Trace, generate
 from failgym.world_cache import file as world_file
 from failgym.world_cache import folder, kept_or_built, key
 from failgym.world_cache.folder import cache_folder, entries
-from failgym.world_cache.key import SOURCES, key_of, sources_hash
+from failgym.world_cache.key import ABOVE, key_of, sources_hash
 
 SMALL: dict[str, dict[str, Any]] = {
     "Lineage-v0": {"jobs": 4},
@@ -307,21 +308,49 @@ def test_code_from_elsewhere_has_no_key(monkeypatch: pytest.MonkeyPatch, cache: 
     assert entries() == []
 
 
-@pytest.mark.parametrize("name", SOURCES)
-def test_every_source_file_decides(name: str, tmp_path: Path) -> None:
-    package = Path(failgym.__file__).parent
-    for each in SOURCES:
-        shutil.copytree(package / each, tmp_path / each)
-    before = sources_hash(tmp_path)
-    assert before == sources_hash(package)
-    files = sorted((tmp_path / name).rglob("*.py"))
-    for file in (files[0], files[-1]):
-        content = file.read_bytes()
-        file.write_bytes(content + b"\n")
-        assert sources_hash(tmp_path) != before
-        file.write_bytes(content)
-    files[-1].rename(files[-1].with_name("renamed.py"))
-    assert sources_hash(tmp_path) != before
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the package that is imported, without what uses worlds."""
+    copied = tmp_path_factory.mktemp("package") / "failgym"
+    ignored = shutil.ignore_patterns("__pycache__", *ABOVE)
+    return shutil.copytree(Path(failgym.__file__).parent, copied, ignore=ignored)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("__init__.py", "compiled/ownership.py", "envs/worlds.py", "predictors/forest/forest.py"),
+        *("sim/scheduled/compile.py", "traces/synthetic/kumar.py", "world_cache/file.py"),
+    ],
+)
+def test_every_source_file_decides(name: str, package: Path) -> None:
+    before, file = sources_hash(package), package / name
+    assert before == sources_hash(Path(failgym.__file__).parent)
+    content = file.read_bytes()
+    file.write_bytes(content + b"\n")
+    assert sources_hash(package) != before
+    file.unlink()
+    assert sources_hash(package) != before
+    file.with_name("renamed.py").write_bytes(content)
+    assert sources_hash(package) != before
+    file.with_name("renamed.py").rename(file)
+    assert sources_hash(package) == before
+
+
+def test_only_what_stands_above_worlds_is_left_out() -> None:
+    with (Path(__file__).parents[1] / "pyproject.toml").open("rb") as file:
+        contracts: Any = tomllib.load(file)["tool"]["importlinter"]["contracts"]
+    layers = contracts[0]["layers"]
+    built_in = worlds.__name__.split(".")[1]
+    assert set(ABOVE) <= set(layers[: layers.index(built_in)])
+
+
+def test_sources_that_cannot_be_read_make_no_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert sources_hash(tmp_path) == sources_hash(tmp_path / "archive.zip") == ""
+    monkeypatch.setattr(key, "_SOURCES", "")
+    assert key_of(resolve("Cloning-v0")) is None
 
 
 def test_what_changes_while_a_world_is_built_is_not_kept(

@@ -49,6 +49,10 @@ class _Damaged(Exception):
     """Not a kept world, or not the one that was asked for."""
 
 
+_UNREADABLE = (_Damaged, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What reading something else than a kept world may raise."""
+
+
 @dataclass(frozen=True)
 class Kept:
     """A kept world, as `failgym cache` shows it."""
@@ -110,11 +114,11 @@ def read_world(file: Path, key: str, kind: type[_World]) -> _World | None:
             header = _read_header(opened)
             world = _mapped(opened, header, key, kind)
             with contextlib.suppress(OSError):  # of another user, or on a disk that is read-only
-                os.utime(opened.fileno())
+                os.utime(file)
             return world
     except (OSError, MemoryError):  # there is none, or no room to map it
         return None
-    except (ValueError, KeyError, TypeError, RecursionError, _Damaged):
+    except _UNREADABLE:
         with contextlib.suppress(OSError):
             file.unlink()
         return None
@@ -127,7 +131,7 @@ def look_at(file: Path) -> Kept | None:
             about, header = os.fstat(opened.fileno()), _read_header(opened)
             texts = {name: str(header["of"][name]) for name in _OF}
             return Kept(file=file, size=about.st_size, used=about.st_mtime, **texts)
-    except (OSError, ValueError, KeyError, TypeError, RecursionError, _Damaged):
+    except (OSError, *_UNREADABLE):
         return None
 
 

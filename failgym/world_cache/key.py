@@ -4,8 +4,8 @@
 - the trace: of a stored one its `meta.json`, which holds the hash of its content, with the size and
   the time of change of its other files; of a profile all its numbers; of one in memory its content;
 - the forecast: a file's content, an object's arrays or parameters;
-- the content of failgym's sources that read, generate, forecast and compile, and the versions of
-  the packages that these use.
+- the content of all of failgym's sources that building a world may use, and the versions of the
+  packages that these use.
 
 What is made by code from elsewhere, such as a predictor of one's own, has no key.
 """
@@ -17,7 +17,7 @@ import hashlib
 import json
 import platform
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields, is_dataclass
 from enum import Enum
 from importlib import metadata
@@ -31,10 +31,10 @@ from failgym.predictors.models import is_fitted
 from failgym.traces import Trace
 from failgym.traces.synthetic import PROFILES
 
-__all__ = ["SOURCES", "key_of", "sources_hash"]
+__all__ = ["ABOVE", "key_of", "sources_hash"]
 
-SOURCES = ("sim", "envs", "predictors", "traces", "world_cache")
-"""Folders of failgym whose content decides what a world is."""
+ABOVE = ("agents", "baselines", "cli", "evaluation", "leaderboard", "tuning")
+"""Folders of failgym that use worlds, and that no world is built with."""
 PACKAGES = ("numpy", "numba", "pyarrow", "scikit-learn", "torch", "xgboost")
 """Packages whose version may decide it."""
 
@@ -44,13 +44,27 @@ class _Unknown(Exception):
 
 
 def sources_hash(package: Path) -> str:
-    """SHA-256 of the content of the sources in a folder of the package that decide a world."""
-    content = hashlib.sha256()
-    for name in SOURCES:
-        for path in sorted((package / name).rglob("*.py")):
+    """SHA-256 of the content of the sources of the package that may decide a world.
+
+    "" if there are none that can be read, as in an archive.
+    """
+    content, found = hashlib.sha256(), False
+    try:
+        for path in _sources(package):
             where = path.relative_to(package).as_posix()
             content.update(where.encode() + b"\0" + path.read_bytes() + b"\0")
-    return content.hexdigest()
+            found = True
+    except OSError:
+        return ""
+    return content.hexdigest() if found else ""
+
+
+def _sources(package: Path) -> Iterator[Path]:
+    """The sources of a package but for those of `ABOVE`, in one order."""
+    yield from sorted(package.glob("*.py"))
+    for folder in sorted(package.iterdir()):
+        if folder.is_dir() and folder.name not in ABOVE:
+            yield from sorted(folder.rglob("*.py"))
 
 
 _PACKAGE = Path(__file__).parents[1]
@@ -66,6 +80,9 @@ def key_of(scenario: Any, code: tuple[object, ...] = (), *, anew: bool = False) 
         code: functions and classes that its fields name.
         anew: read the sources again? They are what runs as long as the answer is the same.
     """
+    sources = sources_hash(_PACKAGE) if anew else _SOURCES
+    if not sources:
+        return None
     try:
         values = {
             field.name: _described(getattr(scenario, field.name))
@@ -77,7 +94,7 @@ def key_of(scenario: Any, code: tuple[object, ...] = (), *, anew: bool = False) 
             "trace": _trace(scenario.trace),
             "forecast": _forecast(scenario.forecast),
             "code": [_described(each) for each in code],
-            "sources": sources_hash(_PACKAGE) if anew else _SOURCES,
+            "sources": sources,
             "packages": _versions(),
         }
     except (_Unknown, OSError):
