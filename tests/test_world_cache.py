@@ -23,7 +23,15 @@ import failgym
 from failgym import world_cache
 from failgym.envs import SCENARIOS, Scenario, resolve, worlds
 from failgym.envs.worlds import build_world, split_of
-from failgym.predictors import Calibrated, Learned, Perfect, RandomForest, save_forecast
+from failgym.predictors import (
+    Calibrated,
+    Learned,
+    Perfect,
+    RandomForest,
+    models,
+    save_forecast,
+    save_predictor,
+)
 from failgym.sim.forecast import Forecast
 from failgym.traces import Trace, generate
 from failgym.world_cache import file as world_file
@@ -306,6 +314,19 @@ def test_code_from_elsewhere_has_no_key(monkeypatch: pytest.MonkeyPatch, cache: 
     monkeypatch.setitem(worlds.PREDICTORS, "perfect", lambda scenario: Calibrated.elsayed())
     anew(scenario.override(forecast="perfect"))
     assert entries() == []
+
+
+def test_a_learned_predictor_from_elsewhere_has_no_key(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    scenario, file = resolve("Cloning-v0"), tmp_path / "forest.npz"
+    save_predictor(RandomForest(trees=2).fit(generate("google-2011", jobs=200)), file)
+    given = [changed(scenario, forecast=name) for name in ("random_forest", str(file))]
+    assert None not in (keys := [key_of(each) for each in given])
+    assert len(set(keys)) == 2
+    kind = models._Kind("theirs.forests", "RandomForest")
+    monkeypatch.setitem(models._FORECASTING, "random_forest", kind)
+    assert [key_of(each) for each in given] == [None, None]
 
 
 @pytest.fixture(scope="module")

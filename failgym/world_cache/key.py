@@ -27,7 +27,7 @@ from typing import Any, cast
 import numpy as np
 
 from failgym.predictors import Learned
-from failgym.predictors.models import is_fitted
+from failgym.predictors.models import holds_predictor, is_fitted, module_of, predictor_in
 from failgym.traces import Trace
 from failgym.traces.synthetic import PROFILES
 
@@ -97,7 +97,7 @@ def key_of(scenario: Any, code: tuple[object, ...] = (), *, anew: bool = False) 
             "sources": sources,
             "packages": _versions(),
         }
-    except (_Unknown, OSError):
+    except (_Unknown, OSError, ValueError):  # what cannot be read is complained of when it is used
         return None
     return hashlib.sha256(json.dumps(decided, sort_keys=True).encode()).hexdigest()
 
@@ -136,11 +136,17 @@ def _files(folder: Path) -> list[Any]:
 
 
 def _forecast(given: Any) -> Any:
-    """What a forecast says, or what makes it."""
+    """What a forecast says, or what makes it. Raises _Unknown for a predictor from elsewhere."""
     if not isinstance(given, str | Path):
         return _described(given)
-    file = Path(given)
-    return [str(given), _file_hash(file) if file.is_file() else None]
+    name, file = str(given), Path(given)
+    content = _file_hash(file) if file.is_file() else None
+    if content is not None and holds_predictor(file):
+        name = predictor_in(file)
+    module = module_of(name)
+    if module is not None and not _is_own(module):
+        raise _Unknown
+    return [str(given), content, module]
 
 
 def _file_hash(file: Path) -> str:
@@ -169,6 +175,11 @@ def _described(value: Any) -> Any:
     return _of_failgym(value)
 
 
+def _is_own(module: str) -> bool:
+    """Is a module of failgym, whose sources are known?"""
+    return module.partition(".")[0] == "failgym"
+
+
 def _array(array: Any) -> Any:
     """Type, shape and values of an array."""
     if array.dtype.hasobject:
@@ -181,7 +192,7 @@ def _of_failgym(value: Any) -> Any:
     """A function, a class, a member of an enumeration or a dataclass of failgym's own."""
     named: Any = value if hasattr(value, "__qualname__") else cast(Any, type(value))
     where = [str(named.__module__), str(named.__qualname__)]
-    if where[0].partition(".")[0] != "failgym" or "<" in where[1]:
+    if not _is_own(where[0]) or "<" in where[1]:
         raise _Unknown
     if named is value:
         return where
