@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import typer
 
+from failgym.cli.cache import cache
 from failgym.cli.demo import demo
 from failgym.cli.envs import envs
 from failgym.cli.evaluate import evaluate
@@ -36,6 +37,7 @@ app.command()(evaluate)
 app.command()(replay)
 app.command()(train)
 app.command()(tune)
+app.add_typer(cache, name="cache")
 app.add_typer(leaderboard, name="leaderboard")
 app.add_typer(trace, name="trace")
 

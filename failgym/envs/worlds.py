@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.envs.batches import AnyWorld
-from failgym.envs.forecasts import PREDICTORS, forecast_of
+from failgym.envs.forecasts import DRAWN, PREDICTORS, forecast_of
 from failgym.envs.scenario import Scenario, Split
 from failgym.envs.selection import mean_work, selected
 from failgym.envs.sources import (
@@ -34,6 +34,7 @@ from failgym.sim.records import World
 from failgym.sim.rules import Weights
 from failgym.sim.system_table import SystemTable, system_table
 from failgym.traces import Trace
+from failgym.world_cache import kept_or_built
 
 __all__ = ["PREDICTORS", "build_pinned", "build_world", "load_trace", "split_of"]
 
@@ -135,10 +136,18 @@ def build_pinned(scenario: Scenario) -> World:
 def _build(
     scenario: Scenario, trace_stamp: int, forecast_stamp: int, parameters_now: str
 ) -> AnyWorld:
+    named = scenario.forecast if isinstance(scenario.forecast, str) else ""
+    makers = PREDICTORS.get(named), DRAWN.get(named)
     if scenario.world == "scheduled":
         from failgym.envs.scheduled import build_scheduled
+        from failgym.sim.scheduled.records import World as ScheduledWorld
 
-        return build_scheduled(scenario)
+        return kept_or_built(scenario, makers, ScheduledWorld, lambda: build_scheduled(scenario))
+    return kept_or_built(scenario, makers, World, lambda: _build_pinned(scenario))
+
+
+def _build_pinned(scenario: Scenario) -> World:
+    """The pinned world of a scenario, compiled."""
     world, tasks = _compiled(scenario)
     same = scenario.split in ("train", "all") and scenario.decide != "alarm"
     prices = _prices(scenario, *((world, tasks) if same else _compiled(_population(scenario))))

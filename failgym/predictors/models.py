@@ -30,7 +30,9 @@ __all__ = [
     "holds_predictor",
     "is_fitted",
     "load_predictor",
+    "module_of",
     "packages_of",
+    "predictor_in",
     "save_predictor",
 ]
 
@@ -105,6 +107,12 @@ def class_called(name: str) -> Any:
     """The class of that name, imported; None if no predictor has it. Raises MissingPackage."""
     kinds = _FORECASTING | _OTHERS
     return next((_class_of(key, kinds) for key, kind in kinds.items() if kind.name == name), None)
+
+
+def module_of(name: str) -> str | None:
+    """The module of the predictor of that name, not imported; None if no predictor has it."""
+    kinds = _FORECASTING | _OTHERS
+    return kinds[name].module if name in kinds else None
 
 
 class Storable(Protocol):
@@ -189,6 +197,11 @@ def load_predictor(path: str | Path) -> Any:
 def holds_predictor(path: str | Path) -> bool:
     """Is the file a stored predictor, sound or not?"""
     return "manifest" in array_names(path)
+
+
+def predictor_in(path: str | Path) -> str:
+    """The name of the predictor in a file. Raises ValueError if there is none."""
+    return str(_manifest(read_arrays(path, WHAT))["predictor"])
 
 
 def _class_of(name: str, kinds: Mapping[str, _Kind]) -> Any:

@@ -1,0 +1,77 @@
+"""`failgym cache`: the compiled worlds that are kept on disk."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from failgym.cli.options import Json
+from failgym.cli.output import Cell, JsonFile, print_line, print_table
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from failgym.world_cache.file import Kept
+
+__all__ = ["cache"]
+
+HELP = """Show the compiled worlds that are kept on disk, or clear them.
+
+FAILGYM_CACHE_DIR is their folder, FAILGYM_CACHE_SIZE how large it may become (4G by default; 0: no
+cache)."""
+COLUMNS = ("scenario", "trace", "split", "forecast", "size", "last used")
+
+cache = typer.Typer(help=HELP)
+
+
+@cache.callback(invoke_without_command=True)
+def show(context: typer.Context, json: Json = None) -> None:
+    """Show what is kept: where, of what each world is, how large, and when it was last used."""
+    from failgym.memory import size_text
+    from failgym.world_cache.folder import cache_folder, chosen_folder, entries, size_limit
+
+    if context.invoked_subcommand is not None:
+        return
+    file, most = JsonFile.at(json), size_limit()
+    kept, usable = entries(), most > 0 and cache_folder() is not None
+    size = sum(each.size for each in kept)
+    rows = [_row(each) for each in kept]
+    print_table("Compiled worlds", COLUMNS, rows, texts=frozenset(COLUMNS) - {"size"})
+    print_line(f"{chosen_folder()}: {len(kept)} worlds, {size_text(size)} of {size_text(most)}")
+    if not usable:
+        print_line(
+            "not used: " + ("FAILGYM_CACHE_SIZE=0" if not most else "cannot be made private")
+        )
+    worlds = [_document(each) for each in kept]
+    file.write({"folder": str(chosen_folder()), "used": usable, "most": most, "worlds": worlds})
+
+
+@cache.command()
+def clear() -> None:
+    """Remove the compiled worlds that are kept. Running processes go on; the next build anew."""
+    from failgym.memory import size_text
+    from failgym.world_cache.folder import clear as remove
+
+    count, size = remove()
+    print_line(f"removed {count} worlds, {size_text(size)}")
+
+
+def _row(kept: Kept) -> tuple[Cell, ...]:
+    from failgym.memory import size_text
+
+    said = kept.scenario, kept.trace, kept.split, kept.forecast
+    return (*said, size_text(kept.size), f"{_moment(kept.used):%Y-%m-%d %H:%M}")
+
+
+def _document(kept: Kept) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {**asdict(kept), "file": str(kept.file), "used": _moment(kept.used).isoformat()}
+
+
+def _moment(seconds: float) -> datetime:
+    """A moment on the clock of this place."""
+    from datetime import datetime
+
+    return datetime.fromtimestamp(seconds).astimezone()
