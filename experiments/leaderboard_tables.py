@@ -1,10 +1,10 @@
 """What the run of a suite found, as tables in Markdown.
 
-    python -m experiments.leaderboard_tables DIR [--out experiments/leaderboard_v1.md]
+    python -m experiments.leaderboard_tables DIR [--out docs/results/leaderboard_v1.md]
 
 A table for each environment: the score of every policy with drawn forecasts, with trained ones and
-with none, and the 95 % intervals over slices and training runs, as on the page. The README has a
-summary (`experiments.readme`): the highest scores of a rule as published, of a tuned one and of
+with none, and the 95 % intervals over slices and training runs, as on the page. A summary
+(`experiments.results_pages`) has the highest scores of a rule as published, of a tuned one and of
 trained agents. Of many rules the highest score on these very slices is a lucky one: what agents are
 above it errs against them.
 """
@@ -27,7 +27,7 @@ from failgym.leaderboard.bootstrap import Bootstrap, Estimate
 from failgym.leaderboard.page.cells import Failure, Field, fields_of
 from failgym.leaderboard.page.source import Source, read_source
 
-OUT = Path(__file__).parent / "leaderboard_v1.md"
+OUT = Path(__file__).parents[1] / "docs" / "results" / "leaderboard_v1.md"
 PUBLISHED, TUNED, AGENTS = "as published", "tuned", "agents"
 COLUMNS = ("", "forecast", PUBLISHED, TUNED, AGENTS, "agents above all rules")
 """Of the summary."""

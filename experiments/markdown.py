@@ -1,12 +1,13 @@
-"""Tables in Markdown."""
+"""Tables in Markdown, and the places of a page that they are written into."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from failgym.leaderboard.bootstrap import Estimate
 
-__all__ = ["interval", "table"]
+__all__ = ["interval", "replaced", "table"]
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -20,3 +21,11 @@ def interval(estimate: Estimate) -> str:
     """A number and its interval."""
     value, low, high = (f"{round(number, 1) + 0.0:.1f}" for number in estimate)
     return f"{value} [{low}, {high}]"
+
+
+def replaced(text: str, name: str, content: str) -> str:
+    """The text with what stands between a pair of comments replaced. Raises ValueError."""
+    pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
+    if len(pattern.findall(text)) != 1:
+        raise ValueError(f"expected <!-- {name} --> and <!-- /{name} --> once")
+    return pattern.sub(lambda match: f"{match[1]}{content}\n{match[2]}", text)

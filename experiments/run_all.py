@@ -22,7 +22,7 @@ from typing import Annotated
 
 import typer
 
-from experiments.readme import replaced
+from experiments.markdown import replaced
 from experiments.reproduction.catalogue import Catalogue, content_of_traces
 from experiments.reproduction.processes import NO_LIMIT, side_by_side
 from experiments.reproduction.report_entries import Entry, entries_of, time_text

@@ -1,23 +1,23 @@
-"""Write the measured figures into the README.
+"""Write the measured figures into the pages of results, and a summary into the README.
 
-    make demo && python -m experiments.readme --scores demo.json
+    make demo && python -m experiments.results_pages --scores demo.json
     python -m experiments.speed --trace DIR --json speed.json
-    python -m experiments.readme --speed speed.json
-    python -m experiments.tuned --json tuned.json && python -m experiments.readme --tuned tuned.json
+    python -m experiments.results_pages --speed speed.json
+    python -m experiments.tuned --json tuned.json
+    python -m experiments.results_pages --tuned tuned.json
     python -m experiments.agents_and_rules --json agents.json
-    python -m experiments.readme --agents agents.json
+    python -m experiments.results_pages --agents agents.json
     python -m experiments.agents_elsewhere --traces DIR --json elsewhere.json
-    python -m experiments.readme --elsewhere elsewhere.json
-    python -m experiments.readme --leaderboard DIR  # what `failgym leaderboard run` wrote
+    python -m experiments.results_pages --elsewhere elsewhere.json
+    python -m experiments.results_pages --leaderboard DIR  # what `failgym leaderboard run` wrote
 
-What is measured stands in the README between two comments, ``<!-- scores -->`` and
-``<!-- /scores -->``, or the same with another of those names; nothing else of it is touched.
+What is measured stands in a page of ``docs/results/`` between two comments, ``<!-- scores -->`` and
+``<!-- /scores -->``, or the same with another of those names; nothing else of a page is touched.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,12 +25,25 @@ from typing import Annotated, Any
 import typer
 
 from experiments.leaderboard_tables import summary
-from experiments.markdown import table
+from experiments.markdown import replaced, table
 from failgym.baselines import REGISTRY
 from failgym.envs import SCENARIOS
+from failgym.files import replacing
 from failgym.leaderboard.page.source import read_source
 
-README = Path(__file__).parents[1] / "README.md"
+TOP = Path(__file__).parents[1]
+PAGES = {
+    "scores": "docs/results/baselines.md",
+    "tuned": "docs/results/baselines.md",
+    "agents": "docs/results/agents.md",
+    "elsewhere": "docs/results/agents.md",
+    "unseen": "README.md",
+    "leaderboard": "docs/results/leaderboard.md",
+    "speed": "docs/results/speed.md",
+}
+"""The page that each generated part stands in."""
+TEST_SPLIT = "test split"
+"""Where agents are judged on the registered trace."""
 FILE: dict[str, Any] = {"metavar": "FILE", "exists": True, "dir_okay": False}
 """Of the options that name what was measured."""
 SINGLE = 1
@@ -154,6 +167,11 @@ def agents(rows: Sequence[dict[str, Any]]) -> str:
     return "\n".join(table(columns, cells))
 
 
+def unseen(rows: Sequence[dict[str, Any]]) -> str:
+    """`agents` on unseen traces alone."""
+    return agents([row for row in rows if row["place"] != TEST_SPLIT])
+
+
 def _estimate(value: Sequence[float]) -> str:
     """Of a value and the ends of its interval."""
     return _interval(dict(zip(("value", "low", "high"), value, strict=True)))
@@ -164,12 +182,16 @@ def _interval(value: dict[str, float]) -> str:
     return f"{score} [{low}, {high}]"
 
 
-def replaced(text: str, name: str, content: str) -> str:
-    """The text with what stands between a pair of comments replaced. Raises ValueError."""
-    pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
-    if len(pattern.findall(text)) != 1:
-        raise ValueError(f"expected <!-- {name} --> and <!-- /{name} --> once")
-    return pattern.sub(lambda match: f"{match[1]}{content}\n{match[2]}", text)
+def write(name: str, content: str, top: Path = TOP) -> None:
+    """Write a generated part into its page.
+
+    Raises:
+        ValueError: if the page has not one place for it.
+    """
+    page = top / PAGES[name]
+    text = replaced(page.read_text("utf-8"), name, content)
+    with replacing(page) as partial:
+        partial.write_text(text, "utf-8")
 
 
 def main(
@@ -182,21 +204,20 @@ def main(
         Path | None, typer.Option("--leaderboard", metavar="DIR", exists=True, file_okay=False)
     ] = None,
 ) -> None:
-    """Write the measured figures into the README."""
-    given = {
-        "scores": (scores_file, scores),
-        "speed": (speed_file, speed),
-        "tuned": (tuned_file, tuned),
-        "agents": (agents_file, agents),
-        "elsewhere": (elsewhere_file, agents),
-    }
-    text = README.read_text("utf-8")
-    for name, (file, written) in given.items():
+    """Write the measured figures into their pages."""
+    given = [
+        ("scores", scores_file, scores),
+        ("speed", speed_file, speed),
+        ("tuned", tuned_file, tuned),
+        ("agents", agents_file, agents),
+        ("unseen", agents_file, unseen),
+        ("elsewhere", elsewhere_file, agents),
+    ]
+    for name, file, written in given:
         if file is not None:
-            text = replaced(text, name, written(json.loads(file.read_text("utf-8"))))
+            write(name, written(json.loads(file.read_text("utf-8"))))
     if leaderboard is not None:
-        text = replaced(text, "leaderboard", "\n".join(summary(read_source(leaderboard))))
-    README.write_text(text, "utf-8")
+        write("leaderboard", "\n".join(summary(read_source(leaderboard))))
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
-"""Figures are written into the README where they belong."""
+"""Figures are written into the pages of results where they belong."""
 
 from __future__ import annotations
 
 import pytest
 
-from experiments.readme import agents, replaced
+from experiments.markdown import replaced
+from experiments.results_pages import agents
 
 
 def test_agents_stand_beside_the_best_rule() -> None:

@@ -1,0 +1,129 @@
+"""The pages that users read, and what is written in them: code, commands, tables, links."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+TOP = Path(__file__).parents[1]
+GENERATED = ("docs/results/leaderboard_v1.md",)
+"""Written whole by a command: their code marks hold names of policies."""
+
+LEARNS = "model.learn("
+"""In the code that trains an agent, which tests/test_readme.py runs."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page in Markdown.
+
+    Args:
+        name: its path in the repository.
+    """
+
+    name: str
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return TOP / self.name
+
+    @cached_property
+    def text(self) -> str:
+        """All of it."""
+        return self.path.read_text("utf-8")
+
+    @cached_property
+    def prose(self) -> str:
+        """The text without its blocks of code."""
+        return re.sub(r"^```.*?^```$", "", self.text, flags=re.DOTALL | re.MULTILINE)
+
+    @cached_property
+    def inline(self) -> list[str]:
+        """What stands between code marks."""
+        return re.findall(r"`([^`\n]+)`", self.prose)
+
+    @cached_property
+    def links(self) -> list[str]:
+        """Where its links lead, in the order in which they stand."""
+        return re.findall(r"\]\(([^()\s]+)\)", re.sub(r"`[^`\n]+`", "", self.prose))
+
+    @cached_property
+    def anchors(self) -> set[str]:
+        """The names by which its headings are linked to."""
+        heads: list[str] = re.findall(r"^#+ (.*)$", self.prose, re.MULTILINE)
+        return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+    def blocks(self, language: str) -> list[str]:
+        """Its blocks of code in a language."""
+        found: list[str]
+        found = re.findall(rf"^```{language}\n(.*?)^```$", self.text, re.DOTALL | re.MULTILINE)
+        return found
+
+    def section(self, title: str) -> str:
+        """What stands under a heading of the second level, until the next."""
+        return self.text.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+    def generated(self, name: str) -> str:
+        """What stands between a pair of comments."""
+        return self.text.partition(f"<!-- {name} -->")[2].partition(f"<!-- /{name} -->")[0]
+
+    def command_lines(self) -> Iterator[str]:
+        """The lines of its shell blocks; one that goes on, by a quote or a backslash, is one."""
+        for block in self.blocks("sh"):
+            command = ""
+            for line in block.replace("\\\n", " ").splitlines():
+                command += line
+                if command.count("'") % 2 == 0:
+                    yield command
+                    command = ""
+
+    def commands(self) -> Iterator[list[str]]:
+        """Every command line of failgym that is written out, in words, without its name."""
+        for line in (*self.command_lines(), *self.inline):
+            words = shlex.split(line, comments=True) if "failgym" in line else []
+            if words[:1] == ["failgym"] and len(words) > 1:
+                yield words[1:]
+
+
+README = Page("README.md")
+PAGES = [
+    README,
+    *(Page(str(path.relative_to(TOP))) for path in sorted((TOP / "docs").rglob("*.md"))),
+]
+WRITTEN = [page for page in PAGES if page.name not in GENERATED]
+"""Those that somebody wrote, tables of results aside."""
+
+
+def page(name: str) -> Page:
+    """One of the pages."""
+    return next(page for page in PAGES if page.name == name)
+
+
+def run_as_printed(code: str) -> dict[str, Any]:
+    """Run code of a page; what it has named."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(code, "page.md", "exec"), names)  # noqa: S102 - our own pages
+    return names
+
+
+def tables(text: str) -> list[list[list[str]]]:
+    """The rows of the tables of a text, heads first and without code marks."""
+    found: list[str] = re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE)
+    rows = [[line for i, line in enumerate(t.splitlines()) if i != 1] for t in found]
+    return [
+        [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in lines]
+        for lines in rows
+    ]
+
+
+def table(text: str) -> list[list[str]]:
+    """The rows of the first table of a text, without its head and without code marks."""
+    found = tables(text)
+    assert found, "expected a table"
+    return found[0][1:]

@@ -1,0 +1,35 @@
+"""What the guides in docs/ list is what there is."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from importlib.util import find_spec
+
+from failgym.traces import FORMATS
+from failgym.traces.synthetic import PROFILES
+from tests.pages import TOP, page, table
+
+
+def test_layers_are_those_that_the_tool_checks() -> None:
+    project = tomllib.loads((TOP / "pyproject.toml").read_text("utf-8"))
+    layers = [
+        name.strip("()") for name in project["tool"]["importlinter"]["contracts"][0]["layers"]
+    ]
+    there = [name for name in layers if find_spec(f"failgym.{name}")]
+    listed = [row[0] for row in table(page("docs/extending.md").section("How the layers lie"))]
+    assert listed == ["experiments", *(f"failgym.{name}" for name in there)]
+
+
+def test_formats_and_their_options_are_all_listed() -> None:
+    shown = table(page("docs/traces.md").section("Your own trace"))
+    options = {
+        name: {option.replace("_", "-") for option in form.options}
+        for name, form in FORMATS.items()
+    }
+    assert {row[0]: set(re.findall(r"--([\w-]+)", row[2])) for row in shown} == options
+
+
+def test_profiles_are_all_listed() -> None:
+    shown = table(page("docs/traces.md").section("Synthetic traces"))
+    assert [row[0] for row in shown] == list(PROFILES)
