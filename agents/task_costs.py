@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.baselines import Replay
-from failgym.envs.batches import own_tasks
-from failgym.envs.scenario import Scenario
-from failgym.envs.worlds import build_world
 from failgym.evaluation import run_policy
 from failgym.evaluation.caller import Predicts
 from failgym.evaluation.continuing import CONTINUING
 from failgym.sim.records import World
+from failgym.worlds.build import build_world
+from failgym.worlds.scenario import Scenario
+from failgym.worlds.world import own_tasks
 
 __all__ = ["TaskCosts"]
 

@@ -18,8 +18,8 @@ import torch
 
 from failgym.agents.vec_env import BatchedVecEnv
 from failgym.envs import MitigationVectorEnv
-from failgym.envs.batches import AnyBatch
 from failgym.sim.records import ACTIONS
+from failgym.worlds.world import AnyBatch
 
 __all__ = ["ActionRecord", "continue_episodes", "unfinished_episodes"]
 

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.envs import Scenario, resolve
-from failgym.envs.worlds import build_world
 from failgym.sim.clairvoyant import SEARCH_LIMIT, Bound, clairvoyant, clairvoyant_costs
 from failgym.sim.records import World
+from failgym.worlds.build import build_world
 
 __all__ = ["Bound", "Clairvoyant", "clairvoyant_costs"]
 

@@ -34,7 +34,6 @@ from experiments.agents_and_rules import (
 )
 from failgym.cli.output import JsonFile, interactive, print_line
 from failgym.envs import SCENARIOS, Scenario, resolve
-from failgym.envs.sources import part_of
 from failgym.evaluation import Anchors
 from failgym.evaluation.progress import progress_bar
 from failgym.leaderboard.suites import SUITES
@@ -43,6 +42,7 @@ from failgym.sim.rules import MINUTE
 from failgym.traces import Trace
 from failgym.traces.combine import on_nodes_of
 from failgym.traces.synthetic import generate
+from failgym.worlds.split import part_of
 
 GOOGLE, LANL = "google-2011", "lanl-2"
 REAL = {

@@ -39,11 +39,11 @@ import numpy as np
 from experiments.reproduction import BEYOND, Experiment, Kind, Measured, Options, Row
 from failgym.baselines import REGISTRY, Heuristic, Replay
 from failgym.envs import SCENARIOS, Scenario
-from failgym.envs.batches import slice_count
-from failgym.envs.worlds import build_world
 from failgym.evaluation import run_policy
 from failgym.evaluation.progress import Advance
 from failgym.sim.rules import MINUTE
+from failgym.worlds.build import build_world
+from failgym.worlds.world import slice_count
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

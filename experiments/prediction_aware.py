@@ -36,8 +36,6 @@ import typer
 from failgym import metrics
 from failgym.baselines import Daly, Heuristic, MLPeriodic, PredictionAware, Young
 from failgym.envs import SCENARIOS
-from failgym.envs.batches import AnyWorld
-from failgym.envs.scenario import Scenario
 from failgym.evaluation import run_policy
 from failgym.evaluation.whole_trace import whole_trace_world
 from failgym.predictors import Forecast
@@ -45,6 +43,8 @@ from failgym.sim.compile import with_slices
 from failgym.sim.records import World
 from failgym.sim.rules import SECOND
 from failgym.traces import Cause, Meta, Outcome, Trace
+from failgym.worlds.scenario import Scenario
+from failgym.worlds.world import AnyWorld
 
 QUALITIES = ((0.76, 0.26), (0.95, 0.11), (0.9, 0.9))
 """Recall and precision: those of Kumar et al., Table VIII, "ML+Periodic" and "ML" of shared

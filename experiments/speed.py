@@ -42,9 +42,9 @@ import typer
 from failgym.baselines import Algorithm1
 from failgym.cli.output import Cell, JsonFile, print_line, print_table
 from failgym.envs import FIELDS, SCENARIOS, resolve
-from failgym.envs.batches import slice_count
 from failgym.evaluation import run_policy, whole_trace_world
 from failgym.traces import Trace
+from failgym.worlds.world import slice_count
 
 CARTPOLE = "CartPole-v1"
 BATCHES = (64, 256)

@@ -17,9 +17,6 @@ import pytest
 import failgym
 from failgym.baselines import REGISTRY, GiveUp, RandomPolicy, Replay
 from failgym.envs import SCENARIOS, Scenario, resolve
-from failgym.envs.batches import own_sizes, slice_count
-from failgym.envs.sources import part_of
-from failgym.envs.worlds import build_world
 from failgym.evaluation import (
     Anchors,
     Record,
@@ -35,6 +32,9 @@ from failgym.sim.records import ACTIONS, World
 from failgym.sim.rules import Rules
 from failgym.traces import Cause, Meta, Outcome, Trace, toy
 from failgym.traces.synthetic import generate
+from failgym.worlds.build import build_world
+from failgym.worlds.split import part_of
+from failgym.worlds.world import own_sizes, slice_count
 from tests.chains import single_jobs
 from tests.envs.worlds import small
 

@@ -6,10 +6,10 @@ import pytest
 
 from failgym.baselines import REGISTRY
 from failgym.envs import SCENARIOS
-from failgym.envs.batches import slice_count
-from failgym.envs.scenario import Split
 from failgym.evaluation import Anchors, Evaluation, Run
 from failgym.evaluation.scoring import score
+from failgym.worlds.scenario import Split
+from failgym.worlds.world import slice_count
 
 PAPERS = {
     "Cloning-v0": "algorithm_1",

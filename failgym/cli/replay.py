@@ -50,12 +50,12 @@ def replay(
     A run that is to be watched is served one task after the other, which takes longer.
     """
     from failgym.cli.specs import load_policy
-    from failgym.envs.batches import slice_count
     from failgym.evaluation import Record, compare, run_policy, whole_trace_world
     from failgym.evaluation.caller import check_playable
     from failgym.evaluation.progress import progress_bar, working
     from failgym.evaluation.runner import LANES
     from failgym.traces import Trace
+    from failgym.worlds.world import slice_count
 
     check_name("DIR", folder)
     file, watch = JsonFile.at(json), Watch.at(video, html, perfetto)
@@ -88,9 +88,9 @@ def replay(
 
 def _meaningful(scenario: Scenario) -> frozenset[str]:
     """Fields of a scenario that matter where all of a given trace is replayed."""
-    from failgym.envs.scenario import CLUSTER
     from failgym.sim.rules import Rules
     from failgym.sim.scheduled.rules import ScheduledRules
+    from failgym.worlds.scenario import CLUSTER
 
     scheduled = scenario.world == "scheduled"
     rules = fields(ScheduledRules) if scheduled else fields(Rules)

@@ -16,10 +16,10 @@ from failgym.cli.output import JsonFile
 
 if TYPE_CHECKING:
     from failgym.envs import Scenario
-    from failgym.envs.batches import AnyWorld
     from failgym.envs.rendering import Recorder
     from failgym.evaluation import Run
     from failgym.sim.rules import Rules
+    from failgym.worlds.world import AnyWorld
 
 __all__ = ["Html", "Perfetto", "Recorded", "Video", "Watch"]
 

@@ -10,14 +10,14 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from failgym.envs import infos
-from failgym.envs.batches import batch_of, outcomes_of, own_states, slice_count
 from failgym.envs.keywords import scenario_of_call
 from failgym.envs.rendering import FPS, MODES, Renderer
 from failgym.envs.rendering.renderer import Frame
-from failgym.envs.scenario import Scenario
 from failgym.envs.spaces import action_space, observation_space
-from failgym.envs.worlds import build_world
 from failgym.sim.records import ACTIONS, Action
+from failgym.worlds.build import build_world
+from failgym.worlds.scenario import Scenario
+from failgym.worlds.world import batch_of, outcomes_of, own_states, slice_count
 
 __all__ = ["MitigationEnv"]
 

@@ -10,16 +10,16 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from failgym.envs import infos
-from failgym.envs.batches import batch_of, slice_count
 from failgym.envs.keywords import scenario_of_call
 from failgym.envs.mitigation import chosen_slice
 from failgym.envs.rendering import FPS, Renderer
 from failgym.envs.rendering.renderer import Frame
-from failgym.envs.scenario import Scenario
 from failgym.envs.spaces import action_space, observation_space
-from failgym.envs.worlds import build_world
 from failgym.sim.engine import DRAWN
 from failgym.sim.records import ACTIONS, Output
+from failgym.worlds.build import build_world
+from failgym.worlds.scenario import Scenario
+from failgym.worlds.world import batch_of, slice_count
 
 __all__ = ["MitigationVectorEnv"]
 

@@ -12,13 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym import metrics
-from failgym.envs.batches import AnyWorld, own_sizes, slice_count
 from failgym.envs.keywords import scenario_of_call
-from failgym.envs.scenario import Scenario, Split
 from failgym.envs.scenarios import resolve
-from failgym.envs.sources import part_of, tasks_run
 from failgym.envs.spaces import TERMS
-from failgym.envs.worlds import build_world
 from failgym.evaluation.arguments import check_count
 from failgym.evaluation.caller import Predicts, check_playable
 from failgym.evaluation.continuing import CONTINUING
@@ -30,6 +26,10 @@ from failgym.evaluation.scoring import score
 from failgym.sim.clairvoyant import clairvoyant
 from failgym.sim.records import World
 from failgym.sim.rules import Rules
+from failgym.worlds.build import build_world
+from failgym.worlds.scenario import Scenario, Split
+from failgym.worlds.split import part_of, tasks_run
+from failgym.worlds.world import AnyWorld, own_sizes, slice_count
 
 __all__ = ["Anchors", "Bound", "evaluate"]
 

@@ -10,10 +10,10 @@ from typing import Any, Protocol, cast
 import numpy as np
 import numpy.typing as npt
 
-from failgym.envs.batches import AnyWorld
-from failgym.envs.scenario import Scenario
 from failgym.sim.records import ACTIONS, Output
 from failgym.sim.rules import Rules
+from failgym.worlds.scenario import Scenario
+from failgym.worlds.world import AnyWorld
 
 __all__ = ["Caller", "Predicts", "check_made_for", "check_playable", "playing_by", "policy_name"]
 

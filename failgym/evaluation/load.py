@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from failgym.envs.batches import own_states
-from failgym.envs.scenario import Scenario
-from failgym.envs.worlds import build_world
 from failgym.sim.records import Event
 from failgym.sim.scheduled.batch import ScheduledBatch
 from failgym.sim.scheduled.records import World
+from failgym.worlds.build import build_world
+from failgym.worlds.scenario import Scenario
+from failgym.worlds.world import own_states
 
 __all__ = ["Load", "measure_load"]
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from failgym.envs.batches import AnyWorld
 from failgym.evaluation.caller import Caller, Predicts, playing_by, policy_name
 from failgym.sim.records import World as PinnedWorld
 from failgym.sim.rules import Rules
 from failgym.sim.scheduled.rules import ScheduledRules
+from failgym.worlds.world import AnyWorld
 
 __all__ = ["failure_queries"]
 

@@ -22,9 +22,9 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym import metrics
-from failgym.envs.batches import AnyWorld, own_sizes
 from failgym.envs.spaces import TERMS
 from failgym.evaluation.runner import Run
+from failgym.worlds.world import AnyWorld, own_sizes
 
 __all__ = ["COSTS", "LEAST_ROOM", "NOTHING", "Room", "enough_room", "said_of_room", "spent_by"]
 

@@ -13,7 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from failgym.envs.batches import (
+from failgym.evaluation.arguments import check_count, check_threads
+from failgym.evaluation.caller import Caller, Predicts, playing_by, policy_name
+from failgym.evaluation.progress import Advance, silent
+from failgym.sim.rules import Rules
+from failgym.sim.state import Order
+from failgym.worlds.world import (
     AnyBatch,
     AnyWorld,
     make_batch,
@@ -22,11 +27,6 @@ from failgym.envs.batches import (
     own_states,
     slice_count,
 )
-from failgym.evaluation.arguments import check_count, check_threads
-from failgym.evaluation.caller import Caller, Predicts, playing_by, policy_name
-from failgym.evaluation.progress import Advance, silent
-from failgym.sim.rules import Rules
-from failgym.sim.state import Order
 
 __all__ = ["LANES", "Run", "run_policy"]
 

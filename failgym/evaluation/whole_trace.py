@@ -9,10 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym import metrics
-from failgym.envs.batches import AnyWorld
-from failgym.envs.forecasts import forecast_of
-from failgym.envs.scenario import Scenario
-from failgym.envs.sources import tasks_run
 from failgym.evaluation.runner import Run
 from failgym.sim.compile import compile_world, with_slices
 from failgym.sim.context import (
@@ -24,6 +20,10 @@ from failgym.sim.context import (
 from failgym.sim.system_table import system_table
 from failgym.traces import Outcome, Trace
 from failgym.traces.machine_time import MachineTime, attempt_times, fate_known, machine_time
+from failgym.worlds.forecast import forecast_of
+from failgym.worlds.scenario import Scenario
+from failgym.worlds.split import tasks_run
+from failgym.worlds.world import AnyWorld
 
 __all__ = ["Comparison", "Record", "compare", "whole_trace_world"]
 
@@ -75,8 +75,8 @@ def whole_trace_world(trace: Trace, scenario: Scenario, *, known_only: bool = Fa
 
 def _scheduled(trace: Trace, scenario: Scenario, known_only: bool) -> AnyWorld:
     """All tasks of a trace in one slice of a scheduled world."""
-    from failgym.envs.scheduled import compiled, simulated
     from failgym.sim.scheduled.compile import EpisodeTasks, with_members
+    from failgym.worlds.scheduled.build import compiled, simulated
 
     scenario = replace(scenario, trace=trace, split="all", sampling=0.0, longest=0)
     cluster = simulated(scenario, "all")

@@ -13,9 +13,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from failgym.envs.batches import AnyBatch, AnyWorld, make_batch
-from failgym.envs.scenario import Scenario
 from failgym.sim.records import Output
+from failgym.worlds.scenario import Scenario
+from failgym.worlds.world import AnyBatch, AnyWorld, make_batch
 
 __all__ = ["Answers", "Bools", "Failure", "Ints", "Played", "play"]
 

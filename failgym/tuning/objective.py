@@ -19,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.baselines import Heuristic
-from failgym.envs.worlds import build_pinned
 from failgym.evaluation import Anchors, Score, run_policy, score
 from failgym.sim.records import World
+from failgym.worlds.build import build_pinned
 
 __all__ = ["ADOPTED", "SURE", "Comparison", "Floats", "Rows", "gain"]
 

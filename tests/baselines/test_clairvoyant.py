@@ -13,7 +13,6 @@ import pytest
 from failgym.baselines import REGISTRY
 from failgym.baselines.clairvoyant import Clairvoyant
 from failgym.envs import SCENARIOS, resolve
-from failgym.envs.worlds import build_world
 from failgym.evaluation.runner import run_policy
 from failgym.sim.batch import Batch
 from failgym.sim.clairvoyant import Bound, clairvoyant
@@ -23,6 +22,7 @@ from failgym.sim.pinned import PinnedSimulator
 from failgym.sim.records import World
 from failgym.sim.rules import Rules, Weights
 from failgym.traces import Cause, Meta, Outcome, Trace
+from failgym.worlds.build import build_world
 from tests.sim.random_worlds import random_context, random_rules, random_trace, random_weights
 
 PINNED = sorted(name for name, scenario in SCENARIOS.items() if scenario.world == "pinned")

@@ -14,8 +14,8 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from failgym.envs import FIELDS, SCENARIOS, TOTALS, resolve
-from failgym.envs.batches import own_tasks
 from failgym.sim.fields import HIGH, INDEX, LOW
+from failgym.worlds.world import own_tasks
 from tests.envs.worlds import IDS, legal, make, play, small
 
 pytestmark = pytest.mark.parametrize("env_id", IDS)

@@ -11,10 +11,6 @@ import numpy.typing as npt
 import pytest
 
 from failgym.envs import Scenario, resolve
-from failgym.envs.forecasts import PREDICTORS, forecast_of
-from failgym.envs.scenario import Split
-from failgym.envs.sources import learned_from, origin_of, part_of, whole_trace
-from failgym.envs.worlds import build_pinned, build_world, split_of
 from failgym.predictors import (
     LEARNED,
     Calibrated,
@@ -28,6 +24,10 @@ from failgym.predictors import (
 )
 from failgym.predictors.base import window_offsets
 from failgym.traces import Trace, generate
+from failgym.worlds.build import build_pinned, build_world, split_of
+from failgym.worlds.forecast import PREDICTORS, forecast_of
+from failgym.worlds.scenario import Split
+from failgym.worlds.split import learned_from, origin_of, part_of, whole_trace
 from tests.envs.worlds import small
 from tests.predictors.frequencies import Frequencies
 

@@ -9,11 +9,6 @@ import numpy as np
 import pytest
 
 from failgym.envs import Scenario, resolve
-from failgym.envs.batches import own_sizes, own_tasks
-from failgym.envs.scenario import Split
-from failgym.envs.strikes import SPACING
-from failgym.envs.tables import with_tables
-from failgym.envs.worlds import build_world, split_of
 from failgym.evaluation import Anchors
 from failgym.evaluation.load import measure_load
 from failgym.predictors import NodeForecast, NoForecast
@@ -22,6 +17,11 @@ from failgym.sim.reference.scheduled import ReferenceScheduledSimulator
 from failgym.sim.scheduled.records import World
 from failgym.traces import Trace, generate
 from failgym.traces.schema import TABLES
+from failgym.worlds.build import build_world, split_of
+from failgym.worlds.scenario import Split
+from failgym.worlds.scheduled.strikes import SPACING
+from failgym.worlds.tables import with_tables
+from failgym.worlds.world import own_sizes, own_tasks
 from tests.envs.worlds import HOUR, small, small_workflows
 
 MITIGATION, WORKFLOW, LINEAGE = "Mitigation-v0", "Workflow-v0", "Lineage-v0"

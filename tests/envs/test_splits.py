@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from failgym.envs import Scenario, resolve
-from failgym.envs.batches import AnyWorld, slice_count
-from failgym.envs.scenario import Split
-from failgym.envs.scheduled import PRICES
-from failgym.envs.sources import jobs_of, part_of, recorded_part
-from failgym.envs.worlds import build_world, split_of
 from failgym.sim.records import World
+from failgym.worlds.build import build_world, split_of
+from failgym.worlds.scenario import Split
+from failgym.worlds.scheduled.build import PRICES
+from failgym.worlds.split import jobs_of, part_of, recorded_part
+from failgym.worlds.world import AnyWorld, slice_count
 from tests.envs.worlds import IDS, make, small
 
 SPLITS: tuple[Split, ...] = get_args(Split)

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from failgym.envs import Scenario, resolve
-from failgym.envs.batches import slice_count
-from failgym.envs.worlds import build_world
 from failgym.traces import Cause, Outcome, Trace
+from failgym.worlds.build import build_world
+from failgym.worlds.world import slice_count
 from tests.chains import single_jobs
 
 TASKS = 20

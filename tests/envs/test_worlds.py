@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from failgym.envs import resolve
-from failgym.envs.worlds import build_pinned, split_of
 from failgym.predictors import Calibrated, Perfect, save_forecast
 from failgym.traces import generate
+from failgym.worlds.build import build_pinned, split_of
 
 SMALL = {"jobs": 600, "slice_tasks": 8}
 

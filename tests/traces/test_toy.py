@@ -18,7 +18,6 @@ from failgym.baselines import (
     RetryCap,
 )
 from failgym.envs import Scenario
-from failgym.envs.worlds import build_pinned
 from failgym.evaluation import run_policy
 from failgym.sim.batch import Batch
 from failgym.sim.clairvoyant import clairvoyant
@@ -26,6 +25,7 @@ from failgym.sim.compile import with_slices
 from failgym.sim.records import Action
 from failgym.sim.rules import MINUTE
 from failgym.traces import Outcome, toy
+from failgym.worlds.build import build_pinned
 
 EASY, RESCUED, DOOMED, HUNG, LONG, EVICTED, STRUCK, UNKNOWN = range(8)
 CLONE, SAVE, KILL, RETRY = (

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from failgym.envs.batches import slice_count
 from failgym.envs.rendering.recorder import Recorder
 from failgym.envs.rendering.renderer import FPS, picture_of
+from failgym.worlds.world import slice_count
 
 __all__ = ["MOST_FRAMES", "play_back", "write_film"]
 

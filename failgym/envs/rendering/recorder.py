@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from failgym.envs.batches import AnyBatch, AnyWorld
 from failgym.envs.rendering.entries import Asked, Entry
 from failgym.envs.rendering.log import LogReader
 from failgym.envs.rendering.timeline import Attempt, Kind, TaskLine, Timeline
@@ -25,6 +24,7 @@ from failgym.sim.records import LOG, Action, Decision
 from failgym.sim.rules import Rules
 from failgym.sim.scheduled.rules import ScheduledRules
 from failgym.sim.state import Order
+from failgym.worlds.world import AnyBatch, AnyWorld
 
 __all__ = ["Recorder"]
 

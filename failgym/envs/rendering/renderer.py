@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.error import DependencyNotInstalled
 
-from failgym.envs.batches import AnyBatch
 from failgym.envs.rendering.recorder import Recorder
 from failgym.envs.rendering.status import status_of
 from failgym.envs.rendering.text import MOST_ROWS, write
 from failgym.envs.rendering.view import View, view_of
-from failgym.envs.scenario import Scenario
+from failgym.worlds.scenario import Scenario
+from failgym.worlds.world import AnyBatch
 
 __all__ = ["FPS", "MODES", "Frame", "Renderer", "picture_of", "text_of"]
 

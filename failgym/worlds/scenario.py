@@ -72,7 +72,7 @@ class Scenario(ScheduledRules):
     """Serve the decisions of a slice task by task, or merged by time, as always in the scheduled
     world."""
     forecast: str | Forecast | Predictor = "none"
-    """What is predicted: the name of a predictor (`failgym.envs.worlds.PREDICTORS`), the file of a
+    """What is predicted: the name of a predictor (`failgym.worlds.build.PREDICTORS`), the file of a
     stored forecast or predictor, a predictor, or a forecast of the split or of the whole trace. A
     predictor that is not fitted yet learns from the train split ("fit" for "fit" and
     "validation"). One that is fitted speaks of what it is asked: give one that knows only "fit"
@@ -122,7 +122,7 @@ class Scenario(ScheduledRules):
     """That moment, as a share of the job's undisturbed run time; -1: uniform, keyed by the job."""
     node_forecast: Literal["none", "exact", "calibrated"] | NodeForecast = "none"
     """DISPATCH: what is predicted of machines: nothing, every failure, with an accuracy, or what a
-    forecast of the split (`failgym.envs.worlds.split_of`) says."""
+    forecast of the split (`failgym.worlds.build.split_of`) says."""
     node_accuracy: float = 0.7
     """``node_forecast="calibrated"``: application-oblivious accuracy AOA (FLAW, section V-B)."""
     node_false_positives: float = 0.5

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from failgym.envs.scenario import MOST_MACHINES, Scenario, Split
-from failgym.envs.sources import part_of, recorded_part, tasks_run, whole_trace
-from failgym.envs.tables import with_columns, with_tables
 from failgym.traces import Outcome, Trace
 from failgym.traces.synthetic.outages import domains, draw_outages
 from failgym.traces.synthetic.profiles import OutageLaw
 from failgym.traces.synthetic.profiles.lanl import LANL_2_OUTAGES, LANL_20_OUTAGES
 from failgym.traces.synthetic.quantiles import QuantileTable
+from failgym.worlds.scenario import MOST_MACHINES, Scenario, Split
+from failgym.worlds.split import part_of, recorded_part, tasks_run, whole_trace
+from failgym.worlds.tables import with_columns, with_tables
 
 __all__ = ["with_cluster"]
 

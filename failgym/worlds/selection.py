@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from failgym.envs.scenario import Scenario
 from failgym.sim.records import NEVER
 from failgym.traces import Outcome, Trace
+from failgym.worlds.scenario import Scenario
 
 __all__ = ["mean_work", "selected"]
 

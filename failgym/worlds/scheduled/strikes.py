@@ -11,11 +11,11 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from failgym.envs.scenario import Scenario
-from failgym.envs.sources import tasks_run
-from failgym.envs.tables import with_columns, with_tables
 from failgym.sim.rules import MINUTE
 from failgym.traces import Trace
+from failgym.worlds.scenario import Scenario
+from failgym.worlds.split import tasks_run
+from failgym.worlds.tables import with_columns, with_tables
 
 __all__ = ["SPACING", "apart", "job_order", "struck"]
 

@@ -10,10 +10,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from failgym.envs.scenario import Scenario, Split, generates
-from failgym.envs.tables import with_columns, with_tables
 from failgym.traces import Trace
 from failgym.traces.synthetic import PROFILES, generate
+from failgym.worlds.scenario import Scenario, Split, generates
+from failgym.worlds.tables import with_columns, with_tables
 
 __all__ = [
     "Origin",

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from failgym.envs.batches import AnyWorld
 from failgym.sim.records import NEVER
 from failgym.sim.records import World as PinnedWorld
+from failgym.worlds.world import AnyWorld
 
 __all__ = ["FORECAST_INPUTS", "INPUTS", "Input", "missing_inputs"]
 

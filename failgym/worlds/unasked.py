@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from failgym.envs.batches import AnyWorld
-from failgym.envs.scenario import Scenario
-from failgym.envs.selection import selected
-from failgym.envs.sources import tasks_run, whole_trace
 from failgym.traces import Outcome, Trace
+from failgym.worlds.scenario import Scenario
+from failgym.worlds.selection import selected
+from failgym.worlds.split import tasks_run, whole_trace
+from failgym.worlds.world import AnyWorld
 
 __all__ = ["nobody_asked"]
 

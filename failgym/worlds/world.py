@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Union
 import numpy as np
 import numpy.typing as npt
 
-from failgym.envs.scenario import Scenario
 from failgym.memory import SMALL, available, size_text
 from failgym.sim import records as pinned
 from failgym.sim.batch import Batch
@@ -16,6 +15,7 @@ from failgym.sim.outcomes import outcome_table
 from failgym.sim.rules import Rules
 from failgym.sim.scheduled.rules import ScheduledRules
 from failgym.sim.state import Order
+from failgym.worlds.scenario import Scenario
 
 if TYPE_CHECKING:  # whoever stays in the pinned world loads nothing of the other
     from failgym.sim.scheduled import records as scheduled

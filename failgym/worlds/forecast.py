@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from failgym.envs.scenario import Scenario
-from failgym.envs.sources import Origin
 from failgym.predictors import (
     LEARNED,
     Calibrated,
@@ -29,6 +27,8 @@ from failgym.predictors.base import window_offsets
 from failgym.predictors.models import holds_predictor, is_fitted, packages_of
 from failgym.predictors.store import check_shapes, read_forecast
 from failgym.traces import Trace
+from failgym.worlds.scenario import Scenario
+from failgym.worlds.split import Origin
 
 __all__ = ["DRAWN", "PREDICTORS", "forecast_of", "stored_predictor"]
 

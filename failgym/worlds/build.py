@@ -8,19 +8,6 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from failgym.envs.batches import AnyWorld
-from failgym.envs.forecasts import PREDICTORS, forecast_of
-from failgym.envs.scenario import Scenario, Split
-from failgym.envs.selection import mean_work, selected
-from failgym.envs.sources import (
-    last_written,
-    learned_from,
-    load_trace,
-    origin_of,
-    part_of,
-    whole_trace,
-)
-from failgym.envs.unasked import nobody_asked
 from failgym.predictors import Learned
 from failgym.sim.batch import asked_tasks
 from failgym.sim.compile import compile_world, parameters, with_slices
@@ -34,6 +21,19 @@ from failgym.sim.records import World
 from failgym.sim.rules import Weights
 from failgym.sim.system_table import SystemTable, system_table
 from failgym.traces import Trace
+from failgym.worlds.forecast import PREDICTORS, forecast_of
+from failgym.worlds.scenario import Scenario, Split
+from failgym.worlds.selection import mean_work, selected
+from failgym.worlds.split import (
+    last_written,
+    learned_from,
+    load_trace,
+    origin_of,
+    part_of,
+    whole_trace,
+)
+from failgym.worlds.unasked import nobody_asked
+from failgym.worlds.world import AnyWorld
 
 __all__ = ["PREDICTORS", "build_pinned", "build_world", "load_trace", "split_of"]
 
@@ -49,7 +49,7 @@ def split_of(scenario: Scenario, split: Split) -> Trace:
     """
     if scenario.world == "pinned":
         return part_of(scenario, split)
-    from failgym.envs.scheduled import simulated
+    from failgym.worlds.scheduled.build import simulated
 
     return simulated(scenario, split)
 
@@ -136,7 +136,7 @@ def _build(
     scenario: Scenario, trace_stamp: int, forecast_stamp: int, parameters_now: str
 ) -> AnyWorld:
     if scenario.world == "scheduled":
-        from failgym.envs.scheduled import build_scheduled
+        from failgym.worlds.scheduled.build import build_scheduled
 
         return build_scheduled(scenario)
     world, tasks = _compiled(scenario)

@@ -8,14 +8,6 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from failgym.envs.cluster import with_cluster
-from failgym.envs.forecasts import forecast_of
-from failgym.envs.scenario import Scenario, Split
-from failgym.envs.selection import mean_work, selected
-from failgym.envs.slices import slices_of
-from failgym.envs.sources import jobs_of, learned_from, origin_of, part_of
-from failgym.envs.strikes import apart, struck
-from failgym.envs.unasked import nobody_asked
 from failgym.predictors import CalibratedNodes, NodeForecast
 from failgym.sim.compile import parameters
 from failgym.sim.context import SYSTEM_FIELDS, Context, expectations, interruption_rates
@@ -25,6 +17,14 @@ from failgym.sim.scheduled.compile import compile_scheduled, with_members
 from failgym.sim.scheduled.records import PARAMETERS, World
 from failgym.sim.scheduled.rules import NodePredictions
 from failgym.traces import Trace
+from failgym.worlds.forecast import forecast_of
+from failgym.worlds.scenario import Scenario, Split
+from failgym.worlds.scheduled.cluster import with_cluster
+from failgym.worlds.scheduled.slices import slices_of
+from failgym.worlds.scheduled.strikes import apart, struck
+from failgym.worlds.selection import mean_work, selected
+from failgym.worlds.split import jobs_of, learned_from, origin_of, part_of
+from failgym.worlds.unasked import nobody_asked
 
 __all__ = ["build_scheduled", "compiled", "simulated"]
 
