@@ -39,7 +39,7 @@ from failgym.envs import resolve
 from failgym.files import replacing
 from failgym.sim.fields import FIELDS
 from failgym.worlds.scenario import Scenario
-from failgym.worlds.split import whole_trace
+from failgym.worlds.source import whole_trace
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm

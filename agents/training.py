@@ -32,7 +32,7 @@ from failgym.agents.vec_env import make_sb3_env
 from failgym.envs import Scenario, resolve
 from failgym.evaluation.arguments import MOST_SEED, check_count, check_threads, shown
 from failgym.evaluation.progress import Advance, silent
-from failgym.worlds.split import whole_trace
+from failgym.worlds.source import whole_trace
 
 __all__ = ["VALIDATIONS", "TrainingResult", "train"]
 

@@ -17,7 +17,7 @@ from failgym.sim.records import ACTIONS, Action
 from failgym.sim.rules import Rules
 from failgym.worlds.inputs import missing_inputs
 from failgym.worlds.scenario import Scenario
-from failgym.worlds.world import AnyWorld
+from failgym.worlds.world import World
 
 __all__ = [
     "DECISIONS",
@@ -118,7 +118,7 @@ class Heuristic(ABC):
             f" {', or '.join(remedies)}"
         )
 
-    def check_inputs(self, world: AnyWorld) -> None:
+    def check_inputs(self, world: World) -> None:
         """Raise ValueError, saying what, if a world lacks something without which it never acts."""
         if missing := missing_inputs(world, self.inputs()):
             raise ValueError("; ".join(missing))

@@ -40,11 +40,11 @@ from failgym.evaluation import run_policy
 from failgym.evaluation.whole_trace import whole_trace_world
 from failgym.predictors import Forecast
 from failgym.sim.compile import with_slices
-from failgym.sim.records import World
 from failgym.sim.rules import SECOND
 from failgym.traces import Cause, Meta, Outcome, Trace
+from failgym.worlds.pinned.world import PinnedWorld
 from failgym.worlds.scenario import Scenario
-from failgym.worlds.world import AnyWorld
+from failgym.worlds.world import World
 
 QUALITIES = ((0.76, 0.26), (0.95, 0.11), (0.9, 0.9))
 """Recall and precision: those of Kumar et al., Table VIII, "ML+Periodic" and "ML" of shared
@@ -143,10 +143,9 @@ def waste(scenario: Scenario, trace: Trace, policy: Heuristic) -> float:
     return 1.0 - float(table["useful"].sum() / metrics.task_work(table).sum())
 
 
-def _one_by_one(world: AnyWorld, tasks: int) -> AnyWorld:
+def _one_by_one(world: World, tasks: int) -> World:
     """Slices of one task, so that all run side by side."""
-    assert isinstance(world, World)
-    return with_slices(world, np.arange(tasks), 1)
+    return PinnedWorld(with_slices(world.tables, np.arange(tasks), 1))
 
 
 def forms(recall: float, precision: float) -> dict[str, tuple[Heuristic, ...]]:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from failgym.sim.records import ACTIONS, Output
 from failgym.sim.rules import Rules
 from failgym.worlds.scenario import Scenario
-from failgym.worlds.world import AnyWorld
+from failgym.worlds.world import World
 
 __all__ = ["Caller", "Predicts", "check_made_for", "check_playable", "playing_by", "policy_name"]
 
@@ -51,7 +51,7 @@ def check_made_for(policy: Predicts, rules: Rules, name: str | None = None) -> N
 
 
 def check_playable(
-    policy: Predicts, scenario: Scenario, world: AnyWorld | None = None, name: str | None = None
+    policy: Predicts, scenario: Scenario, world: World | None = None, name: str | None = None
 ) -> None:
     """Ask a policy if it can do anything in a scenario, instead of scoring 0 for doing nothing.
 

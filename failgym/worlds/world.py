@@ -1,132 +1,144 @@
-"""One interface to the batches of both worlds."""
+"""`World`: what every kind of world offers to those who play in it, score and show it."""
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Any, TypeAlias, Union
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from failgym.memory import SMALL, available, size_text
-from failgym.sim import records as pinned
-from failgym.sim.batch import Batch
-from failgym.sim.outcomes import outcome_table
+from failgym.sim.batch import EpisodeBatch
 from failgym.sim.rules import Rules
-from failgym.sim.scheduled.rules import ScheduledRules
 from failgym.sim.state import Order
-from failgym.worlds.scenario import Scenario
 
-if TYPE_CHECKING:  # whoever stays in the pinned world loads nothing of the other
-    from failgym.sim.scheduled import records as scheduled
-    from failgym.sim.scheduled.batch import ScheduledBatch
-
-__all__ = [
-    "AnyBatch",
-    "AnyWorld",
-    "batch_of",
-    "make_batch",
-    "outcomes_of",
-    "own_sizes",
-    "own_states",
-    "own_tasks",
-    "slice_count",
-]
+__all__ = ["Bound", "Down", "LeastCosts", "OpenAttempt", "Scene", "World"]
 
 Ints = npt.NDArray[np.int64]
-
-AnyWorld: TypeAlias = Union[pinned.World, "scheduled.World"]
-"""A compiled world of either kind."""
-AnyBatch: TypeAlias = Union[Batch, "ScheduledBatch"]
-"""Episodes of either world; what they share is what environments and evaluation use."""
+Floats = npt.NDArray[np.float64]
+Bound = Callable[[Any, Rules, Ints], Floats]
+"""(tables, rules, tasks) -> the least possible cost of each task, by term, float64 [tasks, 4]."""
 
 
-def make_batch(
-    world: AnyWorld, rules: Rules, episodes: int, order: Order = "task", threads: int = 1
-) -> AnyBatch:
-    """N episodes of a world; the arguments are those of `Batch`.
+class LeastCosts(NamedTuple):
+    """What no policy can pay less than."""
 
-    Raises:
-        MemoryError: in one line that says how many fit, if there is no room for so many.
-    """
-    each = _room_of(_batch(world, rules, 0, order, 1))
-    free = available()
-    if free is not None and each * episodes > max(free, SMALL):
-        raise _no_room(episodes, each, free)
-    try:
-        return _batch(world, rules, episodes, order, threads)
-    except MemoryError as error:
-        raise _no_room(episodes, each, free) from error
+    costs: Floats
+    """[slices, 4] by term"""
+    unproven: int
+    """tasks of which only the least cost found is known: the search was cut short"""
 
 
-def _no_room(episodes: int, each: int, free: int | None) -> MemoryError:
-    taken = f"{episodes:,} episodes at once may take {size_text(each * episodes)} of memory"
-    taken += f" ({size_text(each)} each)"
-    if free is None:
-        return MemoryError(f"{taken}, more than there is: expected fewer (num_envs)")
-    fit = free // max(each, 1)
-    return MemoryError(f"{taken}, {size_text(free)} are free: expected at most {fit:,} (num_envs)")
+class Scene(NamedTuple):
+    """What a picture of episodes has to know of their world."""
+
+    one_by_one: bool
+    """Are tasks served one after the other, each by a clock of its own?"""
+    machines: int
+    """of the cluster, 0 where there is none"""
+    restore_cost: int
+    """time that resuming from a checkpoint takes [ms]"""
+    transfers: bool
+    """do attempts read the outputs of others before they begin?"""
 
 
-def _room_of(batch: AnyBatch) -> int:
-    """Memory that an episode of a batch may take, whatever is played in it [bytes]."""
-    return sum(_row_bytes(arrays) for arrays in (batch.state, *batch.outputs))
+class OpenAttempt(NamedTuple):
+    """What the open decision of an episode is about."""
+
+    number: int
+    """of the attempt"""
+    length: int
+    """undisturbed length of the attempt [ms]"""
+    machine: int
+    """that is offered, else -1"""
 
 
-def _row_bytes(arrays: Any) -> int:
-    """Bytes for one more row of an array, or of each in a tuple of arrays and tuples."""
-    if hasattr(arrays, "dtype"):
-        return math.prod(arrays.shape[1:]) * arrays.dtype.itemsize
-    return sum(_row_bytes(part) for part in arrays)
+class Down(NamedTuple):
+    """A machine that is down when an episode begins."""
+
+    machine: int
+    since: int
+    """[ms]"""
 
 
-def _batch(world: AnyWorld, rules: Rules, episodes: int, order: Order, threads: int) -> AnyBatch:
-    if isinstance(world, pinned.World):
-        return Batch(world, rules, episodes, order, threads)
-    if not isinstance(rules, ScheduledRules):
-        raise TypeError("rules: expected ScheduledRules for a scheduled world")
-    from failgym.sim.scheduled.batch import ScheduledBatch
+class World(Protocol):
+    """A compiled world with slices, of which episodes are made. It never changes."""
 
-    return ScheduledBatch(world, rules, episodes, threads)
+    @property
+    def tables(self) -> Any:
+        """What its kernels read: for those who know the kind of world."""
+        ...
 
+    @property
+    def tasks(self) -> Any:
+        """Records of the tasks of the trace, with ``submit``, ``width`` and ``record_end``."""
+        ...
 
-def batch_of(scenario: Scenario, world: AnyWorld, episodes: int, threads: int = 1) -> AnyBatch:
-    """N episodes of the world of a scenario."""
-    return make_batch(world, scenario, episodes, scenario.order, threads)
+    @property
+    def slices(self) -> int:
+        """How many slices there are."""
+        ...
 
+    @property
+    def own_sizes(self) -> Ints:
+        """Tasks of each slice that are asked about and charged, [slices]."""
+        ...
 
-def slice_count(world: AnyWorld) -> int:
-    """How many slices a world has."""
-    at = world.slices if isinstance(world, pinned.World) else world.member_at
-    return len(at) - 1
+    @property
+    def own_tasks(self) -> Ints:
+        """Trace rows of the tasks that slices ask about, slice after slice."""
+        ...
 
+    @property
+    def work_price(self) -> float:
+        """Cost of one machine-ms of wasted work."""
+        ...
 
-def own_sizes(world: AnyWorld) -> Ints:
-    """Tasks of each slice that are asked about and charged, [slices]."""
-    if isinstance(world, pinned.World):
-        return np.diff(world.slices)
-    counted = np.concatenate([[0], np.cumsum(world.member_own)])
-    return np.diff(counted[world.member_at]).astype(np.int64)
+    @property
+    def inputs(self) -> frozenset[str]:
+        """What it gives policies to go by (`failgym.worlds.inputs.INPUTS`)."""
+        ...
 
+    def batch(
+        self,
+        rules: Rules,
+        episodes: int,
+        order: Order = "task",
+        threads: int = 1,
+        *,
+        log: bool = False,
+    ) -> EpisodeBatch:
+        """N episodes.
 
-def own_tasks(world: AnyWorld) -> Ints:
-    """Trace rows of the tasks that slices ask about, slice after slice."""
-    if isinstance(world, pinned.World):
-        return world.order
-    return world.members[world.member_own]
+        Args:
+            rules: the rules that the world was compiled for.
+            episodes: N.
+            order: serve the decisions of a slice task by task, or merged by time.
+            threads: threads per step; 0 for as many as there are processors, at most 8.
+            log: keep an event log, with room for all that may happen between two decisions?
+        """
+        ...
 
+    def outcomes(self, states: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
+        """Outcome table of states of tasks (`EpisodeBatch.own_states`), an array per field."""
+        ...
 
-def own_states(batch: AnyBatch, episode: int) -> npt.NDArray[Any]:
-    """TASK_STATE of the tasks that an episode asks about."""
-    count = int(batch.state.episodes["tasks"][episode])
-    states = batch.state.tasks[episode, :count]
-    return states if isinstance(batch, Batch) else states[states["own"]]
+    def least_costs(self, rules: Rules, slices: Ints, bound: Bound | None = None) -> LeastCosts:
+        """The least possible costs of slices.
 
+        Raises:
+            ValueError: for a bound of tasks, where tasks are not independent of each other.
+        """
+        ...
 
-def outcomes_of(world: AnyWorld, states: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
-    """Outcome table of TASK_STATE records of a world, an array per field."""
-    if isinstance(world, pinned.World):
-        return outcome_table(world, states)
-    from failgym.sim.scheduled.outcomes import outcome_table as scheduled_table
+    def scene(self, order: Order) -> Scene:
+        """What a picture of episodes has to know."""
+        ...
 
-    return scheduled_table(world, states)
+    def down(self, states: npt.NDArray[Any]) -> Sequence[Down]:
+        """Machines that are down when an episode with these states of tasks begins."""
+        ...
+
+    def open_attempt(self, state: Any, episode: int) -> OpenAttempt:
+        """What the open decision of an episode is about."""
+        ...

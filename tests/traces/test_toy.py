@@ -25,7 +25,7 @@ from failgym.sim.compile import with_slices
 from failgym.sim.records import Action
 from failgym.sim.rules import MINUTE
 from failgym.traces import Outcome, toy
-from failgym.worlds.build import build_pinned
+from failgym.worlds.build import build_world
 
 EASY, RESCUED, DOOMED, HUNG, LONG, EVICTED, STRUCK, UNKNOWN = range(8)
 CLONE, SAVE, KILL, RETRY = (
@@ -44,7 +44,7 @@ def scenario(**rules: Any) -> Scenario:
 
 def best(rules: Scenario) -> dict[int, Plan]:
     """The clairvoyant's plan of each task that is ever asked about."""
-    world = build_pinned(rules)
+    world = build_world(rules).tables
     bound = clairvoyant(world, rules, world.order)
     assert bound.exact.all()
     return {
@@ -55,7 +55,7 @@ def best(rules: Scenario) -> dict[int, Plan]:
 
 def cost(rules: Scenario, task: int, plan: Plan) -> float:
     """What a task costs under a plan."""
-    world = with_slices(build_pinned(rules), np.array([task]), 1)
+    world = with_slices(build_world(rules).tables, np.array([task]), 1)
     batch, at = Batch(world, rules, 1), 0
     out = batch.reset(np.zeros(1, dtype=np.int64))
     while not batch.state.episodes["done"][0]:
@@ -67,7 +67,7 @@ def cost(rules: Scenario, task: int, plan: Plan) -> float:
 
 def table(rules: Scenario, policy: Heuristic) -> dict[str, Any]:
     """Outcomes by task; tasks that are never asked about are missing."""
-    return run_policy(build_pinned(rules), rules, policy).outcomes
+    return run_policy(build_world(rules), rules, policy).outcomes
 
 
 CLONING = {"clone": True, "give_up": True, "retry": True}
@@ -130,7 +130,7 @@ def test_by_hand_no_other_single_checkpoint_is_as_good(task: int, windows: int, 
 
 def all_plans(rules: Scenario, task: int, most: int) -> list[tuple[float, Plan]]:
     """Costs of all sequences of legal answers with at most so many other than CONTINUE."""
-    world = with_slices(build_pinned(rules), np.array([task]), 1)
+    world = with_slices(build_world(rules).tables, np.array([task]), 1)
     batch = Batch(world, rules, 1)
     batch.reset(np.zeros(1, dtype=np.int64))
     found: list[tuple[float, Plan]] = []
@@ -196,5 +196,5 @@ def test_killing_policies_do_as_the_table_says() -> None:
 
 def test_nothing_is_asked_about_a_task_of_unknown_fate() -> None:
     everything = scenario(**CLONING, **CHECKPOINTS, kill=True)
-    assert UNKNOWN not in build_pinned(everything).order
+    assert UNKNOWN not in build_world(everything).own_tasks
     assert all(UNKNOWN not in table(everything, b())["task"] for b in REGISTRY.values())

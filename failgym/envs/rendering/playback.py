@@ -7,7 +7,6 @@ from pathlib import Path
 
 from failgym.envs.rendering.recorder import Recorder
 from failgym.envs.rendering.renderer import FPS, picture_of
-from failgym.worlds.world import slice_count
 
 __all__ = ["MOST_FRAMES", "play_back", "write_film"]
 
@@ -27,7 +26,7 @@ def play_back(recorder: Recorder, actions: Sequence[int], then: Then = lambda: N
         then: called when a decision is open, and when an episode is over.
     """
     answers = iter(actions)
-    for chosen in range(slice_count(recorder.world)):
+    for chosen in range(recorder.world.slices):
         recorder.begin(chosen, fresh=chosen == 0)
         then()
         while not recorder.done:
@@ -59,8 +58,8 @@ def write_film(
         def show() -> None:
             made.add(picture_of(recorder, title))
 
-        if recorder.relative:
-            moments = len(actions) + slice_count(recorder.world)
+        if recorder.scene.one_by_one:
+            moments = len(actions) + recorder.world.slices
             play_back(recorder, actions, _evenly(moments, show))
         else:
             recorder.before_event = _by_clock(recorder, span, show)

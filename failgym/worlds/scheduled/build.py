@@ -1,194 +1,161 @@
-"""From a scenario to a compiled scheduled world."""
+"""The way from a scenario to a scheduled world, step by step."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
-from failgym.predictors import CalibratedNodes, NodeForecast
 from failgym.sim.compile import parameters
-from failgym.sim.context import SYSTEM_FIELDS, Context, expectations, interruption_rates
 from failgym.sim.rules import Weights
-from failgym.sim.scheduled.cluster import cluster_of
-from failgym.sim.scheduled.compile import compile_scheduled, with_members
-from failgym.sim.scheduled.records import PARAMETERS, World
-from failgym.sim.scheduled.rules import NodePredictions
+from failgym.sim.scheduled.compile import EpisodeTasks, compile_scheduled, with_members
+from failgym.sim.scheduled.records import PARAMETERS
+from failgym.sim.scheduled.records import World as Tables
 from failgym.traces import Trace
+from failgym.worlds.context import context_of
 from failgym.worlds.forecast import forecast_of
+from failgym.worlds.parts.prices import Prices
+from failgym.worlds.prices import completion_times, prices_of
 from failgym.worlds.scenario import Scenario, Split
 from failgym.worlds.scheduled.cluster import with_cluster
+from failgym.worlds.scheduled.nodes import node_predictions
+from failgym.worlds.scheduled.paths import critical_paths
 from failgym.worlds.scheduled.slices import slices_of
 from failgym.worlds.scheduled.strikes import apart, struck
-from failgym.worlds.selection import mean_work, selected
-from failgym.worlds.split import jobs_of, learned_from, origin_of, part_of
+from failgym.worlds.scheduled.world import ScheduledWorld
+from failgym.worlds.selection import selected
+from failgym.worlds.source import whole_trace
+from failgym.worlds.split import Part, learned_from, split_with_earlier
 from failgym.worlds.unasked import nobody_asked
 
-__all__ = ["build_scheduled", "compiled", "simulated"]
+__all__ = ["build", "build_all", "simulated"]
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 PRICES = ("wasted", "overhead", "completion", "forfeited_work", "forfeited_time")
 """Fields of the parameters that prices set."""
-DECISIONS = ("clone", "checkpoint", "kill", "give_up", "retry", "place", "save_outputs")
 
 
-def simulated(scenario: Scenario, split: Split) -> Trace:
-    """The trace that a split is simulated from: with machines, outages and what strikes jobs."""
-    if not (scenario.failed_share or scenario.job_machines):
-        return with_cluster(scenario, split)
-    weights = ("weight_wasted", "weight_overhead", "weight_completion", "weight_forfeited")
-    nothing = dict.fromkeys(DECISIONS, False) | dict.fromkeys(weights, 1.0)
-    same = {"name": "", "forecast": "none", "seed": 0, "split": "all", "node_forecast": "none"}
-    return _apart(replace(scenario, **nothing, **same), split)
-
-
-@lru_cache(maxsize=4)
-def _apart(scenario: Scenario, split: Split) -> Trace:
-    """A split whose jobs are apart, each struck once; the same for scenarios of equal rules."""
-    trace = apart(scenario, with_cluster(scenario, split))
-    if not scenario.failed_share:
-        return trace
-    return struck(scenario, trace, _run_times(scenario, trace))
-
-
-def _run_times(scenario: Scenario, trace: Trace) -> Ints:
-    """How long each job takes alone and undisturbed, [jobs] [ms]; 0 for one without tasks."""
-    from failgym.sim.scheduled.batch import ScheduledBatch
-
-    world = compiled(replace(scenario, slice_jobs=1), trace, trace)
-    runs = world.tasks["rows"] > 0
-    slices = slices_of(replace(scenario, slice_jobs=1), trace, world, runs)
-    world = with_members(world, slices)
-    times = np.zeros(trace.rows("jobs"), dtype=np.int64)
-    batch = ScheduledBatch(world, scenario, 1)
-    for i, tasks in enumerate(slices):
-        batch.reset(np.array([i]))
-        job = world.tasks["job"][tasks.tasks[0]]
-        times[job] = batch.outcomes(0)["end"].max() - world.tasks["submit"][tasks.tasks].min()
-    return times
-
-
-def compiled(scenario: Scenario, trace: Trace, known: Trace) -> World:
-    """A world without prices and slices.
-
-    Args:
-        scenario: rules and forecasts.
-        trace: what is simulated.
-        known: what predictors are fitted on and expectations come from.
-    """
-    context = Context(
-        expectations=expectations(known, scenario.window),
-        system=np.zeros((1, SYSTEM_FIELDS), dtype=np.float32),  # read from the simulated cluster
-        forecast=forecast_of(scenario, trace, lambda: known, lambda: origin_of(scenario)),
-        interruptions=interruption_rates(known),
-    )
-    nodes = _node_predictions(scenario, trace)
-    return compile_scheduled(trace, scenario, context, seed=scenario.seed, nodes=nodes)
-
-
-def _node_predictions(scenario: Scenario, trace: Trace) -> NodePredictions | None:
-    """What is predicted of the machines of the cluster."""
-    if scenario.node_forecast == "none":
-        return None
-    if isinstance(scenario.node_forecast, NodeForecast):
-        # The record's own machines and outages, but for the end of those that are left down.
-        own = scenario.outages == "trace" and not (scenario.machines or scenario.load)
-        recorded = part_of(scenario, scenario.split) if own else trace
-        spoken_of = scenario.node_forecast.trace_hash == recorded.content_hash
-        forecast = scenario.node_forecast.check(recorded if spoken_of else trace)
-    elif scenario.node_forecast == "exact":
-        forecast = NodeForecast.exact(trace)
-    else:
-        forecast = CalibratedNodes(
-            scenario.node_accuracy, scenario.node_false_positives, seed=scenario.seed
-        ).predict(trace)
-    rows = cluster_of(trace)[1]
-    count = np.diff(forecast.offset)[rows]
-    at = np.repeat(forecast.offset[rows] - (np.cumsum(count) - count), count)
-    offset = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
-    return NodePredictions(offset, forecast.time[at + np.arange(len(at))])
-
-
-def chosen_tasks(scenario: Scenario, trace: Trace, world: World) -> Bools:
-    """Tasks that are asked about [tasks of the trace]: of the split, of known fate, to be run."""
-    tasks = world.tasks
-    chosen = selected(scenario, trace, tasks) & ~tasks["censored"] & (tasks["rows"] > 0)
-    within = jobs_of(scenario)[tasks["job"]]
-    chosen &= within
-    if scenario.begin and scenario.split != "test":
-        chosen &= tasks["submit"] >= scenario.begin
-    if not chosen.any():
-        raise nobody_asked(scenario, trace, world, within)
-    return chosen
-
-
-def build_scheduled(scenario: Scenario) -> World:
+def build(scenario: Scenario) -> ScheduledWorld:
     """The scheduled world of a scenario.
 
     Raises:
         ValueError: if the split has no task that is ever asked about, or a value names nothing.
     """
-    trace = simulated(scenario, scenario.split)
-    world = compiled(scenario, trace, simulated(scenario, learned_from(scenario.split)))
-    chosen = chosen_tasks(scenario, trace, world)
-    prices = _prices(scenario, world, chosen)
+    whole = whole_trace(scenario)
+    part = simulated(scenario, scenario.split, whole)
+    known = simulated(scenario, learned_from(scenario.split), whole).trace
+    tables = _compiled(scenario, part, known)
+    chosen = _chosen(scenario, part, tables)
+    prices = _prices(scenario, tables, chosen)
     if scenario.split not in ("train", "all"):
-        population = replace(scenario, split="train", forecast="none", node_forecast="none")
-        train = simulated(scenario, "train")
-        other = world if train is trace else compiled(population, train, train)
-        prices = _prices(scenario, other, chosen_tasks(population, train, other))
-    world = world._replace(parameters=_priced(world, scenario, prices))
-    return with_members(world, slices_of(scenario, trace, world, chosen))
+        prices = _train_prices(scenario, whole, part, tables)
+    tables = tables._replace(parameters=_priced(tables, scenario, prices))
+    return ScheduledWorld(with_members(tables, slices_of(scenario, part.trace, tables, chosen)))
 
 
-def _prices(scenario: Scenario, world: World, chosen: Bools) -> Weights:
-    """The prices of a scenario: its weights over the means of a population.
+def build_all(trace: Trace, scenario: Scenario, known_only: bool) -> ScheduledWorld:
+    """A world with all tasks of a trace in one slice, on the scenario's cluster.
 
-    Work per task; time per task in the record or, where jobs are charged for, per job on its
-    critical path.
+    Raises:
+        ValueError: if there is no task of known fate, or the forecast is of another trace.
     """
-    tasks = world.tasks[chosen]
-    time = tasks["record_end"] - tasks["submit"]
+    scenario = replace(scenario, trace=trace, split="all", sampling=0.0, longest=0)
+    part = simulated(scenario, "all", trace)
+    tables = _compiled(scenario, part, part.trace)
+    tasks = np.flatnonzero(tables.tasks["rows"] > 0)
+    own = ~tables.tasks["censored"][tasks] | (not known_only)
+    if not own.any():
+        raise ValueError("trace: expected at least one task of known fate")
+    none = np.zeros((0, 2), dtype=np.int64)
+    return ScheduledWorld(with_members(tables, [EpisodeTasks(tasks, own, none)]))
+
+
+def simulated(scenario: Scenario, split: Split, whole: Trace) -> Part:
+    """What a split is simulated from: with machines, outages and what strikes jobs."""
+    if not (scenario.failed_share or scenario.job_machines):
+        return _on_cluster(scenario, split, whole)
+    nothing = dict.fromkeys(scenario.kind.decisions, False)
+    nothing |= dict.fromkeys((field.name for field in fields(Prices)), 1.0)
+    same = {"name": "", "forecast": "none", "seed": 0, "split": "all", "node_forecast": "none"}
+    return _struck(replace(scenario, **nothing, **same), split, whole)
+
+
+@lru_cache(maxsize=8)
+def _on_cluster(scenario: Scenario, split: Split, whole: Trace) -> Part:
+    """A split on the machines of the scenario."""
+    return with_cluster(scenario, split_with_earlier(whole, scenario, split))
+
+
+@lru_cache(maxsize=4)
+def _struck(scenario: Scenario, split: Split, whole: Trace) -> Part:
+    """A split whose jobs are apart, each struck once; the same for scenarios of equal rules."""
+    part = _on_cluster(scenario, split, whole)
+    part = replace(part, trace=apart(scenario, part.trace))
+    if not scenario.failed_share:
+        return part
+    return replace(part, trace=struck(scenario, part.trace, _run_times(scenario, part)))
+
+
+def _run_times(scenario: Scenario, part: Part) -> Ints:
+    """How long each job takes alone and undisturbed, [jobs] [ms]; 0 for one without tasks."""
+    alone = replace(scenario, slice_jobs=1)
+    tables = _compiled(alone, part, part.trace)
+    slices = slices_of(alone, part.trace, tables, tables.tasks["rows"] > 0)
+    world = ScheduledWorld(with_members(tables, slices))
+    times = np.zeros(part.trace.rows("jobs"), dtype=np.int64)
+    batch = world.batch(scenario, 1)
+    for i, tasks in enumerate(slices):
+        batch.reset(np.array([i]))
+        job = tables.tasks["job"][tasks.tasks[0]]
+        times[job] = batch.outcomes(0)["end"].max() - tables.tasks["submit"][tasks.tasks].min()
+    return times
+
+
+def _compiled(scenario: Scenario, part: Part, known: Trace) -> Tables:
+    """A part of a trace at prices of 1, without slices."""
+    forecast = forecast_of(scenario, part, known)
+    context = context_of(known, forecast, scenario.window)  # the load is the simulated cluster's
+    nodes = node_predictions(scenario, part)
+    return compile_scheduled(part.trace, scenario, context, seed=scenario.seed, nodes=nodes)
+
+
+def _chosen(scenario: Scenario, part: Part, tables: Tables) -> Bools:
+    """Tasks that are asked about [tasks of the trace]: of the split, of known fate, to be run."""
+    tasks = tables.tasks
+    chosen = selected(scenario, part.trace, tasks) & ~tasks["censored"] & (tasks["rows"] > 0)
+    chosen &= part.own_tasks
+    if scenario.begin and scenario.split != "test":
+        chosen &= tasks["submit"] >= scenario.begin
+    if not chosen.any():
+        raise nobody_asked(scenario, part, tables)
+    return chosen
+
+
+def _train_prices(scenario: Scenario, whole: Trace, part: Part, tables: Tables) -> Weights:
+    """The prices that the tasks of the train split set; they may be the same as those at hand."""
+    train = replace(scenario, split="train", forecast="none", node_forecast="none")
+    other = simulated(scenario, "train", whole)
+    if other.trace is not part.trace:
+        tables = _compiled(train, other, other.trace)
+    return _prices(scenario, tables, _chosen(train, other, tables))
+
+
+def _prices(scenario: Scenario, tables: Tables, chosen: Bools) -> Weights:
+    """The prices that some tasks set; where jobs are charged for, by their critical paths."""
+    tasks = np.flatnonzero(chosen)
+    times = completion_times(tables, tasks)
     if scenario.completion == "jobs":
-        time = critical_paths(world)[np.unique(tasks["job"])]
-    return Weights(
-        wasted=scenario.weight_wasted,
-        overhead=scenario.weight_overhead,
-        completion=scenario.weight_completion,
-        forfeited=scenario.weight_forfeited,
-        work_scale=mean_work(world.tasks, world.rows, chosen),
-        time_scale=max(float(time.mean()), 1.0),
-    )
+        times = critical_paths(tables)[np.unique(tables.tasks["job"][tasks])]
+    return prices_of(scenario, tables, tasks, times)
 
 
-def critical_paths(world: World) -> Ints:
-    """Time that each job takes on endless machines, transfers aside, stage by stage, [jobs] [ms].
-
-    A task takes as long as its first attempt.
-    """
-    tasks, dags = world.tasks, world.dags
-    length = np.zeros(len(tasks), dtype=np.int64)
-    runs = tasks["rows"] > 0
-    length[runs] = world.rows["length"][tasks["rows_at"][runs]]
-    staged = tasks["stage"] >= 0
-    longest = np.zeros(len(dags.level), dtype=np.int64)
-    np.maximum.at(longest, tasks["stage"][staged], length[staged])
-    end = np.append(longest, 0)  # the last is that of tasks without stage
-    for stage in np.argsort(dags.level, kind="stable").tolist():
-        before = dags.parent[dags.into[dags.in_at[stage] : dags.in_at[stage + 1]]]
-        end[stage] += end[before].max(initial=0)
-    path = np.zeros(int(tasks["job"].max(initial=-1)) + 1, dtype=np.int64)
-    np.maximum.at(path, tasks["job"], np.where(staged, end[tasks["stage"]], length))
-    return path
-
-
-def _priced(world: World, scenario: Scenario, prices: Weights) -> npt.NDArray[np.void]:
+def _priced(tables: Tables, scenario: Scenario, prices: Weights) -> npt.NDArray[np.void]:
     """The parameters of a world at other prices."""
-    priced = world.parameters.copy()
+    priced = tables.parameters.copy()
     given = parameters(scenario, prices, PARAMETERS)
     for name in PRICES:
         priced[name] = given[name]

@@ -1,4 +1,4 @@
-"""Slices of a scheduled world: whose tasks are asked about, and what else is in the cluster."""
+"""Step 8: whose tasks a slice asks about, and what else is in the cluster with them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs that have the cluster to themselves, and failures that strike them at a stated moment.
+"""Step 3, where jobs have the cluster to themselves, and failures strike them at a stated moment.
 
 After the experiments of Ghit and Epema, HPDC 2017 (section 5.2): a share of the machines of a job
 fails while it runs, and is replaced as soon as the loss is noticed.
