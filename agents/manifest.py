@@ -13,11 +13,11 @@ from pydantic import Field, JsonValue, ValidationError
 
 from failgym.agents.record import DEEPEST, CriticLstm, Depth, Record, Width
 from failgym.baselines.base import enabled
-from failgym.envs.scenario import Scenario
 from failgym.envs.scenarios import SCENARIOS
 from failgym.sim.fields import FIELDS
 from failgym.sim.rules import Rules
 from failgym.vocabulary import Action
+from failgym.worlds.scenario import Scenario
 
 __all__ = [
     "FORMAT",

@@ -36,10 +36,10 @@ from failgym.agents.networks import (
 )
 from failgym.agents.trained_policy import Moments, TrainedPolicy
 from failgym.envs import resolve
-from failgym.envs.scenario import Scenario
-from failgym.envs.sources import whole_trace
 from failgym.files import replacing
 from failgym.sim.fields import FIELDS
+from failgym.worlds.scenario import Scenario
+from failgym.worlds.source import whole_trace
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm

@@ -70,7 +70,7 @@ def surrogate_of(scenario: Scenario, values: Mapping[str, Any] | None) -> Scenar
 def check_world(scenario: Scenario, settings: Settings) -> None:
     """Raise ValueError for options of the pinned world in another one."""
     for name in ("reward", "stakes"):
-        if getattr(settings, name) is not None and scenario.world != "pinned":
+        if getattr(settings, name) is not None and not scenario.kind.independent:
             raise ValueError(
                 f"{name}: expected none in {scenario.name}: it is for pinned worlds, where an"
                 " episode is a task"

@@ -8,13 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.baselines import Replay
-from failgym.envs.batches import own_tasks
-from failgym.envs.scenario import Scenario
-from failgym.envs.worlds import build_world
 from failgym.evaluation import run_policy
 from failgym.evaluation.caller import Predicts
 from failgym.evaluation.continuing import CONTINUING
-from failgym.sim.records import World
+from failgym.worlds.build import build_world
+from failgym.worlds.scenario import Scenario
 
 __all__ = ["TaskCosts"]
 
@@ -34,14 +32,14 @@ class TaskCosts:
 
     def __init__(self, scenario: Scenario) -> None:
         world = build_world(scenario)
-        if not isinstance(world, World) or scenario.slice_tasks != 1:
+        if not scenario.kind.independent or scenario.slice_tasks != 1:
             raise ValueError("venv: expected the pinned world and slice_tasks=1")
         self.scenario, self.world = scenario, world
 
     @property
     def tasks(self) -> Ints:
         """Trace rows of the tasks that episodes are made of."""
-        return own_tasks(self.world)
+        return self.world.own_tasks
 
     @property
     def widths(self) -> Floats:

@@ -30,9 +30,9 @@ from failgym.agents.settings import settings_for
 from failgym.agents.validation import Keep, Validator
 from failgym.agents.vec_env import make_sb3_env
 from failgym.envs import Scenario, resolve
-from failgym.envs.sources import whole_trace
 from failgym.evaluation.arguments import MOST_SEED, check_count, check_threads, shown
 from failgym.evaluation.progress import Advance, silent
+from failgym.worlds.source import whole_trace
 
 __all__ = ["VALIDATIONS", "TrainingResult", "train"]
 

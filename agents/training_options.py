@@ -16,9 +16,9 @@ from pydantic import AfterValidator, Discriminator, Field, Tag
 from failgym.agents.names import check_known
 from failgym.agents.record import Record
 from failgym.baselines import REGISTRY
-from failgym.envs.scenario import Scenario
 from failgym.sim.fields import FIELDS
 from failgym.vocabulary import Action
+from failgym.worlds.scenario import Scenario
 
 __all__ = [
     "LONE",

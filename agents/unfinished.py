@@ -18,7 +18,7 @@ import torch
 
 from failgym.agents.vec_env import BatchedVecEnv
 from failgym.envs import MitigationVectorEnv
-from failgym.envs.batches import AnyBatch
+from failgym.sim.batch import EpisodeBatch
 from failgym.vocabulary import ACTIONS
 
 __all__ = ["ActionRecord", "continue_episodes", "unfinished_episodes"]
@@ -128,7 +128,7 @@ def continue_episodes(
     return batch.output.obs
 
 
-def _batch(env: BatchedVecEnv) -> AnyBatch:
+def _batch(env: BatchedVecEnv) -> EpisodeBatch:
     inner: Any = env.env.unwrapped
     if not isinstance(inner, MitigationVectorEnv):
         raise TypeError("env: expected an environment of failgym")
@@ -146,7 +146,7 @@ def _check(actions: npt.NDArray[Any], begun: npt.NDArray[Any], num_envs: int) ->
         raise ValueError(f"episodes: expected actions from 0 to {ACTIONS - 1}")
 
 
-def _play(batch: AnyBatch, actions: Ints, begun: Ints, slices: Ints) -> None:
+def _play(batch: EpisodeBatch, actions: Ints, begun: Ints, slices: Ints) -> None:
     """Play every episode from its beginning to the end of the record.
 
     All play from the first step on, so that the batch is whole; each begins again in the step in

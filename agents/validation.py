@@ -76,7 +76,7 @@ class Validator:
         episodes: int | None = None,
         threads: int = 1,
     ) -> None:
-        if scenario.world == "pinned":
+        if scenario.kind.independent:
             scenario = scenario.override(slice_tasks=1)
         self.algorithm, self.seed, self.threads = algorithm, seed, threads
         self.anchors = Anchors.of(scenario, episodes=episodes, seed=seed, split="validation")

@@ -277,7 +277,7 @@ def make_sb3_env(
     if seed is not None:
         check_count("seed", seed, 0, MOST_SEED)
     scenario = scenario_of_call(make_sb3_env, env, fields)
-    if scenario.world == "pinned" and "slice_tasks" not in fields:
+    if scenario.kind.independent and "slice_tasks" not in fields:
         scenario = scenario.override(slice_tasks=1)
     batch = MitigationVectorEnv(
         scenario, n_envs, copy=False, autoreset_mode=AutoresetMode.SAME_STEP, threads=threads

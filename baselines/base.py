@@ -10,14 +10,14 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from failgym.envs.batches import AnyWorld
-from failgym.envs.inputs import missing_inputs
-from failgym.envs.scenario import Scenario
 from failgym.envs.scenarios import SCENARIOS
 from failgym.policy import Actions, State
 from failgym.sim.fields import FIELDS, INDEX
 from failgym.sim.rules import Rules
 from failgym.vocabulary import ACTIONS, Action
+from failgym.worlds.inputs import missing_inputs
+from failgym.worlds.scenario import Scenario
+from failgym.worlds.world import World
 
 __all__ = [
     "DECISIONS",
@@ -83,7 +83,7 @@ class Heuristic(ABC):
     """The `DECISIONS` that the rule is about. It is compatible with a scenario that enables *all*
     of them."""
     reads: ClassVar[frozenset[str]] = frozenset()
-    """The `failgym.envs.inputs.INPUTS` without any one of which the rule never acts."""
+    """The `failgym.worlds.inputs.INPUTS` without any one of which the rule never acts."""
 
     @abstractmethod
     def act(self, view: ObservationView, mask: Bools) -> Choices:
@@ -118,7 +118,7 @@ class Heuristic(ABC):
             f" {', or '.join(remedies)}"
         )
 
-    def check_inputs(self, world: AnyWorld) -> None:
+    def check_inputs(self, world: World) -> None:
         """Raise ValueError, saying what, if a world lacks something without which it never acts."""
         if missing := missing_inputs(world, self.inputs()):
             raise ValueError("; ".join(missing))

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.envs import Scenario, resolve
-from failgym.envs.worlds import build_world
 from failgym.sim.clairvoyant import SEARCH_LIMIT, Bound, clairvoyant, clairvoyant_costs
-from failgym.sim.records import World
+from failgym.worlds.build import build_world
+from failgym.worlds.kinds import CLAIRVOYANT
 
 __all__ = ["Bound", "Clairvoyant", "clairvoyant_costs"]
 
@@ -48,11 +48,11 @@ class Clairvoyant:
                 bound: `failgym.sim.scheduled.bounds`), or a task whose fate is not known.
         """
         rules = resolve(scenario)
-        if rules.world != "pinned":
+        if rules.kind.bound_name != CLAIRVOYANT:
             raise ValueError(f"clairvoyant: expected a pinned world, got {rules.name or 'another'}")
         world = build_world(rules)
-        assert isinstance(world, World)
-        return clairvoyant(world, rules, world.order if tasks is None else tasks, self.limit)
+        tasks = world.own_tasks if tasks is None else tasks
+        return clairvoyant(world.tables, rules, tasks, self.limit)
 
     def costs(
         self, scenario: str | Scenario, tasks: npt.NDArray[np.int64] | None = None

@@ -34,7 +34,6 @@ from experiments.agents_and_rules import (
 )
 from failgym.cli.output import JsonFile, interactive, print_line
 from failgym.envs import SCENARIOS, Scenario, resolve
-from failgym.envs.sources import part_of
 from failgym.evaluation import Anchors
 from failgym.evaluation.progress import progress_bar
 from failgym.leaderboard.suites import SUITES
@@ -43,6 +42,7 @@ from failgym.traces import Trace
 from failgym.traces.combine import on_nodes_of
 from failgym.traces.synthetic import generate
 from failgym.vocabulary import MINUTE
+from failgym.worlds.build import part_of
 
 GOOGLE, LANL = "google-2011", "lanl-2"
 REAL = {
@@ -72,7 +72,7 @@ def real(scenario: Scenario, traces: Path) -> Place | None:
         workflows = generate(LANL, jobs=scenario.jobs, seed=FIRST)
         trace = on_nodes_of(workflows, Trace.load(traces / name))
     judged = scenario.override(trace=trace, begin=min(scenario.begin, BEGIN))
-    slices = SLICES if scenario.world == "pinned" or scenario.slice_jobs else FEW
+    slices = SLICES if scenario.kind.independent or scenario.slice_jobs else FEW
     return Place(f"{name}, real", (Anchors.of(judged, split="all", episodes=slices),))
 
 
@@ -82,7 +82,7 @@ def forecasts(scenario: Scenario) -> dict[str, Scenario]:
     found: dict[str, Scenario] = {}
     if "trained" in course.forecasts:
         predictor = GradientBoosting(window=scenario.window, **(course.trained or {}))
-        predictor.fit(part_of(scenario, "train"))
+        predictor.fit(part_of(scenario, "train").recorded)
         found["trained forecast"] = scenario.override(forecast=predictor)
     if course.forecasts != ("none",):
         found["no forecast"] = scenario.override(forecast="none", node_forecast="none")

@@ -39,11 +39,10 @@ import numpy as np
 from experiments.reproduction import BEYOND, Experiment, Kind, Measured, Options, Row
 from failgym.baselines import REGISTRY, Heuristic, Replay
 from failgym.envs import SCENARIOS, Scenario
-from failgym.envs.batches import slice_count
-from failgym.envs.worlds import build_world
 from failgym.evaluation import run_policy
 from failgym.evaluation.progress import Advance
 from failgym.vocabulary import MINUTE
+from failgym.worlds.build import build_world
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -110,7 +109,7 @@ def policies(scenario: Scenario) -> Iterator[Heuristic]:
 def savings(place: Place, scenario: Scenario) -> dict[str, float]:
     """Share of the cost of doing nothing that each policy saves [%]."""
     world = build_world(scenario)
-    slices = np.arange(min(place.slices, slice_count(world))) if place.slices else None
+    slices = np.arange(min(place.slices, world.slices)) if place.slices else None
 
     def cost(policy: Heuristic) -> float:
         run = run_policy(world, scenario, policy, slices, order=scenario.order, threads=1)

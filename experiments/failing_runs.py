@@ -18,9 +18,9 @@ from failgym.envs import SCENARIOS
 from failgym.evaluation import run_policy, whole_trace_world
 from failgym.predictors import Forecast
 from failgym.sim.compile import with_slices
-from failgym.sim.records import World
 from failgym.traces import Cause, Meta, Outcome, Trace
 from failgym.vocabulary import MINUTE, SECOND, Action
+from failgym.worlds.pinned.world import PinnedWorld
 
 __all__ = ["FirstRunOnly", "Runs"]
 
@@ -107,9 +107,8 @@ class Runs(NamedTuple):
             restore_cost=0,
             mtbf=int(mtbf * SECOND),
         )
-        world = whole_trace_world(self.trace, scenario)
-        assert isinstance(world, World)
-        world = with_slices(world, np.arange(len(self.length)), 1)
+        tables = whole_trace_world(self.trace, scenario).tables
+        world = PinnedWorld(with_slices(tables, np.arange(len(self.length)), 1))
         table = run_policy(world, scenario, FirstRunOnly(policy)).outcomes
         spent = np.zeros(len(self.length))
         spent[table["task"]] = table["lost"] + table["checkpoint"]

@@ -8,11 +8,11 @@ from typing import Any
 
 from failgym.baselines import Algorithm1, GracePeriod, Heuristic, MLPeriodic
 from failgym.envs import Scenario, resolve
-from failgym.envs.worlds import build_world, split_of
 from failgym.evaluation import Anchors, run_policy
 from failgym.evaluation.progress import Advance
 from failgym.predictors import GradientBoosting, Predictor, RandomForest, TwoLevelNetwork
 from failgym.predictors.learned import Learned
+from failgym.worlds.build import build_world, split_of
 
 __all__ = ["CASES", "Case", "Outcome", "compared"]
 

@@ -46,12 +46,12 @@ from failgym.baselines import (
     Replay,
 )
 from failgym.envs import SCENARIOS, Scenario
-from failgym.envs.worlds import build_world, split_of
 from failgym.evaluation import run_policy
 from failgym.evaluation.progress import Advance
 from failgym.predictors import Calibrated, ClassQuality
 from failgym.traces import Outcome, Trace
 from failgym.vocabulary import MINUTE
+from failgym.worlds.build import build_world, split_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -20,10 +20,10 @@ import numpy.typing as npt
 from experiments.reproduction import Row
 from failgym.baselines import Aware, Greedy, PeriodicOutputs, Replay, Size
 from failgym.envs import resolve
-from failgym.envs.worlds import build_world
 from failgym.evaluation import run_policy
 from failgym.traces import Trace, generate
 from failgym.traces.synthetic import PandaDas
+from failgym.worlds.build import build_world
 
 PROFILE = PandaDas()
 NODES = {app.name: app.nodes for app in PROFILE.applications}

@@ -36,8 +36,6 @@ import typer
 from failgym import metrics
 from failgym.baselines import Daly, Heuristic, MLPeriodic, PredictionAware, Young
 from failgym.envs import SCENARIOS
-from failgym.envs.batches import AnyWorld
-from failgym.envs.scenario import Scenario
 from failgym.evaluation import run_policy
 from failgym.evaluation.whole_trace import whole_trace_world
 from failgym.predictors import Forecast
@@ -45,6 +43,8 @@ from failgym.sim.compile import with_slices
 from failgym.sim.records import World
 from failgym.traces import Cause, Meta, Outcome, Trace
 from failgym.vocabulary import SECOND
+from failgym.worlds.pinned.world import PinnedWorld
+from failgym.worlds.scenario import Scenario
 
 QUALITIES = ((0.76, 0.26), (0.95, 0.11), (0.9, 0.9))
 """Recall and precision: those of Kumar et al., Table VIII, "ML+Periodic" and "ML" of shared
@@ -143,10 +143,9 @@ def waste(scenario: Scenario, trace: Trace, policy: Heuristic) -> float:
     return 1.0 - float(table["useful"].sum() / metrics.task_work(table).sum())
 
 
-def _one_by_one(world: AnyWorld, tasks: int) -> AnyWorld:
+def _one_by_one(world: World, tasks: int) -> World:
     """Slices of one task, so that all run side by side."""
-    assert isinstance(world, World)
-    return with_slices(world, np.arange(tasks), 1)
+    return PinnedWorld(with_slices(world.tables, np.arange(tasks), 1))
 
 
 def forms(recall: float, precision: float) -> dict[str, tuple[Heuristic, ...]]:

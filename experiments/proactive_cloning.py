@@ -46,9 +46,9 @@ from failgym.envs import resolve
 from failgym.evaluation import Record, run_policy, whole_trace_world
 from failgym.predictors import Calibrated, Forecast
 from failgym.sim.compile import with_slices
-from failgym.sim.records import World
 from failgym.traces import Outcome, Trace, generate
 from failgym.traces.synthetic import Google2011
+from failgym.worlds.pinned.world import PinnedWorld
 
 __all__ = ["CLONES", "RETRIES", "THRESHOLDS", "Sample", "predictor", "sample"]
 
@@ -126,9 +126,8 @@ class Sample:
             alarm=threshold,
             beyond_record="paper",
         )
-        world = whole_trace_world(self.trace, scenario)
-        assert isinstance(world, World), "Cloning-v0 is pinned"
-        world = with_slices(world, self.tasks, SLICE_TASKS)
+        tables = whole_trace_world(self.trace, scenario).tables
+        world = PinnedWorld(with_slices(tables, self.tasks, SLICE_TASKS))
         policy = Algorithm1(threshold, RETRIES, clones)
         return run_policy(world, scenario, policy, threads=1).outcomes
 

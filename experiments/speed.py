@@ -42,7 +42,6 @@ import typer
 from failgym.baselines import Algorithm1
 from failgym.cli.output import Cell, JsonFile, print_line, print_table
 from failgym.envs import FIELDS, SCENARIOS, resolve
-from failgym.envs.batches import slice_count
 from failgym.evaluation import run_policy, whole_trace_world
 from failgym.traces import Trace
 
@@ -77,7 +76,7 @@ env.step(0)
 
 def is_pinned(name: str) -> bool:
     """Is a scenario of the pinned world?"""
-    return SCENARIOS[name.removeprefix("failgym/")].world == "pinned"
+    return SCENARIOS[name.removeprefix("failgym/")].kind.independent
 
 
 @dataclass(frozen=True)
@@ -333,7 +332,7 @@ def whole_trace(folder: Path, runs: int, threads: int) -> dict[str, float]:
     """Algorithm 1 over a whole trace, asked at every window; medians, without loading."""
     scenario = resolve("Cloning-v0", {"decide": "every"})
     world = whole_trace_world(Trace.load(folder), scenario, known_only=True)
-    few = np.arange(min(64, slice_count(world)))
+    few = np.arange(min(64, world.slices))
     run_policy(world, scenario, Algorithm1(), few, threads=threads)  # compiles
     results = [run_policy(world, scenario, Algorithm1(), threads=threads) for _ in range(runs)]
     return {

@@ -34,10 +34,10 @@ import typer
 from experiments.speed import host
 from failgym.cli.output import JsonFile, print_line, print_table
 from failgym.envs import resolve
-from failgym.envs.worlds import build_world
 from failgym.world_cache.file import read_world, world_bytes, write_world
 from failgym.world_cache.folder import FOLDER
 from failgym.world_cache.key import key_of, sources_hash
+from failgym.worlds.build import build_world
 
 CHECKOUT = Path(__file__).parents[1]
 TOGETHER = 4

@@ -32,12 +32,12 @@ import pandas as pd
 from experiments.reproduction import Measured, Options, Row
 from failgym.baselines import Flaw, RankHybd
 from failgym.envs import Scenario, resolve
-from failgym.envs.worlds import build_world
 from failgym.evaluation import failure_queries, run_policy
 from failgym.metrics import COUNTS, aaa
 from failgym.traces import Meta, Trace, generate
 from failgym.traces.combine import on_nodes_of
 from failgym.traces.synthetic import PROFILES, Lanl2
+from failgym.worlds.build import build_world
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

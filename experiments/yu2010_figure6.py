@@ -32,12 +32,12 @@ from experiments.reproduction import Experiment, Kind, Measured, Options, Row, w
 from failgym.baselines import Flaw, RankHybd
 from failgym.envs import Scenario, resolve
 from failgym.envs.rendering import Recorder
-from failgym.envs.worlds import build_world
 from failgym.evaluation import failure_queries
 from failgym.evaluation.progress import Advance
 from failgym.metrics import aaa, count_answers
 from failgym.predictors import NodeForecast
 from failgym.traces import Meta, Outcome, Trace
+from failgym.worlds.build import build_world
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,6 +14,7 @@ from failgym.sim.context import AGE_BUCKETS, CLASSES, SYSTEM_FIELDS, Context
 from failgym.sim.forecast import Forecast
 from failgym.sim.rules import Rules
 from failgym.traces import Cause, Meta, Outcome, Trace
+from failgym.worlds.pinned.world import PinnedWorld
 
 WINDOW = 10
 """Monitoring window of these worlds [ms]."""
@@ -77,7 +78,8 @@ def outcomes(trace: Trace, rules: Rules, forecast: Forecast, policy: Predicts) -
         system=np.zeros((1, SYSTEM_FIELDS), dtype=np.float32),
         forecast=forecast,
     )
-    world = with_slices(compile_world(trace, rules, context), np.arange(trace.rows("tasks")), 16)
+    tasks = np.arange(trace.rows("tasks"))
+    world = PinnedWorld(with_slices(compile_world(trace, rules, context), tasks, 16))
     table = run_policy(world, rules, policy, lanes=128).outcomes
     order = np.argsort(table["task"])
     return {name: column[order] for name, column in table.items()}

@@ -17,9 +17,6 @@ import pytest
 import failgym
 from failgym.baselines import REGISTRY, GiveUp, RandomPolicy, Replay
 from failgym.envs import SCENARIOS, Scenario, resolve
-from failgym.envs.batches import own_sizes, slice_count
-from failgym.envs.sources import part_of
-from failgym.envs.worlds import build_world
 from failgym.evaluation import (
     Anchors,
     Record,
@@ -36,6 +33,8 @@ from failgym.sim.rules import Rules
 from failgym.traces import Cause, Meta, Outcome, Trace, toy
 from failgym.traces.synthetic import generate
 from failgym.vocabulary import ACTIONS
+from failgym.worlds.build import build_world
+from failgym.worlds.source import whole_trace
 from tests.chains import single_jobs
 from tests.envs.worlds import small
 
@@ -116,7 +115,7 @@ def rollout(scenario: Scenario, policy: Any, index: int) -> tuple[float, dict[st
 @pytest.mark.parametrize("make", [lambda: RandomPolicy(seed=3), Recurrent])
 def test_lanes_give_what_single_episodes_give(make: Any) -> None:
     world = build_world(CHECKPOINT)
-    slices = np.arange(min(9, slice_count(world)))[::-1]
+    slices = np.arange(min(9, world.slices))[::-1]
     run = run_policy(world, CHECKPOINT, make(), slices, lanes=4)
     alone = [rollout(CHECKPOINT, make(), int(i)) for i in slices]
     np.testing.assert_allclose(run.costs.sum(axis=1), [cost for cost, _ in alone], rtol=1e-12)
@@ -284,7 +283,7 @@ def test_a_trace_on_which_nothing_can_be_saved_has_no_score_and_says_why() -> No
 def test_the_room_is_what_the_bound_saves_over_what_replay_spends() -> None:
     """Counted anew, in machine-hours, where nothing but work is charged for."""
     anchors = Anchors.of(GRACE)
-    price = float(anchors.world.parameters[0]["wasted"])
+    price = anchors.world.work_price
     outcomes, room = anchors.replay.outcomes, anchors.room
     work = sum(int(outcomes[name].sum()) for name in ("useful", "lost", "redundant", "ghost"))
     assert room.spent == pytest.approx(price * work)
@@ -399,7 +398,7 @@ def test_no_policy_costs_less_than_the_bound(name: str) -> None:
         evaluation = anchors.measure(run)
         assert evaluation.bound == "bound"
         assert evaluation.score <= 100.0
-        assert evaluation.tasks == own_sizes(anchors.world)[run.slices].sum()
+        assert evaluation.tasks == anchors.world.own_sizes[run.slices].sum()
 
 
 @pytest.mark.parametrize("name", SCHEDULED)
@@ -431,9 +430,9 @@ def test_completion_is_relative_to_what_ran_in_the_record(name: str) -> None:
     ratio = anchors.measure(anchors.replay).completion_ratio
     assert np.isnan(ratio) == (name != "Mitigation-v0")
     scenario = anchors.scenario
-    world = whole_trace_world(part_of(scenario, "all"), scenario)
+    world = whole_trace_world(whole_trace(scenario), scenario)
     run = run_policy(world, scenario, Replay(), order="time")
-    compared = compare(run, Record.of(part_of(scenario, "all"))).completion_ratio
+    compared = compare(run, Record.of(whole_trace(scenario))).completion_ratio
     assert np.isnan(compared) == (name != "Mitigation-v0")
 
 
@@ -448,7 +447,7 @@ def test_a_whole_trace_in_a_scheduled_world() -> None:
     rules = replace(SCENARIOS["Mitigation-v0"], **quiet, forecast="none", begin=0)
     world = whole_trace_world(trace, rules)
     comparison = compare(run_policy(world, rules, Replay(), order="time"), Record.of(trace))
-    assert slice_count(world) == 1
+    assert world.slices == 1
     assert comparison.decisions == 0
     assert 0 < comparison.tasks <= trace.rows("tasks")
 
@@ -520,7 +519,7 @@ def test_a_stored_forecast_serves_a_whole_trace(tmp_path: Path) -> None:
     fitted = Perfect(window=rules.window).fit(trace).predict(trace)
     save_forecast(fitted, tmp_path / "mine.npz")
     stored = replace(rules, forecast=str(tmp_path / "mine.npz"))
-    worlds = [whole_trace_world(trace, scenario) for scenario in (rules, stored)]
+    worlds = [whole_trace_world(trace, scenario).tables for scenario in (rules, stored)]
     np.testing.assert_array_equal(worlds[0].risk, worlds[1].risk)
     np.testing.assert_array_equal(worlds[0].tasks["confidence"], worlds[1].tasks["confidence"])
     with pytest.raises(ValueError, match=r"expected one of none, .* or a file, got 'nowhere'"):

@@ -9,9 +9,9 @@ import pytest
 
 from failgym.baselines import Flaw, RankHybd
 from failgym.envs import Scenario, resolve
-from failgym.envs.worlds import build_world
 from failgym.evaluation import failure_queries, run_policy
 from failgym.metrics import COUNTS, Count, aaa, count_answers
+from failgym.worlds.build import build_world
 from tests.envs.worlds import small
 
 

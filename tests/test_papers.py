@@ -12,13 +12,13 @@ import pytest
 from failgym import metrics
 from failgym.baselines import Algorithm1, GracePeriod, Replay, Young
 from failgym.envs import Scenario, resolve
-from failgym.envs.worlds import build_world
 from failgym.evaluation import run_policy, whole_trace_world
 from failgym.predictors import Calibrated, Perfect
 from failgym.sim.rules import Rules
 from failgym.traces import Cause, Outcome, Trace
 from failgym.traces.synthetic import generate
 from failgym.vocabulary import MINUTE, SECOND
+from failgym.worlds.build import build_world
 from tests.chains import MOST_ATTEMPTS, WINDOW, chains, flickering, outcomes, single_jobs
 
 READINGS: tuple[Literal["chain", "burst"], ...] = ("chain", "burst")

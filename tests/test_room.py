@@ -6,10 +6,9 @@ import pytest
 
 from failgym.baselines import REGISTRY
 from failgym.envs import SCENARIOS
-from failgym.envs.batches import slice_count
-from failgym.envs.scenario import Split
 from failgym.evaluation import Anchors, Evaluation, Run
 from failgym.evaluation.scoring import score
+from failgym.worlds.scenario import Split
 
 PAPERS = {
     "Cloning-v0": "algorithm_1",
@@ -52,7 +51,7 @@ def test_every_scenario_follows_a_paper() -> None:
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_the_papers_policy_helps_and_leaves_room(name: str, tables: dict[str, Table]) -> None:
     row = tables[name].rows[PAPERS[name]]
-    assert row.episodes == slice_count(tables[name].anchors.world)
+    assert row.episodes == tables[name].anchors.world.slices
     assert row.low > 0.0
     assert row.score < 90.0
 

@@ -20,9 +20,9 @@ import numpy as np
 import pytest
 
 import failgym
+from experiments.open_loop import worlds
 from failgym import world_cache
-from failgym.envs import SCENARIOS, Scenario, resolve, worlds
-from failgym.envs.worlds import build_world, split_of
+from failgym.envs import SCENARIOS, Scenario, resolve
 from failgym.predictors import (
     Calibrated,
     Learned,
@@ -38,6 +38,7 @@ from failgym.world_cache import file as world_file
 from failgym.world_cache import folder, kept_or_built, key
 from failgym.world_cache.folder import cache_folder, entries
 from failgym.world_cache.key import ABOVE, key_of, sources_hash
+from failgym.worlds.build import build_world, split_of
 
 SMALL: dict[str, dict[str, Any]] = {
     "Lineage-v0": {"jobs": 4},

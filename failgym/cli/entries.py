@@ -19,13 +19,13 @@ import failgym
 from failgym.baselines import REGISTRY, Heuristic
 from failgym.cli.patterns import ENV, POLICY, SEED, PatternFile, pattern_files
 from failgym.cli.specs import load_policy
-from failgym.envs.inputs import FORECAST_INPUTS, missing_inputs
-from failgym.envs.scenario import Scenario
 from failgym.leaderboard import Entry, Ground
 from failgym.leaderboard.entries import Players
 from failgym.leaderboard.identity import made_for
 from failgym.leaderboard.play import Failure
 from failgym.leaderboard.submission import Kind, PolicyFile, file_sha256
+from failgym.worlds.inputs import FORECAST_INPUTS, missing_inputs
+from failgym.worlds.scenario import Scenario
 
 __all__ = ["ALL_BASELINES", "Wanted", "read_entries"]
 

@@ -11,7 +11,7 @@ from failgym.cli.options import Json, Seed, Settings, override
 from failgym.cli.output import JsonFile, print_line
 
 if TYPE_CHECKING:
-    from failgym.envs.scenario import Scenario, Split
+    from failgym.worlds.scenario import Scenario, Split
 
 __all__ = ["evaluate"]
 

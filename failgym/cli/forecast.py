@@ -130,8 +130,8 @@ class _Chosen:
     def of(cls, spec: str) -> _Chosen:
         """Raises ValueError, in one line, for what is neither a predictor nor a file of one."""
         from failgym.cli.values import unknown
-        from failgym.envs.forecasts import DRAWN, stored_predictor
         from failgym.predictors import LEARNED
+        from failgym.worlds.forecast import DRAWN, stored_predictor
 
         name, _, parameters = spec.partition(":")
         if name in DRAWN or name in LEARNED:

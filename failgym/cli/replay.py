@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -50,7 +50,6 @@ def replay(
     A run that is to be watched is served one task after the other, which takes longer.
     """
     from failgym.cli.specs import load_policy
-    from failgym.envs.batches import slice_count
     from failgym.evaluation import Record, compare, run_policy, whole_trace_world
     from failgym.evaluation.caller import check_playable
     from failgym.evaluation.progress import progress_bar, working
@@ -61,7 +60,7 @@ def replay(
     file, watch = JsonFile.at(json), Watch.at(video, html, perfetto)
     chosen = load_policy(policy)
     scenario = _scenario(chosen, env)
-    scenario = override(scenario, settings, _meaningful(scenario))
+    scenario = override(scenario, settings, scenario.kind.replayed)
     with working("loading and compiling", interactive()):
         trace = Trace.load(folder)
         begun = time.perf_counter()
@@ -72,30 +71,18 @@ def replay(
     compiled = time.perf_counter() - begun
     recorded = Recorded(chosen) if watch else None
     played, lanes = (chosen, LANES) if recorded is None else (recorded, 1)
-    with progress_bar("replaying", slice_count(world), interactive()) as advance:
+    with progress_bar("replaying", world.slices, interactive()) as advance:
         run = run_policy(world, scenario, played, lanes=lanes, name=policy, progress=advance)
     comparison = compare(run, Record.of(trace))
-    asked = not _asks_nothing(scenario)
-    print_comparison(comparison, compiled, asked=asked, simulated=scenario.world == "scheduled")
+    asked, simulated = not _asks_nothing(scenario), not scenario.kind.as_recorded
+    print_comparison(comparison, compiled, asked=asked, simulated=simulated)
     written = asdict(comparison)
-    if asked or scenario.world == "scheduled":  # what was changed is no mismatch
+    if asked or simulated:  # what was changed is no mismatch
         written["changed"] = written.pop("mismatches")
     file.write({"trace": trace.content_hash, "compile_seconds": compiled, **written})
     if recorded is not None:
         with working("writing what is to be watched", interactive()):
             watch.write(world, scenario, run, recorded.actions)
-
-
-def _meaningful(scenario: Scenario) -> frozenset[str]:
-    """Fields of a scenario that matter where all of a given trace is replayed."""
-    from failgym.envs.scenario import CLUSTER
-    from failgym.sim.rules import Rules
-    from failgym.sim.scheduled.rules import ScheduledRules
-
-    scheduled = scenario.world == "scheduled"
-    rules = fields(ScheduledRules) if scheduled else fields(Rules)
-    names = frozenset(field.name for field in rules) | {"forecast", "seed"}
-    return names | CLUSTER | {"trace_seed"} if scheduled else names
 
 
 def _scenario(policy: Policy, env: str | None) -> Scenario:

@@ -157,7 +157,7 @@ class _Forecast(TyperCommand):
     """A command whose help names the predictors."""
 
     def get_help(self, ctx: Any) -> str:
-        from failgym.envs.forecasts import PREDICTORS
+        from failgym.worlds.forecast import PREDICTORS
 
         for parameter in self.params:
             if parameter.name == "predictor":

@@ -16,10 +16,10 @@ from failgym.cli.output import JsonFile
 
 if TYPE_CHECKING:
     from failgym.envs import Scenario
-    from failgym.envs.batches import AnyWorld
     from failgym.envs.rendering import Recorder
     from failgym.evaluation import Run
     from failgym.sim.rules import Rules
+    from failgym.worlds.world import World
 
 __all__ = ["Html", "Perfetto", "Recorded", "Video", "Watch"]
 
@@ -98,7 +98,7 @@ class Watch:
     def __bool__(self) -> bool:
         return any(file.path is not None for file in (self.video, self.html, self.perfetto))
 
-    def write(self, world: AnyWorld, scenario: Scenario, run: Run, actions: list[int]) -> None:
+    def write(self, world: World, scenario: Scenario, run: Run, actions: list[int]) -> None:
         """Play a run once more and write the files.
 
         Args:
@@ -131,7 +131,7 @@ class Watch:
         from failgym.envs.rendering.page import page
         from failgym.envs.rendering.perfetto import trace_events
 
-        timeline, machines = recorder.timeline, recorder.machines
+        timeline, machines = recorder.timeline, recorder.scene.machines
         if self.html.path is not None:
             self.html.write_text(page(timeline, title, machines))
         if self.perfetto.path is not None:

@@ -22,7 +22,7 @@ Entries = dict[str, npt.NDArray[Any]]
 """What is said of N episodes, by key: arrays [N, ...]."""
 
 
-def of_decisions(out: Output, scheduled: bool) -> Entries:
+def of_decisions(out: Output, by_unit: bool) -> Entries:
     """What is known of open decisions, as the engine wrote it: views."""
     entries: Entries = {
         "action_mask": out.mask,
@@ -32,12 +32,12 @@ def of_decisions(out: Output, scheduled: bool) -> Entries:
         "illegal": out.illegal,
         "reward_terms": out.terms,
     }
-    if scheduled:
+    if by_unit:
         entries["unit"], entries["unit_cost"] = out.unit, out.unit_cost
     return entries
 
 
-def of_ends(out: Output, scheduled: bool) -> Entries:
+def of_ends(out: Output, by_unit: bool) -> Entries:
     """The same, of episodes that ended in a step in which others have begun in their place."""
     n = len(out.reward)
     masks = np.zeros((n, ACTIONS), dtype=np.int8)
@@ -50,19 +50,19 @@ def of_ends(out: Output, scheduled: bool) -> Entries:
         "illegal": out.final["illegal"],
         "reward_terms": out.final_terms,
     }
-    if scheduled:
+    if by_unit:
         entries["unit"], entries["unit_cost"] = np.full(n, -1), np.zeros(n)
     return entries
 
 
-def upon_ends(out: Output, scheduled: bool, ended: Bools | None) -> Entries:
+def upon_ends(out: Output, by_unit: bool, ended: Bools | None) -> Entries:
     """What is said of whole episodes where they have ended, zero elsewhere: arrays of their own."""
     entries: Entries = {"totals": np.zeros((len(out.reward), len(TOTALS)), dtype=np.int64)}
-    if scheduled:
+    if by_unit:
         entries["unit_costs"] = np.zeros(out.final_unit_costs.shape)
     if ended is not None:
         entries["totals"][ended] = totals(out.final[ended])
-        if scheduled:
+        if by_unit:
             entries["unit_costs"][ended] = out.final_unit_costs[ended]
     return entries
 

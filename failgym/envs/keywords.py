@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
-from failgym.envs.scenario import Scenario
 from failgym.envs.scenarios import resolve
+from failgym.worlds.scenario import Scenario
 
 __all__ = ["scenario_of_call"]
 

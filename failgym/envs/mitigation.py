@@ -10,14 +10,14 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from failgym.envs import infos
-from failgym.envs.batches import batch_of, outcomes_of, own_states, slice_count
 from failgym.envs.keywords import scenario_of_call
 from failgym.envs.rendering import FPS, MODES, Renderer
 from failgym.envs.rendering.renderer import Frame
-from failgym.envs.scenario import Scenario
 from failgym.envs.spaces import action_space, observation_space
-from failgym.envs.worlds import build_world
 from failgym.vocabulary import ACTIONS, Action
+from failgym.worlds.batches import batch_of
+from failgym.worlds.build import build_world
+from failgym.worlds.scenario import Scenario
 
 __all__ = ["MitigationEnv"]
 
@@ -192,11 +192,13 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
         self.render_mode = render_mode
         self.observation_space: spaces.Space[Any] = observation_space()
         self.action_space = action_space()
-        self.batch = batch_of(self.scenario, build_world(self.scenario), 1)
+        self.world = build_world(self.scenario)
+        self.batch = batch_of(self.scenario, self.world, 1)
+        self._by_unit = self.batch.units > 0
         self._renderer: Renderer | None = None
         if render_mode is not None:
-            self._renderer = Renderer(render_mode, self.batch, self.scenario)
-        self._unended = infos.upon_ends(self.batch.output, self.scenario.world == "scheduled", None)
+            self._renderer = Renderer(render_mode, self.world, self.scenario)
+        self._unended = infos.upon_ends(self.batch.output, self._by_unit, None)
         self._running = False
         self._action = np.zeros(1, dtype=np.int64)
 
@@ -208,7 +210,7 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
         Raises:
             ValueError: for an unknown option, or a slice that does not exist.
         """
-        chosen = chosen_slice(options, slice_count(self.batch.world))
+        chosen = chosen_slice(options, self.batch.slices)
         keyed = bool(self.batch.state.episodes["key"][0])
         super().reset(seed=seed)
         if seed is not None or not keyed:
@@ -274,14 +276,14 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
 
     def outcomes(self) -> dict[str, npt.NDArray[Any]]:
         """The outcome table of the slice up to now, an array per field of its `TaskOutcome`."""
-        return outcomes_of(self.batch.world, own_states(self.batch, 0))
+        return self.world.outcomes(self.batch.own_states(0))
 
     def _info(self) -> dict[str, Any]:
-        out, scheduled = self.batch.output, self.scenario.world == "scheduled"
+        out, by_unit = self.batch.output, self._by_unit
         whole = self._unended
         if out.terminated[0]:
-            whole = infos.upon_ends(out, scheduled, out.terminated)
-        return infos.first(infos.of_decisions(out, scheduled)) | infos.first(whole)
+            whole = infos.upon_ends(out, by_unit, out.terminated)
+        return infos.first(infos.of_decisions(out, by_unit)) | infos.first(whole)
 
 
 _OPTIONS_OF_COLLECTORS = ("minari_autoseed",)

@@ -10,17 +10,17 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from failgym.envs import infos
-from failgym.envs.batches import batch_of, slice_count
 from failgym.envs.keywords import scenario_of_call
 from failgym.envs.mitigation import chosen_slice
 from failgym.envs.rendering import FPS, Renderer
 from failgym.envs.rendering.renderer import Frame
-from failgym.envs.scenario import Scenario
 from failgym.envs.spaces import action_space, observation_space
-from failgym.envs.worlds import build_world
 from failgym.sim.engine import DRAWN
 from failgym.sim.records import Output
 from failgym.vocabulary import ACTIONS
+from failgym.worlds.batches import batch_of
+from failgym.worlds.build import build_world
+from failgym.worlds.scenario import Scenario
 
 __all__ = ["MitigationVectorEnv"]
 
@@ -92,8 +92,9 @@ class MitigationVectorEnv(
         self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
         self.render_mode = render_mode
         self.num_envs = num_envs
-        world = build_world(self.scenario)
-        self.batch = batch_of(self.scenario, world, num_envs, threads)  # or says how many would fit
+        self.world = build_world(self.scenario)
+        self.batch = batch_of(self.scenario, self.world, num_envs, threads)  # or says how many fit
+        self._by_unit = self.batch.units > 0
         self.single_observation_space = observation_space()
         self.single_action_space = action_space()
         self.observation_space = batch_space(self.single_observation_space, num_envs)
@@ -101,17 +102,13 @@ class MitigationVectorEnv(
         self._renderers: list[Renderer] = []
         if render_mode is not None:
             self._renderers = [
-                Renderer(render_mode, self.batch, self.scenario) for _ in range(num_envs)
+                Renderer(render_mode, self.world, self.scenario) for _ in range(num_envs)
             ]
         self._actions = np.zeros(num_envs, dtype=np.int64)
         self._all = np.ones(num_envs, dtype=np.bool_)
         self._over = np.zeros(num_envs, dtype=np.bool_)
         """episodes that have ended and not begun anew"""
         self._begun = False
-
-    @property
-    def _scheduled(self) -> bool:
-        return self.scenario.world == "scheduled"
 
     def reset(
         self,
@@ -133,13 +130,13 @@ class MitigationVectorEnv(
         """
         options = dict(options or {})
         wanted = self._wanted(options.pop("reset_mask", self._all))
-        chosen = chosen_slice(options, slice_count(self.batch.world))
+        chosen = chosen_slice(options, self.batch.slices)
         self._seed(seed, wanted)
         out = self.batch.reset(np.where(wanted, chosen, -2).astype(np.int64))
         self._over &= ~wanted
         self._show_begun(wanted, out)
-        entries = infos.of_decisions(out, self._scheduled)
-        entries = infos.own(entries, wanted) | infos.upon_ends(out, self._scheduled, None)
+        entries = infos.of_decisions(out, self._by_unit)
+        entries = infos.own(entries, wanted) | infos.upon_ends(out, self._by_unit, None)
         return self._observations(out), infos.laid_out(entries, wanted)
 
     def _wanted(self, mask: Any) -> Bools:
@@ -191,8 +188,8 @@ class MitigationVectorEnv(
         ended = out.terminated.copy()
         some = ended if np.count_nonzero(ended) else None
         replaced = self.autoreset_mode is AutoresetMode.SAME_STEP
-        entries = {k: one.copy() for k, one in infos.of_decisions(out, self._scheduled).items()}
-        entries |= infos.upon_ends(out, self._scheduled, None if replaced else some)
+        entries = {k: one.copy() for k, one in infos.of_decisions(out, self._by_unit).items()}
+        entries |= infos.upon_ends(out, self._by_unit, None if replaced else some)
         info = infos.laid_out(entries, self._all)
         if replaced and some is not None:
             self._add_final(info, out, ended)
@@ -275,8 +272,8 @@ class MitigationVectorEnv(
         last = self.last_observations(int(ended.sum()))
         observations = np.full(self.num_envs, None, dtype=object)
         observations[ended] = np.fromiter(last, dtype=object, count=len(last))
-        entries = infos.own(infos.of_ends(out, self._scheduled), ended)
-        final = infos.laid_out(entries | infos.upon_ends(out, self._scheduled, ended), ended)
+        entries = infos.own(infos.of_ends(out, self._by_unit), ended)
+        final = infos.laid_out(entries | infos.upon_ends(out, self._by_unit, ended), ended)
         info["final_obs"], info["_final_obs"] = observations, ended.copy()
         info["final_info"], info["_final_info"] = final, ended.copy()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -12,13 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym import metrics
-from failgym.envs.batches import AnyWorld, own_sizes, slice_count
 from failgym.envs.keywords import scenario_of_call
-from failgym.envs.scenario import Scenario, Split
 from failgym.envs.scenarios import resolve
-from failgym.envs.sources import part_of, tasks_run
 from failgym.envs.spaces import TERMS
-from failgym.envs.worlds import build_world
 from failgym.evaluation.arguments import check_count
 from failgym.evaluation.caller import Predicts, check_playable
 from failgym.evaluation.continuing import CONTINUING
@@ -27,24 +23,18 @@ from failgym.evaluation.result import Evaluation
 from failgym.evaluation.room import Room, spent_by
 from failgym.evaluation.runner import LANES, Run, run_policy
 from failgym.evaluation.scoring import score
-from failgym.sim.clairvoyant import clairvoyant
 from failgym.sim.records import World
-from failgym.sim.rules import Rules
 from failgym.vocabulary import HOUR
+from failgym.worlds.build import build_world, split_of
+from failgym.worlds.kinds import CLAIRVOYANT
+from failgym.worlds.scenario import Scenario, Split
+from failgym.worlds.split import tasks_run
+from failgym.worlds.world import Bound
 
 __all__ = ["Anchors", "Bound", "evaluate"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-
-Bound = Callable[[World, Rules, Ints], Floats]
-"""(world, rules, tasks) -> the least possible cost of each task of a pinned world, by term, float64
-[tasks, 4]."""
-CLAIRVOYANT = "clairvoyant"
-"""What the bound of a pinned world is called: the best plan of somebody who knows the record."""
-BOUND = "bound"
-"""What that of a scheduled world is called: no policy pays less, and perhaps none pays as little
-(`failgym.sim.scheduled.bounds`)."""
 
 _WASTED = TERMS.index("wasted")
 
@@ -57,7 +47,7 @@ class Anchors:
     """
 
     scenario: Scenario
-    world: AnyWorld
+    world: World
     seed: int
     replay: Run
     bound: Floats
@@ -94,9 +84,9 @@ class Anchors:
         check_count("seed", seed, 0)
         scenario = replace(resolve(env), split=split)
         world = build_world(scenario)
-        slices = _draw(slice_count(world), episodes, seed)
+        slices = _draw(world.slices, episodes, seed)
         replay = run_policy(world, scenario, CONTINUING, slices, order=scenario.order)
-        least, unproven = _least_costs(world, scenario, replay, bound)
+        least, unproven = world.least_costs(scenario, slices, bound)
         return cls(scenario, world, seed, replay, least, unproven)
 
     @cached_property
@@ -112,7 +102,7 @@ class Anchors:
     @property
     def room(self) -> Room:
         """What the bound saves over replay on all slices: is there anything to gain?"""
-        price, cost = float(self.world.parameters[0]["wasted"]), float(self.possible.sum())
+        price, cost = self.world.work_price, float(self.possible.sum())
         hours = cost / (price * HOUR) if price > 0.0 else math.nan
         return Room(cost, float(self.replay.costs.sum()), float(self.spent.sum()), hours)
 
@@ -124,7 +114,7 @@ class Anchors:
     @property
     def bound_name(self) -> str:
         """What 100 is called."""
-        return CLAIRVOYANT if isinstance(self.world, World) else BOUND
+        return self.scenario.kind.bound_name
 
     def run(self, policy: Predicts, **options: Any) -> Run:
         """Run a policy on the slices; the options are those of `run_policy`."""
@@ -179,7 +169,7 @@ class Anchors:
     @property
     def _ran(self) -> npt.NDArray[np.bool_]:
         """Tasks of the trace of which a run is recorded; of others no completion time is."""
-        return tasks_run(part_of(self.scenario, self.scenario.split))
+        return tasks_run(split_of(self.scenario, self.scenario.split))
 
     def _evaluation(self, policy: str, costs: Floats, **measured: Any) -> Evaluation:
         replay, bound = self.replay.costs.sum(axis=1), self.bound.sum(axis=1)
@@ -279,26 +269,6 @@ def _draw(count: int, episodes: int | None, seed: int) -> Ints:
         return np.arange(count)
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed)))
     return np.sort(rng.choice(count, episodes, replace=False))
-
-
-def _least_costs(
-    world: AnyWorld, rules: Rules, replay: Run, bound: Bound | None
-) -> tuple[Floats, int]:
-    """Least possible costs of slices [slices, 4], and of how many tasks they are not proven."""
-    if not isinstance(world, World):
-        if bound is not None:
-            raise ValueError("bound: expected none for a scheduled world")
-        from failgym.sim.scheduled.bounds import least_costs
-
-        return least_costs(world)[replay.slices], 0
-    tasks, unproven = replay.outcomes["task"], 0
-    if bound is not None:
-        least = bound(world, rules, tasks)
-    else:
-        found = clairvoyant(world, rules, tasks)
-        least, unproven = found.costs, int((~found.exact).sum())
-    first = np.concatenate([[0], np.cumsum(own_sizes(world)[replay.slices])[:-1]])
-    return np.add.reduceat(least, first, axis=0), unproven
 
 
 def _same(some: Mapping[str, Any], others: Mapping[str, Any]) -> bool:

@@ -10,11 +10,11 @@ from typing import Any, Protocol, cast
 import numpy as np
 import numpy.typing as npt
 
-from failgym.envs.batches import AnyWorld
-from failgym.envs.scenario import Scenario
 from failgym.sim.records import Output
 from failgym.sim.rules import Rules
 from failgym.vocabulary import ACTIONS
+from failgym.worlds.scenario import Scenario
+from failgym.worlds.world import World
 
 __all__ = ["Caller", "Predicts", "check_made_for", "check_playable", "playing_by", "policy_name"]
 
@@ -52,7 +52,7 @@ def check_made_for(policy: Predicts, rules: Rules, name: str | None = None) -> N
 
 
 def check_playable(
-    policy: Predicts, scenario: Scenario, world: AnyWorld | None = None, name: str | None = None
+    policy: Predicts, scenario: Scenario, world: World | None = None, name: str | None = None
 ) -> None:
     """Ask a policy if it can do anything in a scenario, instead of scoring 0 for doing nothing.
 

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from failgym.envs.batches import own_states
-from failgym.envs.scenario import Scenario
-from failgym.envs.worlds import build_world
-from failgym.sim.scheduled.batch import ScheduledBatch
-from failgym.sim.scheduled.records import World
+from failgym.sim.batch import EpisodeBatch
 from failgym.vocabulary import Event
+from failgym.worlds.build import build_world
+from failgym.worlds.scenario import Scenario
+from failgym.worlds.scheduled.world import ScheduledWorld
 
 __all__ = ["Load", "measure_load"]
 
@@ -52,17 +51,17 @@ def measure_load(scenario: Scenario, slices: Ints | None = None) -> Load:
         ValueError: if the scenario is not of the scheduled world.
     """
     world = build_world(scenario)
-    if not isinstance(world, World):
+    if not world.scene("time").machines:
         raise ValueError('scenario: expected one of world="scheduled"')
-    quiet = world.parameters.copy()
+    quiet = world.tables.parameters.copy()
     for name in ASKED:
         quiet[name] = False
-    world = world._replace(parameters=quiet)
+    world = ScheduledWorld(world.tables._replace(parameters=quiet))
     rules = replace(scenario, **dict.fromkeys(ASKED, False))
-    chosen = np.arange(len(world.member_at) - 1) if slices is None else slices
+    chosen = np.arange(world.slices) if slices is None else slices
     found = np.zeros(7)
     for i in chosen.tolist():
-        batch = ScheduledBatch(world, rules, 1, log=True)
+        batch = world.batch(rules, 1, log=True)
         batch.reset(np.array([i]))
         found += _of_episode(world, batch)
     busy, room, waited, ran, attempts, evictions, outages = found.tolist()
@@ -70,17 +69,17 @@ def measure_load(scenario: Scenario, slices: Ints | None = None) -> Load:
     return Load(busy / max(room, 1.0), waited / mean, ran / mean, int(evictions), int(outages))
 
 
-def _of_episode(world: World, batch: ScheduledBatch) -> npt.NDArray[np.float64]:
+def _of_episode(world: ScheduledWorld, batch: EpisodeBatch) -> npt.NDArray[np.float64]:
     """Busy and all slot-time in the window; waits, run time, attempts, evictions, kills of own."""
     episode = batch.state.episodes[0]
     task, start, end = _runs(batch.state.log[0, : episode["logged"]], int(episode["now"]))
-    own = own_states(batch, 0)
+    own = batch.own_states(0)
     mine = np.isin(task, own["task"])
     begun = own["first_start"][own["attempts"] > 0]
     window = int(world.tasks["submit"][own["task"]].min()), int(begun.max(initial=0))
     overlap = np.minimum(end, window[1]) - np.maximum(start, window[0])
     busy = (np.maximum(overlap, 0) * world.tasks["width"][task]).sum()
-    room = max(window[1] - window[0], 0) * int(world.machines["slots"].sum())
+    room = max(window[1] - window[0], 0) * int(world.tables.machines["slots"].sum())
     work = (end - start)[mine].sum()
     counts = [own[name].sum() for name in ("waited", "evictions", "outages")]
     return np.array([busy, room, counts[0], work, mine.sum(), counts[1], counts[2]], np.float64)

@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from failgym.envs.batches import AnyWorld
 from failgym.evaluation.caller import Caller, Predicts, playing_by, policy_name
-from failgym.sim.records import World as PinnedWorld
 from failgym.sim.rules import Rules
-from failgym.sim.scheduled.rules import ScheduledRules
+from failgym.worlds.world import World
 
 __all__ = ["failure_queries"]
 
@@ -19,7 +17,7 @@ Ints = npt.NDArray[np.int64]
 
 
 def failure_queries(
-    world: AnyWorld, rules: Rules, policy: Predicts, slices: Ints | None = None
+    world: World, rules: Rules, policy: Predicts, slices: Ints | None = None
 ) -> list[dict[str, npt.NDArray[Any]]]:
     """The queries "will this machine fail before the task would be done?" of a policy's episodes.
 
@@ -38,13 +36,11 @@ def failure_queries(
         ValueError: for a world or rules in which no machine is offered, and for what the policy
             raises or returns.
     """
-    if isinstance(world, PinnedWorld) or not isinstance(rules, ScheduledRules) or not rules.place:
+    if not (world.scene("time").machines and getattr(rules, "place", False)):
         raise ValueError("place: expected a scheduled world in which machines are offered")
-    from failgym.sim.scheduled.batch import ScheduledBatch
-
     policy = playing_by(policy, rules)
-    chosen = np.arange(len(world.member_at) - 1) if slices is None else np.asarray(slices, np.int64)
-    batch = ScheduledBatch(world, rules, len(chosen), log=True)
+    chosen = np.arange(world.slices) if slices is None else np.asarray(slices, np.int64)
+    batch = world.batch(rules, len(chosen), "time", log=True)
     caller = Caller(policy, len(chosen), True, policy_name(policy))
     batch.reset(chosen)
     caller.begin(np.ones(len(chosen), dtype=np.bool_))

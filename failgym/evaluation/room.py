@@ -22,9 +22,9 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym import metrics
-from failgym.envs.batches import AnyWorld, own_sizes
 from failgym.envs.spaces import TERMS
 from failgym.evaluation.runner import Run
+from failgym.worlds.world import World
 
 __all__ = ["COSTS", "LEAST_ROOM", "NOTHING", "Room", "enough_room", "said_of_room", "spent_by"]
 
@@ -100,10 +100,9 @@ def enough_room(possible: Floats | float, spent: Floats | float) -> Bools:
     return np.asarray((possible > 0.0) & (possible >= LEAST_ROOM * spent))
 
 
-def spent_by(world: AnyWorld, replay: Run) -> Floats:
+def spent_by(world: World, replay: Run) -> Floats:
     """What replay spends on each of its slices, in units of cost [slices]."""
-    prices = world.parameters[0]
-    sizes = own_sizes(world)[replay.slices]
+    price, sizes = world.work_price, world.own_sizes[replay.slices]
     of = np.repeat(np.arange(len(sizes)), sizes)
-    work = np.bincount(of, metrics.task_work(replay.outcomes), len(sizes)) * prices["wasted"]
-    return work if prices["wasted"] > 0.0 else replay.costs[:, _COMPLETION]
+    work = np.bincount(of, metrics.task_work(replay.outcomes), len(sizes)).astype(np.float64)
+    return work * price if price > 0.0 else replay.costs[:, _COMPLETION]

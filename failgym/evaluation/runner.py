@@ -13,20 +13,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from failgym.envs.batches import (
-    AnyBatch,
-    AnyWorld,
-    make_batch,
-    outcomes_of,
-    own_sizes,
-    own_states,
-    slice_count,
-)
 from failgym.evaluation.arguments import check_count, check_threads
 from failgym.evaluation.caller import Caller, Predicts, playing_by, policy_name
 from failgym.evaluation.progress import Advance, silent
+from failgym.sim.batch import EpisodeBatch
 from failgym.sim.rules import Rules
 from failgym.sim.state import Order
+from failgym.worlds.batches import make_batch
+from failgym.worlds.world import World
 
 __all__ = ["LANES", "Run", "run_policy"]
 
@@ -70,7 +64,7 @@ class Run:
 
 
 def run_policy(
-    world: AnyWorld,
+    world: World,
     rules: Rules,
     policy: Predicts,
     slices: Ints | None = None,
@@ -104,7 +98,7 @@ def run_policy(
     policy = playing_by(policy, rules, name)
     check_count("lanes", lanes, 1)
     check_threads(threads)
-    count = slice_count(world)
+    count = world.slices
     chosen = np.arange(count) if slices is None else np.asarray(slices, dtype=np.int64)
     if not len(chosen) or chosen.min() < 0 or chosen.max() >= count:
         raise ValueError(f"slices: expected some from 0 to {count - 1}")
@@ -112,21 +106,21 @@ def run_policy(
     begun = time.perf_counter()
     lanes = _affordable(world, rules, min(lanes, len(chosen)), order)
     batch = make_batch(world, rules, lanes, order, threads)
-    ledger = _Ledger(batch, chosen)
+    ledger = _Ledger(world, batch, chosen)
     caller = Caller(policy, lanes, deterministic, name)
     _serve(batch, caller, ledger, progress)
     return Run(
         policy=name,
         slices=chosen,
         costs=ledger.costs,
-        outcomes=outcomes_of(world, ledger.states),
+        outcomes=world.outcomes(ledger.states),
         decisions=ledger.decisions,
         illegal=ledger.illegal,
         seconds=time.perf_counter() - begun,
     )
 
 
-def _affordable(world: AnyWorld, rules: Rules, lanes: int, order: Order) -> int:
+def _affordable(world: World, rules: Rules, lanes: int, order: Order) -> int:
     """As many lanes as wanted, or as fit into the memory for their state."""
     each = _size(make_batch(world, rules, 1, order).state)
     return max(1, min(lanes, STATE_BYTES // max(each, 1)))
@@ -140,8 +134,8 @@ def _size(state: Any) -> int:
 class _Ledger:
     """What ended episodes leave behind, by position in the list of slices."""
 
-    def __init__(self, batch: AnyBatch, slices: Ints) -> None:
-        sizes = own_sizes(batch.world)[slices]
+    def __init__(self, world: World, batch: EpisodeBatch, slices: Ints) -> None:
+        sizes = world.own_sizes[slices]
         self.slices = slices
         self.first = np.concatenate([[0], np.cumsum(sizes)])
         self.costs = np.zeros((len(slices), 4))
@@ -149,7 +143,7 @@ class _Ledger:
         self.decisions = 0
         self.illegal = 0
 
-    def enter(self, batch: AnyBatch, lanes: Ints, positions: Ints) -> None:
+    def enter(self, batch: EpisodeBatch, lanes: Ints, positions: Ints) -> None:
         """Write down the episodes of lanes that ended on the slices at these positions."""
         episodes = batch.state.episodes[lanes]
         self.costs[positions] = episodes["cost"]
@@ -157,10 +151,10 @@ class _Ledger:
         self.illegal += int(episodes["illegal"].sum())
         for lane, position in zip(lanes.tolist(), positions.tolist(), strict=True):
             first, last = self.first[position], self.first[position + 1]
-            self.states[first:last] = own_states(batch, lane)
+            self.states[first:last] = batch.own_states(lane)
 
 
-def _serve(batch: AnyBatch, caller: Caller, ledger: _Ledger, progress: Advance) -> None:
+def _serve(batch: EpisodeBatch, caller: Caller, ledger: _Ledger, progress: Advance) -> None:
     """Serve all slices: step the lanes, collect what has ended, hand out what is left."""
     lanes, total = len(batch), len(ledger.slices)
     nothing = np.zeros(lanes, dtype=np.int64)

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from failgym import metrics
-from failgym.envs.batches import AnyWorld
-from failgym.envs.forecasts import forecast_of
-from failgym.envs.scenario import Scenario
-from failgym.envs.sources import tasks_run
 from failgym.evaluation.runner import Run
-from failgym.sim.compile import compile_world, with_slices
-from failgym.sim.context import (
-    Context,
-    expectations,
-    interruption_rates,
-    interruption_times,
-)
-from failgym.sim.system_table import system_table
 from failgym.traces import Outcome, Trace
 from failgym.traces.machine_time import MachineTime, attempt_times, fate_known, machine_time
+from failgym.worlds.scenario import Scenario
+from failgym.worlds.split import tasks_run
+from failgym.worlds.world import World
 
 __all__ = ["Comparison", "Record", "compare", "whole_trace_world"]
 
@@ -32,11 +23,9 @@ Bools = npt.NDArray[np.bool_]
 
 PARTS = ("known", "ended", "running")
 """Of a trace's machine-time."""
-SLICE_TASKS = 16
-"""Tasks of a slice: few, so that lanes end together; not 1, so that they seldom change hands."""
 
 
-def whole_trace_world(trace: Trace, scenario: Scenario, *, known_only: bool = False) -> AnyWorld:
+def whole_trace_world(trace: Trace, scenario: Scenario, *, known_only: bool = False) -> World:
     """Compile a trace with all its tasks in slices, whatever the scenario selects.
 
     In the scheduled world they are one slice, on the scenario's cluster.
@@ -53,39 +42,7 @@ def whole_trace_world(trace: Trace, scenario: Scenario, *, known_only: bool = Fa
         ValueError: for a forecast that is neither a predictor nor stored for this trace, or no
             task.
     """
-    if scenario.world == "scheduled":
-        return _scheduled(trace, scenario, known_only)
-    load = system_table(trace)
-    context = Context(
-        expectations=expectations(trace, scenario.window),
-        system=load.values,
-        system_bins=load.bins,
-        forecast=forecast_of(scenario, trace, lambda: trace),
-        interruptions=interruption_rates(trace),
-        interruption_times=interruption_times(trace),
-    )
-    world = compile_world(trace, scenario, context, seed=scenario.seed)
-    tasks = np.arange(trace.rows("tasks"))
-    if known_only:
-        tasks = tasks[trace.task_outcome != Outcome.CENSORED]
-    if not len(tasks):
-        raise ValueError("trace: expected at least one task of known fate")
-    return with_slices(world, tasks, SLICE_TASKS)
-
-
-def _scheduled(trace: Trace, scenario: Scenario, known_only: bool) -> AnyWorld:
-    """All tasks of a trace in one slice of a scheduled world."""
-    from failgym.envs.scheduled import compiled, simulated
-    from failgym.sim.scheduled.compile import EpisodeTasks, with_members
-
-    scenario = replace(scenario, trace=trace, split="all", sampling=0.0, longest=0)
-    cluster = simulated(scenario, "all")
-    world = compiled(scenario, cluster, cluster)
-    tasks = np.flatnonzero(world.tasks["rows"] > 0)
-    own = ~world.tasks["censored"][tasks] | (not known_only)
-    if not own.any():
-        raise ValueError("trace: expected at least one task of known fate")
-    return with_members(world, [EpisodeTasks(tasks, own, np.zeros((0, 2), dtype=np.int64))])
+    return scenario.kind.build_all(trace, scenario, known_only)
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from failgym.envs.batches import AnyWorld
-from failgym.envs.scenario import Scenario
-from failgym.envs.sources import whole_trace
-from failgym.envs.worlds import build_world, split_of
 from failgym.evaluation.anchors import Anchors
 from failgym.leaderboard.secret_seed import derived_seed
 from failgym.leaderboard.suites import Cell, Course, Suite
+from failgym.worlds.build import build_world, split_of
+from failgym.worlds.scenario import Scenario
+from failgym.worlds.source import whole_trace
+from failgym.worlds.world import World
 
 __all__ = ["Ground", "Reference"]
 
@@ -74,7 +74,7 @@ class Ground:
             return scenario.override(forecast=str(self.predictor_file(cell.env)))
         return scenario
 
-    def world(self, cell: Cell) -> AnyWorld:
+    def world(self, cell: Cell) -> World:
         """The compiled world of a cell. Raises ValueError, naming the cell, if there is none."""
         try:
             return build_world(self.scenario(cell))

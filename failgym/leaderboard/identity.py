@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from failgym.baselines import Heuristic
-from failgym.envs.scenario import Scenario
 from failgym.evaluation.caller import check_made_for
 from failgym.leaderboard.asking import is_shipped, why_not_asked
 from failgym.leaderboard.names import baseline_named
 from failgym.leaderboard.submission import PolicyRecord, Submission
 from failgym.leaderboard.suites import Suite
 from failgym.policy import Policy
+from failgym.worlds.scenario import Scenario
 
 __all__ = ["identity_problems", "made_for"]
 

@@ -13,9 +13,11 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from failgym.envs.batches import AnyBatch, AnyWorld, make_batch
-from failgym.envs.scenario import Scenario
+from failgym.sim.batch import EpisodeBatch
 from failgym.sim.records import Output
+from failgym.worlds.batches import make_batch
+from failgym.worlds.scenario import Scenario
+from failgym.worlds.world import World
 
 __all__ = ["Answers", "Bools", "Failure", "Ints", "Played", "play"]
 
@@ -82,7 +84,7 @@ class Played:
     """wall time of all [s]"""
 
 
-def play(world: AnyWorld, scenario: Scenario, slices: Ints, answers: Answers) -> Played:
+def play(world: World, scenario: Scenario, slices: Ints, answers: Answers) -> Played:
     """Play slices, each once.
 
     Args:
@@ -102,7 +104,7 @@ def play(world: AnyWorld, scenario: Scenario, slices: Ints, answers: Answers) ->
     return game.played(time.perf_counter() - begun, time.process_time() - worked)
 
 
-def _affordable(world: AnyWorld, scenario: Scenario, wanted: int) -> int:
+def _affordable(world: World, scenario: Scenario, wanted: int) -> int:
     """As many lanes as wanted, or as fit into the memory for their state."""
     each = _size(make_batch(world, scenario, 1, scenario.order).state)
     return max(1, min(wanted, STATE_BYTES // max(each, 1)))
@@ -116,7 +118,7 @@ def _size(state: Any) -> int:
 class _Game:
     """Lanes, what is played in each, and what has been written down."""
 
-    def __init__(self, batch: AnyBatch, slices: Ints) -> None:
+    def __init__(self, batch: EpisodeBatch, slices: Ints) -> None:
         self.batch, self.slices = batch, slices
         lanes = len(batch)
         self.at = np.full(lanes, -1, dtype=np.int64)  # position in the list of slices, -1: idle

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from failgym.envs.scenario import Scenario
 from failgym.envs.scenarios import resolve
+from failgym.worlds.scenario import Scenario
 
 __all__ = ["FORECASTS", "SUITES", "Cell", "Course", "ForecastName", "Suite", "suite_named"]
 

@@ -19,7 +19,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from failgym.predictors.base import CLASSES, Predictor, check_trace
-from failgym.predictors.drawn.calibrated import Calibrated, ClassQuality
+from failgym.predictors.drawn.calibrated import Calibrated
+from failgym.predictors.drawn.classes import ClassQuality
 from failgym.predictors.drawn.node_failures import CalibratedNodes, NodeForecast
 from failgym.predictors.drawn.none import NoForecast
 from failgym.predictors.drawn.perfect import Perfect

@@ -78,7 +78,7 @@ class EpisodeBatch(ABC):
     def __init__(self, state: Any, slices: int, threads: int, units: int = 0) -> None:
         if slices < 1:
             raise ValueError("world: expected at least one slice, got none")
-        self.state, self.slices = state, slices
+        self.state, self.slices, self.units = state, slices, units
         self.threads = threads or min(os.cpu_count() or 1, 8)
         episodes = state.episodes
         self.outputs = tuple(_output(len(episodes), episodes.dtype, units) for _ in range(2))
@@ -143,6 +143,16 @@ class EpisodeBatch(ABC):
         self.turn ^= 1
         self._answer(actions, again, self.output)
         return self.output
+
+    def own_states(self, episode: int) -> npt.NDArray[Any]:
+        """States of the tasks that an episode asks about."""
+        return self.state.tasks[episode, : int(self.state.episodes["tasks"][episode])]
+
+    def drained_log(self, episode: int) -> npt.NDArray[Any]:
+        """The event log of an episode since it was drained last; a kept one is overwritten."""
+        count = int(self.state.episodes["logged"][episode])
+        self.state.episodes["logged"][episode] = 0
+        return self.state.log[episode, :count]
 
     @abstractmethod
     def outcomes(self, episode: int) -> dict[str, npt.NDArray[Any]]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from failgym.traces.formats import FORMATS
-from failgym.traces.trace import Meta, Trace, TraceError
+from failgym.traces.schema import TraceError
+from failgym.traces.trace import Meta, Trace
 from failgym.vocabulary import Cause, Outcome
 
 if TYPE_CHECKING:

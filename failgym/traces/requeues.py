@@ -23,4 +23,4 @@ def first_runs(trace: Trace) -> Trace:
     began = trace.task_first[:-1]
     first[began[began < trace.task_first[1:]]] = True
     tables = {name: trace.table(name) for name in TABLES}
-    return Trace(trace.meta, **select(tables, {"attempts": first}))
+    return Trace(trace.meta, **select(tables, {"attempts": first}).tables)

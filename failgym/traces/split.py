@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,22 @@ Rows = npt.NDArray[np.int64]
 FAR = np.iinfo(np.int64).max
 
 
+class Selection(NamedTuple):
+    """Some rows of the tables of a trace."""
+
+    tables: dict[str, Table]
+    rows: dict[str, Rows]
+    """which rows of each table they were"""
+
+
+class Parted(NamedTuple):
+    """A part of a trace."""
+
+    trace: Trace
+    rows: dict[str, Rows]
+    """which rows of each table of the trace that was parted it kept"""
+
+
 def boundary(trace: Trace, share: float) -> int:
     """The least submit time [ms] by which at least a `share` of the jobs was submitted."""
     if not 0.0 < share < 1.0:
@@ -31,8 +47,8 @@ def boundary(trace: Trace, share: float) -> int:
     return int(submits[max(int(np.ceil(share * len(submits))) - 1, 0)])
 
 
-def split(trace: Trace, part: str, share: float) -> Trace:
-    """The part of a trace before or after `boundary(trace, share)`.
+def split(trace: Trace, part: str, share: float) -> Parted:
+    """The part of a trace before or after `boundary(trace, share)`, and the rows that it kept.
 
     `test`: the jobs submitted after the boundary, whole. `train`: the jobs submitted until then,
     cut at the boundary: a run that starts later vanishes and one that ends later is CENSORED
@@ -52,10 +68,10 @@ def split(trace: Trace, part: str, share: float) -> Trace:
         kept = _cut(trace, tables, early, at)
         end = at
     meta = replace(trace.meta, source=f"{trace.meta.source} [{part}]", end=end)
-    return type(trace)(meta, **kept)
+    return Parted(type(trace)(meta, **kept.tables), kept.rows)
 
 
-def _cut(trace: Trace, tables: dict[str, Table], jobs: Flags, at: int) -> dict[str, Table]:
+def _cut(trace: Trace, tables: dict[str, Table], jobs: Flags, at: int) -> Selection:
     known = _began(trace) <= at
     task = trace.column("attempts", "task")
     over = trace.column("attempts", "end", missing=FAR) > at
@@ -135,10 +151,10 @@ def _with(table: Table, name: str, value: int | None, rows: Flags) -> Table:
     return table.set_column(table.schema.get_field_index(name), field, changed)
 
 
-def select(tables: dict[str, Table], keep: dict[str, Flags]) -> dict[str, Table]:
+def select(tables: dict[str, Table], keep: dict[str, Flags]) -> Selection:
     """The rows to keep and everything that refers to them only, foreign keys renumbered."""
     position: dict[str, Rows] = {}
-    result: dict[str, Table] = {}
+    result = Selection({}, {})
     for name in _parents_first():
         table = tables[name]
         rows: int = table.num_rows
@@ -152,7 +168,8 @@ def select(tables: dict[str, Table], keep: dict[str, Flags]) -> dict[str, Table]
             moved[key][known] = position[target][values[known]]
             kept = kept & (~known | (moved[key] >= 0))
         position[name] = np.where(kept, np.cumsum(kept) - 1, -1)
-        result[name] = _renumber(table, moved).filter(pa.array(kept)).combine_chunks()
+        result.tables[name] = _renumber(table, moved).filter(pa.array(kept)).combine_chunks()
+        result.rows[name] = np.flatnonzero(kept)
     return result
 
 

@@ -232,7 +232,7 @@ class Trace:
         """
         from failgym.traces.split import split
 
-        return split(self, part, boundary_share)
+        return split(self, part, boundary_share).trace
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Trace:
         """Itself: nothing in a trace can change."""

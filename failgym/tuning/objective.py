@@ -19,9 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.baselines import Heuristic
-from failgym.envs.worlds import build_pinned
 from failgym.evaluation import Anchors, Score, run_policy, score
-from failgym.sim.records import World
+from failgym.worlds.build import build_world
 
 __all__ = ["ADOPTED", "SURE", "Comparison", "Floats", "Rows", "gain"]
 
@@ -75,7 +74,7 @@ class Comparison:
         """[slices] cost of replay"""
         self.possible: Floats = anchors.possible
         """[slices] what the bound saves over replay"""
-        self._apart = _Apart(anchors) if isinstance(anchors.world, World) else None
+        self._apart = _Apart(anchors) if anchors.scenario.kind.independent else None
         self.given: Floats = self.costs(given, self.all)
         """[slices] cost at the given parameters"""
 
@@ -106,17 +105,17 @@ class Comparison:
 
 
 class _Apart:
-    """The tasks of a pinned world, each an episode of its own.
+    """The tasks of a world, each an episode of its own.
 
     They are independent of each other, so that slices cost the same; but no task waits until others
     of its slice are over, and the longest begin first.
     """
 
     def __init__(self, anchors: Anchors) -> None:
-        self.first: Rows = build_pinned(anchors.scenario).slices
+        self.first: Rows = np.concatenate([[0], np.cumsum(anchors.world.own_sizes)])
         self.rules = replace(anchors.scenario, slice_tasks=1, order="task")
-        self.world = build_pinned(self.rules)
-        tasks = self.world.tasks[self.world.order]
+        self.world = build_world(self.rules)
+        tasks = self.world.tasks[self.world.own_tasks]
         self.length: Rows = tasks["record_end"] - tasks["submit"]
 
     def costs(self, policy: Heuristic, slices: Rows) -> Floats:

@@ -29,7 +29,7 @@ from failgym.agents.trained_policy import TrainedPolicy
 from failgym.agents.vec_env import BatchedVecEnv, make_sb3_env
 from failgym.cli import run
 from failgym.envs import FIELDS, resolve
-from failgym.envs.sources import whole_trace
+from failgym.worlds.source import whole_trace
 
 torch.set_num_threads(1)
 

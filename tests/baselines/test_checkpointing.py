@@ -33,6 +33,7 @@ from failgym.sim.forecast import Forecast
 from failgym.sim.rules import Rules
 from failgym.traces import Cause, Meta, Outcome, Trace
 from failgym.vocabulary import MINUTE, SECOND, Action
+from failgym.worlds.pinned.world import PinnedWorld
 from tests.chains import single_jobs
 
 CONTINUE, CHECKPOINT = int(Action.CONTINUE), int(Action.CHECKPOINT)
@@ -74,7 +75,7 @@ def waste(trace: Trace, policy: Heuristic, **rules: Any) -> float:
         interruptions=interruption_rates(trace),
     )
     tasks = np.arange(trace.rows("tasks"))
-    world = with_slices(compile_world(trace, given, context), tasks, 8)
+    world = PinnedWorld(with_slices(compile_world(trace, given, context), tasks, 8))
     table = run_policy(world, given, policy, lanes=64).outcomes
     assert (table["outcome"] == Outcome.FINISH).all()
     return (metrics.wasted_work(table) + metrics.checkpoint_work(table)) / table["useful"].sum()

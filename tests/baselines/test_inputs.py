@@ -11,12 +11,12 @@ import pytest
 from failgym.baselines import REGISTRY, BeforeWalltime, Heuristic
 from failgym.baselines.base import DECISIONS, Bools, Choices, ObservationView, choose
 from failgym.envs import SCENARIOS, Scenario, resolve
-from failgym.envs.inputs import INPUTS, missing_inputs
-from failgym.envs.worlds import build_world
 from failgym.evaluation import evaluate, run_policy
 from failgym.evaluation.caller import check_playable
 from failgym.traces import Trace
 from failgym.vocabulary import Action
+from failgym.worlds.build import build_world
+from failgym.worlds.inputs import INPUTS, missing_inputs
 from tests.chains import single_jobs
 from tests.envs.worlds import small
 

@@ -11,8 +11,8 @@ import pytest
 
 from failgym.baselines import REGISTRY, Algorithm1, Heuristic, MLCheckpoint, Replay, Young
 from failgym.envs import SCENARIOS, resolve
-from failgym.envs.worlds import build_world
 from failgym.evaluation import Run, run_policy
+from failgym.worlds.build import build_world
 from tests.envs.worlds import small
 
 EVERYWHERE = {"replay", "random"}

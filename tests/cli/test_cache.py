@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from experiments.open_loop import worlds
 from failgym import world_cache
 from failgym.cli import run
-from failgym.envs import resolve, worlds
-from failgym.envs.worlds import build_world
+from failgym.envs import resolve
 from failgym.world_cache.folder import entries
+from failgym.worlds.build import build_world
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from failgym.envs import FIELDS, SCENARIOS, TOTALS, resolve
-from failgym.envs.batches import own_tasks
 from failgym.sim.fields import HIGH, INDEX, LOW
 from tests.envs.worlds import IDS, legal, make, play, small
 
@@ -212,8 +211,8 @@ def test_slices_by_index_and_by_seed(env_id: str) -> None:
 
 def test_train_and_test_splits_share_no_task(env_id: str) -> None:
     train, test = (make(env_id, split=split).unwrapped for split in ("train", "test"))
-    worlds = [env.batch.world for env in (train, test)]  # type: ignore[attr-defined]
-    first, last = (world.tasks["submit"][own_tasks(world)] for world in worlds)
+    worlds = [env.world for env in (train, test)]  # type: ignore[attr-defined]
+    first, last = (world.tasks["submit"][world.own_tasks] for world in worlds)
     assert first.max() <= last.min()
 
 

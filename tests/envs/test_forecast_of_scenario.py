@@ -11,10 +11,6 @@ import numpy.typing as npt
 import pytest
 
 from failgym.envs import Scenario, resolve
-from failgym.envs.forecasts import PREDICTORS, forecast_of
-from failgym.envs.scenario import Split
-from failgym.envs.sources import learned_from, origin_of, part_of, whole_trace
-from failgym.envs.worlds import build_pinned, build_world, split_of
 from failgym.predictors import (
     LEARNED,
     Calibrated,
@@ -28,6 +24,11 @@ from failgym.predictors import (
 )
 from failgym.predictors.base import window_offsets
 from failgym.traces import Trace, generate
+from failgym.worlds.build import build_world, part_of, split_of
+from failgym.worlds.forecast import PREDICTORS, forecast_of
+from failgym.worlds.scenario import Split
+from failgym.worlds.source import whole_trace
+from failgym.worlds.split import learned_from
 from tests.envs.worlds import small
 from tests.predictors.frequencies import Frequencies
 
@@ -81,8 +82,7 @@ def names(trace: Trace) -> tuple[list[Any], list[Any], list[Any]]:
 
 def asked(s: Scenario) -> Forecast:
     """The forecast that a world of the scenario is compiled with."""
-    trace = split_of(s, s.split)
-    return forecast_of(s, trace, lambda: split_of(s, learned_from(s.split)), lambda: origin_of(s))
+    return forecast_of(s, part_of(s, s.split), split_of(s, learned_from(s.split)))
 
 
 @pytest.mark.parametrize("split", SPLITS)
@@ -129,7 +129,7 @@ def test_forecasts_of_a_whole_trace_that_say_nothing_serve_too() -> None:
 
 def test_a_forecast_of_a_split_serves_it_on_any_cluster() -> None:
     s = scenario("Mitigation-v0")
-    part = part_of(s, "train")
+    part = part_of(s, "train").recorded
     assert part.content_hash != split_of(s, "train").content_hash
     forecast = numbered(part, s.window)
     got = asked(replace(s, forecast=forecast))
@@ -142,7 +142,8 @@ def test_other_traces_are_refused_in_one_line(name: str) -> None:
     s = scenario(name, split="train")
     other = whole_trace(replace(s, trace_seed=9))
     wrong = [Perfect(window=s.window).predict(other)]
-    wrong.append(Perfect(window=s.window).predict(part_of(replace(s, trace_seed=9), "train")))
+    part = part_of(replace(s, trace_seed=9), "train").recorded
+    wrong.append(Perfect(window=s.window).predict(part))
     if name == "Cloning-v0":
         wrong.append(Perfect(window=s.window).predict(split_of(s, "test")))
     for forecast in wrong:
@@ -170,8 +171,8 @@ class TestFiles:
         for split in SPLITS:
             world = build_world(replace(s, split=split))
             given = build_world(replace(s, split=split, forecast=forecast))
-            assert world.risk.tobytes() == given.risk.tobytes()
-            assert np.unique(world.risk).size > 2
+            assert world.tables.risk.tobytes() == given.tables.risk.tobytes()
+            assert np.unique(world.tables.risk).size > 2
 
     def test_of_another_trace_names_the_file(self, tmp_path: Path) -> None:
         file = tmp_path / "other.npz"
@@ -235,7 +236,7 @@ class TestPredictorsThatLearn:
         for prior in (1.0, 9.0, 1.0):
             predictor.prior = prior
             risks.append(
-                build_pinned(scenario("GracePeriod-v0", forecast=predictor)).risk.tobytes()
+                build_world(scenario("GracePeriod-v0", forecast=predictor)).tables.risk.tobytes()
             )
         assert risks[0] == risks[2] != risks[1]
 
@@ -248,8 +249,10 @@ class TestPredictorsThatLearn:
     def test_learn_from_the_train_split(self) -> None:
         s = scenario("GracePeriod-v0", split="test")
         given = Frequencies().fit(split_of(s, "train")).predict(split_of(s, "test"))
-        world = build_pinned(replace(s, forecast=Frequencies()))
-        assert world.risk.tobytes() == build_pinned(replace(s, forecast=given)).risk.tobytes()
+        first, second = (
+            build_world(replace(s, forecast=one)).tables.risk for one in (Frequencies(), given)
+        )
+        assert first.tobytes() == second.tobytes()
 
     def test_that_have_learned_stay_as_they_are(self, tmp_path: Path) -> None:
         s = scenario("GracePeriod-v0", split="test")
@@ -258,16 +261,15 @@ class TestPredictorsThatLearn:
         save_predictor(fitted, tmp_path / "stored.npz")
         expected = fitted.predict(split_of(s, "test")).risk
         for given in (fitted, str(tmp_path / "stored.npz")):
-            assert (
-                build_pinned(replace(s, forecast=given)).risk[:-1].tobytes() == expected.tobytes()
-            )
+            risk = build_world(replace(s, forecast=given)).tables.risk[:-1]
+            assert risk.tobytes() == expected.tobytes()
 
     def test_a_stored_one_that_is_replaced_is_noticed(self, tmp_path: Path) -> None:
         file, s = tmp_path / "stored.npz", scenario("GracePeriod-v0")
         risks: list[bytes] = []
         for prior in (1.0, 9.0):
             save_predictor(Frequencies(prior=prior).fit(split_of(s, "train")), file)
-            risks.append(build_pinned(replace(s, forecast=str(file))).risk.tobytes())
+            risks.append(build_world(replace(s, forecast=str(file))).tables.risk.tobytes())
         assert risks[0] != risks[1]
 
     def test_other_windows_are_refused(self) -> None:

@@ -15,8 +15,10 @@ import numpy.typing as npt
 import pytest
 
 from failgym import memory
-from failgym.envs import MitigationVectorEnv, batches
+from failgym.envs import MitigationVectorEnv
 from failgym.sim.batch import Batch
+from failgym.worlds import batches
+from failgym.worlds.pinned import world as pinned
 
 FEW = {"jobs": 30, "trace_seed": 1}
 SHORT: dict[str, dict[str, Any]] = {
@@ -63,7 +65,7 @@ def test_where_nobody_tells_numpys_refusal_becomes_the_line(
         return Batch(world, rules, 10**12 if episodes else 0)
 
     monkeypatch.setattr(batches, "available", lambda: None)
-    monkeypatch.setattr(batches, "Batch", refused)
+    monkeypatch.setattr(pinned, "Batch", refused)
     expected = r"^4 episodes at once may take .* more than there is: expected fewer \(num_envs\)$"
     with pytest.raises(MemoryError, match=expected):
         gymnasium.make_vec("failgym/Cloning-v0", num_envs=4, **SHORT["failgym/Cloning-v0"])

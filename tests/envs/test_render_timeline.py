@@ -15,6 +15,8 @@ from failgym.envs.rendering.timeline import ACCOUNTS, CLASSES
 from failgym.sim.compile import compile_world, with_slices
 from failgym.sim.pinned import PinnedSimulator
 from failgym.sim.scheduled import ScheduledSimulator
+from failgym.worlds.pinned.world import PinnedWorld
+from failgym.worlds.scheduled.world import ScheduledWorld
 from tests.sim.random_worlds import random_context, random_rules, random_trace, random_weights
 from tests.sim.scheduled.random_clusters import random_cluster
 
@@ -30,7 +32,7 @@ def test_pinned_accounts() -> None:
         simulator = PinnedSimulator(trace, rules, context, weights, seed)
         simulator.start(tasks.tolist(), order)
         world = compile_world(trace, rules, context, weights, seed)
-        recorder = Recorder(with_slices(world, tasks, len(tasks)), rules, order)
+        recorder = Recorder(PinnedWorld(with_slices(world, tasks, len(tasks))), rules, order)
         recorder.begin(0)
         follow(recorder, simulator, rng)
 
@@ -42,7 +44,7 @@ def test_scheduled_accounts() -> None:
         cluster = random_cluster(seed)
         simulator = cluster.simulator(ScheduledSimulator)
         cluster.start(simulator)
-        recorder = Recorder(simulator.batch.world, cluster.rules, "time")
+        recorder = Recorder(ScheduledWorld(simulator.batch.world), cluster.rules, "time")
         recorder.begin(0)
         follow(recorder, simulator, rng)
 
@@ -56,7 +58,7 @@ def follow(recorder: Recorder, simulator: Any, rng: np.random.Generator) -> None
         recorder.play([action])
     timeline = recorder.timeline
     assert recorder.done
-    document = trace_events(timeline, "run", recorder.machines)
+    document = trace_events(timeline, "run", recorder.scene.machines)
     check_format(document)
     events = machine_time_of(document)
     assert timeline.totals() == accounts_of(simulator)

@@ -9,11 +9,6 @@ import numpy as np
 import pytest
 
 from failgym.envs import Scenario, resolve
-from failgym.envs.batches import own_sizes, own_tasks
-from failgym.envs.scenario import Split
-from failgym.envs.strikes import SPACING
-from failgym.envs.tables import with_tables
-from failgym.envs.worlds import build_world, split_of
 from failgym.evaluation import Anchors
 from failgym.evaluation.load import measure_load
 from failgym.predictors import NodeForecast, NoForecast
@@ -22,6 +17,10 @@ from failgym.sim.reference.scheduled import ReferenceScheduledSimulator
 from failgym.sim.scheduled.records import World
 from failgym.traces import Trace, generate
 from failgym.traces.schema import TABLES
+from failgym.worlds.build import build_world, split_of
+from failgym.worlds.scenario import Split
+from failgym.worlds.scheduled.strikes import SPACING
+from failgym.worlds.tables import with_tables
 from tests.envs.worlds import HOUR, small, small_workflows
 
 MITIGATION, WORKFLOW, LINEAGE = "Mitigation-v0", "Workflow-v0", "Lineage-v0"
@@ -33,9 +32,8 @@ def scenario(name: str, **fields: Any) -> Scenario:
 
 
 def world_of(name: str, **fields: Any) -> World:
-    world = build_world(scenario(name, **fields))
-    assert isinstance(world, World)
-    return world
+    """What the world of a scenario is compiled to."""
+    return build_world(scenario(name, **fields)).tables
 
 
 BAD: list[tuple[str, dict[str, Any], str]] = [
@@ -125,15 +123,16 @@ def test_splits_share_machines_and_outages(name: str) -> None:
 @pytest.mark.parametrize("name", IDS)
 def test_own_tasks_are_of_known_fate_and_in_one_slice(name: str) -> None:
     world = world_of(name)
-    own = own_tasks(world)
+    own = world.members[world.member_own]
     assert len(np.unique(own)) == len(own)
     assert not world.tasks["censored"][own].any()
     assert (np.diff(world.tasks["submit"][own]) >= 0).all()
 
 
 def test_slices_have_company_of_their_time() -> None:
-    world = world_of(MITIGATION)
-    assert (own_sizes(world)[:-1] == 4).all()
+    whole = build_world(scenario(MITIGATION))
+    world = whole.tables
+    assert (whole.own_sizes[:-1] == 4).all()
     for i in range(40, 50):
         at = slice(world.member_at[i], world.member_at[i + 1])
         tasks, own = world.members[at], world.member_own[at]
@@ -151,7 +150,7 @@ def test_slices_have_company_of_their_time() -> None:
 
 def test_the_record_begins_with_an_empty_cluster_and_slices_later() -> None:
     world = world_of(MITIGATION, begin=2 * HOUR)
-    assert world.tasks["submit"][own_tasks(world)].min() >= 2 * HOUR
+    assert world.tasks["submit"][world.members[world.member_own]].min() >= 2 * HOUR
 
 
 def test_machines_follow_from_the_load() -> None:

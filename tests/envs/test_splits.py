@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from failgym.envs import Scenario, resolve
-from failgym.envs.batches import AnyWorld, slice_count
-from failgym.envs.scenario import Split
-from failgym.envs.scheduled import PRICES
-from failgym.envs.sources import jobs_of, part_of, recorded_part
-from failgym.envs.worlds import build_world, split_of
-from failgym.sim.records import World
+from failgym.worlds.build import build_world, part_of
+from failgym.worlds.scenario import Split
+from failgym.worlds.scheduled.build import PRICES
+from failgym.worlds.source import whole_trace
+from failgym.worlds.split import split_trace
 from tests.envs.worlds import IDS, make, small
 
 SPLITS: tuple[Split, ...] = get_args(Split)
@@ -27,17 +26,12 @@ def scenario(env_id: str, split: Split, **fields: Any) -> Scenario:
     return resolve(env_id, {**small(env_id), "split": split, **fields})
 
 
-def own_tasks(world: AnyWorld) -> np.ndarray[Any, Any]:
-    """Trace rows of the tasks that the slices of a world ask about."""
-    return world.order if isinstance(world, World) else world.members[world.member_own]
-
-
 def jobs(env_id: str, split: Split) -> dict[str, int]:
     """The jobs of a split: original id -> submit time."""
     s = scenario(env_id, split)
-    part, own = part_of(s, split), jobs_of(s)
-    ids, submit = part.column("jobs", "original_id"), part.column("jobs", "submit")
-    return dict(zip(ids[own].tolist(), submit[own].tolist(), strict=True))
+    part = part_of(s, split)
+    ids, submit = (part.trace.column("jobs", name)[part.own] for name in ("original_id", "submit"))
+    return dict(zip(ids.tolist(), submit.tolist(), strict=True))
 
 
 @pytest.mark.parametrize("env_id", IDS)
@@ -59,27 +53,26 @@ def test_every_split_is_an_environment(env_id: str, split: Split) -> None:
         _, _, ended, _, info = env.step(int(np.flatnonzero(info["action_mask"])[-1]))
         if ended:
             break
-    assert slice_count(build_world(scenario(env_id, split))) >= 1
+    assert build_world(scenario(env_id, split)).slices >= 1
 
 
 @pytest.mark.parametrize("env_id", IDS)
 def test_slices_hold_tasks_of_jobs_of_the_split(env_id: str) -> None:
     for split in SPLITS:
         s = scenario(env_id, split)
-        job = split_of(s, split).column("tasks", "job")
-        assert jobs_of(s)[job[own_tasks(build_world(s))]].all()
+        assert part_of(s, split).own_tasks[build_world(s).own_tasks].all()
 
 
 @pytest.mark.parametrize("env_id", IDS)
 def test_costs_of_all_splits_but_the_whole_are_comparable(env_id: str) -> None:
     worlds = [build_world(scenario(env_id, split)) for split in SPLITS if split != "all"]
     for name in PRICES:
-        assert len({world.parameters[name].tobytes() for world in worlds}) == 1
+        assert len({world.tables.parameters[name].tobytes() for world in worlds}) == 1
 
 
 def test_machines_are_those_of_the_train_split() -> None:
     worlds = [build_world(scenario("failgym/Mitigation-v0", split)) for split in SPLITS]
-    assert len({len(world.machines) for world in worlds if not isinstance(world, World)}) == 1
+    assert len({world.scene("time").machines for world in worlds}) == 1
 
 
 @pytest.mark.parametrize(
@@ -95,10 +88,11 @@ def test_nothing_after_the_train_split_shows_in_them(env_id: str, fields: dict[s
     """They are what the train and test splits of the train split's record would be."""
     for split, half in zip(INNER, ("train", "test"), strict=True):
         s = scenario(env_id, split, **fields)
-        alone = replace(s, trace=recorded_part(s, "train"), split=half, boundary=s.inner_boundary)
+        train = split_trace(whole_trace(s), s, "train").trace
+        alone = replace(s, trace=train, split=half, boundary=s.inner_boundary)
         if env_id.endswith("Mitigation-v0"):  # numbers of the profile that it came from
             alone = replace(alone, sampling=0.0, longest=0)
-        world, expected = build_world(s), build_world(alone)
+        world, expected = build_world(s).tables, build_world(alone).tables
         load = {"system", "system_bins", "system_index", "interruption_times"}  # of the whole
         others = {"parameters", "dags", *load}
         for name in set(world._fields) - others:

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from failgym.envs import Scenario, resolve
-from failgym.envs.batches import slice_count
-from failgym.envs.worlds import build_world
 from failgym.traces import Cause, Outcome, Trace
+from failgym.worlds.build import build_world
 from tests.chains import single_jobs
 
 TASKS = 20
@@ -88,7 +87,7 @@ def test_what_is_said_helps(case: str) -> None:
         build_world(scenario)
     [(name, text)] = re.findall(r"; set (\w+)=([\w.]+)", str(caught.value))
     kind = type(getattr(scenario, name))
-    assert slice_count(build_world(scenario.override(**{name: kind(text)}))) > 0
+    assert build_world(scenario.override(**{name: kind(text)})).slices > 0
 
 
 def test_a_task_that_is_wider_than_the_cluster_names_the_machines_it_needs() -> None:
@@ -103,4 +102,4 @@ def test_a_task_that_is_wider_than_the_cluster_names_the_machines_it_needs() -> 
     )
     with pytest.raises(ValueError, match=r"too few for a task of width 9; set machines=3"):
         build_world(resolve("Mitigation-v0", wide))
-    assert slice_count(build_world(resolve("Mitigation-v0", {**wide, "machines": 3}))) > 0
+    assert build_world(resolve("Mitigation-v0", {**wide, "machines": 3})).slices > 0

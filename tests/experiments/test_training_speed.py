@@ -12,15 +12,8 @@ import pytest
 pytest.importorskip("sb3_contrib", reason="needs the agents extra")
 
 from experiments.cartpole import BatchedCartPole
-from experiments.training_speed import (
-    ALGORITHMS,
-    CARTPOLE,
-    PADDED,
-    QUICK,
-    SUBJECTS,
-    measure,
-    verdicts,
-)
+from experiments.training_speed import ALGORITHMS, CARTPOLE, QUICK, SUBJECTS, measure, verdicts
+from experiments.training_subjects import PADDED
 
 
 def test_quick_run() -> None:

@@ -82,6 +82,8 @@ def test_trained_forecasts_come_from_the_train_split(tmp_path: Path) -> None:
     suite = SUITES["smoke"]
     ground = Ground(type(suite)("one", 1, (course,)), predictors=tmp_path)
     ground.train_predictor("GracePeriod-v0")
-    trained, drawn = (ground.world(Cell("GracePeriod-v0", f, 0)) for f in ("trained", "drawn"))
+    trained, drawn = (
+        ground.world(Cell("GracePeriod-v0", f, 0)).tables for f in ("trained", "drawn")
+    )
     assert not np.array_equal(trained.risk, drawn.risk)
     assert len(trained.risk) == len(drawn.risk)

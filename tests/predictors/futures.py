@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from failgym.sim.forecast import Forecast
 from failgym.traces import Cause, Outcome, Trace
-from failgym.traces.schema import TABLES
-from failgym.traces.trace import make_table
+from failgym.traces.schema import TABLES, make_table
 from failgym.vocabulary import MINUTE
 
 FATES = (

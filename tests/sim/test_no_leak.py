@@ -20,7 +20,7 @@ from failgym.sim.pinned import PinnedSimulator
 from failgym.sim.rules import Rules
 from failgym.sim.system_table import system_table
 from failgym.traces import Cause, Meta, Outcome, Trace, generate
-from failgym.traces.trace import make_table
+from failgym.traces.schema import make_table
 from failgym.vocabulary import MINUTE
 
 RULES = Rules(

@@ -18,13 +18,13 @@ from failgym.baselines import (
     RetryCap,
 )
 from failgym.envs import Scenario
-from failgym.envs.worlds import build_pinned
 from failgym.evaluation import run_policy
 from failgym.sim.batch import Batch
 from failgym.sim.clairvoyant import clairvoyant
 from failgym.sim.compile import with_slices
 from failgym.traces import Outcome, toy
 from failgym.vocabulary import MINUTE, Action
+from failgym.worlds.build import build_world
 
 EASY, RESCUED, DOOMED, HUNG, LONG, EVICTED, STRUCK, UNKNOWN = range(8)
 CLONE, SAVE, KILL, RETRY = (
@@ -43,7 +43,7 @@ def scenario(**rules: Any) -> Scenario:
 
 def best(rules: Scenario) -> dict[int, Plan]:
     """The clairvoyant's plan of each task that is ever asked about."""
-    world = build_pinned(rules)
+    world = build_world(rules).tables
     bound = clairvoyant(world, rules, world.order)
     assert bound.exact.all()
     return {
@@ -54,7 +54,7 @@ def best(rules: Scenario) -> dict[int, Plan]:
 
 def cost(rules: Scenario, task: int, plan: Plan) -> float:
     """What a task costs under a plan."""
-    world = with_slices(build_pinned(rules), np.array([task]), 1)
+    world = with_slices(build_world(rules).tables, np.array([task]), 1)
     batch, at = Batch(world, rules, 1), 0
     out = batch.reset(np.zeros(1, dtype=np.int64))
     while not batch.state.episodes["done"][0]:
@@ -66,7 +66,7 @@ def cost(rules: Scenario, task: int, plan: Plan) -> float:
 
 def table(rules: Scenario, policy: Heuristic) -> dict[str, Any]:
     """Outcomes by task; tasks that are never asked about are missing."""
-    return run_policy(build_pinned(rules), rules, policy).outcomes
+    return run_policy(build_world(rules), rules, policy).outcomes
 
 
 CLONING = {"clone": True, "give_up": True, "retry": True}
@@ -129,7 +129,7 @@ def test_by_hand_no_other_single_checkpoint_is_as_good(task: int, windows: int, 
 
 def all_plans(rules: Scenario, task: int, most: int) -> list[tuple[float, Plan]]:
     """Costs of all sequences of legal answers with at most so many other than CONTINUE."""
-    world = with_slices(build_pinned(rules), np.array([task]), 1)
+    world = with_slices(build_world(rules).tables, np.array([task]), 1)
     batch = Batch(world, rules, 1)
     batch.reset(np.zeros(1, dtype=np.int64))
     found: list[tuple[float, Plan]] = []
@@ -195,5 +195,5 @@ def test_killing_policies_do_as_the_table_says() -> None:
 
 def test_nothing_is_asked_about_a_task_of_unknown_fate() -> None:
     everything = scenario(**CLONING, **CHECKPOINTS, kill=True)
-    assert UNKNOWN not in build_pinned(everything).order
+    assert UNKNOWN not in build_world(everything).own_tasks
     assert all(UNKNOWN not in table(everything, b())["task"] for b in REGISTRY.values())

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from failgym.envs.batches import slice_count
 from failgym.envs.rendering.recorder import Recorder
 from failgym.envs.rendering.renderer import FPS, picture_of
 
@@ -27,7 +26,7 @@ def play_back(recorder: Recorder, actions: Sequence[int], then: Then = lambda: N
         then: called when a decision is open, and when an episode is over.
     """
     answers = iter(actions)
-    for chosen in range(slice_count(recorder.world)):
+    for chosen in range(recorder.world.slices):
         recorder.begin(chosen, fresh=chosen == 0)
         then()
         while not recorder.done:
@@ -59,8 +58,8 @@ def write_film(
         def show() -> None:
             made.add(picture_of(recorder, title))
 
-        if recorder.relative:
-            moments = len(actions) + slice_count(recorder.world)
+        if recorder.scene.one_by_one:
+            moments = len(actions) + recorder.world.slices
             play_back(recorder, actions, _evenly(moments, show))
         else:
             recorder.before_event = _by_clock(recorder, span, show)

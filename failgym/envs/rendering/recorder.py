@@ -13,24 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from failgym.envs.batches import AnyBatch, AnyWorld
 from failgym.envs.rendering.entries import Asked
 from failgym.envs.rendering.log import LogReader
 from failgym.envs.rendering.timeline import Attempt, Kind, TaskLine, Timeline
 from failgym.envs.spaces import TERMS
-from failgym.sim import records as pinned
-from failgym.sim.batch import Batch
 from failgym.sim.fields import INDEX
 from failgym.sim.rules import Rules
-from failgym.sim.scheduled.rules import ScheduledRules
 from failgym.sim.state import Order
-from failgym.vocabulary import LOG, Action, Decision, LogEntry
+from failgym.vocabulary import Action, Decision, LogEntry
+from failgym.worlds.world import World
 
 __all__ = ["Recorder"]
-
-_EVENTS_OF_A_RUN, _EVENTS_OF_A_TASK = 5, 4
-"""Entries of the log that one attempt, or one task beside its attempts, can make between two
-decisions."""
 
 
 class Recorder:
@@ -42,17 +35,12 @@ class Recorder:
         order: serve the decisions of a slice task by task, or merged by time.
     """
 
-    def __init__(self, world: AnyWorld, rules: Rules, order: Order = "task") -> None:
+    def __init__(self, world: World, rules: Rules, order: Order = "task") -> None:
         self.world, self.rules = world, rules
-        self.batch = _logging_batch(world, rules, order)
+        self.batch = world.batch(rules, 1, order, log=True)
+        self.scene = world.scene(order)
         self.timeline = Timeline()
-        self._staged = False
-        if not isinstance(world, pinned.World):
-            parameters = world.parameters[0]
-            self._staged = bool(parameters["transfers"] and parameters["stages"])
-        self._reader = LogReader(self.timeline, int(world.parameters["restore_cost"][0]))
-        self.relative = isinstance(world, pinned.World) and order == "task"
-        """Are tasks served one after the other, each by a clock of its own?"""
+        self._reader = LogReader(self.timeline, self.scene.restore_cost)
         self.costs = np.zeros(len(TERMS))
         """Cost by reward term, at the last decision, of all episodes of the timeline."""
         self._earlier_costs = self.costs
@@ -92,11 +80,6 @@ class Recorder:
         return self.batch.state.episodes[0]
 
     @property
-    def machines(self) -> int:
-        """Machines of the cluster, 0 where there is none."""
-        return 0 if isinstance(self.world, pinned.World) else len(self.world.machines)
-
-    @property
     def asked(self) -> Asked | None:
         """The open decision, None after the end."""
         return self._reader.asked
@@ -116,24 +99,13 @@ class Recorder:
         columns = (states["task"], record["submit"], record["width"], own)
         for task, submit, width, mine in zip(*(c.tolist() for c in columns), strict=True):
             self.timeline.tasks[task] = TaskLine(task, submit, width, mine)
-        if not isinstance(self.batch, Batch):
-            arrive = record["submit"][states["remaining"] < 0]
-            self._add_outages(int(arrive.min()) if len(arrive) else 0)
-
-    def _add_outages(self, beginning: int) -> None:
-        """Enter the machines that are down when the episode begins."""
-        world: Any = self.world
-        down, up = world.outages["down"], world.outages["up"]
-        for outage in world.outages[(down < beginning) & (up > beginning)].tolist():
-            self._reader.is_down(outage[2], outage[0])
+        for machine, since in self.world.down(states):
+            self._reader.is_down(machine, since)
 
     def _follow(self) -> None:
         """Read what has happened since the last decision, and which one is open."""
         episode = self.episode
-        entries = self.batch.state.log[0, : int(episode["logged"])].tolist()
-        episode["logged"] = 0
-        if not isinstance(self.batch, Batch):
-            episode["queries"] = 0
+        entries = self.batch.drained_log(0).tolist()
         if len(entries) == self.batch.state.log.shape[1]:
             raise RuntimeError("the event log is full")  # its size is a bound: cannot happen
         self._reader.ended.clear()
@@ -141,7 +113,7 @@ class Recorder:
             self.before_event(entry[0])
             self._reader.read(LogEntry(*entry))
         self.timeline.now = int(episode["now"])
-        if self._staged:
+        if self.scene.transfers:
             self._learn_transfers()
         self.costs = self._earlier_costs + episode["cost"]
         self._reader.asked = self._open()
@@ -150,17 +122,12 @@ class Recorder:
     def _open(self) -> Asked | None:
         if self.done:
             return None
-        state, episode = self.batch.state, self.episode
-        run = state.runs[0, int(episode["run"])]
-        kind = Decision(int(episode["decision"]))
-        scheduled = not isinstance(self.batch, Batch)
-        length = run["length"] if scheduled else self.world.rows["length"][run["row"]]
-        machine = int(episode["offered"]) if kind is Decision.DISPATCH else -1
-        task = int(state.tasks[0, int(run["local"])]["task"])
+        kind = Decision(int(self.episode["decision"]))
+        number, length, machine = self.world.open_attempt(self.batch.state, 0)
         out = self.batch.output
         legal = tuple(Action(i) for i in np.flatnonzero(out.mask[0]).tolist())
         risk = float(out.obs[0, INDEX["risk"]])
-        return Asked(kind, task, int(run["number"]), int(length), machine, legal, risk)
+        return Asked(kind, int(out.task[0]), number, length, machine, legal, risk)
 
     # --- Transfers --------------------------------------------------------------------------------
 
@@ -199,19 +166,3 @@ class Recorder:
                         attempt.transferred = attempt.until(0)
                         self._reader.charge(attempt, 1)
                     return
-
-
-def _logging_batch(world: AnyWorld, rules: Rules, order: Order) -> AnyBatch:
-    """One episode of a world that keeps its event log."""
-    if not isinstance(world, pinned.World):
-        from failgym.sim.scheduled.batch import ScheduledBatch
-
-        assert isinstance(rules, ScheduledRules), "a scheduled world has scheduled rules"
-        return ScheduledBatch(world, rules, 1, log=True)
-    batch = Batch(world, rules, 1, order, log=True)
-    runs = world.tasks["rows"][world.order].astype(np.int64)
-    runs += rules.max_extra + rules.restart_limit + 1
-    events = np.concatenate([[0], np.cumsum(_EVENTS_OF_A_RUN * runs + _EVENTS_OF_A_TASK)])
-    most = int(np.diff(events[world.slices]).max(initial=0)) + 1
-    batch.state = batch.state._replace(log=np.zeros((1, most), dtype=LOG))
-    return batch

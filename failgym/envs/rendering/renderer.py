@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.error import DependencyNotInstalled
 
-from failgym.envs.batches import AnyBatch
 from failgym.envs.rendering.recorder import Recorder
 from failgym.envs.rendering.status import status_of
 from failgym.envs.rendering.text import MOST_ROWS, write
 from failgym.envs.rendering.view import View, view_of
-from failgym.envs.scenario import Scenario
+from failgym.worlds.scenario import Scenario
+from failgym.worlds.world import World
 
 __all__ = ["FPS", "MODES", "Frame", "Renderer", "picture_of", "text_of"]
 
@@ -31,17 +31,17 @@ class Renderer:
 
     Args:
         mode: one of `MODES`.
-        batch: the engine of the environment, whose world it is.
+        world: of the environment.
         scenario: of the environment.
 
     Raises:
         ValueError: for another mode.
     """
 
-    def __init__(self, mode: str, batch: AnyBatch, scenario: Scenario) -> None:
+    def __init__(self, mode: str, world: World, scenario: Scenario) -> None:
         if mode not in MODES:
             raise ValueError(f"render_mode: expected {', '.join(MODES)} or None, got {mode!r}")
-        self.mode, self._batch, self._scenario = mode, batch, scenario
+        self.mode, self._world, self._scenario = mode, world, scenario
         self._slice = -1
         self._actions: list[int] = []
         self._recorder: Recorder | None = None
@@ -93,7 +93,7 @@ class Renderer:
     def _caught_up(self) -> Recorder:
         """The recorder, at the same decision as the environment."""
         if self._recorder is None:
-            self._recorder = Recorder(self._batch.world, self._scenario, self._scenario.order)
+            self._recorder = Recorder(self._world, self._scenario, self._scenario.order)
         if self._played < 0:
             self._recorder.begin(self._slice)
             self._played = 0
@@ -130,5 +130,6 @@ def text_of(recorder: Recorder, title: str) -> str:
 
 
 def _view(recorder: Recorder, most_rows: int) -> View:
-    timeline, machines = recorder.timeline, recorder.machines
-    return view_of(timeline, relative=recorder.relative, machines=machines, most_rows=most_rows)
+    scene, timeline = recorder.scene, recorder.timeline
+    one_by_one, machines = scene.one_by_one, scene.machines
+    return view_of(timeline, relative=one_by_one, machines=machines, most_rows=most_rows)

@@ -58,7 +58,7 @@ def status_of(recorder: Recorder, title: str) -> Status:
 def _clock(recorder: Recorder) -> str:
     """What time it is: in the trace, or for the task that is served."""
     timeline, line = recorder.timeline, None
-    if recorder.relative:
+    if recorder.scene.one_by_one:
         line = timeline.tasks.get(timeline.serving)
     if line is not None:
         return f"task {line.task}, {duration(timeline.now - line.submit)} after its submission"
@@ -83,7 +83,7 @@ def _answer(mark: Mark) -> str:
 
 
 def _cluster(recorder: Recorder) -> str:
-    if not recorder.machines:
+    if not recorder.scene.machines:
         return ""
     timeline = recorder.timeline
     down = sum(outage.up is None for outage in timeline.outages)

@@ -6,13 +6,13 @@ import difflib
 import reprlib
 from typing import Any
 
-from failgym.envs.scenario import Scenario
 from failgym.envs.scenarios.checkpoint import CHECKPOINT
 from failgym.envs.scenarios.cloning import CLONING
 from failgym.envs.scenarios.grace_period import GRACE_PERIOD
 from failgym.envs.scenarios.lineage import LINEAGE
 from failgym.envs.scenarios.mitigation import MITIGATION
 from failgym.envs.scenarios.workflow import WORKFLOW
+from failgym.worlds.scenario import Scenario
 
 __all__ = ["SCENARIOS", "resolve"]
 

@@ -28,7 +28,7 @@ Version History
 
 from __future__ import annotations
 
-from failgym.envs.scenario import Scenario
+from failgym.worlds.scenario import Scenario
 
 __all__ = ["GRACE_PERIOD"]
 

@@ -42,8 +42,8 @@ Version History
 
 from __future__ import annotations
 
-from failgym.envs.scenario import Scenario
 from failgym.vocabulary import MINUTE, SECOND
+from failgym.worlds.scenario import Scenario
 
 __all__ = ["MITIGATION"]
 

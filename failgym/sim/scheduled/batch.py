@@ -67,6 +67,16 @@ class ScheduledBatch(EpisodeBatch):
                 )
             )
 
+    def own_states(self, episode: int) -> npt.NDArray[Any]:
+        """States of the tasks that an episode asks about."""
+        states = super().own_states(episode)
+        return states[states["own"]]
+
+    def drained_log(self, episode: int) -> npt.NDArray[Any]:
+        """The event log of an episode since it was drained last, that of queries emptied too."""
+        self.state.episodes["queries"][episode] = 0
+        return super().drained_log(episode)
+
     def outcomes(self, episode: int) -> dict[str, npt.NDArray[Any]]:
         """Outcome table of an episode: the fields of `ScheduledOutcome`, an array each."""
         tasks = int(self.state.episodes["tasks"][episode])

@@ -15,7 +15,8 @@ from failgym.traces.describe.marks import INK, Axes, Panel
 from failgym.traces.describe.panels import panels
 from failgym.traces.describe.panels_of_machines import panels_of_machines
 from failgym.traces.describe.panels_of_usage import panels_of_usage
-from failgym.traces.trace import Trace, TraceError
+from failgym.traces.schema import TraceError
+from failgym.traces.trace import Trace
 
 __all__ = ["check", "plot"]
 

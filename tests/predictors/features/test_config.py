@@ -15,8 +15,8 @@ from failgym.predictors.features.config import (
     task_config,
 )
 from failgym.traces import Meta, Outcome, Trace
+from failgym.traces.schema import make_table
 from failgym.traces.synthetic import generate
-from failgym.traces.trace import make_table
 
 USERS = ["ann", "bob", "bob", "cid", None]
 

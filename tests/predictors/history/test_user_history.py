@@ -10,14 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from failgym.predictors.history.job_use import Past, past_jobs
-from failgym.predictors.history.user_history import (
-    METHODS,
-    QUANTITIES,
-    Method,
-    UserHistory,
-    percentage_error,
-)
+from failgym.predictors.history.job_use import QUANTITIES, Past, past_jobs
+from failgym.predictors.history.methods import Method
+from failgym.predictors.history.user_history import METHODS, UserHistory, percentage_error
 from failgym.sim.reference.scheduled.estimates import Estimator
 from failgym.sim.scheduled.rules import ScheduledRules
 from failgym.traces import Cause, Meta, Outcome, Trace

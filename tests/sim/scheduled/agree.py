@@ -19,7 +19,7 @@ from failgym.sim.reference.scheduled import ReferenceScheduledSimulator
 from failgym.sim.scheduled import ScheduledSimulator
 from failgym.sim.scheduled.rules import ScheduledRules
 from failgym.traces import Trace
-from failgym.traces.trace import make_table
+from failgym.traces.schema import make_table
 from tests.sim.random_worlds import random_policy
 from tests.sim.scheduled.golden import log_text
 from tests.sim.scheduled.random_clusters import Cluster, random_cluster

@@ -21,7 +21,7 @@ import pytest
 from failgym.sim.fields import INDEX
 from failgym.sim.scheduled import ScheduledSimulator
 from failgym.traces import Cause, Outcome, Trace
-from failgym.traces.trace import make_table
+from failgym.traces.schema import make_table
 from failgym.vocabulary import Action, Event, SimOutcome
 from tests.sim.random_worlds import random_policy
 from tests.sim.scheduled.random_clusters import Cluster, random_cluster

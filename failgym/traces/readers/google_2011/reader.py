@@ -24,9 +24,9 @@ from failgym.traces.readers.google_2011.tables import make_tables
 from failgym.traces.readers.google_2011.usage import make_windows, read_usage
 from failgym.traces.readers.google_2011.work import working_folder
 from failgym.traces.readers.sources import Advance, naming_source, reading
-from failgym.traces.schema import TABLES, Table, make_table
+from failgym.traces.schema import TABLES, Table, TraceError, make_table
 from failgym.traces.store import check_destination, writing
-from failgym.traces.trace import Meta, Trace, TraceError
+from failgym.traces.trace import Meta, Trace
 from failgym.traces.validate import Validator
 
 LICENCE = "CC-BY 4.0"

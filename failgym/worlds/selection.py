@@ -1,4 +1,4 @@
-"""Which tasks a scenario selects, and what the prices of the selected ones are."""
+"""Which tasks a scenario selects."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from failgym.envs.scenario import Scenario
 from failgym.traces import Outcome, Trace
 from failgym.vocabulary import NEVER
+from failgym.worlds.scenario import Scenario
 
-__all__ = ["mean_work", "selected"]
-
-Bools = npt.NDArray[np.bool_]
+__all__ = ["selected"]
 
 
-def selected(scenario: Scenario, trace: Trace, tasks: Any) -> Bools:
+def selected(scenario: Scenario, trace: Trace, tasks: Any) -> npt.NDArray[np.bool_]:
     """Tasks that a scenario selects [tasks], of TASK records."""
     chosen = tasks["rows"] <= scenario.max_attempts
     if scenario.select == "failing":
@@ -28,10 +26,3 @@ def selected(scenario: Scenario, trace: Trace, tasks: Any) -> Bools:
         killed[job[by_user]] = True
         chosen &= (failed & ~killed)[job]
     return chosen
-
-
-def mean_work(tasks: Any, rows: Any, chosen: npt.NDArray[Any]) -> float:
-    """Mean machine-time of the chosen tasks of TASK and ROW records, at least 1 [machine-ms]."""
-    row_task = np.repeat(np.arange(len(tasks)), tasks["rows"])
-    work = np.bincount(row_task, rows["duration"], len(tasks)) * tasks["width"]
-    return max(float(work[chosen].mean()), 1.0)

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from failgym.envs.batches import AnyWorld
-from failgym.envs.scenario import Scenario
-from failgym.envs.selection import selected
-from failgym.envs.sources import tasks_run, whole_trace
 from failgym.traces import Outcome, Trace
+from failgym.worlds.scenario import Scenario
+from failgym.worlds.selection import selected
+from failgym.worlds.split import Part, tasks_run
 
 __all__ = ["nobody_asked"]
 
@@ -21,34 +20,29 @@ Bools = npt.NDArray[np.bool_]
 
 WINDOW = ("clone", "checkpoint", "kill")
 FAILED = ("give_up", "retry")
-OTHERS = ("save_outputs", "place")
-"""Fields that allow a decision, by when it is asked for; the last in the scheduled world only."""
+"""Fields that allow a decision when a window is over, and when an attempt has failed."""
 
 
-def nobody_asked(
-    scenario: Scenario, trace: Trace, world: AnyWorld, within: Bools | None = None
-) -> ValueError:
+def nobody_asked(scenario: Scenario, part: Part, tables: Any) -> ValueError:
     """The error of a scenario that asks about no task.
 
     Args:
         scenario: of which no task is asked about.
-        trace: what its split is simulated from.
-        world: the same, compiled.
-        within: [tasks of the trace] which of them are of the split; all by default.
+        part: what its split is simulated from.
+        tables: the same, compiled.
     """
-    within = np.ones(len(world.tasks), dtype=np.bool_) if within is None else within
-    why = next(_reasons(scenario, trace, world, within))
+    why = next(_reasons(scenario, part, tables))
     return ValueError(f"scenario: no task of the {scenario.split} split is ever asked about: {why}")
 
 
-def _reasons(scenario: Scenario, trace: Trace, world: AnyWorld, within: Bools) -> Iterator[str]:
+def _reasons(scenario: Scenario, part: Part, tables: Any) -> Iterator[str]:
     """What leaves none, each in a line; the last always holds."""
-    tasks = world.tasks
+    tasks, within = tables.tasks, part.own_tasks
     yield from _of_decisions(scenario)
     yield from _of_split(scenario, int(within.sum()))
-    yield from _of_selection(scenario, trace, tasks, within)
-    chosen = selected(scenario, trace, tasks) & within
-    yield from _of_record(scenario, tasks, chosen)
+    yield from _of_selection(scenario, part.trace, tasks, within)
+    chosen = selected(scenario, part.trace, tasks) & within
+    yield from _of_record(scenario, part.whole, tasks, chosen)
     known = chosen & (tasks["rows"] > 0) & ~tasks["censored"]
     if scenario.begin and not (tasks["submit"][known] >= scenario.begin).any():
         last = int(tasks["submit"][known].max())
@@ -56,13 +50,13 @@ def _reasons(scenario: Scenario, trace: Trace, world: AnyWorld, within: Bools) -
             f"begin={scenario.begin} is after the last of known fate was submitted, at {last} ms;"
             " set begin=0"
         )
-    yield from _of_asking(scenario, tasks, world.risk, chosen)
-    longest = int(world.rows["duration"].max(initial=0))
+    yield from _of_asking(scenario, tasks, tables.risk, chosen)
+    longest = int(tables.rows["duration"].max(initial=0))
     yield f"no attempt lasts until a decision, the longest {longest} ms; set window or every lower"
 
 
 def _of_decisions(scenario: Scenario) -> Iterator[str]:
-    names = (*WINDOW, *FAILED, *(OTHERS if scenario.world == "scheduled" else ()))
+    names = scenario.kind.decisions
     if not any(getattr(scenario, name) for name in names):
         yield f"no decision is allowed; set one of {', '.join(names)} to true"
 
@@ -91,18 +85,17 @@ def _of_selection(scenario: Scenario, trace: Trace, tasks: Any, within: Bools) -
     )
 
 
-def _of_record(scenario: Scenario, tasks: Any, chosen: Bools) -> Iterator[str]:
+def _of_record(scenario: Scenario, trace: Trace, tasks: Any, chosen: Bools) -> Iterator[str]:
     if ((tasks["rows"] > 0) & ~tasks["censored"] & chosen).any():
         return
-    if not tasks_run(whole_trace(scenario)).any():
+    if not tasks_run(trace).any():
         yield "the trace records no run of a task; set trace to one that does"
-    remedy = "trace or jobs to more" if scenario.split == "all" else _later_boundary(scenario)
+    remedy = "trace or jobs to more" if scenario.split == "all" else _later_boundary(trace)
     yield f"it ends before any of its {chosen.sum():,} tasks does; set {remedy}"
 
 
-def _later_boundary(scenario: Scenario) -> str:
+def _later_boundary(trace: Trace) -> str:
     """The least hundredth at which a task has ended before the boundary, if there is one."""
-    trace = whole_trace(scenario)
     ended = trace.column("attempts", "outcome") == Outcome.FINISH
     first = trace.column("attempts", "end")[ended].min(initial=np.iinfo(np.int64).max)
     share = float((trace.column("jobs", "submit") <= first).mean())

@@ -1,4 +1,4 @@
-"""Jobs that have the cluster to themselves, and failures that strike them at a stated moment.
+"""Step 3, where jobs have the cluster to themselves, and failures strike them at a stated moment.
 
 After the experiments of Ghit and Epema, HPDC 2017 (section 5.2): a share of the machines of a job
 fails while it runs, and is replaced as soon as the loss is noticed.
@@ -11,11 +11,11 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from failgym.envs.scenario import Scenario
-from failgym.envs.sources import tasks_run
-from failgym.envs.tables import with_columns, with_tables
 from failgym.traces import Trace
 from failgym.vocabulary import MINUTE
+from failgym.worlds.scenario import Scenario
+from failgym.worlds.split import tasks_run
+from failgym.worlds.tables import with_columns, with_tables
 
 __all__ = ["SPACING", "apart", "job_order", "struck"]
 

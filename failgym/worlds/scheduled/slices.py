@@ -1,15 +1,15 @@
-"""Slices of a scheduled world: whose tasks are asked about, and what else is in the cluster."""
+"""Step 8: whose tasks a slice asks about, and what else is in the cluster with them."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-from failgym.envs.scenario import Scenario
-from failgym.envs.strikes import job_order
 from failgym.sim.scheduled.compile import EpisodeTasks
 from failgym.sim.scheduled.records import World
 from failgym.traces import Trace
+from failgym.worlds.scenario import Scenario
+from failgym.worlds.scheduled.strikes import job_order
 
 __all__ = ["slices_of"]
 

@@ -1,4 +1,4 @@
-"""The forecast that a scenario names."""
+"""Step 4: the forecast that a scenario names."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from failgym.envs.scenario import Scenario
-from failgym.envs.sources import Origin
 from failgym.predictors import (
     LEARNED,
     Calibrated,
@@ -29,8 +27,10 @@ from failgym.predictors.base import window_offsets
 from failgym.predictors.models import holds_predictor, is_fitted, packages_of
 from failgym.predictors.store import check_shapes, read_forecast
 from failgym.traces import Trace
+from failgym.worlds.scenario import Scenario
+from failgym.worlds.split import Part
 
-__all__ = ["DRAWN", "PREDICTORS", "forecast_of", "stored_predictor"]
+__all__ = ["DRAWN", "PREDICTORS", "forecast_of", "makers", "stored_predictor"]
 
 
 DRAWN: dict[str, Callable[..., Predictor]] = {
@@ -62,20 +62,15 @@ PREDICTORS: dict[str, Callable[[Scenario], Predictor]] = {
 """Predictors that a scenario may name; those that learn do so from its train split."""
 
 
-def forecast_of(
-    scenario: Scenario,
-    trace: Trace,
-    train: Callable[[], Trace],
-    origin: Callable[[], Origin] | None = None,
-) -> Forecast:
-    """The forecast of a trace, as a scenario names it.
+def forecast_of(scenario: Scenario, part: Part, known: Trace) -> Forecast:
+    """The forecast of what is simulated, as a scenario names it.
+
+    One of the whole trace serves its parts, and one of a part serves it on any cluster.
 
     Args:
         scenario: names it.
-        trace: what it is to speak of.
-        train: gives what a predictor is fitted on that is not fitted yet.
-        origin: says of which rows of a whole trace this one is made, so that a forecast of that
-            one, or of a split that has not got the scenario's cluster yet, serves too.
+        part: what it is to speak of.
+        known: what a predictor is fitted on that is not fitted yet.
 
     Raises:
         ValueError: for a name that is neither a predictor nor a file, a file that holds neither a
@@ -84,21 +79,27 @@ def forecast_of(
     """
     wanted = scenario.forecast
     if isinstance(wanted, Forecast):
-        return _aligned(wanted, trace, origin)
+        return _aligned(wanted, part)
     if not isinstance(wanted, str):
-        return _predicted(wanted, trace, train)
+        return _predicted(wanted, part.trace, known)
     if wanted in PREDICTORS:
-        return _predicted(PREDICTORS[wanted](scenario), trace, train)
+        return _predicted(PREDICTORS[wanted](scenario), part.trace, known)
     if not Path(wanted).is_file():
-        known = ", ".join(PREDICTORS)
-        raise ValueError(f"forecast: expected one of {known} or a file, got {wanted!r}")
+        names = ", ".join(PREDICTORS)
+        raise ValueError(f"forecast: expected one of {names} or a file, got {wanted!r}")
     if holds_predictor(wanted):
-        return _predicted(stored_predictor(wanted), trace, train)
+        return _predicted(stored_predictor(wanted), part.trace, known)
     try:
-        return _aligned(read_forecast(wanted), trace, origin)
+        return _aligned(read_forecast(wanted), part)
     except ValueError as error:
         said = str(error).removeprefix(f"{wanted}: ")
         raise ValueError(f"{wanted}: {said}") from error
+
+
+def makers(scenario: Scenario) -> tuple[object, ...]:
+    """What the name of a scenario's forecast calls: a part of what decides its world."""
+    named = scenario.forecast if isinstance(scenario.forecast, str) else ""
+    return PREDICTORS.get(named), DRAWN.get(named)
 
 
 def stored_predictor(file: str) -> Learned:
@@ -109,15 +110,12 @@ def stored_predictor(file: str) -> Learned:
     return predictor
 
 
-def _predicted(
-    predictor: Predictor | Learned, trace: Trace, train: Callable[[], Trace]
-) -> Forecast:
+def _predicted(predictor: Predictor | Learned, trace: Trace, known: Trace) -> Forecast:
     """What a predictor says of a trace; it is fitted before, unless it has learned already."""
     if not isinstance(predictor, Learned):
-        return predictor.fit(train()).predict(trace)
+        return predictor.fit(known).predict(trace)
     with packages_of(predictor.name):
         if not is_fitted(predictor):
-            known = train()
             given = _Unfitted(predictor, repr(predictor))
             predictor = _fitted(given, _Content(known.content_hash, known))
         return predictor.predict(trace)
@@ -145,41 +143,38 @@ def _fitted(given: _Unfitted, train: _Content) -> Learned:
     return copy(given.predictor).fit(train.trace)
 
 
-def _aligned(
-    forecast: Forecast, trace: Trace, origin: Callable[[], Origin] | None = None
-) -> Forecast:
-    """A forecast as one of this trace. Raises ValueError if it speaks of something else."""
-    if origin is None or forecast.trace_hash == trace.content_hash:
-        check_shapes(check_trace(forecast, trace), trace)
+def _aligned(forecast: Forecast, part: Part) -> Forecast:
+    """A forecast as one of a part. Raises ValueError if it speaks of something else."""
+    if forecast.trace_hash == part.trace.content_hash:
+        check_shapes(forecast, part.trace)
         return forecast
-    source = origin()
-    if forecast.trace_hash == source.part.content_hash:  # the scenario's cluster is new in it
-        check_shapes(forecast, source.part)
-    elif forecast.trace_hash == source.whole.content_hash:
-        check_shapes(forecast, source.whole)
-        forecast = _of_part(forecast, source)
+    if forecast.trace_hash == part.recorded.content_hash:  # the scenario's cluster is new in it
+        check_shapes(forecast, part.recorded)
+    elif forecast.trace_hash == part.whole.content_hash:
+        check_shapes(forecast, part.whole)
+        forecast = _of_part(forecast, part)
     else:
-        check_trace(forecast, trace)
-    return replace(forecast, trace_hash=trace.content_hash)
+        check_trace(forecast, part.trace)
+    return replace(forecast, trace_hash=part.trace.content_hash)
 
 
-def _of_part(forecast: Forecast, origin: Origin) -> Forecast:
+def _of_part(forecast: Forecast, part: Part) -> Forecast:
     """The rows of a forecast of a whole trace that speak of a part of it.
 
-    An attempt that the part cuts off has no windows after the cut.
+    An attempt that does not start in the part has no windows, one that the part cuts off none after
+    the cut.
     """
-    begun = origin.attempts >= 0
-    rows = np.maximum(origin.attempts, 0)
-    said = (forecast.offset[1:] - forecast.offset[:-1])[rows] if len(rows) else rows
-    windows = np.diff(window_offsets(origin.part, forecast.window))
+    begun = part.recorded.present("attempts", "start")
+    said = (forecast.offset[1:] - forecast.offset[:-1])[part.attempts]
+    windows = np.diff(window_offsets(part.recorded, forecast.window))
     count = np.where(begun, np.minimum(said, windows), 0)
     offset = np.concatenate(([0], np.cumsum(count))).astype(np.int64)
-    of = np.repeat(np.arange(len(rows)), count)
-    at = forecast.offset[rows[of]] + np.arange(len(of)) - offset[of]
+    of = np.repeat(np.arange(len(count)), count)
+    at = forecast.offset[part.attempts[of]] + np.arange(len(of)) - offset[of]
     return replace(
         forecast,
         offset=offset,
         risk=forecast.risk[at],
-        confidence=forecast.confidence[origin.tasks],
-        job_confidence=forecast.job_confidence[origin.jobs],
+        confidence=forecast.confidence[part.tasks],
+        job_confidence=forecast.job_confidence[part.jobs],
     )

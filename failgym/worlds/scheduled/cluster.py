@@ -1,22 +1,22 @@
-"""The cluster of a scheduled scenario: machines, and when they fail."""
+"""Step 3: the cluster of a scheduled scenario: machines, and when they fail."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from failgym.envs.scenario import MOST_MACHINES, Scenario, Split
-from failgym.envs.sources import part_of, recorded_part, tasks_run, whole_trace
-from failgym.envs.tables import with_columns, with_tables
 from failgym.traces import Outcome, Trace
 from failgym.traces.synthetic.outages import domains, draw_outages
 from failgym.traces.synthetic.profiles import OutageLaw
 from failgym.traces.synthetic.profiles.lanl import LANL_2_OUTAGES, LANL_20_OUTAGES
 from failgym.traces.synthetic.quantiles import QuantileTable
+from failgym.worlds.parts.cluster import MOST_MACHINES
+from failgym.worlds.scenario import Scenario
+from failgym.worlds.split import Part, split_trace, tasks_run
+from failgym.worlds.tables import with_columns, with_tables
 
 __all__ = ["with_cluster"]
 
@@ -27,8 +27,7 @@ _KEY = 0x0CA5
 """Sets the draws of outages apart from those of the trace of the same seed."""
 
 
-@lru_cache(maxsize=8)
-def with_cluster(scenario: Scenario, split: Split) -> Trace:
+def with_cluster(scenario: Scenario, part: Part) -> Part:
     """A split with the machines and outages of a scenario in place of its own, where it states any.
 
     Those that are stated are the same, and fail at the same times, in every split. Machines that
@@ -39,8 +38,8 @@ def with_cluster(scenario: Scenario, split: Split) -> Trace:
         ValueError: if there are no machines, the trace's outages are of other machines, or there
             were more than `MOST_OUTAGES`.
     """
-    trace = part_of(scenario, split)
-    count = scenario.machines or _machines_for(scenario)
+    trace = part.recorded
+    count = scenario.machines or _machines_for(scenario, part.whole)
     if not count and not trace.rows("machines"):
         raise ValueError(
             "machines: expected some, or a load, for a trace without machines; set machines to"
@@ -52,26 +51,31 @@ def with_cluster(scenario: Scenario, split: Split) -> Trace:
     if count and scenario.outages == "trace" and trace.rows("outages"):
         raise ValueError("outages: expected 'none' or a law where machines are not the trace's")
     if not count and scenario.outages == "trace":
-        return _back_at_the_end(trace, _end_of_data(trace))
+        return replace(part, trace=_back_at_the_end(trace, _end_of_data(trace)))
+    return replace(part, trace=_equipped(scenario, part, count))
+
+
+def _equipped(scenario: Scenario, part: Part, count: int) -> Trace:
+    """A split with so many machines, or its own for 0, and the outages that a scenario states."""
     tables: dict[str, Any] = {"outages": {}}
-    law = _law(scenario, count or trace.rows("machines"))
+    law = _law(scenario, count or part.recorded.rows("machines"))
     if count:
         names = [f"machine-{number:05d}" for number in range(count)]
         tables["machines"] = {"original_id": names, "speed": 1.0, "slots": scenario.slots}
         tables["placements"] = {}
-    if law is not None:
-        if count:
-            tables["machines"]["domain"] = domains(law)
-        horizon = _end_of_data(whole_trace(scenario))
-        if horizon / law.mtbf * law.machines > MOST_OUTAGES:
-            raise ValueError(
-                f"machine_mtbf: {law.mtbf:g} ms makes more than {MOST_OUTAGES} outages"
-                f" of {law.machines} machines"
-            )
-        rng = np.random.Generator(np.random.PCG64([scenario.trace_seed, _KEY]))
-        tables["outages"] = draw_outages(law, horizon, rng).columns()
-        return _back_at_the_end(with_tables(trace, **tables), horizon)
-    return with_tables(trace, **tables)
+    if law is None:
+        return with_tables(part.recorded, **tables)
+    if count:
+        tables["machines"]["domain"] = domains(law)
+    horizon = _end_of_data(part.whole)
+    if horizon / law.mtbf * law.machines > MOST_OUTAGES:
+        raise ValueError(
+            f"machine_mtbf: {law.mtbf:g} ms makes more than {MOST_OUTAGES} outages"
+            f" of {law.machines} machines"
+        )
+    rng = np.random.Generator(np.random.PCG64([scenario.trace_seed, _KEY]))
+    tables["outages"] = draw_outages(law, horizon, rng).columns()
+    return _back_at_the_end(with_tables(part.recorded, **tables), horizon)
 
 
 def _check_widths(scenario: Scenario, trace: Trace, count: int) -> None:
@@ -97,7 +101,7 @@ def _back_at_the_end(trace: Trace, end: int) -> Trace:
     return with_columns(trace, trace.meta.end, {("outages", "up"): back})
 
 
-def _machines_for(scenario: Scenario) -> int:
+def _machines_for(scenario: Scenario, whole: Trace) -> int:
     """As many machines as the load asks for: by the work that the record of the train split holds.
 
     Raises:
@@ -105,7 +109,7 @@ def _machines_for(scenario: Scenario) -> int:
     """
     if not scenario.load:
         return 0
-    train = recorded_part(scenario, "train")
+    train = split_trace(whole, scenario, "train").recorded
     start = train.column("attempts", "start", missing=-1)
     end = train.column("attempts", "end")
     ran = start >= 0

@@ -1,0 +1,47 @@
+"""`build_world`: the world of a scenario, compiled once."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from failgym.predictors import Learned
+from failgym.traces import Trace
+from failgym.worlds.kinds import kind_of
+from failgym.worlds.scenario import Scenario, Split
+from failgym.worlds.source import last_written
+from failgym.worlds.split import Part
+from failgym.worlds.world import World
+
+__all__ = ["build_world", "part_of", "split_of"]
+
+
+def part_of(scenario: Scenario, split: Split) -> Part:
+    """What a split of a scenario is simulated from, and where its rows come from."""
+    return kind_of(scenario.world).part(scenario, split)
+
+
+def split_of(scenario: Scenario, split: Split) -> Trace:
+    """What a split of a scenario is simulated from; forecasts of it speak of this trace.
+
+    In the pinned world a split of its trace; in the scheduled one with the cluster's machines and
+    outages, and with earlier jobs that are there as background. A forecast of the whole trace
+    serves every split.
+    """
+    return part_of(scenario, split).trace
+
+
+def build_world(scenario: Scenario) -> World:
+    """The world of a scenario, compiled once per process and version of its files.
+
+    Raises:
+        ValueError: if the split has no task that is ever asked about, or a value names nothing.
+    """
+    said_by = scenario.forecast
+    parameters_now = repr(said_by) if isinstance(said_by, Learned) else ""  # fields may be set
+    stamps = last_written(scenario.trace), last_written(said_by)
+    return _build(scenario, *stamps, parameters_now)
+
+
+@lru_cache(maxsize=16)
+def _build(scenario: Scenario, trace_stamp: int, forecast_stamp: int, parameters_now: str) -> World:
+    return kind_of(scenario.world).build(scenario)

@@ -1,0 +1,1 @@
+"""The parts of a scenario: each a record of settings that is valid by itself."""

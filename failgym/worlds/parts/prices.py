@@ -1,0 +1,33 @@
+"""`Prices`: what a scenario charges for."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+
+from failgym.worlds.parts.checked import Checked
+
+__all__ = ["Prices"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prices(Checked):
+    """Prices of the terms of a cost.
+
+    Raises:
+        ValueError: if a value is out of range; the message names the field.
+    """
+
+    weight_wasted: float = 1.0
+    """Price of lost, redundant and ghost work, in mean machine-times of a task."""
+    weight_overhead: float = 1.0
+    """Price of checkpoint and restore time, in mean machine-times of a task."""
+    weight_completion: float = 1.0
+    """Price of completion time, in mean completion times of a task."""
+    weight_forfeited: float = 1.0
+    """Price of the finished work of a forfeited task and of its recorded completion time again."""
+
+    def __post_init__(self) -> None:
+        for field in fields(Prices):
+            good = 0.0 <= getattr(self, field.name) < math.inf
+            self._check(field.name, good, "at least 0, finite")

@@ -1,0 +1,47 @@
+"""`TraceSource`: where the trace of a scenario comes from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from failgym.sim.rules import LONGEST
+from failgym.traces import Trace
+from failgym.traces.synthetic import PROFILES
+from failgym.worlds.parts.checked import Checked
+
+__all__ = ["TraceSource", "generates"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TraceSource(Checked):
+    """A trace: given, stored in a folder, or generated from a profile.
+
+    Raises:
+        ValueError: if a value is out of range; the message names the field.
+    """
+
+    trace: str | Path | Trace = "google-2011"
+    """A synthetic profile, the folder of a stored trace, or a trace."""
+    jobs: int = 4_000
+    """Jobs to generate, for a profile."""
+    trace_seed: int = 0
+    """Seed of the generated trace, and of generated outages."""
+    sampling: float = 0.0
+    """Share of the system's jobs in a generated trace, for a profile that has one; 0: its own."""
+    longest: int = 0
+    """Longest machine-time of a task of a generated trace [ms], for a profile that has one; 0: its
+    own."""
+
+    def __post_init__(self) -> None:
+        self._check("jobs", self.jobs >= 1, "at least 1")
+        self._check("trace_seed", self.trace_seed >= 0, "at least 0")
+        self._check("sampling", 0.0 <= self.sampling <= 1.0, "in [0, 1]")
+        self._check("longest", 0 <= self.longest <= LONGEST, f"0 to {LONGEST} ms")
+
+
+def generates(source: str | Path | Trace, name: str) -> bool:
+    """Is the source of a trace a profile that has a number of this name?"""
+    if isinstance(source, Trace) or str(source) not in PROFILES:
+        return False
+    return name in {field.name for field in fields(PROFILES[str(source)])}

@@ -1,0 +1,93 @@
+"""The way from a scenario to a pinned world, step by step."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from failgym.sim.batch import asked_tasks
+from failgym.sim.compile import compile_world, parameters, with_slices
+from failgym.sim.records import World as Tables
+from failgym.traces import Outcome, Trace
+from failgym.world_cache import kept_or_built
+from failgym.worlds.context import context_of, with_system
+from failgym.worlds.forecast import forecast_of, makers
+from failgym.worlds.pinned.world import PinnedWorld
+from failgym.worlds.prices import completion_times, prices_of
+from failgym.worlds.scenario import Scenario, Split
+from failgym.worlds.selection import selected
+from failgym.worlds.source import whole_trace
+from failgym.worlds.split import Part, learned_from, split_trace
+from failgym.worlds.unasked import nobody_asked
+
+__all__ = ["build", "build_all"]
+
+Ints = npt.NDArray[np.int64]
+
+SLICE_TASKS = 16
+"""Tasks of a slice of a whole trace: few, so that lanes end together; not 1, so that they seldom
+change hands."""
+
+
+def build(scenario: Scenario) -> PinnedWorld:
+    """The pinned world of a scenario.
+
+    Raises:
+        ValueError: if the split has no task that is ever asked about, or a value names nothing.
+    """
+    return PinnedWorld(kept_or_built(scenario, makers(scenario), Tables, lambda: _tables(scenario)))
+
+
+def _tables(scenario: Scenario) -> Tables:
+    """What the kernels read."""
+    tables, tasks = _asked(scenario)
+    pricing = tables, tasks
+    if scenario.split not in ("train", "all") or scenario.decide == "alarm":
+        pricing = _asked(_pricing(scenario))
+    prices = prices_of(scenario, *pricing, completion_times(*pricing))
+    tables = tables._replace(parameters=parameters(scenario, prices))
+    return with_slices(tables, tasks, scenario.slice_tasks)
+
+
+def build_all(trace: Trace, scenario: Scenario, known_only: bool) -> PinnedWorld:
+    """A world of all tasks of a trace, or of those of known fate.
+
+    Raises:
+        ValueError: if there is none, or the forecast is of another trace.
+    """
+    tables = _compiled(scenario, Part.all_of(trace), trace)
+    tasks = np.arange(trace.rows("tasks"))
+    if known_only:
+        tasks = tasks[trace.task_outcome != Outcome.CENSORED]
+    if not len(tasks):
+        raise ValueError("trace: expected at least one task of known fate")
+    return PinnedWorld(with_slices(tables, tasks, SLICE_TASKS))
+
+
+def _asked(scenario: Scenario) -> tuple[Tables, Ints]:
+    """What a scenario's split compiles to, and which of its tasks are asked about."""
+    whole = whole_trace(scenario)
+    part = split_trace(whole, scenario, scenario.split)
+    known = split_trace(whole, scenario, learned_from(scenario.split)).trace
+    tables = _compiled(scenario, part, known)
+    chosen = np.flatnonzero(selected(scenario, part.trace, tables.tasks))
+    tasks = asked_tasks(tables, scenario, chosen)
+    if not len(tasks):
+        raise nobody_asked(scenario, part, tables)
+    return tables, tasks
+
+
+def _compiled(scenario: Scenario, part: Part, known: Trace) -> Tables:
+    """A part of a trace at prices of 1, without slices."""
+    forecast = forecast_of(scenario, part, known)
+    context = with_system(context_of(known, forecast, scenario.window), part.whole)
+    return compile_world(part.trace, scenario, context, seed=scenario.seed)
+
+
+def _pricing(scenario: Scenario) -> Scenario:
+    """The scenario whose tasks set the prices: the train split, whatever a forecast says of it."""
+    split: Split = "all" if scenario.split == "all" else "train"
+    decide = "every" if scenario.decide == "alarm" else scenario.decide
+    return replace(scenario, split=split, forecast="none", decide=decide)

@@ -1,0 +1,123 @@
+"""`PinnedWorld`: a compiled pinned world."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from failgym.sim.batch import Batch
+from failgym.sim.clairvoyant import clairvoyant
+from failgym.sim.outcomes import outcome_table
+from failgym.sim.records import Records
+from failgym.sim.records import World as Tables
+from failgym.sim.rules import Rules
+from failgym.sim.state import Order
+from failgym.vocabulary import LOG
+from failgym.worlds.inputs import inputs_of
+from failgym.worlds.world import Bound, Down, LeastCosts, OpenAttempt, Scene
+
+__all__ = ["PinnedWorld"]
+
+Ints = npt.NDArray[np.int64]
+
+_EVENTS_OF_A_RUN, _EVENTS_OF_A_TASK = 5, 4
+"""Entries of the log that one attempt, or one task beside its attempts, can make between two
+decisions."""
+
+
+@dataclass(frozen=True, eq=False)
+class PinnedWorld:
+    """A pinned world (`failgym.worlds.world.World`)."""
+
+    tables: Tables
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> PinnedWorld:
+        """Itself: it never changes."""
+        return self
+
+    @property
+    def tasks(self) -> Records:
+        """TASK [tasks of the trace]."""
+        return self.tables.tasks
+
+    @property
+    def slices(self) -> int:
+        """How many slices there are."""
+        return len(self.tables.slices) - 1
+
+    @property
+    def own_sizes(self) -> Ints:
+        """Tasks of each slice, [slices]."""
+        return np.diff(self.tables.slices)
+
+    @property
+    def own_tasks(self) -> Ints:
+        """Trace rows of the tasks of slices, slice after slice."""
+        return self.tables.order
+
+    @property
+    def work_price(self) -> float:
+        """Cost of one machine-ms of wasted work."""
+        return float(self.tables.parameters[0]["wasted"])
+
+    @property
+    def inputs(self) -> frozenset[str]:
+        """What it gives policies to go by."""
+        return inputs_of(self.tables)
+
+    def batch(
+        self,
+        rules: Rules,
+        episodes: int,
+        order: Order = "task",
+        threads: int = 1,
+        *,
+        log: bool = False,
+    ) -> Batch:
+        """N episodes, as `World.batch` says."""
+        batch = Batch(self.tables, rules, episodes, order, threads)
+        if log:
+            room = np.zeros((episodes, self._most_events(rules)), dtype=LOG)
+            batch.state = batch.state._replace(log=room)
+        return batch
+
+    def _most_events(self, rules: Rules) -> int:
+        """Entries of the log of a whole slice, at most, and one more."""
+        runs = self.tasks["rows"][self.tables.order].astype(np.int64)
+        runs += rules.max_extra + rules.restart_limit + 1
+        events = np.concatenate([[0], np.cumsum(_EVENTS_OF_A_RUN * runs + _EVENTS_OF_A_TASK)])
+        return int(np.diff(events[self.tables.slices]).max(initial=0)) + 1
+
+    def outcomes(self, states: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
+        """The fields of `failgym.sim.outcomes.TaskOutcome`, an array each."""
+        return outcome_table(self.tables, states)
+
+    def least_costs(self, rules: Rules, slices: Ints, bound: Bound | None = None) -> LeastCosts:
+        """What the clairvoyant pays, or a bound of tasks says."""
+        first, sizes = self.tables.slices[slices], self.own_sizes[slices]
+        begin = np.cumsum(sizes) - sizes
+        tasks = self.tables.order[np.arange(sizes.sum()) + np.repeat(first - begin, sizes)]
+        if bound is not None:
+            return LeastCosts(np.add.reduceat(bound(self.tables, rules, tasks), begin, axis=0), 0)
+        found = clairvoyant(self.tables, rules, tasks)
+        costs = np.add.reduceat(found.costs, begin, axis=0)
+        return LeastCosts(costs, int((~found.exact).sum()))
+
+    def scene(self, order: Order) -> Scene:
+        """There are no machines; tasks are served one after the other, or merged by time."""
+        restore_cost = int(self.tables.parameters["restore_cost"][0])
+        return Scene(order == "task", 0, restore_cost, transfers=False)
+
+    def down(self, states: npt.NDArray[Any]) -> Sequence[Down]:
+        """None: there are no machines."""
+        return ()
+
+    def open_attempt(self, state: Any, episode: int) -> OpenAttempt:
+        """What the open decision of an episode is about."""
+        run = state.runs[episode, int(state.episodes["run"][episode])]
+        length = int(self.tables.rows["length"][run["row"]])
+        return OpenAttempt(int(run["number"]), length, -1)

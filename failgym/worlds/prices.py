@@ -1,0 +1,48 @@
+"""Step 7: what a scenario charges, by the means of the tasks that set its prices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from failgym.sim.rules import Weights
+from failgym.worlds.scenario import Scenario
+
+__all__ = ["completion_times", "prices_of"]
+
+Ints = npt.NDArray[np.int64]
+
+
+def prices_of(scenario: Scenario, tables: Any, tasks: Ints, times: Ints) -> Weights:
+    """The weights of a scenario, in units of the mean machine-time and completion time of tasks.
+
+    Args:
+        scenario: says the weights.
+        tables: compiled: TASK and ROW records.
+        tasks: whose machine-time sets the prices, as trace rows.
+        times: whose mean is the unit of completion time [ms].
+    """
+    return Weights(
+        wasted=scenario.weight_wasted,
+        overhead=scenario.weight_overhead,
+        completion=scenario.weight_completion,
+        forfeited=scenario.weight_forfeited,
+        work_scale=_mean_work(tables, tasks),
+        time_scale=max(float(times.mean()), 1.0),
+    )
+
+
+def completion_times(tables: Any, tasks: Ints) -> Ints:
+    """From submission to the end of each of these tasks in the record [ms]."""
+    record = tables.tasks[tasks]
+    return record["record_end"] - record["submit"]
+
+
+def _mean_work(tables: Any, tasks: Ints) -> float:
+    """Mean machine-time of these tasks, at least 1 [machine-ms]."""
+    count = len(tables.tasks)
+    row_task = np.repeat(np.arange(count), tables.tasks["rows"])
+    work = np.bincount(row_task, tables.rows["duration"], count) * tables.tasks["width"]
+    return max(float(work[tasks].mean()), 1.0)

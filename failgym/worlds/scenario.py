@@ -1,0 +1,97 @@
+"""`Scenario`: everything that makes an environment, in one frozen record."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass, fields, replace
+from typing import Any, get_type_hints
+
+from failgym.sim.scheduled.rules import ScheduledRules
+from failgym.worlds.kinds import Kind, kind_of
+from failgym.worlds.parts.cluster import Cluster
+from failgym.worlds.parts.prediction import NodePrediction, Prediction
+from failgym.worlds.parts.prices import Prices
+from failgym.worlds.parts.slicing import Slicing
+from failgym.worlds.parts.source import TraceSource, generates
+from failgym.worlds.parts.splitting import Split, Splitting
+from failgym.worlds.parts.surroundings import Strikes, Surroundings
+
+__all__ = ["PARTS", "Scenario", "Split"]
+
+PARTS = (
+    *(TraceSource, Splitting, Slicing, Prediction, Prices),
+    *(Cluster, Surroundings, Strikes, NodePrediction),
+)
+"""What a scenario is composed of, beside its rules."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario(
+    NodePrediction,
+    Strikes,
+    Surroundings,
+    Cluster,
+    Prices,
+    Prediction,
+    Slicing,
+    Splitting,
+    TraceSource,
+    ScheduledRules,
+):
+    """A scenario: the trace, what may be decided in it, and what is charged for.
+
+    It has the fields of all its `PARTS`, of `Rules` and, in the scheduled world, those of
+    `ScheduledRules`. `gymnasium.make(id, field=value)` overrides any of them.
+
+    Raises:
+        ValueError: if a value is out of range; the message names the field.
+    """
+
+    name: str = ""
+    """Id of the environment without its namespace."""
+    world: str = "pinned"
+    """Tasks as recorded and independent of each other ("pinned"), or on machines with a queue, a
+    scheduler and outages ("scheduled"), or another kind (`failgym.worlds.register_world`)."""
+
+    def __post_init__(self) -> None:
+        ScheduledRules.__post_init__(self)
+        for part in PARTS:
+            part.__post_init__(self)
+        self.kind.check(self)
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of its world."""
+        return kind_of(self.world)
+
+    def override(self, **values: Any) -> Scenario:
+        """The scenario with some fields changed.
+
+        Raises:
+            ValueError: for an unknown field, naming the nearest, or a value of the wrong type.
+        """
+        known = {field.name for field in fields(self)}
+        for name in values:
+            if name not in known:
+                near = difflib.get_close_matches(name, known, 1)
+                hint = f", did you mean {near[0]}?" if near else ""
+                raise ValueError(f"{name}: unknown field of a scenario{hint}")
+        typed = {name: _typed(type(self), name, value) for name, value in values.items()}
+        for name in ("sampling", "longest"):  # do not follow the scenario to a trace without them
+            if "trace" in typed and not generates(typed["trace"], name):
+                typed.setdefault(name, _typed(type(self), name, 0))
+        return replace(self, **typed)
+
+
+def _typed(kind: type[Scenario], name: str, value: Any) -> Any:
+    """A value of the field's type; whole numbers pass for real ones. Raises ValueError."""
+    expected = get_type_hints(kind)[name]
+    if expected in (int, float, bool):
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        if expected is float and whole:
+            return float(value)
+        if not isinstance(value, expected) or (expected is int and not whole):
+            raise ValueError(f"{name}: expected {expected.__name__}, got {value!r}")
+    elif isinstance(value, bool | int | float):
+        raise ValueError(f"{name}: expected a text, got {value!r}")
+    return value

@@ -1,0 +1,119 @@
+"""`ScheduledWorld`: a compiled scheduled world."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from failgym.sim.records import Records
+from failgym.sim.rules import Rules
+from failgym.sim.scheduled.batch import ScheduledBatch
+from failgym.sim.scheduled.bounds import least_costs
+from failgym.sim.scheduled.outcomes import outcome_table
+from failgym.sim.scheduled.records import World as Tables
+from failgym.sim.scheduled.rules import ScheduledRules
+from failgym.sim.state import Order
+from failgym.vocabulary import Decision
+from failgym.worlds.inputs import inputs_of
+from failgym.worlds.world import Bound, Down, LeastCosts, OpenAttempt, Scene
+
+__all__ = ["ScheduledWorld"]
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class ScheduledWorld:
+    """A scheduled world (`failgym.worlds.world.World`)."""
+
+    tables: Tables
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ScheduledWorld:
+        """Itself: it never changes."""
+        return self
+
+    @property
+    def tasks(self) -> Records:
+        """TASK [tasks of the trace]."""
+        return self.tables.tasks
+
+    @property
+    def slices(self) -> int:
+        """How many slices there are."""
+        return len(self.tables.member_at) - 1
+
+    @property
+    def own_sizes(self) -> Ints:
+        """Tasks of each slice that are asked about and charged, [slices]."""
+        counted = np.concatenate([[0], np.cumsum(self.tables.member_own)])
+        return np.diff(counted[self.tables.member_at]).astype(np.int64)
+
+    @property
+    def own_tasks(self) -> Ints:
+        """Trace rows of the tasks that slices ask about, slice after slice."""
+        return self.tables.members[self.tables.member_own]
+
+    @property
+    def work_price(self) -> float:
+        """Cost of one machine-ms of wasted work."""
+        return float(self.tables.parameters[0]["wasted"])
+
+    @property
+    def inputs(self) -> frozenset[str]:
+        """What it gives policies to go by."""
+        tables = self.tables
+        there = {
+            "node_forecast": len(tables.node_time),
+            "outages": len(tables.outages),
+            "outputs": len(tables.dags.parent),
+        }
+        return inputs_of(tables) | {name for name, count in there.items() if count}
+
+    def batch(
+        self,
+        rules: Rules,
+        episodes: int,
+        order: Order = "time",
+        threads: int = 1,
+        *,
+        log: bool = False,
+    ) -> ScheduledBatch:
+        """N episodes, as `World.batch` says; decisions come by time, whatever the order."""
+        if not isinstance(rules, ScheduledRules):
+            raise TypeError("rules: expected ScheduledRules for a scheduled world")
+        return ScheduledBatch(self.tables, rules, episodes, threads, log=log)
+
+    def outcomes(self, states: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
+        """The fields of `failgym.sim.scheduled.outcomes.ScheduledOutcome`, an array each."""
+        return outcome_table(self.tables, states)
+
+    def least_costs(self, rules: Rules, slices: Ints, bound: Bound | None = None) -> LeastCosts:
+        """What `failgym.sim.scheduled.bounds` proves."""
+        if bound is not None:
+            raise ValueError("bound: expected none for a scheduled world")
+        return LeastCosts(least_costs(self.tables)[slices], 0)
+
+    def scene(self, order: Order) -> Scene:
+        """Machines are shown, by a clock that all share."""
+        p = self.tables.parameters[0]
+        transfers = bool(p["transfers"] and p["stages"])
+        return Scene(False, len(self.tables.machines), int(p["restore_cost"]), transfers)
+
+    def down(self, states: npt.NDArray[Any]) -> Sequence[Down]:
+        """Machines that are down when the first task of an episode arrives."""
+        arrive = self.tasks["submit"][states["task"]][states["remaining"] < 0]
+        beginning = int(arrive.min()) if len(arrive) else 0
+        outages = self.tables.outages
+        now = outages[(outages["down"] < beginning) & (outages["up"] > beginning)]
+        return [Down(machine, since) for since, _, machine in now.tolist()]
+
+    def open_attempt(self, state: Any, episode: int) -> OpenAttempt:
+        """What the open decision of an episode is about."""
+        ep = state.episodes[episode]
+        run = state.runs[episode, int(ep["run"])]
+        machine = int(ep["offered"]) if ep["decision"] == Decision.DISPATCH else -1
+        return OpenAttempt(int(run["number"]), int(run["length"]), machine)

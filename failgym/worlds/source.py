@@ -1,0 +1,57 @@
+"""Step 1: the trace of a scenario, as given, generated from a profile, or read from a folder."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from failgym.traces import Trace
+from failgym.traces.synthetic import PROFILES, generate
+from failgym.worlds.parts.source import generates
+from failgym.worlds.scenario import Scenario
+
+__all__ = ["last_written", "whole_trace"]
+
+
+def whole_trace(scenario: Scenario) -> Trace:
+    """The trace of a scenario, all splits of it; generated or read once.
+
+    Raises:
+        ValueError: if it is neither a profile nor a stored trace, or ``sampling`` or ``longest``
+            is given for what has no such number.
+    """
+    source = scenario.trace
+    changes = {"sampling": scenario.sampling, "longest": scenario.longest}
+    changes = {name: value for name, value in changes.items() if value}
+    for name in changes:
+        if not generates(source, name):
+            raise ValueError(f"{name}: expected 0 for a trace that has no such number")
+    if isinstance(source, Trace):
+        return source
+    numbers = scenario.jobs, scenario.trace_seed, tuple(changes.items())
+    return _loaded(source, *numbers, last_written(source))
+
+
+@lru_cache(maxsize=4)
+def _loaded(
+    source: str | Path, jobs: int, seed: int, changes: tuple[tuple[str, Any], ...], stamp: int
+) -> Trace:
+    """Generate or read a trace, once per process and version of it."""
+    if str(source) in PROFILES:
+        return generate(replace(PROFILES[str(source)], **dict(changes)), jobs=jobs, seed=seed)
+    if not Path(source).is_dir():
+        known = ", ".join(PROFILES)
+        raise ValueError(
+            f"trace: expected a profile ({known}) or the folder of a trace, got {source}"
+        )
+    return Trace.load(source)
+
+
+def last_written(source: object) -> int:
+    """When a folder of a trace, or a file of a forecast, was last written; 0 for anything else."""
+    if not isinstance(source, str | Path):
+        return 0
+    path = Path(source) / "meta.json" if Path(source).is_dir() else Path(source)
+    return path.stat().st_mtime_ns if path.is_file() else 0
