@@ -27,6 +27,12 @@ SCENARIO: dict[str, Any] = {
 }
 
 
+def scenario_with(**fields: Any) -> ToyScenario:
+    """The scenario of the environment, some fields changed."""
+    values: dict[str, Any] = {**SCENARIO, **fields}
+    return ToyScenario(**values)
+
+
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The toy world is there, and its environment."""
@@ -36,7 +42,7 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         id=ID,
         entry_point="failgym.envs:MitigationEnv",
         vector_entry_point="failgym.envs:MitigationVectorEnv",
-        kwargs={"scenario": ToyScenario(**SCENARIO)},
+        kwargs={"scenario": scenario_with()},
     )
     yield
     del gym.registry[ID]
@@ -60,7 +66,7 @@ def test_it_is_played_one_by_one() -> None:
 
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
 def test_a_batch_goes_the_ways_of_single_ones(mode: str) -> None:
-    scenario = ToyScenario(**SCENARIO)
+    scenario = scenario_with()
     vector = gym.make_vec(ID, num_envs=4, autoreset_mode=gym.vector.AutoresetMode(mode))
     single = gym.vector.SyncVectorEnv(
         [lambda: gym.make(ID)] * 4, autoreset_mode=gym.vector.AutoresetMode(mode)
@@ -77,7 +83,7 @@ def test_a_batch_goes_the_ways_of_single_ones(mode: str) -> None:
 
 
 def test_it_is_evaluated_and_scored() -> None:
-    scenario = ToyScenario(**SCENARIO)
+    scenario = scenario_with()
     replay = failgym.evaluate(REGISTRY["replay"](), scenario, episodes=8, split="all")
     assert (replay.score, replay.bound) == (0.0, "cheapest")
     given_up = failgym.evaluate(GivesUp(), scenario, episodes=8, split="all")
@@ -96,7 +102,7 @@ class GivesUp:
 
 def test_the_bound_is_reached_by_who_tries_all_plans() -> None:
     """One task, one decision after the other: the cheapest of all ways to answer is the bound."""
-    scenario = ToyScenario(**{**SCENARIO, "slice_tasks": 1, "split": "all"})
+    scenario = scenario_with(slice_tasks=1, split="all")
     world = build_world(scenario)
     least = world.least_costs(scenario, np.arange(world.slices)).costs.sum(axis=1)
     for chosen in range(min(world.slices, 10)):
@@ -129,7 +135,7 @@ def test_it_is_shown(mode: str) -> None:
 
 def test_a_whole_trace_is_replayed_in_it() -> None:
     trace = generate("google-2011-failing", jobs=60, seed=0)
-    scenario = ToyScenario(**SCENARIO)
+    scenario = scenario_with()
     world = whole_trace_world(trace, scenario)
     run = run_policy(world, scenario, REGISTRY["replay"]())
     assert set(run.outcomes["task"]) == set(world.own_tasks)
