@@ -30,7 +30,8 @@ def scenario_of_call(
         TypeError: for a keyword that is no field, naming the nearest keyword.
         ValueError: for an unknown scenario, or a value of the wrong type or range.
     """
-    known = {field.name for field in fields(Scenario)}
+    found = resolve(scenario)
+    known = {field.name for field in fields(found)}
     for name in given:
         if name not in known:
             parameters = inspect.signature(call).parameters.values()
@@ -41,4 +42,4 @@ def scenario_of_call(
             raise TypeError(
                 f"{call.__qualname__}() got an unexpected keyword argument {name!r}{hint}"
             )
-    return resolve(scenario, given)
+    return resolve(found, given)

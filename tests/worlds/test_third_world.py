@@ -11,22 +11,26 @@ import pytest
 
 import failgym
 from failgym.baselines import REGISTRY
-from failgym.envs import Scenario
 from failgym.evaluation import run_policy, whole_trace_world
 from failgym.traces import generate
 from failgym.worlds import kinds, register_world
 from failgym.worlds.build import build_world
-from tests.worlds.toy import TOY
+from tests.worlds.toy import TOY, ToyScenario
 
 ID = "elsewhere/Toy-v0"
 SCENARIO: dict[str, Any] = {
     "name": "Toy-v0",
-    "world": "toy",
     "trace": "google-2011-failing",
     "jobs": 60,
     "slice_tasks": 3,
     "give_up": True,
 }
+
+
+def scenario_with(**fields: Any) -> ToyScenario:
+    """The scenario of the environment, some fields changed."""
+    values: dict[str, Any] = {**SCENARIO, **fields}
+    return ToyScenario(**values)
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +42,7 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         id=ID,
         entry_point="failgym.envs:MitigationEnv",
         vector_entry_point="failgym.envs:MitigationVectorEnv",
-        kwargs={"scenario": Scenario(**SCENARIO)},
+        kwargs={"scenario": scenario_with()},
     )
     yield
     del gym.registry[ID]
@@ -62,7 +66,7 @@ def test_it_is_played_one_by_one() -> None:
 
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
 def test_a_batch_goes_the_ways_of_single_ones(mode: str) -> None:
-    scenario = Scenario(**SCENARIO)
+    scenario = scenario_with()
     vector = gym.make_vec(ID, num_envs=4, autoreset_mode=gym.vector.AutoresetMode(mode))
     single = gym.vector.SyncVectorEnv(
         [lambda: gym.make(ID)] * 4, autoreset_mode=gym.vector.AutoresetMode(mode)
@@ -79,7 +83,7 @@ def test_a_batch_goes_the_ways_of_single_ones(mode: str) -> None:
 
 
 def test_it_is_evaluated_and_scored() -> None:
-    scenario = Scenario(**SCENARIO)
+    scenario = scenario_with()
     replay = failgym.evaluate(REGISTRY["replay"](), scenario, episodes=8, split="all")
     assert (replay.score, replay.bound) == (0.0, "cheapest")
     given_up = failgym.evaluate(GivesUp(), scenario, episodes=8, split="all")
@@ -98,7 +102,7 @@ class GivesUp:
 
 def test_the_bound_is_reached_by_who_tries_all_plans() -> None:
     """One task, one decision after the other: the cheapest of all ways to answer is the bound."""
-    scenario = Scenario(**{**SCENARIO, "slice_tasks": 1, "split": "all"})
+    scenario = scenario_with(slice_tasks=1, split="all")
     world = build_world(scenario)
     least = world.least_costs(scenario, np.arange(world.slices)).costs.sum(axis=1)
     for chosen in range(min(world.slices, 10)):
@@ -131,7 +135,7 @@ def test_it_is_shown(mode: str) -> None:
 
 def test_a_whole_trace_is_replayed_in_it() -> None:
     trace = generate("google-2011-failing", jobs=60, seed=0)
-    scenario = Scenario(**SCENARIO)
+    scenario = scenario_with()
     world = whole_trace_world(trace, scenario)
     run = run_policy(world, scenario, REGISTRY["replay"]())
     assert set(run.outcomes["task"]) == set(world.own_tasks)
@@ -140,8 +144,18 @@ def test_a_whole_trace_is_replayed_in_it() -> None:
     ].all()
 
 
+def test_it_has_fields_of_its_own() -> None:
+    slow, fast = (
+        gym.make(ID, speed=speed).unwrapped.world.tables.rows["duration"].sum()  # type: ignore[attr-defined]
+        for speed in (1, 4.0)
+    )
+    assert fast == pytest.approx(slow / 4, rel=1e-3)
+    with pytest.raises(TypeError, match=r"'speeed'\. Did you mean 'speed'\?"):
+        gym.make(ID, speeed=1.0)
+
+
 def test_a_scenario_of_it_is_checked_by_it() -> None:
     with pytest.raises(ValueError, match=r"^clone: expected False on one machine"):
         gym.make(ID, clone=True)
     with pytest.raises(ValueError, match=r"^world: .*'toi' \(did you mean toy\?\)"):
-        Scenario(world="toi")
+        ToyScenario(world="toi")

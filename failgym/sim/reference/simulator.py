@@ -25,9 +25,9 @@ __all__ = ["ReferenceSimulator"]
 class ReferenceSimulator(Player):
     """Plays tasks of a trace in the pinned world, decision by decision, slowly and obviously.
 
-    >>> from failgym.sim.reference import Action
     >>> from failgym.sim.rules import Rules
     >>> from failgym.traces import Meta, Trace
+    >>> from failgym.vocabulary import Action
     >>> trace = Trace.of(
     ...     Meta("example"),
     ...     jobs={"original_id": ["a"], "submit": [0], "width": [1], "outcome": [0]},
@@ -43,7 +43,7 @@ class ReferenceSimulator(Player):
     >>> sim = ReferenceSimulator(trace, Rules(retry=True, max_extra=1), context)
     >>> sim.start([0])
     >>> sim.decision  # the attempt from 0 to 100 failed
-    OpenDecision(kind=1, task=0, attempt=0, time=100)
+    OpenDecision(kind=<Decision.FAILED: 1>, task=0, attempt=0, time=100)
     >>> sim.step(Action.RETRY)  # 100 ms lost, and 200 ms until the retry finishes
     -300.0
     >>> sim.accounts().useful

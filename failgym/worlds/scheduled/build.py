@@ -28,7 +28,7 @@ from failgym.worlds.scheduled.strikes import apart, struck
 from failgym.worlds.scheduled.world import ScheduledWorld
 from failgym.worlds.selection import selected
 from failgym.worlds.source import whole_trace
-from failgym.worlds.split import Part, learned_from, split_with_earlier
+from failgym.worlds.split import Part, learned_from, split_trace, split_with_earlier
 from failgym.worlds.unasked import nobody_asked
 
 __all__ = ["build", "build_all", "simulated"]
@@ -94,7 +94,9 @@ def simulated(scenario: Scenario, split: Split, whole: Trace) -> Part:
 @lru_cache(maxsize=8)
 def _on_cluster(scenario: Scenario, split: Split, whole: Trace) -> Part:
     """A split on the machines of the scenario."""
-    return with_cluster(scenario, split_with_earlier(whole, scenario, split))
+    part = split_with_earlier(whole, scenario, split)
+    train = split_trace(whole, scenario, "train").recorded if scenario.load else whole
+    return with_cluster(scenario, part, train)
 
 
 @lru_cache(maxsize=4)

@@ -15,7 +15,7 @@ from failgym.traces.synthetic.profiles.lanl import LANL_2_OUTAGES, LANL_20_OUTAG
 from failgym.traces.synthetic.quantiles import QuantileTable
 from failgym.worlds.parts.cluster import MOST_MACHINES
 from failgym.worlds.scenario import Scenario
-from failgym.worlds.split import Part, split_trace, tasks_run
+from failgym.worlds.split import Part, tasks_run
 from failgym.worlds.tables import with_columns, with_tables
 
 __all__ = ["with_cluster"]
@@ -27,19 +27,24 @@ _KEY = 0x0CA5
 """Sets the draws of outages apart from those of the trace of the same seed."""
 
 
-def with_cluster(scenario: Scenario, part: Part) -> Part:
+def with_cluster(scenario: Scenario, part: Part, train: Trace) -> Part:
     """A split with the machines and outages of a scenario in place of its own, where it states any.
 
     Those that are stated are the same, and fail at the same times, in every split. Machines that
     are down when the data end are back then: when they were, and what failed later, nobody knows,
     and down for good they would keep what is on them from every job that outlasts the data.
 
+    Args:
+        scenario: says which machines there are.
+        part: the split.
+        train: the record of the train split, whose work a load is of.
+
     Raises:
         ValueError: if there are no machines, the trace's outages are of other machines, or there
             were more than `MOST_OUTAGES`.
     """
     trace = part.recorded
-    count = scenario.machines or _machines_for(scenario, part.whole)
+    count = scenario.machines or _machines_for(scenario, train)
     if not count and not trace.rows("machines"):
         raise ValueError(
             "machines: expected some, or a load, for a trace without machines; set machines to"
@@ -101,7 +106,7 @@ def _back_at_the_end(trace: Trace, end: int) -> Trace:
     return with_columns(trace, trace.meta.end, {("outages", "up"): back})
 
 
-def _machines_for(scenario: Scenario, whole: Trace) -> int:
+def _machines_for(scenario: Scenario, train: Trace) -> int:
     """As many machines as the load asks for: by the work that the record of the train split holds.
 
     Raises:
@@ -109,7 +114,6 @@ def _machines_for(scenario: Scenario, whole: Trace) -> int:
     """
     if not scenario.load:
         return 0
-    train = split_trace(whole, scenario, "train").recorded
     start = train.column("attempts", "start", missing=-1)
     end = train.column("attempts", "end")
     ran = start >= 0

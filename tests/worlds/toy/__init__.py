@@ -7,16 +7,31 @@ of tasks that the record finishes and the agent does not.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from failgym.envs import Scenario
 
 if TYPE_CHECKING:
-    from failgym.envs import Scenario
     from failgym.traces import Trace
     from failgym.worlds.parts.splitting import Split
     from failgym.worlds.split import Part
     from tests.worlds.toy.world import ToyWorld
 
-__all__ = ["TOY"]
+__all__ = ["TOY", "ToyScenario"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToyScenario(Scenario):
+    """A scenario of a toy world, with a field of its own."""
+
+    world: str = "toy"
+    speed: float = 1.0
+    """of the machine"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check("speed", self.speed > 0.0, "more than 0")
 
 
 class _Toy:
@@ -27,6 +42,8 @@ class _Toy:
     replayed = frozenset({"give_up"})
 
     def check(self, scenario: Scenario) -> None:
+        if not isinstance(scenario, ToyScenario):
+            raise ValueError(f"world: expected a ToyScenario, got {type(scenario).__name__}")
         if scenario.clone:
             raise ValueError("clone: expected False on one machine, got True")
 
@@ -39,13 +56,13 @@ class _Toy:
     def build(self, scenario: Scenario) -> ToyWorld:
         from tests.worlds.toy.build import build
 
-        return build(scenario, self.part(scenario, scenario.split))
+        return build(cast("ToyScenario", scenario), self.part(scenario, scenario.split))
 
     def build_all(self, trace: Trace, scenario: Scenario, known_only: bool) -> ToyWorld:
         from failgym.worlds.split import Part
         from tests.worlds.toy.build import build
 
-        return build(scenario, Part.all_of(trace))
+        return build(cast("ToyScenario", scenario), Part.all_of(trace))
 
 
 TOY = _Toy()

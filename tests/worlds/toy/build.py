@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from failgym.envs import Scenario
 from failgym.traces import Outcome
 from failgym.worlds.prices import completion_times, prices_of
 from failgym.worlds.split import Part
+from tests.worlds.toy import ToyScenario
 from tests.worlds.toy.world import ROW, TASK, Tables, ToyWorld
 
 __all__ = ["build"]
 
 
-def build(scenario: Scenario, part: Part) -> ToyWorld:
+def build(scenario: ToyScenario, part: Part) -> ToyWorld:
     """The toy world of a part of a trace: its tasks that fail at least once."""
     trace = part.trace
     task, outcome = trace.column("attempts", "task"), trace.column("attempts", "outcome")
     ends = np.isin(outcome, [Outcome.FAIL, Outcome.FINISH]) & trace.present("attempts", "start")
     rows = np.zeros(int(ends.sum()), dtype=ROW)
     start, end = (trace.column("attempts", name)[ends] for name in ("start", "end"))
-    rows["duration"], rows["outcome"] = end - start, outcome[ends]
+    rows["duration"], rows["outcome"] = (end - start) / scenario.speed, outcome[ends]
     tasks = np.zeros(trace.rows("tasks"), dtype=TASK)
     tasks["rows"] = np.bincount(task[ends], minlength=len(tasks))
     tasks["rows_at"] = np.cumsum(tasks["rows"]) - tasks["rows"]
