@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from failgym.leaderboard.bootstrap import Estimate
+from failgym.leaderboard.statistics.bootstrap import Estimate
 
 __all__ = ["interval", "table"]
 

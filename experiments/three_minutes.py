@@ -27,7 +27,7 @@ from failgym.baselines import REGISTRY
 from failgym.cli.output import Cell, JsonFile, interactive, print_line, print_table
 from failgym.envs import Scenario, resolve
 from failgym.evaluation.progress import progress_bar
-from failgym.leaderboard.bootstrap import Estimate
+from failgym.leaderboard.statistics.bootstrap import Estimate
 
 PAPERS = {
     "Cloning-v0": "algorithm_1",  # El-Sayed et al. 2017, Algorithm 1

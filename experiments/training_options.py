@@ -32,8 +32,8 @@ from failgym.agents.settings import settings_for
 from failgym.cli.output import JsonFile, print_line, print_table
 from failgym.envs import SCENARIOS, Scenario, resolve
 from failgym.evaluation import Anchors
-from failgym.leaderboard.bootstrap import Bootstrap, Estimate
-from failgym.leaderboard.statistics import Runs
+from failgym.leaderboard.statistics.bootstrap import Bootstrap, Estimate
+from failgym.leaderboard.statistics.estimators import Runs
 
 OPTIONS = ("env", "without", "reward", "stakes", "surrogate", "warm_start", "credit")
 """What is left out, one at a time, of what an environment's hyper-parameters have."""

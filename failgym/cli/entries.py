@@ -22,10 +22,10 @@ from failgym.cli.specs import load_policy
 from failgym.envs.inputs import FORECAST_INPUTS, missing_inputs
 from failgym.envs.scenario import Scenario
 from failgym.leaderboard import Entry, Ground
-from failgym.leaderboard.entries import Players
-from failgym.leaderboard.identity import made_for
-from failgym.leaderboard.play import Failure
-from failgym.leaderboard.submission import Kind, PolicyFile, file_sha256
+from failgym.leaderboard.run.entries import Players
+from failgym.leaderboard.run.episodes import Failure
+from failgym.leaderboard.submission.records import Kind, PolicyFile, file_sha256
+from failgym.leaderboard.verification.policy_identity import made_for
 
 __all__ = ["ALL_BASELINES", "Wanted", "read_entries"]
 

@@ -19,9 +19,9 @@ from failgym.cli.policy_process import COMMAND
 from failgym.cli.specs import load_policy
 from failgym.envs import SCENARIOS
 from failgym.leaderboard import Entry, Ground, read_submission, suite_named, verify
-from failgym.leaderboard.entries import Players
 from failgym.leaderboard.page.cells import fields_of
 from failgym.leaderboard.page.source import read_source
+from failgym.leaderboard.run.entries import Players
 from tests.chains import single_jobs
 from tests.leaderboard.boards import ROWS, TINY
 

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 
 from failgym.baselines import REGISTRY
 from failgym.leaderboard import SUITES, Entry, Ground, Submission, Suite, run_suite
-from failgym.leaderboard.submission import file_sha256, read_submission, write_submission
-from failgym.leaderboard.suites import Course
+from failgym.leaderboard.submission.records import file_sha256, read_submission, write_submission
+from failgym.leaderboard.suite.suites import Course
 from failgym.policy import Policy
 
 COMMAND = (sys.executable, "-m", "failgym.cli.policy_process")

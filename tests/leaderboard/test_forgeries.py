@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from failgym.leaderboard import SUITES, entries, read_submission
-from failgym.leaderboard.play import Failure
-from failgym.leaderboard.proofs import STATED, RowProof
+from failgym.leaderboard import SUITES, read_submission
+from failgym.leaderboard.run import entries
+from failgym.leaderboard.run.episodes import Failure
+from failgym.leaderboard.submission.proofs import STATED, RowProof
 from tests.leaderboard.forged import (
     AGENT,
     CODE,

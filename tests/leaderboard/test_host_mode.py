@@ -18,12 +18,12 @@ import numpy as np
 import pytest
 
 from failgym.leaderboard import SUITES, Entry, Suite, verify
-from failgym.leaderboard.apart import check_apart
-from failgym.leaderboard.confinement import Confinement
-from failgym.leaderboard.entries import Players
-from failgym.leaderboard.play import Failure
-from failgym.leaderboard.remote import RemotePolicy
-from failgym.leaderboard.work import Work
+from failgym.leaderboard.policy_process.limits import Confinement
+from failgym.leaderboard.policy_process.remote_policy import RemotePolicy
+from failgym.leaderboard.policy_process.separation import check_apart
+from failgym.leaderboard.run.entries import Players
+from failgym.leaderboard.run.episodes import Failure
+from failgym.leaderboard.run.work_folder import Work
 from failgym.sim.fields import FIELDS
 from failgym.sim.records import ACTIONS
 from tests.leaderboard.boards import COMMAND, TINY, actions, baseline, load, results, submit
@@ -286,7 +286,7 @@ def test_a_run_that_may_not_end_what_it_starts_says_so(theirs: Theirs) -> None:
     guest = (*as_guest(theirs), "sh", "-c", "echo >&2; exec sleep 60 < /dev/null 2> /dev/null")
     script = (
         "import select, sys;"
-        "from failgym.leaderboard.kept_process import KeptProcess;"
+        "from failgym.leaderboard.policy_process.kept_process import KeptProcess;"
         "from tests.leaderboard.test_host_mode import LIMITS;"
         "kept = KeptProcess(sys.argv[1:], LIMITS);"
         "select.select([kept.errors], [], []);"  # it runs, as the guest

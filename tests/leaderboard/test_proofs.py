@@ -21,14 +21,14 @@ from failgym.leaderboard import (
     read_submission,
     verify,
 )
-from failgym.leaderboard.check import read_results
-from failgym.leaderboard.entries import Players
-from failgym.leaderboard.lookalikes import skeleton
-from failgym.leaderboard.names import baseline_named
 from failgym.leaderboard.page import read_source
-from failgym.leaderboard.proofs import weakest
-from failgym.leaderboard.suites import Course
-from failgym.leaderboard.verdict import Verdicts, read_verdicts, row_proofs
+from failgym.leaderboard.run.entries import Players
+from failgym.leaderboard.submission.checks import read_results
+from failgym.leaderboard.submission.lookalikes import skeleton
+from failgym.leaderboard.submission.policy_names import baseline_named
+from failgym.leaderboard.submission.proofs import weakest
+from failgym.leaderboard.suite.suites import Course
+from failgym.leaderboard.verification.verdict_file import Verdicts, read_verdicts, row_proofs
 from tests.leaderboard.boards import COMMAND, TINY, baseline, edit, load, rehash, rewrite, submit
 from tests.leaderboard.forged import examine
 
@@ -249,7 +249,7 @@ def test_several_processes_find_the_same(sound: Path) -> None:
 def test_an_agent_whose_file_is_at_hand_is_asked_again(tmp_path: Path) -> None:
     pytest.importorskip("sb3_contrib", reason="needs failgym[agents]")
     from failgym.cli.specs import load_policy
-    from failgym.leaderboard.submission import PolicyFile, file_sha256
+    from failgym.leaderboard.submission.records import PolicyFile, file_sha256
 
     file = Path(__file__).parents[2] / f"agents/zoo/{ENV}/maskable_ppo-0.safetensors"
     about = PolicyFile(name=file.name, sha256=file_sha256(file))

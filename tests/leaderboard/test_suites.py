@@ -10,10 +10,10 @@ import pytest
 import failgym
 from failgym.baselines import RandomPolicy
 from failgym.leaderboard import SUITES, Ground, suite_named
-from failgym.leaderboard.answers import RecordedAnswers
-from failgym.leaderboard.entries import OwnPolicy
-from failgym.leaderboard.play import play
-from failgym.leaderboard.suites import FORECASTS, Cell, Course
+from failgym.leaderboard.run.entries import OwnPolicy
+from failgym.leaderboard.run.episodes import play
+from failgym.leaderboard.suite.suites import FORECASTS, Cell, Course
+from failgym.leaderboard.verification.recorded_actions import RecordedAnswers
 
 DIGESTS = {
     "smoke": "ceb5373459f065f0fd3725266e03bdd486de305b4cc8a0dba11528a488ba7ba2",

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from failgym.leaderboard import SUITES, Ground, Suite, merge, verify
-from failgym.leaderboard.schema import RESULTS_FILE
-from failgym.leaderboard.secret_seed import commitment
+from failgym.leaderboard.submission.tables import RESULTS_FILE
+from failgym.leaderboard.suite.secret_seed import commitment
 from tests.leaderboard.boards import ROWS, TINY, baseline, edit, rehash, results, rewrite, submit
 
 SECRET = b"nobody could have guessed this"

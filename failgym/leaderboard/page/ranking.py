@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.envs.spaces import TERMS
-from failgym.leaderboard.bootstrap import Bootstrap, Estimate
 from failgym.leaderboard.page.cells import Cell, Field
-from failgym.leaderboard.statistics import AGGREGATES
+from failgym.leaderboard.statistics.bootstrap import Bootstrap, Estimate
+from failgym.leaderboard.statistics.estimators import AGGREGATES
 
 __all__ = ["COUNTS", "aggregates", "costs", "counts", "scores"]
 
