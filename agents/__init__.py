@@ -11,11 +11,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from failgym.agents.algorithms import ALGORITHMS
-    from failgym.agents.masks import require_masks
-    from failgym.agents.policy_file import load_agent, save_policy
-    from failgym.agents.training import train
-    from failgym.agents.vec_env import BatchedVecEnv, make_sb3_env
+    from failgym.agents.algorithms.registry import ALGORITHMS
+    from failgym.agents.environments.masks import require_masks
+    from failgym.agents.environments.vec_env import BatchedVecEnv, make_sb3_env
+    from failgym.agents.files.policy_file import load_agent, save_policy
+    from failgym.agents.training.train import train
 
 __all__ = [
     "ALGORITHMS",
@@ -28,13 +28,13 @@ __all__ = [
 ]
 
 _MODULES = {
-    "ALGORITHMS": "algorithms",
-    "BatchedVecEnv": "vec_env",
-    "load_agent": "policy_file",
-    "make_sb3_env": "vec_env",
-    "require_masks": "masks",
-    "save_policy": "policy_file",
-    "train": "training",
+    "ALGORITHMS": "algorithms.registry",
+    "BatchedVecEnv": "environments.vec_env",
+    "load_agent": "files.policy_file",
+    "make_sb3_env": "environments.vec_env",
+    "require_masks": "environments.masks",
+    "save_policy": "files.policy_file",
+    "train": "training.train",
 }
 """Where the names are."""
 

@@ -22,7 +22,7 @@ import typer
 
 from experiments.agents_and_rules import Place, compared, places, text
 from failgym.agents import load_agent
-from failgym.agents.training import train
+from failgym.agents.training.train import train
 from failgym.baselines import REGISTRY
 from failgym.cli.output import Cell, JsonFile, interactive, print_line, print_table
 from failgym.envs import Scenario, resolve

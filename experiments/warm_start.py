@@ -33,12 +33,12 @@ import torch
 import typer
 from stable_baselines3.common.callbacks import BaseCallback
 
-from failgym.agents.algorithms import algorithm_named
-from failgym.agents.rewards import TrainingReward
-from failgym.agents.settings import settings_for
-from failgym.agents.validation import Validation, Validator
-from failgym.agents.vec_env import make_sb3_env
-from failgym.agents.warm_start import WarmStart, baseline_named, warm_start
+from failgym.agents.algorithms.registry import algorithm_named
+from failgym.agents.algorithms.settings_files import settings_for
+from failgym.agents.environments.rewards import TrainingReward
+from failgym.agents.environments.vec_env import make_sb3_env
+from failgym.agents.imitation.warm_start import WarmStart, baseline_named, warm_start
+from failgym.agents.training.validation import Validation, Validator
 from failgym.cli.output import print_line, print_table
 from failgym.envs import resolve
 from failgym.files import replacing

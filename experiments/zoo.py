@@ -21,9 +21,9 @@ from typing import Annotated, Any
 
 import typer
 
-from failgym.agents.result import TrainingResult
-from failgym.agents.settings import settings_for
-from failgym.agents.training import train
+from failgym.agents.algorithms.settings_files import settings_for
+from failgym.agents.training.result import TrainingResult
+from failgym.agents.training.train import train
 from failgym.cli.output import interactive, print_line
 from failgym.envs import SCENARIOS, resolve
 from failgym.evaluation.progress import progress_bar

@@ -18,7 +18,7 @@ from failgym.cli.output import Cell, interactive, print_line, print_table
 from failgym.cli.values import assignments
 
 if TYPE_CHECKING:
-    from failgym.agents.result import TrainingResult
+    from failgym.agents.training.result import TrainingResult
 
 __all__ = ["train"]
 
@@ -106,9 +106,9 @@ def train(
     if any(find_spec(module) is None for module in NEEDED):
         raise ValueError("training needs stable-baselines3: pip install 'failgym[agents]'")
     _check_out(out)
-    from failgym.agents.rollouts import rollout_of, steps_of
-    from failgym.agents.settings import read_values, settings_for
-    from failgym.agents.training import train
+    from failgym.agents.algorithms.settings_files import read_values, settings_for
+    from failgym.agents.training.rollout_steps import rollout_of, steps_of
+    from failgym.agents.training.train import train
     from failgym.envs import resolve
     from failgym.evaluation.progress import progress_bar
 

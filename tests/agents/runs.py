@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import torch
 
-from failgym.agents.result import TrainingResult
-from failgym.agents.training import train
+from failgym.agents.training.result import TrainingResult
+from failgym.agents.training.train import train
 from failgym.envs import Scenario, resolve
 from tests.envs.worlds import small
 

@@ -14,19 +14,19 @@ pytest.importorskip("sb3_contrib", reason="needs the agents extra")
 
 from stable_baselines3.common.utils import LinearSchedule
 
-from failgym.agents.algorithms import ALGORITHMS
-from failgym.agents.credit import MaskableTaskRolloutBuffer
-from failgym.agents.hyperparameters import OURS, ActorCritic, Linear
-from failgym.agents.networks import ACTIVATIONS, ARCHITECTURES
-from failgym.agents.record import Activation
-from failgym.agents.settings import (
+from failgym.agents.algorithms.hyperparameters import OURS, ActorCritic, Linear
+from failgym.agents.algorithms.registry import ALGORITHMS
+from failgym.agents.algorithms.settings_files import (
     FOLDER,
     read_values,
     save_settings,
     settings_for,
 )
-from failgym.agents.training import train
-from failgym.agents.vec_env import make_sb3_env
+from failgym.agents.credit.rollout_buffers import MaskableTaskRolloutBuffer
+from failgym.agents.environments.vec_env import make_sb3_env
+from failgym.agents.networks.architectures import ACTIVATIONS, ARCHITECTURES
+from failgym.agents.strict_record import Activation
+from failgym.agents.training.train import train
 from failgym.envs import SCENARIOS
 from tests.agents.runs import scenario
 from tests.envs.worlds import small

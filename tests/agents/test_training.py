@@ -15,15 +15,15 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs the agents extra")
 pytest.importorskip("sb3_contrib", reason="needs the agents extra")
 
-from failgym.agents.actor import Actor, asked  # noqa: E402
-from failgym.agents.algorithms import ALGORITHMS  # noqa: E402
-from failgym.agents.policy_file import load_agent  # noqa: E402
-from failgym.agents.random_states import random_states  # noqa: E402
-from failgym.agents.run_folder import RunFolder  # noqa: E402
-from failgym.agents.settings import settings_for  # noqa: E402
-from failgym.agents.training import VALIDATIONS, train  # noqa: E402
-from failgym.agents.validation import Validation, Validator  # noqa: E402
-from failgym.agents.vec_env import make_sb3_env  # noqa: E402
+from failgym.agents.algorithms.registry import ALGORITHMS  # noqa: E402
+from failgym.agents.algorithms.settings_files import settings_for  # noqa: E402
+from failgym.agents.environments.vec_env import make_sb3_env  # noqa: E402
+from failgym.agents.files.policy_file import load_agent  # noqa: E402
+from failgym.agents.training.actor import Actor, asked  # noqa: E402
+from failgym.agents.training.random_states import random_states  # noqa: E402
+from failgym.agents.training.run_folder import RunFolder  # noqa: E402
+from failgym.agents.training.train import VALIDATIONS, train  # noqa: E402
+from failgym.agents.training.validation import Validation, Validator  # noqa: E402
 from failgym.envs import resolve  # noqa: E402
 from failgym.evaluation import evaluate  # noqa: E402
 from failgym.files import PARTIAL  # noqa: E402
@@ -176,7 +176,7 @@ def test_what_cannot_be_prepared_leaves_no_folder(
     def fails(*_: Any, **__: Any) -> None:
         raise error
 
-    monkeypatch.setattr("failgym.agents.training.make_sb3_env", fails)
+    monkeypatch.setattr("failgym.agents.training.train.make_sb3_env", fails)
     with pytest.raises(error):
         short_run(tmp_path / "run")
     assert list(tmp_path.iterdir()) == []
@@ -280,7 +280,7 @@ def test_tensorboard_is_told_how_training_goes(tmp_path: Path) -> None:
 
 
 def test_without_tensorboard_it_is_refused(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr("failgym.agents.training.find_spec", {}.get)
+    monkeypatch.setattr("failgym.agents.training.train.find_spec", {}.get)
     with pytest.raises(ValueError, match="tensorboard: is not installed: pip install tensorboard"):
         short_run(tmp_path / "run", tensorboard=True)
     assert not (tmp_path / "run").exists()

@@ -14,13 +14,13 @@ from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.vec_env import VecNormalize
 
 import failgym
-from failgym.agents.credit import MaskableTaskRolloutBuffer
-from failgym.agents.demonstrations import Notes, demonstrate
-from failgym.agents.imitation import explained_variance
-from failgym.agents.rewards import TrainingReward
-from failgym.agents.unseen import columns
-from failgym.agents.vec_env import BatchedVecEnv, make_sb3_env
-from failgym.agents.warm_start import PUPILS, warm_start
+from failgym.agents.credit.rollout_buffers import MaskableTaskRolloutBuffer
+from failgym.agents.environments.rewards import TrainingReward
+from failgym.agents.environments.vec_env import BatchedVecEnv, make_sb3_env
+from failgym.agents.imitation.demonstrations import Notes, demonstrate
+from failgym.agents.imitation.fitting import explained_variance
+from failgym.agents.imitation.warm_start import PUPILS, warm_start
+from failgym.agents.networks.hidden_fields import columns
 from failgym.baselines import Algorithm1, Replay, RetryCap
 from failgym.envs import FIELDS, resolve
 from tests.agents.runs import (
@@ -278,7 +278,7 @@ def test_a_run_that_is_resumed_has_it_once(tmp_path: Path, monkeypatch: Any) -> 
         return warm_start(*arguments, **options)
 
     calls: list[int] = []
-    monkeypatch.setattr("failgym.agents.learning.warm_start", counted)
+    monkeypatch.setattr("failgym.agents.training.session.warm_start", counted)
     assert_resumes(tmp_path, warm)
     assert calls == [0, 0]  # in the whole run, and in that of three parts
 
@@ -290,7 +290,7 @@ def test_a_kill_in_the_midst_begins_it_anew(tmp_path: Path, monkeypatch: Any) ->
 
     whole = warm(tmp_path / "whole")
     with monkeypatch.context() as patch:
-        patch.setattr("failgym.agents.learning.warm_start", killed)
+        patch.setattr("failgym.agents.training.session.warm_start", killed)
         with pytest.raises(Crash):
             warm(tmp_path / "parts")
     assert not (tmp_path / "parts" / "checkpoint.pt").exists()
