@@ -116,39 +116,35 @@ def run(
     from failgym.cli.entries import read_entries
     from failgym.cli.specs import load_policy
     from failgym.evaluation.progress import progress_bar, working
-    from failgym.leaderboard import Ground, run_suite, suite_named
+    from failgym.leaderboard import SuiteWorlds, run_suite, suite_named
     from failgym.leaderboard.policy_process.limits import Confinement
+    from failgym.leaderboard.policy_process.players import Players
     from failgym.leaderboard.policy_process.separation import check_apart
-    from failgym.leaderboard.run.entries import Players
     from failgym.leaderboard.run.tasks import count_steps
 
     _check_out(out)
     starts = read_policy_command(policy_command)
-    confinement = Confinement(memory_limit, process_limit, policy_command is not None)
+    secret = () if secret_seed_file is None else (secret_seed_file,)
+    confinement = Confinement(memory_limit, process_limit, policy_command is not None, secret)
     players = Players(load_policy, starts, time_limit, confinement)
-    ground = Ground.of(suite_named(suite), _traces(suite, trace), _secret(secret_seed_file))
-    private = [] if secret_seed_file is None else [secret_seed_file]
+    worlds = SuiteWorlds.of(suite_named(suite), _traces(suite, trace), _secret(secret_seed_file))
     begun = time.perf_counter()
     with working("loading policies", interactive()):
         if confinement.hosted:  # before any code of theirs is loaded
             begun_before = [out / ".run"] if (out / ".run").exists() else []
-            hidden = [*private, *begun_before, *map(Path, ground.traces.values())]
+            hidden = [*secret, *begun_before, *map(Path, worlds.traces.values())]
             check_apart(players, hidden, processes)
-        entries, notes = read_entries(policy, ground, players)
+        entries, notes = read_entries(policy, worlds, players)
     for note in notes:
         print_line(note)
-    with progress_bar(suite, count_steps(ground, entries), interactive()) as advance:
+    with progress_bar(suite, count_steps(worlds, entries), interactive()) as advance:
         submission = run_suite(
-            ground,
+            worlds,
             entries,
             out,
             command=_command(),
-            load=load_policy,
-            policy_command=starts,
+            players=players,
             processes=processes,
-            time_limit=time_limit,
-            confinement=confinement,
-            private=private,
             predictors_of=predictors_of,
             progress=advance,
         )
@@ -180,7 +176,7 @@ def verify(
     from failgym.evaluation.progress import progress_bar
     from failgym.leaderboard import read_submission
     from failgym.leaderboard.policy_process.limits import Confinement
-    from failgym.leaderboard.run.entries import Players
+    from failgym.leaderboard.policy_process.players import Players
     from failgym.leaderboard.verification.verify import count_places, verify
 
     file = JsonFile.at(json)

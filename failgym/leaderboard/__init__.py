@@ -16,11 +16,11 @@ The command gives it what makes a policy of a SPEC: this package imports no agen
 
 from __future__ import annotations
 
-from failgym.leaderboard.run.entries import Entry
 from failgym.leaderboard.run.run_suite import run_suite
+from failgym.leaderboard.submission.entries import Entry
 from failgym.leaderboard.submission.merging import merge
 from failgym.leaderboard.submission.records import CODE_NOTE, Submission, read_submission
-from failgym.leaderboard.suite.suite_worlds import Ground
+from failgym.leaderboard.suite.suite_worlds import SuiteWorlds
 from failgym.leaderboard.suite.suites import SUITES, Suite, suite_named
 from failgym.leaderboard.verification.result import Verification
 from failgym.leaderboard.verification.verify import verify
@@ -29,9 +29,9 @@ __all__ = [
     "CODE_NOTE",
     "SUITES",
     "Entry",
-    "Ground",
     "Submission",
     "Suite",
+    "SuiteWorlds",
     "Verification",
     "merge",
     "read_submission",

@@ -19,11 +19,11 @@ import pytest
 
 from failgym.leaderboard import SUITES, Entry, Suite, verify
 from failgym.leaderboard.policy_process.limits import Confinement
+from failgym.leaderboard.policy_process.players import Players
 from failgym.leaderboard.policy_process.remote_policy import RemotePolicy
 from failgym.leaderboard.policy_process.separation import check_apart
-from failgym.leaderboard.run.entries import Players
-from failgym.leaderboard.run.episodes import Failure
-from failgym.leaderboard.run.work_folder import Work
+from failgym.leaderboard.run.work_folder import WorkFolder
+from failgym.leaderboard.suite.episodes import Failure
 from failgym.sim.fields import FIELDS
 from failgym.sim.records import ACTIONS
 from tests.leaderboard.boards import COMMAND, TINY, actions, baseline, load, results, submit
@@ -214,13 +214,8 @@ def test_a_command_under_which_the_run_can_be_read_is_refused(
     open_file = theirs.folder / "open.txt"
     open_file.write_bytes(SECRET)
     with pytest.raises(ValueError, match=r"can read .*open\.txt"):
-        submit(
-            tmp_path / "out",
-            entry("Quiet"),
-            policy_command=guest,
-            private=[open_file],
-            **options,
-        )
+        options["confinement"] = replace(LIMITS, private=(open_file,))
+        submit(tmp_path / "out", entry("Quiet"), policy_command=guest, **options)
 
 
 @pytest.mark.parametrize(("host", "refused"), [(as_guest, True), (in_namespace, False)])
@@ -238,7 +233,7 @@ def test_policies_of_one_user_do_not_play_at_once_where_they_could_end_each_othe
 
 def test_the_work_folder_is_its_owners_alone(tmp_path: Path) -> None:
     (tmp_path / ".run").mkdir(mode=0o755)  # of a run that was begun before this was so
-    with Work(tmp_path).locked():
+    with WorkFolder(tmp_path).locked():
         assert (tmp_path / ".run").stat().st_mode & 0o777 == 0o700
 
 

@@ -15,14 +15,14 @@ from failgym.baselines import REGISTRY
 from failgym.leaderboard import (
     SUITES,
     Entry,
-    Ground,
     Suite,
+    SuiteWorlds,
     merge,
     read_submission,
     verify,
 )
 from failgym.leaderboard.page import read_source
-from failgym.leaderboard.run.entries import Players
+from failgym.leaderboard.policy_process.players import Players
 from failgym.leaderboard.submission.checks import read_results
 from failgym.leaderboard.submission.lookalikes import skeleton
 from failgym.leaderboard.submission.policy_names import baseline_named
@@ -157,13 +157,13 @@ def test_trained_forecasts_are_learned_anew_for_who_is_asked_again(
     }
 
     # What is learned here says something else: whose actions these are cannot be told.
-    train = Ground.train_predictor
+    train = SuiteWorlds.train_predictor
 
-    def other(ground: Ground, env: str) -> None:
+    def other(worlds: SuiteWorlds, env: str) -> None:
         suite = Suite("t", 1, (Course(env, {"target": "fail", "trees": 1}, changes={"jobs": 400}),))
-        train(replace(ground, suite=suite) if env == "Cloning-v0" else ground, env)
+        train(replace(worlds, suite=suite) if env == "Cloning-v0" else worlds, env)
 
-    monkeypatch.setattr(Ground, "train_predictor", other)
+    monkeypatch.setattr(SuiteWorlds, "train_predictor", other)
     found = examine(folder)
     assert found.problems == ()
     cloning = [one for one in found.proofs if one.env == "Cloning-v0"]
@@ -176,13 +176,13 @@ def test_a_predictor_that_sees_too_much_proves_nothing(taught: Suite, tmp_path: 
     folder, name = tmp_path / "board", f"predictors/{ENV}.npz"
     specs = {ENV: "random", "Cloning-v0": "random"}
     course = replace(taught.courses[0], trained={"target": "fail", "trees": 3})
-    train = Ground.train_predictor
+    train = SuiteWorlds.train_predictor
 
-    def forge(ground: Ground, env: str) -> None:
-        train(replace(ground, suite=Suite("t", 1, (course,))) if env == ENV else ground, env)
+    def forge(worlds: SuiteWorlds, env: str) -> None:
+        train(replace(worlds, suite=Suite("t", 1, (course,))) if env == ENV else worlds, env)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Ground, "train_predictor", forge)
+        patch.setattr(SuiteWorlds, "train_predictor", forge)
         submit(folder, Entry("random", "baseline", specs), suite=taught)
     found = examine(folder)
     assert f"{name}: is not what the train split teaches" in found.problems

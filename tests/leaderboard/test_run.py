@@ -14,7 +14,7 @@ import pytest
 
 from failgym.files import PARTIAL
 from failgym.leaderboard import SUITES, Entry, Suite, verify
-from failgym.leaderboard.run.work_folder import Work
+from failgym.leaderboard.run.work_folder import WorkFolder
 from failgym.leaderboard.suite.suites import Course
 from failgym.traces import generate
 from tests.leaderboard.boards import ROWS, actions, baseline, results, submit
@@ -69,10 +69,10 @@ def test_nothing_that_is_done_is_done_again(
 ) -> None:
     """Killed after every unit in turn, and between the tables and what seals them."""
     from failgym.leaderboard.run import cell_results
-    from failgym.leaderboard.submission import assembly
+    from failgym.leaderboard.submission import layout
 
     played: list[tuple[str, str]] = []
-    real, seal = cell_results.play, assembly.write_submission
+    real, seal = cell_results.play, layout.write_submission
 
     def play_and_stop(world: object, scenario: object, slices: object, answers: object) -> object:
         made = real(world, scenario, slices, answers)  # type: ignore[arg-type]
@@ -82,11 +82,11 @@ def test_nothing_that_is_done_is_done_again(
         return made
 
     def stop(*given: object) -> None:
-        monkeypatch.setattr(assembly, "write_submission", seal)
+        monkeypatch.setattr(layout, "write_submission", seal)
         raise _Stop
 
     monkeypatch.setattr(cell_results, "play", play_and_stop)
-    monkeypatch.setattr(assembly, "write_submission", stop)
+    monkeypatch.setattr(layout, "write_submission", stop)
     stops = 0
     while True:
         try:
@@ -129,7 +129,7 @@ def test_a_run_killed_at_the_very_end_is_not_run_again(
 def test_a_run_killed_while_it_joins_tables_leaves_nothing_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from failgym.leaderboard.submission import assembly
+    from failgym.leaderboard.run import assembly
 
     out, write = tmp_path / "run", assembly.write_table
 
@@ -162,7 +162,7 @@ def test_a_trace_that_changes_under_a_run_is_noticed(
 
     generate("google-2011", jobs=300, seed=1).save(tmp_path / "trace")
     run("done")
-    monkeypatch.setattr(Work, "save_unit", stop)
+    monkeypatch.setattr(WorkFolder, "save_unit", stop)
     with pytest.raises(_Stop):
         run("begun")
     shutil.rmtree(tmp_path / "trace")

@@ -12,6 +12,7 @@ from failgym.evaluation.arguments import check_count
 __all__ = [
     "MEMORY_LIMIT",
     "PROCESS_LIMIT",
+    "TIME_LIMIT",
     "USUAL",
     "Confinement",
     "check_time_limit",
@@ -21,6 +22,8 @@ __all__ = [
 MEMORY_LIMIT = 4096
 """[MiB]"""
 PROCESS_LIMIT = 256
+TIME_LIMIT = 600.0
+"""For all answers of a policy in a cell [s]."""
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 _LEAST_MEMORY, _MOST_MEMORY = 16, 1 << 24
 """What may be asked for [MiB]."""
@@ -63,6 +66,8 @@ class Confinement:
     """at once, with their threads and those of the command that starts the policy"""
     hosted: bool = False
     """does a command of the host's start it? Then it inherits neither environment nor folder"""
+    private: tuple[Path, ...] = ()
+    """what a policy that the host's command starts must not be able to read"""
 
     def __post_init__(self) -> None:
         check_count("--memory-limit", self.memory, _LEAST_MEMORY, _MOST_MEMORY)

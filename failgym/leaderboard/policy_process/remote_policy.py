@@ -21,8 +21,8 @@ from failgym.leaderboard.policy_process.wire_format import (
     header,
     parse_header,
 )
-from failgym.leaderboard.run.episodes import Bools, Failure, Ints
 from failgym.leaderboard.submission.tables import CRASHED, NONSENSE, TIMEOUT
+from failgym.leaderboard.suite.episodes import Bools, Failure, Ints
 from failgym.sim.records import ACTIONS, Output
 
 __all__ = ["RemotePolicy"]

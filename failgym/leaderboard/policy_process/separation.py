@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from failgym.leaderboard.run.entries import Players
+from failgym.leaderboard.policy_process.players import Players
 
 __all__ = ["check_apart"]
 

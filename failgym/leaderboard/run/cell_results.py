@@ -12,18 +12,21 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from failgym.envs.spaces import TERMS
-from failgym.leaderboard.run.entries import Entry, Players
-from failgym.leaderboard.run.episodes import Failure, Played, play
-from failgym.leaderboard.run.work_folder import Work
+from failgym.leaderboard.policy_process.players import Players
+from failgym.leaderboard.run.work_folder import WorkFolder
+from failgym.leaderboard.submission.entries import Entry
 from failgym.leaderboard.submission.records import Seconds
 from failgym.leaderboard.submission.tables import OK, UNIT
-from failgym.leaderboard.suite.suite_worlds import Ground, Reference
+from failgym.leaderboard.suite.episodes import Failure, Played, play
+from failgym.leaderboard.suite.suite_worlds import Reference, SuiteWorlds
 from failgym.leaderboard.suite.suites import Cell
 
-__all__ = ["make_unit"]
+__all__ = ["play_cell"]
 
 
-def make_unit(work: Work, ground: Ground, players: Players, entry: Entry, cell: Cell) -> None:
+def play_cell(
+    work: WorkFolder, worlds: SuiteWorlds, players: Players, entry: Entry, cell: Cell
+) -> None:
     """Play a policy in a cell, unless that is done, and keep what happened.
 
     A policy that fails fails all episodes of the cell: which of them it would have ended before is
@@ -34,8 +37,8 @@ def make_unit(work: Work, ground: Ground, players: Players, entry: Entry, cell: 
     """
     if work.unit_file(entry.key, cell).is_file():
         return
-    reference = work.reference(ground.alike(cell))
-    world, scenario = ground.world(cell), ground.scenario(cell)
+    reference = work.reference(worlds.alike(cell))
+    world, scenario = worlds.world(cell), worlds.scenario(cell)
     try:
         player = players.player(entry.kind, entry.specs[cell.env])
         played = play(world, scenario, reference.slices, player)

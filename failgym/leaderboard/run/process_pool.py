@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -21,26 +21,23 @@ LOOK = 0.5
 """How often is looked what is done [s]."""
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 
 def each(
-    work: Callable[[T], Any],
+    work: Callable[[T], R],
     items: Sequence[T],
     processes: int,
     *,
-    begin: Callable[..., None],
-    given: Sequence[Any] = (),
     look: Callable[[], None] = lambda: None,
     done: Advance = silent,
-) -> list[Any]:
+) -> list[R]:
     """Call ``work`` on every item and return the results in their order.
 
     Args:
-        work: a function of a module; another process imports it.
+        work: a method of an object; other processes get a copy of the object each, once.
         items: what it is called on.
         processes: on one, everything happens in this process.
-        begin: called in every process first.
-        given: its arguments.
         look: called every now and then, and whenever an item is done.
         done: called with the number of items done since the last call.
 
@@ -48,15 +45,14 @@ def each(
         ValueError: if a process was killed; what ``work`` raises. What has been done by then stays.
     """
     if processes == 1:
-        begin(*given)
-        results: list[Any] = []
+        results: list[R] = []
         for item in items:
             results.append(work(item))
             done(1)
             look()
         return results
-    with _pool(processes, begin, given) as pool:
-        futures = [pool.submit(work, item) for item in items]
+    with _pool(processes, work) as pool:
+        futures: list[Future[R]] = [pool.submit(_work, item) for item in items]
         try:
             left = set(futures)
             while left:
@@ -76,25 +72,29 @@ def each(
 
 
 @contextmanager
-def _pool(
-    processes: int, begin: Callable[..., None], given: Sequence[Any]
-) -> Generator[ProcessPoolExecutor]:
+def _pool(processes: int, work: Callable[[Any], Any]) -> Generator[ProcessPoolExecutor]:
     """Processes of their own: nothing is forked, since this one may have threads."""
     context = multiprocessing.get_context("spawn")
     before = dict(os.environ)
     os.environ.update(one_thread())  # what is read when libraries are first imported
     try:
-        with ProcessPoolExecutor(
-            processes, context, initializer=_begin, initargs=(begin, *given)
-        ) as pool:
+        with ProcessPoolExecutor(processes, context, _begin, (work,)) as pool:
             yield pool
     finally:
         os.environ.clear()
         os.environ.update(before)
 
 
-def _begin(begin: Callable[..., None], *given: Any) -> None:
-    """End with the parent, and do what is to be done first."""
+_OF_THIS_PROCESS: list[Callable[[Any], Any]] = []
+"""What a process of the pool does; empty in any other."""
+
+
+def _work(item: Any) -> Any:
+    return _OF_THIS_PROCESS[0](item)
+
+
+def _begin(work: Callable[[Any], Any]) -> None:
+    """End with the parent, and keep what is to be done."""
     parent = multiprocessing.parent_process()
 
     def end_with() -> None:
@@ -104,4 +104,4 @@ def _begin(begin: Callable[..., None], *given: Any) -> None:
 
     threading.Thread(target=end_with, daemon=True).start()
     sys.stdout = sys.stderr  # the table is the run's
-    begin(*given)
+    _OF_THIS_PROCESS[:] = [work]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,20 +12,20 @@ from pydantic import ValidationError
 from failgym import __version__
 from failgym.evaluation.arguments import check_count
 from failgym.evaluation.progress import Advance, silent
-from failgym.leaderboard.policy_process.limits import USUAL, Confinement, check_time_limit
+from failgym.leaderboard.policy_process.players import Players
 from failgym.leaderboard.policy_process.separation import check_apart
-from failgym.leaderboard.run.entries import Entry, Players
-from failgym.leaderboard.run.shared_predictors import adopt, adoptable
+from failgym.leaderboard.run.assembly import assemble
+from failgym.leaderboard.run.shared_predictors import copy_predictors, shared_predictors
 from failgym.leaderboard.run.tasks import (
-    Tools,
+    RunTasks,
     cells_played,
+    find_references,
     play_all,
-    refer,
     reference_cells,
-    train,
+    train_predictors,
 )
-from failgym.leaderboard.run.work_folder import Work
-from failgym.leaderboard.submission.assembly import assemble
+from failgym.leaderboard.run.work_folder import WorkFolder
+from failgym.leaderboard.submission.entries import Entry
 from failgym.leaderboard.submission.policy_names import name_problems
 from failgym.leaderboard.submission.records import (
     LeftOut,
@@ -37,45 +37,32 @@ from failgym.leaderboard.submission.records import (
     read_submission,
 )
 from failgym.leaderboard.suite.secret_seed import commitment
-from failgym.leaderboard.suite.suite_worlds import Ground
+from failgym.leaderboard.suite.suite_worlds import SuiteWorlds
 from failgym.leaderboard.suite.suites import Cell
-from failgym.policy import Policy
 
-__all__ = ["TIME_LIMIT", "run_suite"]
-
-TIME_LIMIT = 600.0
-"""For all answers of a policy in a cell [s]."""
+__all__ = ["run_suite"]
 
 
 def run_suite(
-    ground: Ground,
+    worlds: SuiteWorlds,
     entries: Sequence[Entry],
     out: Path,
     *,
     command: str,
-    load: Callable[[str], Policy],
-    policy_command: Sequence[str],
+    players: Players,
     processes: int = 1,
-    time_limit: float = TIME_LIMIT,
-    confinement: Confinement = USUAL,
-    private: Sequence[Path] = (),
     predictors_of: Path | None = None,
     progress: Advance = silent,
 ) -> Submission:
     """Run policies on a suite. The same call goes on where it was killed.
 
     Args:
-        ground: the suite and what it needs; its predictors are kept in ``out`` meanwhile.
+        worlds: of the suite; its predictors are kept in ``out`` meanwhile.
         entries: the policies, in the order of rows.
         out: the folder of the submission.
         command: what was typed, for the record.
-        load: makes a baseline of its SPEC; a function of a module.
-        policy_command: starts the process of any other policy.
+        players: make whoever answers for a policy.
         processes: how many work at once; the result is the same.
-        time_limit: for all answers of a policy in a cell [s].
-        confinement: what that process is held to besides.
-        private: what policies must not read besides the work folder, if a host's command starts
-            them: the file of a secret seed.
         predictors_of: a submission whose predictors are used, so that it can be merged with it.
         progress: called with the number of steps done, of `count_steps`.
 
@@ -84,34 +71,38 @@ def run_suite(
             policy that is there twice; a trace on which a suite cannot be played.
     """
     check_count("--processes", processes, 1)
-    check_time_limit(time_limit)
     _check_entries(entries, command)
-    adopted = {} if predictors_of is None else adoptable(predictors_of, ground)
-    work = Work(out)
-    ground = replace(ground, predictors=work.predictors)
+    shared = {} if predictors_of is None else shared_predictors(predictors_of, worlds)
+    work = WorkFolder(out)
+    worlds = replace(worlds, predictors=work.predictors)
     if work.finished:
         work.remove()
-        return _same(read_submission(out), ground, entries, out)
+        return _same(read_submission(out), worlds, entries, out)
     with work.locked():
-        work.agree(_plan(ground, entries) | ({"predictors": adopted} if adopted else {}))
+        work.agree(_plan(worlds, entries) | ({"predictors": shared} if shared else {}))
         if predictors_of is not None:
-            adopt(predictors_of, adopted, work.predictors)
-        players = Players(load, policy_command, time_limit, confinement)
-        tools = Tools(work, ground, players)
+            copy_predictors(predictors_of, shared, work.predictors)
+        run = RunTasks(work, worlds, players)
         try:
-            if confinement.hosted and any(entry.kind != "baseline" for entry in entries):
-                secret = [work.folder, *private, *map(Path, ground.traces.values())]
-                check_apart(players, secret, processes)
-            left_out = train(tools, processes, progress)
-            cells = cells_played(ground, left_out)
-            refer(tools, cells, processes, progress)
-            play_all(tools, entries, cells, processes, progress)
+            _check_private(run, entries, processes)
+            left_out = train_predictors(run, processes, progress)
+            cells = cells_played(worlds, left_out)
+            find_references(run, cells, processes, progress)
+            play_all(run, entries, cells, processes, progress)
         finally:
             players.close()
-        about = _about(work, ground, entries, cells, command, left_out)
-        assemble(work, ground, entries, cells, about)
+        about = _about(work, worlds, entries, cells, command, left_out)
+        assemble(work, worlds, entries, cells, about)
         work.remove()
     return read_submission(out)
+
+
+def _check_private(run: RunTasks, entries: Sequence[Entry], processes: int) -> None:
+    """Refuse a host's command under which policies could read what they must not."""
+    confinement = run.players.confinement
+    if confinement.hosted and any(entry.kind != "baseline" for entry in entries):
+        traces = map(Path, run.worlds.traces.values())
+        check_apart(run.players, [run.work.folder, *confinement.private, *traces], processes)
 
 
 def _check_entries(entries: Sequence[Entry], command: str) -> None:
@@ -131,34 +122,34 @@ def _check_entries(entries: Sequence[Entry], command: str) -> None:
         raise ValueError(f"--policy: {problem}")
 
 
-def _plan(ground: Ground, entries: Sequence[Entry]) -> dict[str, Any]:
+def _plan(worlds: SuiteWorlds, entries: Sequence[Entry]) -> dict[str, Any]:
     """What two calls must have in common to be of one run, by the names of options."""
     records = [entry.record("-").model_dump(mode="json") for entry in entries]
     return {
         "versions": records[0]["versions"],
-        "suite": SuiteRecord.of(ground.suite).model_dump(mode="json"),
+        "suite": SuiteRecord.of(worlds.suite).model_dump(mode="json"),
         "policies": records,
-        "traces": _hashes(ground),
-        "secret": ground.secret and commitment(ground.secret),
+        "traces": _hashes(worlds),
+        "secret": worlds.secret and commitment(worlds.secret),
     }
 
 
-def _hashes(ground: Ground) -> dict[str, str]:
+def _hashes(worlds: SuiteWorlds) -> dict[str, str]:
     """Of the user's traces, by environment; those of the suite follow from it."""
-    blind = [cell for cell in ground.suite.cells() if cell.forecast == "none"]
-    return {cell.env: ground.trace_hash(cell) for cell in blind if cell.env in ground.traces}
+    blind = [cell for cell in worlds.suite.cells() if cell.forecast == "none"]
+    return {cell.env: worlds.trace_hash(cell) for cell in blind if cell.env in worlds.traces}
 
 
 def _about(
-    work: Work,
-    ground: Ground,
+    work: WorkFolder,
+    worlds: SuiteWorlds,
     entries: Sequence[Entry],
     cells: Sequence[Cell],
     command: str,
     left_out: list[LeftOut],
 ) -> Submission:
     """The submission without its files."""
-    found = {cell: work.reference(cell) for cell in reference_cells(ground, cells)}
+    found = {cell: work.reference(cell) for cell in reference_cells(worlds, cells)}
     traces = [
         TraceRecord(env=cell.env, seed=cell.seed, content_hash=reference.trace_hash)
         for cell, reference in found.items()
@@ -166,8 +157,8 @@ def _about(
     ]
     return Submission(
         failgym=__version__,
-        suite=SuiteRecord.of(ground.suite),
-        secret=None if ground.secret is None else commitment(ground.secret),
+        suite=SuiteRecord.of(worlds.suite),
+        secret=None if worlds.secret is None else commitment(worlds.secret),
         traces=traces,
         left_out=left_out,
         policies=[entry.record(command) for entry in entries],
@@ -176,13 +167,15 @@ def _about(
     )
 
 
-def _same(found: Submission, ground: Ground, entries: Sequence[Entry], out: Path) -> Submission:
+def _same(
+    found: Submission, worlds: SuiteWorlds, entries: Sequence[Entry], out: Path
+) -> Submission:
     """A submission that is finished, if it is the one that is asked for."""
     wanted = [(entry.key, dict(entry.specs), dict(entry.files)) for entry in entries]
     there = [(policy.key, policy.specs, policy.files) for policy in found.policies]
-    secret = None if ground.secret is None else commitment(ground.secret)
-    hashes = {one.env: one.content_hash for one in found.traces if one.env in ground.traces}
-    same = (found.suite, found.secret) == (SuiteRecord.of(ground.suite), secret)
-    if not same or there != wanted or hashes != _hashes(ground):
+    secret = None if worlds.secret is None else commitment(worlds.secret)
+    hashes = {one.env: one.content_hash for one in found.traces if one.env in worlds.traces}
+    same = (found.suite, found.secret) == (SuiteRecord.of(worlds.suite), secret)
+    if not same or there != wanted or hashes != _hashes(worlds):
         raise ValueError(f"--out {out}: holds another submission; use another folder, and merge")
     return found

@@ -12,24 +12,24 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from failgym.files import replacing
-from failgym.leaderboard.submission.assembly import predictor_files
+from failgym.leaderboard.submission.layout import predictor_files
 from failgym.leaderboard.submission.records import SuiteRecord, file_sha256, read_submission
-from failgym.leaderboard.suite.suite_worlds import Ground
+from failgym.leaderboard.suite.suite_worlds import SuiteWorlds
 
-__all__ = ["adopt", "adoptable"]
+__all__ = ["copy_predictors", "shared_predictors"]
 
 
-def adoptable(folder: Path, ground: Ground) -> dict[str, str]:
+def shared_predictors(folder: Path, worlds: SuiteWorlds) -> dict[str, str]:
     """The predictors of a submission that change what happens: name within the folder -> SHA-256.
 
     Raises:
         ValueError: in one line, if it is of another suite, or a predictor is missing or changed.
     """
     submission = read_submission(folder)
-    if submission.suite != SuiteRecord.of(ground.suite):
+    if submission.suite != SuiteRecord.of(worlds.suite):
         raise ValueError(f"--predictors-of {folder}: is a submission to another suite")
     found: dict[str, str] = {}
-    for name in predictor_files(ground.suite, list(ground.suite.cells())):
+    for name in predictor_files(worlds.suite, list(worlds.suite.cells())):
         file = folder / name
         if not file.is_file() or file_sha256(file) != submission.files.get(name):
             raise ValueError(f"--predictors-of {folder}: {name} is missing, or was changed")
@@ -37,7 +37,7 @@ def adoptable(folder: Path, ground: Ground) -> dict[str, str]:
     return found
 
 
-def adopt(folder: Path, names: Mapping[str, str], predictors: Path) -> None:
+def copy_predictors(folder: Path, names: Mapping[str, str], predictors: Path) -> None:
     """Copy predictors to where a run keeps its own, unless they are there. Raises OSError."""
     for name in names:
         target = predictors / Path(name).name

@@ -1,4 +1,4 @@
-"""The steps of a run, on one process or several: predictors, replay and bound, policies."""
+"""The tasks of a run, on one process or several: predictors, replay and bound, policies."""
 
 from __future__ import annotations
 
@@ -7,23 +7,24 @@ from dataclasses import dataclass
 from typing import Any
 
 from failgym.evaluation.progress import Advance
-from failgym.leaderboard.run.cell_results import make_unit
-from failgym.leaderboard.run.entries import Entry, Players
+from failgym.leaderboard.policy_process.players import Players
+from failgym.leaderboard.run.cell_results import play_cell
 from failgym.leaderboard.run.process_pool import each
-from failgym.leaderboard.run.work_folder import Work
-from failgym.leaderboard.submission.assembly import planned
+from failgym.leaderboard.run.work_folder import WorkFolder
+from failgym.leaderboard.submission.entries import Entry
+from failgym.leaderboard.submission.layout import planned
 from failgym.leaderboard.submission.records import LeftOut
-from failgym.leaderboard.suite.suite_worlds import Ground
+from failgym.leaderboard.suite.suite_worlds import SuiteWorlds
 from failgym.leaderboard.suite.suites import Cell
 
 __all__ = [
-    "Tools",
+    "RunTasks",
     "cells_played",
     "count_steps",
+    "find_references",
     "play_all",
-    "refer",
     "reference_cells",
-    "train",
+    "train_predictors",
 ]
 
 _Task = tuple[str, Any]
@@ -31,11 +32,11 @@ _Task = tuple[str, Any]
 
 
 @dataclass(frozen=True)
-class Tools:
-    """What a process needs for its tasks."""
+class RunTasks:
+    """Does the tasks of a run, in whatever process."""
 
-    work: Work
-    ground: Ground
+    work: WorkFolder
+    worlds: SuiteWorlds
     players: Players
 
     def do(self, task: _Task) -> str | None:
@@ -48,63 +49,51 @@ class Tools:
         entry, cells = about
         try:
             for cell in cells:
-                make_unit(self.work, self.ground, self.players, entry, cell)
+                play_cell(self.work, self.worlds, self.players, entry, cell)
         finally:
             self.players.close()  # this process may go on for longer than the run waits for it
         return None
 
     def _predictor(self, env: str) -> str | None:
-        if self.ground.predictor_file(env).is_file():
+        if self.worlds.predictor_file(env).is_file():
             return None
         try:
-            self.ground.train_predictor(env)
+            self.worlds.train_predictor(env)
         except ImportError:
             raise
         except ValueError as error:
-            if not self.ground.suite.real:
+            if not self.worlds.suite.real:
                 raise ValueError(f"{env}, forecast trained: {error}") from error
             return " ".join(str(error).split())
         return None
 
     def _reference(self, cell: Cell) -> None:
         if not self.work.reference_file(cell).is_file():
-            self.work.save_reference(cell, self.ground.reference(cell))
+            self.work.save_reference(cell, self.worlds.reference(cell))
 
 
-_TOOLS: list[Tools] = []
-"""Those of this process, set when it begins."""
-
-
-def _begin(tools: Tools) -> None:
-    _TOOLS[:] = [tools]
-
-
-def _do(task: _Task) -> str | None:
-    return _TOOLS[0].do(task)
-
-
-def count_steps(ground: Ground, entries: Sequence[Entry]) -> int:
+def count_steps(worlds: SuiteWorlds, entries: Sequence[Entry]) -> int:
     """Steps that progress is counted in: what must be prepared, and policies times cells."""
-    cells = list(ground.suite.cells())
+    cells = list(worlds.suite.cells())
     return (
-        len(_trained(ground)) + len(reference_cells(ground, cells)) + len(planned(entries, cells))
+        len(_trained(worlds)) + len(reference_cells(worlds, cells)) + len(planned(entries, cells))
     )
 
 
-def _trained(ground: Ground) -> list[str]:
+def _trained(worlds: SuiteWorlds) -> list[str]:
     """Environments with a predictor that learns."""
-    return [course.env for course in ground.suite.courses if course.trained is not None]
+    return [course.env for course in worlds.suite.courses if course.trained is not None]
 
 
-def reference_cells(ground: Ground, cells: Sequence[Cell]) -> list[Cell]:
+def reference_cells(worlds: SuiteWorlds, cells: Sequence[Cell]) -> list[Cell]:
     """The cells in which different things happen: each has its own replay and bound."""
-    return list(dict.fromkeys(ground.alike(cell) for cell in cells))
+    return list(dict.fromkeys(worlds.alike(cell) for cell in cells))
 
 
-def train(tools: Tools, processes: int, progress: Advance) -> list[LeftOut]:
-    """Train the predictors. Which could not be?"""
-    tasks: list[_Task] = [("predictor", env) for env in _trained(tools.ground)]
-    results = each(_do, tasks, processes, begin=_begin, given=(tools,), done=progress)
+def train_predictors(run: RunTasks, processes: int, progress: Advance) -> list[LeftOut]:
+    """Train the predictors of a suite; return those that its traces do not allow, and why."""
+    tasks: list[_Task] = [("predictor", env) for env in _trained(run.worlds)]
+    results = each(run.do, tasks, processes, done=progress)
     return [
         LeftOut(env=env, forecast="trained", reason=reason)
         for (_, env), reason in zip(tasks, results, strict=True)
@@ -112,20 +101,22 @@ def train(tools: Tools, processes: int, progress: Advance) -> list[LeftOut]:
     ]
 
 
-def refer(tools: Tools, cells: Sequence[Cell], processes: int, progress: Advance) -> None:
+def find_references(
+    run: RunTasks, cells: Sequence[Cell], processes: int, progress: Advance
+) -> None:
     """Find out what replay and the bound cost."""
-    tasks: list[_Task] = [("reference", cell) for cell in reference_cells(tools.ground, cells)]
-    each(_do, tasks, processes, begin=_begin, given=(tools,), done=progress)
+    tasks: list[_Task] = [("reference", cell) for cell in reference_cells(run.worlds, cells)]
+    each(run.do, tasks, processes, done=progress)
 
 
-def cells_played(ground: Ground, left_out: Sequence[LeftOut]) -> list[Cell]:
+def cells_played(worlds: SuiteWorlds, left_out: Sequence[LeftOut]) -> list[Cell]:
     """The cells of a suite, but for forecasts that there are not."""
     missing = {(one.env, one.forecast) for one in left_out}
-    return [cell for cell in ground.suite.cells() if (cell.env, cell.forecast) not in missing]
+    return [cell for cell in worlds.suite.cells() if (cell.env, cell.forecast) not in missing]
 
 
 def play_all(
-    tools: Tools,
+    run: RunTasks,
     entries: Sequence[Entry],
     cells: Sequence[Cell],
     processes: int,
@@ -133,19 +124,19 @@ def play_all(
 ) -> None:
     """Make all units: one environment after the other, so that few worlds are needed at once."""
     tasks: list[_Task] = []
-    for course in tools.ground.suite.courses:
+    for course in run.worlds.suite.courses:
         for entry in entries:
             todo = [c for c in cells if c.env == course.env and c.env in entry.specs]
-            todo = [c for c in todo if not tools.work.unit_file(entry.key, c).is_file()]
+            todo = [c for c in todo if not run.work.unit_file(entry.key, c).is_file()]
             if todo:
                 tasks.append(("units", (entry, todo)))
     seen = 0
 
     def look() -> None:
         nonlocal seen
-        done = tools.work.count_units()
+        done = run.work.count_units()
         progress(done - seen)
         seen = done
 
     look()
-    each(_do, tasks, processes, begin=_begin, given=(tools,), look=look)
+    each(run.do, tasks, processes, look=look)

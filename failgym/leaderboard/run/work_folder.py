@@ -30,7 +30,7 @@ from failgym.leaderboard.submission.tables import ANCHORS, UNIT, read_table, wri
 from failgym.leaderboard.suite.suite_worlds import Reference
 from failgym.leaderboard.suite.suites import Cell
 
-__all__ = ["Work"]
+__all__ = ["WorkFolder"]
 
 _PLAN = "plan.json"
 _REFERENCE = pa.schema([("slice", pa.int64()), *((anchor, pa.float64()) for anchor in ANCHORS)])
@@ -38,7 +38,7 @@ _TRACE, _SECONDS = b"trace", b"seconds"
 """Keys of what is kept in the metadata of files."""
 
 
-class Work:
+class WorkFolder:
     """The work folder of a submission."""
 
     def __init__(self, out: Path) -> None:

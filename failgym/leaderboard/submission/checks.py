@@ -16,7 +16,7 @@ import numpy as np
 from failgym import __version__
 from failgym.envs.spaces import TERMS
 from failgym.leaderboard.policy_process.wire_format import MOST_REASON
-from failgym.leaderboard.submission.assembly import action_file, planned, predictor_files
+from failgym.leaderboard.submission.layout import action_file, planned, predictor_files
 from failgym.leaderboard.submission.proofs import RowProof
 from failgym.leaderboard.submission.records import (
     SUBMISSION_FILE,

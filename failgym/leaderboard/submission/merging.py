@@ -13,13 +13,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from failgym.leaderboard.submission.assembly import seal
 from failgym.leaderboard.submission.checks import (
     cells_of,
     changed_files,
     file_names,
     read_results,
 )
+from failgym.leaderboard.submission.layout import seal
 from failgym.leaderboard.submission.policy_names import name_problems
 from failgym.leaderboard.submission.records import (
     Seconds,

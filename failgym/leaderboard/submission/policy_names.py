@@ -11,7 +11,7 @@ from failgym.baselines import REGISTRY
 from failgym.leaderboard.submission.lookalikes import skeleton
 from failgym.leaderboard.submission.proofs import PROOFS
 from failgym.leaderboard.submission.records import PolicyRecord
-from failgym.leaderboard.verification.asking_again import is_shipped, names_a_file
+from failgym.leaderboard.submission.specs import is_shipped, names_a_file
 
 __all__ = ["baseline_named", "name_problems"]
 

@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from failgym.leaderboard.submission.assembly import action_file, predictor_file
+from failgym.leaderboard.submission.layout import action_file, predictor_file
 from failgym.leaderboard.submission.proofs import Row
 from failgym.leaderboard.submission.records import PolicyRecord, Submission
 from failgym.leaderboard.submission.tables import RESULTS
 
-__all__ = ["fingerprints"]
+__all__ = ["row_hashes"]
 
 
-def fingerprints(submission: Submission, results: Any) -> dict[Row, str]:
+def row_hashes(submission: Submission, results: Any) -> dict[Row, str]:
     """SHA-256 of each row of a submission that has results.
 
     Args:

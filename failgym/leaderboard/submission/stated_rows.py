@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from failgym.leaderboard.submission.assembly import planned
 from failgym.leaderboard.submission.checks import KEYS, cells_of
+from failgym.leaderboard.submission.layout import planned
 from failgym.leaderboard.submission.records import SUBMISSION_FILE, Submission, SuiteRecord
 from failgym.leaderboard.submission.tables import RESULTS_FILE
 from failgym.leaderboard.suite.suites import suite_named

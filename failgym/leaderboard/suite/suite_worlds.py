@@ -1,4 +1,4 @@
-"""What policies meet on: from a cell of a suite to a scenario, a world and its slices."""
+"""From a cell of a suite to its scenario, its world, and what replay and the bound cost there."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from failgym.evaluation.anchors import Anchors
 from failgym.leaderboard.suite.secret_seed import derived_seed
 from failgym.leaderboard.suite.suites import Cell, Course, Suite
 
-__all__ = ["Ground", "Reference"]
+__all__ = ["Reference", "SuiteWorlds"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -42,11 +42,11 @@ class Reference:
 
 
 @dataclass(frozen=True)
-class Ground:
-    """A suite, and what it needs from outside: traces, a secret, predictors that have learned."""
+class SuiteWorlds:
+    """The worlds of a suite, with what it needs for them: traces, a secret, stored predictors."""
 
     suite: Suite
-    """of real traces: with the environments that have a trace only (`Ground.of`)"""
+    """of real traces: with the environments that have a trace only (`SuiteWorlds.of`)"""
     traces: Mapping[str, str] = field(default_factory=dict[str, str])
     """environment -> folder of the user's trace, for a suite of real traces"""
     secret: bytes | None = None
@@ -56,8 +56,8 @@ class Ground:
     @classmethod
     def of(
         cls, suite: Suite, traces: Mapping[str, str] | None = None, secret: bytes | None = None
-    ) -> Ground:
-        """The ground of a suite; of one of real traces only the environments that have a trace."""
+    ) -> SuiteWorlds:
+        """The worlds of a suite; of one of real traces only the environments that have a trace."""
         if suite.real:
             kept = tuple(course for course in suite.courses if course.env in (traces or {}))
             suite = replace(suite, courses=kept)

@@ -5,38 +5,22 @@ Code of a submitter is never run here: its SPEC names whatever can be imported.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from failgym.baselines import REGISTRY
-from failgym.leaderboard.run.entries import Players
-from failgym.leaderboard.run.episodes import Answers, Bools, Failure, Ints, Played, play
+from failgym.leaderboard.policy_process.players import Players
 from failgym.leaderboard.submission.proofs import Key
 from failgym.leaderboard.submission.records import PolicyRecord, Submission, file_sha256
+from failgym.leaderboard.submission.specs import is_at_hand, is_shipped, names_a_file
 from failgym.leaderboard.submission.tables import CRASHED
-from failgym.leaderboard.suite.suite_worlds import Ground
+from failgym.leaderboard.suite.episodes import Answers, Bools, Failure, Ints, Played, play
+from failgym.leaderboard.suite.suite_worlds import SuiteWorlds
 from failgym.leaderboard.suite.suites import Cell
 from failgym.sim.records import Output
 
-__all__ = ["Asked", "Asking", "ask", "at_hand", "is_shipped", "names_a_file", "why_not_asked"]
-
-
-def is_shipped(spec: str) -> bool:
-    """Does a SPEC name a baseline that comes with failgym?"""
-    return spec.partition(":")[0] in REGISTRY
-
-
-def names_a_file(spec: str) -> bool:
-    """Does a SPEC name a file: of a baseline's parameters, or of an agent?"""
-    return not is_shipped(spec) and spec.endswith((".json", ".safetensors"))
-
-
-def at_hand(spec: str) -> bool:
-    """Is the file here that a SPEC names, and can it be read? No name is too odd to ask for."""
-    return os.path.isfile(spec) and os.access(spec, os.R_OK)
+__all__ = ["Asked", "Asking", "ask", "why_not_asked"]
 
 
 def why_not_asked(policy: PolicyRecord, env: str) -> str | None:
@@ -50,7 +34,7 @@ def why_not_asked(policy: PolicyRecord, env: str) -> str | None:
         return f"is no {policy.kind}: {spec!r}"
     if file is None:
         return "states no hash of its file"
-    if not at_hand(spec):
+    if not is_at_hand(spec):
         return f"{spec} is not here"
     return None if file_sha256(Path(spec)) == file.sha256 else f"{spec} here is another file"
 
@@ -84,9 +68,11 @@ class Asked(NamedTuple):
     """was there a policy to be asked, at least?"""
 
 
-def ask(players: Players, policy: PolicyRecord, ground: Ground, cell: Cell, slices: Ints) -> Asked:
+def ask(
+    players: Players, policy: PolicyRecord, worlds: SuiteWorlds, cell: Cell, slices: Ints
+) -> Asked:
     """Ask a policy again on the slices of a cell, with what it was shown."""
-    world, scenario = ground.world(cell), ground.scenario(cell)
+    world, scenario = worlds.world(cell), worlds.scenario(cell)
     try:
         watched = _Watched(players.player(policy.kind, policy.specs[cell.env]))
     except ValueError as error:

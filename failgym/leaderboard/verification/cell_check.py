@@ -1,4 +1,4 @@
-"""What a submission claims of one policy in one cell: asked again where it can be, or replayed."""
+"""Checks what a submission claims of one policy in one cell: asks again, or replays."""
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportAttributeAccessIssue=false
@@ -14,17 +14,17 @@ import numpy as np
 import pyarrow.compute as pc
 
 from failgym.envs.spaces import TERMS
-from failgym.leaderboard.run.episodes import Failure, Played, play
-from failgym.leaderboard.submission.assembly import action_file
+from failgym.leaderboard.submission.layout import action_file
 from failgym.leaderboard.submission.proofs import Proof
 from failgym.leaderboard.submission.records import PolicyRecord
 from failgym.leaderboard.submission.tables import ACTIONS, OK, RESULTS_FILE, TIMEOUT, read_table
-from failgym.leaderboard.suite.suite_worlds import Ground, Reference
+from failgym.leaderboard.suite.episodes import Failure, Played, play
+from failgym.leaderboard.suite.suite_worlds import Reference, SuiteWorlds
 from failgym.leaderboard.suite.suites import Cell
 from failgym.leaderboard.verification.asking_again import Asked
-from failgym.leaderboard.verification.recorded_actions import RecordedAnswers
+from failgym.leaderboard.verification.recorded_actions import RecordedActions
 
-__all__ = ["Claim", "Record"]
+__all__ = ["CellCheck", "Record"]
 
 COUNTED = ("decisions", "illegal", "seconds")
 """Columns that are 0 where a policy failed."""
@@ -37,18 +37,18 @@ LEARNED_HERE = "answers otherwise with forecasts learned here, which may differ 
 
 @dataclass(frozen=True)
 class Record:
-    """The tables of a submission, and the ground that it was played on."""
+    """The tables of a submission, and the worlds that it was played on."""
 
     folder: Path
     results: Any
     """the table of results"""
     changed: frozenset[str]
     """files whose hash is another one by now"""
-    ground: Ground
+    worlds: SuiteWorlds
 
 
-class Claim:
-    """What is claimed of a policy in a cell.
+class CellCheck:
+    """Checks what is claimed of a policy in a cell.
 
     Args:
         record: the submission's.
@@ -92,7 +92,7 @@ class Claim:
         try:
             actions = self._actions()
             flat, offset = np.asarray(pc.list_flatten(actions)), _offsets(actions)
-            answers = RecordedAnswers(flat, offset)
+            answers = RecordedActions(flat, offset)
         except (ValueError, Failure) as error:
             yield str(error) if isinstance(error, ValueError) else f"{self._file}: {error}"
             return None
@@ -161,9 +161,9 @@ class Claim:
             return self._prove("claimed", f"{said}, it says; answers {here} here")
         yield f"{self._where()}: {said}, it says; asked again, it answers every question"
 
-    def _replayed(self, answers: RecordedAnswers) -> Played:
-        ground, cell = self._record.ground, self._record.ground.alike(self._cell)
-        return play(ground.world(cell), ground.scenario(cell), self._reference.slices, answers)
+    def _replayed(self, answers: RecordedActions) -> Played:
+        worlds, cell = self._record.worlds, self._record.worlds.alike(self._cell)
+        return play(worlds.world(cell), worlds.scenario(cell), self._reference.slices, answers)
 
     def _rows(self) -> Any:
         """The results."""
@@ -180,7 +180,7 @@ class Claim:
         """The actions, an array with a list per slice. Raises ValueError."""
         table = read_table(self._record.folder / self._file, ACTIONS, self._file)
         for seed in table.column("seed").unique().to_pylist():
-            if seed not in self._record.ground.suite.course(self._cell.env).seeds:
+            if seed not in self._record.worlds.suite.course(self._cell.env).seeds:
                 raise ValueError(f"{self._file}: seed {seed} is none of the suite")
         table = table.filter(pc.equal(table.column("seed"), self._cell.seed))
         if table.column("slice").to_pylist() != self._reference.slices.tolist():
@@ -200,7 +200,7 @@ class Claim:
             yield f"{self._where()}: the policy failed in more than one way"
         yield from self._references(rows)
 
-    def _miscounted(self, answers: RecordedAnswers) -> Iterator[str]:
+    def _miscounted(self, answers: RecordedActions) -> Iterator[str]:
         if self.proof == "verified":
             return
         for wrong, what in ((answers.missing, "end before"), (answers.surplus, "go on after")):

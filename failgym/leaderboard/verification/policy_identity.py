@@ -11,8 +11,9 @@ from failgym.envs.scenario import Scenario
 from failgym.evaluation.caller import check_made_for
 from failgym.leaderboard.submission.policy_names import baseline_named
 from failgym.leaderboard.submission.records import PolicyRecord, Submission
+from failgym.leaderboard.submission.specs import is_shipped
 from failgym.leaderboard.suite.suites import Suite
-from failgym.leaderboard.verification.asking_again import is_shipped, why_not_asked
+from failgym.leaderboard.verification.asking_again import why_not_asked
 from failgym.policy import Policy
 
 __all__ = ["identity_problems", "made_for"]

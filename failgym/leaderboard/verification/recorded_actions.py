@@ -1,18 +1,18 @@
-"""`RecordedAnswers`: the actions of a submission, in place of its policy."""
+"""`RecordedActions`: the actions of a submission, in place of its policy."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-from failgym.leaderboard.run.episodes import Bools, Failure, Ints
 from failgym.leaderboard.submission.tables import NONSENSE
+from failgym.leaderboard.suite.episodes import Bools, Failure, Ints
 from failgym.sim.records import ACTIONS, Output
 
-__all__ = ["RecordedAnswers"]
+__all__ = ["RecordedActions"]
 
 
-class RecordedAnswers:
+class RecordedActions:
     """Answers with recorded actions, slice by slice.
 
     Where they end before the episode does, the answer is CONTINUE: `missing` says where, `surplus`

@@ -1,4 +1,4 @@
-"""What a submission claims, played again: one environment and seed at a time."""
+"""Checks a submission by playing all of it again, one environment and seed at a time."""
 
 from __future__ import annotations
 
@@ -8,21 +8,24 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from failgym.leaderboard.submission.assembly import predictor_file
 from failgym.leaderboard.submission.checks import cells_of
+from failgym.leaderboard.submission.layout import predictor_file
 from failgym.leaderboard.submission.proofs import RowProof
 from failgym.leaderboard.submission.records import PolicyRecord, Submission
 from failgym.leaderboard.submission.same_predictor import same_predictor
-from failgym.leaderboard.suite.suite_worlds import Ground, Reference
+from failgym.leaderboard.suite.suite_worlds import Reference, SuiteWorlds
 from failgym.leaderboard.suite.suites import Cell
 from failgym.leaderboard.verification.asking_again import Asked, Asking, ask
-from failgym.leaderboard.verification.cell_check import Claim, Record
+from failgym.leaderboard.verification.cell_check import CellCheck, Record
 
-__all__ = ["Claims", "Found"]
+__all__ = ["Findings", "Place", "SubmissionCheck"]
+
+Place = tuple[str, int | None]
+"""An environment and a seed; None for the seed stands for the predictor of the environment."""
 
 
 @dataclass
-class Found:
+class Findings:
     """What was found in an environment under a seed."""
 
     slices: list[int] = field(default_factory=list[int])
@@ -39,12 +42,12 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Claims:
-    """A submission whose tables can be read, and the ground that it was played on."""
+class SubmissionCheck:
+    """A submission whose tables can be read, and the worlds that it was played on."""
 
     folder: Path
     submission: Submission
-    ground: Ground
+    worlds: SuiteWorlds
     """with the predictors of the submission"""
     results: Any
     """the table of results"""
@@ -59,15 +62,20 @@ class Claims:
     refitted: bool = True
     """were predictors trained anew?"""
 
-    def examine(self, env: str, seed: int) -> Found:
+    def examine(self, place: Place) -> Findings:
+        """Play all that is claimed of a place again. Raises ValueError if it cannot be played."""
+        env, seed = place
+        return self.learn(env) if seed is None else self.play_again(env, seed)
+
+    def play_again(self, env: str, seed: int) -> Findings:
         """Play everything in an environment under a seed again.
 
         Raises:
             ValueError: if it cannot be played.
         """
         blind = Cell(env, "none", seed)
-        reference = self.ground.reference(blind)
-        found = Found(reference.slices.tolist(), engine_seconds=reference.seconds)
+        reference = self.worlds.reference(blind)
+        found = Findings(reference.slices.tolist(), engine_seconds=reference.seconds)
         stated = {(one.env, one.seed): one.content_hash for one in self.submission.traces}
         if stated.get((env, seed)) != reference.trace_hash:
             said = str(stated.get((env, seed)))
@@ -82,18 +90,20 @@ class Claims:
                 self._compare(policy, cell, meant, found)
         return found
 
-    def _references(self, blind: Cell, reference: Reference, found: Found) -> dict[Cell, Reference]:
+    def _references(
+        self, blind: Cell, reference: Reference, found: Findings
+    ) -> dict[Cell, Reference]:
         """The cells that can be played beside a blind one, with what replay and the bound cost."""
         alike, kept = {blind: reference}, dict[Cell, Reference]()
-        for cell in cells_of(self.submission, self.ground.suite):
+        for cell in cells_of(self.submission, self.worlds.suite):
             if (cell.env, cell.seed) != (blind.env, blind.seed):
                 continue
             if cell.forecast == "trained" and cell.env in self.forged:
                 continue
-            same = self.ground.alike(cell)
+            same = self.worlds.alike(cell)
             try:
                 if same not in alike:
-                    alike[same] = self.ground.reference(same)
+                    alike[same] = self.worlds.reference(same)
                     found.engine_seconds += alike[same].seconds
             except ValueError as error:
                 found.problems.append(f"{cell}: cannot be played: {error}")
@@ -105,12 +115,12 @@ class Claims:
         return (policy for policy in self.submission.policies if env in policy.specs)
 
     def _compare(
-        self, policy: PolicyRecord, cell: Cell, reference: Reference, found: Found
+        self, policy: PolicyRecord, cell: Cell, reference: Reference, found: Findings
     ) -> None:
         """Compare what is claimed of a policy in a cell, and add what was found."""
-        record = Record(self.folder, self.results, self.changed, self.ground)
+        record = Record(self.folder, self.results, self.changed, self.worlds)
         asked = partial(self._ask, policy, cell, reference)
-        claim = Claim(record, policy, cell, reference, asked, self._exact(cell))
+        claim = CellCheck(record, policy, cell, reference, asked, self._exact(cell))
         found.problems += claim.problems()
         proof, why = claim.proof, claim.why
         if self._taken_on_trust(cell):
@@ -125,37 +135,37 @@ class Claims:
         if self.asking is None:
             return "was not asked again"
         why = self.asking.excused.get((policy.key, cell.env))
-        ground = self.ground if self._exact(cell) else replace(self.ground, predictors=self.learned)
-        if why is None and not self._exact(cell) and not ground.predictor_file(cell.env).is_file():
+        worlds = self.worlds if self._exact(cell) else replace(self.worlds, predictors=self.learned)
+        if why is None and not self._exact(cell) and not worlds.predictor_file(cell.env).is_file():
             why = "its forecasts were not learned anew"
         if why is not None:
             return why
-        return ask(self.asking.players, policy, ground, cell, reference.slices)
+        return ask(self.asking.players, policy, worlds, cell, reference.slices)
 
     def _exact(self, cell: Cell) -> bool:
         """Are the forecasts at hand that were shown in the run, to the last bit?"""
-        return cell.forecast != "trained" or self.ground.alike(cell) == cell
+        return cell.forecast != "trained" or self.worlds.alike(cell) == cell
 
     def _taken_on_trust(self, cell: Cell) -> bool:
         """Does what happens follow from a predictor that nobody has trained anew?"""
         return cell.forecast == "trained" and self._exact(cell) and not self.refitted
 
-    def learn(self, env: str) -> Found:
+    def learn(self, env: str) -> Findings:
         """Train the predictor of an environment anew; is it the one of the submission, if any?"""
         name = predictor_file(env)
         left_out = any(one.env == env for one in self.submission.left_out)
-        mine = replace(self.ground, predictors=self.learned)
+        mine = replace(self.worlds, predictors=self.learned)
         try:
             mine.train_predictor(env)
         except ImportError:
             raise
         except ValueError as error:
-            return Found(problems=[] if left_out else [f"{name}: cannot be trained: {error}"])
+            return Findings(problems=[] if left_out else [f"{name}: cannot be trained: {error}"])
         if left_out:
             problem = f"{env}, forecast trained: was left out, and yet it can be trained"
-            return Found(problems=[problem])
+            return Findings(problems=[problem])
         if name in self.submission.files and not same_predictor(
             mine.predictor_file(env), self.folder / name
         ):
-            return Found(problems=[f"{name}: is not what the train split teaches"])
-        return Found()
+            return Findings(problems=[f"{name}: is not what the train split teaches"])
+        return Findings()

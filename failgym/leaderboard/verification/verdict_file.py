@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from failgym.leaderboard.submission.proofs import Proof, Row, RowProof, weakest
 from failgym.leaderboard.submission.records import Submission, first_error
-from failgym.leaderboard.submission.row_hashes import fingerprints
+from failgym.leaderboard.submission.row_hashes import row_hashes
 from failgym.leaderboard.submission.stated_rows import check_rows_stated
 
 __all__ = ["RowVerdict", "Verdicts", "read_verdicts", "row_proofs", "written"]
@@ -99,7 +99,7 @@ def row_proofs(submission: Submission, results: Any, verdicts: Verdicts) -> list
         ValueError: in one line, for a row that no policy states, or that is missing.
     """
     check_rows_stated(submission, results)
-    hashes = fingerprints(submission, results)
+    hashes = row_hashes(submission, results)
     return [_of(row, sha256, verdicts) for row, sha256 in hashes.items()]
 
 

@@ -21,9 +21,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from failgym.evaluation.progress import Advance, silent
-from failgym.leaderboard.run.entries import Players
+from failgym.leaderboard.policy_process.players import Players
 from failgym.leaderboard.run.process_pool import each
-from failgym.leaderboard.submission.assembly import predictor_files
 from failgym.leaderboard.submission.checks import (
     about_problems,
     cells_of,
@@ -34,39 +33,23 @@ from failgym.leaderboard.submission.checks import (
     row_problems,
     rows_of,
 )
+from failgym.leaderboard.submission.layout import predictor_files
 from failgym.leaderboard.submission.policy_names import name_problems
 from failgym.leaderboard.submission.proofs import RowProof, joined
 from failgym.leaderboard.submission.records import Submission, SuiteRecord, read_submission
-from failgym.leaderboard.submission.row_hashes import fingerprints
+from failgym.leaderboard.submission.row_hashes import row_hashes
 from failgym.leaderboard.submission.tables import PREDICTORS_FOLDER
 from failgym.leaderboard.suite.secret_seed import commitment
-from failgym.leaderboard.suite.suite_worlds import Ground
+from failgym.leaderboard.suite.suite_worlds import SuiteWorlds
 from failgym.leaderboard.suite.suites import Cell, Suite, suite_named
 from failgym.leaderboard.verification.asking_again import Asking
 from failgym.leaderboard.verification.policy_files import policy_file_problems
 from failgym.leaderboard.verification.policy_identity import identity_problems
 from failgym.leaderboard.verification.result import Verification
 from failgym.leaderboard.verification.same_players import same_players
-from failgym.leaderboard.verification.submission_check import Claims, Found
+from failgym.leaderboard.verification.submission_check import Findings, Place, SubmissionCheck
 
 __all__ = ["Verification", "count_places", "verify"]
-
-
-_CLAIMS: list[Claims] = []
-"""Those of this process, set when it begins."""
-
-
-def _begin(claims: Claims) -> None:
-    _CLAIMS[:] = [claims]
-
-
-_Place = tuple[str, int | None]
-"""An environment and a seed; None: its predictor."""
-
-
-def _examine(place: _Place) -> Found:
-    env, seed = place
-    return _CLAIMS[0].learn(env) if seed is None else _CLAIMS[0].examine(env, seed)
 
 
 def count_places(folder: Path) -> int:
@@ -107,8 +90,8 @@ def verify(
     """
     submission = read_submission(folder)
     named = suite_named(submission.suite.name)
-    ground = Ground.of(named, _traces(submission, named, traces or {}), secret)
-    suite = ground.suite
+    worlds = SuiteWorlds.of(named, _traces(submission, named, traces or {}), secret)
+    suite = worlds.suite
     cells = cells_of(submission, suite)
     problems = [*about_problems(submission, suite), *_secret_problems(submission, secret)]
     if problems and (submission.suite != SuiteRecord.of(suite) or _hidden(submission, secret)):
@@ -124,17 +107,17 @@ def verify(
     except ValueError as error:
         return _nothing_played(submission, cells, [*problems, str(error)])
     with TemporaryDirectory() as learned:
-        claims = Claims(
+        check = SubmissionCheck(
             folder,
             submission,
-            replace(ground, predictors=folder / PREDICTORS_FOLDER),
+            replace(worlds, predictors=folder / PREDICTORS_FOLDER),
             results,
             changed_files(submission, folder, cells),
             Path(learned),
             Asking.of(players, submission) if players is not None and ask else None,
             refitted=refit,
         )
-        return _verified(claims, cells, problems, processes, progress)
+        return _verified(check, cells, problems, processes, progress)
 
 
 def _nothing_played(
@@ -145,31 +128,35 @@ def _nothing_played(
 
 
 def _verified(
-    claims: Claims, cells: Sequence[Cell], problems: list[str], processes: int, progress: Advance
+    check: SubmissionCheck,
+    cells: Sequence[Cell],
+    problems: list[str],
+    processes: int,
+    progress: Advance,
 ) -> Verification:
     """Play everything again: what was wrong before, and what turns out to be."""
-    submission, suite = claims.submission, claims.ground.suite
+    submission, suite = check.submission, check.worlds.suite
 
-    def examine(claims: Claims, todo: Sequence[_Place]) -> list[Found]:
-        return each(_examine, todo, processes, begin=_begin, given=(claims,), done=progress)
+    def examine(check: SubmissionCheck, todo: Sequence[Place]) -> list[Findings]:
+        return each(check.examine, todo, processes, done=progress)
 
     try:
         # A predictor that nobody could have learned is not played with.
-        learned = _learned(claims, suite, cells) if claims.refitted else []
-        taught = dict(zip(learned, examine(claims, [(env, None) for env in learned]), strict=True))
+        learned = _learned(check, suite, cells) if check.refitted else []
+        taught = dict(zip(learned, examine(check, [(env, None) for env in learned]), strict=True))
         forged = frozenset(env for env, one in taught.items() if one.problems)
         places = [(course.env, seed) for course in suite.courses for seed in course.seeds]
-        found = examine(replace(claims, forged=forged), places)
+        found = examine(replace(check, forged=forged), places)
     finally:
-        if claims.asking is not None:
-            claims.asking.players.close()
+        if check.asking is not None:
+            check.asking.players.close()
     slices = {place: one.slices for place, one in zip(places, found, strict=True)}
-    problems += row_problems(claims.results, expected_rows(submission, cells, slices))
+    problems += row_problems(check.results, expected_rows(submission, cells, slices))
     problems += [problem for one in (*found, *taught.values()) for problem in one.problems]
     return Verification(
         submission,
         tuple(problems),
-        _proofs(claims, cells, found, bool(problems)),
+        _proofs(check, cells, found, bool(problems)),
         sum(one.rows for one in found),
         sum(one.engine_seconds for one in found),
         sum(one.policy_seconds for one in found),
@@ -177,29 +164,29 @@ def _verified(
 
 
 def _proofs(
-    claims: Claims, cells: Sequence[Cell], found: Sequence[Found], problems: bool
+    check: SubmissionCheck, cells: Sequence[Cell], found: Sequence[Findings], problems: bool
 ) -> tuple[RowProof, ...]:
     """What is proven of each row, with its hash. A submission with problems proves nothing."""
-    rows = rows_of(claims.submission, cells, "was not played again")
+    rows = rows_of(check.submission, cells, "was not played again")
     proofs = joined((proof for one in found for proof in one.proofs), rows)
     if problems:
         proofs = [proof.claimed("the submission has problems") for proof in proofs]
-    hashes = fingerprints(claims.submission, claims.results)
+    hashes = row_hashes(check.submission, check.results)
     return tuple(replace(proof, sha256=hashes.get(proof.row, "")) for proof in proofs)
 
 
-def _learned(claims: Claims, suite: Suite, cells: Sequence[Cell]) -> list[str]:
+def _learned(check: SubmissionCheck, suite: Suite, cells: Sequence[Cell]) -> list[str]:
     """Environments whose predictor changes what happens, or what is shown to who is asked again, or
     could not be trained, it says.
     """
-    submission = claims.submission
+    submission = check.submission
     stored = [Path(name).stem for name in predictor_files(suite, cells)]
     known = {course.env for course in suite.courses}
     left_out = [one.env for one in submission.left_out if one.env in known]
     trained = {cell.env for cell in cells if cell.forecast == "trained"}
     asked: list[str] = []
-    if claims.asking is not None:
-        excused = claims.asking.excused
+    if check.asking is not None:
+        excused = check.asking.excused
         asked = [
             env
             for policy in submission.policies

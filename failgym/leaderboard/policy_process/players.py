@@ -1,76 +1,31 @@
-"""Who takes part: policies, what they are read from, and who plays them."""
+"""Who answers for a policy: the policy itself in this process, or a process of its own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from platform import python_version
 from typing import Any
 
 import numpy as np
 
-from failgym import __version__
 from failgym.evaluation.caller import Caller
-from failgym.leaderboard.policy_process.limits import USUAL, Confinement, check_time_limit
+from failgym.leaderboard.policy_process.limits import (
+    TIME_LIMIT,
+    USUAL,
+    Confinement,
+    check_time_limit,
+)
 from failgym.leaderboard.policy_process.remote_policy import RemotePolicy
 from failgym.leaderboard.policy_process.wire_format import MOST_REASON
-from failgym.leaderboard.run.episodes import Answers, Bools, Failure, Ints
-from failgym.leaderboard.submission.records import Kind, PolicyFile, PolicyRecord
+from failgym.leaderboard.submission.records import Kind
 from failgym.leaderboard.submission.tables import CRASHED
+from failgym.leaderboard.suite.episodes import Answers, Bools, Failure, Ints
 from failgym.policy import Policy
 from failgym.sim.records import Output
 
-__all__ = ["Entry", "OwnPolicy", "Players", "library_versions"]
-
-LIBRARIES = (
-    *("gymnasium", "numba", "numpy", "pandas", "pyarrow"),
-    *("scikit-learn", "xgboost-cpu", "xgboost", "stable-baselines3", "sb3-contrib", "torch"),
-)
-"""Whose versions a submission states."""
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A policy that takes part."""
-
-    name: str
-    kind: Kind
-    specs: Mapping[str, str]
-    """environment -> SPEC; where there is none it does not play"""
-    files: Mapping[str, PolicyFile] = field(default_factory=dict[str, PolicyFile])
-    """environment -> the file that the SPEC names"""
-    training_seed: int | None = None
-
-    @property
-    def key(self) -> tuple[str, int | None]:
-        """What tells policies apart."""
-        return self.name, self.training_seed
-
-    def record(self, command: str) -> PolicyRecord:
-        """As a submission states it."""
-        return PolicyRecord(
-            name=self.name,
-            kind=self.kind,
-            training_seed=self.training_seed,
-            specs=dict(self.specs),
-            files=dict(self.files),
-            command=command,
-            versions=library_versions(),
-        )
-
-
-def library_versions() -> dict[str, str]:
-    """Versions of Python, failgym and the libraries that are installed."""
-    found = {"python": python_version(), "failgym": __version__}
-    for library in LIBRARIES:
-        try:
-            found[library] = version(library)
-        except PackageNotFoundError:
-            continue
-    return found
+__all__ = ["OwnPolicy", "Players"]
 
 
 class OwnPolicy:
@@ -107,10 +62,10 @@ class Players:
     kind of forecast, and whoever remembers the first time knows the future the second time.
 
     Args:
-        load: makes a policy of a SPEC that is failgym's own.
+        load: makes a baseline of its SPEC; a function of a module.
         command: starts the process of any other.
-        time_limit: see `RemotePolicy`.
-        confinement: likewise.
+        time_limit: for all answers of a policy in a cell [s].
+        confinement: limits of the process, and what it must not read.
 
     Raises:
         ValueError: for a time limit that is none.
@@ -118,7 +73,7 @@ class Players:
 
     load: Callable[[str], Policy]
     command: Sequence[str]
-    time_limit: float
+    time_limit: float = TIME_LIMIT
     confinement: Confinement = USUAL
     _last: RemotePolicy | None = field(default=None, init=False)
 
