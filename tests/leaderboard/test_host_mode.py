@@ -213,8 +213,8 @@ def test_a_command_under_which_the_run_can_be_read_is_refused(
     guest = starting(as_guest(theirs), theirs)
     open_file = theirs.folder / "open.txt"
     open_file.write_bytes(SECRET)
+    options["confinement"] = replace(LIMITS, private=(open_file,))
     with pytest.raises(ValueError, match=r"can read .*open\.txt"):
-        options["confinement"] = replace(LIMITS, private=(open_file,))
         submit(tmp_path / "out", entry("Quiet"), policy_command=guest, **options)
 
 

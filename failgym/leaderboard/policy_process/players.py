@@ -18,10 +18,9 @@ from failgym.leaderboard.policy_process.limits import (
     check_time_limit,
 )
 from failgym.leaderboard.policy_process.remote_policy import RemotePolicy
-from failgym.leaderboard.policy_process.wire_format import MOST_REASON
 from failgym.leaderboard.submission.records import Kind
 from failgym.leaderboard.submission.tables import CRASHED
-from failgym.leaderboard.suite.episodes import Answers, Bools, Failure, Ints
+from failgym.leaderboard.suite.episodes import MOST_REASON, Answers, Bools, Failure, Ints
 from failgym.policy import Policy
 from failgym.sim.records import Output
 

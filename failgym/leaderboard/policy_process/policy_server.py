@@ -22,12 +22,12 @@ import numpy as np
 from failgym.evaluation.caller import Caller, check_made_for
 from failgym.leaderboard.policy_process.wire_format import (
     HEADER,
-    MOST_REASON,
     Frame,
     Questions,
     header,
     parse_header,
 )
+from failgym.leaderboard.suite.episodes import MOST_REASON
 from failgym.policy import Policy
 from failgym.sim.fields import FIELDS
 from failgym.sim.records import ACTIONS

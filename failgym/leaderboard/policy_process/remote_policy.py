@@ -15,14 +15,13 @@ from failgym.leaderboard.policy_process.kept_process import KeptProcess
 from failgym.leaderboard.policy_process.limits import USUAL, Confinement
 from failgym.leaderboard.policy_process.wire_format import (
     HEADER,
-    MOST_REASON,
     Frame,
     Questions,
     header,
     parse_header,
 )
 from failgym.leaderboard.submission.tables import CRASHED, NONSENSE, TIMEOUT
-from failgym.leaderboard.suite.episodes import Bools, Failure, Ints
+from failgym.leaderboard.suite.episodes import MOST_REASON, Bools, Failure, Ints
 from failgym.sim.records import ACTIONS, Output
 
 __all__ = ["RemotePolicy"]

@@ -29,13 +29,11 @@ import numpy.typing as npt
 from failgym.sim.fields import FIELDS
 from failgym.sim.records import ACTIONS
 
-__all__ = ["HEADER", "MOST_REASON", "Frame", "Header", "Questions", "header", "parse_header"]
+__all__ = ["HEADER", "Frame", "Header", "Questions", "header", "parse_header"]
 
 HEADER = struct.Struct("<4sBxxxII")
 """Mark, kind, number of the question, count."""
 MARK = b"fgym"
-MOST_REASON = 300
-"""Bytes of a reason."""
 
 
 class Frame(IntEnum):

@@ -15,7 +15,6 @@ import numpy as np
 
 from failgym import __version__
 from failgym.envs.spaces import TERMS
-from failgym.leaderboard.policy_process.wire_format import MOST_REASON
 from failgym.leaderboard.submission.layout import action_file, planned, predictor_files
 from failgym.leaderboard.submission.proofs import RowProof
 from failgym.leaderboard.submission.records import (
@@ -32,6 +31,7 @@ from failgym.leaderboard.submission.tables import (
     STATUSES,
     read_table,
 )
+from failgym.leaderboard.suite.episodes import MOST_REASON
 from failgym.leaderboard.suite.suites import Cell, Suite, suite_named
 
 __all__ = [

@@ -17,7 +17,7 @@ from failgym.envs.batches import AnyBatch, AnyWorld, make_batch
 from failgym.envs.scenario import Scenario
 from failgym.sim.records import Output
 
-__all__ = ["Answers", "Bools", "Failure", "Ints", "Played", "play"]
+__all__ = ["MOST_REASON", "Answers", "Bools", "Failure", "Ints", "Played", "play"]
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -25,6 +25,10 @@ Bools = npt.NDArray[np.bool_]
 STATE_BYTES = 1 << 29
 """Memory that the state of all lanes may take [bytes]; of larger episodes fewer are played at
 once."""
+
+
+MOST_REASON = 300
+"""Of the reason why a policy failed [bytes]."""
 
 
 class Failure(Exception):
