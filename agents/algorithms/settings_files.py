@@ -88,7 +88,7 @@ def _check_types(env: object, file: object, hyper: object) -> None:
     if not isinstance(env, str):
         raise ValueError(f"env: expected the name of an environment, got {shown(env)}")
     if not isinstance(file, str | Path | None):
-        raise ValueError(f"settings: expected the path of a file, got {shown(file)}")
+        raise ValueError(f"config: expected the path of a file, got {shown(file)}")
     if hyper is not None and not _by_name(hyper):
         raise ValueError(f"hyper: expected values by name, got {shown(hyper)}")
 

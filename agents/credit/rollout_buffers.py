@@ -61,7 +61,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from gymnasium import spaces
 from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer
 from stable_baselines3.common.buffers import RolloutBuffer
 from stable_baselines3.common.vec_env import VecEnv
@@ -94,18 +93,14 @@ class TaskRolloutBuffer(RolloutBuffer):
     with another by ``load(path, env=env, rollout_buffer_kwargs={"env": env})``.
 
     Args:
-        buffer_size: steps of a rollout, T.
-        observation_space: of one environment.
-        action_space: of one environment.
-        device: where minibatches go.
-        gae_lambda: of the advantages, per decision of a task.
-        gamma: discount per decision of a task, or per ``time_unit``.
-        n_envs: N.
+        rollout: as `RolloutBuffer` takes them: steps of a rollout T, spaces, device.
         env: the environment that the algorithm learns on, wrapped or not; the buffer reads the
             costs of its tasks.
         share: part of the episode's cost in what a decision is credited with, 0 to 1.
         time_unit: simulated time that gamma discounts [ms]; None: the step to the next decision.
         scale: what costs are divided by.
+        more: as `RolloutBuffer` takes them, ``gamma`` 1 by default: the discount per decision of a
+            task, or per ``time_unit``.
 
     Raises:
         ValueError: for an environment that is not of the scheduled world or has another number of
@@ -114,18 +109,12 @@ class TaskRolloutBuffer(RolloutBuffer):
 
     def __init__(
         self,
-        buffer_size: int,
-        observation_space: spaces.Space[Any],
-        action_space: spaces.Space[Any],
-        device: torch.device | str = "auto",
-        gae_lambda: float = 1.0,
-        gamma: float = 1.0,
-        n_envs: int = 1,
-        *,
+        *rollout: Any,
         env: VecEnv,
         share: float = 0.0,
         time_unit: float | None = None,
         scale: float = 1.0,
+        **more: Any,
     ) -> None:
         if not 0.0 <= share <= 1.0:
             raise ValueError(f"share: expected 0 to 1, got {share}")
@@ -135,11 +124,9 @@ class TaskRolloutBuffer(RolloutBuffer):
             raise ValueError(f"scale: expected more than 0, got {scale}")
         self.share, self.time_unit, self.scale = share, time_unit, scale
         self.batch = _batch_of(env)
-        if len(self.batch) != n_envs:
-            raise ValueError(f"env: expected {n_envs} slots, got {len(self.batch)}")
-        super().__init__(
-            buffer_size, observation_space, action_space, device, gae_lambda, gamma, n_envs
-        )
+        super().__init__(*rollout, **{"gamma": 1.0, **more})
+        if len(self.batch) != self.n_envs:
+            raise ValueError(f"env: expected {self.n_envs} slots, got {len(self.batch)}")
 
     def reset(self) -> None:
         """Begin a rollout where the environment stands."""

@@ -34,7 +34,7 @@ from failgym.evaluation.caller import Predicts
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
 
-__all__ = ["PUPILS", "WarmStart", "baseline_named", "warm_start"]
+__all__ = ["PUPILS", "WarmStart", "WarmStartSettings", "baseline_named", "warm_start"]
 
 PUPILS = ("ppo", "a2c", "maskable_ppo")
 """Algorithms that can be warm-started: an actor and a critic, without memory."""
@@ -61,19 +61,51 @@ class WarmStart:
         return {n: None if math.isnan(v) else v for n, v in asdict(self).items()}
 
 
+@dataclass(frozen=True)
+class WarmStartSettings:
+    """How a model is taught.
+
+    Raises:
+        ValueError: in one line, naming the setting, for one out of range.
+    """
+
+    steps: int = 100_000
+    """decisions to collect, of all rounds together"""
+    rounds: int = 1
+    """1 is behaviour cloning; more is DAgger"""
+    mixture: float = 0.5
+    """share of the decisions that the teacher carries out in the second round; it falls by this
+    factor from round to round"""
+    epochs: int = 10
+    """passes over all that is collected, in each round"""
+    batch_size: int = 256
+    """decisions of a gradient step"""
+    learning_rate: float = 1e-3
+    """of Adam; falls to 0 in each round"""
+    critic: bool = True
+    """fit the value function too, to the returns of all rounds: few episodes carry most of the
+    cost, and those of one round are too few; not with credit per task (`failgym.agents.credit`),
+    whose returns are those of tasks"""
+    held_out: float = 0.1
+    """share of the episodes to test on, and not learn from"""
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "rounds", "epochs", "batch_size"):
+            check_count(name, getattr(self, name), 1)
+        if not 0.0 <= self.mixture <= 1.0:
+            raise ValueError(f"mixture: expected a share from 0 to 1, got {self.mixture}")
+        if not 0.0 <= self.held_out < 1.0:
+            raise ValueError(f"held_out: expected 0 to less than 1, got {self.held_out}")
+        if not 0.0 < self.learning_rate < math.inf:
+            raise ValueError(f"learning_rate: expected a positive number, got {self.learning_rate}")
+
+
 def warm_start(
     model: BaseAlgorithm,
     teacher: str | Predicts,
     env: VecEnv | None = None,
+    settings: WarmStartSettings | None = None,
     *,
-    steps: int = 100_000,
-    rounds: int = 1,
-    mixture: float = 0.5,
-    epochs: int = 10,
-    batch_size: int = 256,
-    learning_rate: float = 1e-3,
-    critic: bool = True,
-    held_out: float = 0.1,
     seed: int = 0,
 ) -> WarmStart:
     """Teach a model what a baseline does, before it learns by itself.
@@ -83,68 +115,69 @@ def warm_start(
 
     Args:
         model: a model of one of `PUPILS`.
-        teacher: the name of a baseline, or any `failgym.policy.Policy`.
+        teacher: the name of a baseline, or any `failgym.Policy`.
         env: where demonstrations come from, begun anew: by default the model's own environment.
             The critic learns the rewards of this one.
-        steps: decisions to collect, of all rounds together.
-        rounds: 1 is behaviour cloning; more is DAgger.
-        mixture: share of the decisions that the teacher carries out in the second round; it falls
-            by this factor from round to round.
-        epochs: passes over all that is collected, in each round.
-        batch_size: decisions of a gradient step.
-        learning_rate: of Adam; falls to 0 in each round.
-        critic: fit the value function too, to the returns of all rounds: few episodes carry most
-            of the cost, and those of one round are too few. Not with credit per task
-            (`failgym.agents.credit.rollout_buffers`), whose returns are those of tasks.
-        held_out: share of the episodes to test on, and not learn from.
+        settings: how; by default those of `WarmStartSettings`.
         seed: of all that is drawn.
 
     Raises:
-        ValueError: for another algorithm, an unknown baseline, naming the nearest, or an argument
-            out of range.
+        ValueError: for another algorithm, or an unknown baseline, naming the nearest.
 
     >>> from stable_baselines3 import PPO
     >>> from failgym.agents.environments.vec_env import make_sb3_env
     >>> model = PPO("MlpPolicy", make_sb3_env("failgym/Checkpoint-v0", 16, jobs=200), gamma=1.0)
-    >>> result = warm_start(model, "young", steps=512, epochs=2)
+    >>> result = warm_start(model, "young", settings=WarmStartSettings(steps=512, epochs=2))
     >>> 0.5 < result.agreement <= 1.0
     True
     """
+    settings = WarmStartSettings() if settings is None else settings
     masked = _masked(model)
     known: Any = teacher
     taught_by: Predicts = baseline_named(known) if isinstance(known, str) else known
     source = env if env is not None else model.get_env()
     if source is None:
         raise ValueError("env: expected one, since the model has none")
-    _check(steps, rounds, epochs, batch_size, seed)
-    _check_shares(mixture, held_out, learning_rate)
+    check_count("seed", seed, 0)
     pupil: Any = model
-    if critic and isinstance(pupil.rollout_buffer, TaskRolloutBuffer):
+    if settings.critic and isinstance(pupil.rollout_buffer, TaskRolloutBuffer):
         raise ValueError("critic: expected False with credit per task: its returns are others")
+    return _taught(pupil, taught_by, source, settings, masked, seed)
+
+
+def _taught(
+    pupil: Any,
+    teacher: Predicts,
+    source: VecEnv,
+    settings: WarmStartSettings,
+    masked: bool,
+    seed: int,
+) -> WarmStart:
+    """Collect demonstrations and fit the pupil to all of them, round by round."""
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, 1])))
     learned, tested = Demonstrations.none(), Demonstrations.none()
     collected = 0
-    for i in range(rounds):
+    for i in range(settings.rounds):
         latest = demonstrate(
-            taught_by,
+            teacher,
             source,
-            -(-steps // rounds),
+            -(-settings.steps // settings.rounds),
             pupil=pupil if i else None,
             masked=masked,
-            mixture=mixture**i,
+            mixture=settings.mixture**i,
             gamma=pupil.gamma,
             seed=seed + i * source.num_envs,
         )
         collected += len(latest)
-        kept, tested = latest.parted(held_out, rng)
+        kept, tested = latest.parted(settings.held_out, rng)
         learned = learned.joined(kept)
         fit(
             pupil.policy,
             Lessons(learned, masked),
-            critic=critic,
-            epochs=epochs,
-            batch_size=batch_size,
-            learning_rate=learning_rate,
+            critic=settings.critic,
+            epochs=settings.epochs,
+            batch_size=settings.batch_size,
+            learning_rate=settings.learning_rate,
             rng=rng,
         )
     return _examined(pupil.policy, Lessons(tested, masked), collected)
@@ -161,22 +194,6 @@ def _masked(model: BaseAlgorithm) -> bool:
     if algorithm not in PUPILS:
         raise ValueError(f"model: expected {', '.join(PUPILS)} for a warm start, got {algorithm}")
     return ARCHITECTURES[algorithm].masked
-
-
-def _check(steps: int, rounds: int, epochs: int, batch_size: int, seed: int) -> None:
-    counts = {"steps": steps, "rounds": rounds, "epochs": epochs, "batch_size": batch_size}
-    for name, count in counts.items():
-        check_count(name, count, 1)
-    check_count("seed", seed, 0)
-
-
-def _check_shares(mixture: float, held_out: float, learning_rate: float) -> None:
-    if not 0.0 <= mixture <= 1.0:
-        raise ValueError(f"mixture: expected a share from 0 to 1, got {mixture}")
-    if not 0.0 <= held_out < 1.0:
-        raise ValueError(f"held_out: expected a share from 0 to less than 1, got {held_out}")
-    if not 0.0 < learning_rate < math.inf:
-        raise ValueError(f"learning_rate: expected a positive number, got {learning_rate}")
 
 
 def _examined(policy: Any, lessons: Lessons, collected: int) -> WarmStart:

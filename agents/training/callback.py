@@ -19,10 +19,11 @@ import torch
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 
-from failgym.agents.training.validation import Keep, Validation, Validator
+from failgym.agents.training.training_settings import Keep
+from failgym.agents.training.validation import Validation, Validator
 from failgym.evaluation.progress import Advance
 
-__all__ = ["Log", "Milestones", "TrainingCallback", "check_finite", "held_interrupts"]
+__all__ = ["Log", "Milestones", "Told", "TrainingCallback", "check_finite", "held_interrupts"]
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,22 @@ class Log:
         return cls(**{**state, **own})
 
 
+@dataclass(frozen=True)
+class Told:
+    """What is called as training goes on."""
+
+    record: Callable[[Any, Any], None]
+    """with the actions and the ends of every step"""
+    keep: Callable[[], None]
+    """when the best agent so far has been found"""
+    save: Callable[[], None]
+    """writes a checkpoint"""
+    stop: Callable[[], bool]
+    """does somebody wish to stop?"""
+    advance: Advance
+    """with the number of decisions made"""
+
+
 class TrainingCallback(BaseCallback):
     """Called by stable-baselines3 in every step and before every rollout.
 
@@ -82,36 +99,21 @@ class TrainingCallback(BaseCallback):
         milestones: when.
         log: what has come out so far; goes on.
         by: which score the best agent has the best of.
-        record: called with the actions and the ends of every step.
-        keep: called when the best agent so far has been found.
-        save: writes a checkpoint.
-        stop: does somebody wish to stop?
-        advance: told how many decisions were made.
+        told: what is called as training goes on.
     """
 
     def __init__(
-        self,
-        validator: Validator,
-        milestones: Milestones,
-        log: Log,
-        *,
-        by: Keep,
-        record: Callable[[Any, Any], None],
-        keep: Callable[[], None],
-        save: Callable[[], None],
-        stop: Callable[[], bool],
-        advance: Advance,
+        self, validator: Validator, milestones: Milestones, log: Log, by: Keep, told: Told
     ) -> None:
         super().__init__()
         self.validator, self.milestones, self.log = validator, milestones, log
         self.by: Keep = by
-        self._record, self._keep, self._save = record, keep, save
-        self._stop, self._advance = stop, advance
+        self.told = told
         self._since = time.perf_counter()
 
     def _on_step(self) -> bool:
-        self._record(self.locals["actions"], self.locals["dones"])
-        self._advance(len(self.locals["dones"]))
+        self.told.record(self.locals["actions"], self.locals["dones"])
+        self.told.advance(len(self.locals["dones"]))
         return True
 
     def _on_rollout_start(self) -> None:
@@ -125,7 +127,7 @@ class TrainingCallback(BaseCallback):
         validated = self.log.validations[-1].steps if self.log.validations else 0
         if _due(validated, steps, self.milestones.validation):
             self.validate()
-        stopping = self._stop()
+        stopping = self.told.stop()
         if stopping or _due(self.log.saved, steps, self.milestones.checkpoint):
             self.save()
         if stopping:
@@ -146,14 +148,14 @@ class TrainingCallback(BaseCallback):
             weights = self.model.policy.state_dict()
             log.best, log.best_policy = found, {n: w.clone() for n, w in weights.items()}
             self.save()
-            self._keep()
+            self.told.keep()
 
     def save(self) -> None:
         """Write a checkpoint."""
         now = time.perf_counter()
         self.log.seconds += now - self._since
         self._since, self.log.saved = now, self.model.num_timesteps
-        self._save()
+        self.told.save()
 
     def finish(self) -> None:
         """After the last update."""

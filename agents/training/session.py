@@ -19,10 +19,11 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from failgym.agents.algorithms.training_options import WarmStartOptions
 from failgym.agents.environments.vec_env import BatchedVecEnv
 from failgym.agents.files.policy_file import load_agent, save_policy
-from failgym.agents.imitation.warm_start import warm_start
+from failgym.agents.imitation.warm_start import WarmStartSettings, warm_start
 from failgym.agents.training.callback import (
     Log,
     Milestones,
+    Told,
     TrainingCallback,
     check_finite,
     held_interrupts,
@@ -41,14 +42,14 @@ from failgym.agents.training.validation import Validator
 from failgym.envs import Scenario
 from failgym.evaluation.progress import Advance
 
-__all__ = ["Learning"]
+__all__ = ["TrainingSession"]
 
 DUMPS = 100
 """Episodes between two lines of TensorBoard, for algorithms that do not learn in rollouts."""
 
 
 @dataclass
-class Learning:
+class TrainingSession:
     """A model that is being trained, and the folder of the run."""
 
     folder: RunFolder
@@ -60,6 +61,10 @@ class Learning:
     model: BaseAlgorithm
     venv: BatchedVecEnv
     """the environment behind whatever changes its rewards"""
+    rollouts: bool
+    """does the algorithm learn in rollouts?"""
+    taught: WarmStartOptions | None = None
+    """what a baseline teaches first"""
     log: Log = field(default_factory=Log)
 
     def __post_init__(self) -> None:
@@ -67,14 +72,7 @@ class Learning:
         self.record = ActionRecord(self.venv.num_envs)
 
     def learn(
-        self,
-        validator: Validator,
-        milestones: Milestones,
-        steps: int,
-        progress: Advance,
-        *,
-        rollouts: bool,
-        taught: WarmStartOptions | None = None,
+        self, validator: Validator, milestones: Milestones, steps: int, progress: Advance
     ) -> None:
         """Learn to the end.
 
@@ -83,8 +81,6 @@ class Learning:
             milestones: when it does, and when checkpoints are taken.
             steps: decisions in all.
             progress: called with the number of decisions made.
-            rollouts: does the algorithm learn in rollouts?
-            taught: what a baseline teaches first.
 
         Raises:
             ValueError: for a damaged checkpoint, or if weights are no longer finite.
@@ -94,26 +90,17 @@ class Learning:
         if begun:
             self._resume()
             progress(self.model.num_timesteps)
-        elif taught is not None:
-            self._warm_start(taught)
+        elif self.taught is not None:
+            self._warm_start(self.taught)
         with held_interrupts() as stop:
-            callback = TrainingCallback(
-                validator,
-                milestones,
-                self.log,
-                by=self.run["keep"],
-                record=self.record.add,
-                keep=self._keep_best,
-                save=self._save,
-                stop=stop,
-                advance=progress,
-            )
+            told = Told(self.record.add, self._keep_best, self._save, stop, progress)
+            callback = TrainingCallback(validator, milestones, self.log, self.run["keep"], told)
             with _named_divergence(self.model):
                 self.model.learn(
                     max(steps - self.model.num_timesteps, 0),
                     callback=callback,
                     reset_num_timesteps=not begun,
-                    log_interval=1 if rollouts else DUMPS,
+                    log_interval=1 if self.rollouts else DUMPS,
                 )
             callback.finish()
 
@@ -149,7 +136,10 @@ class Learning:
         """Let a baseline teach the model; the environment is as if it had not been used."""
         before, seed, buffer = time.perf_counter(), self.run["seed"], self.run["settings"]
         credited = buffer.get("credit") is not None
-        found = warm_start(self.model, critic=not credited, seed=seed, **options.model_dump())
+        given = options.model_dump()
+        teacher = given.pop("teacher")
+        settings = WarmStartSettings(critic=not credited, **given)
+        found = warm_start(self.model, teacher, settings=settings, seed=seed)
         self.venv.seed(seed)
         self.log.warm_start = found.to_json()
         self.log.warm_start_seconds = time.perf_counter() - before

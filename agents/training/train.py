@@ -9,11 +9,10 @@ goes; the best one is kept. The test split is not touched.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Mapping
+from collections.abc import Collection, Generator
 from contextlib import contextmanager
-from importlib.util import find_spec
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
 
 import torch
 from stable_baselines3.common.logger import Logger, configure
@@ -27,39 +26,23 @@ from failgym.agents.training.callback import Milestones
 from failgym.agents.training.preparation import check_world, scenario_of, shaped, surrogate_of
 from failgym.agents.training.result import TrainingResult
 from failgym.agents.training.run_folder import Document, RunFolder, described_run, read_json
-from failgym.agents.training.session import Learning
-from failgym.agents.training.validation import Keep, Validator
+from failgym.agents.training.session import TrainingSession
+from failgym.agents.training.training_settings import TrainingSettings
+from failgym.agents.training.validation import Validator
 from failgym.envs import Scenario, resolve
 from failgym.envs.sources import whole_trace
-from failgym.evaluation.arguments import MOST_SEED, check_count, check_threads, shown
+from failgym.evaluation.arguments import check_count, shown
 from failgym.evaluation.progress import Advance, silent
 
-__all__ = ["VALIDATIONS", "TrainingResult", "train"]
-
-VALIDATIONS = 10
-"""How often an agent is scored while it is trained, by default."""
-CHECKPOINTS = 50
-"""How many checkpoints are taken, by default."""
+__all__ = ["train"]
 
 
 def train(
     env: str | Scenario,
-    algo: str = "maskable_ppo",
-    *,
-    steps: int | None = None,
     out: str | Path,
-    seed: int = 0,
-    n_envs: int | None = None,
-    settings: str | Path | None = None,
-    hyper: Mapping[str, Any] | None = None,
-    split: Literal["fit", "train"] = "fit",
-    validate_every: int | None = None,
-    episodes: int | None = None,
-    keep: Keep = "deterministic",
-    checkpoint_every: int | None = None,
+    settings: TrainingSettings | None = None,
+    *,
     resume: bool = False,
-    threads: int = 1,
-    tensorboard: bool = False,
     command: str | None = None,
     progress: Advance = silent,
     asked_for: Collection[str] = (),
@@ -75,27 +58,9 @@ def train(
         env: an environment's id or a scenario; its ``split`` does not matter, nor, in the pinned
             world, its ``slice_tasks``: agents learn task by task there. Its fields that are not as
             registered win over those of the hyper-parameters.
-        algo: a name of `failgym.agents.algorithms.registry.ALGORITHMS`.
-        steps: decisions to train on, by default as many as the hyper-parameters say; rounded up to
-            whole rollouts (`failgym.agents.training.rollout_steps.steps_of`), as the result says.
         out: a folder that does not exist yet, or that of a run to go on with.
-        seed: of the first weights and of all that is drawn.
-        n_envs: episodes that run at once, by default those of the hyper-parameters.
-        settings: a YAML file of hyper-parameters (`algorithms.settings_files`); by default the one
-            that comes with failgym.
-        hyper: single hyper-parameters that replace those of the file.
-        split: what is trained on: "fit", or all of "train". What is validated on is part of
-            "train", so that the scores mean less then.
-        validate_every: decisions between two scores, a tenth of ``steps`` by default.
-        episodes: slices of the validation split to score on (tasks in the pinned world); all by
-            default.
-        keep: which score the agent that is kept has the best of: that of its best actions, which
-            `failgym.evaluate` asks for by default, or that of drawn ones. Early in training the
-            best action is often never to interfere.
-        checkpoint_every: decisions between two checkpoints, a fiftieth of ``steps`` by default.
+        settings: how to train; by default those of `TrainingSettings`.
         resume: go on with the run in ``out``. A finished one is only read.
-        threads: of torch and of the engine; 0 for as many as there are processors.
-        tensorboard: write what stable-baselines3 logs to ``out/tensorboard``.
         command: what result and policy file call the command that trained the agent.
         progress: called with the number of decisions made.
         asked_for: fields of ``env`` that win too, though they are as registered.
@@ -109,51 +74,96 @@ def train(
         KeyboardInterrupt: after Ctrl-C, once a checkpoint is taken between two updates.
 
     >>> import tempfile
-    >>> folder = tempfile.mkdtemp()
-    >>> result = train("failgym/Cloning-v0", "ppo", steps=512, out=folder, n_envs=16,
-    ...     hyper={"n_steps": 16, "batch_size": 64}, episodes=200, validate_every=512)
+    >>> from failgym.agents import TrainingSettings
+    >>> short = TrainingSettings("ppo", steps=512, n_envs=16, episodes=200, validate_every=512,
+    ...     hyper={"n_steps": 16, "batch_size": 64})
+    >>> result = train("failgym/Cloning-v0", tempfile.mkdtemp(), short)
     >>> result.steps, result.policy.name
     (512, 'best.safetensors')
     """
-    _check_choices(split, keep)
-    algorithm, given = algorithm_named(algo), resolve(env)
-    chosen = settings_for(algo, given.name, file=settings, hyper=hyper, n_envs=n_envs)
-    steps, seed, threads = _steps(steps, chosen), _seed(seed), check_threads(threads)
-    milestones = _milestones(steps, validate_every, checkpoint_every)
-    _check(command, tensorboard)
-    scenario = scenario_of(given, chosen.env, asked_for).override(split=split)
-    check_world(scenario, chosen)
-    folder = RunFolder(out)
+    settings = TrainingSettings() if settings is None else settings
+    _check_command(command)
+    plan, folder = _plan(env, settings, asked_for), RunFolder(out)
+    if finished := _checked(folder, plan.run, resume):
+        return finished
+    called = command or f"failgym.agents.train({plan.scenario.name!r}, out, {settings})"
+    if not resume:
+        folder.begin({**plan.run, "command": called}, plan.hyper)
+    with _torch_threads(settings.threads):
+        with _discarded(None if resume else folder):
+            session, validator = _prepared(plan, folder, called)
+        session.learn(validator, plan.milestones, plan.steps, progress)
+        return session.result()
+
+
+def _check_command(command: object) -> None:
+    """Raise ValueError for what is no text."""
+    if not isinstance(command, str | None):
+        raise ValueError(f"command: expected a text, got {shown(command)}")
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What a run trains, all of it checked."""
+
+    settings: TrainingSettings
+    hyper: Settings
+    scenario: Scenario
+    steps: int
+    milestones: Milestones
+    run: Document
+    """what makes the run the one that it is"""
+
+
+def _plan(env: str | Scenario, settings: TrainingSettings, asked_for: Collection[str]) -> _Plan:
+    """Check what is to be trained. Raises ValueError."""
+    given = resolve(env)
+    hyper = settings_for(
+        settings.algo,
+        given.name,
+        file=settings.config,
+        hyper=settings.hyper,
+        n_envs=settings.n_envs,
+    )
+    steps = _steps(settings.steps, hyper)
+    milestones = Milestones(settings.validate_every_of(steps), settings.checkpoint_every_of(steps))
+    scenario = scenario_of(given, hyper.env, asked_for).override(split=settings.split)
+    check_world(scenario, hyper)
     run = described_run(
         Environment.of(scenario).model_dump(),
-        algo,
-        chosen,
+        settings.algo,
+        hyper,
         whole_trace(scenario).content_hash,
         steps=steps,
-        seed=seed,
+        seed=settings.seed,
         validate_every=milestones.validation,
-        episodes=_count_or_none("episodes", episodes),
-        keep=keep,
+        episodes=settings.episodes,
+        keep=settings.keep,
     )
-    if finished := _checked(folder, run, resume):
-        return finished
-    changed = {"n_envs": n_envs, "settings": settings and str(settings), "hyper": hyper}
-    called = command or _called(scenario.name, algo, steps=steps, seed=seed, **changed)
-    if not resume:
-        folder.begin({**run, "command": called}, chosen)
-    with _torch_threads(threads):
-        with _discarded(None if resume else folder):
-            venv = make_sb3_env(
-                surrogate_of(scenario, chosen.surrogate), chosen.n_envs, threads=threads
-            )
-            model = algorithm.build(chosen, shaped(venv, chosen, seed), seed)
-            validator = Validator(scenario, algorithm, seed, episodes, threads)
-        model.set_logger(_logger(folder, tensorboard))
-        learning = Learning(folder, run, called, scenario, model, venv)
-        taught = chosen.warm_start if isinstance(chosen, OnPolicySettings) else None
-        rollouts = algorithm.on_policy
-        learning.learn(validator, milestones, steps, progress, rollouts=rollouts, taught=taught)
-        return learning.result()
+    return _Plan(settings, hyper, scenario, steps, milestones, run)
+
+
+def _prepared(plan: _Plan, folder: RunFolder, called: str) -> tuple[TrainingSession, Validator]:
+    """A model with its environment, and what scores it. Raises ValueError."""
+    settings, hyper, scenario = plan.settings, plan.hyper, plan.scenario
+    algorithm = algorithm_named(settings.algo)
+    surrogate = surrogate_of(scenario, hyper.surrogate)
+    venv = make_sb3_env(surrogate, hyper.n_envs, threads=settings.threads)
+    model = algorithm.build(hyper, shaped(venv, hyper, settings.seed), settings.seed)
+    validator = Validator(scenario, algorithm, settings.seed, settings.episodes, settings.threads)
+    model.set_logger(_logger(folder, settings.tensorboard))
+    taught = hyper.warm_start if isinstance(hyper, OnPolicySettings) else None
+    session = TrainingSession(
+        folder,
+        plan.run,
+        called,
+        scenario,
+        model,
+        venv,
+        rollouts=algorithm.on_policy,
+        taught=taught,
+    )
+    return session, validator
 
 
 def _steps(given: int | None, settings: Settings) -> int:
@@ -162,23 +172,6 @@ def _steps(given: int | None, settings: Settings) -> int:
     if steps is None:
         raise ValueError("steps: expected a number of decisions: the hyper-parameters name none")
     return check_count("steps", steps, 1)
-
-
-def _seed(given: int) -> int:
-    return check_count("seed", given, 0, MOST_SEED)
-
-
-def _count_or_none(name: str, value: int | None) -> int | None:
-    return None if value is None else check_count(name, value, 1)
-
-
-def _milestones(steps: int, validate_every: int | None, checkpoint_every: int | None) -> Milestones:
-    validation = _count_or_none("validate_every", validate_every)
-    checkpoint = _count_or_none("checkpoint_every", checkpoint_every)
-    return Milestones(
-        validation=validation or -(-steps // VALIDATIONS),
-        checkpoint=checkpoint or -(-steps // CHECKPOINTS),
-    )
 
 
 @contextmanager
@@ -201,28 +194,6 @@ def _checked(folder: RunFolder, run: Document, resume: bool) -> TrainingResult |
     if not folder.result.exists():
         return None
     return TrainingResult.of(read_json(folder.result), folder.best)
-
-
-def _called(env: str, algo: str, **options: Any) -> str:
-    """The call of `train`, with the options that are not what they are by default."""
-    given = [f"{name}={value!r}" for name, value in options.items() if value]
-    return f"failgym.agents.train({', '.join((repr(env), repr(algo), *given))})"
-
-
-def _check(command: object, tensorboard: bool) -> None:
-    """Raise ValueError, naming the argument, for no text, and for what is not installed."""
-    if not isinstance(command, str | None):
-        raise ValueError(f"command: expected a text, got {shown(command)}")
-    if tensorboard and find_spec("tensorboard") is None:
-        raise ValueError("tensorboard: is not installed: pip install tensorboard")
-
-
-def _check_choices(split: str, keep: str) -> None:
-    """Raise ValueError, naming the argument, for one that is none of its choices."""
-    if split not in ("fit", "train"):
-        raise ValueError(f"split: expected 'fit' or 'train', got {split!r}")
-    if keep not in get_args(Keep):
-        raise ValueError(f"keep: expected one of {', '.join(get_args(Keep))}, got {keep!r}")
 
 
 def _logger(folder: RunFolder, tensorboard: bool) -> Logger:

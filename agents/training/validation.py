@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import ConfigDict
 from stable_baselines3.common.base_class import BaseAlgorithm
@@ -16,13 +16,11 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from failgym.agents.algorithms.registry import Algorithm
 from failgym.agents.training.actor import asked
 from failgym.agents.training.random_states import apart
+from failgym.agents.training.training_settings import Keep
 from failgym.envs import Scenario
 from failgym.evaluation import Anchors, Evaluation
 
-__all__ = ["Keep", "Validation", "Validator"]
-
-Keep = Literal["deterministic", "stochastic"]
-"""Which score the agent that is kept has the best of."""
+__all__ = ["Validation", "Validator"]
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from failgym.agents.environments.vec_env import make_sb3_env
 from failgym.agents.networks.architectures import ACTIVATIONS, ARCHITECTURES
 from failgym.agents.strict_record import Activation
 from failgym.agents.training.train import train
+from failgym.agents.training.training_settings import TrainingSettings
 from failgym.envs import SCENARIOS
 from tests.agents.runs import scenario
 from tests.envs.worlds import small
@@ -44,10 +45,11 @@ def test_every_environment_has_settings_for_every_algorithm(env: str, algo: str)
 def test_a_file_may_say_how_long(tmp_path: Path) -> None:
     file = tmp_path / "ppo.yaml"
     file.write_text("{steps: 64, n_envs: 4, n_steps: 16, batch_size: 64}")
-    assert train(scenario(), "ppo", out=tmp_path / "run", settings=file, episodes=20).steps == 64
+    short = TrainingSettings("ppo", config=file, episodes=20)
+    assert train(scenario(), tmp_path / "run", short).steps == 64
     file.write_text("{n_envs: 4, n_steps: 16, batch_size: 64}")
     with pytest.raises(ValueError, match=r"^steps: expected a number of decisions"):
-        train(scenario(), "ppo", out=tmp_path / "other", settings=file)
+        train(scenario(), tmp_path / "other", short)
 
 
 def test_every_shipped_file_is_used() -> None:

@@ -19,7 +19,7 @@ from failgym.agents.environments.rewards import TrainingReward
 from failgym.agents.environments.vec_env import BatchedVecEnv, make_sb3_env
 from failgym.agents.imitation.demonstrations import Notes, demonstrate
 from failgym.agents.imitation.fitting import explained_variance
-from failgym.agents.imitation.warm_start import PUPILS, warm_start
+from failgym.agents.imitation.warm_start import PUPILS, WarmStartSettings, warm_start
 from failgym.agents.networks.hidden_fields import columns
 from failgym.baselines import Algorithm1, Replay, RetryCap
 from failgym.envs import FIELDS, resolve
@@ -72,7 +72,9 @@ def test_every_algorithm_is_tested() -> None:
 def test_the_pupil_does_what_its_teacher_does(algorithm: str) -> None:
     model = pupil(algorithm)
     before = failgym.evaluate(model, SCENARIO, episodes=200).cost
-    result = warm_start(model, "algorithm_1", steps=20_000, learning_rate=3e-3)
+    result = warm_start(
+        model, "algorithm_1", settings=WarmStartSettings(steps=20_000, learning_rate=3e-3)
+    )
     assert result.decisions >= 20_000
     assert result.agreement > AGREEMENT
     assert result.interventions > AGREEMENT
@@ -87,7 +89,12 @@ def test_the_same_seed_gives_the_same_weights(rounds: int) -> None:
     first, second, other = (pupil() for _ in range(3))
     for model, seed in ((first, 3), (second, 3), (other, 4)):
         torch.manual_seed(int(torch.randint(1 << 20, ())))  # whatever else has been drawn
-        warm_start(model, RetryCap(), steps=1_000, rounds=rounds, epochs=1, seed=seed)
+        warm_start(
+            model,
+            RetryCap(),
+            settings=WarmStartSettings(steps=1_000, rounds=rounds, epochs=1),
+            seed=seed,
+        )
     for a, b in zip(weights(first), weights(second), strict=True):
         np.testing.assert_array_equal(a, b)
     assert any((a != b).any() for a, b in zip(weights(first), weights(other), strict=True))
@@ -167,7 +174,7 @@ def test_episodes_are_tested_whole() -> None:
 def test_the_critic_is_left_alone_if_wanted() -> None:
     model = pupil()
     before = model.policy.value_net.weight.detach().clone()
-    warm_start(model, "retry_cap", steps=500, epochs=1, critic=False)
+    warm_start(model, "retry_cap", settings=WarmStartSettings(steps=500, epochs=1, critic=False))
     assert torch.equal(model.policy.value_net.weight, before)
 
 
@@ -175,7 +182,7 @@ def test_returns_that_do_not_differ_do_no_harm() -> None:
     """Relative to replay, replay earns nothing."""
     env = TrainingReward(environment(), reference=Replay())
     model = pupil(env=env)
-    result = warm_start(model, Continuing(), steps=500, epochs=2)
+    result = warm_start(model, Continuing(), settings=WarmStartSettings(steps=500, epochs=2))
     assert all(np.isfinite(value).all() for value in weights(model))
     assert result.agreement == 1.0
     assert result.to_json()["interventions"] is None
@@ -183,7 +190,7 @@ def test_returns_that_do_not_differ_do_no_harm() -> None:
 
 def test_training_goes_on_from_a_warm_start() -> None:
     model = pupil(n_steps=8, batch_size=64)
-    warm_start(model, "algorithm_1", steps=2_000, epochs=2)
+    warm_start(model, "algorithm_1", settings=WarmStartSettings(steps=2_000, epochs=2))
     assert model.num_timesteps == 0
     model.learn(1_024)
     assert model.num_timesteps == 1_024
@@ -221,9 +228,11 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("case", WRONG)
 def test_wrong_arguments_are_refused(case: str) -> None:
     changed, message = WRONG[case]
-    arguments: dict[str, Any] = {"teacher": "retry_cap", **changed}
+    others = {name: changed[name] for name in changed.keys() & {"teacher", "seed"}}
+    how = {name: value for name, value in changed.items() if name not in others}
+    arguments: dict[str, Any] = {"teacher": "retry_cap", **others}
     with pytest.raises(ValueError, match=message):
-        warm_start(pupil(), **arguments)
+        warm_start(pupil(), **arguments, settings=WarmStartSettings(**how))
 
 
 def test_the_critic_learns_no_returns_of_episodes_under_credit_per_task() -> None:
@@ -238,7 +247,7 @@ def test_the_critic_learns_no_returns_of_episodes_under_credit_per_task() -> Non
         rollout_buffer_kwargs=kwargs,
     )
     with pytest.raises(ValueError, match="critic: expected False with credit per task"):
-        warm_start(model, "retry_cap", steps=64)
+        warm_start(model, "retry_cap", settings=WarmStartSettings(steps=64))
 
 
 @pytest.mark.parametrize(("kind", "policy"), [(DQN, "MlpPolicy"), (RecurrentPPO, "MlpLstmPolicy")])

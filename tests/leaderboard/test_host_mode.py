@@ -169,8 +169,9 @@ def test_another_user_harms_only_its_own_rows_and_finds_nothing(
     out, file = tmp_path / "out", secret_file(theirs.folder)
     good = [baseline("blind_kill"), entry("Quiet")]
     bad = [entry(kind, out, file) for kind in KINDS]
-    options: dict[str, Any] = {"policy_command": command, "confinement": LIMITS, "secret": SECRET}
-    options |= {"suite": one_cell, "private": [file]}
+    limits = replace(LIMITS, private=(file,))
+    options: dict[str, Any] = {"policy_command": command, "confinement": limits, "secret": SECRET}
+    options["suite"] = one_cell
     submit(out, *good[:1], *bad, *good[1:], **options)
     assert theirs.left() == []
     rows = results(out)
