@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,17 +14,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from failgym.traces.schema import FOREIGN_KEYS, TABLES, Outcome, Table, column, present
-
-if TYPE_CHECKING:
-    from failgym.traces.trace import Trace
+from failgym.traces.tables import Tables
 
 Flags = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.int64]
+AnyTrace = TypeVar("AnyTrace", bound=Tables)
 
 FAR = np.iinfo(np.int64).max
 
 
-def boundary(trace: Trace, share: float) -> int:
+def boundary(trace: Tables, share: float) -> int:
     """The least submit time [ms] by which at least a `share` of the jobs was submitted."""
     if not 0.0 < share < 1.0:
         raise ValueError(f"boundary_share is {share}, expected a share between 0 and 1")
@@ -34,7 +33,7 @@ def boundary(trace: Trace, share: float) -> int:
     return int(submits[max(int(np.ceil(share * len(submits))) - 1, 0)])
 
 
-def split(trace: Trace, part: str, share: float) -> Trace:
+def split(trace: AnyTrace, part: str, share: float) -> AnyTrace:
     """The part of a trace before or after `boundary(trace, share)`.
 
     `test`: the jobs submitted after the boundary, whole. `train`: the jobs submitted until then,
@@ -58,7 +57,7 @@ def split(trace: Trace, part: str, share: float) -> Trace:
     return type(trace)(meta, **kept)
 
 
-def _cut(trace: Trace, tables: dict[str, Table], jobs: Flags, at: int) -> dict[str, Table]:
+def _cut(trace: Tables, tables: dict[str, Table], jobs: Flags, at: int) -> dict[str, Table]:
     known = _began(trace) <= at
     task = trace.column("attempts", "task")
     over = trace.column("attempts", "end", missing=FAR) > at
@@ -102,7 +101,7 @@ def _cut(trace: Trace, tables: dict[str, Table], jobs: Flags, at: int) -> dict[s
     )
 
 
-def _began(trace: Trace) -> Rows:
+def _began(trace: Tables) -> Rows:
     """When the trace first tells of each attempt: queued, else started, else ended [ms]."""
     began = trace.column("attempts", "end", missing=FAR).copy()
     for name in ("start", "queued"):

@@ -205,7 +205,7 @@ def test_what_is_wrong_in_a_file_is_one_line(text: str, line: str, tmp_path: Pat
         ("ppo", {"n_envs": 3}, "ppo: batch_size: expected a divisor of n_envs x n_steps (3 x "),
         ("dqn", {"hyper": {"buffer_size": 9}}, "dqn: buffer_size: expected at least n_envs = 64"),
         ("ppo", {"file": "none.yaml"}, "none.yaml: no such file: expected hyper-parameters"),
-        ("ppo", {"file": {}}, "settings: expected the path of a file, got {}"),
+        ("ppo", {"file": {}}, "config: expected the path of a file, got {}"),
         ("ppo", {"hyper": 5}, "hyper: expected values by name, got 5"),
         ("ppo", {"hyper": {5: 1}}, "hyper: expected values by name, got {5: 1}"),
         (None, {}, "unknown algorithm None, known: "),
