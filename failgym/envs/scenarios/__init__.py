@@ -6,6 +6,7 @@ import difflib
 import reprlib
 from typing import Any
 
+from failgym.additions import Addition, additions
 from failgym.envs.scenario import Scenario
 from failgym.envs.scenarios.checkpoint import CHECKPOINT
 from failgym.envs.scenarios.cloning import CLONING
@@ -23,6 +24,14 @@ SCENARIOS: dict[str, Scenario] = {
 """Name -> scenario; the Gymnasium id is ``failgym/<name>``."""
 
 
+def _added(other: Addition) -> Scenario:
+    """The scenario that another package adds. Raises ValueError, naming it, if it is none."""
+    found = other.load()
+    if not isinstance(found, Scenario) or found.name != other.entry.name:
+        raise ValueError(f"{other}: expected a Scenario of this name")
+    return found
+
+
 def resolve(scenario: str | Scenario, overrides: dict[str, Any] | None = None) -> Scenario:
     """A scenario by name (with or without ``failgym/``), with some fields changed.
 
@@ -31,11 +40,13 @@ def resolve(scenario: str | Scenario, overrides: dict[str, Any] | None = None) -
     """
     if isinstance(scenario, str):
         short = scenario.removeprefix("failgym/")
-        if short not in SCENARIOS:
-            near = difflib.get_close_matches(short, SCENARIOS, 1)
-            hint = f", did you mean {near[0]}?" if near else f"; known: {', '.join(SCENARIOS)}"
+        others = additions("environments", SCENARIOS)
+        known = [*SCENARIOS, *others]
+        if short not in known:
+            near = difflib.get_close_matches(short, known, 1)
+            hint = f", did you mean {near[0]}?" if near else f"; known: {', '.join(known)}"
             raise ValueError(f"unknown environment {scenario!r}{hint}")
-        scenario = SCENARIOS[short]
+        scenario = SCENARIOS[short] if short in SCENARIOS else _added(others[short])
     given: Any = scenario  # whatever its caller's types say
     if not isinstance(given, Scenario):
         raise ValueError(f"environment: expected a name or a scenario, got {reprlib.repr(given)}")
