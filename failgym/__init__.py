@@ -13,12 +13,11 @@ exit_in_a_line()  # what is imported from here on takes a second
 from importlib import import_module  # noqa: E402
 from typing import TYPE_CHECKING, Any  # noqa: E402
 
-from gymnasium.envs.registration import (  # noqa: E402
-    register,  # pyright: ignore[reportUnknownVariableType]
-    registry,
+from failgym.registration import (  # noqa: E402
+    SCENARIO_FILES,
+    environments_of,
+    register_environments,
 )
-
-from failgym.additions import additions  # noqa: E402
 
 if TYPE_CHECKING:
     from failgym.baselines import Heuristic, ObservationView
@@ -42,20 +41,10 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-ENVIRONMENTS = (
-    *("Cloning-v0", "GracePeriod-v0", "Checkpoint-v0"),
-    *("Lineage-v0", "Workflow-v0", "Mitigation-v0"),
-)
+ENVIRONMENTS = environments_of(SCENARIO_FILES)
 """Names of the registered scenarios (`failgym.envs.SCENARIOS`)."""
 
-for _name in (*ENVIRONMENTS, *additions("environments", ENVIRONMENTS)):
-    if f"failgym/{_name}" not in registry:
-        register(
-            id=f"failgym/{_name}",
-            entry_point="failgym.envs.mitigation:MitigationEnv",
-            vector_entry_point="failgym.envs.vector:MitigationVectorEnv",
-            kwargs={"scenario": _name},
-        )
+register_environments(ENVIRONMENTS)
 
 _HOMES = {
     "Action": "failgym.sim.records",

@@ -1,25 +1,30 @@
-"""The registered scenarios: one file each."""
+"""The registered scenarios: one file each, whose name is that of the environment."""
 
 from __future__ import annotations
 
 import difflib
 import reprlib
+from collections.abc import Iterator
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
+from failgym import ENVIRONMENTS
 from failgym.additions import Addition, additions
 from failgym.envs.scenario import Scenario
-from failgym.envs.scenarios.checkpoint import CHECKPOINT
-from failgym.envs.scenarios.cloning import CLONING
-from failgym.envs.scenarios.grace_period import GRACE_PERIOD
-from failgym.envs.scenarios.lineage import LINEAGE
-from failgym.envs.scenarios.mitigation import MITIGATION
-from failgym.envs.scenarios.workflow import WORKFLOW
 
 __all__ = ["SCENARIOS", "resolve"]
 
+
+def _scenarios() -> Iterator[Scenario]:
+    """The scenario of every file of this folder."""
+    for module in iter_modules(__path__, f"{__name__}."):
+        found = vars(import_module(module.name)).values()
+        yield from (one for one in found if isinstance(one, Scenario))
+
+
 SCENARIOS: dict[str, Scenario] = {
-    scenario.name: scenario
-    for scenario in (CLONING, GRACE_PERIOD, CHECKPOINT, LINEAGE, WORKFLOW, MITIGATION)
+    one.name: one for one in sorted(_scenarios(), key=lambda one: ENVIRONMENTS.index(one.name))
 }
 """Name -> scenario; the Gymnasium id is ``failgym/<name>``."""
 
