@@ -11,7 +11,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue, ValidationError
 
-from failgym.agents.strict_record import DEEPEST, CriticLstm, Depth, Record, Width
+from failgym.agents.networks.sizes import Network
+from failgym.agents.strict_record import Record
 from failgym.baselines.base import enabled
 from failgym.envs.scenario import Scenario
 from failgym.envs.scenarios import SCENARIOS
@@ -23,10 +24,7 @@ __all__ = [
     "FORMAT",
     "VERSION",
     "Environment",
-    "Layers",
-    "Lstm",
     "Manifest",
-    "Network",
     "ObservationField",
     "Scaling",
     "actions",
@@ -40,8 +38,6 @@ VERSION = 1
 
 ASKED = ("decide", "every", "window")
 """Fields of a scenario that say when WINDOW decisions are asked."""
-Layers = Annotated[tuple[Width, ...], Field(max_length=DEEPEST)]
-"""Units of hidden layers."""
 
 
 class ObservationField(Record):
@@ -61,26 +57,6 @@ class Scaling(Record):
 
     epsilon: Annotated[float, Field(gt=0.0)]
     clip: Annotated[float, Field(gt=0.0)]
-
-
-class Lstm(Record):
-    """The memory of a recurrent policy."""
-
-    units: Width
-    layers: Depth
-    critic: CriticLstm
-
-
-class Network(Record):
-    """Sizes of a network, and its activation."""
-
-    actor: Layers
-    """hidden layers of the policy, or of the values of actions"""
-    critic: Layers | None
-    """hidden layers of the value function, None where there is no such network"""
-    activation: str
-    quantiles: Width | None = None
-    lstm: Lstm | None = None
 
 
 class Environment(Record):

@@ -23,8 +23,8 @@ from stable_baselines3.common.torch_layers import FlattenExtractor
 from stable_baselines3.dqn.policies import DQNPolicy
 from torch import nn
 
-from failgym.agents.files.manifest import Lstm, Network
 from failgym.agents.known_names import unknown
+from failgym.agents.networks.sizes import Lstm, Network
 from failgym.envs.spaces import action_space, observation_space
 
 __all__ = [
