@@ -134,7 +134,7 @@ class ActorCritic(Network):
 
 
 class Recurrent(ActorCritic):
-    """The same behind an LSTM."""
+    """The network of a recurrent policy: fully connected layers behind an LSTM."""
 
     lstm_hidden_size: Width = 256
     n_lstm_layers: Depth = 1
@@ -163,7 +163,7 @@ class TaskCredit(Record):
 
 
 class Settings(Record):
-    """What all algorithms have."""
+    """Hyper-parameters that all algorithms have."""
 
     n_envs: Count = 1
     """episodes that run at once"""
@@ -196,7 +196,7 @@ class Settings(Record):
 
 
 class OnPolicySettings(Settings):
-    """What algorithms have that learn from what the policy has just done."""
+    """Hyper-parameters of algorithms that learn on policy, from rollouts."""
 
     policy: ActorCritic = ActorCritic()  # pyright: ignore[reportIncompatibleVariableOverride]
     n_steps: Count

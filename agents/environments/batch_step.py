@@ -18,7 +18,7 @@ Ints = npt.NDArray[np.int64]
 
 
 class Step(NamedTuple):
-    """What came of a step of N episodes, of which k ended and began anew."""
+    """Outcome of a step of N episodes, of which k ended and began anew."""
 
     observations: npt.NDArray[np.float32]
     rewards: npt.NDArray[Any]

@@ -41,7 +41,7 @@ class EpisodeTally:
         self.lengths += 1
 
     def to_state(self) -> dict[str, Any]:
-        """What the tally goes on with: tensors and numbers."""
+        """State of the tally for a checkpoint: tensors and numbers."""
         return {
             "returns": torch.from_numpy(self.returns.copy()),
             "lengths": torch.from_numpy(self.lengths.copy()),

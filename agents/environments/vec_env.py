@@ -27,7 +27,7 @@ from failgym.evaluation.arguments import MOST_SEED, check_count, check_threads
 __all__ = ["BatchedVecEnv", "make_sb3_env"]
 
 METHODS = (MASKS, "get_wrapper_attr", "has_wrapper_attr", "set_wrapper_attr")
-"""What can be called of a slot."""
+"""Methods that `env_method` may call on a slot."""
 
 
 class BatchedVecEnv(VecEnv):

@@ -60,7 +60,7 @@ class TrainedPolicy:
 
     @property
     def name(self) -> str:
-        """What tables call it."""
+        """Name of the agent in tables."""
         return self.manifest.name
 
     @property

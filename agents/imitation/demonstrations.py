@@ -39,7 +39,7 @@ class Demonstrations:
         return len(self.actions)
 
     def take(self, rows: npt.NDArray[Any]) -> Demonstrations:
-        """Some rows, by number or by truth value."""
+        """The demonstrations of these rows, given by number or by truth value."""
         return Demonstrations(
             observations=self.observations[rows],
             masks=self.masks[rows],

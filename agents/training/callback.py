@@ -36,7 +36,7 @@ class Milestones:
 
 @dataclass
 class Log:
-    """What has come out so far; part of every checkpoint."""
+    """Scores, times and the best weights up to now; part of every checkpoint."""
 
     validations: list[Validation] = field(default_factory=list[Validation])
     best: Validation | None = None

@@ -1,4 +1,4 @@
-"""What a training run came to."""
+"""`TrainingResult`: scores, times and the policy file of a finished run."""
 
 from __future__ import annotations
 

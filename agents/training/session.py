@@ -105,7 +105,7 @@ class TrainingSession:
             callback.finish()
 
     def result(self) -> TrainingResult:
-        """What came out, written down."""
+        """The result of the run, also written to its folder."""
         best, log = self.log.best, self.log
         if best is None:
             raise ValueError(f"{self.scenario.name}: the agent was never scored")

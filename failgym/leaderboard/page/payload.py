@@ -34,7 +34,7 @@ Floats = npt.NDArray[np.float64]
 REASON = 300
 """Characters that are kept of why an episode failed."""
 LEVEL = 9
-"""Of the compression: best."""
+"""zlib's level of compression, the highest."""
 
 
 def payload(submissions: Sequence[Source], bootstrap: Bootstrap) -> str:

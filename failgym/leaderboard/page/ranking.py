@@ -17,7 +17,7 @@ __all__ = ["COUNTS", "aggregates", "costs", "counts", "scores"]
 Floats = npt.NDArray[np.float64]
 
 COUNTS = ("runs", "decisions", "illegal", "seconds")
-"""Of a policy in an environment, all its training runs together."""
+"""Columns that count what a policy did in an environment, over all its training runs."""
 NONE = Estimate(np.nan, np.nan, np.nan)
 
 

@@ -28,7 +28,7 @@ COLUMNS = (
     *TERMS,
     *(*ANCHORS, "decisions", "illegal", "seconds", "status", "reason"),
 )
-"""Of the results: an episode per row."""
+"""Columns of the results, whose rows are episodes."""
 
 
 @dataclass(frozen=True)

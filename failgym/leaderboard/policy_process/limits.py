@@ -1,4 +1,4 @@
-"""What the process of a policy is held to, with all that it starts."""
+"""Limits of a policy's process and all that it starts, and its environment variables."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TIME_LIMIT = 600.0
 """For all answers of a policy in a cell [s]."""
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 _LEAST_MEMORY, _MOST_MEMORY = 16, 1 << 24
-"""What may be asked for [MiB]."""
+"""Range of ``--memory-limit`` [MiB]."""
 _MOST_PROCESSES = 1 << 20
 
 
@@ -87,4 +87,4 @@ class Confinement:
 
 
 USUAL = Confinement()
-"""Of policies of one's own."""
+"""Default confinement, of policies of one's own."""

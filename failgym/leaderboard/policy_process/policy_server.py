@@ -35,7 +35,7 @@ from failgym.sim.records import ACTIONS
 __all__ = ["serve"]
 
 SEED = 0
-"""Of the global random generators, whenever a policy is made."""
+"""Seed of the global random generators, set whenever a policy is made."""
 DETERMINISTIC = True
 
 Answer = tuple[Frame, bytes]

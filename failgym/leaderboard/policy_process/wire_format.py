@@ -49,7 +49,7 @@ class Frame(IntEnum):
 
 
 class Header(NamedTuple):
-    """What a frame is."""
+    """Header of a frame; what follows it has a size that follows from its count."""
 
     kind: int
     number: int
@@ -85,11 +85,11 @@ class Questions(NamedTuple):
 
     @staticmethod
     def size(count: int) -> int:
-        """Bytes of so many."""
+        """Bytes that so many questions take."""
         return count * (4 + 1 + ACTIONS + 4 * len(FIELDS))
 
     def pack(self) -> bytes:
-        """As bytes."""
+        """The arrays as bytes, in the order of the fields."""
         return b"".join(
             (
                 np.ascontiguousarray(self.lanes, dtype="<i4").tobytes(),
@@ -101,7 +101,7 @@ class Questions(NamedTuple):
 
     @classmethod
     def unpack(cls, content: bytes, count: int) -> Questions:
-        """From bytes."""
+        """The arrays that `pack` made bytes of."""
         first, second = 4 * count, 5 * count
         third = second + ACTIONS * count
         mask = np.frombuffer(content[second:third], dtype=np.int8)

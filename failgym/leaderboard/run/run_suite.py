@@ -123,7 +123,7 @@ def _check_entries(entries: Sequence[Entry], command: str) -> None:
 
 
 def _plan(worlds: SuiteWorlds, entries: Sequence[Entry]) -> dict[str, Any]:
-    """What two calls must have in common to be of one run, by the names of options."""
+    """Everything that two calls must share to be of one run, by the names of options."""
     records = [entry.record("-").model_dump(mode="json") for entry in entries]
     return {
         "versions": records[0]["versions"],
@@ -135,7 +135,7 @@ def _plan(worlds: SuiteWorlds, entries: Sequence[Entry]) -> dict[str, Any]:
 
 
 def _hashes(worlds: SuiteWorlds) -> dict[str, str]:
-    """Of the user's traces, by environment; those of the suite follow from it."""
+    """Content hashes of the user's traces, by environment; others follow from the suite."""
     blind = [cell for cell in worlds.suite.cells() if cell.forecast == "none"]
     return {cell.env: worlds.trace_hash(cell) for cell in blind if cell.env in worlds.traces}
 

@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 _Task = tuple[str, Any]
-"""What a process is asked to do: "predictor", "reference" or "units", and on what."""
+"""A task of a process: "predictor", "reference" or "units", and what it is about."""
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class Variance(NamedTuple):
-    """Of an estimate, as far as one thing causes it."""
+    """Part of an estimate's variance that one source causes: slices, or training runs."""
 
     size: float
     freedom: int
@@ -43,16 +43,16 @@ class Variance(NamedTuple):
 
 
 UNKNOWN = Variance(math.nan, 1)
-"""Of a single slice."""
+"""Variance between slices where there is but one slice."""
 
 
 def of_scores(cells: Sequence[Runs]) -> list[Variance]:
-    """Of the mean score over environments, by environment: its slices, its runs."""
+    """Variances of the mean score over environments: for each, between slices and between runs."""
     return [part for cell in cells for part in (*_of_slices(cell), *_of_runs(cell))]
 
 
 def of_difference(x: Sequence[Runs], y: Sequence[Runs]) -> list[Variance]:
-    """Of the mean difference of score on the same slices."""
+    """Variances of the mean difference of score on the same slices."""
     parts: list[Variance] = []
     for ours, theirs in zip(x, y, strict=True):
         less = ours.saved.mean(axis=0) - theirs.saved.mean(axis=0)
@@ -62,7 +62,7 @@ def of_difference(x: Sequence[Runs], y: Sequence[Runs]) -> list[Variance]:
 
 
 def of_improvement(x: Sequence[Runs], y: Sequence[Runs]) -> list[Variance]:
-    """Of the mean probability of improvement."""
+    """Variances of the mean probability of improvement."""
     parts: list[Variance] = []
     for ours, theirs in zip(x, y, strict=True):
         better = improvements(ours, theirs)
@@ -127,7 +127,7 @@ def student(probability: float, freedom: float) -> float:
 
 
 def _of_slices(cell: Runs) -> list[Variance]:
-    """Of a ratio of sums, linearised: what each slice departs from the score."""
+    """Variance between slices of a ratio of sums, linearised about the score."""
     count, possible = len(cell.possible), cell.possible.sum()
     if count < 2 or not cell.scored():
         return [UNKNOWN]
@@ -141,7 +141,7 @@ def _of_runs(cell: Runs) -> list[Variance]:
 
 
 def _of_mean(values: Floats) -> list[Variance]:
-    """Of the mean of values that are all there is to know."""
+    """Variance of the mean of values; none from a single value."""
     if len(values) < 2:
         return []
     return [Variance(float(values.var(ddof=1)) / len(values), len(values) - 1)]

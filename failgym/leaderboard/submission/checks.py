@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 KEYS = ("policy", "training_seed", "env", "forecast", "seed", "slice")
-"""What tells rows apart, in the order of rows."""
+"""Columns that tell rows apart, in the order of rows."""
 NAMED = 5
 """Rows that are named of those that are missing, or there twice."""
 

@@ -33,11 +33,11 @@ class Entry:
 
     @property
     def key(self) -> tuple[str, int | None]:
-        """What tells policies apart."""
+        """Name and training seed, which tell policies apart."""
         return self.name, self.training_seed
 
     def record(self, command: str) -> PolicyRecord:
-        """As a submission states it."""
+        """The record of the policy that a submission states."""
         return PolicyRecord(
             name=self.name,
             kind=self.kind,

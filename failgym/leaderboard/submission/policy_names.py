@@ -95,7 +95,7 @@ def _twice(policies: Sequence[PolicyRecord]) -> Iterator[str]:
 
 
 def _what(policy: PolicyRecord) -> dict[str, Any]:
-    """What was asked: by the hash of its file, where it has one."""
+    """Environment -> hash of the policy's file, or its SPEC where it has none."""
     return {
         env: file.sha256 if (file := policy.files.get(env)) else spec
         for env, spec in policy.specs.items()

@@ -53,7 +53,7 @@ class RowProof:
 
     @property
     def row(self) -> Row:
-        """What tells rows apart."""
+        """Policy, training seed, environment and forecast, which tell rows apart."""
         return self.policy, self.training_seed, self.env, self.forecast
 
     def claimed(self, why: str) -> RowProof:

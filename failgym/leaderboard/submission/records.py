@@ -40,16 +40,16 @@ __all__ = [
 
 SUBMISSION_FILE = "submission.json"
 VERSION = 1
-"""Of the format."""
+"""Version of the file's format."""
 MOST_BYTES = 1 << 26
-"""Of the file: some 50,000 policies."""
+"""Largest `submission.json` that is read [bytes]: some 50,000 policies."""
 CODE_NOTE = "code, unverified for foresight"
 """What tables say of a policy of kind "code": the seeds are public, and code can read them."""
 
 Kind = Literal["baseline", "agent", "code"]
 Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 LARGEST = 2**63 - 1
-"""Whole number: tables hold int64."""
+"""Largest whole number that is stated: tables hold int64."""
 
 
 def _legible(text: str) -> str:
@@ -64,7 +64,7 @@ Name = Annotated[Text, AfterValidator(_legible)]
 Command = Annotated[
     str, StringConstraints(min_length=1, max_length=100_000), AfterValidator(_legible)
 ]
-"""Some hundred policies with the names of their files; on one line, since people copy it."""
+"""Longest command that is stated, on one line: some hundred policies with their files."""
 Whole = Annotated[int, Field(ge=0, le=LARGEST)]
 
 
@@ -123,12 +123,12 @@ class PolicyRecord(_Record):
 
     @property
     def key(self) -> tuple[str, int | None]:
-        """What tells policies apart."""
+        """Name and training seed, which tell policies apart."""
         return self.name, self.training_seed
 
     @property
     def said(self) -> str:
-        """What messages call it."""
+        """Name of the policy in messages, with its training seed."""
         seed = self.training_seed
         return repr(self.name) if seed is None else f"{self.name!r}, training seed {seed}"
 

@@ -47,7 +47,7 @@ def row_hashes(submission: Submission, results: Any) -> dict[Row, str]:
 
 
 def _said(submission: Submission, policy: PolicyRecord, env: str, forecast: str) -> dict[str, Any]:
-    """What the numbers of a row were proven from."""
+    """Everything that the numbers of a row were proven from, as JSON values."""
     file = policy.files.get(env)
     return {
         "failgym": submission.failgym,

@@ -45,17 +45,17 @@ NONSENSE: Final = "nonsense"
 STATUSES = (OK, CRASHED, TIMEOUT, NONSENSE)
 
 ANCHORS: Final = ("replay_cost", "bound_cost", "replay_spent")
-"""What scores of a slice are measured by."""
+"""Costs of replay and of the bound on a slice, which its score is measured between."""
 
 RESULTS_FILE = "results.parquet"
 ACTIONS_FOLDER = "actions"
 PREDICTORS_FOLDER = "predictors"
-"""Of those that change what happens: without them what happened could not be played again."""
+"""Folder of the predictors whose forecasts change what happens, and are needed to replay it."""
 
 MOST_VALUES = 1 << 28
-"""Of a table that is read: what a stranger sends may be small, and yet unpack to anything."""
+"""Most values of a table that is read: a small file of a stranger may unpack to anything."""
 MOST_BYTES = 1 << 31
-"""Of it, unpacked."""
+"""Most bytes of a table that is read, unpacked."""
 MOST_TEXT = 4000
 """Bytes of one text in it: a name has at most 1,000 signs."""
 
@@ -83,7 +83,7 @@ ACTIONS: Final = pa.schema([*_EPISODE, ("actions", pa.list_(pa.uint8()))])
 """A row per episode: its actions in the order in which they were asked for; after an action other
 than CONTINUE a decision may be asked again, so that there may be more of them than decisions."""
 UNIT: Final = pa.schema([*_EPISODE, *_MEASURED, ("actions", pa.list_(pa.uint8()))])
-"""Both, for the episodes of one policy in one cell, while a run is under way."""
+"""Results and actions of one policy in one cell, while a run is under way."""
 
 
 def write_table(table: Table, path: Path) -> None:

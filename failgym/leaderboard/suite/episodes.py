@@ -28,7 +28,7 @@ once."""
 
 
 MOST_REASON = 300
-"""Of the reason why a policy failed [bytes]."""
+"""Longest reason why a policy failed [bytes]."""
 
 
 class Failure(Exception):
@@ -66,7 +66,7 @@ class Answers(Protocol):
 
 @dataclass(frozen=True)
 class Played:
-    """What happened on each slice."""
+    """Costs, counts and actions of each slice, and where the time went."""
 
     costs: npt.NDArray[np.float64]
     """[slices, 4] by term"""

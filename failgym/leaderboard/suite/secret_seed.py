@@ -18,7 +18,7 @@ MOST_BYTES = 4096
 _COMMITMENT = b"failgym secret seed, commitment\n"
 _DERIVED = b"failgym secret seed, derived\n"
 _SEED_BITS = 62
-"""Of a derived seed: it fits into an int64."""
+"""Bits of a derived seed, which fits into an int64."""
 
 
 def read_secret(path: Path) -> bytes:

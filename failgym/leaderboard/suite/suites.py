@@ -24,7 +24,7 @@ __all__ = ["FORECASTS", "SUITES", "Cell", "Course", "ForecastName", "Suite", "su
 
 ForecastName = Literal["drawn", "trained", "none"]
 FORECASTS: tuple[ForecastName, ...] = ("drawn", "trained", "none")
-"""What a policy is shown of the future, in the order of tables."""
+"""Kinds of forecast that a policy is shown, in the order of tables."""
 DRAWN_NODES = "calibrated"
 """`Scenario.node_forecast` that is drawn."""
 
@@ -68,7 +68,7 @@ class Course:
 
     @property
     def forecasts(self) -> tuple[ForecastName, ...]:
-        """Those that there are, in the order of `FORECASTS`."""
+        """Kinds of forecast that the environment is played with, in the order of `FORECASTS`."""
         scenario = self.scenario()
         drawn = scenario.forecast != "none" or scenario.node_forecast != "none"
         shown = {"drawn": drawn, "trained": self.trained is not None, "none": True}

@@ -59,7 +59,7 @@ class Asking:
 
 
 class Asked(NamedTuple):
-    """What came of it."""
+    """What a policy answered when it was asked again, or why it failed."""
 
     played: Played | None
     """None if it failed"""

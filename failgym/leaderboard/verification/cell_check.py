@@ -31,7 +31,7 @@ COUNTED = ("decisions", "illegal", "seconds")
 TOLERANCE = 1e-9
 """Relative; another processor may round the last bits of a sum otherwise."""
 ROUNDED = "; another processor, or other versions of its libraries, may round otherwise"
-"""What is said of an agent that answers otherwise."""
+"""Added to the reason why an agent that answers otherwise is not verified."""
 LEARNED_HERE = "answers otherwise with forecasts learned here, which may differ in the last bits"
 
 

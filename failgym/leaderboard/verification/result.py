@@ -15,7 +15,7 @@ __all__ = ["Verification"]
 
 @dataclass(frozen=True)
 class Verification:
-    """What verifying found."""
+    """Result of verifying a submission."""
 
     submission: Submission
     problems: tuple[str, ...]
@@ -46,7 +46,7 @@ class Verification:
         return {proof: found[proof] for proof in PROOFS}
 
     def report(self) -> dict[str, Any]:
-        """As a verdict's file holds it."""
+        """Content of a verdict's file, as JSON values."""
         return written(
             {
                 "failgym": self.submission.failgym,

@@ -26,7 +26,7 @@ Place = tuple[str, int | None]
 
 @dataclass
 class Findings:
-    """What was found in an environment under a seed."""
+    """Findings in an environment under a seed."""
 
     slices: list[int] = field(default_factory=list[int])
     """those that there are"""

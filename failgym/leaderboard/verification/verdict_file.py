@@ -41,7 +41,7 @@ Verdicts = Mapping[str, RowVerdict]
 
 
 class _Verdict(BaseModel):
-    """What of the file is read; the rest is for people."""
+    """Fields of the file that are read; the others are for people."""
 
     model_config = ConfigDict(strict=True)
 
