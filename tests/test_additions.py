@@ -14,6 +14,7 @@ import failgym
 from failgym.additions import additions
 from failgym.baselines import REGISTRY
 from failgym.cli import run
+from failgym.cli.entries import _kind
 from failgym.cli.specs import load_policy
 from failgym.envs import resolve
 from failgym.traces import Trace
@@ -110,6 +111,11 @@ def test_a_policy_is_named_on_the_command_line(
     asked = ["--policy", "impatient:risk=0.5", "--episodes", "2"]
     assert invoke("evaluate", "--env", "failgym/Cloning-v0", *asked, *fields) == 0
     assert "impatient" in capsys.readouterr().out
+
+
+def test_a_leaderboard_takes_it_for_code_and_leaves_it_to_a_process_of_its_own(toy: Path) -> None:
+    assert _kind("impatient") == _kind("impatient:risk=0.5") == "code"
+    assert "toy_package" not in sys.modules
 
 
 def test_an_environment_is_made_by_its_id_and_imported_no_sooner(toy: Path) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import failgym
+from failgym.additions import additions
 from failgym.baselines import REGISTRY, Heuristic
 from failgym.cli.patterns import ENV, POLICY, SEED, PatternFile, pattern_files
 from failgym.cli.specs import load_policy
@@ -195,7 +196,7 @@ def _kind(spec: str) -> Kind:
         return "baseline"
     if spec.endswith(AGENT):
         return "agent"
-    if ":" not in spec:
+    if ":" not in spec and spec not in additions("policies", REGISTRY):
         load_policy(spec)  # says in one line what is wrong with it
     return "code"
 

@@ -162,7 +162,7 @@ def test_a_trace_that_changes_under_a_run_is_noticed(
 
     generate("google-2011", jobs=300, seed=1).save(tmp_path / "trace")
     run("done")
-    monkeypatch.setattr(WorkFolder, "save_unit", stop)
+    monkeypatch.setattr(WorkFolder, "save_cell", stop)
     with pytest.raises(_Stop):
         run("begun")
     shutil.rmtree(tmp_path / "trace")

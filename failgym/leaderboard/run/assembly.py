@@ -37,10 +37,10 @@ def assemble(
     cells: Sequence[Cell],
     about: Submission,
 ) -> None:
-    """Write the tables of a run whose units are all there, and `submission.json` at last.
+    """Write the tables of a run whose cells have all been played, and `submission.json` at last.
 
     Args:
-        work: the units.
+        work: what the run has kept.
         worlds: that they were played on.
         entries: the policies, in order.
         cells: the suite's, in order.
@@ -53,12 +53,13 @@ def assemble(
         _copy(work.predictors / Path(name).name, work.out / name)
     todo = planned(entries, cells)
     for (number, env, forecast), group in groupby(
-        todo, key=lambda unit: (unit[0], unit[1].env, unit[1].forecast)
+        todo, key=lambda plan: (plan[0], plan[1].env, plan[1].forecast)
     ):
-        entry, units = entries[number], [work.unit(entries[number].key, cell) for _, cell in group]
-        for _, seconds in units:
+        entry = entries[number]
+        played = [work.cell_results(entry.key, cell) for _, cell in group]
+        for _, seconds in played:
             spent = [spent[0] + seconds.engine, spent[1] + seconds.policy]
-        table = pa.concat_tables([unit for unit, _ in units]).replace_schema_metadata(None)
+        table = pa.concat_tables([part for part, _ in played]).replace_schema_metadata(None)
         rows.append(_results(entry, env, forecast, table))
         name = action_file(entry.key, env, forecast)
         write_table(table.select(ACTIONS.names), work.out / name)

@@ -1,4 +1,4 @@
-"""One unit of a run: a policy in a cell, from the world to the file of its episodes."""
+"""A policy plays a cell: from the world to the file of its episodes."""
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false
@@ -16,7 +16,7 @@ from failgym.leaderboard.policy_process.players import Players
 from failgym.leaderboard.run.work_folder import WorkFolder
 from failgym.leaderboard.submission.entries import Entry
 from failgym.leaderboard.submission.records import Seconds
-from failgym.leaderboard.submission.tables import OK, UNIT
+from failgym.leaderboard.submission.tables import CELL_RESULTS, OK
 from failgym.leaderboard.suite.episodes import Failure, Played, play
 from failgym.leaderboard.suite.suite_worlds import Reference, SuiteWorlds
 from failgym.leaderboard.suite.suites import Cell
@@ -35,7 +35,7 @@ def play_cell(
     Raises:
         ValueError: if the cell has no world.
     """
-    if work.unit_file(entry.key, cell).is_file():
+    if work.cell_file(entry.key, cell).is_file():
         return
     reference = work.reference(worlds.alike(cell))
     world, scenario = worlds.world(cell), worlds.scenario(cell)
@@ -44,10 +44,10 @@ def play_cell(
         played = play(world, scenario, reference.slices, player)
     except Failure as failure:
         table = _failed(reference, cell, failure)
-        work.save_unit(entry.key, cell, table, Seconds(engine=0.0, policy=0.0))
+        work.save_cell(entry.key, cell, table, Seconds(engine=0.0, policy=0.0))
         return
     seconds = Seconds(engine=played.engine_seconds, policy=played.policy_seconds)
-    work.save_unit(entry.key, cell, _table(reference, cell, played), seconds)
+    work.save_cell(entry.key, cell, _table(reference, cell, played), seconds)
 
 
 def _table(reference: Reference, cell: Cell, played: Played) -> Any:
@@ -56,7 +56,7 @@ def _table(reference: Reference, cell: Cell, played: Played) -> Any:
     actions: Any = pa.ListArray.from_arrays(
         pa.array(played.offset.astype(np.int32)), pa.array(played.actions)
     )
-    return _unit(
+    return _episodes(
         reference,
         cell,
         {term: pa.array(played.costs[:, i]) for i, term in enumerate(TERMS)},
@@ -72,7 +72,7 @@ def _table(reference: Reference, cell: Cell, played: Played) -> Any:
 def _failed(reference: Reference, cell: Cell, failure: Failure) -> Any:
     n = len(reference.slices)
     nothing = np.zeros(n, dtype=np.int64)
-    return _unit(
+    return _episodes(
         reference,
         cell,
         {term: pa.nulls(n, pa.float64()) for term in TERMS},
@@ -85,7 +85,7 @@ def _failed(reference: Reference, cell: Cell, failure: Failure) -> Any:
     )
 
 
-def _unit(reference: Reference, cell: Cell, terms: dict[str, Any], **measured: Any) -> Any:
+def _episodes(reference: Reference, cell: Cell, terms: dict[str, Any], **measured: Any) -> Any:
     seed: npt.NDArray[np.int64] = np.full(len(reference.slices), cell.seed)
     columns: dict[str, Any] = {
         "slice": reference.slices,
@@ -96,4 +96,4 @@ def _unit(reference: Reference, cell: Cell, terms: dict[str, Any], **measured: A
         "replay_spent": reference.spent,
         **measured,
     }
-    return pa.table([columns[name] for name in UNIT.names], schema=UNIT)
+    return pa.table([columns[name] for name in CELL_RESULTS.names], schema=CELL_RESULTS)

@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 _Task = tuple[str, Any]
-"""A task of a process: "predictor", "reference" or "units", and what it is about."""
+"""A task of a process: "predictor", "reference" or "cells", and what it is about."""
 
 
 @dataclass(frozen=True)
@@ -122,19 +122,19 @@ def play_all(
     processes: int,
     progress: Advance,
 ) -> None:
-    """Make all units: one environment after the other, so that few worlds are needed at once."""
+    """Play all cells: one environment after the other, so that few worlds are needed at once."""
     tasks: list[_Task] = []
     for course in run.worlds.suite.courses:
         for entry in entries:
             todo = [c for c in cells if c.env == course.env and c.env in entry.specs]
-            todo = [c for c in todo if not run.work.unit_file(entry.key, c).is_file()]
+            todo = [c for c in todo if not run.work.cell_file(entry.key, c).is_file()]
             if todo:
-                tasks.append(("units", (entry, todo)))
+                tasks.append(("cells", (entry, todo)))
     seen = 0
 
     def look() -> None:
         nonlocal seen
-        done = run.work.count_units()
+        done = run.work.count_cells()
         progress(done - seen)
         seen = done
 

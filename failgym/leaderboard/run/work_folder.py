@@ -26,7 +26,7 @@ import pyarrow as pa
 
 from failgym.files import PARTIAL, replacing
 from failgym.leaderboard.submission.records import SUBMISSION_FILE, Seconds
-from failgym.leaderboard.submission.tables import ANCHORS, UNIT, read_table, write_table
+from failgym.leaderboard.submission.tables import ANCHORS, CELL_RESULTS, read_table, write_table
 from failgym.leaderboard.suite.suite_worlds import Reference
 from failgym.leaderboard.suite.suites import Cell
 
@@ -44,7 +44,7 @@ class WorkFolder:
     def __init__(self, out: Path) -> None:
         self.out, self.folder = out, out / ".run"
         self._waste = out / ".run-done"
-        self.predictors, self._units = self.folder / "predictors", self.folder / "units"
+        self.predictors, self._cells = self.folder / "predictors", self.folder / "units"
 
     @property
     def finished(self) -> bool:
@@ -68,7 +68,7 @@ class WorkFolder:
                 raise ValueError(f"--out {self.out}: another run is at work in it") from None
             for left in self.out.rglob(PARTIAL):
                 left.unlink(missing_ok=True)
-            for folder in (self.predictors, self._units):
+            for folder in (self.predictors, self._cells):
                 folder.mkdir(exist_ok=True)
             yield
 
@@ -115,27 +115,27 @@ class WorkFolder:
         seconds = float(about[_SECONDS])
         return Reference(slices, replay, bound, spent, about[_TRACE].decode(), seconds)
 
-    def unit_file(self, key: tuple[str, int | None], cell: Cell) -> Path:
+    def cell_file(self, key: tuple[str, int | None], cell: Cell) -> Path:
         """Where the episodes of a policy in a cell are."""
         text = json.dumps([*key, cell.env, cell.forecast, cell.seed])
-        return self._units / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.parquet"
+        return self._cells / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.parquet"
 
-    def save_unit(
+    def save_cell(
         self, key: tuple[str, int | None], cell: Cell, table: Any, seconds: Seconds
     ) -> None:
         """Keep the episodes of a policy in a cell; from now on they are done."""
         table = table.replace_schema_metadata({_SECONDS: seconds.model_dump_json()})
-        write_table(table, self.unit_file(key, cell))
+        write_table(table, self.cell_file(key, cell))
 
-    def unit(self, key: tuple[str, int | None], cell: Cell) -> tuple[Any, Seconds]:
+    def cell_results(self, key: tuple[str, int | None], cell: Cell) -> tuple[Any, Seconds]:
         """The episodes of a policy in a cell, and where their time went. Raises ValueError."""
-        file = self.unit_file(key, cell)
-        table = read_table(file, UNIT, str(file))
+        file = self.cell_file(key, cell)
+        table = read_table(file, CELL_RESULTS, str(file))
         return table, Seconds.model_validate_json(table.schema.metadata[_SECONDS])
 
-    def count_units(self) -> int:
+    def count_cells(self) -> int:
         """How many are done."""
-        return sum(1 for name in os.listdir(self._units) if not name.startswith("."))
+        return sum(1 for name in os.listdir(self._cells) if not name.startswith("."))
 
     def remove(self) -> None:
         """Remove the folder: the submission is there.

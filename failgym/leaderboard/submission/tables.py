@@ -19,6 +19,7 @@ __all__ = [
     "ACTIONS",
     "ACTIONS_FOLDER",
     "ANCHORS",
+    "CELL_RESULTS",
     "CRASHED",
     "NONSENSE",
     "OK",
@@ -27,7 +28,6 @@ __all__ = [
     "RESULTS_FILE",
     "STATUSES",
     "TIMEOUT",
-    "UNIT",
     "read_table",
     "write_table",
 ]
@@ -82,7 +82,7 @@ among the episodes played together by their decisions [s]."""
 ACTIONS: Final = pa.schema([*_EPISODE, ("actions", pa.list_(pa.uint8()))])
 """A row per episode: its actions in the order in which they were asked for; after an action other
 than CONTINUE a decision may be asked again, so that there may be more of them than decisions."""
-UNIT: Final = pa.schema([*_EPISODE, *_MEASURED, ("actions", pa.list_(pa.uint8()))])
+CELL_RESULTS: Final = pa.schema([*_EPISODE, *_MEASURED, ("actions", pa.list_(pa.uint8()))])
 """Results and actions of one policy in one cell, while a run is under way."""
 
 
