@@ -1,8 +1,9 @@
 """Learned agents. They need stable-baselines3 and torch: `pip install 'failgym[agents]'`.
 
-`make_sb3_env` makes environments for stable-baselines3 and sb3-contrib, `train` trains an agent as
-the command `failgym train` does, `load_agent` and `save_policy` read and write its file. What they
-need is imported when a name is first asked for, so that `import failgym.agents` works everywhere.
+`make_sb3_env` makes environments for stable-baselines3 and sb3-contrib, `train` trains an agent by
+`TrainingSettings` as the command `failgym train` does, `load_agent` and `save_policy` read and
+write its file. What they need is imported when a name is first asked for, so that
+`import failgym.agents` works everywhere.
 """
 
 from __future__ import annotations
@@ -11,15 +12,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from failgym.agents.algorithms import ALGORITHMS
-    from failgym.agents.masks import require_masks
-    from failgym.agents.policy_file import load_agent, save_policy
-    from failgym.agents.training import train
-    from failgym.agents.vec_env import BatchedVecEnv, make_sb3_env
+    from failgym.agents.algorithms.registry import ALGORITHMS
+    from failgym.agents.environments.masks import require_masks
+    from failgym.agents.environments.vec_env import BatchedVecEnv, make_sb3_env
+    from failgym.agents.files.policy_file import load_agent, save_policy
+    from failgym.agents.training.train import train
+    from failgym.agents.training.training_settings import TrainingSettings
 
 __all__ = [
     "ALGORITHMS",
     "BatchedVecEnv",
+    "TrainingSettings",
     "load_agent",
     "make_sb3_env",
     "require_masks",
@@ -28,13 +31,14 @@ __all__ = [
 ]
 
 _MODULES = {
-    "ALGORITHMS": "algorithms",
-    "BatchedVecEnv": "vec_env",
-    "load_agent": "policy_file",
-    "make_sb3_env": "vec_env",
-    "require_masks": "masks",
-    "save_policy": "policy_file",
-    "train": "training",
+    "ALGORITHMS": "algorithms.registry",
+    "BatchedVecEnv": "environments.vec_env",
+    "load_agent": "files.policy_file",
+    "make_sb3_env": "environments.vec_env",
+    "require_masks": "environments.masks",
+    "save_policy": "files.policy_file",
+    "TrainingSettings": "training.training_settings",
+    "train": "training.train",
 }
 """Where the names are."""
 

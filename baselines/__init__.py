@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from importlib import import_module
+from pkgutil import iter_modules
+
 from failgym.baselines.algorithm_1 import Algorithm1
 from failgym.baselines.aware import Aware
 from failgym.baselines.back_off import BackOff
@@ -84,43 +88,58 @@ __all__ = [
     "Young",
 ]
 
-REGISTRY: dict[str, type[Heuristic]] = {
-    baseline.name: baseline
-    for baseline in (
-        Replay,
-        RandomPolicy,
-        RetryCap,
-        BackOff,
-        Algorithm1,
-        SparkSpeculation,
-        Late,
-        Forking,
-        GiveUp,
-        GracePeriod,
-        OptimalStopping,
-        ImmediateKill,
-        BlindKill,
-        Young,
-        MLCheckpoint,
-        MLPeriodic,
-        Daly,
-        PredictionAware,
-        Lazy,
-        Introspective,
-        ExpectedLoss,
-        BeforeWalltime,
-        CheckpointAll,
-        Greedy,
-        Size,
-        Aware,
-        PeriodicOutputs,
-        RankHybd,
-        Flaw,
-        LemonNodes,
-        CloneAndSave,
-        KillOrClone,
-        AllMeasures,
-        StopOrCopy,
-    )
-}
-"""Name -> heuristic, in the order of tables."""
+_TABLES = (
+    "replay",
+    "random",
+    "retry_cap",
+    "back_off",
+    "algorithm_1",
+    "spark_speculation",
+    "late",
+    "forking",
+    "give_up",
+    "grace_period",
+    "optimal_stopping",
+    "immediate_kill",
+    "blind_kill",
+    "young",
+    "ml_checkpoint",
+    "ml_periodic",
+    "daly",
+    "prediction_aware",
+    "lazy",
+    "introspective",
+    "expected_loss",
+    "before_walltime",
+    "checkpoint_all",
+    "greedy",
+    "size",
+    "aware",
+    "periodic_outputs",
+    "rank_hybd",
+    "flaw",
+    "lemon_nodes",
+    "clone_and_save",
+    "kill_or_clone",
+    "all_measures",
+    "stop_or_copy",
+)
+"""The order of tables; a baseline that is not named here comes behind, by its name."""
+
+
+def _rules() -> Iterator[type[Heuristic]]:
+    """Every heuristic in a file of this folder that has a ``name`` of its own."""
+    for module in iter_modules(__path__, f"{__name__}."):
+        for found in vars(import_module(module.name)).values():
+            named = isinstance(found, type) and "name" in vars(found)
+            if named and issubclass(found, Heuristic) and found.__module__ == module.name:
+                yield found
+
+
+def _place(baseline: type[Heuristic]) -> tuple[int, str]:
+    name = baseline.name
+    return _TABLES.index(name) if name in _TABLES else len(_TABLES), name
+
+
+REGISTRY: dict[str, type[Heuristic]] = {one.name: one for one in sorted(_rules(), key=_place)}
+"""Name -> heuristic, in the order of tables; a new one is a file in this folder, and no more."""

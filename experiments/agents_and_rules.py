@@ -14,7 +14,7 @@ larger one, such as agents learned from (``experiments/tuned_large/``), is judge
 The figure of the agents is the interquartile mean of the scores of their training runs. It is held
 against the rule that is the best in hindsight, on those very slices: no rule could have been chosen
 better. The 95 % interval of the difference is paired: resampled are slices, the same for both, and
-training runs (`failgym.leaderboard.bootstrap`).
+training runs (`failgym.leaderboard.statistics.bootstrap`).
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from failgym.cli.output import JsonFile, interactive, print_line, print_table
 from failgym.envs import SCENARIOS, Scenario, resolve
 from failgym.evaluation import Anchors
 from failgym.evaluation.progress import Advance, progress_bar
-from failgym.leaderboard.bootstrap import Bootstrap, Estimate
-from failgym.leaderboard.statistics import Runs, run_scores
+from failgym.leaderboard.statistics.bootstrap import Bootstrap, Estimate
+from failgym.leaderboard.statistics.estimators import Runs, run_scores
 from failgym.policy import Policy
 from failgym.traces import Trace
 from failgym.traces.synthetic import PROFILES

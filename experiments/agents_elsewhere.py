@@ -11,7 +11,7 @@ trained again they are judged here, beside the rules (`experiments.agents_and_ru
   meet its outages. Slices are drawn from all of a record, of which nothing was learned or tuned;
   Cloning-v0 on the tasks that it selects by the record;
 * with the forecasts of a predictor that learned from the train split of the registered trace, that
-  of the suite ``v1`` (`failgym.leaderboard.suites`), and with no forecast at all: on the test
+  of the suite ``v1`` (`failgym.leaderboard.suite.suites`), and with no forecast at all: on the test
   splits of generated traces that nobody has seen.
 """
 
@@ -36,7 +36,7 @@ from failgym.cli.output import JsonFile, interactive, print_line
 from failgym.envs import SCENARIOS, Scenario, resolve
 from failgym.evaluation import Anchors
 from failgym.evaluation.progress import progress_bar
-from failgym.leaderboard.suites import SUITES
+from failgym.leaderboard.suite.suites import SUITES
 from failgym.predictors import GradientBoosting
 from failgym.traces import Trace
 from failgym.traces.combine import on_nodes_of

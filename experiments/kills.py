@@ -31,8 +31,8 @@ import typer
 
 from failgym.cli.output import JsonFile, print_line, print_table
 from failgym.leaderboard import read_submission
-from failgym.leaderboard.check import read_results
-from failgym.leaderboard.schema import RESULTS_FILE
+from failgym.leaderboard.submission.checks import read_results
+from failgym.leaderboard.submission.tables import RESULTS_FILE
 from failgym.traces import generate
 
 COMMAND = "from failgym.cli import main; main()"

@@ -23,9 +23,9 @@ from failgym.cli.output import print_line
 from failgym.evaluation.result import FEW
 from failgym.evaluation.room import NOTHING
 from failgym.files import replacing
-from failgym.leaderboard.bootstrap import Bootstrap, Estimate
 from failgym.leaderboard.page.cells import Failure, Field, fields_of
 from failgym.leaderboard.page.source import Source, read_source
+from failgym.leaderboard.statistics.bootstrap import Bootstrap, Estimate
 
 OUT = Path(__file__).parents[1] / "docs" / "results" / "leaderboard_v1.md"
 PUBLISHED, TUNED, AGENTS = "as published", "tuned", "agents"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from failgym.leaderboard.bootstrap import Estimate
+from failgym.leaderboard.statistics.bootstrap import Estimate
 
 __all__ = ["interval", "replaced", "table"]
 

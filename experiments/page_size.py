@@ -31,7 +31,7 @@ from failgym.envs.spaces import TERMS
 from failgym.evaluation.progress import working
 from failgym.leaderboard.page import write_page
 from failgym.leaderboard.page.source import PolicyRun, Source
-from failgym.leaderboard.suites import FORECASTS
+from failgym.leaderboard.suite.suites import FORECASTS
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 """Whichever is installed, else Playwright's own."""

@@ -31,8 +31,8 @@ from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer
 from stable_baselines3.common.callbacks import BaseCallback
 
-from failgym.agents.credit import MaskableTaskRolloutBuffer
-from failgym.agents.vec_env import make_sb3_env
+from failgym.agents.credit.rollout_buffers import MaskableTaskRolloutBuffer
+from failgym.agents.environments.vec_env import make_sb3_env
 from failgym.cli.output import JsonFile, print_line, print_table
 from failgym.evaluation import Anchors, score
 from failgym.evaluation.scoring import Score

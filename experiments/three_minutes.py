@@ -22,12 +22,13 @@ import typer
 
 from experiments.agents_and_rules import Place, compared, places, text
 from failgym.agents import load_agent
-from failgym.agents.training import train
+from failgym.agents.training.train import train
+from failgym.agents.training.training_settings import TrainingSettings
 from failgym.baselines import REGISTRY
 from failgym.cli.output import Cell, JsonFile, interactive, print_line, print_table
 from failgym.envs import Scenario, resolve
 from failgym.evaluation.progress import progress_bar
-from failgym.leaderboard.bootstrap import Estimate
+from failgym.leaderboard.statistics.bootstrap import Estimate
 
 PAPERS = {
     "Cloning-v0": "algorithm_1",  # El-Sayed et al. 2017, Algorithm 1
@@ -105,14 +106,16 @@ def run(scenario: Scenario, short: Short, seed: int, place: Place, folder: Path)
     with progress_bar(f"{env}, seed {seed}", steps, interactive()) as advance:
         result = train(
             scenario,
-            steps=steps,
-            out=out,
-            seed=seed,
-            hyper=short.hyper,
-            validate_every=-(-steps // short.scores),
-            episodes=VALIDATED,
-            checkpoint_every=steps,
-            threads=2,
+            out,
+            TrainingSettings(
+                steps=steps,
+                seed=seed,
+                hyper=short.hyper,
+                validate_every=-(-steps // short.scores),
+                episodes=VALIDATED,
+                checkpoint_every=steps,
+                threads=2,
+            ),
             progress=advance,
         )
     seconds = time.perf_counter() - begun

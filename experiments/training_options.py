@@ -4,7 +4,7 @@
                                            [--json FILE]
 
 An agent is trained with the hyper-parameters that come with failgym, and once more without each of
-what they say of what is learned from (`failgym.agents.training_options`, credit per task): on the
+what they say of what is learned from (`algorithms.training_options`, credit per task): on the
 trace as registered, shown all fields, with the environment's own rewards, tasks met all alike, from
 nothing, credited by the step. Each is judged on the test splits of traces that no other experiment
 uses, all slices taken together: 0 is replay, 100 the bound. The interval is over slices and seeds
@@ -28,12 +28,12 @@ import typer
 from experiments.agents_and_rules import text
 from experiments.zoo import ALGORITHM, trained
 from failgym.agents import load_agent
-from failgym.agents.settings import settings_for
+from failgym.agents.algorithms.settings_files import settings_for
 from failgym.cli.output import JsonFile, print_line, print_table
 from failgym.envs import SCENARIOS, Scenario, resolve
 from failgym.evaluation import Anchors
-from failgym.leaderboard.bootstrap import Bootstrap, Estimate
-from failgym.leaderboard.statistics import Runs
+from failgym.leaderboard.statistics.bootstrap import Bootstrap, Estimate
+from failgym.leaderboard.statistics.estimators import Runs
 
 OPTIONS = ("env", "without", "reward", "stakes", "surrogate", "warm_start", "credit")
 """What is left out, one at a time, of what an environment's hyper-parameters have."""

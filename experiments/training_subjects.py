@@ -76,7 +76,7 @@ class Subject:
 
 def make(name: str, episodes: int, fields: dict[str, Any]) -> Any:
     """A batched environment for stable-baselines3."""
-    from failgym.agents.vec_env import BatchedVecEnv, make_sb3_env
+    from failgym.agents.environments.vec_env import BatchedVecEnv, make_sb3_env
 
     if name == CARTPOLE:
         return BatchedVecEnv(BatchedCartPole(episodes))

@@ -22,7 +22,7 @@ import typer
 from experiments.agents_and_rules import NO_RULES, TUNED_LARGE
 from experiments.tuned import trained
 from experiments.zoo import ALGORITHM
-from failgym.agents.settings import settings_for
+from failgym.agents.algorithms.settings_files import settings_for
 from failgym.baselines import REGISTRY
 from failgym.baselines.search import search_space
 from failgym.cli.output import interactive, print_line

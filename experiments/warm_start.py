@@ -33,12 +33,17 @@ import torch
 import typer
 from stable_baselines3.common.callbacks import BaseCallback
 
-from failgym.agents.algorithms import algorithm_named
-from failgym.agents.rewards import TrainingReward
-from failgym.agents.settings import settings_for
-from failgym.agents.validation import Validation, Validator
-from failgym.agents.vec_env import make_sb3_env
-from failgym.agents.warm_start import WarmStart, baseline_named, warm_start
+from failgym.agents.algorithms.registry import algorithm_named
+from failgym.agents.algorithms.settings_files import settings_for
+from failgym.agents.environments.rewards import TrainingReward
+from failgym.agents.environments.vec_env import make_sb3_env
+from failgym.agents.imitation.warm_start import (
+    WarmStart,
+    WarmStartSettings,
+    baseline_named,
+    warm_start,
+)
+from failgym.agents.training.validation import Validation, Validator
 from failgym.cli.output import print_line, print_table
 from failgym.envs import resolve
 from failgym.files import replacing
@@ -65,7 +70,7 @@ class Variant:
     """How an agent is trained."""
 
     warm: dict[str, Any] | None = None
-    """arguments of `warm_start`; None: from scratch"""
+    """of `WarmStartSettings`; None: from scratch"""
     reward: dict[str, Any] = field(default_factory=dict[str, Any])
     """arguments of `TrainingReward`; the reference is the teacher"""
 
@@ -133,7 +138,8 @@ def train(env: str, name: str, seed: int, steps: int, validator: Validator) -> R
     known: WarmStart | None = None
     if variant.warm is not None:
         demonstrations = round(DEMONSTRATED * steps)
-        known = warm_start(model, teacher, steps=demonstrations, seed=seed, **variant.warm)
+        how = WarmStartSettings(steps=demonstrations, **variant.warm)
+        known = warm_start(model, teacher, settings=how, seed=seed)
     demonstrated = known.decisions if known else 0
     curve = Curve(validator, -(-(steps - demonstrated) // POINTS), demonstrated)
     learner: Any = model

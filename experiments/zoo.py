@@ -21,9 +21,10 @@ from typing import Annotated, Any
 
 import typer
 
-from failgym.agents.result import TrainingResult
-from failgym.agents.settings import settings_for
-from failgym.agents.training import train
+from failgym.agents.algorithms.settings_files import settings_for
+from failgym.agents.training.result import TrainingResult
+from failgym.agents.training.train import train
+from failgym.agents.training.training_settings import TrainingSettings
 from failgym.cli.output import interactive, print_line
 from failgym.envs import SCENARIOS, resolve
 from failgym.evaluation.progress import progress_bar
@@ -64,27 +65,32 @@ def command(env: str, seed: int, threads: int = 1) -> str:
     return " ".join(words)
 
 
-def trained(env: str, seed: int, out: Path, **options: Any) -> TrainingResult:
-    """Train an agent in a folder, or go on; the options are those of `train`."""
+def trained(
+    env: str, seed: int, out: Path, threads: int = 1, hyper: dict[str, Any] | None = None
+) -> TrainingResult:
+    """Train an agent in a folder, or go on."""
     scored, steps = SCORED[env], settings_for(ALGORITHM, env).steps or 0
     with progress_bar(f"{env}, {out.name}", steps, interactive()) as advance:
         return train(
             f"failgym/{env}",
-            ALGORITHM,
-            out=out,
-            seed=seed,
-            validate_every=scored.every,
-            episodes=scored.episodes,
+            out,
+            TrainingSettings(
+                ALGORITHM,
+                seed=seed,
+                validate_every=scored.every,
+                episodes=scored.episodes,
+                threads=threads,
+                hyper=hyper,
+            ),
             resume=(out / "run.json").exists(),
             progress=advance,
-            **options,
+            command=None if hyper else command(env, seed, threads),
         )
 
 
 def kept(env: str, seed: int, runs: Path, threads: int) -> None:
     """Train an agent, copy the best one into the zoo, and say how it went."""
-    typed = command(env, seed, threads)
-    result = trained(env, seed, runs / env / str(seed), threads=threads, command=typed)
+    result = trained(env, seed, runs / env / str(seed), threads)
     target = ZOO / env / f"{ALGORITHM}-{seed}.safetensors"
     target.parent.mkdir(parents=True, exist_ok=True)
     with replacing(target) as partial:

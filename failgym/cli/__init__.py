@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 
 import typer
@@ -53,12 +54,18 @@ def main() -> None:
     if isinstance(out, io.TextIOWrapper):
         out.reconfigure(errors="replace")  # what the terminal has no sign for becomes "?"
     raise_again()
+    warnings.formatwarning = _line_of
     try:
         status = run(sys.argv[1:])
     except KeyboardInterrupt:  # once more, while it was said
         status = INTERRUPTED
     end_by_signal()
     sys.exit(_flushed(status))
+
+
+def _line_of(message: Warning | str, *_: object, **__: object) -> str:
+    """What is shown of a warning: no file, no line of code."""
+    return f"failgym: {message}\n"
 
 
 def _flushed(status: int) -> int:

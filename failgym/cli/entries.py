@@ -16,14 +16,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import failgym
+from failgym.additions import additions
 from failgym.baselines import REGISTRY, Heuristic
 from failgym.cli.patterns import ENV, POLICY, SEED, PatternFile, pattern_files
 from failgym.cli.specs import load_policy
-from failgym.leaderboard import Entry, Ground
-from failgym.leaderboard.entries import Players
-from failgym.leaderboard.identity import made_for
-from failgym.leaderboard.play import Failure
-from failgym.leaderboard.submission import Kind, PolicyFile, file_sha256
+from failgym.leaderboard import Entry, SuiteWorlds
+from failgym.leaderboard.policy_process.players import Players
+from failgym.leaderboard.submission.records import Kind, PolicyFile, file_sha256
+from failgym.leaderboard.suite.episodes import Failure
+from failgym.leaderboard.verification.policy_identity import made_for
 from failgym.worlds.inputs import FORECAST_INPUTS, missing_inputs
 from failgym.worlds.scenario import Scenario
 
@@ -51,26 +52,26 @@ class _NowhereToPlay(ValueError):
     """A policy that can play in no environment of the suite."""
 
 
-def read_entries(texts: Sequence[str], ground: Ground, players: Players) -> Wanted:
+def read_entries(texts: Sequence[str], worlds: SuiteWorlds, players: Players) -> Wanted:
     """The policies that are named, with the environments that they were made for.
 
     Code is loaded in a process of its own, never here.
 
     Args:
         texts: [NAME=]SPEC each.
-        ground: what they meet on.
+        worlds: what they meet on.
         players: asks code what it was made for.
 
     Raises:
         ValueError: in one line, naming the policy.
     """
-    scenarios = {course.env: course.scenario() for course in ground.suite.courses}
+    scenarios = {course.env: course.scenario() for course in worlds.suite.courses}
     wanted = Wanted([], [])
     for text in texts:
         if text == ALL_BASELINES:
-            _add_baselines(wanted, scenarios, players, ground)
+            _add_baselines(wanted, scenarios, players, worlds)
             continue
-        entries = _entries(text, scenarios, players, ground, wanted.notes)
+        entries = _entries(text, scenarios, players, worlds, wanted.notes)
         wanted.entries.extend(entries)
         if ENV in text:
             wanted.notes.extend(_note(_split(text)[0], entries, list(scenarios)))
@@ -78,12 +79,12 @@ def read_entries(texts: Sequence[str], ground: Ground, players: Players) -> Want
 
 
 def _add_baselines(
-    wanted: Wanted, scenarios: dict[str, Scenario], players: Players, ground: Ground
+    wanted: Wanted, scenarios: dict[str, Scenario], players: Players, worlds: SuiteWorlds
 ) -> None:
     """Every baseline that can play somewhere; a line for each that cannot."""
     for name in REGISTRY:
         try:
-            wanted.entries.extend(_entries(name, scenarios, players, ground, wanted.notes))
+            wanted.entries.extend(_entries(name, scenarios, players, worlds, wanted.notes))
         except _NowhereToPlay as nowhere:
             wanted.notes.append(
                 f"{name}: skipped: {str(nowhere).removeprefix(f'--policy {name}: ')}"
@@ -109,7 +110,7 @@ def _entries(
     text: str,
     scenarios: dict[str, Scenario],
     players: Players,
-    ground: Ground,
+    worlds: SuiteWorlds,
     notes: list[str],
 ) -> list[Entry]:
     name, spec = _split(text)
@@ -125,7 +126,7 @@ def _entries(
             policy: Any = load_policy(file.path)
             if not made_for(policy, scenario):
                 continue
-            if lacks := _lacks(policy, ground, env):
+            if lacks := _lacks(policy, worlds, env):
                 lacking.append(f"not played in {env}: {lacks}")
             else:
                 seed = _trained(policy, file)
@@ -195,23 +196,23 @@ def _kind(spec: str) -> Kind:
         return "baseline"
     if spec.endswith(AGENT):
         return "agent"
-    if ":" not in spec:
+    if ":" not in spec and spec not in additions("policies", REGISTRY):
         load_policy(spec)  # says in one line what is wrong with it
     return "code"
 
 
-def _lacks(policy: Any, ground: Ground, env: str) -> str | None:
+def _lacks(policy: Any, worlds: SuiteWorlds, env: str) -> str | None:
     """What a user's trace lacks without which a baseline never acts; None if it has all.
 
     Forecasts are the suite's: who plays without one is meant to.
     """
-    if not ground.suite.real or not isinstance(policy, Heuristic):
+    if not worlds.suite.real or not isinstance(policy, Heuristic):
         return None
     names = policy.inputs() - FORECAST_INPUTS
     if not names:
         return None
-    blind = next(c for c in ground.suite.cells() if (c.env, c.forecast) == (env, "none"))
-    return "; ".join(missing_inputs(ground.world(blind), names))
+    blind = next(c for c in worlds.suite.cells() if (c.env, c.forecast) == (env, "none"))
+    return "; ".join(missing_inputs(worlds.world(blind), names))
 
 
 def _made_for(spec: str, scenarios: dict[str, Scenario], players: Players) -> list[str]:

@@ -131,14 +131,19 @@ class _Chosen:
         """Raises ValueError, in one line, for what is neither a predictor nor a file of one."""
         from failgym.cli.values import unknown
         from failgym.predictors import LEARNED
+        from failgym.predictors.others import OtherPredictor, other_predictors
         from failgym.worlds.forecast import DRAWN, stored_predictor
 
         name, _, parameters = spec.partition(":")
         if name in DRAWN or name in LEARNED:
             make: Any = DRAWN[name] if name in DRAWN else LEARNED[name]
             return cls(name, _build(name, make, parameters), name in LEARNED)
+        others = other_predictors((*DRAWN, *LEARNED))
+        if name in others:
+            made = _build(name, others[name].load(), parameters)
+            return cls(name, OtherPredictor(others[name], made), True)
         if not Path(spec).is_file():
-            raise unknown("predictor", name, (*DRAWN, *LEARNED))
+            raise unknown("predictor", name, (*DRAWN, *LEARNED, *others))
         stored = stored_predictor(spec)
         return cls(stored.name, stored, False)
 
@@ -164,9 +169,13 @@ def _check_learning(
     chosen: _Chosen, train: Path | None, boundary: float | None, save: Path | None
 ) -> None:
     """Refuse options that mean nothing. Raises ValueError."""
+    from failgym.predictors import Learned
+
     for option, value in (("--train", train), ("--boundary", boundary), ("--save", save)):
         if value is not None and not chosen.learns:
             raise ValueError(f"{option}: {chosen.name} has nothing to learn here")
+    if save is not None and not isinstance(chosen.predictor, Learned):
+        raise ValueError(f"--save: {chosen.name} is of another package, which keeps its own files")
     if train is not None:
         check_name("--train", train)
         if boundary is not None:

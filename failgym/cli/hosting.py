@@ -18,7 +18,7 @@ __all__ = [
 ]
 
 MEMORY_LIMIT, PROCESS_LIMIT = 4096, 256
-"""As in `failgym.leaderboard.confinement`, which takes longer to import."""
+"""As in `failgym.leaderboard.policy_process.limits`, which takes longer to import."""
 
 MemoryLimit = Annotated[
     int,

@@ -98,11 +98,12 @@ class Reading:
 
 
 def _format(name: str) -> Format:
-    from failgym.traces import FORMATS
+    from failgym.traces.formats import formats
 
-    if name not in FORMATS:
-        raise unknown("format", name, FORMATS)
-    return FORMATS[name]
+    known = formats()
+    if name not in known:
+        raise unknown("format", name, known)
+    return known[name]
 
 
 def _not_taken(name: str, first: Format, second: Format | None) -> ValueError:

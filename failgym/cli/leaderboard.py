@@ -116,39 +116,35 @@ def run(
     from failgym.cli.entries import read_entries
     from failgym.cli.specs import load_policy
     from failgym.evaluation.progress import progress_bar, working
-    from failgym.leaderboard import Ground, run_suite, suite_named
-    from failgym.leaderboard.apart import check_apart
-    from failgym.leaderboard.confinement import Confinement
-    from failgym.leaderboard.entries import Players
-    from failgym.leaderboard.steps import count_steps
+    from failgym.leaderboard import SuiteWorlds, run_suite, suite_named
+    from failgym.leaderboard.policy_process.limits import Confinement
+    from failgym.leaderboard.policy_process.players import Players
+    from failgym.leaderboard.policy_process.separation import check_apart
+    from failgym.leaderboard.run.tasks import count_steps
 
     _check_out(out)
     starts = read_policy_command(policy_command)
-    confinement = Confinement(memory_limit, process_limit, policy_command is not None)
+    secret = () if secret_seed_file is None else (secret_seed_file,)
+    confinement = Confinement(memory_limit, process_limit, policy_command is not None, secret)
     players = Players(load_policy, starts, time_limit, confinement)
-    ground = Ground.of(suite_named(suite), _traces(suite, trace), _secret(secret_seed_file))
-    private = [] if secret_seed_file is None else [secret_seed_file]
+    worlds = SuiteWorlds.of(suite_named(suite), _traces(suite, trace), _secret(secret_seed_file))
     begun = time.perf_counter()
     with working("loading policies", interactive()):
         if confinement.hosted:  # before any code of theirs is loaded
             begun_before = [out / ".run"] if (out / ".run").exists() else []
-            hidden = [*private, *begun_before, *map(Path, ground.traces.values())]
+            hidden = [*secret, *begun_before, *map(Path, worlds.traces.values())]
             check_apart(players, hidden, processes)
-        entries, notes = read_entries(policy, ground, players)
+        entries, notes = read_entries(policy, worlds, players)
     for note in notes:
         print_line(note)
-    with progress_bar(suite, count_steps(ground, entries), interactive()) as advance:
+    with progress_bar(suite, count_steps(worlds, entries), interactive()) as advance:
         submission = run_suite(
-            ground,
+            worlds,
             entries,
             out,
             command=_command(),
-            load=load_policy,
-            policy_command=starts,
+            players=players,
             processes=processes,
-            time_limit=time_limit,
-            confinement=confinement,
-            private=private,
             predictors_of=predictors_of,
             progress=advance,
         )
@@ -179,9 +175,9 @@ def verify(
     from failgym.cli.specs import load_policy
     from failgym.evaluation.progress import progress_bar
     from failgym.leaderboard import read_submission
-    from failgym.leaderboard.confinement import Confinement
-    from failgym.leaderboard.entries import Players
-    from failgym.leaderboard.verify import count_places, verify
+    from failgym.leaderboard.policy_process.limits import Confinement
+    from failgym.leaderboard.policy_process.players import Players
+    from failgym.leaderboard.verification.verify import count_places, verify
 
     file = JsonFile.at(json)
     check_name("DIR", folder)
@@ -214,8 +210,8 @@ def verify(
 def merge(folders: Folders, out: Out, verdict: VerdictFiles = None) -> None:
     """Join submissions to one suite. Nothing more is proven of a row than before."""
     from failgym.leaderboard import merge
-    from failgym.leaderboard.check import read_results
-    from failgym.leaderboard.verdict import read_verdicts, row_proofs
+    from failgym.leaderboard.submission.checks import read_results
+    from failgym.leaderboard.verification.verdict_file import read_verdicts, row_proofs
 
     _check_out(out)
     verdicts = read_verdicts(verdict or [])
@@ -238,7 +234,7 @@ def page(
     """
     from failgym.evaluation.progress import working
     from failgym.leaderboard.page import write_page
-    from failgym.leaderboard.verdict import read_verdicts
+    from failgym.leaderboard.verification.verdict_file import read_verdicts
 
     check_name("--out", out)
     with working("writing the page", interactive()):
@@ -249,7 +245,7 @@ def page(
 @leaderboard.command()
 def commit(file: Annotated[Path, typer.Argument(metavar="FILE", help="The secret seed.")]) -> None:
     """Print the commitment to a secret seed: publish it first, and the file after the run."""
-    from failgym.leaderboard.secret_seed import commitment, read_secret
+    from failgym.leaderboard.suite.secret_seed import commitment, read_secret
 
     print_line(commitment(read_secret(file)))
 
@@ -263,7 +259,7 @@ def _check_out(out: Path) -> None:
 
 
 def _secret(file: Path | None) -> bytes | None:
-    from failgym.leaderboard.secret_seed import read_secret
+    from failgym.leaderboard.suite.secret_seed import read_secret
 
     return None if file is None else read_secret(file)
 
@@ -307,7 +303,7 @@ def _command() -> str:
 def _print(submission: Submission, out: Path) -> None:
     """A line per policy, all training runs together: what became of its episodes."""
     from failgym.leaderboard import CODE_NOTE
-    from failgym.leaderboard.check import read_results
+    from failgym.leaderboard.submission.checks import read_results
 
     table = read_results(out).select(["policy", "status", "reason"]).to_pylist()
     rows: list[tuple[Cell, ...]] = []

@@ -33,7 +33,7 @@ def _without_place_without_cache() -> None:
 
 def _main(spec: str) -> None:
     from failgym.cli.specs import load_policy
-    from failgym.leaderboard.policy_process import serve
+    from failgym.leaderboard.policy_process.policy_server import serve
 
     serve(lambda: load_policy(spec))
 

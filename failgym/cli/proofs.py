@@ -10,8 +10,8 @@ from failgym.cli.output import Cell, print_line, print_table
 
 if TYPE_CHECKING:
     from failgym.leaderboard import Submission, Verification
-    from failgym.leaderboard.proofs import RowProof
-    from failgym.leaderboard.submission import PolicyRecord
+    from failgym.leaderboard.submission.proofs import RowProof
+    from failgym.leaderboard.submission.records import PolicyRecord
 
 __all__ = ["print_proofs", "print_verification"]
 
@@ -33,7 +33,7 @@ def print_verification(found: Verification, folder: Path, seconds: float) -> Non
 def print_proofs(submission: Submission, proofs: Sequence[RowProof]) -> None:
     """A line per policy: of how many of its rows how much is proven, and what the words mean."""
     from failgym.leaderboard import CODE_NOTE
-    from failgym.leaderboard.proofs import MEANINGS, PROOFS
+    from failgym.leaderboard.submission.proofs import MEANINGS, PROOFS
 
     rows: list[tuple[Cell, ...]] = []
     for name in dict.fromkeys(policy.name for policy in submission.policies):

@@ -1,6 +1,6 @@
 """Policies as they are written on the command line.
 
-name[:field=value,...]              a baseline
+name[:field=value,...]              a baseline, or a policy that another package adds
 module:Class[:field=value,...]      a class of yours, importable from the current folder
 path/to/file.json                   a baseline with the parameters that `failgym tune` found
 path/to/file.safetensors            a trained agent
@@ -16,6 +16,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any, get_type_hints
 
+from failgym.additions import Addition, additions
 from failgym.baselines import REGISTRY
 from failgym.baselines.stored import load_heuristic
 from failgym.cli.values import assignments, read_value, unknown
@@ -36,8 +37,11 @@ def load_policy(spec: str) -> Policy:
     head = parts[0]
     if not head:
         raise ValueError(f"policy {spec!r}: expected the name of a baseline, or module:Class")
+    others = additions("policies", REGISTRY)
     if head in REGISTRY:
         return _build(spec, REGISTRY[head], parts[1:])
+    if head in others:
+        return _build(spec, _loaded(spec, others[head]), parts[1:])
     if spec.endswith(".json"):
         return load_heuristic(spec)
     if spec.endswith(".safetensors"):
@@ -48,7 +52,7 @@ def load_policy(spec: str) -> Policy:
             " such a model in Python and pass it to failgym.evaluate"
         )
     if len(parts) == 1 or "=" in parts[1]:
-        raise unknown("policy", head, REGISTRY)
+        raise unknown("policy", head, (*REGISTRY, *others))
     return _build(spec, _load_class(spec, head, parts[1]), parts[2:])
 
 
@@ -72,6 +76,14 @@ def _load_agent(path: str) -> Policy:
     except ImportError as error:
         raise ValueError(f"policy {path!r}: {error}") from error
     return load_agent(path)
+
+
+def _loaded(spec: str, other: Addition) -> Callable[..., Any]:
+    """A class of another package."""
+    built = other.load()
+    if not callable(built):
+        raise ValueError(f"policy {spec!r}: {other} is no class")
+    return built
 
 
 def _load_class(spec: str, module: str, name: str) -> Callable[..., Any]:

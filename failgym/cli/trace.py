@@ -42,11 +42,11 @@ class _Import(TyperCommand):
     """A command whose help names the formats."""
 
     def get_help(self, ctx: Any) -> str:
-        from failgym.traces import FORMATS
+        from failgym.traces.formats import formats
 
         for parameter in self.params:
             if parameter.name == "form":
-                parameter.help = ", ".join(FORMATS)  # type: ignore[attr-defined]
+                parameter.help = ", ".join(formats())  # type: ignore[attr-defined]
         return super().get_help(ctx)
 
 

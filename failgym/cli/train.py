@@ -18,7 +18,8 @@ from failgym.cli.output import Cell, interactive, print_line, print_table
 from failgym.cli.values import assignments
 
 if TYPE_CHECKING:
-    from failgym.agents.result import TrainingResult
+    from failgym.agents.training.result import TrainingResult
+    from failgym.agents.training.training_settings import TrainingSettings
 
 __all__ = ["train"]
 
@@ -106,47 +107,64 @@ def train(
     if any(find_spec(module) is None for module in NEEDED):
         raise ValueError("training needs stable-baselines3: pip install 'failgym[agents]'")
     _check_out(out)
-    from failgym.agents.rollouts import rollout_of, steps_of
-    from failgym.agents.settings import read_values, settings_for
-    from failgym.agents.training import train
+    from failgym.agents.algorithms.settings_files import read_values
+    from failgym.agents.training.training_settings import TrainingSettings
+
+    chosen = TrainingSettings(
+        algo,
+        steps=steps,
+        seed=seed,
+        n_envs=n_envs,
+        config=config,
+        hyper=read_values(assignments(hyper or [], "--hyper")),
+        split=split,
+        validate_every=validate_every,
+        episodes=episodes,
+        keep=keep,
+        checkpoint_every=checkpoint_every,
+        threads=threads,
+        tensorboard=tensorboard,
+    )
+    _print(_trained(env, settings or [], out, chosen, resume))
+
+
+def _trained(
+    env: str, changes: list[str], out: Path, settings: TrainingSettings, resume: bool
+) -> TrainingResult:
+    """Train, with a bar of progress; say first where more is trained on than was asked for."""
+    from failgym.agents.algorithms.settings_files import settings_for
+    from failgym.agents.training.rollout_steps import rollout_of, steps_of
+    from failgym.agents.training.train import train
     from failgym.envs import resolve
     from failgym.evaluation.progress import progress_bar
 
     wanted = resolve(env)
     free = {field.name for field in fields(wanted)} - {"split"}  # that is --split
-    scenario = override(wanted, settings, free)
-    changes = read_values(assignments(hyper or [], "--hyper"))
-    chosen = settings_for(algo, scenario.name, file=config, hyper=changes, n_envs=n_envs)
-    asked = (chosen.steps if steps is None else steps) or 0
-    total = steps_of(asked, chosen)
+    scenario = override(wanted, changes, free)
+    hyper = settings_for(
+        settings.algo,
+        scenario.name,
+        file=settings.config,
+        hyper=settings.hyper,
+        n_envs=settings.n_envs,
+    )
+    asked = (hyper.steps if settings.steps is None else settings.steps) or 0
+    total = steps_of(asked, hyper)
     if total != asked > 0:
         print_line(
             f"steps: {total:,} are trained on, not {asked:,}:"
-            f" whole rollouts, of {rollout_of(chosen):,} steps each"
+            f" whole rollouts, of {rollout_of(hyper):,} steps each"
         )
-    with progress_bar(f"{algo} in {scenario.name}", total, interactive()) as advance:
-        result = train(
+    with progress_bar(f"{settings.algo} in {scenario.name}", total, interactive()) as advance:
+        return train(
             scenario,
-            algo,
-            steps=steps,
-            out=out,
-            seed=seed,
-            n_envs=n_envs,
-            settings=config,
-            hyper=changes,
-            split=split,
-            validate_every=validate_every,
-            episodes=episodes,
-            keep=keep,
-            checkpoint_every=checkpoint_every,
+            out,
+            settings,
             resume=resume,
-            threads=threads,
-            tensorboard=tensorboard,
             command=_command(),
             progress=advance,
-            asked_for=assignments(settings or [], "--set"),
+            asked_for=assignments(changes, "--set"),
         )
-    _print(result)
 
 
 def _check_out(out: Path) -> None:

@@ -1,36 +1,37 @@
 """The leaderboard: suites, runs that resume, submissions that anybody can verify.
 
-- `suites`: what is played, fixed for good; `ground` makes the worlds of it, `secret_seed` others.
-- `run`: policies on a suite into the folder of a submission; `work` is what a kill leaves behind,
-  `workers` the processes, `play` one batch of episodes.
-- `policy_process`, `remote`, `wire`: a policy in a process of its own, which is not trusted.
-- `keeper`, `kept_process`, `confinement`, `apart`: what holds such a process and ends all of it.
-- `submission`, `schema`: the files; `merge` joins folders.
-- `verify`: policies are asked again (`asking`), all other actions played again (`claims`, `claim`),
-  names and SPECs compared with what was asked (`names`, `identity`). `proofs`: what that proves of
-  each row; `verdict`: the host's own record of it, by the hash of the row (`fingerprints`).
+- `suite`: what is played, fixed for good, and the worlds of it; `secret_seed` makes others.
+- `run`: policies on a suite into the folder of a submission, on several processes; a killed run
+  goes on from its `work_folder`.
+- `policy_process`: a policy in a process of its own, which is not trusted; its `keeper` ends it and
+  all that it has started.
+- `submission`: the files of a submission, what is wrong with them at first sight, and `merging`.
+- `verification`: policies are asked again, all other actions are played again; `verdict_file` is
+  the host's record of what was proven of each row.
+- `statistics`: scores over environments, and their intervals.
+- `page`: all of it as one HTML file.
 
 The command gives it what makes a policy of a SPEC: this package imports no agent.
 """
 
 from __future__ import annotations
 
-from failgym.leaderboard.entries import Entry
-from failgym.leaderboard.ground import Ground
-from failgym.leaderboard.merge import merge
-from failgym.leaderboard.run import run_suite
-from failgym.leaderboard.submission import CODE_NOTE, Submission, read_submission
-from failgym.leaderboard.suites import SUITES, Suite, suite_named
-from failgym.leaderboard.verification import Verification
-from failgym.leaderboard.verify import verify
+from failgym.leaderboard.run.run_suite import run_suite
+from failgym.leaderboard.submission.entries import Entry
+from failgym.leaderboard.submission.merging import merge
+from failgym.leaderboard.submission.records import CODE_NOTE, Submission, read_submission
+from failgym.leaderboard.suite.suite_worlds import SuiteWorlds
+from failgym.leaderboard.suite.suites import SUITES, Suite, suite_named
+from failgym.leaderboard.verification.result import Verification
+from failgym.leaderboard.verification.verify import verify
 
 __all__ = [
     "CODE_NOTE",
     "SUITES",
     "Entry",
-    "Ground",
     "Submission",
     "Suite",
+    "SuiteWorlds",
     "Verification",
     "merge",
     "read_submission",

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from failgym.traces.formats import FORMATS
 from failgym.traces.schema import TraceError
-from failgym.traces.trace import Meta, Trace
+from failgym.traces.tables import Meta
+from failgym.traces.trace import Trace
 from failgym.vocabulary import Cause, Outcome
 
 if TYPE_CHECKING:

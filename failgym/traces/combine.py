@@ -13,7 +13,8 @@ import numpy.typing as npt
 from failgym.arrow import pa
 from failgym.traces.intervals import RULE, resolve
 from failgym.traces.schema import LATEST, TABLES, Table, TraceError, make_table
-from failgym.traces.trace import Meta, Trace
+from failgym.traces.tables import Meta
+from failgym.traces.trace import Trace
 
 __all__ = ["JOINED", "Align", "on_nodes_of", "with_outages"]
 

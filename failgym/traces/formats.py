@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from failgym.additions import Addition, additions
 from failgym.traces.trace import Trace
 
-__all__ = ["FORMATS", "Format"]
+__all__ = ["FORMATS", "Format", "formats"]
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,37 @@ class Format:
         """
         module = importlib.import_module(f"failgym.traces.readers.{self.module}")
         return getattr(module, f"import_{self.module}", None)
+
+
+@dataclass(frozen=True)
+class AddedFormat(Format):
+    """A format that a reader of another package reads."""
+
+    other: Addition = field(kw_only=True)
+
+    @property
+    def reader(self) -> Callable[..., Trace]:
+        """The reader, imported now; whatever it raises becomes a line that names its package."""
+        read = self.other.load()
+
+        def reader(path: Any, *, progress: bool = False) -> Trace:
+            with self.other.blamed():
+                found = read(path, progress=progress)
+            if not isinstance(found, Trace):
+                raise ValueError(f"{self.other}: returned no Trace")
+            return found
+
+        return reader
+
+    @property
+    def importer(self) -> None:
+        """None: there is only the reader."""
+
+
+def formats() -> dict[str, Format]:
+    """The formats that can be read here, by name: `FORMATS`, and those that other packages add."""
+    others = additions("readers", FORMATS).items()
+    return {**FORMATS, **{name: AddedFormat(name, str(one), other=one) for name, one in others}}
 
 
 FORMATS: dict[str, Format] = {

@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from failgym.arrow import pa, pc
 from failgym.traces.schema import FOREIGN_KEYS, TABLES, Table, column, make_table, present
-from failgym.traces.trace import Meta, Trace
+from failgym.traces.tables import Meta
+from failgym.traces.trace import Trace
 
 __all__ = ["in_order"]
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from failgym.arrow import pa, pc
 from failgym.traces.schema import FOREIGN_KEYS, TABLES, Table, column, present
+from failgym.traces.tables import Tables
 from failgym.vocabulary import Outcome
-
-if TYPE_CHECKING:
-    from failgym.traces.trace import Trace
 
 Flags = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.int64]
+AnyTrace = TypeVar("AnyTrace", bound=Tables)
 
 FAR = np.iinfo(np.int64).max
 
@@ -29,15 +28,15 @@ class Selection(NamedTuple):
     """which rows of each table they were"""
 
 
-class Parted(NamedTuple):
+class Parted(NamedTuple, Generic[AnyTrace]):
     """A part of a trace."""
 
-    trace: Trace
+    trace: AnyTrace
     rows: dict[str, Rows]
     """which rows of each table of the trace that was parted it kept"""
 
 
-def boundary(trace: Trace, share: float) -> int:
+def boundary(trace: Tables, share: float) -> int:
     """The least submit time [ms] by which at least a `share` of the jobs was submitted."""
     if not 0.0 < share < 1.0:
         raise ValueError(f"boundary_share is {share}, expected a share between 0 and 1")
@@ -47,7 +46,7 @@ def boundary(trace: Trace, share: float) -> int:
     return int(submits[max(int(np.ceil(share * len(submits))) - 1, 0)])
 
 
-def split(trace: Trace, part: str, share: float) -> Parted:
+def split(trace: AnyTrace, part: str, share: float) -> Parted[AnyTrace]:
     """The part of a trace before or after `boundary(trace, share)`, and the rows that it kept.
 
     `test`: the jobs submitted after the boundary, whole. `train`: the jobs submitted until then,
@@ -71,7 +70,7 @@ def split(trace: Trace, part: str, share: float) -> Parted:
     return Parted(type(trace)(meta, **kept.tables), kept.rows)
 
 
-def _cut(trace: Trace, tables: dict[str, Table], jobs: Flags, at: int) -> Selection:
+def _cut(trace: Tables, tables: dict[str, Table], jobs: Flags, at: int) -> Selection:
     known = _began(trace) <= at
     task = trace.column("attempts", "task")
     over = trace.column("attempts", "end", missing=FAR) > at
@@ -115,7 +114,7 @@ def _cut(trace: Trace, tables: dict[str, Table], jobs: Flags, at: int) -> Select
     )
 
 
-def _began(trace: Trace) -> Rows:
+def _began(trace: Tables) -> Rows:
     """When the trace first tells of each attempt: queued, else started, else ended [ms]."""
     began = trace.column("attempts", "end", missing=FAR).copy()
     for name in ("start", "queued"):

@@ -10,16 +10,13 @@ import shutil
 from collections.abc import Generator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from failgym.arrow import pa, pq
 from failgym.traces.content import file_hash, table_hash
 from failgym.traces.parquet import read_table
 from failgym.traces.schema import SCHEMAS, TABLES, VERSION, Table, TraceError, make_table
-from failgym.traces.trace import Meta
-
-if TYPE_CHECKING:
-    from failgym.traces.trace import Trace
+from failgym.traces.tables import Meta, Tables
 
 FORMAT = "failgym-trace"
 META_FILE = "meta.json"
@@ -27,7 +24,7 @@ MOST_META = 1 << 26
 """Bytes of it that are read."""
 
 
-def save_trace(trace: Trace, path: Path) -> None:
+def save_trace(trace: Tables, path: Path) -> None:
     """Write `trace` to the folder `path`, replacing an older trace. Raises TraceError."""
     with writing(path) as writer:
         for name in TABLES:
@@ -171,7 +168,7 @@ def overview(path: str | Path) -> Overview:
     return Overview(_meta(path / META_FILE, document), str(document["content_hash"]), rows)
 
 
-def table_hashes(trace: Trace) -> dict[str, str]:
+def table_hashes(trace: Tables) -> dict[str, str]:
     """Table name -> SHA-256 (hex) of its values."""
     return {name: table_hash(name, trace.table(name)) for name in TABLES}
 

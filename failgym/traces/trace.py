@@ -2,52 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
-import numpy as np
-import numpy.typing as npt
-
-from failgym.traces import schema
-from failgym.traces.schema import TABLES, Table, TraceError, make_table
+from failgym.traces.schema import TraceError, make_table
+from failgym.traces.split import boundary, split
+from failgym.traces.store import content_hash, load_tables, save_trace, table_hashes
+from failgym.traces.tables import Meta, Tables
 from failgym.vocabulary import Cause, Outcome
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["Cause", "Meta", "Outcome", "Trace", "TraceError", "make_table"]
 
 
-@dataclass(frozen=True)
-class Meta:
-    """Where a trace comes from, and what was left out of it.
-
-    The counts are by reason: `rows_read` of the source files, `dropped` rows that the format
-    allows and the model cannot use, `noted` rows that were kept and repaired or are peculiar.
-    `remarks` is what else the source says of itself: header fields, units, rules applied.
-    """
-
-    source: str
-    licence: str = ""
-    citation: str = ""
-    time_origin: str = ""
-    end: int | None = None  # end of the data [ms]; null where the source has no horizon
-    rows_read: Mapping[str, int] = field(default_factory=dict[str, int])
-    dropped: Mapping[str, int] = field(default_factory=dict[str, int])
-    noted: Mapping[str, int] = field(default_factory=dict[str, int])
-    remarks: Mapping[str, str] = field(default_factory=dict[str, str])
-    unix_origin: int | None = None  # time 0 in ms since 1970-01-01 UTC, where it is known
-
-
-def _empty(name: str) -> Any:
-    return field(default_factory=lambda: make_table(name))
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class Trace:
+class Trace(Tables):
     """A trace: ten immutable tables (columns in `failgym.traces.schema`) and their provenance.
 
     Attempts are ordered by task, and those of a task as the record lists them, so that an attempt's
@@ -79,29 +49,6 @@ class Trace:
     array([ 60, 130])
     """
 
-    meta: Meta
-    jobs: Table = _empty("jobs")
-    tasks: Table = _empty("tasks")
-    attempts: Table = _empty("attempts")
-    placements: Table = _empty("placements")
-    windows: Table = _empty("windows")
-    machines: Table = _empty("machines")
-    outages: Table = _empty("outages")
-    stages: Table = _empty("stages")
-    stage_edges: Table = _empty("stage_edges")
-    costs: Table = _empty("costs")
-
-    def __post_init__(self) -> None:
-        self.validate()
-
-    @classmethod
-    def of(cls, meta: Meta, **tables: Mapping[str, Any]) -> Self:
-        """A trace from columns: `Trace.of(meta, jobs={"submit": [...], ...}, tasks=...)`.
-
-        Each table is a mapping as `make_table` takes it. Raises TraceError.
-        """
-        return cls(meta, **{name: make_table(name, columns) for name, columns in tables.items()})
-
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read the folder that `save` wrote, checking its format version and its content.
@@ -109,8 +56,6 @@ class Trace:
         Raises TraceError, in one line, if the folder is missing or incomplete, of another format
         version, or if a table or the meta data was changed.
         """
-        from failgym.traces.store import load_tables
-
         meta, tables = load_tables(Path(path))
         return cls(meta, **tables)
 
@@ -120,107 +65,15 @@ class Trace:
         The folder appears whole or not at all; an older trace there is replaced. Raises TraceError
         if `path` exists and is not a trace (`check_destination`), or cannot be written.
         """
-        from failgym.traces.store import save_trace
-
         save_trace(self, Path(path))
-
-    def table(self, name: str) -> Table:
-        """The table of that name. Raises TraceError if there is none."""
-        if name not in TABLES:
-            raise TraceError(f"unknown table {name!r}: expected one of {', '.join(TABLES)}")
-        table: Table = getattr(self, name)
-        return table
-
-    def column(
-        self, table: str, name: str, *, missing: int | float | bool | str | None = None
-    ) -> npt.NDArray[Any]:
-        """One column as a read-only numpy array of shape (rows,), nulls replaced by `missing`.
-
-        By default a missing integer is -1, a float NaN, a bool False, a string "".
-        """
-        return schema.column(self.table(table), name, missing=missing)
-
-    def present(self, table: str, name: str) -> npt.NDArray[np.bool_]:
-        """Where a column is not null, shape (rows,)."""
-        return schema.present(self.table(table), name)
-
-    def frame(self, table: str) -> pd.DataFrame:
-        """A copy of a table as a pandas data frame, its index the row ids."""
-        return self.table(table).to_pandas()
-
-    def rows(self, table: str) -> int:
-        """The number of rows of a table."""
-        return self.table(table).num_rows
 
     @cached_property
     def content_hash(self) -> str:
         """SHA-256 (hex) of the tables' values, whatever their encoding or chunking."""
-        from failgym.traces.store import content_hash, table_hashes
-
         return content_hash(table_hashes(self))
-
-    @cached_property
-    def task_first(self) -> npt.NDArray[np.int64]:
-        """First attempt row of each task, and the number of attempts at the end, (tasks + 1,)."""
-        tasks = np.arange(self.rows("tasks") + 1)
-        return np.searchsorted(self.column("attempts", "task"), tasks).astype(np.int64)
-
-    @cached_property
-    def task_submit(self) -> npt.NDArray[np.int64]:
-        """When each task was submitted [ms], (tasks,).
-
-        The first attempt's queued time, else its start, else the job's submission.
-        """
-        submit = self.column("jobs", "submit")[self.column("tasks", "job")].astype(np.int64)
-        first = self.task_first[:-1]
-        holders = np.flatnonzero(first < self.task_first[1:])
-        first = first[holders]
-        for name in ("start", "queued"):  # the later one wins
-            known = self.present("attempts", name)[first]
-            submit[holders[known]] = self.column("attempts", name)[first[known]]
-        return submit
-
-    @cached_property
-    def task_outcome(self) -> npt.NDArray[np.int8]:
-        """The recorded `Outcome` of each task, (tasks,).
-
-        FINISH if any attempt FINISHes; else CENSORED if any attempt is; else the outcome of the
-        attempt that ends last (of several, the later row).
-        """
-        task, outcome = self.column("attempts", "task"), self.column("attempts", "outcome")
-        end = self.column("attempts", "end")
-        order = np.lexsort((np.arange(len(task)), end, task))
-        result = np.full(self.rows("tasks"), Outcome.CENSORED, dtype=np.int8)
-        result[task[order]] = outcome[order]  # the last one written stays
-        result[task[outcome == Outcome.CENSORED]] = Outcome.CENSORED
-        result[task[outcome == Outcome.FINISH]] = Outcome.FINISH
-        return result
-
-    @cached_property
-    def sampling_window(self) -> int | None:
-        """How long usage is sampled for [ms]: the shortest time between windows of one attempt.
-
-        None where no attempt has two windows.
-        """
-        attempt, offset = self.column("windows", "attempt"), self.column("windows", "offset")
-        order = np.lexsort((offset, attempt))
-        later = np.diff(offset[order])
-        apart = later[(np.diff(attempt[order]) == 0) & (later > 0)]
-        return int(apart.min()) if len(apart) else None
-
-    def validate(self) -> None:
-        """Check every table and the end; construction does it already. Raises TraceError."""
-        from failgym.traces.validate import validate
-
-        end = self.meta.end
-        if end is not None and not 0 <= end <= schema.LATEST:
-            raise TraceError(f"meta: end is {end}, expected at least 0 and at most {schema.LATEST}")
-        validate({name: self.table(name) for name in TABLES}, end)
 
     def boundary(self, share: float = 0.7) -> int:
         """The submit time [ms] by which a `share` of the jobs was submitted."""
-        from failgym.traces.split import boundary
-
         return boundary(self, share)
 
     def split(self, part: Literal["train", "test"], boundary_share: float = 0.7) -> Trace:
@@ -230,8 +83,6 @@ class Trace:
         they were known at the boundary (`failgym.traces.split`). Raises ValueError for another
         part or a share outside (0, 1).
         """
-        from failgym.traces.split import split
-
         return split(self, part, boundary_share).trace
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Trace:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
@@ -25,6 +25,7 @@ from failgym.predictors import (
 )
 from failgym.predictors.base import window_offsets
 from failgym.predictors.models import holds_predictor, is_fitted, packages_of
+from failgym.predictors.others import OtherPredictor, other_predictors
 from failgym.predictors.store import check_shapes, read_forecast
 from failgym.traces import Trace
 from failgym.worlds.scenario import Scenario
@@ -46,6 +47,9 @@ DRAWN: dict[str, Callable[..., Predictor]] = {
 @lru_cache(maxsize=8)
 def _made(name: str, window: int, seed: int) -> Predictor:
     """The predictor of a name, one and the same for all worlds that ask for it."""
+    others = other_predictors((*DRAWN, *LEARNED))
+    if name in others:
+        return OtherPredictor.made(others[name], window=window, seed=seed)
     make: Any = DRAWN[name] if name in DRAWN else LEARNED[name]
     if "seed" in signature(make).parameters:
         return make(window=window, seed=seed)
@@ -56,9 +60,23 @@ def _named(name: str, scenario: Scenario) -> Predictor:
     return _made(name, scenario.window, scenario.seed)
 
 
-PREDICTORS: dict[str, Callable[[Scenario], Predictor]] = {
-    name: partial(_named, name) for name in (*DRAWN, *LEARNED)
-}
+class _Predictors(Mapping[str, Callable[[Scenario], Predictor]]):
+    """Name -> what makes the predictor; those of other packages are looked up when asked for."""
+
+    def __getitem__(self, name: str) -> Callable[[Scenario], Predictor]:
+        if name not in tuple(self):
+            raise KeyError(name)
+        return partial(_named, name)
+
+    def __iter__(self) -> Iterator[str]:
+        ours = (*DRAWN, *LEARNED)
+        return iter((*ours, *other_predictors(ours)))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+PREDICTORS: Mapping[str, Callable[[Scenario], Predictor]] = _Predictors()
 """Predictors that a scenario may name; those that learn do so from its train split."""
 
 

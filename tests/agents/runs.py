@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 import torch
 
-from failgym.agents.result import TrainingResult
-from failgym.agents.training import train
+from failgym.agents.training.result import TrainingResult
+from failgym.agents.training.train import train
+from failgym.agents.training.training_settings import TrainingSettings
 from failgym.envs import Scenario, resolve
 from tests.envs.worlds import small
 
@@ -25,6 +26,8 @@ SHORT: dict[str, dict[str, Any]] = {
     "qrdqn": {"learning_starts": 100, "buffer_size": 500, "batch_size": 16},
 }
 """Hyper-parameters of short runs, by algorithm."""
+MORE = {"resume", "command", "progress", "asked_for"}
+"""What `train` is told besides its settings."""
 TIMES = {"seconds", "validation_seconds", "warm_start_seconds", "steps_per_second", "t"}
 """What differs between two equal runs."""
 
@@ -45,7 +48,8 @@ def short_run(out: Path, algo: str = "ppo", env: str = CLONING, **options: Any) 
         "hyper": {**SHORT[algo], "policy.net_arch": [8]},
         **options,
     }
-    return train(scenario(env), algo, out=out, **given)
+    more = {name: given.pop(name) for name in MORE & given.keys()}
+    return train(scenario(env), out, TrainingSettings(algo, **given), **more)
 
 
 def weights(out: Path) -> dict[str, torch.Tensor]:

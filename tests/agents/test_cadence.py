@@ -19,10 +19,10 @@ from safetensors.numpy import save_file
 from sb3_contrib import MaskablePPO, RecurrentPPO
 from stable_baselines3.common.vec_env import VecNormalize
 
-from failgym.agents.cadence import Cadence
-from failgym.agents.policy_file import load_agent, save_policy
-from failgym.agents.trained_policy import TrainedPolicy
-from failgym.agents.vec_env import make_sb3_env
+from failgym.agents.environments.vec_env import make_sb3_env
+from failgym.agents.files.decision_interval import Cadence
+from failgym.agents.files.policy_file import load_agent, save_policy
+from failgym.agents.files.trained_policy import TrainedPolicy
 from failgym.cli.watch import Recorded
 from failgym.envs import FIELDS, Scenario, resolve
 from failgym.evaluation import Anchors

@@ -15,9 +15,9 @@ from stable_baselines3 import A2C, PPO
 from stable_baselines3.common.buffers import RolloutBuffer
 from stable_baselines3.common.vec_env import VecNormalize
 
-from failgym.agents.chains import Chains, chain_advantages
-from failgym.agents.credit import MaskableTaskRolloutBuffer, TaskRolloutBuffer
-from failgym.agents.vec_env import make_sb3_env
+from failgym.agents.credit.advantages import Chains, chain_advantages
+from failgym.agents.credit.rollout_buffers import MaskableTaskRolloutBuffer, TaskRolloutBuffer
+from failgym.agents.environments.vec_env import make_sb3_env
 from tests.envs.worlds import small
 
 MITIGATION, WORKFLOW, LINEAGE = (

@@ -23,10 +23,10 @@ from stable_baselines3.common.torch_layers import FlattenExtractor
 from stable_baselines3.common.vec_env import VecNormalize
 
 import failgym
-from failgym.agents.networks import ARCHITECTURES
-from failgym.agents.policy_file import load_agent, save_policy
-from failgym.agents.trained_policy import TrainedPolicy
-from failgym.agents.vec_env import BatchedVecEnv, make_sb3_env
+from failgym.agents.environments.vec_env import BatchedVecEnv, make_sb3_env
+from failgym.agents.files.policy_file import load_agent, save_policy
+from failgym.agents.files.trained_policy import TrainedPolicy
+from failgym.agents.networks.architectures import ARCHITECTURES
 from failgym.cli import run
 from failgym.envs import FIELDS, resolve
 from failgym.worlds.source import whole_trace
@@ -246,7 +246,7 @@ def test_without_the_extra_a_line_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "safetensors", None)
-    monkeypatch.delitem(sys.modules, "failgym.agents.policy_file")
+    monkeypatch.delitem(sys.modules, "failgym.agents.files.policy_file")
     spec = ["--policy", "agent.safetensors"]
     assert run(["evaluate", "--env", "failgym/Cloning-v0", *spec]) == 2
     said = capsys.readouterr().err

@@ -16,8 +16,8 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs the agents extra")
 pytest.importorskip("sb3_contrib", reason="needs the agents extra")
 
-from failgym.agents.algorithms import ALGORITHMS  # noqa: E402
-from failgym.agents.policy_file import load_agent  # noqa: E402
+from failgym.agents.algorithms.registry import ALGORITHMS  # noqa: E402
+from failgym.agents.files.policy_file import load_agent  # noqa: E402
 from tests.agents.runs import (  # noqa: E402
     CLONING,
     SHORT,

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from failgym.agents.rewards import LEAST_COST, TrainingReward
-from failgym.agents.task_costs import TaskCosts
-from failgym.agents.vec_env import BatchedVecEnv, make_sb3_env
+from failgym.agents.environments.rewards import LEAST_COST, TrainingReward
+from failgym.agents.environments.task_costs import TaskCosts
+from failgym.agents.environments.vec_env import BatchedVecEnv, make_sb3_env
 from failgym.baselines import Replay, RetryCap, Young
 from failgym.envs import FIELDS, resolve
 

@@ -14,19 +14,20 @@ pytest.importorskip("sb3_contrib", reason="needs the agents extra")
 
 from stable_baselines3.common.utils import LinearSchedule
 
-from failgym.agents.algorithms import ALGORITHMS
-from failgym.agents.credit import MaskableTaskRolloutBuffer
-from failgym.agents.hyperparameters import OURS, ActorCritic, Linear
-from failgym.agents.networks import ACTIVATIONS, ARCHITECTURES
-from failgym.agents.record import Activation
-from failgym.agents.settings import (
+from failgym.agents.algorithms.hyperparameters import OURS, ActorCritic, Linear
+from failgym.agents.algorithms.registry import ALGORITHMS
+from failgym.agents.algorithms.settings_files import (
     FOLDER,
     read_values,
     save_settings,
     settings_for,
 )
-from failgym.agents.training import train
-from failgym.agents.vec_env import make_sb3_env
+from failgym.agents.credit.rollout_buffers import MaskableTaskRolloutBuffer
+from failgym.agents.environments.vec_env import make_sb3_env
+from failgym.agents.networks.architectures import ACTIVATIONS, ARCHITECTURES
+from failgym.agents.strict_record import Activation
+from failgym.agents.training.train import train
+from failgym.agents.training.training_settings import TrainingSettings
 from failgym.envs import SCENARIOS
 from tests.agents.runs import scenario
 from tests.envs.worlds import small
@@ -44,10 +45,11 @@ def test_every_environment_has_settings_for_every_algorithm(env: str, algo: str)
 def test_a_file_may_say_how_long(tmp_path: Path) -> None:
     file = tmp_path / "ppo.yaml"
     file.write_text("{steps: 64, n_envs: 4, n_steps: 16, batch_size: 64}")
-    assert train(scenario(), "ppo", out=tmp_path / "run", settings=file, episodes=20).steps == 64
+    short = TrainingSettings("ppo", config=file, episodes=20)
+    assert train(scenario(), tmp_path / "run", short).steps == 64
     file.write_text("{n_envs: 4, n_steps: 16, batch_size: 64}")
     with pytest.raises(ValueError, match=r"^steps: expected a number of decisions"):
-        train(scenario(), "ppo", out=tmp_path / "other", settings=file)
+        train(scenario(), tmp_path / "other", short)
 
 
 def test_every_shipped_file_is_used() -> None:
@@ -203,7 +205,7 @@ def test_what_is_wrong_in_a_file_is_one_line(text: str, line: str, tmp_path: Pat
         ("ppo", {"n_envs": 3}, "ppo: batch_size: expected a divisor of n_envs x n_steps (3 x "),
         ("dqn", {"hyper": {"buffer_size": 9}}, "dqn: buffer_size: expected at least n_envs = 64"),
         ("ppo", {"file": "none.yaml"}, "none.yaml: no such file: expected hyper-parameters"),
-        ("ppo", {"file": {}}, "settings: expected the path of a file, got {}"),
+        ("ppo", {"file": {}}, "config: expected the path of a file, got {}"),
         ("ppo", {"hyper": 5}, "hyper: expected values by name, got 5"),
         ("ppo", {"hyper": {5: 1}}, "hyper: expected values by name, got {5: 1}"),
         (None, {}, "unknown algorithm None, known: "),

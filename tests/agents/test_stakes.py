@@ -9,10 +9,10 @@ import pytest
 
 pytest.importorskip("torch", reason="needs the agents extra")
 
-from failgym.agents.rewards import TrainingReward
-from failgym.agents.stakes import Eager, draw_by_stakes, stakes
-from failgym.agents.task_costs import TaskCosts
-from failgym.agents.vec_env import make_sb3_env
+from failgym.agents.environments.rewards import TrainingReward
+from failgym.agents.environments.task_costs import TaskCosts
+from failgym.agents.environments.task_sampling import Eager, draw_by_stakes, stakes
+from failgym.agents.environments.vec_env import make_sb3_env
 from failgym.baselines import Replay, RetryCap
 from failgym.envs import resolve
 from failgym.sim.fields import FIELDS
@@ -64,7 +64,7 @@ def test_a_list_that_is_too_short_for_all_tasks_is_fair_to_them(
     costs: TaskCosts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What tasks cost on average, as it is met, is what they do: in the mean of many lists."""
-    monkeypatch.setattr("failgym.agents.stakes.MOST_DRAWS", 1)
+    monkeypatch.setattr("failgym.agents.environments.task_sampling.MOST_DRAWS", 1)
     weights, seen, missing = stakes(costs, AGAINST), list[float](), 0
     for seed in range(40):
         env: Any = make_sb3_env(CLONING, 4)

@@ -15,15 +15,19 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs the agents extra")
 pytest.importorskip("sb3_contrib", reason="needs the agents extra")
 
-from failgym.agents.actor import Actor, asked  # noqa: E402
-from failgym.agents.algorithms import ALGORITHMS  # noqa: E402
-from failgym.agents.policy_file import load_agent  # noqa: E402
-from failgym.agents.random_states import random_states  # noqa: E402
-from failgym.agents.run_folder import RunFolder  # noqa: E402
-from failgym.agents.settings import settings_for  # noqa: E402
-from failgym.agents.training import VALIDATIONS, train  # noqa: E402
-from failgym.agents.validation import Validation, Validator  # noqa: E402
-from failgym.agents.vec_env import make_sb3_env  # noqa: E402
+from failgym.agents.algorithms.registry import ALGORITHMS  # noqa: E402
+from failgym.agents.algorithms.settings_files import settings_for  # noqa: E402
+from failgym.agents.environments.vec_env import make_sb3_env  # noqa: E402
+from failgym.agents.files.policy_file import load_agent  # noqa: E402
+from failgym.agents.training.actor import Actor, asked  # noqa: E402
+from failgym.agents.training.random_states import random_states  # noqa: E402
+from failgym.agents.training.run_folder import RunFolder  # noqa: E402
+from failgym.agents.training.train import train  # noqa: E402
+from failgym.agents.training.training_settings import (  # noqa: E402
+    VALIDATIONS,
+    TrainingSettings,
+)
+from failgym.agents.training.validation import Validation, Validator  # noqa: E402
 from failgym.envs import resolve  # noqa: E402
 from failgym.evaluation import evaluate  # noqa: E402
 from failgym.files import PARTIAL  # noqa: E402
@@ -67,7 +71,7 @@ def test_the_score_is_that_of_evaluate(run: Path) -> None:
 
 def test_settings_are_used_again(run: Path, tmp_path: Path) -> None:
     again = short_run(
-        tmp_path / "again", "maskable_ppo", settings=run / "settings.yaml", hyper={}, episodes=None
+        tmp_path / "again", "maskable_ppo", config=run / "settings.yaml", hyper={}, episodes=None
     )
     assert again.to_json()["validations"] == json.loads((run / "evaluations.json").read_text())
 
@@ -176,7 +180,7 @@ def test_what_cannot_be_prepared_leaves_no_folder(
     def fails(*_: Any, **__: Any) -> None:
         raise error
 
-    monkeypatch.setattr("failgym.agents.training.make_sb3_env", fails)
+    monkeypatch.setattr("failgym.agents.training.train.make_sb3_env", fails)
     with pytest.raises(error):
         short_run(tmp_path / "run")
     assert list(tmp_path.iterdir()) == []
@@ -195,7 +199,7 @@ def test_counts_may_be_those_of_numpy(tmp_path: Path) -> None:
             short_run(tmp_path / "other", command=command)
     hyper = {"surrogate.weight_completion": float("nan")}
     with pytest.raises(ValueError, match=r"surrogate.*expected a finite number, got nan"):
-        train("Workflow-v0", out=tmp_path / "other", steps=1, hyper=hyper)
+        train("Workflow-v0", tmp_path / "other", TrainingSettings(steps=1, hyper=hyper))
     with pytest.raises(ValueError, match=r"seed: expected a whole number, .*too long to show"):
         short_run(tmp_path / "other", seed=10**5_000)
     assert {file.name for file in tmp_path.iterdir()} == {"run"}
@@ -204,9 +208,9 @@ def test_counts_may_be_those_of_numpy(tmp_path: Path) -> None:
 def test_what_is_no_environment_or_folder_is_one_line(tmp_path: Path) -> None:
     for env in (5, None):
         with pytest.raises(ValueError, match="environment: expected a name or a scenario, got"):
-            train(cast(Any, env), out=tmp_path / "run", steps=1)
+            train(cast(Any, env), tmp_path / "run", TrainingSettings(steps=1))
     with pytest.raises(ValueError, match="out: expected the path of a folder, got None"):
-        train(scenario(), out=cast(Any, None), steps=1)
+        train(scenario(), cast(Any, None), TrainingSettings(steps=1))
 
 
 def test_a_damaged_checkpoint_is_refused(run: Path, tmp_path: Path) -> None:
@@ -280,7 +284,7 @@ def test_tensorboard_is_told_how_training_goes(tmp_path: Path) -> None:
 
 
 def test_without_tensorboard_it_is_refused(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr("failgym.agents.training.find_spec", {}.get)
+    monkeypatch.setattr("failgym.agents.training.training_settings.find_spec", {}.get)
     with pytest.raises(ValueError, match="tensorboard: is not installed: pip install tensorboard"):
         short_run(tmp_path / "run", tensorboard=True)
     assert not (tmp_path / "run").exists()

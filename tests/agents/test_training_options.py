@@ -14,11 +14,11 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs the agents extra")
 pytest.importorskip("sb3_contrib", reason="needs the agents extra")
 
-from failgym.agents.algorithms import ALGORITHMS  # noqa: E402
-from failgym.agents.policy_file import load_agent  # noqa: E402
-from failgym.agents.settings import settings_for  # noqa: E402
-from failgym.agents.unseen import columns  # noqa: E402
-from failgym.agents.vec_env import make_sb3_env  # noqa: E402
+from failgym.agents.algorithms.registry import ALGORITHMS  # noqa: E402
+from failgym.agents.algorithms.settings_files import settings_for  # noqa: E402
+from failgym.agents.environments.vec_env import make_sb3_env  # noqa: E402
+from failgym.agents.files.policy_file import load_agent  # noqa: E402
+from failgym.agents.networks.hidden_fields import columns  # noqa: E402
 from failgym.envs import SCENARIOS  # noqa: E402
 from failgym.evaluation import evaluate  # noqa: E402
 from failgym.sim.fields import FIELDS  # noqa: E402
@@ -253,7 +253,7 @@ def test_a_kill_while_a_run_is_prepared_loses_nothing(tmp_path: Path, monkeypatc
 
     whole = run(tmp_path / "whole")
     with monkeypatch.context() as patch:
-        patch.setattr("failgym.agents.training.shaped", killed)
+        patch.setattr("failgym.agents.training.train.shaped", killed)
         with pytest.raises(KeyboardInterrupt):
             run(tmp_path / "parts")
     assert run(tmp_path / "parts", resume=True).validations == whole.validations

@@ -10,12 +10,12 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs the agents extra")
 pytest.importorskip("sb3_contrib", reason="needs the agents extra")
 
-from failgym.agents.unfinished import (  # noqa: E402
+from failgym.agents.environments.vec_env import BatchedVecEnv, make_sb3_env  # noqa: E402
+from failgym.agents.training.episode_replay import (  # noqa: E402
     ActionRecord,
     continue_episodes,
     unfinished_episodes,
 )
-from failgym.agents.vec_env import BatchedVecEnv, make_sb3_env  # noqa: E402
 from tests.envs.worlds import IDS, legal, small  # noqa: E402
 
 CLONING = "failgym/Cloning-v0"

@@ -22,8 +22,8 @@ from sb3_contrib.common.maskable.utils import get_action_masks  # noqa: E402
 from stable_baselines3.common.monitor import Monitor  # noqa: E402
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize  # noqa: E402
 
-from failgym.agents.masks import require_masks  # noqa: E402
-from failgym.agents.vec_env import BatchedVecEnv, make_sb3_env  # noqa: E402
+from failgym.agents.environments.masks import require_masks  # noqa: E402
+from failgym.agents.environments.vec_env import BatchedVecEnv, make_sb3_env  # noqa: E402
 
 N = 3
 CLONING = "failgym/Cloning-v0"

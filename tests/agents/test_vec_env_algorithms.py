@@ -15,7 +15,7 @@ contrib = pytest.importorskip("sb3_contrib", reason="needs the agents extra")
 import torch  # noqa: E402
 from stable_baselines3.common.vec_env import VecEnvWrapper  # noqa: E402
 
-from failgym.agents.vec_env import make_sb3_env  # noqa: E402
+from failgym.agents.environments.vec_env import make_sb3_env  # noqa: E402
 
 N, STEPS = 4, 8
 ON_POLICY: dict[str, tuple[Any, dict[str, Any]]] = {

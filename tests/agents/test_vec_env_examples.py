@@ -40,7 +40,7 @@ from stable_baselines3.common.evaluation import evaluate_policy  # noqa: E402
 from stable_baselines3.common.monitor import load_results  # noqa: E402
 from stable_baselines3.common.vec_env import VecMonitor, VecNormalize  # noqa: E402
 
-from failgym.agents.vec_env import make_sb3_env  # noqa: E402
+from failgym.agents.environments.vec_env import make_sb3_env  # noqa: E402
 
 ID = "failgym/Cloning-v0"
 make_vec_env = partial(make_sb3_env, ID, **{**small(ID), "slice_tasks": 1})

@@ -14,13 +14,13 @@ from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.vec_env import VecNormalize
 
 import failgym
-from failgym.agents.credit import MaskableTaskRolloutBuffer
-from failgym.agents.demonstrations import Notes, demonstrate
-from failgym.agents.imitation import explained_variance
-from failgym.agents.rewards import TrainingReward
-from failgym.agents.unseen import columns
-from failgym.agents.vec_env import BatchedVecEnv, make_sb3_env
-from failgym.agents.warm_start import PUPILS, warm_start
+from failgym.agents.credit.rollout_buffers import MaskableTaskRolloutBuffer
+from failgym.agents.environments.rewards import TrainingReward
+from failgym.agents.environments.vec_env import BatchedVecEnv, make_sb3_env
+from failgym.agents.imitation.demonstrations import Notes, demonstrate
+from failgym.agents.imitation.fitting import explained_variance
+from failgym.agents.imitation.warm_start import PUPILS, WarmStartSettings, warm_start
+from failgym.agents.networks.hidden_fields import columns
 from failgym.baselines import Algorithm1, Replay, RetryCap
 from failgym.envs import FIELDS, resolve
 from tests.agents.runs import (
@@ -72,7 +72,9 @@ def test_every_algorithm_is_tested() -> None:
 def test_the_pupil_does_what_its_teacher_does(algorithm: str) -> None:
     model = pupil(algorithm)
     before = failgym.evaluate(model, SCENARIO, episodes=200).cost
-    result = warm_start(model, "algorithm_1", steps=20_000, learning_rate=3e-3)
+    result = warm_start(
+        model, "algorithm_1", settings=WarmStartSettings(steps=20_000, learning_rate=3e-3)
+    )
     assert result.decisions >= 20_000
     assert result.agreement > AGREEMENT
     assert result.interventions > AGREEMENT
@@ -87,7 +89,12 @@ def test_the_same_seed_gives_the_same_weights(rounds: int) -> None:
     first, second, other = (pupil() for _ in range(3))
     for model, seed in ((first, 3), (second, 3), (other, 4)):
         torch.manual_seed(int(torch.randint(1 << 20, ())))  # whatever else has been drawn
-        warm_start(model, RetryCap(), steps=1_000, rounds=rounds, epochs=1, seed=seed)
+        warm_start(
+            model,
+            RetryCap(),
+            settings=WarmStartSettings(steps=1_000, rounds=rounds, epochs=1),
+            seed=seed,
+        )
     for a, b in zip(weights(first), weights(second), strict=True):
         np.testing.assert_array_equal(a, b)
     assert any((a != b).any() for a, b in zip(weights(first), weights(other), strict=True))
@@ -167,7 +174,7 @@ def test_episodes_are_tested_whole() -> None:
 def test_the_critic_is_left_alone_if_wanted() -> None:
     model = pupil()
     before = model.policy.value_net.weight.detach().clone()
-    warm_start(model, "retry_cap", steps=500, epochs=1, critic=False)
+    warm_start(model, "retry_cap", settings=WarmStartSettings(steps=500, epochs=1, critic=False))
     assert torch.equal(model.policy.value_net.weight, before)
 
 
@@ -175,7 +182,7 @@ def test_returns_that_do_not_differ_do_no_harm() -> None:
     """Relative to replay, replay earns nothing."""
     env = TrainingReward(environment(), reference=Replay())
     model = pupil(env=env)
-    result = warm_start(model, Continuing(), steps=500, epochs=2)
+    result = warm_start(model, Continuing(), settings=WarmStartSettings(steps=500, epochs=2))
     assert all(np.isfinite(value).all() for value in weights(model))
     assert result.agreement == 1.0
     assert result.to_json()["interventions"] is None
@@ -183,7 +190,7 @@ def test_returns_that_do_not_differ_do_no_harm() -> None:
 
 def test_training_goes_on_from_a_warm_start() -> None:
     model = pupil(n_steps=8, batch_size=64)
-    warm_start(model, "algorithm_1", steps=2_000, epochs=2)
+    warm_start(model, "algorithm_1", settings=WarmStartSettings(steps=2_000, epochs=2))
     assert model.num_timesteps == 0
     model.learn(1_024)
     assert model.num_timesteps == 1_024
@@ -221,9 +228,11 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("case", WRONG)
 def test_wrong_arguments_are_refused(case: str) -> None:
     changed, message = WRONG[case]
-    arguments: dict[str, Any] = {"teacher": "retry_cap", **changed}
+    others = {name: changed[name] for name in changed.keys() & {"teacher", "seed"}}
+    how = {name: value for name, value in changed.items() if name not in others}
+    arguments: dict[str, Any] = {"teacher": "retry_cap", **others}
     with pytest.raises(ValueError, match=message):
-        warm_start(pupil(), **arguments)
+        warm_start(pupil(), **arguments, settings=WarmStartSettings(**how))
 
 
 def test_the_critic_learns_no_returns_of_episodes_under_credit_per_task() -> None:
@@ -238,7 +247,7 @@ def test_the_critic_learns_no_returns_of_episodes_under_credit_per_task() -> Non
         rollout_buffer_kwargs=kwargs,
     )
     with pytest.raises(ValueError, match="critic: expected False with credit per task"):
-        warm_start(model, "retry_cap", steps=64)
+        warm_start(model, "retry_cap", settings=WarmStartSettings(steps=64))
 
 
 @pytest.mark.parametrize(("kind", "policy"), [(DQN, "MlpPolicy"), (RecurrentPPO, "MlpLstmPolicy")])
@@ -278,7 +287,7 @@ def test_a_run_that_is_resumed_has_it_once(tmp_path: Path, monkeypatch: Any) -> 
         return warm_start(*arguments, **options)
 
     calls: list[int] = []
-    monkeypatch.setattr("failgym.agents.learning.warm_start", counted)
+    monkeypatch.setattr("failgym.agents.training.session.warm_start", counted)
     assert_resumes(tmp_path, warm)
     assert calls == [0, 0]  # in the whole run, and in that of three parts
 
@@ -290,7 +299,7 @@ def test_a_kill_in_the_midst_begins_it_anew(tmp_path: Path, monkeypatch: Any) ->
 
     whole = warm(tmp_path / "whole")
     with monkeypatch.context() as patch:
-        patch.setattr("failgym.agents.learning.warm_start", killed)
+        patch.setattr("failgym.agents.training.session.warm_start", killed)
         with pytest.raises(Crash):
             warm(tmp_path / "parts")
     assert not (tmp_path / "parts" / "checkpoint.pt").exists()

@@ -14,7 +14,7 @@ pytest.importorskip("sb3_contrib", reason="needs the agents extra")
 
 from experiments.zoo import command
 from failgym.agents import load_agent
-from failgym.agents.settings import settings_for
+from failgym.agents.algorithms.settings_files import settings_for
 from failgym.envs import SCENARIOS
 from failgym.evaluation import Anchors
 from tests.envs.worlds import small

@@ -18,10 +18,10 @@ from failgym.cli.patterns import pattern_files
 from failgym.cli.policy_process import COMMAND
 from failgym.cli.specs import load_policy
 from failgym.envs import SCENARIOS
-from failgym.leaderboard import Entry, Ground, read_submission, suite_named, verify
-from failgym.leaderboard.entries import Players
+from failgym.leaderboard import Entry, SuiteWorlds, read_submission, suite_named, verify
 from failgym.leaderboard.page.cells import fields_of
 from failgym.leaderboard.page.source import read_source
+from failgym.leaderboard.policy_process.players import Players
 from tests.chains import single_jobs
 from tests.leaderboard.boards import ROWS, TINY
 
@@ -38,7 +38,7 @@ def touch(folder: Path, *names: str) -> None:
 
 def named(*texts: str, suite: str = TINY.name) -> Wanted:
     players = Players(load_policy, COMMAND, TIME_LIMIT)
-    return read_entries(texts, Ground.of(suite_named(suite)), players)
+    return read_entries(texts, SuiteWorlds.of(suite_named(suite)), players)
 
 
 def test_open_words_stand_for_what_there_is(
@@ -117,16 +117,16 @@ def test_a_baseline_does_not_play_on_a_trace_that_lacks_what_it_goes_by(tmp_path
     task = list(range(40))
     ran = {"task": task, "start": [0] * 40, "end": [7_200_000] * 40, "outcome": [0] * 40}
     single_jobs(ran, 40).save(tmp_path / "mine")
-    ground = Ground.of(suite_named("v1-real"), {"Mitigation-v0": str(tmp_path / "mine")})
-    [late] = [course for course in ground.suite.courses if course.env == "Mitigation-v0"]
+    worlds = SuiteWorlds.of(suite_named("v1-real"), {"Mitigation-v0": str(tmp_path / "mine")})
+    [late] = [course for course in worlds.suite.courses if course.env == "Mitigation-v0"]
     changes = {**late.changes, "split": "all", "begin": 0, "machines": 4, "load": 0.0}
-    ground = replace(ground, suite=replace(ground.suite, courses=(replace(late, changes=changes),)))
+    worlds = replace(worlds, suite=replace(worlds.suite, courses=(replace(late, changes=changes),)))
     with pytest.raises(
         ValueError, match=r"^--policy late: not played in Mitigation-v0: needs jobs"
     ):
-        read_entries(["late"], ground, Players(load_policy, COMMAND, TIME_LIMIT))
+        read_entries(["late"], worlds, Players(load_policy, COMMAND, TIME_LIMIT))
     players = Players(load_policy, COMMAND, TIME_LIMIT)
-    entries, notes = read_entries(["all-baselines"], ground, players)
+    entries, notes = read_entries(["all-baselines"], worlds, players)
     played = {entry.name for entry in entries}
     assert {"young", "grace_period", "stop_or_copy"} <= played
     for name, lacks in (("late", "jobs of several tasks"), ("retry_cap", "attempts that fail")):

@@ -9,10 +9,10 @@ import pytest
 
 from experiments.leaderboard_tables import complete, groups, places, summary
 from experiments.page_size import submission as large
-from failgym.leaderboard.bootstrap import Bootstrap
 from failgym.leaderboard.page.cells import fields_of
 from failgym.leaderboard.page.ranking import scores
 from failgym.leaderboard.page.source import Source
+from failgym.leaderboard.statistics.bootstrap import Bootstrap
 from tests.leaderboard.made_up import ENVS, HELP, entry, results, submission
 
 SKILLS: dict[tuple[str, int | None], float] = {

@@ -11,8 +11,8 @@ pytest.importorskip("torch", reason="needs the agents extra")
 
 from experiments.agents_and_rules import places
 from experiments.three_minutes import PAPERS, SHORT, Short, run
-from failgym.agents.hyperparameters import PPOSettings
-from failgym.agents.settings import settings_for
+from failgym.agents.algorithms.hyperparameters import PPOSettings
+from failgym.agents.algorithms.settings_files import settings_for
 from failgym.baselines import REGISTRY
 from failgym.envs import SCENARIOS, resolve
 from tests.envs.worlds import small

@@ -13,9 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from failgym.baselines import REGISTRY
-from failgym.leaderboard import SUITES, Entry, Ground, Submission, Suite, run_suite
-from failgym.leaderboard.submission import file_sha256, read_submission, write_submission
-from failgym.leaderboard.suites import Course
+from failgym.leaderboard import SUITES, Entry, Submission, Suite, SuiteWorlds, run_suite
+from failgym.leaderboard.policy_process.limits import TIME_LIMIT, USUAL
+from failgym.leaderboard.policy_process.players import Players
+from failgym.leaderboard.submission.records import file_sha256, read_submission, write_submission
+from failgym.leaderboard.suite.suites import Course
 from failgym.policy import Policy
 
 COMMAND = (sys.executable, "-m", "failgym.cli.policy_process")
@@ -47,8 +49,10 @@ def submit(
     **options: Any,
 ) -> Submission:
     """Run policies on a suite."""
-    options = {"policy_command": COMMAND, "command": "a test", "load": load} | options
-    return run_suite(Ground.of(suite, traces, secret), entries, out, **options)
+    made = {"load": load, "policy_command": COMMAND, "time_limit": TIME_LIMIT, "confinement": USUAL}
+    players = Players(*(options.pop(name, usual) for name, usual in made.items()))
+    options = {"command": "a test", "players": players} | options
+    return run_suite(SuiteWorlds.of(suite, traces, secret), entries, out, **options)
 
 
 def results(folder: Path) -> Any:

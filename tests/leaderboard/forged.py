@@ -16,9 +16,9 @@ from failgym.baselines import BlindKill, RandomPolicy
 from failgym.baselines.stored import save_heuristic
 from failgym.cli.specs import load_policy
 from failgym.leaderboard import Entry, Verification, verify
-from failgym.leaderboard.assemble import action_file
-from failgym.leaderboard.entries import OwnPolicy, Players
-from failgym.leaderboard.submission import PolicyFile, file_sha256
+from failgym.leaderboard.policy_process.players import OwnPolicy, Players
+from failgym.leaderboard.submission.layout import action_file
+from failgym.leaderboard.submission.records import PolicyFile, file_sha256
 from tests.leaderboard.boards import TINY, edit, rewrite, submit
 
 ENV = "GracePeriod-v0"

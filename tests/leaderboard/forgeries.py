@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from failgym.leaderboard.submission import file_sha256
+from failgym.leaderboard.submission.records import file_sha256
 from tests.leaderboard.boards import rewrite
 from tests.leaderboard.forged import (
     AGENT,

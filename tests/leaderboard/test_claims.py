@@ -12,13 +12,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from failgym.leaderboard import SUITES, Submission, Suite, schema, verify
-from failgym.leaderboard.check import about_problems
+from failgym.leaderboard import SUITES, Submission, Suite, verify
 from failgym.leaderboard.page import write_page
-from failgym.leaderboard.policy_files import policy_file_problems
-from failgym.leaderboard.schema import ACTIONS, RESULTS_FILE, read_table
-from failgym.leaderboard.submission import LeftOut, read_submission
-from failgym.leaderboard.suites import Course
+from failgym.leaderboard.submission import tables
+from failgym.leaderboard.submission.checks import about_problems
+from failgym.leaderboard.submission.records import LeftOut, read_submission
+from failgym.leaderboard.submission.tables import ACTIONS, RESULTS_FILE, read_table
+from failgym.leaderboard.suite.suites import Course
+from failgym.leaderboard.verification.policy_files import policy_file_problems
 from tests.leaderboard.boards import edit, rehash, rewrite
 
 ENV = "GracePeriod-v0"
@@ -195,7 +196,7 @@ def test_a_small_file_that_unpacks_to_anything_is_not_read(
     table = pa.Table.from_pylist(rows, schema=ACTIONS)
     pq.write_table(table, file, compression="zstd", use_dictionary=False)
     assert file.stat().st_size < 2_000
-    monkeypatch.setattr(schema, limit, 100_000)
+    monkeypatch.setattr(tables, limit, 100_000)
     monkeypatch.setattr(pq.ParquetFile, "read", None)  # it is not even tried
     with pytest.raises(ValueError, match=f"a file: expected at most 100,000 {unit}"):
         read_table(file, ACTIONS, "a file")

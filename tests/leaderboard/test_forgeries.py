@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from failgym.leaderboard import SUITES, entries, read_submission
-from failgym.leaderboard.play import Failure
-from failgym.leaderboard.proofs import STATED, RowProof
+from failgym.leaderboard import SUITES, read_submission
+from failgym.leaderboard.policy_process import players
+from failgym.leaderboard.submission.proofs import STATED, RowProof
+from failgym.leaderboard.suite.episodes import Failure
 from tests.leaderboard.forged import (
     AGENT,
     CODE,
@@ -30,7 +31,7 @@ def known() -> Iterator[None]:
     """The suite is known, and whoever has a process of their own is asked in this one."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(SUITES, SMALL.name, SMALL)
-        patch.setattr(entries, "RemotePolicy", InProcess)
+        patch.setattr(players, "RemotePolicy", InProcess)
         yield
 
 
@@ -129,7 +130,7 @@ def test_an_agent_out_of_time_here_is_not_proven_to_be_slow(
         def act(self, out: Any, live: Any, fresh: Any, at: Any) -> Any:
             raise Failure("timeout", reason)
 
-    monkeypatch.setattr(entries, "RemotePolicy", Slow)
+    monkeypatch.setattr(players, "RemotePolicy", Slow)
     state_failure(forger, "timeout", reason)
     assert why_of_the_agent(forger) == f"could not be asked again: timeout: {reason}"
 

@@ -18,12 +18,12 @@ import numpy as np
 import pytest
 
 from failgym.leaderboard import SUITES, Entry, Suite, verify
-from failgym.leaderboard.apart import check_apart
-from failgym.leaderboard.confinement import Confinement
-from failgym.leaderboard.entries import Players
-from failgym.leaderboard.play import Failure
-from failgym.leaderboard.remote import RemotePolicy
-from failgym.leaderboard.work import Work
+from failgym.leaderboard.policy_process.limits import Confinement
+from failgym.leaderboard.policy_process.players import Players
+from failgym.leaderboard.policy_process.remote_policy import RemotePolicy
+from failgym.leaderboard.policy_process.separation import check_apart
+from failgym.leaderboard.run.work_folder import WorkFolder
+from failgym.leaderboard.suite.episodes import Failure
 from failgym.sim.fields import FIELDS
 from failgym.vocabulary import ACTIONS
 from tests.leaderboard.boards import COMMAND, TINY, actions, baseline, load, results, submit
@@ -169,8 +169,9 @@ def test_another_user_harms_only_its_own_rows_and_finds_nothing(
     out, file = tmp_path / "out", secret_file(theirs.folder)
     good = [baseline("blind_kill"), entry("Quiet")]
     bad = [entry(kind, out, file) for kind in KINDS]
-    options: dict[str, Any] = {"policy_command": command, "confinement": LIMITS, "secret": SECRET}
-    options |= {"suite": one_cell, "private": [file]}
+    limits = replace(LIMITS, private=(file,))
+    options: dict[str, Any] = {"policy_command": command, "confinement": limits, "secret": SECRET}
+    options["suite"] = one_cell
     submit(out, *good[:1], *bad, *good[1:], **options)
     assert theirs.left() == []
     rows = results(out)
@@ -213,14 +214,9 @@ def test_a_command_under_which_the_run_can_be_read_is_refused(
     guest = starting(as_guest(theirs), theirs)
     open_file = theirs.folder / "open.txt"
     open_file.write_bytes(SECRET)
+    options["confinement"] = replace(LIMITS, private=(open_file,))
     with pytest.raises(ValueError, match=r"can read .*open\.txt"):
-        submit(
-            tmp_path / "out",
-            entry("Quiet"),
-            policy_command=guest,
-            private=[open_file],
-            **options,
-        )
+        submit(tmp_path / "out", entry("Quiet"), policy_command=guest, **options)
 
 
 @pytest.mark.parametrize(("host", "refused"), [(as_guest, True), (in_namespace, False)])
@@ -238,7 +234,7 @@ def test_policies_of_one_user_do_not_play_at_once_where_they_could_end_each_othe
 
 def test_the_work_folder_is_its_owners_alone(tmp_path: Path) -> None:
     (tmp_path / ".run").mkdir(mode=0o755)  # of a run that was begun before this was so
-    with Work(tmp_path).locked():
+    with WorkFolder(tmp_path).locked():
         assert (tmp_path / ".run").stat().st_mode & 0o777 == 0o700
 
 
@@ -286,7 +282,7 @@ def test_a_run_that_may_not_end_what_it_starts_says_so(theirs: Theirs) -> None:
     guest = (*as_guest(theirs), "sh", "-c", "echo >&2; exec sleep 60 < /dev/null 2> /dev/null")
     script = (
         "import select, sys;"
-        "from failgym.leaderboard.kept_process import KeptProcess;"
+        "from failgym.leaderboard.policy_process.kept_process import KeptProcess;"
         "from tests.leaderboard.test_host_mode import LIMITS;"
         "kept = KeptProcess(sys.argv[1:], LIMITS);"
         "select.select([kept.errors], [], []);"  # it runs, as the guest

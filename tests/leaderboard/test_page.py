@@ -18,12 +18,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from failgym.leaderboard.bootstrap import Bootstrap
 from failgym.leaderboard.page import Source, read_source, write_page
 from failgym.leaderboard.page.cells import Cell, Failure, fields_of
 from failgym.leaderboard.page.payload import pack, payload
-from failgym.leaderboard.schema import RESULTS
-from failgym.leaderboard.submission import file_sha256
+from failgym.leaderboard.statistics.bootstrap import Bootstrap
+from failgym.leaderboard.submission.records import file_sha256
+from failgym.leaderboard.submission.tables import RESULTS
 from tests.leaderboard.made_up import ENVS, entry, results, submission
 
 QUICK = Bootstrap(resamples=50)

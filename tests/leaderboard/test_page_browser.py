@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from failgym.leaderboard.bootstrap import Bootstrap
 from failgym.leaderboard.page import write_page
 from failgym.leaderboard.page.cells import Field, fields_of
-from failgym.leaderboard.proofs import Proof, Row
-from failgym.leaderboard.schema import ANCHORS
-from failgym.leaderboard.statistics import Runs
+from failgym.leaderboard.statistics.bootstrap import Bootstrap
+from failgym.leaderboard.statistics.estimators import Runs
+from failgym.leaderboard.submission.proofs import Proof, Row
+from failgym.leaderboard.submission.tables import ANCHORS
 from tests.conftest import PATIENCE
 from tests.leaderboard.made_up import ENVS, entry, results, submission
 

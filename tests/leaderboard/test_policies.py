@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from failgym.leaderboard import SUITES, Entry, Suite, verify
-from failgym.leaderboard.play import Failure
-from failgym.leaderboard.remote import RemotePolicy
-from failgym.leaderboard.workers import each
+from failgym.leaderboard.policy_process.remote_policy import RemotePolicy
+from failgym.leaderboard.run.process_pool import each
+from failgym.leaderboard.suite.episodes import Failure
 from tests.leaderboard.boards import COMMAND, TINY, actions, baseline, code, results, submit
 
 BAD = '''
@@ -155,13 +155,13 @@ def test_code_that_lies_in_the_current_folder_is_not_run(
         with closing(RemotePolicy(COMMAND, "random", 60.0)) as remote:
             assert any(remote.made_for())
     else:
-        assert each(abs, [-1], 2, begin=print) == [1]
+        assert each(abs, [-1], 2) == [1]
     assert not (tmp_path / "ran").exists()
 
 
 def test_a_command_may_say_more_than_a_pipe_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     """A host's wrapper that logs is not held up, and its last line is the reason of its end."""
-    monkeypatch.setattr("failgym.leaderboard.remote.LOADING", 5.0)
+    monkeypatch.setattr("failgym.leaderboard.policy_process.remote_policy.LOADING", 5.0)
     loud = "import sys; sys.exit(300_000 * 'so much ' + chr(10) + 'the end')"
     remote = RemotePolicy((sys.executable, "-c", loud), "random", 3.0)
     with closing(remote), pytest.raises(Failure, match=r"its process ended: .*the end") as raised:

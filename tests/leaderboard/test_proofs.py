@@ -15,20 +15,20 @@ from failgym.baselines import REGISTRY
 from failgym.leaderboard import (
     SUITES,
     Entry,
-    Ground,
     Suite,
+    SuiteWorlds,
     merge,
     read_submission,
     verify,
 )
-from failgym.leaderboard.check import read_results
-from failgym.leaderboard.entries import Players
-from failgym.leaderboard.lookalikes import skeleton
-from failgym.leaderboard.names import baseline_named
 from failgym.leaderboard.page import read_source
-from failgym.leaderboard.proofs import weakest
-from failgym.leaderboard.suites import Course
-from failgym.leaderboard.verdict import Verdicts, read_verdicts, row_proofs
+from failgym.leaderboard.policy_process.players import Players
+from failgym.leaderboard.submission.checks import read_results
+from failgym.leaderboard.submission.lookalikes import skeleton
+from failgym.leaderboard.submission.policy_names import baseline_named
+from failgym.leaderboard.submission.proofs import weakest
+from failgym.leaderboard.suite.suites import Course
+from failgym.leaderboard.verification.verdict_file import Verdicts, read_verdicts, row_proofs
 from tests.leaderboard.boards import COMMAND, TINY, baseline, edit, load, rehash, rewrite, submit
 from tests.leaderboard.forged import examine
 
@@ -157,13 +157,13 @@ def test_trained_forecasts_are_learned_anew_for_who_is_asked_again(
     }
 
     # What is learned here says something else: whose actions these are cannot be told.
-    train = Ground.train_predictor
+    train = SuiteWorlds.train_predictor
 
-    def other(ground: Ground, env: str) -> None:
+    def other(worlds: SuiteWorlds, env: str) -> None:
         suite = Suite("t", 1, (Course(env, {"target": "fail", "trees": 1}, changes={"jobs": 400}),))
-        train(replace(ground, suite=suite) if env == "Cloning-v0" else ground, env)
+        train(replace(worlds, suite=suite) if env == "Cloning-v0" else worlds, env)
 
-    monkeypatch.setattr(Ground, "train_predictor", other)
+    monkeypatch.setattr(SuiteWorlds, "train_predictor", other)
     found = examine(folder)
     assert found.problems == ()
     cloning = [one for one in found.proofs if one.env == "Cloning-v0"]
@@ -176,13 +176,13 @@ def test_a_predictor_that_sees_too_much_proves_nothing(taught: Suite, tmp_path: 
     folder, name = tmp_path / "board", f"predictors/{ENV}.npz"
     specs = {ENV: "random", "Cloning-v0": "random"}
     course = replace(taught.courses[0], trained={"target": "fail", "trees": 3})
-    train = Ground.train_predictor
+    train = SuiteWorlds.train_predictor
 
-    def forge(ground: Ground, env: str) -> None:
-        train(replace(ground, suite=Suite("t", 1, (course,))) if env == ENV else ground, env)
+    def forge(worlds: SuiteWorlds, env: str) -> None:
+        train(replace(worlds, suite=Suite("t", 1, (course,))) if env == ENV else worlds, env)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Ground, "train_predictor", forge)
+        patch.setattr(SuiteWorlds, "train_predictor", forge)
         submit(folder, Entry("random", "baseline", specs), suite=taught)
     found = examine(folder)
     assert f"{name}: is not what the train split teaches" in found.problems
@@ -249,7 +249,7 @@ def test_several_processes_find_the_same(sound: Path) -> None:
 def test_an_agent_whose_file_is_at_hand_is_asked_again(tmp_path: Path) -> None:
     pytest.importorskip("sb3_contrib", reason="needs failgym[agents]")
     from failgym.cli.specs import load_policy
-    from failgym.leaderboard.submission import PolicyFile, file_sha256
+    from failgym.leaderboard.submission.records import PolicyFile, file_sha256
 
     file = Path(__file__).parents[2] / f"agents/zoo/{ENV}/maskable_ppo-0.safetensors"
     about = PolicyFile(name=file.name, sha256=file_sha256(file))

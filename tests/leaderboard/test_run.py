@@ -14,8 +14,8 @@ import pytest
 
 from failgym.files import PARTIAL
 from failgym.leaderboard import SUITES, Entry, Suite, verify
-from failgym.leaderboard.suites import Course
-from failgym.leaderboard.work import Work
+from failgym.leaderboard.run.work_folder import WorkFolder
+from failgym.leaderboard.suite.suites import Course
 from failgym.traces import generate
 from tests.leaderboard.boards import ROWS, actions, baseline, results, submit
 
@@ -68,10 +68,11 @@ def test_nothing_that_is_done_is_done_again(
     tmp_path: Path, whole: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Killed after every unit in turn, and between the tables and what seals them."""
-    from failgym.leaderboard import assemble, units
+    from failgym.leaderboard.run import cell_results
+    from failgym.leaderboard.submission import layout
 
     played: list[tuple[str, str]] = []
-    real, seal = units.play, assemble.write_submission
+    real, seal = cell_results.play, layout.write_submission
 
     def play_and_stop(world: object, scenario: object, slices: object, answers: object) -> object:
         made = real(world, scenario, slices, answers)  # type: ignore[arg-type]
@@ -81,11 +82,11 @@ def test_nothing_that_is_done_is_done_again(
         return made
 
     def stop(*given: object) -> None:
-        monkeypatch.setattr(assemble, "write_submission", seal)
+        monkeypatch.setattr(layout, "write_submission", seal)
         raise _Stop
 
-    monkeypatch.setattr(units, "play", play_and_stop)
-    monkeypatch.setattr(assemble, "write_submission", stop)
+    monkeypatch.setattr(cell_results, "play", play_and_stop)
+    monkeypatch.setattr(layout, "write_submission", stop)
     stops = 0
     while True:
         try:
@@ -103,7 +104,7 @@ def test_a_run_killed_at_the_very_end_is_not_run_again(
     tmp_path: Path, whole: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The submission is there, and half of what was needed for it is gone already."""
-    from failgym.leaderboard import units, work
+    from failgym.leaderboard.run import cell_results, work_folder
 
     def half(folder: Path, **options: object) -> None:
         if folder.exists():
@@ -112,11 +113,11 @@ def test_a_run_killed_at_the_very_end_is_not_run_again(
             raise _Stop
 
     out, remove = tmp_path / "run", shutil.rmtree
-    monkeypatch.setattr(work.shutil, "rmtree", half)
+    monkeypatch.setattr(work_folder.shutil, "rmtree", half)
     with pytest.raises(_Stop):
         submit(out, baseline("replay"))
-    monkeypatch.setattr(work.shutil, "rmtree", remove)
-    monkeypatch.setattr(units, "play", None)
+    monkeypatch.setattr(work_folder.shutil, "rmtree", remove)
+    monkeypatch.setattr(cell_results, "play", None)
     with pytest.raises(ValueError, match="holds another submission"):
         submit(out, baseline("random"))
     submit(out, baseline("replay"))
@@ -128,19 +129,19 @@ def test_a_run_killed_at_the_very_end_is_not_run_again(
 def test_a_run_killed_while_it_joins_tables_leaves_nothing_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from failgym.leaderboard import assemble
+    from failgym.leaderboard.run import assembly
 
-    out, write = tmp_path / "run", assemble.write_table
+    out, write = tmp_path / "run", assembly.write_table
 
     def killed(table: object, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         (path.parent / PARTIAL.replace("*", "0")).write_text("half a table")
         raise _Stop
 
-    monkeypatch.setattr(assemble, "write_table", killed)
+    monkeypatch.setattr(assembly, "write_table", killed)
     with pytest.raises(_Stop):
         submit(out, baseline("replay"))
-    monkeypatch.setattr(assemble, "write_table", write)
+    monkeypatch.setattr(assembly, "write_table", write)
     submit(out, baseline("replay"))
     assert list(out.rglob(PARTIAL)) == []
     assert verify(out).problems == ()
@@ -161,7 +162,7 @@ def test_a_trace_that_changes_under_a_run_is_noticed(
 
     generate("google-2011", jobs=300, seed=1).save(tmp_path / "trace")
     run("done")
-    monkeypatch.setattr(Work, "save_unit", stop)
+    monkeypatch.setattr(WorkFolder, "save_cell", stop)
     with pytest.raises(_Stop):
         run("begun")
     shutil.rmtree(tmp_path / "trace")

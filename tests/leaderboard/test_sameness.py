@@ -9,17 +9,17 @@ import pytest
 import torch
 
 from failgym.agents import load_agent
-from failgym.agents.trained_policy import TrainedPolicy
+from failgym.agents.files.trained_policy import TrainedPolicy
 from failgym.baselines import GracePeriod
 from failgym.baselines.stored import save_heuristic
 from failgym.cli.entries import read_entries
 from failgym.cli.specs import load_policy
-from failgym.leaderboard import Ground
-from failgym.leaderboard.entries import Players
-from failgym.leaderboard.names import name_problems
-from failgym.leaderboard.sameness import same_players
-from failgym.leaderboard.submission import PolicyFile, PolicyRecord, file_sha256
-from failgym.leaderboard.suites import SUITES
+from failgym.leaderboard import SuiteWorlds
+from failgym.leaderboard.policy_process.players import Players
+from failgym.leaderboard.submission.policy_names import name_problems
+from failgym.leaderboard.submission.records import PolicyFile, PolicyRecord, file_sha256
+from failgym.leaderboard.submission.same_players import same_players
+from failgym.leaderboard.suite.suites import SUITES
 
 ROOT = Path(__file__).resolve().parents[2]
 ZOO = ROOT / "agents" / "zoo"
@@ -62,7 +62,7 @@ def told(*policies: PolicyRecord) -> list[str]:
 
 def test_published_rules_tuned_ones_and_agents_are_all_themselves() -> None:
     """A search that finds nothing better keeps what was published: that is no second policy."""
-    ground = Ground.of(SUITES["v1"], None, None)
+    ground = SuiteWorlds.of(SUITES["v1"], None, None)
     wanted = read_entries(SUITE_V1, ground, Players(load_policy, ("false",), 60.0))
     records = [entry.record("-") for entry in wanted.entries]
     assert sum(record.kind == "agent" for record in records) >= 5

@@ -11,9 +11,8 @@ from scipy.stats import mannwhitneyu, norm, trim_mean
 from scipy.stats import t as student_t
 
 from failgym.evaluation import score
-from failgym.leaderboard.bootstrap import Bootstrap, Estimate
-from failgym.leaderboard.spread import student
-from failgym.leaderboard.statistics import (
+from failgym.leaderboard.statistics.bootstrap import Bootstrap, Estimate
+from failgym.leaderboard.statistics.estimators import (
     AGGREGATES,
     Runs,
     pool,
@@ -21,6 +20,7 @@ from failgym.leaderboard.statistics import (
     run_scores,
     slice_scores,
 )
+from failgym.leaderboard.statistics.interval_width import student
 
 Floats = npt.NDArray[np.float64]
 Rng = np.random.Generator

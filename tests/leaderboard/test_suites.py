@@ -9,11 +9,11 @@ import pytest
 
 import failgym
 from failgym.baselines import RandomPolicy
-from failgym.leaderboard import SUITES, Ground, suite_named
-from failgym.leaderboard.answers import RecordedAnswers
-from failgym.leaderboard.entries import OwnPolicy
-from failgym.leaderboard.play import play
-from failgym.leaderboard.suites import FORECASTS, Cell, Course
+from failgym.leaderboard import SUITES, SuiteWorlds, suite_named
+from failgym.leaderboard.policy_process.players import OwnPolicy
+from failgym.leaderboard.suite.episodes import play
+from failgym.leaderboard.suite.suites import FORECASTS, Cell, Course
+from failgym.leaderboard.verification.recorded_actions import RecordedActions
 
 DIGESTS = {
     "smoke": "ceb5373459f065f0fd3725266e03bdd486de305b4cc8a0dba11528a488ba7ba2",
@@ -59,14 +59,14 @@ def test_an_unknown_suite_is_one_line() -> None:
 @pytest.mark.parametrize("env", ["Cloning-v0", "Checkpoint-v0", "Workflow-v0"])
 def test_a_forecast_changes_what_is_seen_and_never_what_happens(env: str) -> None:
     """So actions that were taken with any forecast are played again without."""
-    ground = Ground.of(SUITES["smoke"])
-    assert not ground.suite.course(env).forecast_matters
+    worlds = SuiteWorlds.of(SUITES["smoke"])
+    assert not worlds.suite.course(env).forecast_matters
     shown, blind = (Cell(env, forecast, 0) for forecast in ("drawn", "none"))
     slices = np.arange(1)
     policy = OwnPolicy(lambda spec: RandomPolicy(), "random")
-    played = play(ground.world(shown), ground.scenario(shown), slices, policy)
-    answers = RecordedAnswers(played.actions, played.offset)
-    again = play(ground.world(blind), ground.scenario(blind), slices, answers)
+    played = play(worlds.world(shown), worlds.scenario(shown), slices, policy)
+    answers = RecordedActions(played.actions, played.offset)
+    again = play(worlds.world(blind), worlds.scenario(blind), slices, answers)
     assert np.array_equal(played.costs, again.costs)
     assert np.array_equal(played.decisions, again.decisions)
     assert not answers.missing.any()
@@ -80,10 +80,10 @@ def test_trained_forecasts_come_from_the_train_split(tmp_path: Path) -> None:
         "GracePeriod-v0", {"target": "unfinished", "trees": 2}, slices=1, changes={"jobs": 300}
     )
     suite = SUITES["smoke"]
-    ground = Ground(type(suite)("one", 1, (course,)), predictors=tmp_path)
-    ground.train_predictor("GracePeriod-v0")
+    worlds = SuiteWorlds(type(suite)("one", 1, (course,)), predictors=tmp_path)
+    worlds.train_predictor("GracePeriod-v0")
     trained, drawn = (
-        ground.world(Cell("GracePeriod-v0", f, 0)).tables for f in ("trained", "drawn")
+        worlds.world(Cell("GracePeriod-v0", f, 0)).tables for f in ("trained", "drawn")
     )
     assert not np.array_equal(trained.risk, drawn.risk)
     assert len(trained.risk) == len(drawn.risk)

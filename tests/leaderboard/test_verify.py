@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from failgym.leaderboard import SUITES, Ground, Suite, merge, verify
-from failgym.leaderboard.schema import RESULTS_FILE
-from failgym.leaderboard.secret_seed import commitment
+from failgym.leaderboard import SUITES, Suite, SuiteWorlds, merge, verify
+from failgym.leaderboard.submission.tables import RESULTS_FILE
+from failgym.leaderboard.suite.secret_seed import commitment
 from tests.leaderboard.boards import ROWS, TINY, baseline, edit, rehash, results, rewrite, submit
 
 SECRET = b"nobody could have guessed this"
@@ -238,7 +238,7 @@ def test_a_predictor_that_changes_what_happens_is_trained_anew(
     assert verify(tmp_path / "both").problems == ()
 
     course = replace(course, trained={"target": "fail", "trees": 3})
-    other = Ground(Suite("taught", 1, (course,)), predictors=folder / "predictors")
+    other = SuiteWorlds(Suite("taught", 1, (course,)), predictors=folder / "predictors")
     other.train_predictor("GracePeriod-v0")
     assert f"{name}: was changed" in verify(folder, refit=False).problems[0]
     with pytest.raises(ValueError, match=f"{name} is missing, or was changed"):

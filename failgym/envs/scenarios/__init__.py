@@ -1,26 +1,40 @@
-"""The registered scenarios: one file each."""
+"""The registered scenarios: one file each, whose name is that of the environment."""
 
 from __future__ import annotations
 
 import difflib
 import reprlib
+from collections.abc import Iterator
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
-from failgym.envs.scenarios.checkpoint import CHECKPOINT
-from failgym.envs.scenarios.cloning import CLONING
-from failgym.envs.scenarios.grace_period import GRACE_PERIOD
-from failgym.envs.scenarios.lineage import LINEAGE
-from failgym.envs.scenarios.mitigation import MITIGATION
-from failgym.envs.scenarios.workflow import WORKFLOW
+from failgym import ENVIRONMENTS
+from failgym.additions import Addition, additions
 from failgym.worlds.scenario import Scenario
 
 __all__ = ["SCENARIOS", "resolve"]
 
+
+def _scenarios() -> Iterator[Scenario]:
+    """The scenario of every file of this folder."""
+    for module in iter_modules(__path__, f"{__name__}."):
+        found = vars(import_module(module.name)).values()
+        yield from (one for one in found if isinstance(one, Scenario))
+
+
 SCENARIOS: dict[str, Scenario] = {
-    scenario.name: scenario
-    for scenario in (CLONING, GRACE_PERIOD, CHECKPOINT, LINEAGE, WORKFLOW, MITIGATION)
+    one.name: one for one in sorted(_scenarios(), key=lambda one: ENVIRONMENTS.index(one.name))
 }
 """Name -> scenario; the Gymnasium id is ``failgym/<name>``."""
+
+
+def _added(other: Addition) -> Scenario:
+    """The scenario that another package adds. Raises ValueError, naming it, if it is none."""
+    found = other.load()
+    if not isinstance(found, Scenario) or found.name != other.entry.name:
+        raise ValueError(f"{other}: expected a Scenario of this name")
+    return found
 
 
 def resolve(scenario: str | Scenario, overrides: dict[str, Any] | None = None) -> Scenario:
@@ -31,11 +45,13 @@ def resolve(scenario: str | Scenario, overrides: dict[str, Any] | None = None) -
     """
     if isinstance(scenario, str):
         short = scenario.removeprefix("failgym/")
-        if short not in SCENARIOS:
-            near = difflib.get_close_matches(short, SCENARIOS, 1)
-            hint = f", did you mean {near[0]}?" if near else f"; known: {', '.join(SCENARIOS)}"
+        others = additions("environments", SCENARIOS)
+        known = [*SCENARIOS, *others]
+        if short not in known:
+            near = difflib.get_close_matches(short, known, 1)
+            hint = f", did you mean {near[0]}?" if near else f"; known: {', '.join(known)}"
             raise ValueError(f"unknown environment {scenario!r}{hint}")
-        scenario = SCENARIOS[short]
+        scenario = SCENARIOS[short] if short in SCENARIOS else _added(others[short])
     given: Any = scenario  # whatever its caller's types say
     if not isinstance(given, Scenario):
         raise ValueError(f"environment: expected a name or a scenario, got {reprlib.repr(given)}")

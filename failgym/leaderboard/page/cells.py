@@ -13,8 +13,8 @@ import pandas as pd
 from failgym.envs import SCENARIOS
 from failgym.envs.spaces import TERMS
 from failgym.leaderboard.page.source import COLUMNS, Source
-from failgym.leaderboard.schema import ANCHORS
-from failgym.leaderboard.statistics import Runs
+from failgym.leaderboard.statistics.estimators import Runs
+from failgym.leaderboard.submission.tables import ANCHORS
 
 __all__ = ["FORECASTS", "Cell", "Failure", "Field", "fields_of"]
 

@@ -15,10 +15,10 @@ from importlib.resources import files
 from pathlib import Path
 
 from failgym.files import replacing
-from failgym.leaderboard.bootstrap import Bootstrap
 from failgym.leaderboard.page.payload import payload
 from failgym.leaderboard.page.source import Source, read_source
-from failgym.leaderboard.verdict import Verdicts
+from failgym.leaderboard.statistics.bootstrap import Bootstrap
+from failgym.leaderboard.verification.verdict_file import Verdicts
 
 __all__ = ["write_page"]
 

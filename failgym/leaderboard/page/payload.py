@@ -21,12 +21,12 @@ import numpy.typing as npt
 import failgym
 from failgym.envs.spaces import TERMS
 from failgym.evaluation.room import Room
-from failgym.leaderboard.bootstrap import Bootstrap
 from failgym.leaderboard.page.cells import FORECASTS, Failure, Field, fields_of
 from failgym.leaderboard.page.ranking import COUNTS, aggregates, costs, counts, scores
 from failgym.leaderboard.page.source import PolicyRun, Source
-from failgym.leaderboard.proofs import MEANINGS, Proof, weakest
-from failgym.leaderboard.statistics import AGGREGATES
+from failgym.leaderboard.statistics.bootstrap import Bootstrap
+from failgym.leaderboard.statistics.estimators import AGGREGATES
+from failgym.leaderboard.submission.proofs import MEANINGS, Proof, weakest
 
 __all__ = ["pack", "payload"]
 
@@ -34,7 +34,7 @@ Floats = npt.NDArray[np.float64]
 REASON = 300
 """Characters that are kept of why an episode failed."""
 LEVEL = 9
-"""Of the compression: best."""
+"""zlib's level of compression, the highest."""
 
 
 def payload(submissions: Sequence[Source], bootstrap: Bootstrap) -> str:

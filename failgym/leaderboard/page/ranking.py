@@ -8,16 +8,16 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.envs.spaces import TERMS
-from failgym.leaderboard.bootstrap import Bootstrap, Estimate
 from failgym.leaderboard.page.cells import Cell, Field
-from failgym.leaderboard.statistics import AGGREGATES
+from failgym.leaderboard.statistics.bootstrap import Bootstrap, Estimate
+from failgym.leaderboard.statistics.estimators import AGGREGATES
 
 __all__ = ["COUNTS", "aggregates", "costs", "counts", "scores"]
 
 Floats = npt.NDArray[np.float64]
 
 COUNTS = ("runs", "decisions", "illegal", "seconds")
-"""Of a policy in an environment, all its training runs together."""
+"""Columns that count what a policy did in an environment, over all its training runs."""
 NONE = Estimate(np.nan, np.nan, np.nan)
 
 

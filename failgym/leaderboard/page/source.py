@@ -9,17 +9,17 @@ from pathlib import Path
 import pandas as pd
 
 from failgym.envs.spaces import TERMS
-from failgym.leaderboard.check import read_results
-from failgym.leaderboard.proofs import Proof, Row
-from failgym.leaderboard.schema import ANCHORS, RESULTS_FILE
-from failgym.leaderboard.stated_rows import check_rows_stated
-from failgym.leaderboard.submission import (
+from failgym.leaderboard.submission.checks import read_results
+from failgym.leaderboard.submission.proofs import Proof, Row
+from failgym.leaderboard.submission.records import (
     SUBMISSION_FILE,
     PolicyRecord,
     file_sha256,
     read_submission,
 )
-from failgym.leaderboard.verdict import Verdicts, row_proofs
+from failgym.leaderboard.submission.stated_rows import check_rows_stated
+from failgym.leaderboard.submission.tables import ANCHORS, RESULTS_FILE
+from failgym.leaderboard.verification.verdict_file import Verdicts, row_proofs
 
 __all__ = ["COLUMNS", "PolicyRun", "Source", "read_source"]
 
@@ -28,7 +28,7 @@ COLUMNS = (
     *TERMS,
     *(*ANCHORS, "decisions", "illegal", "seconds", "status", "reason"),
 )
-"""Of the results: an episode per row."""
+"""Columns of the results, whose rows are episodes."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def read_source(folder: Path, verdicts: Verdicts | None = None) -> Source:
 
     Args:
         folder: of the submission.
-        verdicts: of the host (`failgym.leaderboard.verdict`).
+        verdicts: of the host (`failgym.leaderboard.verification.verdict_file`).
 
     Raises:
         ValueError: naming the file, if it is missing or not what a submission holds.

@@ -13,7 +13,8 @@ from failgym.traces.order import in_order
 from failgym.traces.readers.counts import Counts
 from failgym.traces.readers.workflows import Machine, Task, Workflow
 from failgym.traces.schema import LATEST, TraceError
-from failgym.traces.trace import Meta, Trace
+from failgym.traces.tables import Meta
+from failgym.traces.trace import Trace
 from failgym.vocabulary import Outcome
 
 __all__ = ["WorkflowTables"]

@@ -46,7 +46,8 @@ from failgym.traces.synthetic.quantiles import (
 from failgym.traces.synthetic.ranges import check_rows, within_reach
 from failgym.traces.synthetic.tables import identifiers, in_order, meta_of
 from failgym.traces.synthetic.usage import usage_windows
-from failgym.traces.trace import Meta, Trace
+from failgym.traces.tables import Meta
+from failgym.traces.trace import Trace
 from failgym.vocabulary import HOUR, Cause, Outcome
 
 GRID = 2.0**30

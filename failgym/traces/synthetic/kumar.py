@@ -21,7 +21,8 @@ from failgym.traces.synthetic.profiles.kumar import Kumar
 from failgym.traces.synthetic.quantiles import Flags, Floats, Ints
 from failgym.traces.synthetic.sessions import Dealt, deal
 from failgym.traces.synthetic.tables import identifiers, in_order, meta_of, texts
-from failgym.traces.trace import Meta, Trace
+from failgym.traces.tables import Meta
+from failgym.traces.trace import Trace
 from failgym.vocabulary import SECOND, Cause, Outcome
 
 CATEGORIES = ("success", "user", "user/system", "walltime", "system")

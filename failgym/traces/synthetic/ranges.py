@@ -107,23 +107,23 @@ class Within:
 
 
 Share = Annotated[float, Between(0.0, 1.0)]
-"""Of a whole."""
+"""Range of a share, 0 to 1."""
 Chance = Annotated[float, Between(0.0, 0.999_999)]
-"""A chance of success that is short of certainty."""
+"""Range of a probability that is less than 1."""
 Correlation = Annotated[float, Between(-1.0, 1.0)]
-"""Of two variables."""
+"""Range of a correlation of two variables, -1 to 1."""
 Amount = Annotated[float, Between(0.0, 1e9)]
-"""Some of something, or none."""
+"""Range of an amount that may be 0, up to 1e9."""
 Factor = Annotated[float, Between(1e-6, 1e6)]
-"""A multiple."""
+"""Range of a positive factor, 1e-6 to 1e6."""
 Multiple = Annotated[float, Between(1e-3, 1e3)]
-"""A multiple, of what is multiplied already."""
+"""Range of a second factor on what a `Factor` multiplies, 1e-3 to 1e3."""
 Rate = Annotated[float, Between(1e-6, 1e9)]
-"""How often something happens, or how long until it does."""
+"""Range of a rate or of a mean time between events, 1e-6 to 1e9."""
 Time = Annotated[float, Between(1.0, LATEST)]
-"""A mean or median time [ms]."""
+"""Range of a mean or median time [ms]."""
 Deviation = Annotated[float, Between(0.0, 5.0)]
-"""Standard deviation of a logarithm."""
+"""Range of the standard deviation of a logarithm, 0 to 5."""
 Slope = Annotated[float, Between(-5.0, 5.0)]
 """A number of either sign in an exponent, or the mean of a logarithm."""
 Decades = Annotated[float, Between(0.0, 2.0)]

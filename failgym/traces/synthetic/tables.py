@@ -9,7 +9,8 @@ import numpy as np
 
 from failgym.arrow import pa
 from failgym.traces.synthetic.quantiles import Flags, Ints, first_of_group, position_in_group
-from failgym.traces.trace import Meta, Trace
+from failgym.traces.tables import Meta
+from failgym.traces.trace import Trace
 from failgym.vocabulary import DAY
 
 

@@ -15,7 +15,8 @@ from failgym.traces.readers.fta.source import NO_REASON, Source
 from failgym.traces.readers.outages import Records, Span
 from failgym.traces.readers.sources import Paths, find_files, naming_source, reading
 from failgym.traces.schema import LATEST, TraceError
-from failgym.traces.trace import Meta, Trace
+from failgym.traces.tables import Meta
+from failgym.traces.trace import Trace
 
 __all__ = ["read_fta"]
 

@@ -26,7 +26,8 @@ from failgym.traces.readers.google_2011.work import working_folder
 from failgym.traces.readers.sources import Advance, naming_source, reading
 from failgym.traces.schema import TABLES, Table, TraceError, make_table
 from failgym.traces.store import check_destination, writing
-from failgym.traces.trace import Meta, Trace
+from failgym.traces.tables import Meta
+from failgym.traces.trace import Trace
 from failgym.traces.validate import Validator
 
 LICENCE = "CC-BY 4.0"

@@ -35,7 +35,8 @@ from failgym.traces.readers.google_2019.tasks import (
 )
 from failgym.traces.readers.sources import Advance, Paths, find_files, naming_source, reading
 from failgym.traces.schema import TraceError
-from failgym.traces.trace import Meta, Trace
+from failgym.traces.tables import Meta
+from failgym.traces.trace import Trace
 
 __all__ = ["read_google_2019"]
 

@@ -16,7 +16,8 @@ from failgym.traces.readers.lanl.systems import NO_NODE, Node, System
 from failgym.traces.readers.outages import Records, Span
 from failgym.traces.readers.sources import Paths, find_files, naming_source, reading
 from failgym.traces.schema import TraceError
-from failgym.traces.trace import Meta, Trace
+from failgym.traces.tables import Meta
+from failgym.traces.trace import Trace
 
 __all__ = ["read_lanl"]
 

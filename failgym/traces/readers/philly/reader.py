@@ -23,7 +23,8 @@ from failgym.traces.readers.sources import (
     text_lines,
 )
 from failgym.traces.schema import TraceError
-from failgym.traces.trace import Meta, Trace
+from failgym.traces.tables import Meta
+from failgym.traces.trace import Trace
 
 __all__ = ["read_philly"]
 

@@ -17,7 +17,8 @@ from failgym.traces.readers.rumen.hosts import Hosts, read_topology
 from failgym.traces.readers.rumen.jobs import GROUPS, PRIORITIES, Jobs
 from failgym.traces.readers.sources import Paths, find_files, naming_source, opened, reading
 from failgym.traces.schema import TraceError
-from failgym.traces.trace import Meta, Trace
+from failgym.traces.tables import Meta
+from failgym.traces.trace import Trace
 
 __all__ = ["read_rumen"]
 

@@ -15,7 +15,8 @@ from failgym.traces.readers.counts import Counts
 from failgym.traces.readers.sources import Paths, find_files, naming_source, reading
 from failgym.traces.readers.stg.graph import Graph, read_graph
 from failgym.traces.schema import TraceError
-from failgym.traces.trace import Meta, Trace
+from failgym.traces.tables import Meta
+from failgym.traces.trace import Trace
 from failgym.vocabulary import DAY, Outcome
 
 __all__ = ["read_stg"]

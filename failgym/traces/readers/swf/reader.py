@@ -24,7 +24,8 @@ from failgym.traces.readers.swf.header import Header
 from failgym.traces.readers.swf.lines import Rows, read_rows
 from failgym.traces.readers.swf.runs import NONE, Meaning, Runs, meaning_of, milliseconds, runs_of
 from failgym.traces.schema import LATEST, TraceError
-from failgym.traces.trace import Meta, Trace
+from failgym.traces.tables import Meta
+from failgym.traces.trace import Trace
 from failgym.vocabulary import HOUR, Cause, Outcome
 
 __all__ = ["RESUBMISSION_WINDOW", "read_swf"]

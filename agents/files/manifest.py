@@ -1,0 +1,210 @@
+"""What a policy file says of itself: where an agent was trained, on what, how, and what it reads.
+
+A manifest is JSON text; nothing in it is evaluated. What has to agree with this version of failgym
+(observation fields, action alphabet) is checked, the rest is for people.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, JsonValue, ValidationError
+
+from failgym.agents.networks.sizes import Network
+from failgym.agents.strict_record import Record
+from failgym.baselines.base import enabled
+from failgym.envs.scenarios import SCENARIOS
+from failgym.sim.fields import FIELDS
+from failgym.sim.rules import Rules
+from failgym.vocabulary import Action
+from failgym.worlds.scenario import Scenario
+
+__all__ = [
+    "FORMAT",
+    "VERSION",
+    "Environment",
+    "Manifest",
+    "ObservationField",
+    "Scaling",
+    "actions",
+    "changed_fields",
+    "observation_fields",
+    "parse_manifest",
+]
+
+FORMAT = "failgym agent"
+VERSION = 1
+
+ASKED = ("decide", "every", "window")
+"""Fields of a scenario that say when WINDOW decisions are asked."""
+
+
+class ObservationField(Record):
+    """One number that the agent reads."""
+
+    name: str
+    unit: str
+    low: float
+    high: float
+
+
+class Scaling(Record):
+    """Observations were normalised by a running mean and variance, as SB3's `VecNormalize` does.
+
+    Mean and variance are tensors of the file.
+    """
+
+    epsilon: Annotated[float, Field(gt=0.0)]
+    clip: Annotated[float, Field(gt=0.0)]
+
+
+class Environment(Record):
+    """Where the agent was trained."""
+
+    id: str
+    fields: dict[str, JsonValue]
+    """fields of the scenario that are not as registered"""
+    decisions: tuple[str, ...]
+    """what may be decided there (`failgym.baselines.base.DECISIONS`)"""
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> Environment:
+        """The environment of a scenario."""
+        changed = {name: _plain(value) for name, value in changed_fields(scenario).items()}
+        return cls(id=f"failgym/{scenario.name}", fields=changed, decisions=enabled(scenario))
+
+    def registered(self) -> Scenario:
+        """The scenario of this id, with no field changed."""
+        return _registered(self.id.removeprefix("failgym/"))
+
+    def asked(self) -> Scenario:
+        """The same, asking as often as the agent was asked.
+
+        Raises:
+            ValueError: for a value of the wrong type or range.
+        """
+        changed = {name: self.fields[name] for name in ASKED if name in self.fields}
+        return self.registered().override(**changed)
+
+
+class Manifest(Record):
+    """Everything that a policy file holds beside its weights."""
+
+    format: Literal["failgym agent"] = FORMAT
+    version: Literal[1] = VERSION
+    name: Annotated[str, Field(max_length=80, pattern=r"^[^\x00-\x1f\x7f]+$")]
+    """what tables call the agent"""
+    environment: Environment
+    observation: tuple[ObservationField, ...]
+    scaling: Scaling | None
+    """None: the agent reads the observation as it is"""
+    actions: tuple[str, ...]
+    algorithm: str
+    policy: str
+    """class of the network in stable-baselines3 or sb3-contrib"""
+    network: Network
+    critic: bool
+    """are the weights of the value function in the file?"""
+    versions: dict[str, str]
+    """of the libraries that it was trained with"""
+    command: str
+    """what trained it"""
+    settings: dict[str, JsonValue] = Field(default_factory=dict)
+    """hyper-parameters, all of them; none if they are not known"""
+    trace_hash: str
+    """SHA-256 of the trace that it was trained on a split of (`Trace.content_hash`)"""
+    steps: Annotated[int, Field(ge=0)]
+    seed: int | None
+    scores: dict[str, JsonValue]
+
+    def check_readable(self) -> None:
+        """Raise ValueError unless this version of failgym shows what the agent was trained to see,
+        and means the same by its answers.
+        """
+        if self.actions != actions():
+            raise ValueError(
+                f"actions: trained on {', '.join(self.actions)}, expected {', '.join(actions())}"
+            )
+        expected = observation_fields()
+        for i, (got, wanted) in enumerate(zip(self.observation, expected, strict=False)):
+            if got != wanted:
+                raise ValueError(
+                    f"observation: field {i} is {_described(got)}, expected {_described(wanted)}"
+                )
+        if len(self.observation) != len(expected):
+            raise ValueError(
+                f"observation: {len(self.observation)} fields, expected {len(expected)}"
+            )
+
+    def check_environment(self, rules: Rules) -> None:
+        """Raise ValueError unless the agent was trained in this environment.
+
+        Changed fields do not make it another one, unless they say what may be decided.
+        """
+        trained = self.environment
+        if isinstance(rules, Scenario) and trained.id != f"failgym/{rules.name}":
+            raise ValueError(f"trained in {trained.id}, not in failgym/{rules.name}")
+        if set(trained.decisions) != set(enabled(rules)):
+            raise ValueError(
+                f"trained to decide {', '.join(trained.decisions) or 'nothing'};"
+                f" here is decided {', '.join(enabled(rules)) or 'nothing'}"
+            )
+
+
+def changed_fields(scenario: Scenario) -> dict[str, Any]:
+    """The fields of a scenario that are not as registered, by name."""
+    registered = _registered(scenario.name)
+    values = {field.name: getattr(scenario, field.name) for field in fields(scenario)}
+    return {name: v for name, v in values.items() if v != getattr(registered, name)}
+
+
+def _registered(name: str) -> Scenario:
+    """The scenario of a name; the one of all defaults where there is none."""
+    return SCENARIOS.get(name, Scenario(name=name))
+
+
+def parse_manifest(text: str) -> Manifest:
+    """Read a manifest.
+
+    Raises:
+        ValueError: in one line, naming the entry: no JSON, an entry that is missing, unknown or of
+            the wrong type, another version of the format, other observation fields or actions.
+    """
+    try:
+        manifest = Manifest.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        reason = f"{where}: {first['msg']}" if where else first["msg"]
+        raise ValueError(f"manifest: {reason}") from error
+    manifest.check_readable()
+    return manifest
+
+
+def observation_fields() -> tuple[ObservationField, ...]:
+    """The fields of every observation, in order."""
+    return tuple(
+        ObservationField(name=f.name, unit=f.unit, low=float(f.low), high=float(f.high))
+        for f in FIELDS
+    )
+
+
+def actions() -> tuple[str, ...]:
+    """The action alphabet, in order."""
+    return tuple(action.name for action in Action)
+
+
+def _described(field: ObservationField) -> str:
+    return f"{field.name} [{field.unit}, {field.low:g} to {field.high:g}]"
+
+
+def _plain(value: Any) -> Any:
+    """A value of a scenario's field as JSON: a number, a text, or what describes an object."""
+    if isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, tuple):
+        return [_plain(part) for part in value]  # pyright: ignore[reportUnknownVariableType]
+    found: Any = getattr(value, "content_hash", None) or getattr(value, "trace_hash", None)
+    kind = type(value).__name__
+    return f"{kind} {found}" if found else (kind if hasattr(value, "predict") else str(value))

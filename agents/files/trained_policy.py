@@ -1,0 +1,145 @@
+"""`TrainedPolicy`: an agent out of a policy file, behind `predict`."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+from stable_baselines3.common.policies import BasePolicy
+
+from failgym.agents.files.decision_interval import Cadence
+from failgym.agents.files.manifest import Manifest
+from failgym.agents.networks.architectures import ARCHITECTURES, kept_weights
+from failgym.policy import Actions, State
+from failgym.sim.fields import FIELDS
+from failgym.sim.rules import Rules
+from failgym.vocabulary import ACTIONS, Action
+
+__all__ = ["Moments", "TrainedPolicy"]
+
+
+@dataclass(frozen=True)
+class Moments:
+    """How observations were normalised, as `VecNormalize` does it."""
+
+    mean: npt.NDArray[np.float64]
+    """[fields]"""
+    variance: npt.NDArray[np.float64]
+    """[fields]"""
+    epsilon: float
+    clip: float
+
+    def normalised(self, observation: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        """What the network is shown, float32 [batch, fields]."""
+        scaled = (observation - self.mean) / np.sqrt(self.variance + self.epsilon)
+        return np.clip(scaled, -self.clip, self.clip).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class TrainedPolicy:
+    """A trained agent: a `failgym.policy.Policy` that answers as the model did that was saved.
+
+    Where it is asked more often than in training it CONTINUEs in between
+    (`failgym.agents.files.decision_interval`), and what an LSTM remembers stays as it was.
+
+    An algorithm with masks never chooses what is illegal. Others were trained without masks, and
+    are asked without: an illegal answer counts as CONTINUE, as it did in training.
+    """
+
+    manifest: Manifest
+    network: BasePolicy
+    """of stable-baselines3 or sb3-contrib, on the CPU"""
+    moments: Moments | None = None
+    anywhere: bool = False
+    """may it be asked in another environment than the one it was trained in?"""
+    cadence: Cadence | None = None
+    """when it is due, where it is asked more often than in training; None: it always answers"""
+
+    @property
+    def name(self) -> str:
+        """Name of the agent in tables."""
+        return self.manifest.name
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the weights that choose its actions, names and shapes included."""
+        found = hashlib.sha256()
+        for name, tensor in sorted(kept_weights(self.network, critic=False).items()):
+            array = tensor.numpy()
+            found.update(f"{name} {array.dtype} {array.shape}".encode())
+            found.update((array + 0.0).tobytes())  # -0.0 is 0.0
+        return found.hexdigest()
+
+    def check_environment(self, rules: Rules) -> None:
+        """Raise ValueError if this is not the environment that the agent was trained in.
+
+        Fields may differ, and so the trace; what may be decided may not.
+        """
+        if not self.anywhere:
+            self.manifest.check_environment(rules)
+
+    def playing_by(self, rules: Rules) -> TrainedPolicy:
+        """The agent where it is asked as often as these rules say (`files.decision_interval`).
+
+        Raises:
+            ValueError: if this is not the environment that it was trained in.
+        """
+        self.check_environment(rules)
+        trained = self.manifest.environment.asked()
+        return replace(self, cadence=Cadence.of(trained, rules))
+
+    def predict(
+        self,
+        observation: npt.NDArray[np.float32],
+        state: State = None,
+        episode_start: npt.NDArray[np.bool_] | None = None,
+        deterministic: bool = True,
+        action_masks: npt.NDArray[Any] | None = None,
+    ) -> tuple[Actions, State]:
+        """Choose actions as `failgym.policy.Policy` says.
+
+        Sampling (``deterministic=False``) draws from torch's global random state. Values of
+        actions (DQN, QR-DQN) are never explored: the best one is chosen.
+
+        Raises:
+            ValueError: if the observations do not hold the fields of `failgym.sim.fields.FIELDS`,
+                or hold what is no finite number.
+        """
+        with np.errstate(over="ignore"):  # said below
+            observation = np.asarray(observation, dtype=np.float32)
+        if observation.ndim not in (1, 2) or observation.shape[-1] != len(FIELDS):
+            raise ValueError(
+                f"observation: expected [{len(FIELDS)}] or [batch, {len(FIELDS)}],"
+                f" got {list(observation.shape)}"
+            )
+        batch = np.atleast_2d(observation)
+        if not np.isfinite(batch).all():
+            raise ValueError("observation: expected finite numbers")
+        options: dict[str, Any] = {"deterministic": deterministic}
+        if ARCHITECTURES[self.manifest.algorithm].masked:
+            legal = batch[:, -ACTIONS:] if action_masks is None else np.atleast_2d(action_masks)
+            options["action_masks"] = np.asarray(legal > 0, dtype=np.bool_)
+        shown = batch if self.moments is None else self.moments.normalised(batch)
+        network = cast(Any, self.network)
+        chosen, after = network.predict(shown, state, episode_start, **options)
+        if self.cadence is not None:
+            due = self.cadence.due(batch)
+            chosen = np.where(due, chosen, int(Action.CONTINUE))
+            if self.manifest.network.lstm is not None:
+                after = _remembered(state, after, due, episode_start)
+        return (chosen if observation.ndim == 2 else np.int64(chosen[0])), after
+
+
+def _remembered(
+    before: State, after: State, due: npt.NDArray[np.bool_], start: npt.NDArray[np.bool_] | None
+) -> State:
+    """What an LSTM remembers, [layers, batch, units] twice: who was not due has seen nothing."""
+    known: Any = tuple(map(np.zeros_like, after)) if before is None else before
+    begun = np.broadcast_to(np.asarray(False if start is None else start), due.shape)
+    return tuple(
+        np.where(due[:, None], new, np.where(begun[:, None], 0.0, old)).astype(new.dtype)
+        for new, old in zip(after, known, strict=True)
+    )

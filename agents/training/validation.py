@@ -1,0 +1,107 @@
+"""How good an agent is while it is trained: its score on slices that it is not trained on."""
+
+# stable-baselines3 and torch annotate some of their arguments without what they hold.
+# pyright: reportUnknownMemberType=false
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from pydantic import ConfigDict
+from stable_baselines3.common.base_class import BaseAlgorithm
+
+from failgym.agents.algorithms.registry import Algorithm
+from failgym.agents.training.actor import asked
+from failgym.agents.training.random_states import apart
+from failgym.agents.training.training_settings import Keep
+from failgym.envs import Scenario
+from failgym.evaluation import Anchors, Evaluation
+
+__all__ = ["Validation", "Validator"]
+
+
+@dataclass(frozen=True)
+class Validation:
+    """The score of an agent between replay (0) and the bound (100), some way into its training."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+    steps: int
+    """decisions that it had been trained on"""
+    score: float
+    """of its best action in each decision"""
+    low: float | None
+    high: float | None
+    """95 % bootstrap interval of that; None where the room hangs on too few slices"""
+    stochastic: float | None
+    """score of actions drawn with its probabilities; None for an algorithm that learns none"""
+
+    def rank(self, keep: Keep) -> tuple[float, float]:
+        """What the best of several is the greatest of: one of the scores, then the other."""
+        drawn = self.score if self.stochastic is None else self.stochastic
+        return (self.score, drawn) if keep == "deterministic" else (drawn, self.score)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+
+class Validator:
+    """Scores agents on the validation split, always on the same slices and with the same seeds.
+
+    Each task of the pinned world is a slice of its own here, so that the policy is asked for many
+    at once: the sums over slices, and so the score, are the same.
+
+    Args:
+        scenario: what the agent is trained in.
+        algorithm: how.
+        seed: of the draw of slices, and of actions.
+        episodes: slices to draw (tasks in the pinned world); all by default.
+        threads: of the engine.
+
+    Raises:
+        ValueError: for a validation split without tasks, or where there is nothing to gain.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        algorithm: Algorithm,
+        seed: int,
+        episodes: int | None = None,
+        threads: int = 1,
+    ) -> None:
+        if scenario.kind.independent:
+            scenario = scenario.override(slice_tasks=1)
+        self.algorithm, self.seed, self.threads = algorithm, seed, threads
+        self.anchors = Anchors.of(scenario, episodes=episodes, seed=seed, split="validation")
+        self.anchors.check_room()
+        self.seconds = 0.0
+        """wall-clock time that was spent here [s]"""
+
+    def validate(self, model: BaseAlgorithm) -> Validation:
+        """Score a model as it is. What it draws for that, training does not miss."""
+        begun = time.perf_counter()
+        model.policy.set_training_mode(False)
+        own: Any = model
+        with apart(self.seed, own.action_space):
+            best = self._evaluation(model, deterministic=True)
+            learned = self.algorithm.stochastic
+            drawn = self._evaluation(model, deterministic=False).score if learned else None
+        self.seconds += time.perf_counter() - begun
+        return Validation(
+            steps=model.num_timesteps,
+            score=best.score,
+            low=None if math.isnan(best.low) else best.low,
+            high=None if math.isnan(best.high) else best.high,
+            stochastic=drawn,
+        )
+
+    def _evaluation(self, model: BaseAlgorithm, deterministic: bool) -> Evaluation:
+        policy = asked(model, self.seed)
+        name = self.algorithm.name
+        run = self.anchors.run(policy, deterministic=deterministic, name=name, threads=self.threads)
+        return self.anchors.measure(run)

@@ -1,0 +1,99 @@
+"""A policy plays a cell: from the world to the file of its episodes."""
+
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from failgym.envs.spaces import TERMS
+from failgym.leaderboard.policy_process.players import Players
+from failgym.leaderboard.run.work_folder import WorkFolder
+from failgym.leaderboard.submission.entries import Entry
+from failgym.leaderboard.submission.records import Seconds
+from failgym.leaderboard.submission.tables import CELL_RESULTS, OK
+from failgym.leaderboard.suite.episodes import Failure, Played, play
+from failgym.leaderboard.suite.suite_worlds import Reference, SuiteWorlds
+from failgym.leaderboard.suite.suites import Cell
+
+__all__ = ["play_cell"]
+
+
+def play_cell(
+    work: WorkFolder, worlds: SuiteWorlds, players: Players, entry: Entry, cell: Cell
+) -> None:
+    """Play a policy in a cell, unless that is done, and keep what happened.
+
+    A policy that fails fails all episodes of the cell: which of them it would have ended before is
+    a matter of chance.
+
+    Raises:
+        ValueError: if the cell has no world.
+    """
+    if work.cell_file(entry.key, cell).is_file():
+        return
+    reference = work.reference(worlds.alike(cell))
+    world, scenario = worlds.world(cell), worlds.scenario(cell)
+    try:
+        player = players.player(entry.kind, entry.specs[cell.env])
+        played = play(world, scenario, reference.slices, player)
+    except Failure as failure:
+        table = _failed(reference, cell, failure)
+        work.save_cell(entry.key, cell, table, Seconds(engine=0.0, policy=0.0))
+        return
+    seconds = Seconds(engine=played.engine_seconds, policy=played.policy_seconds)
+    work.save_cell(entry.key, cell, _table(reference, cell, played), seconds)
+
+
+def _table(reference: Reference, cell: Cell, played: Played) -> Any:
+    n = len(reference.slices)
+    share = (played.decisions + 1) / float((played.decisions + 1).sum())
+    actions: Any = pa.ListArray.from_arrays(
+        pa.array(played.offset.astype(np.int32)), pa.array(played.actions)
+    )
+    return _episodes(
+        reference,
+        cell,
+        {term: pa.array(played.costs[:, i]) for i, term in enumerate(TERMS)},
+        decisions=played.decisions,
+        illegal=played.illegal,
+        seconds=played.seconds * share,
+        status=[OK] * n,
+        reason=[""] * n,
+        actions=actions,
+    )
+
+
+def _failed(reference: Reference, cell: Cell, failure: Failure) -> Any:
+    n = len(reference.slices)
+    nothing = np.zeros(n, dtype=np.int64)
+    return _episodes(
+        reference,
+        cell,
+        {term: pa.nulls(n, pa.float64()) for term in TERMS},
+        decisions=nothing,
+        illegal=nothing,
+        seconds=np.zeros(n),
+        status=[failure.status] * n,
+        reason=[failure.reason] * n,
+        actions=[[]] * n,
+    )
+
+
+def _episodes(reference: Reference, cell: Cell, terms: dict[str, Any], **measured: Any) -> Any:
+    seed: npt.NDArray[np.int64] = np.full(len(reference.slices), cell.seed)
+    columns: dict[str, Any] = {
+        "slice": reference.slices,
+        "seed": seed,
+        **terms,
+        "replay_cost": reference.replay,
+        "bound_cost": reference.bound,
+        "replay_spent": reference.spent,
+        **measured,
+    }
+    return pa.table([columns[name] for name in CELL_RESULTS.names], schema=CELL_RESULTS)

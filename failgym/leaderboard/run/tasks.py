@@ -1,0 +1,142 @@
+"""The tasks of a run, on one process or several: predictors, replay and bound, policies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from failgym.evaluation.progress import Advance
+from failgym.leaderboard.policy_process.players import Players
+from failgym.leaderboard.run.cell_results import play_cell
+from failgym.leaderboard.run.process_pool import each
+from failgym.leaderboard.run.work_folder import WorkFolder
+from failgym.leaderboard.submission.entries import Entry
+from failgym.leaderboard.submission.layout import planned
+from failgym.leaderboard.submission.records import LeftOut
+from failgym.leaderboard.suite.suite_worlds import SuiteWorlds
+from failgym.leaderboard.suite.suites import Cell
+
+__all__ = [
+    "RunTasks",
+    "cells_played",
+    "count_steps",
+    "find_references",
+    "play_all",
+    "reference_cells",
+    "train_predictors",
+]
+
+_Task = tuple[str, Any]
+"""A task of a process: "predictor", "reference" or "cells", and what it is about."""
+
+
+@dataclass(frozen=True)
+class RunTasks:
+    """Does the tasks of a run, in whatever process."""
+
+    work: WorkFolder
+    worlds: SuiteWorlds
+    players: Players
+
+    def do(self, task: _Task) -> str | None:
+        """Do a task, unless it is done. Return why it cannot be done, if so."""
+        kind, about = task
+        if kind == "predictor":
+            return self._predictor(about)
+        if kind == "reference":
+            return self._reference(about)
+        entry, cells = about
+        try:
+            for cell in cells:
+                play_cell(self.work, self.worlds, self.players, entry, cell)
+        finally:
+            self.players.close()  # this process may go on for longer than the run waits for it
+        return None
+
+    def _predictor(self, env: str) -> str | None:
+        if self.worlds.predictor_file(env).is_file():
+            return None
+        try:
+            self.worlds.train_predictor(env)
+        except ImportError:
+            raise
+        except ValueError as error:
+            if not self.worlds.suite.real:
+                raise ValueError(f"{env}, forecast trained: {error}") from error
+            return " ".join(str(error).split())
+        return None
+
+    def _reference(self, cell: Cell) -> None:
+        if not self.work.reference_file(cell).is_file():
+            self.work.save_reference(cell, self.worlds.reference(cell))
+
+
+def count_steps(worlds: SuiteWorlds, entries: Sequence[Entry]) -> int:
+    """Steps that progress is counted in: what must be prepared, and policies times cells."""
+    cells = list(worlds.suite.cells())
+    return (
+        len(_trained(worlds)) + len(reference_cells(worlds, cells)) + len(planned(entries, cells))
+    )
+
+
+def _trained(worlds: SuiteWorlds) -> list[str]:
+    """Environments with a predictor that learns."""
+    return [course.env for course in worlds.suite.courses if course.trained is not None]
+
+
+def reference_cells(worlds: SuiteWorlds, cells: Sequence[Cell]) -> list[Cell]:
+    """The cells in which different things happen: each has its own replay and bound."""
+    return list(dict.fromkeys(worlds.alike(cell) for cell in cells))
+
+
+def train_predictors(run: RunTasks, processes: int, progress: Advance) -> list[LeftOut]:
+    """Train the predictors of a suite; return those that its traces do not allow, and why."""
+    tasks: list[_Task] = [("predictor", env) for env in _trained(run.worlds)]
+    results = each(run.do, tasks, processes, done=progress)
+    return [
+        LeftOut(env=env, forecast="trained", reason=reason)
+        for (_, env), reason in zip(tasks, results, strict=True)
+        if isinstance(reason, str)
+    ]
+
+
+def find_references(
+    run: RunTasks, cells: Sequence[Cell], processes: int, progress: Advance
+) -> None:
+    """Find out what replay and the bound cost."""
+    tasks: list[_Task] = [("reference", cell) for cell in reference_cells(run.worlds, cells)]
+    each(run.do, tasks, processes, done=progress)
+
+
+def cells_played(worlds: SuiteWorlds, left_out: Sequence[LeftOut]) -> list[Cell]:
+    """The cells of a suite, but for forecasts that there are not."""
+    missing = {(one.env, one.forecast) for one in left_out}
+    return [cell for cell in worlds.suite.cells() if (cell.env, cell.forecast) not in missing]
+
+
+def play_all(
+    run: RunTasks,
+    entries: Sequence[Entry],
+    cells: Sequence[Cell],
+    processes: int,
+    progress: Advance,
+) -> None:
+    """Play all cells: one environment after the other, so that few worlds are needed at once."""
+    tasks: list[_Task] = []
+    for course in run.worlds.suite.courses:
+        for entry in entries:
+            todo = [c for c in cells if c.env == course.env and c.env in entry.specs]
+            todo = [c for c in todo if not run.work.cell_file(entry.key, c).is_file()]
+            if todo:
+                tasks.append(("cells", (entry, todo)))
+    seen = 0
+
+    def look() -> None:
+        nonlocal seen
+        done = run.work.count_cells()
+        progress(done - seen)
+        seen = done
+
+    look()
+    each(run.do, tasks, processes, look=look)

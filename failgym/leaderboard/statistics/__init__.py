@@ -1,0 +1,3 @@
+"""Scores over environments, and their intervals."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""The files of a submission: written, read, checked without playing, and joined."""
+
+from __future__ import annotations

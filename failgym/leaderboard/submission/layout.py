@@ -1,0 +1,58 @@
+"""What a submission's folder holds: the order of its rows, names of its files, and its seal."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from failgym.leaderboard.submission.entries import Entry
+from failgym.leaderboard.submission.records import (
+    PolicyRecord,
+    Submission,
+    file_sha256,
+    write_submission,
+)
+from failgym.leaderboard.submission.tables import ACTIONS_FOLDER, PREDICTORS_FOLDER, RESULTS_FILE
+from failgym.leaderboard.suite.suites import Cell, Suite
+
+__all__ = ["action_file", "planned", "predictor_file", "predictor_files", "seal"]
+
+Policies = Sequence[Entry] | Sequence[PolicyRecord]
+
+
+def planned(policies: Policies, cells: Sequence[Cell]) -> list[tuple[int, Cell]]:
+    """The cells that each policy plays: number of the policy and cell, in the order of rows."""
+    return [
+        (number, cell)
+        for number, policy in enumerate(policies)
+        for cell in cells
+        if cell.env in policy.specs
+    ]
+
+
+def action_file(key: tuple[str, int | None], env: str, forecast: str) -> str:
+    """The name, within the folder, of the actions of a policy; the same wherever it is merged."""
+    name, _ = key
+    digest = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:8]
+    legible = re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")[:40]
+    return f"{ACTIONS_FOLDER}/{legible}-{digest}/{env}-{forecast}.parquet"
+
+
+def predictor_files(suite: Suite, cells: Sequence[Cell]) -> list[str]:
+    """The names, within the folder, of the predictors that change what happens."""
+    trained = dict.fromkeys(cell.env for cell in cells if cell.forecast == "trained")
+    return [predictor_file(env) for env in trained if suite.course(env).forecast_matters]
+
+
+def predictor_file(env: str) -> str:
+    """The name, within the folder, of the predictor of an environment."""
+    return f"{PREDICTORS_FOLDER}/{env}.npz"
+
+
+def seal(about: Submission, folder: Path, files: Sequence[str]) -> None:
+    """Write `submission.json` with the hashes of the tables, which are there."""
+    hashes = {name: file_sha256(folder / name) for name in (RESULTS_FILE, *files)}
+    write_submission(about.model_copy(update={"files": hashes}), folder)

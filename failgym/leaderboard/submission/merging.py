@@ -1,0 +1,148 @@
+"""`merge`: several submissions to one suite as one folder, a table of all their policies."""
+
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from failgym.leaderboard.submission.checks import (
+    cells_of,
+    changed_files,
+    file_names,
+    read_results,
+)
+from failgym.leaderboard.submission.layout import seal
+from failgym.leaderboard.submission.policy_names import name_problems
+from failgym.leaderboard.submission.records import (
+    Seconds,
+    Submission,
+    file_sha256,
+    read_submission,
+)
+from failgym.leaderboard.submission.same_predictor import same_predictor
+from failgym.leaderboard.submission.stated_rows import check_rows_stated
+from failgym.leaderboard.submission.tables import PREDICTORS_FOLDER, RESULTS_FILE, write_table
+from failgym.leaderboard.suite.suites import suite_named
+
+__all__ = ["merge"]
+
+
+def merge(folders: Sequence[Path], out: Path) -> Submission:
+    """Join submissions: policies in the order in which they are given.
+
+    Args:
+        folders: of the submissions; none is changed.
+        out: the new folder; there must be nothing at its place.
+
+    Raises:
+        ValueError: in one line: submissions to different suites, versions, traces or secret seeds,
+            of different versions of failgym, a policy that is in two of them, or a name that
+            misleads (`failgym.leaderboard.submission.policy_names`), a file that is missing or was
+            changed, or rows that no policy states.
+        OSError: if ``out`` cannot be written.
+    """
+    if len(folders) < 2:
+        raise ValueError("merge: expected at least two folders")
+    if out.exists():
+        raise ValueError(f"--out {out}: exists already")
+    found = [read_submission(folder) for folder in folders]
+    _check_alike(folders, found)
+    files = [_files(folder, one) for folder, one in zip(folders, found, strict=True)]
+    _check_predictors(folders, files)
+    tables = [_results(folder, one) for folder, one in zip(folders, found, strict=True)]
+    partial = out.with_name(f".{out.name}.partial-{os.getpid()}")
+    try:
+        names = _copy(folders, files, partial)
+        write_table(pa.concat_tables(tables), partial / RESULTS_FILE)
+        seal(_merged(found), partial, names)
+        partial.rename(out)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return read_submission(out)
+
+
+def _check_alike(folders: Sequence[Path], found: Sequence[Submission]) -> None:
+    first = found[0]
+    whose: dict[Any, Path] = {}
+    for folder, one in zip(folders, found, strict=True):
+        for what, name in (
+            ("suite", "suites, or versions of one"),
+            ("failgym", "versions of failgym"),
+            ("secret", "secret seeds"),
+            ("traces", "traces"),
+            ("left_out", "forecasts that are left out"),
+        ):
+            if getattr(one, what) != getattr(first, what):
+                raise ValueError(f"{folders[0]} and {folder} are of different {name}: not merged")
+        for policy in one.policies:
+            if policy.key in whose:
+                raise ValueError(
+                    f"policy {policy.name!r} is in {whose[policy.key]} and in {folder}: not merged"
+                )
+            whose[policy.key] = folder
+    for problem in name_problems([policy for one in found for policy in one.policies]):
+        raise ValueError(f"{problem}: not merged")
+
+
+def _files(folder: Path, submission: Submission) -> list[str]:
+    """The files of a submission, results aside. Raises ValueError if one is missing or changed."""
+    suite = suite_named(submission.suite.name)
+    played = {trace.env for trace in submission.traces}
+    cells = [cell for cell in cells_of(submission, suite) if cell.env in played]
+    names = file_names(submission, cells)
+    for name in sorted(names):
+        if name not in submission.files or not (folder / name).is_file():
+            raise ValueError(f"{folder}: {name} is missing")
+    for name in sorted(changed_files(submission, folder, cells)):
+        raise ValueError(f"{folder}: {name} was changed")
+    return sorted(names - {RESULTS_FILE})
+
+
+def _results(folder: Path, submission: Submission) -> Any:
+    """The table of results. Raises ValueError if it has not the rows of its policies."""
+    try:
+        table = read_results(folder)
+        check_rows_stated(submission, table)
+    except ValueError as error:
+        raise ValueError(f"{folder}: {error}") from error
+    return table
+
+
+def _check_predictors(folders: Sequence[Path], files: Sequence[Sequence[str]]) -> None:
+    """Different forecasts make different cells. Raises ValueError."""
+    for folder, names in zip(folders, files, strict=True):
+        for name in names:
+            first = folders[0] / name
+            known = name.startswith(PREDICTORS_FOLDER) and first.is_file()
+            if known and file_sha256(first) != file_sha256(folder / name):
+                rounded = same_predictor(first, folder / name)
+                why = "was learned where numbers are rounded otherwise" if rounded else "differs"
+                raise ValueError(
+                    f"{folders[0]} and {folder}: {name} {why}: not merged; run one of them again"
+                    " with --predictors-of the other"
+                )
+
+
+def _copy(folders: Sequence[Path], files: Sequence[Sequence[str]], out: Path) -> list[str]:
+    for folder, names in zip(folders, files, strict=True):
+        for name in names:
+            (out / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(folder / name, out / name)
+    return list(dict.fromkeys(name for names in files for name in names))
+
+
+def _merged(found: Sequence[Submission]) -> Submission:
+    seconds = Seconds(
+        engine=sum(one.seconds.engine for one in found),
+        policy=sum(one.seconds.policy for one in found),
+    )
+    policies = [policy for one in found for policy in one.policies]
+    return found[0].model_copy(update={"policies": policies, "seconds": seconds})

@@ -1,0 +1,138 @@
+"""From a cell of a suite to its scenario, its world, and what replay and the bound cost there."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from failgym.evaluation.anchors import Anchors
+from failgym.leaderboard.suite.secret_seed import derived_seed
+from failgym.leaderboard.suite.suites import Cell, Course, Suite
+from failgym.worlds.build import build_world, split_of
+from failgym.worlds.scenario import Scenario
+from failgym.worlds.source import whole_trace
+from failgym.worlds.world import World
+
+__all__ = ["Reference", "SuiteWorlds"]
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What replay and the bound cost on the slices of a cell."""
+
+    slices: Ints
+    """[slices]"""
+    replay: Floats
+    """[slices] sum of the terms"""
+    bound: Floats
+    """[slices] sum of the terms"""
+    spent: Floats
+    """[slices] what replay spends (`failgym.evaluation.room`)"""
+    trace_hash: str
+    seconds: float = 0.0
+    """processor time that it took to find out [s]"""
+
+
+@dataclass(frozen=True)
+class SuiteWorlds:
+    """The worlds of a suite, with what it needs for them: traces, a secret, stored predictors."""
+
+    suite: Suite
+    """of real traces: with the environments that have a trace only (`SuiteWorlds.of`)"""
+    traces: Mapping[str, str] = field(default_factory=dict[str, str])
+    """environment -> folder of the user's trace, for a suite of real traces"""
+    secret: bytes | None = None
+    predictors: Path | None = None
+    """the folder of the stored predictors; None: nothing that is trained can be shown"""
+
+    @classmethod
+    def of(
+        cls, suite: Suite, traces: Mapping[str, str] | None = None, secret: bytes | None = None
+    ) -> SuiteWorlds:
+        """The worlds of a suite; of one of real traces only the environments that have a trace."""
+        if suite.real:
+            kept = tuple(course for course in suite.courses if course.env in (traces or {}))
+            suite = replace(suite, courses=kept)
+        return cls(suite, dict(traces or {}), secret)
+
+    def scenario(self, cell: Cell) -> Scenario:
+        """The scenario of a cell: its seed drawn from the secret, its forecast put in."""
+        course = self.suite.course(cell.env)
+        number = derived_seed(self.secret, cell.env, cell.seed)
+        scenario = self._on_trace(course).override(trace_seed=number, seed=number)
+        if cell.forecast == "none":
+            return scenario.override(forecast="none", node_forecast="none")
+        if cell.forecast == "trained":
+            return scenario.override(forecast=str(self.predictor_file(cell.env)))
+        return scenario
+
+    def world(self, cell: Cell) -> World:
+        """The compiled world of a cell. Raises ValueError, naming the cell, if there is none."""
+        try:
+            return build_world(self.scenario(cell))
+        except ValueError as error:
+            raise ValueError(f"{cell}: {error}") from error
+
+    def alike(self, cell: Cell) -> Cell:
+        """The cell in which the same happens: without forecasts, where these only are shown."""
+        if self.suite.course(cell.env).forecast_matters:
+            return cell
+        return replace(cell, forecast="none")
+
+    def reference(self, cell: Cell) -> Reference:
+        """Play replay in a cell, and find the bound."""
+        cell = self.alike(cell)
+        self.world(cell)
+        begun = time.process_time()
+        anchors = Anchors.of(
+            self.scenario(cell),
+            episodes=self.suite.course(cell.env).slices,
+            seed=derived_seed(self.secret, cell.env, cell.seed),
+        )
+        return Reference(
+            slices=anchors.replay.slices,
+            replay=anchors.replay.costs.sum(axis=1),
+            bound=anchors.bound.sum(axis=1),
+            spent=anchors.spent,
+            trace_hash=self.trace_hash(cell),
+            seconds=time.process_time() - begun,
+        )
+
+    def trace_hash(self, cell: Cell) -> str:
+        """Content hash of the trace of a cell."""
+        return whole_trace(self.scenario(cell)).content_hash
+
+    def predictor_file(self, env: str) -> Path:
+        """Where the predictor of an environment is stored. Raises ValueError without a folder."""
+        if self.predictors is None:
+            raise ValueError("predictors: expected a folder, got none")
+        return self.predictors / f"{env}.npz"
+
+    def train_predictor(self, env: str) -> None:
+        """Fit the predictor of an environment, and store it.
+
+        It learns from the train split of the registered trace, or of the user's: a secret seed
+        makes another trace of the same law, and tells nothing of itself through what was learned.
+
+        Raises:
+            ValueError: if the trace has nothing to learn from, or a package is not installed.
+        """
+        from failgym.predictors import GradientBoosting, save_predictor
+
+        course = self.suite.course(env)
+        scenario = self._on_trace(course)
+        predictor = GradientBoosting(window=scenario.window, **(course.trained or {}))
+        save_predictor(predictor.fit(split_of(scenario, "train")), self.predictor_file(env))
+
+    def _on_trace(self, course: Course) -> Scenario:
+        scenario = course.scenario()
+        folder = self.traces.get(course.env)
+        return scenario if folder is None else scenario.override(trace=folder)

@@ -1,0 +1,158 @@
+"""The suites: which environments, forecasts, seeds and slices policies are compared on.
+
+A suite never changes: what is in it, and the scenarios that it names, are in its digest, which a
+test holds fast and a submission carries. Whoever wants another suite gives it another version.
+
+Each environment is played with the forecasts that it is registered with, drawn to a stated quality
+("drawn"), with those of a predictor that has learned from the train split ("trained"), and with
+"none". In Lineage-v0 nothing is forecast at all; in Workflow-v0 failures of machines are, and no
+predictor in failgym learns these.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from failgym.envs.scenarios import resolve
+from failgym.worlds.scenario import Scenario
+
+__all__ = ["FORECASTS", "SUITES", "Cell", "Course", "ForecastName", "Suite", "suite_named"]
+
+ForecastName = Literal["drawn", "trained", "none"]
+FORECASTS: tuple[ForecastName, ...] = ("drawn", "trained", "none")
+"""Kinds of forecast that a policy is shown, in the order of tables."""
+DRAWN_NODES = "calibrated"
+"""`Scenario.node_forecast` that is drawn."""
+
+
+@dataclass(frozen=True, order=True)
+class Cell:
+    """One batch of slices: an environment, a forecast and a seed."""
+
+    env: str
+    forecast: str
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{self.env}, forecast {self.forecast}, seed {self.seed}"
+
+
+@dataclass(frozen=True)
+class Course:
+    """What a suite plays of one environment."""
+
+    env: str
+    """name of the registered scenario"""
+    trained: dict[str, Any] | None = None
+    """parameters of the `GradientBoosting` whose forecasts are shown; None: there are none"""
+    seeds: tuple[int, ...] = (0,)
+    """of the trace and of all that is drawn; 0 is the trace of the registered scenario"""
+    slices: int = 100
+    """of the test split at most; more than there are stand for all"""
+    changes: dict[str, Any] = field(default_factory=dict[str, Any])
+    """fields of the scenario that differ from the registered one"""
+
+    def scenario(self) -> Scenario:
+        """The scenario of the test split, with the environment's own forecast."""
+        return resolve(self.env, {"split": "test", **self.changes})
+
+    @property
+    def forecast_matters(self) -> bool:
+        """Does what is forecast change what happens? Grace periods of kills are weighted by it."""
+        scenario = self.scenario()
+        return scenario.kill and scenario.grace
+
+    @property
+    def forecasts(self) -> tuple[ForecastName, ...]:
+        """Kinds of forecast that the environment is played with, in the order of `FORECASTS`."""
+        scenario = self.scenario()
+        drawn = scenario.forecast != "none" or scenario.node_forecast != "none"
+        shown = {"drawn": drawn, "trained": self.trained is not None, "none": True}
+        return tuple(name for name in FORECASTS if shown[name])
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A fixed set of cells."""
+
+    name: str
+    version: int
+    courses: tuple[Course, ...]
+    real: bool = False
+    """are the traces the user's own?"""
+
+    def course(self, env: str) -> Course:
+        """What is played of an environment. Raises ValueError if nothing is."""
+        for course in self.courses:
+            if course.env == env:
+                return course
+        known = ", ".join(course.env for course in self.courses)
+        raise ValueError(f"suite {self.name}: no environment {env!r}, expected one of {known}")
+
+    def cells(self) -> Iterator[Cell]:
+        """All cells, in the order of tables."""
+        for course in self.courses:
+            for forecast in course.forecasts:
+                for seed in course.seeds:
+                    yield Cell(course.env, forecast, seed)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of all that the suite fixes, scenarios included."""
+        fixed = [
+            {**asdict(course), "forecasts": course.forecasts, "scenario": asdict(course.scenario())}
+            for course in self.courses
+        ]
+        content = {"name": self.name, "version": self.version, "courses": fixed}
+        text = json.dumps(content, sort_keys=True, default=list)
+        return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+_SYSTEM = {"target": "system", "samples": "tail"}
+"""Failures of the system from the last windows of attempts (Kumar et al. 2020, section V)."""
+_V1 = (
+    Course("Cloning-v0", {"target": "fail"}),
+    Course("GracePeriod-v0", {"target": "unfinished"}),
+    Course("Checkpoint-v0", _SYSTEM),
+    Course("Lineage-v0"),
+    Course("Workflow-v0", seeds=(0, 1, 2, 3)),
+    Course("Mitigation-v0", {"target": "fail"}),
+)
+_SMOKE = (
+    Course("Cloning-v0", {"target": "fail", "trees": 20}, slices=4, changes={"jobs": 500}),
+    Course(
+        "GracePeriod-v0", {"target": "unfinished", "trees": 20}, slices=2, changes={"jobs": 400}
+    ),
+    Course("Checkpoint-v0", {**_SYSTEM, "trees": 20}, slices=2, changes={"jobs": 600}),
+    Course("Lineage-v0", slices=2, changes={"jobs": 7}),
+    Course("Workflow-v0", slices=1, changes={"jobs": 60, "slice_jobs": 5}),
+    Course(
+        "Mitigation-v0",
+        {"target": "fail", "trees": 20},
+        slices=2,
+        changes={"jobs": 2_500, "warmup": 32, "followers": 64, "slice_tasks": 64},
+    ),
+)
+_REAL = tuple(Course(course.env, course.trained, slices=64) for course in _V1)
+
+SUITES: dict[str, Suite] = {
+    suite.name: suite
+    for suite in (
+        Suite("smoke", 1, _SMOKE),
+        Suite("v1", 1, _V1),
+        Suite("v1-real", 1, _REAL, real=True),
+    )
+}
+"""By name: `smoke` takes seconds a policy, `v1` is the one to publish, `v1-real` is the same on
+traces that the user has imported, 64 drawn slices of each."""
+
+
+def suite_named(name: str) -> Suite:
+    """The suite of a name. Raises ValueError, naming the known ones."""
+    if name not in SUITES:
+        raise ValueError(f"suite: expected one of {', '.join(SUITES)}, got {name!r}")
+    return SUITES[name]

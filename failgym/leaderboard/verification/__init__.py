@@ -1,0 +1,3 @@
+"""Policies are asked again, and all other actions are played again."""
+
+from __future__ import annotations

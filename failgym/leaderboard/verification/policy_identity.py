@@ -1,0 +1,86 @@
+"""Is what was asked what a submission says: can there be such a SPEC, and who was it made for?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from failgym.baselines import Heuristic
+from failgym.evaluation.caller import check_made_for
+from failgym.leaderboard.submission.policy_names import baseline_named
+from failgym.leaderboard.submission.records import PolicyRecord, Submission
+from failgym.leaderboard.submission.specs import is_shipped, why_not_asked
+from failgym.leaderboard.suite.suites import Suite
+from failgym.policy import Policy
+from failgym.worlds.scenario import Scenario
+
+__all__ = ["identity_problems", "made_for"]
+
+Load = Callable[[str], Policy]
+
+
+def identity_problems(submission: Submission, suite: Suite, load: Load) -> Iterator[str]:
+    """What cannot be true of policies that are at hand: shipped baselines, and files.
+
+    Args:
+        submission: what is stated.
+        suite: where they played.
+        load: makes a policy of a SPEC; it is given none that may hold code.
+    """
+    scenarios = {course.env: course.scenario() for course in suite.courses}
+    for policy in submission.policies:
+        for problem in dict.fromkeys(_problems(policy, scenarios, load)):
+            yield f"policy {policy.name!r}: {problem}"
+        if not suite.real:  # a user's trace may lack what a baseline goes by
+            for problem in _elsewhere(policy, scenarios, load):
+                yield f"policy {policy.name!r}: {problem}"
+
+
+def made_for(policy: Any, scenario: Scenario) -> bool:
+    """Was a policy made for an environment, as far as it says?"""
+    try:
+        check_made_for(policy, scenario)
+    except ValueError:
+        return False
+    return not isinstance(policy, Heuristic) or policy.compatible(scenario)
+
+
+def _problems(policy: PolicyRecord, scenarios: dict[str, Scenario], load: Load) -> Iterator[str]:
+    made: dict[str, Any] = {}
+    for env, spec in policy.specs.items():
+        if env not in scenarios or why_not_asked(policy, env) is not None:
+            continue
+        try:
+            asked = made[spec] = made.get(spec) or load(spec)
+        except ValueError as error:
+            if policy.kind == "baseline":  # what loads an agent may not be installed here
+                yield f"{spec!r} cannot have been asked: {error}"
+            continue
+        if not made_for(asked, scenarios[env]):
+            yield f"{spec!r} was not made for {env}"
+        yield from _misnamed(policy, spec, asked)
+
+
+def _elsewhere(policy: PolicyRecord, scenarios: dict[str, Scenario], load: Load) -> Iterator[str]:
+    """Is a shipped baseline missing where it could have played?"""
+    for spec in dict.fromkeys(policy.specs.values()):
+        if not is_shipped(spec):
+            continue
+        try:
+            asked = load(spec)
+        except ValueError:
+            continue  # has been said
+        for other, scenario in scenarios.items():
+            if other not in policy.specs and made_for(asked, scenario):
+                yield f"{spec!r} was made for {other} too, and has no rows there"
+
+
+def _misnamed(policy: PolicyRecord, spec: str, asked: Any) -> Iterator[str]:
+    """Does a file hold what the name of the policy and its training seed say?"""
+    name, baseline = getattr(asked, "name", None), baseline_named(policy.name)
+    if policy.kind == "baseline" and baseline is not None and name != baseline:
+        yield f"reads like a variant of {baseline}, and {Path(spec).name} is {name}"
+    seed: int | None = getattr(getattr(asked, "manifest", None), "seed", None)
+    if None not in (seed, policy.training_seed) and seed != policy.training_seed:
+        yield f"{spec}: was trained with seed {seed}, it states {policy.training_seed}"

@@ -1,0 +1,171 @@
+"""Checks a submission by playing all of it again, one environment and seed at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from failgym.leaderboard.submission.checks import cells_of
+from failgym.leaderboard.submission.layout import predictor_file
+from failgym.leaderboard.submission.proofs import RowProof
+from failgym.leaderboard.submission.records import PolicyRecord, Submission
+from failgym.leaderboard.submission.same_predictor import same_predictor
+from failgym.leaderboard.suite.suite_worlds import Reference, SuiteWorlds
+from failgym.leaderboard.suite.suites import Cell
+from failgym.leaderboard.verification.asking_again import Asked, Asking, ask
+from failgym.leaderboard.verification.cell_check import CellCheck, Record
+
+__all__ = ["Findings", "Place", "SubmissionCheck"]
+
+Place = tuple[str, int | None]
+"""An environment and a seed; None for the seed stands for the predictor of the environment."""
+
+
+@dataclass
+class Findings:
+    """Findings in an environment under a seed."""
+
+    slices: list[int] = field(default_factory=list[int])
+    """those that there are"""
+    problems: list[str] = field(default_factory=list[str])
+    proofs: list[RowProof] = field(default_factory=list[RowProof])
+    """of the policies there"""
+    rows: int = 0
+    """whose numbers were computed anew"""
+    engine_seconds: float = 0.0
+    """processor time of the engine [s]"""
+    policy_seconds: float = 0.0
+    """wall time that policies took to answer again [s]"""
+
+
+@dataclass(frozen=True)
+class SubmissionCheck:
+    """A submission whose tables can be read, and the worlds that it was played on."""
+
+    folder: Path
+    submission: Submission
+    worlds: SuiteWorlds
+    """with the predictors of the submission"""
+    results: Any
+    """the table of results"""
+    changed: frozenset[str]
+    """files whose hash is another one by now"""
+    learned: Path
+    """the folder of the predictors that are trained anew"""
+    asking: Asking | None = None
+    """None: no policy is asked again"""
+    forged: frozenset[str] = frozenset()
+    """environments whose predictor is not what is learned: with its forecasts nothing is played"""
+    refitted: bool = True
+    """were predictors trained anew?"""
+
+    def examine(self, place: Place) -> Findings:
+        """Play all that is claimed of a place again. Raises ValueError if it cannot be played."""
+        env, seed = place
+        return self.learn(env) if seed is None else self.play_again(env, seed)
+
+    def play_again(self, env: str, seed: int) -> Findings:
+        """Play everything in an environment under a seed again.
+
+        Raises:
+            ValueError: if it cannot be played.
+        """
+        blind = Cell(env, "none", seed)
+        reference = self.worlds.reference(blind)
+        found = Findings(reference.slices.tolist(), engine_seconds=reference.seconds)
+        stated = {(one.env, one.seed): one.content_hash for one in self.submission.traces}
+        if stated.get((env, seed)) != reference.trace_hash:
+            said = str(stated.get((env, seed)))
+            found.problems.append(
+                f"trace of {env}, seed {seed}: the submission was made on {said[:16]}, this is"
+                f" {reference.trace_hash[:16]}: another trace"
+            )
+            return found
+        references = self._references(blind, reference, found)
+        for policy in self._players(env):  # one after the other, so that its process is kept
+            for cell, meant in references.items():
+                self._compare(policy, cell, meant, found)
+        return found
+
+    def _references(
+        self, blind: Cell, reference: Reference, found: Findings
+    ) -> dict[Cell, Reference]:
+        """The cells that can be played beside a blind one, with what replay and the bound cost."""
+        alike, kept = {blind: reference}, dict[Cell, Reference]()
+        for cell in cells_of(self.submission, self.worlds.suite):
+            if (cell.env, cell.seed) != (blind.env, blind.seed):
+                continue
+            if cell.forecast == "trained" and cell.env in self.forged:
+                continue
+            same = self.worlds.alike(cell)
+            try:
+                if same not in alike:
+                    alike[same] = self.worlds.reference(same)
+                    found.engine_seconds += alike[same].seconds
+            except ValueError as error:
+                found.problems.append(f"{cell}: cannot be played: {error}")
+                continue
+            kept[cell] = alike[same]
+        return kept
+
+    def _players(self, env: str) -> Iterator[PolicyRecord]:
+        return (policy for policy in self.submission.policies if env in policy.specs)
+
+    def _compare(
+        self, policy: PolicyRecord, cell: Cell, reference: Reference, found: Findings
+    ) -> None:
+        """Compare what is claimed of a policy in a cell, and add what was found."""
+        record = Record(self.folder, self.results, self.changed, self.worlds)
+        asked = partial(self._ask, policy, cell, reference)
+        claim = CellCheck(record, policy, cell, reference, asked, self._exact(cell))
+        found.problems += claim.problems()
+        proof, why = claim.proof, claim.why
+        if self._taken_on_trust(cell):
+            proof, why = "claimed", "its predictor was not trained anew"
+        found.proofs.append(RowProof.of(policy, cell.env, cell.forecast, proof, why))
+        found.rows += claim.rows
+        found.engine_seconds += claim.engine_seconds
+        found.policy_seconds += claim.policy_seconds
+
+    def _ask(self, policy: PolicyRecord, cell: Cell, reference: Reference) -> Asked | str:
+        """Ask a policy again, or say why not."""
+        if self.asking is None:
+            return "was not asked again"
+        why = self.asking.excused.get((policy.key, cell.env))
+        worlds = self.worlds if self._exact(cell) else replace(self.worlds, predictors=self.learned)
+        if why is None and not self._exact(cell) and not worlds.predictor_file(cell.env).is_file():
+            why = "its forecasts were not learned anew"
+        if why is not None:
+            return why
+        return ask(self.asking.players, policy, worlds, cell, reference.slices)
+
+    def _exact(self, cell: Cell) -> bool:
+        """Are the forecasts at hand that were shown in the run, to the last bit?"""
+        return cell.forecast != "trained" or self.worlds.alike(cell) == cell
+
+    def _taken_on_trust(self, cell: Cell) -> bool:
+        """Does what happens follow from a predictor that nobody has trained anew?"""
+        return cell.forecast == "trained" and self._exact(cell) and not self.refitted
+
+    def learn(self, env: str) -> Findings:
+        """Train the predictor of an environment anew; is it the one of the submission, if any?"""
+        name = predictor_file(env)
+        left_out = any(one.env == env for one in self.submission.left_out)
+        mine = replace(self.worlds, predictors=self.learned)
+        try:
+            mine.train_predictor(env)
+        except ImportError:
+            raise
+        except ValueError as error:
+            return Findings(problems=[] if left_out else [f"{name}: cannot be trained: {error}"])
+        if left_out:
+            problem = f"{env}, forecast trained: was left out, and yet it can be trained"
+            return Findings(problems=[problem])
+        if name in self.submission.files and not same_predictor(
+            mine.predictor_file(env), self.folder / name
+        ):
+            return Findings(problems=[f"{name}: is not what the train split teaches"])
+        return Findings()
