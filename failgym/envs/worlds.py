@@ -109,7 +109,7 @@ def _population(scenario: Scenario) -> Scenario:
 
 
 def build_world(scenario: Scenario) -> AnyWorld:
-    """The world of a scenario, compiled once per process and version of its files.
+    """The world of a scenario, compiled once per version of its files (`failgym.world_cache`).
 
     Raises:
         ValueError: if the split has no task that is ever asked about, or a value names nothing.
