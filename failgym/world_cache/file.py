@@ -30,6 +30,7 @@ import numpy.typing as npt
 
 from failgym.compiled.ownership import is_private
 from failgym.files import PARTIAL
+from failgym.world_cache.builder import hold
 
 __all__ = ["Kept", "look_at", "read_world", "world_bytes", "write_world"]
 
@@ -85,6 +86,7 @@ def write_world(file: Path, key: str, world: tuple[Any, ...], scenario: Any) -> 
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     try:
         with open(os.open(partial, flags, 0o600), "w+b") as written:
+            hold(written.fileno())
             written.write(bytes(_HASH) + len(header).to_bytes(8, "little") + header)
             for array in arrays.values():
                 written.write(bytes(-written.tell() % ALIGNMENT))
