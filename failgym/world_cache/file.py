@@ -30,6 +30,7 @@ import numpy.typing as npt
 
 from failgym.compiled.ownership import is_private
 from failgym.files import PARTIAL
+from failgym.traces.synthetic import PROFILES
 from failgym.world_cache.builder import hold
 
 __all__ = ["Kept", "look_at", "read_world", "world_bytes", "write_world"]
@@ -157,9 +158,11 @@ def _header(key: str, arrays: Mapping[str, Array], scenario: Any) -> bytes:
 def _said_of(scenario: Any, name: str) -> str:
     """What a field says, in short."""
     value = getattr(scenario, "name" if name == "scenario" else name)
-    if isinstance(value, str | Path):
-        return str(value)
-    return type(value).__name__
+    if not isinstance(value, str | Path):
+        return type(value).__name__
+    if name == "trace" and str(value) in PROFILES:
+        return f"{value}, {scenario.jobs:,} jobs, seed {scenario.trace_seed}"
+    return str(value)
 
 
 def _about(array: Array) -> dict[str, Any]:

@@ -29,7 +29,7 @@ def test_what_is_kept_is_shown(kept_worlds: Path, capsys: pytest.CaptureFixture[
         "2 worlds",
         "4.0 GB",
         "Cloning-v0",
-        "google-2011-failing",
+        "google-2011-failing, 60 jobs, seed 0",
         "elsayed",
     ):
         assert text in shown
@@ -46,7 +46,7 @@ def test_what_is_kept_is_shown(kept_worlds: Path, capsys: pytest.CaptureFixture[
 def test_clear(kept_worlds: Path, capsys: pytest.CaptureFixture[str]) -> None:
     keep()
     assert run(["cache", "clear"]) == 0
-    assert "removed 1" in capsys.readouterr().out
+    assert "removed 1 world," in capsys.readouterr().out
     assert entries() == []
     assert list(kept_worlds.iterdir()) == []
     assert run(["cache", "clear"]) == 0
