@@ -44,6 +44,8 @@ TOGETHER = 4
 """Processes that hold the same environment at once."""
 TARGET = 0.5
 """What a kept world may take beyond one of 100 jobs, at most [s]."""
+FIELDS: dict[str, dict[str, Any]] = {"Mitigation-v0": {"begin": 0}}
+"""Of environments that leave out the first day of a trace, which may be all there is of it."""
 CHILD = """
 import json, resource, sys, time
 import gymnasium as gym
@@ -105,8 +107,9 @@ class Child:
     """A process that makes an environment, and holds it until it is told to end."""
 
     def __init__(self, kind: Kind, env: str, cache: Path) -> None:
+        fields = {**FIELDS.get(env, {}), **kind.fields}
         self._process = subprocess.Popen(
-            [sys.executable, "-c", CHILD, f"failgym/{env}", json.dumps(kind.fields)],
+            [sys.executable, "-c", CHILD, f"failgym/{env}", json.dumps(fields)],
             cwd=kind.checkout,
             env={**os.environ, FOLDER: str(cache), "PYTHONPATH": str(kind.checkout)},
             stdin=subprocess.PIPE,
@@ -176,7 +179,7 @@ def measure(env: str, kinds: list[Kind], runs: int, cache: Path) -> list[Made]:
 
 def parts_of(env: str, fields: dict[str, Any], runs: int, folder: Path) -> Parts:
     """What the steps of keeping a world take, in processor time."""
-    scenario = resolve(env, fields)
+    scenario = resolve(env, {**FIELDS.get(env, {}), **fields})
     world, file = build_world(scenario), folder / "measured.world"
     key = key_of(scenario)
     assert key is not None, "a stored trace and a forecast by name have a key"
@@ -223,9 +226,12 @@ def main(
         ],
     )
     for name in env:
-        own = {row.kind: row.wall for row in rows if row.env == name}
-        beyond = own["second"] - own["100 jobs"]
-        print_line(f"{name}: {beyond:+.2f} s beyond 100 jobs, asked at most {TARGET} s")
+        own = {row.kind: row for row in rows if row.env == name}
+        kept, small = own["second"], own["100 jobs"]
+        print_line(
+            f"{name}: {kept.wall - small.wall:+.2f} s, {kept.processor - small.processor:+.2f} s of"
+            f" processor time, beyond 100 jobs; asked at most {TARGET} s"
+        )
     measured = {"rows": [asdict(row) for row in rows], "parts": [asdict(each) for each in parts]}
     file.write({"host": host(), **measured})
 

@@ -5,13 +5,27 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from failgym import world_cache
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 PATIENCE = 60_000
 """What a busy machine may take to start one [ms]."""
+
+os.environ.setdefault("FAILGYM_CACHE_SIZE", "0")  # a world that is kept proves nothing of building
+
+
+@pytest.fixture
+def kept_worlds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a cache of the test's own, in which every world that is built is kept."""
+    monkeypatch.setenv("FAILGYM_CACHE_DIR", str(tmp_path / "worlds"))
+    monkeypatch.delenv("FAILGYM_CACHE_SIZE", raising=False)
+    monkeypatch.setattr(world_cache, "LEAST_SECONDS", 0.0)
+    return tmp_path / "worlds"
 
 
 @pytest.fixture(scope="module")

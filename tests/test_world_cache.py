@@ -76,15 +76,6 @@ def outer(seed: int = 0, size: int = 40) -> Outer:
 
 
 @pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache of its own that keeps whatever is built."""
-    monkeypatch.setenv("FAILGYM_CACHE_DIR", str(tmp_path / "worlds"))
-    monkeypatch.delenv("FAILGYM_CACHE_SIZE", raising=False)
-    monkeypatch.setattr(world_cache, "LEAST_SECONDS", 0.0)
-    return tmp_path / "worlds"
-
-
-@pytest.fixture
 def stored(tmp_path: Path) -> Path:
     generate("google-2011", jobs=60, seed=3).save(tmp_path / "trace")
     return tmp_path / "trace"
@@ -126,7 +117,7 @@ def never() -> Any:
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_a_kept_world_is_the_one_that_was_built(name: str, cache: Path) -> None:
+def test_a_kept_world_is_the_one_that_was_built(name: str, kept_worlds: Path) -> None:
     scenario = resolve(name, SMALL.get(name, {"jobs": 60}))
     built, kept = anew(scenario), anew(scenario)
     assert len(entries()) == 1
@@ -137,7 +128,7 @@ def test_a_kept_world_is_the_one_that_was_built(name: str, cache: Path) -> None:
         assert numba.typeof(array) == numba.typeof(twin), f"{field}: compiled a second time"
 
 
-def test_arrays_of_every_layout(cache: Path) -> None:
+def test_arrays_of_every_layout(kept_worlds: Path) -> None:
     built = kept_or_built(resolve("Cloning-v0"), (), Outer, outer)
     kept = kept_or_built(resolve("Cloning-v0"), (), Outer, never)
     assert_same(built, kept)
@@ -145,7 +136,7 @@ def test_arrays_of_every_layout(cache: Path) -> None:
     assert kept.records.dtype.isalignedstruct
 
 
-def test_what_is_written_to_a_kept_world_stays_in_the_process(cache: Path) -> None:
+def test_what_is_written_to_a_kept_world_stays_in_the_process(kept_worlds: Path) -> None:
     scenario = resolve("Cloning-v0")
     kept_or_built(scenario, (), Outer, outer)
     kept_or_built(scenario, (), Outer, never).records["time"] = -1
@@ -153,7 +144,7 @@ def test_what_is_written_to_a_kept_world_stays_in_the_process(cache: Path) -> No
 
 
 def test_a_kept_world_needs_neither_its_trace_nor_its_compiler(
-    cache: Path, stored: Path, monkeypatch: pytest.MonkeyPatch
+    kept_worlds: Path, stored: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scenario = resolve("Cloning-v0", {"trace": str(stored)})
     built = anew(scenario)
@@ -162,14 +153,14 @@ def test_a_kept_world_needs_neither_its_trace_nor_its_compiler(
     assert_same(built, anew(scenario))
 
 
-def test_scenarios_that_differ_in_name_only_share_a_world(cache: Path) -> None:
+def test_scenarios_that_differ_in_name_only_share_a_world(kept_worlds: Path) -> None:
     scenario = resolve("Cloning-v0")
     kept_or_built(scenario, (), Outer, outer)
     kept_or_built(replace(scenario, name="mine"), (), Outer, never)
 
 
 def test_worlds_that_are_built_at_once_are_not_kept(
-    cache: Path, monkeypatch: pytest.MonkeyPatch
+    kept_worlds: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(world_cache, "LEAST_SECONDS", 1e9)
     kept_or_built(resolve("Cloning-v0"), (), Outer, outer)
@@ -230,7 +221,7 @@ def test_every_file_of_a_stored_trace_decides(name: str, stored: Path) -> None:
     assert key_of(scenario) not in (None, before)
 
 
-def test_a_table_that_was_changed_after_it_was_saved_is_noticed(cache: Path, stored: Path) -> None:
+def test_a_table_that_was_changed_later_is_noticed(kept_worlds: Path, stored: Path) -> None:
     scenario = resolve("Cloning-v0", {"trace": str(stored)})
     anew(scenario)
     shutil.copy(stored / "tasks.parquet", stored / "attempts.parquet")
@@ -305,7 +296,7 @@ class OwnTrace(Trace):
     """A trace with code of its own."""
 
 
-def test_code_from_elsewhere_has_no_key(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
+def test_code_from_elsewhere_has_no_key(monkeypatch: pytest.MonkeyPatch, kept_worlds: Path) -> None:
     scenario = resolve("Cloning-v0", {"jobs": 60})
     own = OwnTrace(generate("google-2011", jobs=5).meta)
     assert key_of(changed(scenario, forecast=Mine())) is None
@@ -376,7 +367,7 @@ def test_sources_that_cannot_be_read_make_no_key(
 
 
 def test_what_changes_while_a_world_is_built_is_not_kept(
-    cache: Path, stored: Path, monkeypatch: pytest.MonkeyPatch
+    kept_worlds: Path, stored: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scenario = resolve("Cloning-v0", {"trace": str(stored)})
 
@@ -437,7 +428,7 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_world_is_built_anew(damage: str, cache: Path) -> None:
+def test_a_damaged_world_is_built_anew(damage: str, kept_worlds: Path) -> None:
     scenario = resolve("Cloning-v0")
     kept_or_built(scenario, (), Outer, outer)
     file = entries()[0].file
@@ -447,18 +438,18 @@ def test_a_damaged_world_is_built_anew(damage: str, cache: Path) -> None:
     assert file.read_bytes() == whole, "the sound one takes its place"
 
 
-def test_a_world_under_another_name_is_not_taken(cache: Path) -> None:
+def test_a_world_under_another_name_is_not_taken(kept_worlds: Path) -> None:
     one, two = resolve("Cloning-v0"), resolve("GracePeriod-v0")
     kept_or_built(one, (), Outer, outer)
     theirs = key_of(two)
     assert theirs is not None
-    shutil.copy(entries()[0].file, cache / folder.file_name(theirs))
+    shutil.copy(entries()[0].file, kept_worlds / folder.file_name(theirs))
     assert_same(kept_or_built(two, (), Outer, lambda: outer(seed=1)), outer(seed=1))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="files have no owners here")
 def test_a_file_or_folder_that_others_could_have_written_is_not_taken(
-    cache: Path, tmp_path: Path
+    kept_worlds: Path, tmp_path: Path
 ) -> None:
     scenario = resolve("Cloning-v0")
     kept_or_built(scenario, (), Outer, outer)
@@ -473,7 +464,7 @@ def test_a_file_or_folder_that_others_could_have_written_is_not_taken(
     with pytest.raises(Never):
         kept_or_built(scenario, (), Outer, never)
     elsewhere.replace(file)
-    cache.chmod(0o777)
+    kept_worlds.chmod(0o777)
     folder._warn.cache_clear()
     with pytest.warns(UserWarning, match="FAILGYM_CACHE_DIR"), pytest.raises(Never):
         kept_or_built(scenario, (), Outer, never)
@@ -481,7 +472,7 @@ def test_a_file_or_folder_that_others_could_have_written_is_not_taken(
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked here")
 def test_a_killed_writer_leaves_nothing_that_is_read(
-    cache: Path, monkeypatch: pytest.MonkeyPatch
+    kept_worlds: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scenario = resolve("Cloning-v0")
     child = os.fork()
@@ -490,12 +481,10 @@ def test_a_killed_writer_leaves_nothing_that_is_read(
         kept_or_built(scenario, (), Outer, outer)
         os._exit(0)
     assert os.WIFSIGNALED(os.waitpid(child, 0)[1])
-    assert len(os.listdir(cache)) == 2, "a file that was being written, and its lock"
+    assert len(os.listdir(kept_worlds)) == 2, "a file that was being written, and its lock"
     assert entries() == []
     assert_same(kept_or_built(scenario, (), Outer, outer), outer())
-    assert len(entries()) == 1
-    assert folder.clear()[0] == 2
-    assert os.listdir(cache) == []
+    assert os.listdir(kept_worlds) == [entries()[0].file.name]
 
 
 def _be_killed(file: Path, target: Path) -> None:
@@ -505,13 +494,13 @@ def _be_killed(file: Path, target: Path) -> None:
 # --- Room -----------------------------------------------------------------------------------------
 
 
-def test_the_least_recently_used_go(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_least_recently_used_go(kept_worlds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scenarios = [resolve("Cloning-v0", {"seed": seed}) for seed in range(3)]
     size = world_file.world_bytes(outer(size=1000))
     monkeypatch.setenv("FAILGYM_CACHE_SIZE", str(2 * size + 4000))
     for age, scenario in zip((300, 200), scenarios, strict=False):
         kept_or_built(scenario, (), Outer, lambda: outer(size=1000))
-        file = cache / folder.file_name(str(key_of(scenario)))
+        file = kept_worlds / folder.file_name(str(key_of(scenario)))
         _last_used(file, age)
     kept_or_built(scenarios[0], (), Outer, never)  # used now
     kept_or_built(scenarios[2], (), Outer, lambda: outer(size=1000))
@@ -526,16 +515,19 @@ def _last_used(file: Path, age: float) -> None:
     os.utime(file, (moment, moment))
 
 
-def test_what_killed_processes_left_goes_in_time(cache: Path) -> None:
+def test_what_killed_processes_left_goes(kept_worlds: Path) -> None:
+    fcntl = pytest.importorskip("fcntl", reason="files cannot be locked here")
     kept_or_built(resolve("Cloning-v0"), (), Outer, outer)
-    old, new = (cache / f".failgym-{name}.partial" for name in ("old", "new"))
-    for file in (old, new):
-        file.write_bytes(b"half")
-    _last_used(old, 2 * folder.ABANDONED)
-    kept_or_built(resolve("GracePeriod-v0"), (), Outer, outer)
-    assert not old.exists()
-    assert new.exists()
-    assert len(entries()) == 2
+    left, held = (kept_worlds / f".failgym-{name}.partial" for name in ("left", "held"))
+    left.write_bytes(b"half")
+    with held.open("wb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # as its writer does
+        kept_or_built(resolve("GracePeriod-v0"), (), Outer, outer)
+        assert not left.exists()
+        assert held.exists()
+    kept_or_built(resolve("Checkpoint-v0"), (), Outer, outer)
+    assert not held.exists()
+    assert len(entries()) == 3
 
 
 @pytest.mark.parametrize(
@@ -560,10 +552,10 @@ def test_sizes_that_are_none(text: str, monkeypatch: pytest.MonkeyPatch) -> None
         build_world(resolve("Cloning-v0", {"jobs": 61}))
 
 
-def test_without_a_cache(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_cache(kept_worlds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAILGYM_CACHE_SIZE", "0")
     assert_same(kept_or_built(resolve("Cloning-v0"), (), Outer, outer), outer())
-    assert not cache.exists()
+    assert not kept_worlds.exists()
 
 
 @pytest.mark.parametrize("home", ["/nonexistent", "", "relative"])
@@ -581,7 +573,7 @@ def _refuse(place: Path) -> None:
     raise PermissionError(errno.EACCES, "no", str(place))
 
 
-def test_on_a_disk_that_is_read_only(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_a_disk_that_is_read_only(kept_worlds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept, new = resolve("Cloning-v0"), resolve("GracePeriod-v0")
     kept_or_built(kept, (), Outer, outer)
     opened = os.open
@@ -594,11 +586,11 @@ def test_on_a_disk_that_is_read_only(cache: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(os, "open", read_only)
     assert_same(kept_or_built(kept, (), Outer, never), outer())
     assert_same(kept_or_built(new, (), Outer, outer), outer())
-    assert len(os.listdir(cache)) == 1
+    assert len(os.listdir(kept_worlds)) == 1
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked here")
-def test_one_process_builds_while_others_wait(cache: Path, tmp_path: Path) -> None:
+def test_one_process_builds_while_others_wait(kept_worlds: Path, tmp_path: Path) -> None:
     scenario, built = resolve("Cloning-v0"), tmp_path / "built"
 
     def slowly() -> Outer:
@@ -616,12 +608,12 @@ def test_one_process_builds_while_others_wait(cache: Path, tmp_path: Path) -> No
     assert_same(kept_or_built(scenario, (), Outer, slowly), outer())
     assert os.waitpid(child, 0)[1] == 0
     assert built.read_text() == "once\n"
-    assert [file.suffix for file in cache.iterdir()] == [".world"]
+    assert [file.suffix for file in kept_worlds.iterdir()] == [".world"]
 
 
-def test_the_folder_is_the_users_own(cache: Path) -> None:
-    assert cache_folder() == cache
+def test_the_folder_is_the_users_own(kept_worlds: Path) -> None:
+    assert cache_folder() == kept_worlds
     if os.name == "posix":
-        assert cache.stat().st_mode & 0o077 == 0
+        assert kept_worlds.stat().st_mode & 0o077 == 0
         kept_or_built(resolve("Cloning-v0"), (), Outer, outer)
         assert entries()[0].file.stat().st_mode & 0o077 == 0

@@ -38,7 +38,7 @@ def show(context: typer.Context, json: Json = None) -> None:
     size = sum(each.size for each in kept)
     rows = [_row(each) for each in kept]
     print_table("Compiled worlds", COLUMNS, rows, texts=frozenset(COLUMNS) - {"size"})
-    print_line(f"{chosen_folder()}: {len(kept)} worlds, {size_text(size)} of {size_text(most)}")
+    print_line(f"{chosen_folder()}: {_count(len(kept))}, {size_text(size)} of {size_text(most)}")
     if not usable:
         print_line(
             "not used: " + ("FAILGYM_CACHE_SIZE=0" if not most else "cannot be made private")
@@ -54,7 +54,11 @@ def clear() -> None:
     from failgym.world_cache.folder import clear as remove
 
     count, size = remove()
-    print_line(f"removed {count} worlds, {size_text(size)}")
+    print_line(f"removed {_count(count)}, {size_text(size)}")
+
+
+def _count(worlds: int) -> str:
+    return "1 world" if worlds == 1 else f"{worlds} worlds"
 
 
 def _row(kept: Kept) -> tuple[Cell, ...]:

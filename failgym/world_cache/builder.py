@@ -14,12 +14,14 @@ try:
 except ImportError:  # there are no such locks on Windows: everybody builds
     fcntl: Any = None
 
-__all__ = ["LOCK", "only_builder"]
+__all__ = ["LOCK", "hold", "is_abandoned", "only_builder"]
 
 LOCK = ".lock"
 """What the name of the file ends in that a builder holds locked."""
 LONGEST_WAIT = 60.0
 """For another process, which may have been stopped [s]: worlds of real traces take 3 to 18."""
+ABANDONED = 3600.0
+"""Where no file can be locked, one that nobody has written to for so long is abandoned [s]."""
 _BETWEEN = 0.02
 """Between two looks whether it has ended [s]."""
 
@@ -47,6 +49,23 @@ def only_builder(file: Path) -> Generator[bool]:
         finally:
             if not waited:
                 lock.unlink(missing_ok=True)
+    finally:
+        os.close(opened)
+
+
+def hold(opened: int) -> None:
+    """Lock an open file until it is closed, or the process ends: it is being written."""
+    if fcntl is not None:
+        _taken(opened)
+
+
+def is_abandoned(file: Path) -> bool:
+    """Has the process ended that was writing a file, or held it locked? Raises OSError."""
+    if fcntl is None:
+        return time.time() - file.lstat().st_mtime > ABANDONED
+    opened = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        return _taken(opened)
     finally:
         os.close(opened)
 

@@ -30,6 +30,8 @@ import numpy.typing as npt
 
 from failgym.compiled.ownership import is_private
 from failgym.files import PARTIAL
+from failgym.traces.synthetic import PROFILES
+from failgym.world_cache.builder import hold
 
 __all__ = ["Kept", "look_at", "read_world", "world_bytes", "write_world"]
 
@@ -85,6 +87,7 @@ def write_world(file: Path, key: str, world: tuple[Any, ...], scenario: Any) -> 
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     try:
         with open(os.open(partial, flags, 0o600), "w+b") as written:
+            hold(written.fileno())
             written.write(bytes(_HASH) + len(header).to_bytes(8, "little") + header)
             for array in arrays.values():
                 written.write(bytes(-written.tell() % ALIGNMENT))
@@ -155,9 +158,11 @@ def _header(key: str, arrays: Mapping[str, Array], scenario: Any) -> bytes:
 def _said_of(scenario: Any, name: str) -> str:
     """What a field says, in short."""
     value = getattr(scenario, "name" if name == "scenario" else name)
-    if isinstance(value, str | Path):
-        return str(value)
-    return type(value).__name__
+    if not isinstance(value, str | Path):
+        return type(value).__name__
+    if name == "trace" and str(value) in PROFILES:
+        return f"{value}, {scenario.jobs:,} jobs, seed {scenario.trace_seed}"
+    return str(value)
 
 
 def _about(array: Array) -> dict[str, Any]:

@@ -11,14 +11,13 @@ import contextlib
 import os
 import re
 import sys
-import time
 import warnings
 from functools import lru_cache
 from pathlib import Path
 
 from failgym.compiled.ownership import make_private, only_mine
 from failgym.files import PARTIAL
-from failgym.world_cache.builder import LOCK
+from failgym.world_cache.builder import LOCK, is_abandoned
 from failgym.world_cache.file import Kept, look_at
 
 __all__ = [
@@ -34,9 +33,7 @@ __all__ = [
 
 FOLDER, SIZE = "FAILGYM_CACHE_DIR", "FAILGYM_CACHE_SIZE"
 MOST_BYTES = 4_000_000_000
-"""Some twenty worlds of a real trace of 400,000 tasks, 130 to 180 MB each."""
-ABANDONED = 3600.0
-"""A file that nobody has written to for so long is one that a killed process left [s]."""
+"""28 worlds of Cloning-v0 on a real trace of 416,356 tasks, 142 MB each."""
 _SUFFIX = ".world"
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
@@ -140,9 +137,9 @@ def make_room(folder: Path, most: int) -> None:
         if size > most and _removed(file):
             size -= known.st_size
     for file in _leftovers(folder):
-        status = _status(file)
-        if status is not None and time.time() - status.st_mtime > ABANDONED:
-            _removed(file)
+        with contextlib.suppress(OSError):
+            if is_abandoned(file):
+                _removed(file)
 
 
 def _status(file: Path) -> os.stat_result | None:
@@ -167,5 +164,5 @@ def _worlds(folder: Path) -> list[Path]:
 
 
 def _leftovers(folder: Path) -> list[Path]:
-    """What a process is writing, or left when it was killed."""
+    """What processes are writing, or left when they were killed."""
     return [*folder.glob(PARTIAL), *folder.glob(f"*{LOCK}")]

@@ -7,36 +7,34 @@ from pathlib import Path
 
 import pytest
 
-from experiments.open_loop import worlds
-from failgym import world_cache
 from failgym.cli import run
 from failgym.envs import resolve
 from failgym.world_cache.folder import entries
+from failgym.worlds import build
 from failgym.worlds.build import build_world
 
 
-@pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("FAILGYM_CACHE_DIR", str(tmp_path / "worlds"))
-    monkeypatch.delenv("FAILGYM_CACHE_SIZE", raising=False)
-    monkeypatch.setattr(world_cache, "LEAST_SECONDS", 0.0)
-    return tmp_path / "worlds"
-
-
 def keep(**fields: object) -> None:
-    worlds._build.cache_clear()
+    build._build.cache_clear()
     build_world(resolve("Cloning-v0", {"jobs": 60, **fields}))
 
 
-def test_what_is_kept_is_shown(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_kept_is_shown(kept_worlds: Path, capsys: pytest.CaptureFixture[str]) -> None:
     keep()
     keep(split="test", forecast="none")
-    file = cache.parent / "cache.json"
+    file = kept_worlds.parent / "cache.json"
     assert run(["cache", "--json", str(file)]) == 0
     shown, said = capsys.readouterr().out, json.loads(file.read_text("utf-8"))
-    for text in (str(cache), "2 worlds", "4.0 GB", "Cloning-v0", "google-2011-failing", "elsayed"):
+    for text in (
+        str(kept_worlds),
+        "2 worlds",
+        "4.0 GB",
+        "Cloning-v0",
+        "google-2011-failing, 60 jobs, seed 0",
+        "elsayed",
+    ):
         assert text in shown
-    assert said["folder"] == str(cache)
+    assert said["folder"] == str(kept_worlds)
     assert said["used"]
     assert said["most"] == 4_000_000_000
     assert {(each["split"], each["forecast"]) for each in said["worlds"]} == {
@@ -46,26 +44,26 @@ def test_what_is_kept_is_shown(cache: Path, capsys: pytest.CaptureFixture[str]) 
     assert [each["size"] for each in said["worlds"]] == [each.size for each in entries()]
 
 
-def test_clear(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_clear(kept_worlds: Path, capsys: pytest.CaptureFixture[str]) -> None:
     keep()
     assert run(["cache", "clear"]) == 0
-    assert "removed 1" in capsys.readouterr().out
+    assert "removed 1 world," in capsys.readouterr().out
     assert entries() == []
-    assert list(cache.iterdir()) == []
+    assert list(kept_worlds.iterdir()) == []
     assert run(["cache", "clear"]) == 0
     keep()
     assert len(entries()) == 1
 
 
-def test_clear_leaves_what_is_not_its_own(cache: Path) -> None:
+def test_clear_leaves_what_is_not_its_own(kept_worlds: Path) -> None:
     keep()
-    (cache / "letter.txt").write_text("mine")
+    (kept_worlds / "letter.txt").write_text("mine")
     assert run(["cache", "clear"]) == 0
-    assert [file.name for file in cache.iterdir()] == ["letter.txt"]
+    assert [file.name for file in kept_worlds.iterdir()] == ["letter.txt"]
 
 
 def test_without_a_cache(
-    cache: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    kept_worlds: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("FAILGYM_CACHE_SIZE", "0")
     assert run(["cache"]) == 0
@@ -75,11 +73,11 @@ def test_without_a_cache(
 @pytest.mark.parametrize("command", ["cache", "evaluate --env Cloning-v0 --policy replay"])
 def test_a_size_that_is_none(
     command: str,
-    cache: Path,
+    kept_worlds: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    worlds._build.cache_clear()
+    build._build.cache_clear()
     monkeypatch.setenv("FAILGYM_CACHE_SIZE", "plenty")
     assert run(command.split()) == 2
     assert capsys.readouterr().err.splitlines() == [
