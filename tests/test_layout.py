@@ -8,7 +8,6 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +32,6 @@ def sources(*folders: str) -> Iterator[Path]:
                 yield path
 
 
-@cache
-def parsed(path: Path) -> ast.Module:
-    """The tree of a file, which several tests look at."""
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
 def imported(tree: ast.AST) -> Iterator[str]:
     """The absolute module names that a file imports, inside functions too."""
     for node in ast.walk(tree):
@@ -53,7 +46,7 @@ def offences(folders: tuple[str, ...], banned: set[str]) -> list[str]:
     return [
         f"{path.relative_to(TOP)}: {name}"
         for path in sources(*folders)
-        for name in imported(parsed(path))
+        for name in imported(ast.parse(path.read_text(encoding="utf-8")))
         if name.partition(".")[0] in banned
     ]
 
@@ -97,7 +90,7 @@ def test_library_imports_nothing_that_executes_what_it_loads() -> None:
 def test_library_never_evaluates_text_or_loads_pickled_arrays() -> None:
     found: list[str] = []
     for path in sources(*LIBRARY):
-        for node in ast.walk(parsed(path)):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.Call):
                 continue
             called = node.func.id if isinstance(node.func, ast.Name) else ""
