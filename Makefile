@@ -6,11 +6,11 @@ PYTHON ?= $(shell for p in $(CANDIDATES); do \
 HAS_PYTHON = test -n "$(PYTHON)" || { \
 	echo "failgym needs Python 3.11 or newer; set PYTHON=/path/to/python" >&2; exit 1; }
 BIN = .venv/bin
-# On all cores; a file's tests stay together, for what they share.
-TESTS = $(BIN)/python -m pytest --numprocesses auto --dist loadfile
+# On all cores, each process on one; a file's tests stay together, for what they share, the longest files first.
+TESTS = OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 INSTALL = $(BIN)/python -m pip install --disable-pip-version-check --quiet --constraint constraints.txt
 
-.PHONY: demo test check clients lowest newest format clean
+.PHONY: demo test check check-long clients lowest newest format clean
 
 # What is left of a leaderboard may be of an earlier version.
 demo: .venv/demo.stamp  ## every baseline on the embedded default: tables, demo.json, and demo.html
@@ -29,6 +29,9 @@ check: .venv/dev.stamp
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 	$(TESTS)
+
+check-long: .venv/dev.stamp  ## campaigns: many random cases, whole logs, many kills; each has a time budget
+	$(BIN)/python -m tests.campaigns
 
 # Libraries that use the environments: a group each that agrees with itself, none bound by constraints.txt.
 CLIENTS = clients clients-rllib clients-tianshou

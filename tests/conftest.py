@@ -28,6 +28,23 @@ def kept_worlds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "worlds"
 
 
+LONGEST = (
+    "tests/sim/scheduled/test_kernel_agrees.py",
+    "tests/sim/test_kernel_agrees.py",
+    "tests/test_room.py",
+    "tests/test_readme.py",
+    "tests/leaderboard/test_host_mode.py",
+    "tests/papers/test_panda.py",
+)
+"""Files that take longest: they are begun first, so that no process works on when others rest."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the longest files first."""
+    ranks = {name: rank for rank, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: ranks.get(item.nodeid.partition("::")[0], len(LONGEST)))
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """A real browser, for the pages that failgym writes."""

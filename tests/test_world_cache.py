@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 import failgym
-from experiments.open_loop import worlds
+from failgym.worlds import build
 from failgym import world_cache
 from failgym.envs import SCENARIOS, Scenario, resolve
 from failgym.predictors import (
@@ -83,7 +83,7 @@ def stored(tmp_path: Path) -> Path:
 
 def anew(scenario: Scenario) -> Any:
     """The world of a scenario in a process that has built none."""
-    worlds._build.cache_clear()
+    build._build.cache_clear()
     return build_world(scenario)
 
 

@@ -19,10 +19,11 @@ import pytest
 from failgym.baselines import REGISTRY
 from failgym.cli import run
 from failgym.cli.compared import ACCOUNTS
-from failgym.envs import SCENARIOS
+from failgym.envs import SCENARIOS, resolve
 from failgym.predictors import Perfect, save_forecast
 from failgym.traces import Outcome, Trace, toy
 from failgym.traces.synthetic import PROFILES, generate
+from tests.envs.worlds import small
 
 SMALL = ("--set", "jobs=1500", "--set", "slice_tasks=16")
 
@@ -84,7 +85,7 @@ def test_a_log_on_which_nothing_can_be_saved_has_no_scores(
     lines = [
         f"{n} {60 * n} 0 {rng.integers(600, 90_000)} {rng.integers(1, 9)} -1 -1 -1 -1 -1"
         f" {rng.integers(0, 2)} 1 1 -1 1 1 -1 -1\n"
-        for n in range(1, 500)
+        for n in range(1, 120)
     ]
     log.write_text("".join(lines))
     assert invoke("trace", "import", "swf", log, "--out", tmp_path / "kth") == 0
@@ -185,8 +186,26 @@ def test_evaluate_with_drawn_actions(tmp_path: Path) -> None:
     assert scores[True] != 0.0
 
 
-def test_demo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert invoke("demo", "--episodes", "2", "--json", tmp_path / "demo.json") == 0
+def test_demo(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In environments of few tasks."""
+    for name, scenario in SCENARIOS.items():
+        pinned = {"jobs": 1500, "slice_tasks": 16}
+        fields = pinned if scenario.world == "pinned" else small(name)
+        monkeypatch.setitem(SCENARIOS, name, resolve(name, fields))
+    assert_demo_shows_every_baseline(tmp_path, capsys, episodes=8)
+
+
+@pytest.mark.campaign
+def test_demo_as_registered(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert_demo_shows_every_baseline(tmp_path, capsys, episodes=2)
+
+
+def assert_demo_shows_every_baseline(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], episodes: int
+) -> None:
+    assert invoke("demo", "--episodes", episodes, "--json", tmp_path / "demo.json") == 0
     shown = capsys.readouterr()
     assert shown.err == ""
     environments = load(tmp_path / "demo.json")["environments"]

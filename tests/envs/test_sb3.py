@@ -70,7 +70,7 @@ def test_learns_through_sb3_wrappers(env_id: str, name: str, settings: dict[str,
     model = getattr(sb3, name)(
         "MlpPolicy", make(env_id), gamma=1.0, seed=0, device="cpu", **settings
     )
-    model.learn(5_000)
+    model.learn(1_000)
     obs, _ = make(env_id).reset(seed=1)
     action, _ = model.predict(obs)
     assert 0 <= int(action) < 5

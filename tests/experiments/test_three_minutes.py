@@ -38,7 +38,8 @@ def test_an_agent_is_timed_and_held_against_the_heuristic(tmp_path: Path) -> Non
     scenario = resolve("failgym/GracePeriod-v0", small("failgym/GracePeriod-v0"))
     (_, unseen) = places(scenario, 2)
     begun = time.perf_counter()
-    row = run(scenario, Short(1_000, {}), 3, unseen, tmp_path)
+    few = {"n_steps": 8, "batch_size": 256, "n_epochs": 1}
+    row = run(scenario, Short(1_000, few), 3, unseen, tmp_path)
     assert 0.0 < row.seconds < time.perf_counter() - begun
     assert row.seed == 3
     assert row.steps >= 1_000

@@ -39,6 +39,8 @@ LOOK_BACK = {"average": 2, "median": 9, "mcs": 16}
 """How many ended jobs of a user the estimators look back at, where they were best."""
 FEW = 400
 """Jobs of a log that the reference plays in a third of a second."""
+MANY = 5_000
+"""Jobs of a log that the independent simulator plays in a second or less."""
 SIMULATORS = [ReferenceScheduledSimulator, ScheduledSimulator]
 BY_HAND = Path(__file__).parents[2] / "data" / "easy"
 
@@ -53,15 +55,26 @@ def assert_same(found: list[int], expected: list[int]) -> None:
 # --- The independent simulator, where no job outruns its estimate ---------------------------------
 
 
-@pytest.mark.parametrize(
-    ("log", "estimator"),
-    [
-        *(("KTH-SP2", "user"), ("KTH-SP2", "oracle"), ("SDSC-SP2", "user")),
-        *(("SDSC-SP2", "oracle"), ("CTC-SP2", "user"), ("LANL-CM5", "oracle")),
-    ],
-)
+REAL = [
+    *(("KTH-SP2", "user"), ("KTH-SP2", "oracle"), ("SDSC-SP2", "user")),
+    *(("SDSC-SP2", "oracle"), ("CTC-SP2", "user"), ("LANL-CM5", "oracle")),
+]
+"""Logs, and what their estimates are."""
+
+
+@pytest.mark.parametrize(("log", "estimator"), REAL)
+def test_the_first_jobs_of_a_real_log_start_at_the_same_time(log: str, estimator: str) -> None:
+    assert_as_the_other(uninterrupted(first_records(recorded(log), MANY)), estimator)
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize(("log", "estimator"), REAL)
 def test_every_job_of_a_real_log_starts_at_the_same_time(log: str, estimator: str) -> None:
-    trace = submitted(log)
+    assert_as_the_other(submitted(log), estimator)
+
+
+def assert_as_the_other(trace: Trace, estimator: str) -> None:
+    """The kernels start every job when the independent simulator does."""
     expected = easy_starts(jobs_of(trace, estimator), processors_of(trace))
     assert_same(simulated(trace, walltime_kill=True, estimator=estimator), expected)
 

@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -49,11 +50,12 @@ def work(asked: argparse.Namespace, starts: list[int], results: Any) -> None:
 
 
 def chunks(asked: argparse.Namespace, done: set[int]) -> Iterator[dict[str, Any]]:
-    """What came of the chunks that are not done, as they come in."""
+    """What came of the chunks that are not done, as they come in, until the time is up."""
+    end = time.monotonic() + 60.0 * asked.minutes
     context = multiprocessing.get_context("spawn")
     waiting = [start for start in range(0, asked.inputs, CHUNK) if start not in done]
     running: list[tuple[Any, Any, list[int], float]] = []
-    while waiting or running:
+    while (waiting or running) and time.monotonic() < end:
         while waiting and len(running) < asked.processes:
             mine, waiting = waiting[:CHUNKS_PER_WORKER], waiting[CHUNKS_PER_WORKER:]
             receive, send = context.Pipe(duplex=False)
@@ -112,6 +114,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--inputs", type=int, default=200_000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--minutes", type=float, default=inf, help="end after so many")
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--nice", type=int, default=10)
     parser.add_argument("--formats", nargs="+", default=list(FORMATS), choices=list(FORMATS))
