@@ -51,7 +51,7 @@ SLOTS, BATCHED_STEPS = 16, 300
 """Episodes side by side, and steps of them: more until some have ended."""
 ILLEGAL = 0.05
 """Share of the random actions that are drawn from all, legal or not."""
-SLICES, LANES = 12, 5
+SLICES, LANES = 3, 2
 """Slices of the test split that are scored, and how many at once."""
 LEAVE_OUT = ("steps_per_second",)
 """What an evaluation says of the clock."""
