@@ -40,11 +40,11 @@ from failgym.evaluation import run_policy
 from failgym.evaluation.whole_trace import whole_trace_world
 from failgym.predictors import Forecast
 from failgym.sim.compile import with_slices
-from failgym.sim.records import World
 from failgym.traces import Cause, Meta, Outcome, Trace
 from failgym.vocabulary import SECOND
 from failgym.worlds.pinned.world import PinnedWorld
 from failgym.worlds.scenario import Scenario
+from failgym.worlds.world import World
 
 QUALITIES = ((0.76, 0.26), (0.95, 0.11), (0.9, 0.9))
 """Recall and precision: those of Kumar et al., Table VIII, "ML+Periodic" and "ML" of shared

@@ -180,7 +180,7 @@ def measure(env: str, kinds: list[Kind], runs: int, cache: Path) -> list[Made]:
 def parts_of(env: str, fields: dict[str, Any], runs: int, folder: Path) -> Parts:
     """What the steps of keeping a world take, in processor time."""
     scenario = resolve(env, {**FIELDS.get(env, {}), **fields})
-    world, file = build_world(scenario), folder / "measured.world"
+    world, file = build_world(scenario).tables, folder / "measured.world"
     key = key_of(scenario)
     assert key is not None, "a stored trace and a forecast by name have a key"
     steps = {

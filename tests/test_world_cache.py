@@ -20,7 +20,6 @@ import numpy as np
 import pytest
 
 import failgym
-from failgym.worlds import build
 from failgym import world_cache
 from failgym.envs import SCENARIOS, Scenario, resolve
 from failgym.predictors import (
@@ -38,7 +37,10 @@ from failgym.world_cache import file as world_file
 from failgym.world_cache import folder, kept_or_built, key
 from failgym.world_cache.folder import cache_folder, entries
 from failgym.world_cache.key import ABOVE, key_of, sources_hash
+from failgym.worlds import build
+from failgym.worlds import forecast as forecasts
 from failgym.worlds.build import build_world, split_of
+from failgym.worlds.pinned import build as pinned_steps
 
 SMALL: dict[str, dict[str, Any]] = {
     "Lineage-v0": {"jobs": 4},
@@ -149,7 +151,7 @@ def test_a_kept_world_needs_neither_its_trace_nor_its_compiler(
     scenario = resolve("Cloning-v0", {"trace": str(stored)})
     built = anew(scenario)
     monkeypatch.setattr(Trace, "load", never)
-    monkeypatch.setattr(worlds, "_compiled", never)
+    monkeypatch.setattr(pinned_steps, "_compiled", never)
     assert_same(built, anew(scenario))
 
 
@@ -301,9 +303,11 @@ def test_code_from_elsewhere_has_no_key(monkeypatch: pytest.MonkeyPatch, kept_wo
     own = OwnTrace(generate("google-2011", jobs=5).meta)
     assert key_of(changed(scenario, forecast=Mine())) is None
     assert key_of(changed(scenario, trace=own)) is None
-    monkeypatch.setitem(worlds.PREDICTORS, "mine", lambda scenario: Perfect(window=scenario.window))
+    monkeypatch.setitem(
+        forecasts.PREDICTORS, "mine", lambda scenario: Perfect(window=scenario.window)
+    )
     anew(scenario.override(forecast="mine"))
-    monkeypatch.setitem(worlds.PREDICTORS, "perfect", lambda scenario: Calibrated.elsayed())
+    monkeypatch.setitem(forecasts.PREDICTORS, "perfect", lambda scenario: Calibrated.elsayed())
     anew(scenario.override(forecast="perfect"))
     assert entries() == []
 
@@ -354,7 +358,7 @@ def test_only_what_stands_above_worlds_is_left_out() -> None:
     with (Path(__file__).parents[1] / "pyproject.toml").open("rb") as file:
         contracts: Any = tomllib.load(file)["tool"]["importlinter"]["contracts"]
     layers = contracts[0]["layers"]
-    built_in = worlds.__name__.split(".")[1]
+    built_in = build.__name__.split(".")[1]
     assert set(ABOVE) <= set(layers[: layers.index(built_in)])
 
 

@@ -23,13 +23,12 @@ from failgym.evaluation.result import Evaluation
 from failgym.evaluation.room import Room, spent_by
 from failgym.evaluation.runner import LANES, Run, run_policy
 from failgym.evaluation.scoring import score
-from failgym.sim.records import World
 from failgym.vocabulary import HOUR
 from failgym.worlds.build import build_world, split_of
 from failgym.worlds.kinds import CLAIRVOYANT
 from failgym.worlds.scenario import Scenario, Split
 from failgym.worlds.split import tasks_run
-from failgym.worlds.world import Bound
+from failgym.worlds.world import Bound, World
 
 __all__ = ["Anchors", "Bound", "evaluate"]
 

@@ -114,10 +114,16 @@ def forecast_of(scenario: Scenario, part: Part, known: Trace) -> Forecast:
         raise ValueError(f"{wanted}: {said}") from error
 
 
+_OF_ANOTHER_PACKAGE = object()
+"""Stands for code of which nobody knows when it changes."""
+
+
 def makers(scenario: Scenario) -> tuple[object, ...]:
     """What the name of a scenario's forecast calls: a part of what decides its world."""
     named = scenario.forecast if isinstance(scenario.forecast, str) else ""
-    return PREDICTORS.get(named), DRAWN.get(named)
+    if named in other_predictors((*DRAWN, *LEARNED)):
+        return (_OF_ANOTHER_PACKAGE,)
+    return (DRAWN.get(named),)
 
 
 def stored_predictor(file: str) -> Learned:

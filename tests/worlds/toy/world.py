@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -248,13 +248,15 @@ class ToyWorld:
     def outcomes(self, states: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
         record = self.tables.tasks[states["task"]]
         nothing = np.zeros(len(states), dtype=np.int64)
-        table = dict.fromkeys(TaskOutcome._fields, nothing)
+        table = dict.fromkeys([field.name for field in fields(TaskOutcome)], nothing)
         table |= {name: states[name] for name in STATE.names or ()}
         table["submit"], table["recorded_end"] = record["submit"], record["record_end"]
         table["recorded_outcome"] = record["record_outcome"]
         works = [finished_work(self.tables, task) for task in states["task"].tolist()]
         table["recorded_work"] = np.array(works, dtype=np.int64)
-        return {name: np.array(table[name]) for name in TaskOutcome._fields}
+        return {
+            name: np.array(table[name]) for name in [field.name for field in fields(TaskOutcome)]
+        }
 
     def least_costs(self, rules: Rules, slices: Ints, bound: Bound | None = None) -> LeastCosts:
         costs = np.zeros((len(slices), 4))
