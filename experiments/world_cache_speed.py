@@ -180,14 +180,16 @@ def measure(env: str, kinds: list[Kind], runs: int, cache: Path) -> list[Made]:
 def parts_of(env: str, fields: dict[str, Any], runs: int, folder: Path) -> Parts:
     """What the steps of keeping a world take, in processor time."""
     scenario = resolve(env, {**FIELDS.get(env, {}), **fields})
-    world, file = build_world(scenario).tables, folder / "measured.world"
+    world: tuple[Any, ...] = build_world(scenario).tables
+    file = folder / "measured.world"
+    kind: type[tuple[Any, ...]] = type(world)
     key = key_of(scenario)
     assert key is not None, "a stored trace and a forecast by name have a key"
     steps = {
         "sources": lambda: sources_hash(CHECKOUT / "failgym"),
         "key": lambda: key_of(scenario),
         "write": lambda: write_world(file, key, world, scenario),
-        "read": lambda: read_world(file, key, type(world)),
+        "read": lambda: read_world(file, key, kind),
     }
     seconds = {name: _median_time(step, runs) for name, step in steps.items()}
     return Parts(env, world_bytes(world), **seconds)

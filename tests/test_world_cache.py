@@ -86,7 +86,7 @@ def stored(tmp_path: Path) -> Path:
 def anew(scenario: Scenario) -> Any:
     """The world of a scenario in a process that has built none."""
     build._build.cache_clear()
-    return build_world(scenario)
+    return build_world(scenario).tables
 
 
 def arrays(world: Any) -> Iterator[tuple[str, Any]]:
@@ -298,16 +298,19 @@ class OwnTrace(Trace):
     """A trace with code of its own."""
 
 
+def made_here(window: int) -> Perfect:
+    """What makes a predictor, of one's own."""
+    return Perfect(window=window)
+
+
 def test_code_from_elsewhere_has_no_key(monkeypatch: pytest.MonkeyPatch, kept_worlds: Path) -> None:
     scenario = resolve("Cloning-v0", {"jobs": 60})
     own = OwnTrace(generate("google-2011", jobs=5).meta)
     assert key_of(changed(scenario, forecast=Mine())) is None
     assert key_of(changed(scenario, trace=own)) is None
-    monkeypatch.setitem(
-        forecasts.PREDICTORS, "mine", lambda scenario: Perfect(window=scenario.window)
-    )
+    monkeypatch.setitem(forecasts.DRAWN, "mine", made_here)
     anew(scenario.override(forecast="mine"))
-    monkeypatch.setitem(forecasts.PREDICTORS, "perfect", lambda scenario: Calibrated.elsayed())
+    monkeypatch.setitem(forecasts.DRAWN, "perfect", made_here)
     anew(scenario.override(forecast="perfect"))
     assert entries() == []
 
@@ -336,7 +339,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     "name",
     [
-        *("__init__.py", "compiled/ownership.py", "envs/worlds.py", "predictors/forest/forest.py"),
+        *("__init__.py", "compiled/ownership.py", "worlds/build.py", "predictors/forest/forest.py"),
         *("sim/scheduled/compile.py", "traces/synthetic/kumar.py", "world_cache/file.py"),
     ],
 )
