@@ -283,7 +283,7 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
         whole = self._unended
         if out.terminated[0]:
             whole = infos.upon_ends(out, by_unit, out.terminated)
-        return infos.first(infos.of_decisions(out, by_unit)) | infos.first(whole)
+        return infos.first(infos.of_decisions(out, by_unit) | whole)
 
 
 _OPTIONS_OF_COLLECTORS = ("minari_autoseed",)

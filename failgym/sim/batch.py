@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
@@ -16,6 +15,7 @@ from failgym.memory import check_room
 from failgym.sim import engine
 from failgym.sim.compile import with_slices
 from failgym.sim.fields import FIELDS
+from failgym.sim.jit import way_in
 from failgym.sim.outcomes import outcome_table
 from failgym.sim.records import Output, World
 from failgym.sim.rules import Rules
@@ -69,27 +69,29 @@ class EpisodeBatch(ABC):
     threads are safe.
 
     Args:
+        world: the tables that the engine reads; they are never replaced by others.
         state: of N episodes.
         slices: how many there are to choose from.
         threads: threads per step; 0 for as many as there are processors, at most 8.
         units: units of the largest episode whose costs are told at its end.
     """
 
-    def __init__(self, state: Any, slices: int, threads: int, units: int = 0) -> None:
+    def __init__(self, world: Any, state: Any, slices: int, threads: int, units: int = 0) -> None:
         if slices < 1:
             raise ValueError("world: expected at least one slice, got none")
-        self.state, self.slices, self.units = state, slices, units
+        self.world, self.state, self.slices, self.units = world, state, slices, units
         self.threads = threads or min(os.cpu_count() or 1, 8)
         episodes = state.episodes
         self.outputs = tuple(_output(len(episodes), episodes.dtype, units) for _ in range(2))
         self.turn = 0
         self._pool: tuple[int, ThreadPoolExecutor] | None = None
+        self._engine: tuple[Any, Any] | None = None
 
     def __len__(self) -> int:
         return len(self.state.episodes)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_pool": None}
+        return {**self.__dict__, "_pool": None, "_engine": None}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         """A copy that continues as the original; the world, which never changes, is shared.
@@ -166,19 +168,30 @@ class EpisodeBatch(ABC):
     def _answer(self, actions: npt.NDArray[np.int64], again: bool, out: Output) -> None:
         """Answer the open decisions [N]."""
 
-    def _run(self, work: Callable[[int, int], None]) -> None:
-        """Do the work on all episodes, in chunks by threads if there are enough of them."""
-        n = len(self)
+    def _enter(self, run: Any, what: int, given: Any, again: bool, out: Output) -> int:
+        """Let the engine work on all episodes, in chunks by threads if there are enough of them.
+
+        Args:
+            run: of the engine: (world, state, output, begin, end, what, given, again).
+
+        Returns:
+            How many episodes stopped for want of room.
+        """
+        given = np.ascontiguousarray(given, dtype=np.int64)
+        if self._engine is None or self._engine[0] is not self.state:  # which may have grown
+            shared = self.world, self.state
+            self._engine = self.state, way_in(run, *shared, out, 0, 0, what, given, again)
+        code, n = self._engine[1], len(self.state.episodes)
+        if self.threads == 1 or n < 2 * SMALLEST_CHUNK:
+            return code(self.world, self.state, out, 0, n, what, given, again)
         chunks = min(self.threads, n // SMALLEST_CHUNK)
-        if chunks <= 1:
-            work(0, n)
-            return
-        edges = [n * i // chunks for i in range(chunks + 1)]
-        spans = list(pairwise(edges))
+        spans = list(pairwise(n * i // chunks for i in range(chunks + 1)))
+
+        def work(begin: int, end: int) -> int:
+            return code(self.world, self.state, out, begin, end, what, given, again)
+
         futures = [self._workers().submit(work, *span) for span in spans[1:]]
-        work(*spans[0])
-        for future in futures:
-            future.result()
+        return work(*spans[0]) + sum(future.result() for future in futures)
 
     def _workers(self) -> ThreadPoolExecutor:
         """The threads of this process: a forked child inherits none."""
@@ -210,17 +223,14 @@ class Batch(EpisodeBatch):
         log: bool = False,
     ) -> None:
         state = make_state(world, rules, episodes, order, log)
-        super().__init__(state, len(world.slices) - 1, threads)
-        self.world, self.rules, self.order = world, rules, order
+        super().__init__(world, state, len(world.slices) - 1, threads)
+        self.rules, self.order = rules, order
 
     def _begin(self, chosen: npt.NDArray[np.int64], out: Output) -> None:
-        self._enter(engine.RESET, chosen, False, out)
+        self._enter(engine.run, engine.RESET, chosen, False, out)
 
     def _answer(self, actions: npt.NDArray[np.int64], again: bool, out: Output) -> None:
-        self._enter(engine.STEP, actions, again, out)
-
-    def _enter(self, what: int, given: npt.NDArray[np.int64], again: bool, out: Output) -> None:
-        self._run(lambda a, b: engine.run(self.world, self.state, out, a, b, what, given, again))
+        self._enter(engine.run, engine.STEP, actions, again, out)
 
     def outcomes(self, episode: int) -> dict[str, npt.NDArray[Any]]:
         """Outcome table of an episode: the fields of `TaskOutcome`, an array each."""

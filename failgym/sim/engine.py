@@ -351,7 +351,7 @@ def _run_one(w: World, x: View, out: Output, e: int, chosen: int, action: int, a
 @entry
 def run(
     w: World, s: State, out: Output, begin: int, end: int, what: int, given: Any, again: bool
-) -> None:
+) -> int:
     """Reset or step the episodes ``begin`` to ``end``, and write down what they wait for.
 
     Args:
@@ -359,6 +359,9 @@ def run(
         given: the slices [N] to begin (-1: drawn, -2: leave the episode as it is), or the actions
             [N] (-1: begin anew on a drawn slice instead).
         again: does an episode that ends begin anew on a drawn slice?
+
+    Returns:
+        0: no episode ever needs more room.
     """
     for e in range(begin, end):
         x = View(s.episodes[e], s.tasks[e], s.runs[e], s.heap[e], s.log[e])
@@ -369,3 +372,4 @@ def run(
         if what == STEP or given[e] >= DRAWN:
             _run_one(w, x, out, e, given[e] if begins else ANSWERED, given[e], again)
         _show(w, x, e, out)
+    return 0

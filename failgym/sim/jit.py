@@ -31,7 +31,7 @@ from numba.extending import intrinsic
 
 from failgym.compiled import keep
 
-__all__ = ["called", "entry", "held", "kernel"]
+__all__ = ["called", "entry", "held", "kernel", "way_in"]
 
 
 # Options that are not in numba's stubs.
@@ -117,6 +117,20 @@ def _compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
         return dispatcher
 
     return decorate
+
+
+def way_in(function: Any, *arguments: Any) -> Callable[..., Any]:
+    """The compiled code of an entry for arguments of these types, to be called with no others.
+
+    numba asks at every call for the type of every array in it, some fifty to ninety: that takes as
+    long as the step does. Who calls the code itself has looked at the types once; of others it
+    would read what is not there.
+    """
+    if _CONFIG.DISABLE_JIT:
+        return function
+    types_of = tuple(numba.typeof(argument) for argument in arguments)
+    function.compile(types_of)
+    return function.get_overload(types_of)
 
 
 entry = _compiled(nogil=True)

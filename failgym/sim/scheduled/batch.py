@@ -46,26 +46,21 @@ class ScheduledBatch(EpisodeBatch):
         state = make_state(world, episodes, log)
         by_job = bool(world.parameters["by_job"][0])
         units = (state.jobs if by_job else state.tasks).shape[1]
-        super().__init__(state, len(world.member_at) - 1, threads, units)
-        self.world, self.rules = world, rules
+        super().__init__(world, state, len(world.member_at) - 1, threads, units)
+        self.rules = rules
 
     def _begin(self, chosen: npt.NDArray[np.int64], out: Output) -> None:
-        self._enter(engine.RESET, chosen, False, out)
+        self._enter_with_room(engine.RESET, chosen, False, out)
 
     def _answer(self, actions: npt.NDArray[np.int64], again: bool, out: Output) -> None:
-        self._enter(engine.STEP, actions, again, out)
+        self._enter_with_room(engine.STEP, actions, again, out)
 
-    def _enter(self, what: int, given: npt.NDArray[np.int64], again: bool, out: Output) -> None:
+    def _enter_with_room(
+        self, what: int, given: npt.NDArray[np.int64], again: bool, out: Output
+    ) -> None:
         """Enter the engine, again and again with more room where there is too little."""
-        given = np.ascontiguousarray(given, dtype=np.int64)
-        self._run(lambda a, b: engine.run(self.world, self.state, out, a, b, what, given, again))
-        while self.state.episodes["full"].any():
-            self.state = grown(self.state)
-            self._run(
-                lambda a, b: engine.run(
-                    self.world, self.state, out, a, b, engine.RESUME, given, again
-                )
-            )
+        while self._enter(engine.run, what, given, again, out):
+            self.state, what = grown(self.state), engine.RESUME
 
     def own_states(self, episode: int) -> npt.NDArray[Any]:
         """States of the tasks that an episode asks about."""

@@ -393,7 +393,7 @@ def _run_one(w: World, x: View, out: Output, e: int, what: int, given: int, agai
 @entry
 def run(
     world: World, s: State, out: Output, begin: int, end: int, what: int, given: Any, again: bool
-) -> None:
+) -> int:
     """Reset, step or resume the episodes ``begin`` to ``end``; write down what they wait for.
 
     Args:
@@ -402,8 +402,11 @@ def run(
         given: the slices [N] to begin (-1: drawn, -2: leave the episode as it is), or the actions
             [N] (-1: begin anew on a drawn slice instead).
         again: does an episode that ends begin anew on a drawn slice?
+
+    Returns:
+        How many of them are full.
     """
-    w = held(world)
+    w, full = held(world), 0
     for e in range(begin, end):
         x = held(
             View(
@@ -438,3 +441,6 @@ def run(
             _run_one(w, x, out, e, one, given[e], again)
         if x.ep.full == 0:
             _show(w, x, e, out)
+        else:
+            full += 1
+    return full

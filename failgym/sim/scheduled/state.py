@@ -37,8 +37,11 @@ FIRST_RUNS = 64
 
 def _most(world: World, values: npt.NDArray[Any]) -> int:
     """Largest sum over an episode of a number of each of its tasks."""
-    total = np.concatenate([[0], np.cumsum(values)])
-    return int(np.diff(total[world.member_at]).max(initial=0))
+    first, last = world.member_at[:-1], world.member_at[1:]
+    there = first < last
+    if not there.any():
+        return 0
+    return int(np.add.reduceat(values, first[there], dtype=np.int64).max())
 
 
 def make_state(world: World, episodes: int, log: bool = False) -> State:

@@ -72,7 +72,7 @@ class ToyBatch(EpisodeBatch):
         entries = np.zeros((episodes, int(4 * attempts + most) * log), dtype=LOG)
         tasks = np.zeros((episodes, most), dtype=STATE)
         state = State(np.zeros(episodes, dtype=EPISODE), tasks, entries)
-        super().__init__(state, world.slices, threads=1)
+        super().__init__(world, state, world.slices, threads=1)
 
     def outcomes(self, episode: int) -> dict[str, npt.NDArray[Any]]:
         return ToyWorld(self.tables).outcomes(self.own_states(episode))
