@@ -136,27 +136,32 @@ def test_a_baseline_does_not_play_on_a_trace_that_lacks_what_it_goes_by(tmp_path
 
 
 @pytest.fixture
-def trained(tmp_path: Path) -> Callable[[int, str], Path]:
-    """A copy of an agent of the zoo that says that it was trained with another seed."""
+def trained(tmp_path: Path) -> Callable[..., Path]:
+    """A copy of an agent of the zoo that says that it was trained with another seed.
+
+    Its weights are a little different, unless they are to be the same.
+    """
     pytest.importorskip("torch", reason="needs the agents extra")
     pytest.importorskip("sb3_contrib", reason="needs the agents extra")
     from safetensors import safe_open
     from safetensors.numpy import load_file, save_file
 
-    def copy(seed: int, name: str) -> Path:
+    def copy(seed: int, name: str, same: bool = False) -> Path:
         file = ZOO / "maskable_ppo-0.safetensors"
         with safe_open(file, framework="numpy") as opened:
             about: Any = json.loads(opened.metadata()["failgym"])
         target = tmp_path / "GracePeriod-v0" / f"{name}.safetensors"
         target.parent.mkdir(exist_ok=True)
-        save_file(load_file(file), target, {"failgym": json.dumps({**about, "seed": seed})})
+        arrays = load_file(file)
+        arrays["action_net.bias"][0] += 0.0 if same else 0.001 * seed
+        save_file(arrays, target, {"failgym": json.dumps({**about, "seed": seed})})
         return target
 
     return copy
 
 
 def test_training_runs_of_an_agent_are_one_row(
-    tmp_path: Path, trained: Callable[[int, str], Path], capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, trained: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = [trained(seed, f"agent-{seed}") for seed in (0, 3)]
     pattern, out = f"mine={tmp_path}/{{env}}/agent-{{seed}}.safetensors", tmp_path / "out"
@@ -180,6 +185,19 @@ def test_training_runs_of_an_agent_are_one_row(
     )
     files[1].unlink()
     assert verify(out).problems == (), "whoever does not have the files verifies the rest"
+
+
+def test_one_agent_is_no_two_training_runs(
+    tmp_path: Path, trained: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for seed in (0, 3):
+        trained(seed, f"agent-{seed}", same=True)
+    pattern, out = f"mine={tmp_path}/{{env}}/agent-{{seed}}.safetensors", tmp_path / "out"
+    words = ["leaderboard", "run", "--suite", TINY.name, "--policy", pattern, "--out", str(out)]
+    assert run(words) == 2
+    said = capsys.readouterr().err
+    assert "'mine', training seed 3 are the same one in GracePeriod-v0" in said
+    assert not out.exists()
 
 
 def test_agents_with_fewer_training_runs_somewhere_are_named() -> None:

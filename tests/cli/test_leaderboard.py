@@ -97,7 +97,7 @@ def test_nobody_is_asked_again_if_so_wished(
         (None, "No such file"),
         ("{}", "expected what `verify --json` wrote: format: Field required"),
         (
-            '{"format": "failgym verdict", "format_version": 1, "problems": ["x"], "proofs": []}',
+            '{"format": "failgym verdict", "format_version": 2, "problems": ["x"], "proofs": []}',
             "the submission has 1 problems",
         ),
     ],

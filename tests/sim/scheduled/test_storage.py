@@ -48,7 +48,7 @@ def _replay(
     at, events = 0, 0
     while at < len(plan) or x.ep.events > 0:
         if x.ep.events > 0 and (at == len(plan) or heap[0].time <= plan[at, 0]):
-            time, _, _, _, stamp = pop(x.ep, heap)
+            time, _, _, _, stamp = pop(x)
             events += 1
             before = x.ep.now
             i = storage_event(w, x, time, stamp)
