@@ -29,7 +29,7 @@ def parse(words: list[str]) -> dict[str, Any]:
     """What the command line parser makes of a command, which fails on what it does not know."""
     command: Any = typer.main.get_command(app)
     context: Any = command.make_context("failgym", list(words))
-    while hasattr(command, "commands"):
+    while hasattr(command, "commands") and (words or not command.invoke_without_command):
         name, command, words = command.resolve_command(context, words)
         context = command.make_context(name, list(words), parent=context)
     return context.params
