@@ -33,3 +33,9 @@ def test_formats_and_their_options_are_all_listed() -> None:
 def test_profiles_are_all_listed() -> None:
     shown = table(page("docs/traces.md").section("Synthetic traces"))
     assert [row[0] for row in shown] == list(PROFILES)
+
+
+def test_settings_of_training_name_their_modules() -> None:
+    shown = table(page("docs/training.md").section("Settings of a run"))
+    for row in shown:
+        assert find_spec(f"failgym.agents.{row[2]}"), row[2]

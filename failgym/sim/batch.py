@@ -51,7 +51,7 @@ def _output(episodes: int, record: np.dtype[np.void], units: int) -> Output:
 def _copied(arrays: Any) -> Any:
     """A copy of a tuple of arrays, or of tuples of them."""
     if hasattr(arrays, "dtype"):
-        return arrays.copy()
+        return arrays.copy("K")  # laid out as it is: the engine's code is made for that
     return arrays._make(_copied(array) for array in arrays)
 
 
@@ -85,7 +85,7 @@ class EpisodeBatch(ABC):
         self.outputs = tuple(_output(len(episodes), episodes.dtype, units) for _ in range(2))
         self.turn = 0
         self._pool: tuple[int, ThreadPoolExecutor] | None = None
-        self._engine: tuple[Any, Any] | None = None
+        self._engine: tuple[Any, Any, Any, Any] | None = None
 
     def __len__(self) -> int:
         return len(self.state.episodes)
@@ -103,6 +103,9 @@ class EpisodeBatch(ABC):
         twin.__dict__.update(self.__getstate__())
         twin.state = _copied(self.state)
         twin.outputs = tuple(_copied(out) for out in self.outputs)
+        if self._engine is not None and self._engine[2] is self.state:  # copies are of one type
+            run, world, _, code = self._engine
+            twin._engine = run, world, twin.state, code
         memo[id(self)] = twin
         return twin
 
@@ -177,11 +180,10 @@ class EpisodeBatch(ABC):
         Returns:
             How many episodes stopped for want of room.
         """
-        given = np.ascontiguousarray(given, dtype=np.int64)
-        if self._engine is None or self._engine[0] is not self.state:  # which may have grown
-            shared = self.world, self.state
-            self._engine = self.state, way_in(run, *shared, out, 0, 0, what, given, again)
-        code, n = self._engine[1], len(self.state.episodes)
+        if not (given.flags.carray and given.dtype == np.int64):
+            given = np.require(given, np.int64, ["C", "A", "W"])
+        again = bool(again)
+        code, n = self._code(run, out, given), len(self.state.episodes)
         if self.threads == 1 or n < 2 * SMALLEST_CHUNK:
             return code(self.world, self.state, out, 0, n, what, given, again)
         chunks = min(self.threads, n // SMALLEST_CHUNK)
@@ -192,6 +194,15 @@ class EpisodeBatch(ABC):
 
         futures = [self._workers().submit(work, *span) for span in spans[1:]]
         return work(*spans[0]) + sum(future.result() for future in futures)
+
+    def _code(self, run: Any, out: Output, given: Any) -> Any:
+        """The engine's code for this batch's arrays, looked up when one of them is another."""
+        held, world, state = self._engine, self.world, self.state
+        if held and held[0] is run and held[1] is world and held[2] is state:
+            return held[3]
+        code = way_in(run, world, state, out, 0, 0, 0, given, False)
+        self._engine = run, world, state, code
+        return code
 
     def _workers(self) -> ThreadPoolExecutor:
         """The threads of this process: a forked child inherits none."""

@@ -8,7 +8,7 @@ from failgym.predictors import Learned
 from failgym.traces import Trace
 from failgym.worlds.kinds import kind_of
 from failgym.worlds.scenario import Scenario, Split
-from failgym.worlds.source import last_written
+from failgym.worlds.source import version_of
 from failgym.worlds.split import Part
 from failgym.worlds.world import World
 
@@ -38,10 +38,12 @@ def build_world(scenario: Scenario) -> World:
     """
     said_by = scenario.forecast
     parameters_now = repr(said_by) if isinstance(said_by, Learned) else ""  # fields may be set
-    stamps = last_written(scenario.trace), last_written(said_by)
-    return _build(scenario, *stamps, parameters_now)
+    versions = version_of(scenario.trace), version_of(said_by)
+    return _build(scenario, *versions, parameters_now)
 
 
 @lru_cache(maxsize=16)
-def _build(scenario: Scenario, trace_stamp: int, forecast_stamp: int, parameters_now: str) -> World:
+def _build(
+    scenario: Scenario, trace_version: str, forecast_version: str, parameters_now: str
+) -> World:
     return kind_of(scenario.world).build(scenario)

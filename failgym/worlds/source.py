@@ -12,7 +12,7 @@ from failgym.traces.synthetic import PROFILES, generate
 from failgym.worlds.parts.source import generates
 from failgym.worlds.scenario import Scenario
 
-__all__ = ["last_written", "whole_trace"]
+__all__ = ["version_of", "whole_trace"]
 
 
 def whole_trace(scenario: Scenario) -> Trace:
@@ -31,12 +31,12 @@ def whole_trace(scenario: Scenario) -> Trace:
     if isinstance(source, Trace):
         return source
     numbers = scenario.jobs, scenario.trace_seed, tuple(changes.items())
-    return _loaded(source, *numbers, last_written(source))
+    return _loaded(source, *numbers, version_of(source))
 
 
 @lru_cache(maxsize=4)
 def _loaded(
-    source: str | Path, jobs: int, seed: int, changes: tuple[tuple[str, Any], ...], stamp: int
+    source: str | Path, jobs: int, seed: int, changes: tuple[tuple[str, Any], ...], version: str
 ) -> Trace:
     """Generate or read a trace, once per process and version of it."""
     if str(source) in PROFILES:
@@ -49,9 +49,17 @@ def _loaded(
     return Trace.load(source)
 
 
-def last_written(source: object) -> int:
-    """When a folder of a trace, or a file of a forecast, was last written; 0 for anything else."""
+def version_of(source: object) -> str:
+    """What tells a trace's folder, or a forecast's file, from any other, and from itself before.
+
+    "" for anything else. The path alone does not: it may be relative, and what lies there be
+    replaced by something that says it is as old.
+    """
     if not isinstance(source, str | Path):
-        return 0
+        return ""
     path = Path(source) / "meta.json" if Path(source).is_dir() else Path(source)
-    return path.stat().st_mtime_ns if path.is_file() else 0
+    if not path.is_file():
+        return ""
+    about = path.stat()
+    times = about.st_mtime_ns, about.st_ctime_ns
+    return " ".join(map(str, (path.absolute(), about.st_ino, about.st_size, *times)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 from failgym.cli import run
 from failgym.envs import resolve
 from failgym.traces import Trace, generate
+from failgym.worlds.source import whole_trace
 
 MITIGATION: dict[str, Any] = {"begin": 0, "slice_tasks": 4, "warmup": 4, "followers": 8}
 
@@ -48,3 +51,23 @@ def test_stated_for_a_trace_without_them_they_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match=f"{name}: expected 0 for a trace that has no such"):
         gym.make("failgym/Mitigation-v0", trace=trace, **MITIGATION, **{name: value})
+
+
+def test_a_path_that_comes_to_mean_another_trace_is_read_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same relative path in two folders, and a folder replaced by one of the same age."""
+    for seed, name in enumerate(("x", "y", "z")):
+        generate("google-2011", jobs=40, seed=seed).save(tmp_path / name / "t")
+        for file in (tmp_path / name / "t").iterdir():
+            os.utime(file, (1_577_836_800, 1_577_836_800))
+    wanted = [Trace.load(tmp_path / name / "t").content_hash for name in ("x", "y", "z")]
+    scenario = resolve("GracePeriod-v0", {"trace": "t", "split": "all"})
+    found: list[str] = []
+    for name in ("x", "y"):
+        monkeypatch.chdir(tmp_path / name)
+        found.append(whole_trace(scenario).content_hash)
+    shutil.rmtree("t")
+    shutil.copytree(tmp_path / "z" / "t", "t")  # and their times
+    found.append(whole_trace(scenario).content_hash)
+    assert found == wanted
