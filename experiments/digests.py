@@ -41,6 +41,7 @@ from failgym.cli.output import print_line
 from failgym.envs import resolve
 from failgym.evaluation import Anchors
 from failgym.files import replacing
+from failgym.vocabulary import SECOND
 
 SEEDS = 40
 MOST_STEPS = 3_000
@@ -55,10 +56,8 @@ SLICES, LANES = 3, 2
 """Slices of the test split that are scored, and how many at once."""
 LEAVE_OUT = ("steps_per_second",)
 """What an evaluation says of the clock."""
-SECONDS = 1_000
-
 ALL = {"clone": True, "checkpoint": True, "kill": True, "give_up": True, "retry": True}
-COSTS = {"checkpoint_cost": 30 * SECONDS, "restore_cost": 20 * SECONDS}
+COSTS = {"checkpoint_cost": 30 * SECOND, "restore_cost": 20 * SECOND}
 Fields = dict[str, Any]
 
 
@@ -97,12 +96,12 @@ VARIANTS: dict[str, dict[str, Fields]] = {
         {"slice_jobs": 2, "jobs": 120},
         exact={"node_forecast": "exact"},
         by_arrival={"rank_by": "arrival", "node_forecast": "none"},
-        replaced={"replace": True, "detection_delay": 90 * SECONDS},
+        replaced={"replace": True, "detection_delay": 90 * SECOND},
     ),
     "Mitigation-v0": variants(
         {"slice_tasks": 8, "warmup": 32, "followers": 64},
         backfilling={"scheduler": "easy_backfill", "estimator": "average", "preemption": False},
-        outages={"outages": "weibull", "machine_mtbf": 86_400 * SECONDS, "forecast": "none"},
+        outages={"outages": "weibull", "machine_mtbf": 86_400 * SECOND, "forecast": "none"},
         streams={"storage_streams": 1, "decide": "every", "every": 30},
     ),
 }

@@ -6,7 +6,7 @@ import os
 from abc import ABC, abstractmethod
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -60,6 +60,15 @@ def _bytes(arrays: Any) -> int:
     return arrays.nbytes if hasattr(arrays, "dtype") else sum(map(_bytes, arrays))
 
 
+class _Engine(NamedTuple):
+    """Code of an engine, and the arrays that it was looked up for: it must be given no others."""
+
+    run: Any
+    world: Any
+    state: Any
+    code: Any
+
+
 class EpisodeBatch(ABC):
     """N episodes of one world, of whichever kind.
 
@@ -85,7 +94,7 @@ class EpisodeBatch(ABC):
         self.outputs = tuple(_output(len(episodes), episodes.dtype, units) for _ in range(2))
         self.turn = 0
         self._pool: tuple[int, ThreadPoolExecutor] | None = None
-        self._engine: tuple[Any, Any, Any, Any] | None = None
+        self._engine: _Engine | None = None
 
     def __len__(self) -> int:
         return len(self.state.episodes)
@@ -103,9 +112,8 @@ class EpisodeBatch(ABC):
         twin.__dict__.update(self.__getstate__())
         twin.state = _copied(self.state)
         twin.outputs = tuple(_copied(out) for out in self.outputs)
-        if self._engine is not None and self._engine[2] is self.state:  # copies are of one type
-            run, world, _, code = self._engine
-            twin._engine = run, world, twin.state, code
+        if self._engine is not None and self._engine.state is self.state:
+            twin._engine = self._engine._replace(state=twin.state)  # a copy is of the same type
         memo[id(self)] = twin
         return twin
 
@@ -197,11 +205,11 @@ class EpisodeBatch(ABC):
 
     def _code(self, run: Any, out: Output, given: Any) -> Any:
         """The engine's code for this batch's arrays, looked up when one of them is another."""
-        held, world, state = self._engine, self.world, self.state
-        if held and held[0] is run and held[1] is world and held[2] is state:
-            return held[3]
+        known, world, state = self._engine, self.world, self.state
+        if known and known.run is run and known.world is world and known.state is state:
+            return known.code
         code = way_in(run, world, state, out, 0, 0, 0, given, False)
-        self._engine = run, world, state, code
+        self._engine = _Engine(run, world, state, code)
         return code
 
     def _workers(self) -> ThreadPoolExecutor:
