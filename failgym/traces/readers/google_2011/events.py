@@ -37,7 +37,8 @@ from failgym.traces.readers.google_2011.parts import (
     segments,
     time_column,
 )
-from failgym.traces.readers.google_2011.runs import Records, Run, Spill
+from failgym.traces.readers.google_2011.records import Records, chosen_records
+from failgym.traces.readers.google_2011.runs import Run, Spill
 from failgym.traces.readers.google_2011.tasks import Segment
 from failgym.traces.readers.sources import Advance
 
@@ -193,7 +194,7 @@ def _close(segment: Segment, count: Counts) -> None:
 
 
 def _spill(spill: Spill, name: str, records: Records) -> Run:
-    records = records[np.argsort(records["first"], kind="stable")]
+    records = chosen_records(records, np.argsort(records["first"], kind="stable"))
     return spill.write(name, records, records["first"])
 
 

@@ -14,7 +14,8 @@ from failgym.traces.readers.google_2011.events import Names, Tasks, kept_rows
 from failgym.traces.readers.google_2011.indices import Indices
 from failgym.traces.readers.google_2011.kernel import OUTCOMES, SUBMIT
 from failgym.traces.readers.google_2011.parts import INT32, Column, Part, read_part, time_column
-from failgym.traces.readers.google_2011.runs import Records, Run
+from failgym.traces.readers.google_2011.records import Records
+from failgym.traces.readers.google_2011.runs import Run
 from failgym.traces.readers.sources import Advance
 from failgym.vocabulary import Outcome
 

@@ -5,7 +5,7 @@ SUBMIT -> pending -> SCHEDULE -> running -> EVICT | FAIL | FINISH | KILL | LOST 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -120,106 +120,110 @@ NOTED = (
 """Repairs, in the order of their counters."""
 
 
-@njit(cache=True)
-def follow(
-    carried: Any,
-    events: Any,
-    latest: Ints,
-    order: Ints,
-    head: Flags,
-    seen: Flags,
-    strict: bool,
-    last: bool,
-    now: int,
-    opened: Any,
-    attempts: Any,
-    tasks: Any,
-    written: Ints,
-    dropped: Ints,
-    noted: Ints,
-) -> int:
-    """Follow every task through its open record and its events, both in `order`.
+class Block(NamedTuple):
+    """Events to follow, and the open tasks that they meet."""
 
-    The task at hand lives in `opened`, behind those that stay open; it is kept there if it stays
-    open too. `latest` is the time up to which the file had come before each event. Returns the
-    first event without a SUBMIT (-1: none).
+    carried: Any  # OPEN, (open tasks,)
+    events: Any  # EVENT, (events,)
+    latest: Ints  # the time up to which the file had come before each event [us]
+    order: Ints  # of `carried` and behind them `events`: by task, then in file order
+    head: Flags  # where in that order another task begins, and one more at the end
+    seen: Flags  # events that begin a task that is long over
+    strict: bool  # a task begins with its SUBMIT
+    last: bool  # nothing comes after this block
+
+
+class Book(NamedTuple):
+    """What is written as events are followed."""
+
+    opened: Any  # OPEN: tasks that stay open, and behind them the one at hand
+    attempts: Any  # ATTEMPT: those that are over
+    tasks: Any  # TASK: those that are over
+    written: Ints  # how many of each (N_OPEN, ...)
+    dropped: Ints  # events, by reason
+    noted: Ints  # repairs, by kind
+
+
+@njit(cache=True)
+def follow(block: Block, book: Book, now: int) -> int:
+    """Follow every task through its open record and its events; it is `now` [us] at their end.
+
+    Returns the first event without a SUBMIT (-1: none).
     """
     wrong = -1
-    for position in range(len(order)):
-        here = opened[written[N_OPEN]]
-        row = order[position] - len(carried)
+    for position in range(len(block.order)):
+        here = book.opened[book.written[N_OPEN]]
+        row = block.order[position] - len(block.carried)
         if row < 0:
-            opened[written[N_OPEN]] = carried[order[position]]
+            book.opened[book.written[N_OPEN]] = block.carried[block.order[position]]
         else:
-            event = events[row]
-            if head[position]:
-                here.state = SEEN if seen[row] else ABSENT
-            if strict and here.state == ABSENT and event.type != SUBMIT:
+            event = block.events[row]
+            if block.head[position]:
+                here.state = SEEN if block.seen[row] else ABSENT
+            if block.strict and here.state == ABSENT and event.type != SUBMIT:
                 wrong = row if wrong < 0 else min(wrong, row)
             elif event.type == SUBMIT:
-                _submit(here, event, latest[row], attempts, tasks, written, dropped)
+                _submit(here, event, block.latest[row], book)
             elif event.type == SCHEDULE:
-                _schedule(here, event, written, dropped, noted)
+                _schedule(here, event, book)
             else:
-                _end(here, event, dropped, noted)
-        if head[position + 1]:
-            _leave(here, last, now, attempts, tasks, written)
+                _end(here, event, book)
+        if block.head[position + 1]:
+            _leave(here, block.last, now, book)
     return wrong
 
 
 @njit(cache=True)
-def _leave(here: Any, last: Any, now: Any, attempts: Any, tasks: Any, written: Any) -> None:
+def _leave(here: Any, last: Any, now: Any, book: Any) -> None:
     """The block has no more events of the task: it stays open, or is over."""
     waits = here.state == DEAD and now - here.attempt.end <= REQUEUE_MICROSECONDS
     lives = here.state == PENDING or here.state == RUNNING
     if (lives or waits) and not last:
-        written[N_OPEN] += 1
+        book.written[N_OPEN] += 1
     elif lives:
         here.attempt.end = now
         here.attempt.outcome = CENSORED
-        _finish(here, attempts, tasks, written)
+        _finish(here, book)
     elif here.state == DEAD:
-        _finish(here, attempts, tasks, written)
+        _finish(here, book)
 
 
 @njit(cache=True)
-def _submit(
-    here: Any, event: Any, latest: Any, attempts: Any, tasks: Any, written: Any, dropped: Any
-) -> None:
+def _submit(here: Any, event: Any, latest: Any, book: Any) -> None:
     """The cluster's requeue, the user running the task again, or a task that was not there.
 
     A task that was over for long before this event is over for good, wherever the event's time
     lies: it may have been forgotten.
     """
     if here.state == PENDING or here.state == RUNNING:
-        dropped[OPEN_SUBMIT] += 1
+        book.dropped[OPEN_SUBMIT] += 1
         return
     if here.state == DEAD:
         if latest - here.attempt.end <= REQUEUE_MICROSECONDS:
             if event.time < here.attempt.end:
-                dropped[BACKWARDS] += 1
+                book.dropped[BACKWARDS] += 1
                 return
             if event.time - here.attempt.end <= REQUEUE_MICROSECONDS:
-                _write_attempt(here.attempt, True, attempts, written)
+                _write_attempt(here.attempt, True, book)
                 _queue(here, event.time)
                 return
-        _finish(here, attempts, tasks, written)
-    _begin(here, event, written)
+        _finish(here, book)
+    _begin(here, event, book)
     _queue(here, event.time)
 
 
 @njit(cache=True)
-def _schedule(here: Any, event: Any, written: Any, dropped: Any, noted: Any) -> None:
+def _schedule(here: Any, event: Any, book: Any) -> None:
     """The waiting attempt starts."""
     if here.state == ABSENT:
-        _begin(here, event, written)
+        _begin(here, event, book)
         _queue(here, -1)
-        noted[FIRST_SCHEDULE] += 1
+        book.noted[FIRST_SCHEDULE] += 1
     elif here.state != PENDING:
-        dropped[ODD_SCHEDULE] += 1
+        book.dropped[ODD_SCHEDULE] += 1
         return
     elif event.time < here.attempt.queued:
-        dropped[BACKWARDS] += 1
+        book.dropped[BACKWARDS] += 1
         return
     here.state = RUNNING
     here.attempt.start = event.time
@@ -227,35 +231,35 @@ def _schedule(here: Any, event: Any, written: Any, dropped: Any, noted: Any) -> 
     if not here.task.scheduled:
         here.task.scheduled = True
         if not _same_request(here.task, event):
-            noted[REQUEST_CHANGED] += 1
+            book.noted[REQUEST_CHANGED] += 1
             _take_request(here.task, event)
 
 
 @njit(cache=True)
-def _end(here: Any, event: Any, dropped: Any, noted: Any) -> None:
+def _end(here: Any, event: Any, book: Any) -> None:
     """The attempt at hand ends."""
     if here.state == ABSENT:
-        dropped[UNSEEN_END] += 1
+        book.dropped[UNSEEN_END] += 1
     elif here.state == SEEN or here.state == DEAD:
-        dropped[ODD_END] += 1
+        book.dropped[ODD_END] += 1
     elif here.state == PENDING and event.type == FINISH:
-        dropped[PENDING_FINISH] += 1
+        book.dropped[PENDING_FINISH] += 1
     elif event.time < max(here.attempt.queued, here.attempt.start):
-        dropped[BACKWARDS] += 1
+        book.dropped[BACKWARDS] += 1
     else:
         if here.state == RUNNING and event.type == KILL and event.machine < 0:
-            noted[KILL_WITHOUT_MACHINE] += 1
+            book.noted[KILL_WITHOUT_MACHINE] += 1
         here.state = DEAD
         here.attempt.end = event.time
         here.attempt.outcome = OUTCOMES[event.type]
 
 
 @njit(cache=True)
-def _begin(here: Any, event: Any, written: Any) -> None:
+def _begin(here: Any, event: Any, book: Any) -> None:
     """A task that was not there, or is run again."""
     task = here.task
-    task.uid = written[NEXT_UID]
-    written[NEXT_UID] += 1
+    task.uid = book.written[NEXT_UID]
+    book.written[NEXT_UID] += 1
     task.job = event.job
     task.index = event.index
     task.user = event.user
@@ -307,20 +311,20 @@ def _same(a: Any, b: Any) -> bool:
 
 
 @njit(cache=True)
-def _finish(here: Any, attempts: Any, tasks: Any, written: Any) -> None:
+def _finish(here: Any, book: Any) -> None:
     """The task is over, and its last attempt with it."""
-    _write_attempt(here.attempt, False, attempts, written)
-    tasks[written[N_TASKS]] = here.task
-    written[N_TASKS] += 1
+    _write_attempt(here.attempt, False, book)
+    book.tasks[book.written[N_TASKS]] = here.task
+    book.written[N_TASKS] += 1
 
 
 @njit(cache=True)
-def _write_attempt(attempt: Any, requeued: Any, attempts: Any, written: Any) -> None:
+def _write_attempt(attempt: Any, requeued: Any, book: Any) -> None:
     if attempt.outcome == FAILED:
         attempt.cause = INTRINSIC
     elif attempt.outcome == EVICTED:
         attempt.cause = PREEMPTION
     elif attempt.outcome == KILLED:
         attempt.cause = REQUEUE if requeued else USER
-    attempts[written[N_ATTEMPTS]] = attempt
-    written[N_ATTEMPTS] += 1
+    book.attempts[book.written[N_ATTEMPTS]] = attempt
+    book.written[N_ATTEMPTS] += 1

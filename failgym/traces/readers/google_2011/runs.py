@@ -19,10 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.arrow import pa, paipc
+from failgym.traces.readers.google_2011.records import Records, joined_records
 from failgym.traces.schema import TraceError
 
 Ints = npt.NDArray[np.int64]
-Records = npt.NDArray[Any]
 
 BATCH_ROWS = 1 << 12
 """Records of a run that are read at once: what a range may read in vain, for each run."""
@@ -58,7 +58,7 @@ class Run:
             return np.empty(0, dtype=self.dtype)
         first = max(int(np.searchsorted(self.starts, low)) - 1, 0)
         found = self._batches(first, int(np.searchsorted(self.starts, high)))
-        return found[slice(*np.searchsorted(found[key], [low, high]))].copy()
+        return found[slice(*np.searchsorted(found[key], [low, high]))]
 
     def _batches(self, first: int, stop: int) -> Records:
         if first >= stop:
@@ -138,8 +138,7 @@ def ranges(runs: Sequence[Run]) -> Iterator[tuple[int, int]]:
 
 def gather(runs: Sequence[Run], dtype: np.dtype[Any], key: str, low: int, high: int) -> Records:
     """The records of all runs with low <= key < high, one run after another. Raises TraceError."""
-    found = [run.between(key, low, high) for run in runs]
-    return np.concatenate([np.empty(0, dtype=dtype), *found])
+    return joined_records([run.between(key, low, high) for run in runs], dtype)
 
 
 def _opened(source: Any) -> Any:

@@ -16,7 +16,8 @@ from failgym.traces.readers.google_2011.events import Tasks
 from failgym.traces.readers.google_2011.jobs import Columns, Jobs, known
 from failgym.traces.readers.google_2011.kernel import ATTEMPT, TASK
 from failgym.traces.readers.google_2011.machines import Machines
-from failgym.traces.readers.google_2011.runs import Records, Run, Spill, gather, ranges
+from failgym.traces.readers.google_2011.records import Records, chosen_records
+from failgym.traces.readers.google_2011.runs import Run, Spill, gather, ranges
 
 Ints = npt.NDArray[np.int64]
 
@@ -49,11 +50,11 @@ def make_tables(
         rows["first"] //= 1000
         job = jobs.row[np.searchsorted(jobs.ids, rows["job"])]
         order = np.lexsort((rows["uid"], rows["index"], job, rows["first"]))
-        rows, job = rows[order], job[order]
+        rows, job = chosen_records(rows, order), job[order]
         by_uid = np.argsort(rows["uid"])
         task = by_uid[np.searchsorted(rows["uid"], attempts["uid"], sorter=by_uid)]
         order = np.argsort(task, kind="stable")
-        attempts, task = attempts[order], task[order]
+        attempts, task = chosen_records(attempts, order), task[order]
         for name in ("queued", "start", "end"):
             attempts[name] //= 1000  # floored; -1 stays -1
         if started is not None:
@@ -111,4 +112,4 @@ def _started(rows: Records, attempts: Records, task: Ints, first_attempt: int) -
     started["start"], started["end"] = attempts["start"][ran], attempts["end"][ran]
     started["job"], started["index"] = rows["job"][task[ran]], rows["index"][task[ran]]
     started["attempt"] = first_attempt + ran
-    return started[np.argsort(started["start"], kind="stable")]
+    return chosen_records(started, np.argsort(started["start"], kind="stable"))

@@ -8,7 +8,6 @@ the open tasks, one block, and what it finished.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,11 +21,13 @@ from failgym.traces.readers.google_2011.kernel import (
     OPEN,
     SUBMIT,
     TASK,
+    Block,
+    Book,
     follow,
 )
+from failgym.traces.readers.google_2011.records import Records, first_records, joined_records
 
 Ints = npt.NDArray[np.int64]
-Records = npt.NDArray[Any]
 
 NO_EVENTS = np.empty(0, dtype=EVENT)
 
@@ -70,8 +71,7 @@ class Segment:
 
         The attempts of a task are in order.
         """
-        tasks = np.concatenate([np.empty(0, dtype=TASK), *self.tasks])
-        attempts = np.concatenate([np.empty(0, dtype=ATTEMPT), *self.attempts])
+        tasks, attempts = joined_records(self.tasks, TASK), joined_records(self.attempts, ATTEMPT)
         self.tasks.clear()
         self.attempts.clear()
         return tasks, attempts
@@ -84,10 +84,7 @@ class Segment:
         order = np.lexsort((index, job))  # stable: the open record, then the events in file order
         head = _heads(job[order], index[order])
         room = len(order)
-        opened = np.empty(room + 1, dtype=OPEN)
-        attempts, tasks = np.empty(room, dtype=ATTEMPT), np.empty(room, dtype=TASK)
-        written = np.array([0, 0, 0, self.first_uid])
-        wrong = follow(
+        block = Block(
             self.opened,
             events,
             latest,
@@ -96,20 +93,22 @@ class Segment:
             self._seen(events, order[head[:-1]]),
             self.strict,
             last,
-            self.last_time,
-            opened,
-            attempts,
-            tasks,
-            written,
+        )
+        book = Book(
+            np.empty(room + 1, dtype=OPEN),
+            np.empty(room, dtype=ATTEMPT),
+            np.empty(room, dtype=TASK),
+            np.array([0, 0, 0, self.first_uid]),
             self.dropped,
             self.noted,
         )
-        n_open, n_attempts, n_tasks, self.first_uid = written.tolist()
-        self.opened = opened[:n_open].copy()
-        self.attempts.append(attempts[:n_attempts].copy())
-        self.tasks.append(tasks[:n_tasks].copy())
+        wrong = follow(block, book, self.last_time)
+        n_open, n_attempts, n_tasks, self.first_uid = book.written.tolist()
+        self.opened = first_records(book.opened, n_open)
+        self.attempts.append(first_records(book.attempts, n_attempts))
+        self.tasks.append(first_records(book.tasks, n_tasks))
         self.n_tasks += n_tasks
-        self.seen.add(tasks["job"][:n_tasks], tasks["index"][:n_tasks])
+        self.seen.add(self.tasks[-1]["job"], self.tasks[-1]["index"])
         return wrong
 
     def _seen(self, events: Records, heads: Ints) -> npt.NDArray[np.bool_]:

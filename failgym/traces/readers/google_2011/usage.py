@@ -19,7 +19,8 @@ from failgym.traces.readers.google_2011.parts import (
     read_part,
     time_column,
 )
-from failgym.traces.readers.google_2011.runs import Records, Run, Spill, gather, ranges
+from failgym.traces.readers.google_2011.records import Records
+from failgym.traces.readers.google_2011.runs import Run, Spill, gather, ranges
 from failgym.traces.readers.google_2011.tables import STARTED
 from failgym.traces.readers.sources import Advance
 from failgym.vocabulary import HOUR
