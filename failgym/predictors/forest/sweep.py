@@ -28,6 +28,7 @@ from failgym.metrics import detection
 from failgym.metrics.curves import roc_auc
 from failgym.predictors.forest.cases import cases
 from failgym.predictors.forest.forest import Forest, Growth
+from failgym.predictors.forest.random_forest import RandomForest
 from failgym.predictors.forest.rows import LEVELS, SCENARIOS
 from failgym.traces.trace import Trace
 from failgym.vocabulary import Outcome
@@ -40,6 +41,8 @@ Ints = npt.NDArray[np.int64]
 
 THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 """Decision thresholds (section V-A: .1 to .9, by default .5)."""
+LEARNED = 0.7
+"""Share of the jobs that is learned from (section V-A)."""
 TARGETS = {"fail": Outcome.FAIL, "kill": Outcome.KILL}
 """The responses of Table IV."""
 
@@ -87,10 +90,7 @@ def sweep(
     target: str = "fail",
     thresholds: Sequence[float] = THRESHOLDS,
     ratios: Sequence[float] = (1.0,),
-    train: float = 0.7,
     trees: int = 50,
-    leaf: int = 5,
-    tree_rows: int = 50_000,
     seed: int = 0,
 ) -> Sweep:
     """Measure precision, recall and false positives by threshold and sampling ratio.
@@ -102,15 +102,12 @@ def sweep(
         target: "fail" or "kill".
         thresholds: decision thresholds.
         ratios: sampling ratios; a forest is grown for each.
-        train: share of the jobs that is learned from.
         trees: as for `RandomForest`.
-        leaf: as for `RandomForest`.
-        tree_rows: as for `RandomForest`.
         seed: draws the jobs and grows the forests.
 
     Raises:
-        ValueError: for a name that there is not, a share outside (0, 1), and if either part of the
-            jobs has nothing whose end is known.
+        ValueError: for a name that there is not, and if either part of the jobs has nothing whose
+            end is known.
     """
     for name, value, known in (
         ("level", level, LEVELS),
@@ -119,11 +116,8 @@ def sweep(
     ):
         if value not in known:
             raise ValueError(f"{name}: expected one of {', '.join(known)}, got {value!r}")
-    if not 0.0 < train < 1.0:
-        raise ValueError(f"train: expected a share in (0, 1), got {train}")
-    learned = np.random.default_rng(seed).permutation(trace.rows("jobs")) < train * trace.rows(
-        "jobs"
-    )
+    jobs = trace.rows("jobs")
+    learned = np.random.default_rng(seed).permutation(jobs) < LEARNED * jobs
     case = cases(trace, level, scenario, learned)
     early, positive = learned[case.job], case.outcome == TARGETS[target]
     if not early.any() or early.all():
@@ -133,7 +127,7 @@ def sweep(
     auc: dict[float, float] = {}
     importance: dict[float, dict[str, float]] = {}
     for ratio in ratios:
-        growth = Growth(trees, leaf, tree_rows, ratio, seed)
+        growth = Growth(trees, RandomForest.leaf, RandomForest.tree_rows, ratio, seed)
         forest = Forest.grow(case.rows[early], label[early], 2, growth)
         score = forest.shares(case.rows[~early])[:, 1]
         bad, work = positive[~early], case.work[~early]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -57,27 +58,18 @@ def place(
         not enough machines has none.
     """
     taken = np.empty(int(width.sum()), dtype=np.int64)
-    last = _place(
-        calendar.first, calendar.down, calendar.up, start, end, width, origin, fixed, taken
-    )
+    outages = calendar.first, calendar.down, calendar.up
+    last = _place(outages, (start, end, width, origin, fixed), taken)
     run = np.repeat(np.arange(len(last)), np.diff(last, prepend=0))
     machines = len(calendar.first) - 1
     return run, np.sort(run * machines + taken[: len(run)]) % machines
 
 
 @njit(cache=True)
-def _place(
-    first: Ints,
-    down: Ints,
-    up: Ints,
-    start: Ints,
-    end: Ints,
-    width: Ints,
-    origin: Ints,
-    fixed: Ints,
-    taken: Ints,
-) -> Ints:
+def _place(outages: Any, runs: Any, taken: Ints) -> Ints:
     """Write the machines of all runs, one after the other; where those of each end."""
+    first, down, up = outages
+    start, end, width, origin, fixed = runs
     machines = len(first) - 1
     last = np.empty(len(start), np.int64)
     count = 0

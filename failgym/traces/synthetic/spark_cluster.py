@@ -6,7 +6,7 @@ runs on for a multiple of its undisturbed run time.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,6 +45,18 @@ class History(NamedTuple):
     event: Ints  # of each loss
 
 
+class Cluster(NamedTuple):
+    """The machines and what runs on them, as it goes on."""
+
+    free: Ints  # [machines] machines that are idle, `N_IDLE` of them, the next one last
+    running: Ints  # [machines] jobs that run, `N_RUNNING` of them
+    back: Ints  # [machines] when a lost machine was last replaced [ms]
+    counts: Ints  # N_IDLE, N_RUNNING, N_LOST
+
+
+N_IDLE, N_RUNNING, N_LOST = range(3)
+
+
 @njit(cache=True)
 def simulate(
     jobs: Workload,
@@ -59,64 +71,117 @@ def simulate(
     `losses` has, per application, the machines that a job loses in an event. An event goes on to
     further jobs of the same application until it took all its machines.
     """
-    n, width = len(jobs.submit), events.draws.shape[1] - 2
-    start, end, hit = np.full(n, -1), np.full(n, -1), np.zeros(n, np.bool_)
+    n, most = len(jobs.submit), len(events.time) * (events.draws.shape[1] - 2)
     first = np.cumsum(jobs.nodes) - jobs.nodes
-    placed = np.empty(int(jobs.nodes.sum()), np.int64)
-    free, idle = np.arange(machines)[::-1].copy(), machines
-    running, live = np.empty(machines, np.int64), 0
-    back = np.zeros(machines, np.int64)  # when a lost machine was last replaced
-    lost = np.empty(len(events.time) * width, np.int64)
-    lost_at, event_of = np.empty_like(lost), np.empty_like(lost)
-    count, job, event, now = 0, 0, 0, 0
+    history = History(
+        np.full(n, -1),
+        np.full(n, -1),
+        np.zeros(n, np.bool_),
+        np.empty(int(jobs.nodes.sum()), np.int64),
+        np.empty(most, np.int64),
+        np.empty(most, np.int64),
+        np.empty(most, np.int64),
+    )
+    cluster = Cluster(
+        np.arange(machines)[::-1].copy(),
+        np.empty(machines, np.int64),
+        np.zeros(machines, np.int64),
+        np.array([machines, 0, 0]),
+    )
+    job, event, now = 0, 0, 0
     while True:
-        leaver, leave = -1, NEVER
-        for place in range(live):
-            if end[running[place]] < leave:
-                leaver, leave = place, end[running[place]]
+        leaver, leave = _next_end(cluster, history)
         fail = events.time[event] if event < len(events.time) else NEVER
         begin = NEVER
-        if job < n and jobs.nodes[job] <= idle:
+        if job < n and jobs.nodes[job] <= cluster.counts[N_IDLE]:
             begin = max(jobs.submit[job], now)
         now = min(leave, fail, begin)
         if now > span or now == NEVER:
             break
         if now == leave:
-            gone = running[leaver]
-            live -= 1
-            running[leaver] = running[live]
-            for node in range(jobs.nodes[gone]):
-                free[idle] = placed[first[gone] + node]
-                idle += 1
+            _leave(jobs, cluster, history, first, leaver)
         elif now == fail:
-            draws = events.draws[event]
-            application = _application(jobs, running[:live], hit, len(losses), draws[0])
-            left = width
-            while application >= 0 and left:
-                victim = _victim(jobs, running[:live], hit, application, draws[2 + left - 1])
-                if victim < 0:
-                    break
-                hit[victim] = True
-                end[victim] = max(start[victim] + jobs.slow_run[victim], now)
-                taken, nodes = 0, jobs.nodes[victim]
-                for step in range(nodes):
-                    machine = placed[first[victim] + (draws[1] + step) % nodes]
-                    if taken < min(losses[application], left) and back[machine] < now:
-                        back[machine] = now + detection
-                        lost[count], lost_at[count], event_of[count] = machine, now, event
-                        count += 1
-                        taken += 1
-                left -= max(taken, 1)
+            _fail(
+                jobs, cluster, history, first, (losses, events.draws[event], detection), event, now
+            )
             event += 1
         else:
-            start[job], end[job] = now, now + jobs.run[job]
-            for node in range(jobs.nodes[job]):
-                idle -= 1
-                placed[first[job] + node] = free[idle]
-            running[live] = job
-            live += 1
+            _start(jobs, cluster, history, first, job, now)
             job += 1
-    return History(start, end, hit, placed, lost[:count], lost_at[:count], event_of[:count])
+    lost = cluster.counts[N_LOST]
+    return History(
+        history.start,
+        history.end,
+        history.hit,
+        history.machine,
+        history.lost[:lost],
+        history.lost_at[:lost],
+        history.event[:lost],
+    )
+
+
+@njit(cache=True)
+def _next_end(cluster: Any, history: Any) -> tuple[int, int]:
+    """Which of the running jobs ends first, by its place, and when; -1 and `NEVER` without any."""
+    leaver, leave = -1, NEVER
+    for place in range(cluster.counts[N_RUNNING]):
+        if history.end[cluster.running[place]] < leave:
+            leaver, leave = place, history.end[cluster.running[place]]
+    return leaver, leave
+
+
+@njit(cache=True)
+def _leave(jobs: Any, cluster: Any, history: Any, first: Ints, leaver: int) -> None:
+    """A job ends; its machines are idle."""
+    gone, counts = cluster.running[leaver], cluster.counts
+    counts[N_RUNNING] -= 1
+    cluster.running[leaver] = cluster.running[counts[N_RUNNING]]
+    for node in range(jobs.nodes[gone]):
+        cluster.free[counts[N_IDLE]] = history.machine[first[gone] + node]
+        counts[N_IDLE] += 1
+
+
+@njit(cache=True)
+def _start(jobs: Any, cluster: Any, history: Any, first: Ints, job: int, now: int) -> None:
+    """A job starts on idle machines."""
+    counts = cluster.counts
+    history.start[job], history.end[job] = now, now + jobs.run[job]
+    for node in range(jobs.nodes[job]):
+        counts[N_IDLE] -= 1
+        history.machine[first[job] + node] = cluster.free[counts[N_IDLE]]
+    cluster.running[counts[N_RUNNING]] = job
+    counts[N_RUNNING] += 1
+
+
+@njit(cache=True)
+def _fail(
+    jobs: Any, cluster: Any, history: Any, first: Ints, law: Any, event: int, now: int
+) -> None:
+    """A failure event takes machines of the jobs of one application.
+
+    `law`: losses by application, the event's draws, and how long a machine is missing [ms].
+    """
+    losses, draws, detection = law
+    left, counts = len(draws) - 2, cluster.counts
+    running = cluster.running[: counts[N_RUNNING]]
+    application = _application(jobs, running, history.hit, len(losses), draws[0])
+    while application >= 0 and left:
+        victim = _victim(jobs, running, history.hit, application, draws[2 + left - 1])
+        if victim < 0:
+            break
+        history.hit[victim] = True
+        history.end[victim] = max(history.start[victim] + jobs.slow_run[victim], now)
+        taken, nodes = 0, jobs.nodes[victim]
+        for step in range(nodes):
+            machine = history.machine[first[victim] + (draws[1] + step) % nodes]
+            if taken < min(losses[application], left) and cluster.back[machine] < now:
+                cluster.back[machine] = now + detection
+                lost = counts[N_LOST]
+                history.lost[lost], history.lost_at[lost] = machine, now
+                history.event[lost] = event
+                counts[N_LOST] += 1
+                taken += 1
+        left -= max(taken, 1)
 
 
 @njit(cache=True)

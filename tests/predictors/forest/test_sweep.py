@@ -134,8 +134,7 @@ def test_the_failure_that_ends_a_job_is_not_among_those_that_tell_of_it() -> Non
         ({"level": "machine"}, "level: expected one of job, task, attempt"),
         ({"scenario": "none"}, "scenario: expected one of config"),
         ({"target": "evict"}, "target: expected one of fail, kill"),
-        ({"train": 1.0}, "train: expected a share"),
-        ({"trace": two_tasks(), "train": 0.99}, "no job whose end is known among the jobs of"),
+        ({"trace": two_tasks()}, "no job whose end is known among the jobs of"),
     ],
 )
 def test_wrong_input_is_named(wrong: dict[str, Any], message: str) -> None:

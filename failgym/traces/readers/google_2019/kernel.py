@@ -5,7 +5,7 @@ SUBMIT -> (QUEUE -> ENABLE ->) SCHEDULE -> EVICT | FAIL | FINISH | KILL | LOST
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -69,18 +69,18 @@ NOTED = (
 """Reasons for counting, in the order of their counters."""
 
 
+class Book(NamedTuple):
+    """What is written as instances are followed."""
+
+    attempts: Any  # ATTEMPT: room for as many as there are events; those of a task in order
+    tasks: Any  # TASK: room for as many
+    written: Ints  # [2] attempts and tasks that were written
+    dropped: Ints  # [types, states] events that the state of their instance does not allow
+    noted: Ints  # [len(NOTED)] counters
+
+
 @njit(cache=True)
-def follow(
-    time: Ints,
-    kind: Ints,
-    head: Any,
-    now: int,
-    attempts: Any,
-    tasks: Any,
-    written: Ints,
-    dropped: Ints,
-    noted: Ints,
-) -> None:
+def follow(time: Ints, kind: Ints, head: Any, now: int, book: Book) -> None:
     """Follow every instance through its events, which are in order of instance, time and type.
 
     Args:
@@ -88,11 +88,7 @@ def follow(
         kind: [events] its type, SUBMIT to LOST.
         head: [events + 1] where another instance begins; the last is True.
         now: when the data end [us]: what is open then is censored.
-        attempts: room for as many ATTEMPT records as there are events, those of a task in order.
-        tasks: room for as many TASK records.
-        written: [2] attempts and tasks that were written.
-        dropped: [types, states] events that the state of their instance does not allow.
-        noted: [len(NOTED)] counters.
+        book: where all that is known is written.
     """
     count, place = np.zeros(9, dtype=np.int64), np.zeros(9, dtype=np.int64)
     position, state = 0, ABSENT
@@ -117,43 +113,32 @@ def follow(
                     break
             if taken < 0:
                 break
-            state = _take(
-                state, taken, place[taken], time[position], attempts, tasks, written, noted
-            )
+            state = _take(state, taken, place[taken], time[position], book)
             count[taken] -= 1
             place[taken] += 1
             left -= 1
         for other in range(9):
-            dropped[other, state] += count[other]
+            book.dropped[other, state] += count[other]
         if head[stop] and state in (PENDING, RUNNING):
-            attempts[written[N_ATTEMPTS] - 1].end = now
-            attempts[written[N_ATTEMPTS] - 1].outcome = CENSORED
+            book.attempts[book.written[N_ATTEMPTS] - 1].end = now
+            book.attempts[book.written[N_ATTEMPTS] - 1].outcome = CENSORED
         position = stop
 
 
 @njit(cache=True)
-def _take(
-    state: Any,
-    taken: Any,
-    place: Any,
-    time: Any,
-    attempts: Any,
-    tasks: Any,
-    written: Any,
-    noted: Any,
-) -> int:
+def _take(state: Any, taken: Any, place: Any, time: Any, book: Any) -> int:
     """An event that the state allows; returns the next state."""
     if state == PENDING and taken in (QUEUE, ENABLE):
         return PENDING
     if taken <= SCHEDULE and state != PENDING:
-        _begin(state, taken, place, time, attempts, tasks, written, noted)
+        _begin(state, taken, place, time, book)
         if taken != SCHEDULE:
             return PENDING
-    attempt = attempts[written[N_ATTEMPTS] - 1]
+    attempt = book.attempts[book.written[N_ATTEMPTS] - 1]
     if taken == SCHEDULE:
         attempt.start = time
         attempt.scheduled = place
-        task = tasks[written[N_TASKS] - 1]
+        task = book.tasks[book.written[N_TASKS] - 1]
         if task.scheduled < 0:
             task.scheduled = place
         return RUNNING
@@ -163,20 +148,11 @@ def _take(
 
 
 @njit(cache=True)
-def _begin(
-    state: Any,
-    taken: Any,
-    place: Any,
-    time: Any,
-    attempts: Any,
-    tasks: Any,
-    written: Any,
-    noted: Any,
-) -> None:
+def _begin(state: Any, taken: Any, place: Any, time: Any, book: Any) -> None:
     """An attempt of the task at hand, if the cluster made it, or of a task that was not there."""
     again = False
     if state == DEAD:
-        last = attempts[written[N_ATTEMPTS] - 1]
+        last = book.attempts[book.written[N_ATTEMPTS] - 1]
         if taken == SUBMIT:
             again = time - last.end <= REQUEUE_MICROSECONDS
         else:
@@ -184,19 +160,19 @@ def _begin(
         if again:
             last.requeued = 1
             if taken != SUBMIT:
-                noted[REQUEUED_WITHOUT_SUBMIT] += 1
+                book.noted[REQUEUED_WITHOUT_SUBMIT] += 1
         else:
-            noted[RUN_AGAIN] += 1
+            book.noted[RUN_AGAIN] += 1
     elif taken != SUBMIT:
-        noted[WITHOUT_SUBMIT] += 1
+        book.noted[WITHOUT_SUBMIT] += 1
     if not again:
-        tasks[written[N_TASKS]].first = place
-        tasks[written[N_TASKS]].scheduled = -1
-        written[N_TASKS] += 1
-    attempt = attempts[written[N_ATTEMPTS]]
-    attempt.task = written[N_TASKS] - 1
+        book.tasks[book.written[N_TASKS]].first = place
+        book.tasks[book.written[N_TASKS]].scheduled = -1
+        book.written[N_TASKS] += 1
+    attempt = book.attempts[book.written[N_ATTEMPTS]]
+    attempt.task = book.written[N_TASKS] - 1
     attempt.queued = -1 if taken == SCHEDULE else time
     attempt.start = -1
     attempt.scheduled = -1
     attempt.requeued = 0
-    written[N_ATTEMPTS] += 1
+    book.written[N_ATTEMPTS] += 1

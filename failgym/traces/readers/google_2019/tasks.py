@@ -23,6 +23,7 @@ from failgym.traces.readers.google_2019.kernel import (
     SUBMIT,
     TASK,
     UPDATE_PENDING,
+    Book,
     follow,
 )
 from failgym.traces.readers.google_2019.table import Table
@@ -110,16 +111,21 @@ def live(events: Table, end: int, count: Counts) -> Life:
     for position, name in enumerate(("collection_id", "instance_index")):
         differs = np.diff(events.ints(name)) != 0
         head[1:-1] = differs if position == 0 else head[1:-1] | differs
-    attempts, tasks = np.empty(len(time), dtype=ATTEMPT), np.empty(len(time), dtype=TASK)
-    written, noted = np.zeros(2, dtype=np.int64), np.zeros(len(NOTED), dtype=np.int64)
-    dropped = np.zeros((len(OUTCOMES), len(STATES)), dtype=np.int64)
-    follow(time, kind, head, end, attempts, tasks, written, dropped, noted)
-    for reason, n in zip(NOTED, noted.tolist(), strict=True):
+    book = Book(
+        np.empty(len(time), dtype=ATTEMPT),
+        np.empty(len(time), dtype=TASK),
+        np.zeros(2, dtype=np.int64),
+        np.zeros((len(OUTCOMES), len(STATES)), dtype=np.int64),
+        np.zeros(len(NOTED), dtype=np.int64),
+    )
+    follow(time, kind, head, end, book)
+    for reason, n in zip(NOTED, book.noted.tolist(), strict=True):
         count.note(reason, n)
-    for number, row in enumerate(dropped.tolist()):
+    for number, row in enumerate(book.dropped.tolist()):
         for state, n in zip(STATES, row, strict=True):
             count.drop(f"{EVENTS[number]} of an instance that is {state}", n)
-    return Life(events, attempts[: written[0]].copy(), tasks[: written[1]].copy())
+    attempts, tasks = book.written.tolist()
+    return Life(events, book.attempts[:attempts].copy(), book.tasks[:tasks].copy())
 
 
 def tasks_table(life: Life, ids: Ints, restricted: Ints) -> Columns:
