@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+if os.name == "posix":
+    import fcntl
 
 __all__ = ["PARTIAL", "replacing"]
 
@@ -18,9 +21,11 @@ PARTIAL = ".failgym-*.partial"
 def replacing(path: Path) -> Generator[Path]:
     """Write a file under another name, which then becomes the file.
 
+    What processes that were killed have left half-written beside it is removed.
+
     Yields:
-        A name beside ``path`` that nothing has. What is there when the block ends takes the place
-        of ``path``; if the block raises it is removed, and ``path`` stays as it was.
+        An empty file beside ``path``. What is there when the block ends takes the place of
+        ``path``; if the block raises it is removed, and ``path`` stays as it was.
 
     Raises:
         OSError: if it cannot be renamed; and what the block raises, which then names ``path``
@@ -33,15 +38,60 @@ def replacing(path: Path) -> Generator[Path]:
     >>> path.read_text()
     '1 2 3'
     """
-    partial = path.with_name(PARTIAL.replace("*", secrets.token_hex(8)))
+    partial, held = path, -1
     try:
+        _remove_left(path.parent)
+        partial, held = _new_partial(path.parent)
         yield partial
         with partial.open("rb") as written:  # or a power cut may leave the name without content
             os.fsync(written.fileno())
         partial.replace(path)
     except OSError as error:
-        if error.errno is None or error.filename not in (None, str(partial), partial):
+        if error.errno is None or not _names(error.filename, partial):
             raise
         raise type(error)(error.errno, os.strerror(error.errno), str(path)) from error
     finally:
-        partial.unlink(missing_ok=True)
+        if held >= 0:
+            partial.unlink(missing_ok=True)
+            os.close(held)
+
+
+def _names(filename: object, partial: Path) -> bool:
+    """Does an error name no file, or one that is being written?"""
+    if filename is None or filename in (partial, str(partial)):
+        return True
+    return isinstance(filename, str | Path) and Path(filename).match(PARTIAL)
+
+
+def _new_partial(folder: Path) -> tuple[Path, int]:
+    """An empty file, and the descriptor by which it is held as long as this process lives."""
+    while True:
+        partial = folder / PARTIAL.replace("*", secrets.token_hex(8))
+        held = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        _hold(held, wait=True)
+        if partial.exists():
+            return partial, held
+        os.close(held)  # it was taken for one that was left, before it was held
+
+
+def _remove_left(folder: Path) -> None:
+    """Remove the files that nobody holds: who was writing them was killed."""
+    for left in folder.glob(PARTIAL):
+        with suppress(OSError):
+            found = os.open(left, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            try:
+                if _hold(found, wait=False):
+                    left.unlink()
+            finally:
+                os.close(found)
+
+
+def _hold(descriptor: int, *, wait: bool) -> bool:
+    """Lock a file against other processes, where the file system can; False if it is not ours."""
+    if os.name != "posix":
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
+        return False
+    return True

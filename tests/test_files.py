@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import errno
+import signal
+import subprocess
+import sys
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -36,6 +39,36 @@ def write_half(path: Path) -> None:
     with replacing(path) as partial:
         partial.write_text("half")
         raise KeyError
+
+
+def test_what_a_killed_process_was_writing_goes_with_the_next_file(tmp_path: Path) -> None:
+    """And what others are writing stays."""
+    code = (
+        "import os, signal, sys; from pathlib import Path; from failgym.files import replacing\n"
+        "with replacing(Path(sys.argv[1])) as partial:\n"
+        "    partial.write_text('half'); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    path = tmp_path / "file.txt"
+    done = subprocess.run([sys.executable, "-c", code, str(path)], check=False)
+    assert done.returncode == -signal.SIGKILL
+    (left,) = tmp_path.iterdir()
+    with replacing(tmp_path / "other.txt") as other:
+        other.write_text("whole")
+        assert not left.exists()
+        with replacing(path) as partial:
+            partial.write_text("whole too")
+        assert other.exists()
+    assert {file.name: file.read_text() for file in tmp_path.iterdir()} == {
+        "file.txt": "whole too",
+        "other.txt": "whole",
+    }
+
+
+def test_a_file_has_the_mode_that_the_user_gives_new_files(tmp_path: Path) -> None:
+    (tmp_path / "plain.txt").write_text("plain")
+    write_whole(tmp_path / "file.txt")
+    modes = {file.stat().st_mode for file in tmp_path.iterdir()}
+    assert len(modes) == 1
 
 
 def test_names_may_be_as_long_as_the_file_system_lets_them(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ class JsonFile:
             with open(os.open(self.path, os.O_WRONLY | os.O_APPEND), "w", encoding="utf-8") as file:
                 file.write(text)
             return
-        with replacing(self.path) as partial, partial.open("x", encoding="utf-8") as file:
+        with replacing(self.path) as partial, partial.open("w", encoding="utf-8") as file:
             file.write(text)
         print_line(f"written to {self.path}")
 
