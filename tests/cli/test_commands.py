@@ -509,20 +509,29 @@ COMMAND = [sys.executable, "-c", "from failgym.cli import main; main()"]
 
 
 def test_interrupted(tmp_path: Path) -> None:
+    script = tmp_path / "failgym"
+    script.write_text(
+        "import sys\nfrom failgym.cli import main\nprint('begun', flush=True)\nsys.exit(main())\n"
+    )
+    out = tmp_path / "out"
+    out.mkdir()
     process = subprocess.Popen(
-        [*COMMAND, "demo", "--json", str(tmp_path / "demo.json")],
+        [sys.executable, str(script), "demo", "--json", str(out / "demo.json")],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         # A shell's background jobs ignore the signal, and so would their children.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-    time.sleep(1.5)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "begun\n"
+    time.sleep(1.5)  # it is at work, or about to be
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert err == "failgym: interrupted\n"
-    assert os.listdir(tmp_path) == []
+    assert os.listdir(out) == []
 
 
 def test_the_command_starts_without_what_it_does_not_need() -> None:

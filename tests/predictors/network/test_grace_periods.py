@@ -151,6 +151,7 @@ def test_a_target_that_nothing_meets() -> None:
         learn_grace_periods(trace, confident(trace, forecast.confidence, jobs=0.0))
 
 
+@pytest.mark.campaign
 def test_periods_meet_the_target_on_later_days() -> None:
     """Chosen on two weeks, judged on the nine days after them, a tenth of the cluster's jobs.
 
