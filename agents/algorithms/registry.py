@@ -20,7 +20,6 @@ from failgym.agents.algorithms.hyperparameters import (
 from failgym.agents.credit.rollout_buffers import MaskableTaskRolloutBuffer, TaskRolloutBuffer
 from failgym.agents.known_names import check_known
 from failgym.agents.networks.architectures import ARCHITECTURES, Architecture
-from failgym.agents.networks.hidden_fields import hide
 
 __all__ = ["ALGORITHMS", "Algorithm", "algorithm_named"]
 
@@ -68,7 +67,6 @@ class Algorithm:
         if isinstance(settings.policy, ActorCritic):
             policy: Any = model.policy
             policy.action_net.bias.data[1:] = settings.policy.initial_bias
-        hide(model.policy, settings.without or ())
         return model
 
     def _credit(self, settings: Settings, env: Any) -> dict[str, Any]:
