@@ -53,7 +53,8 @@ class Algorithm:
 
         Args:
             settings: hyper-parameters of this algorithm.
-            env: an environment of stable-baselines3 (`failgym.agents.make_sb3_env`).
+            env: an environment of stable-baselines3 (`failgym.agents.make_sb3_env`) that shows what
+                is learned from: hyper-parameters say nothing of that here.
             seed: of the first weights and of all that is drawn.
 
         Raises:

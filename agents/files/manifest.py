@@ -140,9 +140,7 @@ class Manifest(Record):
             raise ValueError(f"observation: {error}") from error
         for got, wanted in zip(self.observation, observation_fields(self.fields), strict=True):
             if got != wanted:
-                raise ValueError(
-                    f"observation: {_described(got)}, expected {_described(wanted)}"
-                )
+                raise ValueError(f"observation: {_described(got)}, expected {_described(wanted)}")
 
     def check_environment(self, rules: Rules) -> None:
         """Raise ValueError unless the agent was trained in this environment.

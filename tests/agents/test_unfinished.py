@@ -58,7 +58,7 @@ def test_episodes_of_another_scenario_are_refused() -> None:
     env.reset()
     play(env, np.random.default_rng(0), 40, record)
     kept = unfinished_episodes(env, record)
-    other = make_sb3_env(CLONING, 3, **{**small(CLONING), "trace_seed": 1})
+    other = make_sb3_env(CLONING, 3, trace_seed=1, **small(CLONING))
     with pytest.raises(ValueError, match=r"episodes: they do not go on as they were|slice:"):
         continue_episodes(other, kept, ActionRecord(3))
     with pytest.raises(ValueError, match="episodes: expected 2 of them, got shape"):

@@ -58,7 +58,7 @@ class OpenCloud(BatchProfile):
 
     empty: ClassVar[str] = (
         "jobs.priority jobs.scheduling_class jobs.walltime tasks.anti_affinity tasks.cpu "
-        "tasks.disk tasks.output_bytes tasks.stage tasks.width windows.cpu windows.memory "
+        "tasks.disk tasks.output_bytes tasks.width windows.cpu windows.memory "
         "windows.network"
     )
     """columns that its traces leave empty, of widths those that are always 1"""
