@@ -157,7 +157,7 @@ def test_it_plays_in_another_environment(shown: Any, tmp_path: Path) -> None:
     """Its fields are there in every environment, whatever varies there."""
     stored(made(fields=shown), tmp_path)
     agent = load_agent(tmp_path / "agent.safetensors", anywhere=True)
-    small = {"jobs": 200, "slice_tasks": 4}
+    small: dict[str, Any] = {"jobs": 200, "slice_tasks": 4}
     result = failgym.evaluate(agent, "failgym/GracePeriod-v0", episodes=8, **small)
     assert result.decisions > 0
 

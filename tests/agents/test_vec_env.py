@@ -186,8 +186,9 @@ def test_options() -> None:
 
 
 @pytest.mark.parametrize("env_id", [CLONING, "failgym/Workflow-v0"])
-def test_a_pickled_environment_goes_on_and_so_does_a_copy(env_id: str) -> None:
-    env = batch(env_id)
+@pytest.mark.parametrize("fields", ["all", "varying"])
+def test_a_pickled_environment_goes_on_and_so_does_a_copy(env_id: str, fields: str) -> None:
+    env = batch(env_id, fields=fields)
     env.seed(1)
     env.reset()
     trajectory(env, 10)
