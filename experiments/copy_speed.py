@@ -1,10 +1,11 @@
-"""What it costs that a batched environment hands out copies.
+"""What it costs that a batched environment hands out copies, or selected fields.
 
     python -m experiments.copy_speed [--env ID] [--steps 400] [--rounds 15] [--json FILE]
 
 For 64, 256 and 1,024 episodes: steps per second of processor time of `MitigationVectorEnv` as it
-is, with ``copy=False``, and of its `answer`, which makes no infos: what `make_sb3_env` uses. The
-three take turns, a block of steps each; figures are medians over rounds, and shares medians of the
+is, with ``copy=False``, of its `answer`, which makes no infos, and of that with the fields that can
+vary (`VectorSelectFields`): what `make_sb3_env` uses, showing all fields or these. The four take
+turns, a block of steps each; figures are medians over rounds, and shares medians of the
 shares of one round. Random legal actions, whose time does not count; ends begin anew in the same
 step.
 """
@@ -15,24 +16,34 @@ import statistics
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import numpy as np
 import numpy.typing as npt
 import typer
 
 from failgym.cli.output import Cell, JsonFile, print_table
-from failgym.envs import MitigationVectorEnv
+from failgym.envs import MitigationVectorEnv, VectorSelectFields
 
 EPISODES = (64, 256, 1_024)
-WAYS = ("copies", "copy=False", "answer")
+WAYS = ("copies", "copy=False", "answer", "selected")
 
 
-def seconds_of_step(env: MitigationVectorEnv, answer: bool) -> Callable[[int], float]:
+def stepped(env: MitigationVectorEnv, way: str) -> Callable[[npt.NDArray[np.int64]], Any]:
+    """What makes a step in one of the ways."""
+    shown = VectorSelectFields(cast(Any, env)).shown
+    ways: dict[str, Callable[[npt.NDArray[np.int64]], Any]] = {
+        "answer": env.answer,
+        "selected": lambda actions: shown(env.answer(actions).obs),
+    }
+    return ways.get(way, env.step)
+
+
+def seconds_of_step(env: MitigationVectorEnv, way: str) -> Callable[[int], float]:
     """A function that makes so many steps and returns the seconds of a step."""
     rng = np.random.default_rng(0)
     env.reset(seed=0)
-    step: Callable[[npt.NDArray[np.int64]], Any] = env.answer if answer else env.step
+    step = stepped(env, way)
 
     def steps(count: int) -> float:
         spent = 0.0
@@ -52,7 +63,7 @@ def measured(env_id: str, episodes: int, steps: int, rounds: int) -> dict[str, A
     ways = [
         seconds_of_step(
             MitigationVectorEnv(env_id, episodes, copy=way == "copies", autoreset_mode="SameStep"),
-            answer=way == "answer",
+            way,
         )
         for way in WAYS
     ]
@@ -66,6 +77,7 @@ def measured(env_id: str, episodes: int, steps: int, rounds: int) -> dict[str, A
         },
         "copies_of_copy_false": statistics.median(row[1] / row[0] for row in times),
         "copies_of_answer": statistics.median(row[2] / row[0] for row in times),
+        "selected_of_answer": statistics.median(row[2] / row[3] for row in times),
     }
 
 
@@ -84,10 +96,11 @@ def main(
             *(f"{row['steps_per_second'][name]:,.0f}" for name in WAYS),
             f"{row['copies_of_copy_false']:.2f}",
             f"{row['copies_of_answer']:.2f}",
+            f"{row['selected_of_answer']:.2f}",
         )
         for row in rows
     ]
-    shares = ("copies /\ncopy=False", "copies /\nanswer")
+    shares = ("copies /\ncopy=False", "copies /\nanswer", "selected /\nanswer")
     print_table(f"{env}: steps/s of processor time", ("episodes", *WAYS, *shares), cells)
     file.write({"env": env, "rows": rows})
 

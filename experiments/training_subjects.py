@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from experiments.cartpole import BatchedCartPole
-from failgym.envs import FIELDS
+from failgym.envs import varying_fields
 from failgym.vocabulary import ACTIONS
 
-__all__ = ["CARTPOLE", "PADDED", "SETTINGS", "Sample", "Subject", "subject"]
+__all__ = ["CARTPOLE", "SETTINGS", "Sample", "Subject", "padded", "subject"]
 
-CARTPOLE, PADDED = "CartPole-v1", "CartPole-v1, padded"
+CARTPOLE = "CartPole-v1"
+_AS_WIDE = f"{CARTPOLE}, as "
 SETTINGS: dict[str, Any] = {
     "n_steps": 64,
     "n_epochs": 4,
@@ -60,6 +61,8 @@ class Subject:
     env: str
     episodes: int
     """at once"""
+    fields: int
+    """of an observation"""
     learn: Callable[[float], Sample]
     """for at least so many seconds"""
     samples: list[Sample] = field(default_factory=list[Sample])
@@ -74,14 +77,20 @@ class Subject:
         return statistics.median(getattr(a, name) / getattr(b, name) for a, b in pairs)
 
 
+def padded(name: str) -> str:
+    """CartPole with as many fields as are shown of an environment, and as many actions."""
+    return _AS_WIDE + name
+
+
 def make(name: str, episodes: int, fields: dict[str, Any]) -> Any:
     """A batched environment for stable-baselines3."""
     from failgym.agents.environments.vec_env import BatchedVecEnv, make_sb3_env
 
     if name == CARTPOLE:
         return BatchedVecEnv(BatchedCartPole(episodes))
-    if name == PADDED:
-        return BatchedVecEnv(BatchedCartPole(episodes, len(FIELDS), ACTIONS))
+    if name.startswith(_AS_WIDE):
+        width = len(varying_fields(name.removeprefix(_AS_WIDE)))
+        return BatchedVecEnv(BatchedCartPole(episodes, width, ACTIONS))
     return make_sb3_env(name, episodes, **fields)
 
 
@@ -124,4 +133,4 @@ def subject(algorithm: str, name: str, episodes: int, fields: dict[str, Any]) ->
         taken, used = time.perf_counter() - begun, time.process_time() - processor
         return Sample(steps, taken, used, spent[0])
 
-    return Subject(algorithm, name, episodes, learn)
+    return Subject(algorithm, name, episodes, env.observation_space.shape[0], learn)

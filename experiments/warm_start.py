@@ -43,6 +43,7 @@ from failgym.agents.imitation.warm_start import (
     baseline_named,
     warm_start,
 )
+from failgym.agents.training.preparation import fields_shown
 from failgym.agents.training.validation import Validation, Validator
 from failgym.cli.output import print_line, print_table
 from failgym.envs import resolve
@@ -126,14 +127,16 @@ def train(env: str, name: str, seed: int, steps: int, validator: Validator) -> R
     """Train an agent in one of the ways."""
     begun = time.perf_counter()
     variant, teacher = VARIANTS[name], TEACHERS[env]
-    venv: Any = make_sb3_env(resolve(env).override(split="fit"), LANES, seed=seed)
+    hyper = HYPER if variant.warm is not None else {**HYPER, **BEGINNER}
+    settings = settings_for(ALGORITHM, env, hyper=hyper, n_envs=LANES)
+    scenario = resolve(env).override(split="fit")
+    fields = fields_shown(scenario, "varying", settings.without or ())
+    venv: Any = make_sb3_env(scenario, LANES, seed=seed, fields=fields)
     if variant.reward:
         options = dict(variant.reward)
         if "reference" in options:
             options["reference"] = baseline_named(teacher)
         venv = TrainingReward(venv, **options)
-    hyper = HYPER if variant.warm is not None else {**HYPER, **BEGINNER}
-    settings = settings_for(ALGORITHM, env, hyper=hyper, n_envs=LANES)
     model = algorithm_named(ALGORITHM).build(settings, venv, seed)
     known: WarmStart | None = None
     if variant.warm is not None:

@@ -177,7 +177,7 @@ class Settings(Record):
     surrogate: SurrogateFields | None = None
     """fields of the scenario for training only: of rewards that are learned from sooner"""
     without: Hidden | None = None
-    """fields of the observation that the network is not shown"""
+    """fields of the observation that the agent is not shown, of those that `train` shows"""
     reward: RewardOptions | None = None
     """rewards to train on; those of the environment by default"""
     stakes: StakesOptions | None = None

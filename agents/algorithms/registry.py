@@ -20,7 +20,6 @@ from failgym.agents.algorithms.hyperparameters import (
 from failgym.agents.credit.rollout_buffers import MaskableTaskRolloutBuffer, TaskRolloutBuffer
 from failgym.agents.known_names import check_known
 from failgym.agents.networks.architectures import ARCHITECTURES, Architecture
-from failgym.agents.networks.hidden_fields import hide
 
 __all__ = ["ALGORITHMS", "Algorithm", "algorithm_named"]
 
@@ -54,7 +53,8 @@ class Algorithm:
 
         Args:
             settings: hyper-parameters of this algorithm.
-            env: an environment of stable-baselines3 (`failgym.agents.make_sb3_env`).
+            env: an environment of stable-baselines3 (`failgym.agents.make_sb3_env`) that shows what
+                is learned from: hyper-parameters say nothing of that here.
             seed: of the first weights and of all that is drawn.
 
         Raises:
@@ -68,7 +68,6 @@ class Algorithm:
         if isinstance(settings.policy, ActorCritic):
             policy: Any = model.policy
             policy.action_net.bias.data[1:] = settings.policy.initial_bias
-        hide(model.policy, settings.without or ())
         return model
 
     def _credit(self, settings: Settings, env: Any) -> dict[str, Any]:

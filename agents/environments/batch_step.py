@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 from gymnasium.vector import VectorEnv
 
-from failgym.envs import MitigationVectorEnv
+from failgym.envs import MitigationVectorEnv, VectorSelectFields
 
-__all__ = ["Step", "step_engine", "step_vector_env"]
+__all__ = ["Step", "stepper"]
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Shown = Callable[[npt.NDArray[np.float32]], npt.NDArray[np.float32]]
+"""Of whole observations [N, fields], what a learner is shown, in an array of its own."""
 
 
 class Step(NamedTuple):
@@ -39,26 +43,47 @@ class Step(NamedTuple):
     """what they cost by reward term, [k, 4]; None where there are no such terms, or none ended"""
 
 
-def step_engine(env: MitigationVectorEnv, actions: Ints) -> Step:
+def stepper(env: VectorEnv[Any, Any, Any]) -> Callable[[Ints], Step]:
+    """What answers decisions: the engine itself where nothing else has a say in a step."""
+    inner, shown = cast(Any, env), cast("Shown | None", None)
+    if type(inner) is VectorSelectFields:
+        inner, shown = inner.env, inner.shown
+    if type(inner) is MitigationVectorEnv:
+        return partial(step_engine, inner, shown=shown)
+    return partial(step_vector_env, env)
+
+
+def step_engine(env: MitigationVectorEnv, actions: Ints, shown: Shown | None) -> Step:
     """Answer the open decisions, without the infos that Gymnasium asks for.
 
     In most steps of a small batch no episode ends: then nothing is gathered.
+
+    Args:
+        env: the environment.
+        actions: of each episode, [N].
+        shown: selects what is shown; None: observations are handed out whole.
     """
     out = env.answer(actions)
     ended = out.terminated.nonzero()[0]
     count = len(ended)
+    if shown is None:
+        shown = np.copy if env.copy else _as_it_is
     return Step(
-        observations=out.obs.copy() if env.copy else out.obs,
+        observations=shown(out.obs),
         rewards=out.reward,
         dones=out.terminated.copy(),
         tasks=out.task,
         elapsed=out.elapsed,
         ended=ended,
-        last=list(env.last_observations(count)) if count else [],
+        last=list(shown(env.last_observations(count))) if count else [],
         cut=[False] * count,
         last_elapsed=out.final_elapsed[ended].tolist() if count else [],
         costs=out.final["cost"][ended] if count else None,
     )
+
+
+def _as_it_is(observations: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    return observations
 
 
 def step_vector_env(env: VectorEnv[Any, Any, Any], actions: Ints) -> Step:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -17,12 +17,15 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices
 
-from failgym.agents.environments.batch_step import step_engine, step_vector_env
+from failgym.agents.environments.batch_step import stepper
 from failgym.agents.environments.episode_statistics import EpisodeTally, final_infos
 from failgym.agents.environments.masks import MASKS
-from failgym.envs import MitigationVectorEnv, Scenario
+from failgym.envs import MitigationVectorEnv, Scenario, VectorSelectFields
 from failgym.envs.keywords import scenario_of_call
+from failgym.envs.select_fields import Fields, select_fields
+from failgym.envs.spaces import fields_of
 from failgym.evaluation.arguments import MOST_SEED, check_count, check_threads
+from failgym.sim.fields import INDEX
 
 __all__ = ["BatchedVecEnv", "make_sb3_env"]
 
@@ -49,10 +52,11 @@ class BatchedVecEnv(VecEnv):
     no dicts. At an end they belong to the next episode, as the observation does;
     ``reset_infos[i]`` is its first info.
 
-    Observations are handed out as the environment does. Those of `make_sb3_env` are the engine's
-    own, in two arrays in turn (``copy=False``): what a step returned is overwritten by the step
-    after next. That is what the algorithms of stable-baselines3 need, which store the last
-    observation after the next step. Whoever keeps observations for longer copies them.
+    Observations are handed out as the environment does. Where `make_sb3_env` shows all fields they
+    are the engine's own, in two arrays in turn (``copy=False``): what a step returned is
+    overwritten by the step after next. That is what the algorithms of stable-baselines3 need, which
+    store the last observation after the next step. Whoever keeps observations for longer copies
+    them. Selected fields are in arrays of their own.
 
     A pickled environment holds its episodes, the compiled world and the settings, and goes on as
     the original does. There is nothing to render.
@@ -74,9 +78,26 @@ class BatchedVecEnv(VecEnv):
         self._tasks: npt.NDArray[np.int64] | None = None
         self._elapsed: npt.NDArray[np.int64] | None = None
         self._actions = np.zeros(env.num_envs, dtype=np.int64)
+        self._step = stepper(env)
         self.tally = EpisodeTally(env.num_envs)
         """of the running episodes"""
         super().__init__(env.num_envs, env.single_observation_space, env.single_action_space)
+
+    @property
+    def fields(self) -> tuple[str, ...] | None:
+        """Names of the fields that are shown, in order; None where they are not failgym's."""
+        own: Any = self
+        return fields_of(own.observation_space)
+
+    @property
+    def whole_observations(self) -> npt.NDArray[np.float32]:
+        """The open decisions with all fields, [N, all fields]: the engine's own array.
+
+        Raises:
+            AttributeError: where the environment is not failgym's.
+        """
+        bare: Any = self.env.unwrapped
+        return bare.batch.output.obs
 
     @property
     def spec(self) -> Any:
@@ -144,8 +165,7 @@ class BatchedVecEnv(VecEnv):
         list[dict[str, Any]],
     ]:
         """Answer the open decisions: observations, rewards, ends, and a dict for each slot."""
-        direct = type(self.env) is MitigationVectorEnv  # and nothing else has a say in a step
-        step = (step_engine if direct else step_vector_env)(cast(Any, self.env), self._actions)
+        step = self._step(self._actions)
         self._tasks, self._elapsed = step.tasks, step.elapsed
         self.tally.add(step.rewards)
         infos = self._infos()
@@ -248,9 +268,14 @@ def make_sb3_env(
     *,
     threads: int = 1,
     seed: int | None = None,
-    **fields: Any,
+    fields: Fields = "varying",
+    **overrides: Any,
 ) -> BatchedVecEnv:
     """A batch of environments for stable-baselines3.
+
+    A model that learns in it is shown the fields that can vary in the scenario, and no others. Its
+    observation space names them: `failgym.evaluate` shows a model what it has learned from, and
+    `save_policy` writes their names into its file.
 
     In the pinned world an episode is one task (``slice_tasks=1``) unless ``slice_tasks`` is given
     here: tasks do not touch each other there, and in longer episodes they drown each other's
@@ -261,11 +286,14 @@ def make_sb3_env(
         n_envs: how many episodes run at once.
         threads: threads per step, 0 for as many as there are processors.
         seed: of the first episode, the others counting up.
-        fields: fields of the scenario that are changed.
+        fields: which fields of the observation are shown: "varying", "all", for agents that play
+            several environments, or names (`failgym.envs.SelectFields`).
+        overrides: fields of the scenario that are changed.
 
     Raises:
-        TypeError: for an unknown field, naming the nearest.
-        ValueError: for an unknown environment, or a value of the wrong type or range.
+        TypeError: for an unknown field of a scenario, naming the nearest.
+        ValueError: for an unknown environment or field of the observation, or a value of the wrong
+            type or range.
 
     >>> from failgym.agents.environments.vec_env import make_sb3_env
     >>> env = make_sb3_env("failgym/Checkpoint-v0", 4, seed=1, jobs=200)
@@ -276,13 +304,14 @@ def make_sb3_env(
     check_threads(threads)
     if seed is not None:
         check_count("seed", seed, 0, MOST_SEED)
-    scenario = scenario_of_call(make_sb3_env, env, fields)
-    if scenario.kind.independent and "slice_tasks" not in fields:
+    scenario = scenario_of_call(make_sb3_env, env, overrides)
+    names = select_fields(fields, scenario)
+    if scenario.kind.independent and "slice_tasks" not in overrides:
         scenario = scenario.override(slice_tasks=1)
-    batch = MitigationVectorEnv(
+    batch: Any = MitigationVectorEnv(
         scenario, n_envs, copy=False, autoreset_mode=AutoresetMode.SAME_STEP, threads=threads
     )
-    made = BatchedVecEnv(cast("VectorEnv[Any, Any, Any]", batch))
+    made = BatchedVecEnv(batch if names == tuple(INDEX) else VectorSelectFields(batch, names))
     if seed is not None:
         made.seed(seed)
     return made

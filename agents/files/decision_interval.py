@@ -21,15 +21,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from failgym.sim.fields import FIELDS
+from failgym.sim.fields import FIELDS, INDEX
 from failgym.sim.rules import Rules
 from failgym.vocabulary import MINUTE
 
 __all__ = ["Cadence"]
 
-_NAMES = [field.name for field in FIELDS]
-_WINDOW, _AGE = _NAMES.index("window"), _NAMES.index("age")
-_OLDEST = FIELDS[_AGE].high
+_OLDEST = FIELDS[INDEX["age"]].high
 
 
 @dataclass(frozen=True)
@@ -47,7 +45,9 @@ class Cadence:
         own, asked = _spacing(trained), _spacing(rules)
         return None if own is None or asked is None or asked >= own else cls(own, asked)
 
-    def due(self, observations: npt.NDArray[np.float32]) -> npt.NDArray[np.bool_]:
+    def due(
+        self, window: npt.NDArray[np.float32], age: npt.NDArray[np.float32]
+    ) -> npt.NDArray[np.bool_]:
         """Which open decisions are to be answered, [batch]: one for each interval of the agent's.
 
         Of the times at which it is asked, these are the first at or after each multiple of its own
@@ -55,13 +55,14 @@ class Cadence:
         answered in the next interval.
 
         Args:
-            observations: [batch, fields], as the environment shows them. Ages are read from there,
-                in single precision: beyond half a million windows they may be one off.
+            window: [batch] the field `window` of the observation.
+            age: [batch] the field `age`, in single precision: beyond half a million windows ages
+                may be one off.
         """
-        minutes = np.exp2(np.clip(observations[:, _AGE].astype(np.float64), 0.0, _OLDEST)) - 1.0
+        minutes = np.exp2(np.clip(age.astype(np.float64), 0.0, _OLDEST)) - 1.0
         ages = np.rint(minutes * MINUTE / self.asked).astype(np.int64) * self.asked
         between = ages // self.own == (ages - self.asked) // self.own
-        return ~between | (observations[:, _WINDOW] == 0.0)
+        return ~between | (window == 0.0)
 
 
 def _spacing(rules: Rules) -> int | None:

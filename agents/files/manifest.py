@@ -6,6 +6,7 @@ A manifest is JSON text; nothing in it is evaluated. What has to agree with this
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import fields
 from typing import Annotated, Any, Literal
 
@@ -15,7 +16,8 @@ from failgym.agents.networks.sizes import Network
 from failgym.agents.strict_record import Record
 from failgym.baselines.base import enabled
 from failgym.envs.scenarios import SCENARIOS
-from failgym.sim.fields import FIELDS
+from failgym.envs.spaces import columns_among
+from failgym.sim.fields import FIELDS, INDEX
 from failgym.sim.rules import Rules
 from failgym.vocabulary import Action
 from failgym.worlds.scenario import Scenario
@@ -97,6 +99,7 @@ class Manifest(Record):
     """what tables call the agent"""
     environment: Environment
     observation: tuple[ObservationField, ...]
+    """the fields that the agent reads, in order"""
     scaling: Scaling | None
     """None: the agent reads the observation as it is"""
     actions: tuple[str, ...]
@@ -118,6 +121,11 @@ class Manifest(Record):
     seed: int | None
     scores: dict[str, JsonValue]
 
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Names of the fields that the agent reads, in order."""
+        return tuple(field.name for field in self.observation)
+
     def check_readable(self) -> None:
         """Raise ValueError unless this version of failgym shows what the agent was trained to see,
         and means the same by its answers.
@@ -126,16 +134,13 @@ class Manifest(Record):
             raise ValueError(
                 f"actions: trained on {', '.join(self.actions)}, expected {', '.join(actions())}"
             )
-        expected = observation_fields()
-        for i, (got, wanted) in enumerate(zip(self.observation, expected, strict=False)):
+        try:
+            columns_among(self.fields, tuple(INDEX))
+        except ValueError as error:
+            raise ValueError(f"observation: {error}") from error
+        for got, wanted in zip(self.observation, observation_fields(self.fields), strict=True):
             if got != wanted:
-                raise ValueError(
-                    f"observation: field {i} is {_described(got)}, expected {_described(wanted)}"
-                )
-        if len(self.observation) != len(expected):
-            raise ValueError(
-                f"observation: {len(self.observation)} fields, expected {len(expected)}"
-            )
+                raise ValueError(f"observation: {_described(got)}, expected {_described(wanted)}")
 
     def check_environment(self, rules: Rules) -> None:
         """Raise ValueError unless the agent was trained in this environment.
@@ -182,11 +187,12 @@ def parse_manifest(text: str) -> Manifest:
     return manifest
 
 
-def observation_fields() -> tuple[ObservationField, ...]:
-    """The fields of every observation, in order."""
+def observation_fields(names: Iterable[str]) -> tuple[ObservationField, ...]:
+    """Fields of the observation by their names."""
+    found = (FIELDS[INDEX[name]] for name in names)
     return tuple(
         ObservationField(name=f.name, unit=f.unit, low=float(f.low), high=float(f.high))
-        for f in FIELDS
+        for f in found
     )
 
 

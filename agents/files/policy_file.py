@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -34,10 +34,10 @@ from failgym.agents.networks.architectures import (
     describe,
     kept_weights,
     load_weights,
+    shown_fields,
 )
 from failgym.envs import resolve
 from failgym.files import replacing
-from failgym.sim.fields import FIELDS
 from failgym.worlds.scenario import Scenario
 from failgym.worlds.source import whole_trace
 
@@ -77,7 +77,8 @@ def save_policy(
 
     Args:
         model: a model of one of the algorithms of `ARCHITECTURES`, its policy an MLP or an LSTM
-            (`MlpPolicy`, `MlpLstmPolicy`). The normalisation of its environment is kept too.
+            (`MlpPolicy`, `MlpLstmPolicy`). The names of the fields that it was shown are kept, and
+            the normalisation of its environment.
         path: the file, `NAME.safetensors`.
         env: the environment that the model was trained in: an id, or the scenario. Its fields say
             how often the agent decides (`failgym.agents.files.decision_interval`).
@@ -88,8 +89,9 @@ def save_policy(
         critic: keep the value function too, which only further training needs.
 
     Raises:
-        ValueError: for a model that cannot be built again from its sizes, weights that are not
-            finite, scores that are no JSON values, or another suffix.
+        ValueError: for a model that cannot be built again from its sizes or was shown something
+            else than fields, weights that are not finite, scores that are no JSON values, or
+            another suffix.
         OSError: if the file cannot be written.
     """
     path = Path(path)
@@ -97,11 +99,11 @@ def save_policy(
         raise ValueError(f"{path}: expected a name that ends in {SUFFIX}")
     algorithm = algorithm_of(model)
     architecture, scenario = ARCHITECTURES[algorithm], resolve(env)
-    moments = _moments(model)
+    moments, known = _moments(model), cast(Any, model)
     manifest = Manifest(
         name=name or algorithm,
         environment=Environment.of(scenario),
-        observation=observation_fields(),
+        observation=observation_fields(shown_fields(known.observation_space)),
         scaling=moments and Scaling(epsilon=moments.epsilon, clip=moments.clip),
         actions=actions(),
         algorithm=algorithm,
@@ -128,12 +130,14 @@ def load_agent(path: str | Path, *, anywhere: bool = False) -> TrainedPolicy:
 
     Asked more often than in training it answers as often as there (`files.decision_interval`). It
     takes its environment to be as registered: where you step one yourself that asks at other times,
-    take ``load_agent(path).playing_by(scenario)``.
+    take ``load_agent(path).playing_by(scenario)``. It finds its fields by name in whole
+    observations; for an environment that shows you some of them take
+    ``load_agent(path).reading(env.fields)``.
 
     Args:
         path: the file.
         anywhere: allow it to be asked in other environments than the one it was trained in. Their
-            observations have the same fields, but what it learned may mean nothing there.
+            observations have its fields, but what it learned may mean nothing there.
 
     Raises:
         ValueError: in one line: no such file, no safetensors, no manifest or one that says
@@ -157,8 +161,8 @@ def _agent(manifest: Manifest, arrays: Arrays, anywhere: bool) -> TrainedPolicy:
             f"policy {manifest.policy!r}: expected {architecture.policy.__name__!r}"
             f" for {manifest.algorithm}"
         )
-    moments = _stored_moments(manifest.scaling, arrays)
-    network = build(manifest.network, architecture)
+    moments = _stored_moments(manifest.scaling, arrays, len(manifest.fields))
+    network = build(manifest.network, architecture, manifest.fields)
     weights = {name: torch.as_tensor(array) for name, array in arrays.items()}
     load_weights(network, weights, manifest.critic)
     return TrainedPolicy(manifest, network, moments, anywhere, _cadence(manifest.environment))
@@ -195,15 +199,15 @@ def _moments(model: BaseAlgorithm) -> Moments | None:
     )
 
 
-def _stored_moments(scaling: Scaling | None, arrays: Arrays) -> Moments | None:
+def _stored_moments(scaling: Scaling | None, arrays: Arrays, fields: int) -> Moments | None:
     """Take the normalisation out of the arrays of a file. Raises ValueError if it is unsound."""
     if scaling is None:
         return None
     for name in (MEAN, VARIANCE):
         values = arrays.get(name)
-        sound = values is not None and values.shape == (len(FIELDS),) and values.dtype == np.float64
+        sound = values is not None and values.shape == (fields,) and values.dtype == np.float64
         if values is None or not sound or not np.isfinite(values).all():
-            raise ValueError(f"{name}: expected {len(FIELDS)} finite numbers")
+            raise ValueError(f"{name}: expected {fields} finite numbers")
     if (arrays[VARIANCE] < 0).any():
         raise ValueError(f"{VARIANCE}: expected no negative numbers")
     return Moments(arrays.pop(MEAN), arrays.pop(VARIANCE), scaling.epsilon, scaling.clip)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -13,12 +15,17 @@ from stable_baselines3.common.policies import BasePolicy
 from failgym.agents.files.decision_interval import Cadence
 from failgym.agents.files.manifest import Manifest
 from failgym.agents.networks.architectures import ARCHITECTURES, kept_weights
+from failgym.envs.spaces import columns_among
 from failgym.policy import Actions, State
-from failgym.sim.fields import FIELDS
+from failgym.sim.fields import INDEX
 from failgym.sim.rules import Rules
-from failgym.vocabulary import ACTIONS, Action
+from failgym.vocabulary import Action
 
 __all__ = ["Moments", "TrainedPolicy"]
+
+WHOLE = tuple(INDEX)
+MASK = tuple(f"may_{action.name.lower()}" for action in Action)
+"""Fields that say what is legal."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +49,8 @@ class Moments:
 class TrainedPolicy:
     """A trained agent: a `failgym.policy.Policy` that answers as the model did that was saved.
 
-    Where it is asked more often than in training it CONTINUEs in between
+    It is given whole observations, or those that `reading` says, and finds the fields that it has
+    learned from by name. Where it is asked more often than in training it CONTINUEs in between
     (`failgym.agents.files.decision_interval`), and what an LSTM remembers stays as it was.
 
     An algorithm with masks never chooses what is illegal. Others were trained without masks, and
@@ -57,6 +65,8 @@ class TrainedPolicy:
     """may it be asked in another environment than the one it was trained in?"""
     cadence: Cadence | None = None
     """when it is due, where it is asked more often than in training; None: it always answers"""
+    observed: tuple[str, ...] = WHOLE
+    """names of the fields of the observations that it is given, in order"""
 
     @property
     def name(self) -> str:
@@ -65,8 +75,11 @@ class TrainedPolicy:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the weights that choose its actions, names and shapes included."""
-        found = hashlib.sha256()
+        """SHA-256 of the weights that choose its actions, names and shapes included, and of the
+        names of the fields that they read, unless these are all.
+        """
+        fields = self.manifest.fields
+        found = hashlib.sha256(b"" if fields == WHOLE else " ".join(fields).encode())
         for name, tensor in sorted(kept_weights(self.network, critic=False).items()):
             array = tensor.numpy()
             found.update(f"{name} {array.dtype} {array.shape}".encode())
@@ -91,6 +104,30 @@ class TrainedPolicy:
         trained = self.manifest.environment.asked()
         return replace(self, cadence=Cadence.of(trained, rules))
 
+    def reading(self, fields: Iterable[str]) -> TrainedPolicy:
+        """The agent where observations hold these fields, in this order.
+
+        Raises:
+            ValueError: naming it, for a field that the agent reads and they do not hold.
+        """
+        observed = tuple(fields)
+        columns_among(self.manifest.fields, observed)
+        return replace(self, observed=observed)
+
+    @cached_property
+    def _columns(self) -> npt.NDArray[np.intp] | None:
+        """Where the fields of the agent are in an observation; None: they are all of it."""
+        fields = self.manifest.fields
+        return None if fields == self.observed else columns_among(fields, self.observed)
+
+    @cached_property
+    def _mask_columns(self) -> npt.NDArray[np.intp]:
+        """Where the mask is in an observation. Raises ValueError if not all of it is there."""
+        try:
+            return columns_among(MASK, self.observed)
+        except ValueError as error:
+            raise ValueError(f"action_masks: expected: {error}") from error
+
     def predict(
         self,
         observation: npt.NDArray[np.float32],
@@ -105,28 +142,34 @@ class TrainedPolicy:
         actions (DQN, QR-DQN) are never explored: the best one is chosen.
 
         Raises:
-            ValueError: if the observations do not hold the fields of `failgym.sim.fields.FIELDS`,
-                or hold what is no finite number.
+            ValueError: if the observations have another number of fields than `observed`, or hold
+                what is no finite number; if neither they nor ``action_masks`` say what is legal.
         """
         with np.errstate(over="ignore"):  # said below
             observation = np.asarray(observation, dtype=np.float32)
-        if observation.ndim not in (1, 2) or observation.shape[-1] != len(FIELDS):
+        width = len(self.observed)
+        if observation.ndim not in (1, 2) or observation.shape[-1] != width:
             raise ValueError(
-                f"observation: expected [{len(FIELDS)}] or [batch, {len(FIELDS)}],"
-                f" got {list(observation.shape)}"
+                f"observation: expected [{width}] or [batch, {width}],"
+                f" got {list(observation.shape)}; of other fields, say which: reading(env.fields)"
             )
         batch = np.atleast_2d(observation)
         if not np.isfinite(batch).all():
             raise ValueError("observation: expected finite numbers")
         options: dict[str, Any] = {"deterministic": deterministic}
         if ARCHITECTURES[self.manifest.algorithm].masked:
-            legal = batch[:, -ACTIONS:] if action_masks is None else np.atleast_2d(action_masks)
-            options["action_masks"] = np.asarray(legal > 0, dtype=np.bool_)
-        shown = batch if self.moments is None else self.moments.normalised(batch)
+            legal = action_masks
+            if legal is None:
+                legal = batch[:, self._mask_columns]
+            options["action_masks"] = np.asarray(np.atleast_2d(legal) > 0, dtype=np.bool_)
+        shown = batch if self._columns is None else batch.take(self._columns, axis=1)
+        if self.moments is not None:
+            shown = self.moments.normalised(shown)
         network = cast(Any, self.network)
         chosen, after = network.predict(shown, state, episode_start, **options)
         if self.cadence is not None:
-            due = self.cadence.due(batch)
+            window, age = batch[:, columns_among(("window", "age"), self.observed)].T
+            due = self.cadence.due(window, age)
             chosen = np.where(due, chosen, int(Action.CONTINUE))
             if self.manifest.network.lstm is not None:
                 after = _remembered(state, after, due, episode_start)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from stable_baselines3.common.vec_env import VecEnv, VecNormalize, unwrap_vec_normalize
+from stable_baselines3.common.vec_env import VecEnv, unwrap_vec_normalize
 
+from failgym.agents.environments.vec_env import BatchedVecEnv
+from failgym.envs.spaces import columns_read, observation_space
 from failgym.evaluation.caller import Predicts
-from failgym.sim.fields import FIELDS
 from failgym.vocabulary import ACTIONS
 
 __all__ = ["Demonstrations", "Notes", "demonstrate"]
@@ -49,10 +51,10 @@ class Demonstrations:
         )
 
     @classmethod
-    def none(cls) -> Demonstrations:
-        """No decisions."""
+    def none(cls, fields: int) -> Demonstrations:
+        """No decisions, of so many fields."""
         return cls(
-            observations=np.zeros((0, len(FIELDS)), dtype=np.float32),
+            observations=np.zeros((0, fields), dtype=np.float32),
             masks=np.zeros((0, ACTIONS), dtype=np.bool_),
             actions=np.zeros(0, dtype=np.int64),
             returns=np.zeros(0),
@@ -92,34 +94,40 @@ def demonstrate(
 ) -> Demonstrations:
     """Let a teacher decide, or a pupil while the teacher says what it would do.
 
-    The teacher reads from the observation which actions are legal, as `failgym.policy.Policy` says.
+    The teacher is shown whole observations, and reads from them which actions are legal, as
+    `failgym.policy.Policy` says; the pupil is shown what its environment shows.
     Whole episodes are collected, in the order in which they begin: their ends are not rarer than
     their beginnings, and long ones are not left out.
 
     Args:
-        teacher: is asked in every decision; it sees observations as the environment makes them.
+        teacher: is asked in every decision; it sees observations before they are normalised.
             A trained agent answers as in its environment as registered (`TrainedPolicy.playing_by`
             for another).
-        env: the pupil's environment, begun anew; observations hold the masks.
+        env: the pupil's environment, begun anew: one of `make_sb3_env`, or one whose observations
+            are whole.
         steps: decisions to collect; the episode that they end in is collected too.
         pupil: carries out its own action, in some decisions.
         masked: is the pupil told which actions are legal?
         mixture: in how many the teacher's is carried out instead, a share.
         gamma: discount of rewards, per decision.
         seed: of the environment, and of who decides.
+
+    Raises:
+        ValueError: for an environment that does not tell what its whole observations are.
     """
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed)))
     env.seed(seed)
-    normalising = unwrap_vec_normalize(env)
+    whole, columns = _whole_observations(env), columns_read(teacher)
     stepped: Any = env
     shown: Any = stepped.reset()
     notes = Notes(env.num_envs, steps)
     state: Any = None
     begun = np.ones(env.num_envs, dtype=np.bool_)
     while not notes.complete:
-        raw = _original(normalising, shown)
+        raw = whole(shown)
         masks = raw[:, -ACTIONS:] > 0
-        wanted, state = teacher.predict(raw, state=state, episode_start=begun)
+        seen = raw if columns is None else raw.take(columns, axis=1)
+        wanted, state = teacher.predict(seen, state=state, episode_start=begun)
         chosen = np.asarray(wanted, dtype=np.int64)
         row = (shown[notes.needed], masks[notes.needed], chosen[notes.needed])
         if pupil is not None:
@@ -215,7 +223,14 @@ def _returns(rewards: Floats, episodes: Ints, gamma: float) -> npt.NDArray[np.fl
     return returns
 
 
-def _original(normalising: VecNormalize | None, shown: Any) -> Floats:
-    """Observations before their normalisation, if there is one."""
-    raw: Any = shown if normalising is None else normalising.get_original_obs()
-    return np.asarray(raw, dtype=np.float32)
+def _whole_observations(env: VecEnv) -> Callable[[Any], Floats]:
+    """What makes of observations those with all fields, not normalised. Raises ValueError."""
+    bare: Any = env.unwrapped
+    normalising = unwrap_vec_normalize(env)
+    if isinstance(bare, BatchedVecEnv):
+        return lambda shown: bare.whole_observations
+    if bare.observation_space != observation_space():
+        raise ValueError("env: expected whole observations, or an environment of make_sb3_env")
+    if normalising is None:
+        return lambda shown: np.asarray(shown, dtype=np.float32)
+    return lambda shown: np.asarray(normalising.get_original_obs(), dtype=np.float32)

@@ -155,7 +155,7 @@ def _taught(
 ) -> WarmStart:
     """Collect demonstrations and fit the pupil to all of them, round by round."""
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, 1])))
-    learned, tested = Demonstrations.none(), Demonstrations.none()
+    learned = tested = Demonstrations.none(pupil.observation_space.shape[0])
     collected = 0
     for i in range(settings.rounds):
         latest = demonstrate(

@@ -6,7 +6,7 @@ refused. No class is imported because a file says so.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -25,7 +25,7 @@ from torch import nn
 
 from failgym.agents.known_names import unknown
 from failgym.agents.networks.sizes import Lstm, Network
-from failgym.envs.spaces import action_space, observation_space
+from failgym.envs.spaces import FieldBox, action_space, fields_of
 
 __all__ = [
     "ACTIVATIONS",
@@ -36,6 +36,7 @@ __all__ = [
     "describe",
     "kept_weights",
     "load_weights",
+    "shown_fields",
 ]
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {
@@ -99,7 +100,7 @@ def describe(policy: BasePolicy, architecture: Architecture) -> Network:
     """
     _expect("policy class", type(policy).__name__, architecture.policy.__name__)
     known: Any = policy
-    _expect("observation_space", known.observation_space, observation_space())
+    shown_fields(known.observation_space)
     _expect("action_space", known.action_space, action_space())
     extractor: type[Any] = known.features_extractor_class
     _expect("features extractor", extractor.__name__, FlattenExtractor.__name__)
@@ -118,10 +119,23 @@ def describe(policy: BasePolicy, architecture: Architecture) -> Network:
     )
 
 
-def build(network: Network, architecture: Architecture) -> BasePolicy:
+def shown_fields(space: object) -> tuple[str, ...]:
+    """Names of the fields that a network is shown. Raises ValueError for another space."""
+    fields = fields_of(space)
+    if fields is None:
+        raise ValueError(f"observation_space: expected failgym's fields, got {_shown(space)}")
+    return fields
+
+
+def build(network: Network, architecture: Architecture, fields: Sequence[str]) -> BasePolicy:
     """A policy of these sizes, on the CPU, with weights that mean nothing.
 
     The random state of torch is as before.
+
+    Args:
+        network: sizes.
+        architecture: classes.
+        fields: names of the fields of the observation that it is shown.
 
     Raises:
         ValueError: for an unknown activation, naming the nearest, or sizes that do not belong to
@@ -149,7 +163,7 @@ def build(network: Network, architecture: Architecture) -> BasePolicy:
         }
     kind = cast(Any, architecture.policy)
     with cast(Any, torch.random).fork_rng(devices=[]):
-        policy: BasePolicy = kind(observation_space(), action_space(), _constant, **options)
+        policy: BasePolicy = kind(FieldBox(fields), action_space(), _constant, **options)
     policy.set_training_mode(False)
     return policy
 
@@ -213,8 +227,7 @@ def _lstm(policy: RecurrentActorCriticPolicy) -> Lstm:
 def _expect(what: str, got: object, expected: object) -> None:
     if got != expected:
         wanted, is_now = _shown(expected), _shown(got)
-        other = " of other bounds" if wanted == is_now and isinstance(got, Box) else ""
-        raise ValueError(f"{what}: expected {wanted}, got {is_now}{other}")
+        raise ValueError(f"{what}: expected {wanted}, got {is_now}")
 
 
 def _shown(value: object) -> str:

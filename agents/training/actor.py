@@ -27,6 +27,9 @@ class Actor:
 
     def __init__(self, policy: ActorCriticPolicy | MaskableActorCriticPolicy, seed: int) -> None:
         self._hidden, self._last = policy.mlp_extractor.forward_actor, policy.action_net
+        known: Any = policy
+        self.observation_space: Any = known.observation_space
+        """names the fields that it is shown"""
         self._masked = isinstance(policy, MaskableActorCriticPolicy)
         self._rng = np.random.Generator(np.random.PCG64(seed))
 

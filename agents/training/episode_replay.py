@@ -104,7 +104,7 @@ def continue_episodes(
         record: goes on with what was answered.
 
     Returns:
-        The observations of the open decisions, float32 [N, fields].
+        The open decisions as the environment shows them, float32 [N, fields].
 
     Raises:
         ValueError: if what was kept is of other episodes, or of another scenario: they do not come
@@ -125,7 +125,8 @@ def continue_episodes(
     if not np.array_equal(batch.output.obs, arrays["observations"]):
         raise ValueError("episodes: they do not go on as they were: another scenario or version?")
     record.begin_with(actions, begun)
-    return batch.output.obs
+    shown: Any = getattr(env.env, "shown", None)
+    return batch.output.obs if shown is None else shown(batch.output.obs)
 
 
 def _batch(env: BatchedVecEnv) -> EpisodeBatch:

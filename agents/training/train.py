@@ -23,7 +23,13 @@ from failgym.agents.algorithms.settings_files import settings_for
 from failgym.agents.environments.vec_env import make_sb3_env
 from failgym.agents.files.manifest import Environment
 from failgym.agents.training.callback import Milestones
-from failgym.agents.training.preparation import check_world, scenario_of, shaped, surrogate_of
+from failgym.agents.training.preparation import (
+    check_world,
+    fields_shown,
+    scenario_of,
+    shaped,
+    surrogate_of,
+)
 from failgym.agents.training.result import TrainingResult
 from failgym.agents.training.run_folder import Document, RunFolder, described_run, read_json
 from failgym.agents.training.session import TrainingSession
@@ -139,6 +145,7 @@ def _plan(env: str | Scenario, settings: TrainingSettings, asked_for: Collection
         validate_every=milestones.validation,
         episodes=settings.episodes,
         keep=settings.keep,
+        shown=settings.fields,
     )
     return _Plan(settings, hyper, scenario, steps, milestones, run)
 
@@ -148,7 +155,8 @@ def _prepared(plan: _Plan, folder: RunFolder, called: str) -> tuple[TrainingSess
     settings, hyper, scenario = plan.settings, plan.hyper, plan.scenario
     algorithm = algorithm_named(settings.algo)
     surrogate = surrogate_of(scenario, hyper.surrogate)
-    venv = make_sb3_env(surrogate, hyper.n_envs, threads=settings.threads)
+    fields = fields_shown(scenario, settings.fields, hyper.without or ())
+    venv = make_sb3_env(surrogate, hyper.n_envs, threads=settings.threads, fields=fields)
     model = algorithm.build(hyper, shaped(venv, hyper, settings.seed), settings.seed)
     validator = Validator(scenario, algorithm, settings.seed, settings.episodes, settings.threads)
     model.set_logger(_logger(folder, settings.tensorboard))

@@ -10,10 +10,12 @@ from typing import Any, Literal, get_args
 
 from failgym.evaluation.arguments import MOST_SEED, check_count, check_threads
 
-__all__ = ["Keep", "TrainingSettings"]
+__all__ = ["Keep", "Shown", "TrainingSettings"]
 
 Keep = Literal["deterministic", "stochastic"]
 """Which score the agent that is kept has the best of."""
+Shown = Literal["varying", "all"]
+"""Which fields of the observation an agent is shown."""
 VALIDATIONS = 10
 """How often an agent is scored while it is trained, by default."""
 CHECKPOINTS = 50
@@ -49,6 +51,9 @@ class TrainingSettings:
     split: Literal["fit", "train"] = "fit"
     """what is trained on: "fit", or all of "train"; what is validated on is part of "train", so
     that the scores mean less then"""
+    fields: Shown = "varying"
+    """which fields of the observation the agent is shown: those that can vary in the scenario, or
+    all, for agents that play several environments"""
     validate_every: int | None = None
     """decisions between two scores; a tenth of the steps by default"""
     episodes: int | None = None
@@ -73,9 +78,10 @@ class TrainingSettings:
         self._set("threads", check_threads(self.threads))
         if self.split not in ("fit", "train"):
             raise ValueError(f"split: expected 'fit' or 'train', got {self.split!r}")
-        if self.keep not in get_args(Keep):
-            known = ", ".join(get_args(Keep))
-            raise ValueError(f"keep: expected one of {known}, got {self.keep!r}")
+        for name, choice in (("keep", Keep), ("fields", Shown)):
+            if getattr(self, name) not in get_args(choice):
+                known = ", ".join(get_args(choice))
+                raise ValueError(f"{name}: expected one of {known}, got {getattr(self, name)!r}")
         if self.tensorboard and find_spec("tensorboard") is None:
             raise ValueError("tensorboard: is not installed: pip install tensorboard")
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shlex
 import sys
-from dataclasses import fields
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -60,6 +60,10 @@ Keep = Annotated[
     Literal["deterministic", "stochastic"],
     typer.Option(help="Which score the agent that is kept has the best of."),
 ]
+Fields = Annotated[
+    Literal["varying", "all"],
+    typer.Option(help="Show the agent the fields that can vary in the scenario, or all."),
+]
 ValidateEvery = Annotated[
     int | None, typer.Option(help="Decisions between two scores; a tenth of all by default.")
 ]
@@ -95,6 +99,7 @@ def train(
     validate_every: ValidateEvery = None,
     episodes: Episodes = None,
     keep: Keep = "deterministic",
+    fields: Fields = "varying",
     checkpoint_every: CheckpointEvery = None,
     threads: Threads = 1,
     tensorboard: TensorBoard = False,
@@ -121,6 +126,7 @@ def train(
         validate_every=validate_every,
         episodes=episodes,
         keep=keep,
+        fields=fields,
         checkpoint_every=checkpoint_every,
         threads=threads,
         tensorboard=tensorboard,
@@ -139,7 +145,7 @@ def _trained(
     from failgym.evaluation.progress import progress_bar
 
     wanted = resolve(env)
-    free = {field.name for field in fields(wanted)} - {"split"}  # that is --split
+    free = {field.name for field in dataclasses.fields(wanted)} - {"split"}  # that is --split
     scenario = override(wanted, changes, free)
     hyper = settings_for(
         settings.algo,

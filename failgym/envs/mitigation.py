@@ -63,7 +63,8 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
     ## Observation Space
 
     `Box(float32)` of named fields, the same in every environment; those that do not apply are zero.
-    `failgym.envs.FIELDS` lists name, group, unit, bounds and meaning of each, by group:
+    `failgym.envs.FIELDS` lists name, group, unit, bounds and meaning of each. Learners need those
+    that can vary only (`failgym.envs.SelectFields`). By group:
 
     | group | what it tells |
     |---|---|

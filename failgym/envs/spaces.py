@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from failgym.sim.fields import HIGH, LOW
+from failgym.sim.fields import HIGH, INDEX, LOW
 from failgym.vocabulary import ACTIONS
 
-__all__ = ["TERMS", "TOTALS", "action_space", "observation_space", "totals"]
+__all__ = [
+    "TERMS",
+    "TOTALS",
+    "FieldBox",
+    "action_space",
+    "columns_among",
+    "columns_read",
+    "fields_of",
+    "observation_space",
+    "totals",
+]
 
 TERMS = ("wasted", "overhead", "completion", "forfeited")
 """Names of the reward terms, in the order of `records.Output.terms`."""
@@ -25,8 +37,69 @@ machine-ms of transfers, passes of the scheduler, and tasks that are not asked a
 
 
 def observation_space() -> spaces.Box:
-    """The named fields of `failgym.envs.FIELDS` as one flat box."""
+    """All fields of `failgym.envs.FIELDS` as one flat box."""
     return spaces.Box(LOW, HIGH, dtype=np.float32)
+
+
+class FieldBox(spaces.Box):
+    """A box of some of the fields of `failgym.envs.FIELDS`, which it names.
+
+    It goes wherever a space goes, into a model and the file of a model too: so that whoever asks
+    the model knows what to show it.
+
+    Args:
+        fields: names, in the order in which they are observed.
+
+    Raises:
+        ValueError: for a field that there is not, one that is named twice, or none at all.
+    """
+
+    def __init__(self, fields: Iterable[str]) -> None:
+        self.fields = tuple(fields)
+        """names, in the order in which they are observed"""
+        at = columns_among(self.fields, tuple(INDEX))
+        super().__init__(LOW[at], HIGH[at], dtype=np.float32)
+
+    def __eq__(self, other: object) -> bool:
+        """Equal are boxes of the same fields in the same order."""
+        return super().__eq__(other) and fields_of(other) == self.fields
+
+
+def fields_of(space: object) -> tuple[str, ...] | None:
+    """Names of the fields of an observation space, all where it is whole; None if it has others."""
+    if isinstance(space, FieldBox):
+        return space.fields
+    return tuple(INDEX) if space == observation_space() else None
+
+
+def columns_among(fields: Iterable[str], observed: Sequence[str]) -> npt.NDArray[np.intp]:
+    """Where fields are in an observation of ``observed`` fields.
+
+    Raises:
+        ValueError: naming it, for a field that the observation lacks or that is asked for twice, or
+            if none is asked for.
+    """
+    wanted = tuple(fields)
+    for i, name in enumerate(wanted):
+        if name not in observed:
+            near = difflib.get_close_matches(str(name), observed, 1)
+            hint = f", did you mean {near[0]}?" if near else ""
+            raise ValueError(f"fields: the observation has no {name!r}{hint}")
+        if name in wanted[:i]:
+            raise ValueError(f"fields: {name!r} is named twice")
+    if not wanted:
+        raise ValueError("fields: expected at least one")
+    return np.array([observed.index(name) for name in wanted], dtype=np.intp)
+
+
+def columns_read(policy: object) -> npt.NDArray[np.intp] | None:
+    """Which columns of whole observations a policy reads, None for all.
+
+    A model that has learned from selected fields names them in its ``observation_space``, as those
+    of stable-baselines3 do.
+    """
+    space = getattr(policy, "observation_space", None)
+    return columns_among(space.fields, tuple(INDEX)) if isinstance(space, FieldBox) else None
 
 
 def action_space() -> spaces.Discrete:

@@ -10,6 +10,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 import numpy.typing as npt
 
+from failgym.envs.spaces import columns_read
 from failgym.sim.records import Output
 from failgym.sim.rules import Rules
 from failgym.vocabulary import ACTIONS
@@ -96,6 +97,8 @@ class Caller:
     A policy that returns a state is recurrent: it sees every lane at every step, because its state
     has a row per lane. One that returns None sees only the lanes with an open decision.
 
+    A model that has learned from selected fields (`failgym.envs.FieldBox`) is shown these.
+
     Args:
         policy: the policy; it is given ``action_masks`` if its `predict` accepts them.
         lanes: number of episodes that are served together.
@@ -111,6 +114,7 @@ class Caller:
             raise ValueError(f"policy {name!r}: expected an object with a method predict")
         self._predict: Callable[..., object] = policy.predict
         self._deterministic, self._name = deterministic, name
+        self._columns = columns_read(policy)
         self._takes_masks = _accepts(policy.predict, "action_masks")
         self._state: Any = None
         self._asked = False
@@ -139,6 +143,8 @@ class Caller:
     def _call(self, obs: npt.NDArray[np.float32], mask: Any, starts: Bools) -> tuple[Any, Any]:
         more: dict[str, Any] = {"action_masks": mask.astype(np.bool_)} if self._takes_masks else {}
         more |= {"episode_start": starts, "deterministic": self._deterministic}
+        if self._columns is not None:
+            obs = obs.take(self._columns, axis=1)
         try:
             answer = self._predict(obs, state=self._state, **more)
         except MemoryError:

@@ -49,6 +49,13 @@ class Kind(Protocol):
         """Fields of a scenario that matter where all of a given trace is replayed."""
         ...
 
+    def varying(self, scenario: Scenario) -> frozenset[str]:
+        """Names of the observation fields that can vary in a scenario, over all its splits.
+
+        A field that is left out must be the same in all decisions: learners are not shown it.
+        """
+        ...
+
     def check(self, scenario: Scenario) -> None:
         """Raise ValueError, naming the field, if a scenario asks for what there is not."""
         ...

@@ -48,7 +48,7 @@ KEY = "failgym"
 
 @pytest.fixture(scope="module")
 def env() -> BatchedVecEnv:
-    return make_sb3_env(SCENARIO, LANES, seed=3)
+    return make_sb3_env(SCENARIO, LANES, seed=3, fields="all")
 
 
 @pytest.fixture(scope="module")
@@ -167,7 +167,7 @@ def test_masks_are_read_from_the_observation_if_not_given(
 
 
 def test_normalised_observations(seen: Any, tmp_path: Path) -> None:
-    normalising = VecNormalize(make_sb3_env(SCENARIO, LANES, seed=4), clip_obs=3.0)
+    normalising = VecNormalize(make_sb3_env(SCENARIO, LANES, seed=4, fields="all"), clip_obs=3.0)
     normalising.reset()
     for _ in range(5):
         normalising.step(np.zeros(LANES, dtype=np.int64))
@@ -322,17 +322,25 @@ EDITS: dict[str, tuple[Edit, str]] = {
     "an entry missing": (lambda m, w: m.pop("actions"), "manifest: actions: .*required"),
     "a number as text": (lambda m, w: m.update(steps="9"), "manifest: steps: .*integer"),
     "negative steps": (lambda m, w: m.update(steps=-9), "manifest: steps"),
-    "fields in another order": (
-        lambda m, w: m["observation"].reverse(),
-        "observation: field 0 is may_retry",
+    "an unknown field": (
+        lambda m, w: m["observation"][4].update(name="armd"),
+        "observation: fields: the observation has no 'armd', did you mean armed?",
     ),
+    "a field twice": (
+        lambda m, w: m["observation"].append(m["observation"][4]),
+        "observation: fields: 'armed' is named twice",
+    ),
+    "no fields": (lambda m, w: m.update(observation=[]), "observation: fields: expected at least"),
     "a field of another range": (
         lambda m, w: m["observation"][4].update(high=2.0),
-        r"observation: field 4 is armed \[0/1, 0 to 2\], expected armed \[0/1, 0 to 1\]",
+        r"observation: armed \[0/1, 0 to 2\], expected armed \[0/1, 0 to 1\]",
     ),
     "a name for a terminal": (lambda m, w: m.update(name="\x1b[2J"), "manifest: name"),
     "no name": (lambda m, w: m.update(name=""), "manifest: name"),
-    "a field missing": (lambda m, w: m["observation"].pop(), "observation: .* fields, expected"),
+    "a field missing": (
+        lambda m, w: m["observation"].pop(),
+        r"weights: .* \[64, 88\], .* \[64, 87\]",
+    ),
     "another alphabet": (lambda m, w: m["actions"].append("FLY"), "actions: trained on .*FLY, exp"),
     "an unknown algorithm": (lambda m, w: m.update(algorithm="sac"), "unknown algorithm 'sac'"),
     "another algorithm": (lambda m, w: m.update(algorithm="ppo"), "policy 'Maskable"),
@@ -450,7 +458,7 @@ def test_models_that_cannot_be_built_again_are_not_saved(
     cart = PPO("MlpPolicy", "CartPole-v1")
     with pytest.raises(
         ValueError,
-        match=r"^observation_space: expected Box\(\(88,\), float32\), got Box\(\(4,\), f",
+        match=r"^observation_space: expected failgym's fields, got Box\(\(4,\), f",
     ):
         save_policy(cart, tmp_path / "agent.safetensors", env=SCENARIO, command="")
     assert not list(tmp_path.iterdir())

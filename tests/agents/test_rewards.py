@@ -19,7 +19,7 @@ WIDTH = [field.name for field in FIELDS].index("width")
 
 
 def environment(scenario: Any = CLONING) -> BatchedVecEnv:
-    return make_sb3_env(scenario, 8, seed=0)
+    return make_sb3_env(scenario, 8, seed=0, fields="all")
 
 
 def returns(env: Any, policy: Any, steps: int = 300) -> list[tuple[float, float, float]]:

@@ -49,7 +49,7 @@ def test_tasks_are_met_in_proportion(power: float, costs: TaskCosts) -> None:
     env: Any = make_sb3_env(CLONING, 4)
     weights = stakes(costs, AGAINST, power)
     divisors = draw_by_stakes(env, weights, seed=0)
-    batch = env.env.batch
+    batch = env.env.unwrapped.batch
     share = np.bincount(batch.world.order, minlength=len(divisors)) / len(batch.world.order)
     np.testing.assert_allclose(
         share[costs.tasks], weights / weights.sum(), atol=1.0 / len(batch.world.order)
@@ -69,7 +69,7 @@ def test_a_list_that_is_too_short_for_all_tasks_is_fair_to_them(
     for seed in range(40):
         env: Any = make_sb3_env(CLONING, 4)
         divisors = draw_by_stakes(env, weights, seed)
-        order = env.env.batch.world.order
+        order = env.env.unwrapped.batch.world.order
         seen.append(float((costs.replay / divisors)[order].mean()))
         missing += len(set(costs.tasks.tolist()) - set(order.tolist()))
     assert missing > 0
@@ -83,13 +83,13 @@ def test_the_draw_follows_from_the_seed(costs: TaskCosts) -> None:
     for seed in (1, 1, 2):
         env: Any = make_sb3_env(CLONING, 4)
         draw_by_stakes(env, weights, seed)
-        orders.append(env.env.batch.world.order)
+        orders.append(env.env.unwrapped.batch.world.order)
     assert np.array_equal(orders[0], orders[1])
     assert not np.array_equal(orders[0], orders[2])
 
 
 def test_rewards_are_paid_back_and_then_divided(costs: TaskCosts) -> None:
-    env: Any = make_sb3_env(CLONING, 8, seed=0)
+    env: Any = make_sb3_env(CLONING, 8, seed=0, fields="all")
     divisors = draw_by_stakes(env, stakes(costs, AGAINST), seed=0)
     wrapped: Any = TrainingReward(env, reference=Replay(), divisors=divisors)
     observation, total, policy = wrapped.reset(), np.zeros(8), RetryCap()

@@ -6,23 +6,19 @@ import json
 import re
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="needs the agents extra")
 pytest.importorskip("sb3_contrib", reason="needs the agents extra")
 
-from failgym.agents.algorithms.registry import ALGORITHMS  # noqa: E402
 from failgym.agents.algorithms.settings_files import settings_for  # noqa: E402
-from failgym.agents.environments.vec_env import make_sb3_env  # noqa: E402
 from failgym.agents.files.policy_file import load_agent  # noqa: E402
-from failgym.agents.networks.hidden_fields import columns  # noqa: E402
-from failgym.envs import SCENARIOS  # noqa: E402
+from failgym.agents.training.training_settings import TrainingSettings  # noqa: E402
+from failgym.envs import SCENARIOS, varying_fields  # noqa: E402
 from failgym.evaluation import evaluate  # noqa: E402
 from failgym.sim.fields import FIELDS  # noqa: E402
-from failgym.vocabulary import ACTIONS  # noqa: E402
 from tests.agents.runs import (  # noqa: E402
     CLONING,
     SHORT,
@@ -99,60 +95,40 @@ def test_a_surrogate_is_learned_from_and_not_scored_with(tmp_path: Path) -> None
         run(tmp_path / "bad", hyper={"surrogate": {"weight_wasted": -1.0}})
 
 
-class TestHiddenFields:
-    @pytest.mark.parametrize("algo", ALGORITHMS)
-    def test_choices_do_not_depend_on_them(self, algo: str, tmp_path: Path) -> None:
-        result = run(tmp_path / "run", algo, {"without": HIDDEN, "learning_rate": 0.01})
-        agent: Any = load_agent(result.policy)
-        hidden = columns(HIDDEN)
-        assert len(hidden) == 1 + sum(field.group == "system" for field in FIELDS)
-        rng = np.random.default_rng(0)
-        shown = rng.normal(size=(400, len(FIELDS))).astype(np.float32)
-        shown[:, -ACTIONS:] = 1.0
-        changed = shown.copy()
-        changed[:, hidden] = rng.normal(size=(400, len(hidden))) * 100.0
-        others = shown.copy()
-        others[:, np.setdiff1d(np.arange(len(FIELDS) - ACTIONS), hidden)] *= -3.0
-        np.testing.assert_array_equal(answers(agent, shown), answers(agent, changed))
-        assert (answers(agent, shown) != answers(agent, others)).any()
+class TestFieldsThatAreShown:
+    @pytest.mark.parametrize("shown", ["varying", "all"])
+    def test_an_agent_learns_from_these(self, shown: Any, tmp_path: Path) -> None:
+        result = run(tmp_path / "run", hyper={"without": HIDDEN}, fields=shown)
+        groups = {field.name: field.group for field in FIELDS}
+        wanted = groups if shown == "all" else varying_fields(scenario())
+        left = tuple(f for f in wanted if f not in HIDDEN and groups[f] not in HIDDEN)
+        assert 0 < len(left) < len(tuple(wanted))
+        assert load_agent(result.policy).manifest.fields == left
         last = checkpoint(tmp_path / "run")["model"]["policy"]
-        reading = [w for w in last.values() if w.ndim == 2 and w.shape[1] == len(FIELDS)]
-        assert len(reading) >= 2
-        assert all((weights[:, hidden] == 0.0).all() for weights in reading)
+        for name in ("mlp_extractor.policy_net.0.weight", "mlp_extractor.value_net.0.weight"):
+            assert last[name].shape == (8, len(left))
 
-    @pytest.mark.parametrize("critic", ["own", "shared", "none"])
-    def test_of_every_kind_of_memory(self, critic: str) -> None:
-        hyper = {"policy.critic_lstm": critic, "policy.lstm_hidden_size": 8, "without": ["mask"]}
-        model = untrained("recurrent_ppo", hyper)
-        for name, weights in model.policy.state_dict().items():
-            if weights.ndim == 2 and weights.shape[1] == len(FIELDS):
-                assert (weights[:, columns(["mask"])] == 0.0).all(), name
+    def test_it_is_scored_as_its_file_plays(self, tmp_path: Path) -> None:
+        result = run(tmp_path / "run")
+        scored = evaluate(
+            load_agent(result.policy), scenario().override(slice_tasks=1), split="validation"
+        )
+        assert scored.score == pytest.approx(result.best.score)
 
-    def test_of_networks_without_hidden_layers(self) -> None:
-        model = untrained("ppo", {"policy.net_arch": [], "without": ["cpu"]})
-        for layer in (model.policy.action_net, model.policy.value_net):
-            assert (layer.weight[:, columns(["cpu"])] == 0.0).all()
-            assert (layer.weight[:, columns(["memory"])] != 0.0).all()
+    def test_a_run_with_others_is_not_gone_on_with(self, tmp_path: Path) -> None:
+        run(tmp_path / "run")
+        with pytest.raises(ValueError, match='its shown is "varying", not "all"'):
+            run(tmp_path / "run", fields="all", resume=True)
 
+    def test_one_at_least_is_shown(self, tmp_path: Path) -> None:
+        hyper = {"without": sorted({field.group for field in FIELDS})}
+        with pytest.raises(ValueError, match=r"^without: leaves no field of the observation$"):
+            run(tmp_path / "run", hyper=hyper)
+        assert not (tmp_path / "run").exists()
 
-def untrained(algo: str, hyper: dict[str, Any]) -> Any:
-    """A model before its first step."""
-    settings = settings_for(algo, CLONING, hyper={**SHORT[algo], **hyper}, n_envs=8)
-    return ALGORITHMS[algo].build(settings, make_sb3_env(scenario(), 8), 0)
-
-
-def answers(agent: Any, observations: Any) -> Any:
-    """What is known of what an agent would do: probabilities or values of actions, or actions."""
-    network = agent.network
-    shown = torch.as_tensor(observations)
-    with torch.no_grad():
-        if hasattr(network, "q_net"):
-            return network.q_net(shown).numpy()
-        if hasattr(network, "quantile_net"):
-            return network.quantile_net(shown).numpy()
-        if hasattr(network, "lstm_actor"):
-            return network.lstm_actor(shown)[0].numpy()
-        return network.get_distribution(shown).distribution.logits.numpy()
+    def test_another_word_is_refused(self) -> None:
+        with pytest.raises(ValueError, match=r"^fields: expected one of varying, all, got 'some'"):
+            TrainingSettings(fields=cast(Any, "some"))
 
 
 @pytest.mark.parametrize("algo", ["maskable_ppo", "dqn"])

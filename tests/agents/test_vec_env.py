@@ -29,9 +29,10 @@ N = 3
 CLONING = "failgym/Cloning-v0"
 
 
-def batch(env_id: str = CLONING, n_envs: int = N, **fields: Any) -> BatchedVecEnv:
-    """A small batch."""
-    return make_sb3_env(env_id, n_envs, **{**small(env_id), **fields})
+def batch(env_id: str = CLONING, n_envs: int = N, **options: Any) -> BatchedVecEnv:
+    """A small batch that shows all fields."""
+    given: dict[str, Any] = {"fields": "all", **small(env_id), **options}
+    return make_sb3_env(env_id, n_envs, **given)
 
 
 def singles(env_id: str) -> Any:
@@ -158,7 +159,7 @@ def test_arrays_say_what_the_dicts_say(env_id: str) -> None:
 
 
 def test_seeds() -> None:
-    one, two, three = batch(), make_sb3_env(CLONING, N, seed=5, **small(CLONING)), batch()
+    one, two, three = batch(), batch(seed=5), batch()
     one.seed(5)
     three.seed(6)
     starts = [env.reset().copy() for env in (one, two, three)]
@@ -185,8 +186,9 @@ def test_options() -> None:
 
 
 @pytest.mark.parametrize("env_id", [CLONING, "failgym/Workflow-v0"])
-def test_a_pickled_environment_goes_on_and_so_does_a_copy(env_id: str) -> None:
-    env = batch(env_id)
+@pytest.mark.parametrize("fields", ["all", "varying"])
+def test_a_pickled_environment_goes_on_and_so_does_a_copy(env_id: str, fields: str) -> None:
+    env = batch(env_id, fields=fields)
     env.seed(1)
     env.reset()
     trajectory(env, 10)

@@ -11,7 +11,7 @@ import pytest
 import torch
 from sb3_contrib import MaskablePPO, RecurrentPPO
 from stable_baselines3 import A2C, DQN, PPO
-from stable_baselines3.common.vec_env import VecNormalize
+from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
 import failgym
 from failgym.agents.credit.rollout_buffers import MaskableTaskRolloutBuffer
@@ -20,9 +20,9 @@ from failgym.agents.environments.vec_env import BatchedVecEnv, make_sb3_env
 from failgym.agents.imitation.demonstrations import Notes, demonstrate
 from failgym.agents.imitation.fitting import explained_variance
 from failgym.agents.imitation.warm_start import PUPILS, WarmStartSettings, warm_start
-from failgym.agents.networks.hidden_fields import columns
 from failgym.baselines import Algorithm1, Replay, RetryCap
-from failgym.envs import FIELDS, resolve
+from failgym.envs import FIELDS, FieldBox, MitigationEnv, SelectFields, resolve
+from failgym.sim.fields import INDEX
 from tests.agents.runs import (
     SHORT,
     STEPS,
@@ -43,8 +43,8 @@ AGREEMENT = 0.95
 """Of a pupil with its teacher, on decisions that it did not learn from."""
 
 
-def environment(n_envs: int = 64) -> BatchedVecEnv:
-    return make_sb3_env(SCENARIO, n_envs)
+def environment(n_envs: int = 64, fields: Any = "varying") -> BatchedVecEnv:
+    return make_sb3_env(SCENARIO, n_envs, fields=fields)
 
 
 def pupil(algorithm: str = "maskable_ppo", env: Any = None, **options: Any) -> Any:
@@ -102,7 +102,7 @@ def test_the_same_seed_gives_the_same_weights(rounds: int) -> None:
 
 def test_dagger_shows_the_teacher_what_the_pupil_comes_to() -> None:
     """A pupil that never clones comes to failures that its teacher avoids."""
-    env, teacher = environment(), Algorithm1()
+    env, teacher = environment(fields="all"), Algorithm1()
     cloned = demonstrate(teacher, env, 2_000, seed=1)
     left = demonstrate(teacher, env, 2_000, seed=1, pupil=Continuing(), mixture=0.0)
     clones = [field.name for field in FIELDS].index("clones")
@@ -115,7 +115,7 @@ def test_dagger_shows_the_teacher_what_the_pupil_comes_to() -> None:
 
 @pytest.mark.parametrize("gamma", [1.0, 0.5])
 def test_whole_episodes_are_collected_in_the_order_in_which_they_begin(gamma: float) -> None:
-    env, teacher = environment(4), cast(Any, Algorithm1())
+    env, teacher = environment(4, "all"), cast(Any, Algorithm1())
     shown = demonstrate(teacher, env, 400, gamma=gamma, seed=2)
     env.seed(2)
     observation: Any = env.reset()
@@ -318,12 +318,38 @@ def test_a_run_of_another_teacher_is_not_gone_on_with(tmp_path: Path) -> None:
         warm(tmp_path / "run", hyper=hyper, resume=True)
 
 
-def test_hidden_fields_stay_hidden(tmp_path: Path) -> None:
-    hyper = {**SHORT["ppo"], "policy.net_arch": [8], "warm_start": WARM, "without": ["history"]}
-    warm(tmp_path / "run", "ppo", hyper=hyper)
-    last = checkpoint(tmp_path / "run")["model"]["policy"]
-    for name in ("mlp_extractor.policy_net.0.weight", "mlp_extractor.value_net.0.weight"):
-        assert (last[name][:, columns(["history"])] == 0.0).all()
+def test_a_teacher_is_shown_what_is_hidden_from_its_pupil() -> None:
+    """It asks the same of the same episodes, whatever the pupil is shown of them."""
+    all_, some = (
+        demonstrate(Algorithm1(), environment(8, fields), 1_000, seed=1)
+        for fields in ("all", ["age", "mtbf"])
+    )
+    np.testing.assert_array_equal(some.actions, all_.actions)
+    at = [INDEX["age"], INDEX["mtbf"]]
+    np.testing.assert_array_equal(some.observations, all_.observations[:, at])
+
+
+class OfTwoFields:
+    """A model that gives up young attempts, of two fields that it names."""
+
+    observation_space = FieldBox(["risk", "age"])
+
+    def predict(self, observation: Any, state: Any = None, **_: Any) -> Any:
+        assert observation.shape[1] == 2
+        return np.where(observation[:, 1] < 1.0, 3, 0), state
+
+
+def test_a_teacher_that_is_a_model_is_shown_its_own_fields() -> None:
+    shown = demonstrate(OfTwoFields(), environment(8, "all"), 500, seed=1)
+    expected = np.where(shown.observations[:, INDEX["age"]] < 1.0, 3, 0)
+    np.testing.assert_array_equal(shown.actions, expected)
+    assert len(np.unique(expected)) == 2
+
+
+def test_a_teacher_needs_whole_observations() -> None:
+    env = DummyVecEnv([lambda: SelectFields(MitigationEnv(SCENARIO))])
+    with pytest.raises(ValueError, match=r"^env: expected whole observations, or an environment"):
+        demonstrate(Algorithm1(), env, 10)
 
 
 def test_with_credit_per_task_the_critic_is_left_alone(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ SMALL_NET = {"net_arch": [8]}
 def made(kind: str, env_id: str) -> Any:
     """Environments as stable-baselines3 takes them."""
     if kind == "batched":
-        return make_sb3_env(env_id, COUNT, **small_fields(env_id))
+        return make_sb3_env(env_id, COUNT, fields="all", **small_fields(env_id))
     return vec_env.DummyVecEnv([lambda: monitor.Monitor(make(env_id))] * COUNT)
 
 

@@ -13,17 +13,22 @@ pytest.importorskip("sb3_contrib", reason="needs the agents extra")
 
 from experiments.cartpole import BatchedCartPole
 from experiments.training_speed import ALGORITHMS, CARTPOLE, QUICK, SUBJECTS, measure, verdicts
-from experiments.training_subjects import PADDED
+from experiments.training_subjects import padded
 
 
 def test_quick_run() -> None:
     rows = measure(QUICK)
     named = [(row["algorithm"], row["env"]) for row in rows]
-    assert named == list(itertools.product(ALGORITHMS, (*SUBJECTS, CARTPOLE, PADDED)))
+    assert named == list(
+        itertools.product(ALGORITHMS, (*SUBJECTS, CARTPOLE, *map(padded, SUBJECTS)))
+    )
     assert all(row["steps_per_second"] > 0 for row in rows)
     assert all(0 < row["environment"] < 1 for row in rows)
     assert {row["of_cartpole"] for row in rows if row["env"] == CARTPOLE} == {1.0}
     assert len(verdicts(rows)) == 2
+    widths = {row["env"]: row["fields"] for row in rows}
+    assert all(widths[env] == widths[padded(env)] > widths[CARTPOLE] for env in SUBJECTS)
+    assert all((row["of_padded_processor"] is None) != (row["env"] in SUBJECTS) for row in rows)
 
 
 @pytest.mark.parametrize(("width", "actions"), [(4, 2), (9, 5)])

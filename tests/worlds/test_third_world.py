@@ -11,7 +11,9 @@ import pytest
 
 import failgym
 from failgym.baselines import REGISTRY
+from failgym.envs import SelectFields, varying_fields
 from failgym.evaluation import run_policy, whole_trace_world
+from failgym.sim.fields import INDEX
 from failgym.traces import generate
 from failgym.worlds import kinds, register_world
 from failgym.worlds.build import build_world
@@ -116,6 +118,22 @@ def test_the_bound_is_reached_by_who_tries_all_plans() -> None:
                 asked += 1
             costs.append(float(batch.state.episodes["cost"][0].sum()))
         assert min(costs) == pytest.approx(least[chosen], rel=1e-12)
+
+
+def test_it_says_itself_which_fields_a_learner_is_shown() -> None:
+    whole, env = gym.make(ID), SelectFields(gym.make(ID))
+    assert env.fields == varying_fields(scenario_with()) == ("failures",)
+    seen: list[Any] = []
+    for seed in range(60):
+        (observation, info), (shown, _) = whole.reset(seed=seed), env.reset(seed=seed)
+        ended = False
+        while not ended:
+            assert shown.tolist() == [observation[INDEX["failures"]]]
+            seen += [observation] if info["task"] >= 0 else []  # a slice may ask nothing
+            observation, _, ended, _, info = whole.step(0)
+            shown = env.step(0)[0]
+    varies = np.ptp(np.array(seen), axis=0) > 0.0
+    assert [name for name, i in INDEX.items() if varies[i]] == ["failures"]
 
 
 @pytest.mark.parametrize("mode", ["ansi", "rgb_array"])

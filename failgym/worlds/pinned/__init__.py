@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from failgym.sim.rules import Rules
 from failgym.worlds.kinds import CLAIRVOYANT
 from failgym.worlds.scheduled import FIELDS
+from failgym.worlds.varying import conditions_of, varying
 
 if TYPE_CHECKING:
     from failgym.traces import Trace
@@ -24,6 +25,10 @@ class _Pinned:
     bound_name = CLAIRVOYANT
     decisions = ("clone", "checkpoint", "kill", "give_up", "retry")
     replayed = frozenset({field.name for field in fields(Rules)} | {"forecast", "seed"})
+
+    def varying(self, scenario: Scenario) -> frozenset[str]:
+        """What `failgym.worlds.varying` declares."""
+        return varying(conditions_of(scenario))
 
     def check(self, scenario: Scenario) -> None:
         """Nothing of the scheduled world is set."""

@@ -10,6 +10,7 @@ from failgym.sim.scheduled.rules import ScheduledRules
 from failgym.worlds.parts.cluster import Cluster
 from failgym.worlds.parts.prediction import NodePrediction
 from failgym.worlds.parts.surroundings import Strikes, Surroundings
+from failgym.worlds.varying import conditions_of, varying
 
 if TYPE_CHECKING:
     from failgym.traces import Trace
@@ -41,6 +42,10 @@ class _Scheduled:
         | CLUSTER
         | {"forecast", "seed", "trace_seed"}
     )
+
+    def varying(self, scenario: Scenario) -> frozenset[str]:
+        """What `failgym.worlds.varying` declares."""
+        return varying(conditions_of(scenario))
 
     def check(self, scenario: Scenario) -> None:
         """Cluster, slices and what strikes them fit together."""

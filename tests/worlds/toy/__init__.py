@@ -41,6 +41,9 @@ class _Toy:
     decisions = ("give_up",)
     replayed = frozenset({"give_up"})
 
+    def varying(self, scenario: Scenario) -> frozenset[str]:
+        return frozenset({"failures"})
+
     def check(self, scenario: Scenario) -> None:
         if not isinstance(scenario, ToyScenario):
             raise ValueError(f"world: expected a ToyScenario, got {type(scenario).__name__}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from failgym.traces.synthetic.profiles.batch import BatchProfile
 from failgym.traces.synthetic.profiles.usage import UsageLaw
@@ -60,6 +60,12 @@ class Google2011(BatchProfile):
     run longer than in the record (84th percentile two hours, 83 minutes in Rosà et al.), failed
     ones shorter (twenty minutes against 56): Table II decides.
     """
+
+    empty: ClassVar[str] = (
+        "jobs.walltime tasks.anti_affinity tasks.output_bytes tasks.stage tasks.width "
+        "windows.network windows.remote_io"
+    )
+    """columns that its traces leave empty, of widths those that are always 1"""
 
     name: str = "google-2011"
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from failgym.traces.synthetic.profiles.outages import OutageLaw
 from failgym.traces.synthetic.quantiles import QuantileTable
@@ -137,6 +137,14 @@ class Lanl2:
     paper only names: the laws of meshing degree, edge length, node and edge weights.
     """
 
+    empty: ClassVar[str] = (
+        "attempts.outcome attempts.start jobs.priority jobs.scheduling_class jobs.walltime "
+        "tasks.anti_affinity tasks.cpu tasks.disk tasks.memory tasks.output_bytes tasks.width "
+        "windows.attempt windows.cpu windows.local_io windows.memory windows.network "
+        "windows.remote_io"
+    )
+    """columns that its traces leave empty, of widths those that are always 1"""
+
     name: str = "lanl-2"
     default_jobs: Count = 120
     """Chosen: twelve batches, two years."""
@@ -222,6 +230,13 @@ class Lanl20:
     node-minutes that there are. In seconds they fit; `node_minute=1_000` makes such a trace. Read
     as printed, a sample of the jobs stands for the system, and jobs overlap on nodes.
     """
+
+    empty: ClassVar[str] = (
+        "jobs.priority jobs.scheduling_class jobs.walltime jobs.width tasks.anti_affinity "
+        "tasks.cpu tasks.disk tasks.memory tasks.output_bytes tasks.stage windows.attempt "
+        "windows.cpu windows.local_io windows.memory windows.network windows.remote_io"
+    )
+    """columns that its traces leave empty, of widths those that are always 1"""
 
     name: str = "lanl-20"
     outages: OutageLaw = LANL_20_OUTAGES

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from failgym.traces.synthetic.profiles.batch import BatchProfile
 from failgym.traces.synthetic.profiles.usage import IoLaw, UsageLaw
@@ -55,6 +55,13 @@ class OpenCloud(BatchProfile):
     the machines on which tasks ran, and their outages, of which nothing is published; bytes between
     stages, hence edges.
     """
+
+    empty: ClassVar[str] = (
+        "jobs.priority jobs.scheduling_class jobs.walltime tasks.anti_affinity tasks.cpu "
+        "tasks.disk tasks.output_bytes tasks.width windows.cpu windows.memory "
+        "windows.network"
+    )
+    """columns that its traces leave empty, of widths those that are always 1"""
 
     name: str = "opencloud"
 

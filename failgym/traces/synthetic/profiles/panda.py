@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from failgym.traces.synthetic.ranges import (
     Between,
@@ -57,6 +57,13 @@ class Panda10k:
     (Ghit and Epema, section 6.5, Table 5), slowdowns (Figs. 8 and 9), the delay until a loss is
     noticed (section 2.2). Chosen: which jobs an event hits, as noted.
     """
+
+    empty: ClassVar[str] = (
+        "jobs.priority jobs.scheduling_class jobs.walltime jobs.width tasks.anti_affinity "
+        "tasks.cpu tasks.disk tasks.memory tasks.output_bytes tasks.stage windows.attempt "
+        "windows.cpu windows.local_io windows.memory windows.network windows.remote_io"
+    )
+    """columns that its traces leave empty, of widths those that are always 1"""
 
     name: str = "panda-10k"
     machines: Count = 10_000
@@ -293,6 +300,13 @@ class PandaDas:
     variation of task run times, the ratio of their 90th and 50th percentiles, the share of the
     longest tenth (Ghit and Epema, sections 3.2, 4 and 5). Chosen: what makes these agree, as noted.
     """
+
+    empty: ClassVar[str] = (
+        "attempts.outcome attempts.start jobs.priority jobs.scheduling_class jobs.walltime "
+        "tasks.anti_affinity tasks.cpu tasks.disk tasks.memory tasks.width windows.attempt "
+        "windows.cpu windows.local_io windows.memory windows.network windows.remote_io"
+    )
+    """columns that its traces leave empty, of widths those that are always 1"""
 
     name: str = "panda-das"
     default_jobs: Count = 40

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from failgym.traces.synthetic.profiles.kumar import (
     Days,
@@ -90,6 +90,12 @@ class SystemA(Kumar):
     is used, and a job does not say which nodes it ran on. Who runs out of memory shows in the
     windows and the exit code: the failure is one of a machine.
     """
+
+    empty: ClassVar[str] = (
+        "jobs.priority jobs.width tasks.anti_affinity tasks.cpu tasks.disk tasks.output_bytes "
+        "tasks.stage"
+    )
+    """columns that its traces leave empty, of widths those that are always 1"""
 
     name: str = "system-a"
     jobs_per_day: Rate = 2_908_000 / 852

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from failgym.traces.synthetic.profiles.kumar import (
     Days,
@@ -70,6 +70,12 @@ class SystemB(Kumar):
     lacks 11.6 % and its row 10.4 %; the profile has 11.1 %. The failure rate rises more steeply
     with node-seconds than published (r = .42).
     """
+
+    empty: ClassVar[str] = (
+        "jobs.priority jobs.width tasks.anti_affinity tasks.cpu tasks.disk tasks.memory "
+        "tasks.output_bytes tasks.stage windows.local_io"
+    )
+    """columns that its traces leave empty, of widths those that are always 1"""
 
     name: str = "system-b"
     jobs_per_day: Rate = 2_219_000 / 150

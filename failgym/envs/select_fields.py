@@ -1,0 +1,162 @@
+"""`SelectFields` and `VectorSelectFields`: observations of named fields, for learners.
+
+What the environments observe is whole, and heuristics read constants from it. A learner gains
+nothing from a field that is the same in all decisions: it is shown those that can vary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, cast
+
+import gymnasium as gym
+import numpy as np
+import numpy.typing as npt
+from gymnasium.utils import RecordConstructorArgs
+from gymnasium.vector import VectorEnv, VectorWrapper
+from gymnasium.vector.utils import batch_space
+
+from failgym.envs.scenarios import resolve
+from failgym.envs.spaces import FieldBox, columns_among, fields_of
+from failgym.sim.fields import INDEX
+from failgym.worlds.scenario import Scenario
+
+__all__ = ["Fields", "SelectFields", "VectorSelectFields", "select_fields", "varying_fields"]
+
+Observations = npt.NDArray[np.float32]
+Fields = Literal["varying", "all"] | Sequence[str]
+"""Fields to show: those that can vary in the scenario, all, or these, by name."""
+
+
+def varying_fields(scenario: str | Scenario) -> tuple[str, ...]:
+    """The fields that can vary in a scenario, whatever its split, in the order of `FIELDS`.
+
+    Every other field is the same in all its decisions. What can vary is declared by its kind of
+    world (`failgym.worlds.kinds.Kind.varying`): by settings, not by looking at the data.
+
+    Raises:
+        ValueError: for an unknown scenario, naming the nearest.
+
+    >>> varying_fields("failgym/Workflow-v0")[:4]
+    ('actions_taken', 'live_attempts', 'job_tasks', 'attempt')
+    """
+    found = resolve(scenario)
+    varying = found.kind.varying(found)
+    return tuple(name for name in INDEX if name in varying)
+
+
+def select_fields(fields: Fields, scenario: Scenario) -> tuple[str, ...]:
+    """The names of the fields that are to be shown of a scenario.
+
+    Raises:
+        ValueError: for another word, a field that there is not, one named twice, or none.
+    """
+    if fields == "all":
+        return tuple(INDEX)
+    if fields == "varying":
+        return varying_fields(scenario)
+    if isinstance(fields, str):
+        raise ValueError(f"fields: expected 'varying', 'all' or names, got {fields!r}")
+    columns_among(fields, tuple(INDEX))
+    return tuple(fields)
+
+
+class _Selection:
+    """Which columns of an environment's observations are shown."""
+
+    def __init__(self, env: Any, space: Any, fields: Fields) -> None:
+        observed = fields_of(space)
+        if observed is None:
+            raise ValueError(f"env: expected observations of failgym's fields, got {space}")
+        if fields == "all":
+            names = observed
+        elif fields == "varying":
+            varying = varying_fields(env.unwrapped.scenario)
+            names = tuple(name for name in observed if name in varying)
+        else:
+            names = select_fields(fields, env.unwrapped.scenario)
+        self.names = names
+        self.columns = columns_among(names, observed)
+
+    def of(self, observations: Observations) -> Observations:
+        """The columns that are shown, in an array of their own."""
+        return observations.take(self.columns, axis=-1)
+
+
+class SelectFields(gym.ObservationWrapper[Any, Any, Any], RecordConstructorArgs):
+    """Show named fields of the observation only; `VectorSelectFields` does so for a batch.
+
+    Args:
+        env: an environment of failgym, whole or with fields selected already.
+        fields: "varying": those of its fields that can vary in its scenario; "all"; or names, in
+            the order in which they are to be shown.
+
+    Raises:
+        ValueError: in one line, naming it, for a field that the environment lacks.
+
+    >>> import gymnasium as gym, failgym
+    >>> env = SelectFields(gym.make("failgym/Checkpoint-v0", jobs=200), ["age", "unsaved", "risk"])
+    >>> env.fields, env.reset(seed=0)[0].shape
+    (('age', 'unsaved', 'risk'), (3,))
+    """
+
+    def __init__(self, env: gym.Env[Any, Any], fields: Fields = "varying") -> None:
+        RecordConstructorArgs.__init__(self, fields=fields)
+        super().__init__(env)
+        self._selection = _Selection(env, env.observation_space, fields)
+        self.observation_space = FieldBox(self.fields)
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Names of the fields that are shown, in order."""
+        return self._selection.names
+
+    def observation(self, observation: Observations) -> Observations:
+        """The fields that are shown."""
+        return self._selection.of(observation)
+
+
+class VectorSelectFields(VectorWrapper[Any, Any, Any, Any, Any]):
+    """`SelectFields` for a batched environment, in any mode of beginning anew.
+
+    What is shown is an array of its own: an environment that hands out its own arrays
+    (``copy=False``) is not copied twice.
+
+    Args:
+        env: a batched environment of failgym.
+        fields: as in `SelectFields`.
+
+    Raises:
+        ValueError: in one line, naming it, for a field that the environment lacks.
+    """
+
+    def __init__(self, env: VectorEnv[Any, Any, Any], fields: Fields = "varying") -> None:
+        super().__init__(env)
+        batched: Any = env
+        self._selection = _Selection(env, batched.single_observation_space, fields)
+        self.single_observation_space = FieldBox(self.fields)
+        self.observation_space = batch_space(self.single_observation_space, env.num_envs)
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Names of the fields that are shown, in order."""
+        return self._selection.names
+
+    def shown(self, observations: Observations) -> Observations:
+        """What is shown of observations of the environment, [N, fields], in an array of its own."""
+        return self._selection.of(observations)
+
+    def reset(
+        self, *, seed: Any = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observations, dict[str, Any]]:
+        """Begin episodes."""
+        observations, info = self.env.reset(seed=seed, options=options)
+        return self.shown(observations), info
+
+    def step(self, actions: Any) -> tuple[Observations, Any, Any, Any, dict[str, Any]]:
+        """Answer the open decisions; last observations (``final_obs``) are selected too."""
+        observations, *outcome, info = self.env.step(actions)
+        if "final_obs" in info:
+            last = [one if one is None else self.shown(one) for one in info["final_obs"]]
+            info["final_obs"] = np.fromiter(last, dtype=object, count=len(last))
+        return cast(Any, (self.shown(observations), *outcome, info))
