@@ -21,7 +21,7 @@ import numpy as np
 import typer
 
 from experiments.backfilling import on_one_machine, scheduling
-from experiments.speed import cores, host, pin
+from experiments.machine import cores, host, pin
 from failgym.cli.output import Cell, JsonFile, print_line, print_table
 from failgym.sim.scheduled.rules import ESTIMATORS
 from failgym.traces import Trace, TraceError, read_swf

@@ -26,7 +26,7 @@ import numpy as np
 import typer
 
 from experiments.backfilling import blank
-from experiments.speed import cores, host, pin
+from experiments.machine import cores, host, pin
 from failgym.cli.output import JsonFile, print_line, print_table
 from failgym.sim.scheduled.batch import ScheduledBatch
 from failgym.sim.scheduled.compile import compile_scheduled, with_episodes

@@ -22,7 +22,6 @@ is shown apart. Environments are as registered, but for `SETTINGS`.
 from __future__ import annotations
 
 import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -30,7 +29,6 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -39,6 +37,7 @@ import numpy as np
 import numpy.typing as npt
 import typer
 
+from experiments.machine import cores, host, pin
 from failgym.baselines import Algorithm1
 from failgym.cli.output import Cell, JsonFile, print_line, print_table
 from failgym.envs import FIELDS, SCENARIOS, resolve
@@ -352,32 +351,6 @@ def training_speed(effort: Effort, quick: bool) -> dict[str, Any]:
     return training_speed.report(
         training_speed.QUICK if quick else training_speed.Effort(runs=effort.runs)
     )
-
-
-def cores() -> set[int]:
-    """The cores that this process may use; nothing where the system does not say."""
-    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
-
-
-def pin(to: set[int]) -> None:
-    """Run on these cores only, where the system can."""
-    if to:
-        os.sched_setaffinity(0, to)
-
-
-def host() -> dict[str, str]:
-    """Where the figures come from."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
-    except OSError:
-        lines = []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    packages = ("failgym", "gymnasium", "numba", "numpy")
-    return {
-        "processor": names[0] if names else platform.machine(),
-        "python": platform.python_version(),
-        **{name: version(name) for name in packages},
-    }
 
 
 def figures(measured: Sequence[Subject]) -> list[dict[str, Any]]:

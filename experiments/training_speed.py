@@ -29,7 +29,7 @@ from typing import Annotated, Any
 
 import typer
 
-from experiments.speed import cores, host, pin
+from experiments.machine import cores, host, pin
 from experiments.training_subjects import CARTPOLE, SETTINGS, Subject, padded, subject
 from failgym.cli.output import Cell, JsonFile, print_line, print_table
 

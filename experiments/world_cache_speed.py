@@ -31,7 +31,7 @@ from typing import Annotated, Any
 
 import typer
 
-from experiments.speed import host
+from experiments.machine import host
 from failgym.cli.output import JsonFile, print_line, print_table
 from failgym.envs import resolve
 from failgym.world_cache.file import read_world, world_bytes, write_world
