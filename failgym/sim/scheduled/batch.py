@@ -14,6 +14,7 @@ from failgym.sim.scheduled.outcomes import outcome_table
 from failgym.sim.scheduled.records import Part, Short, World
 from failgym.sim.scheduled.rooms import Rooms
 from failgym.sim.scheduled.rules import ScheduledRules
+from failgym.sim.scheduled.snapshots import Snapshots
 from failgym.sim.scheduled.state import make_state, needs_of
 from failgym.sim.scheduled.units import unit_table
 
@@ -47,7 +48,9 @@ class ScheduledBatch(EpisodeBatch):
         self.rooms = Rooms(episodes, needs_of(world, log))
         unit = Part.JOBS if world.parameters["by_job"][0] else Part.TASKS
         units = int(self.rooms.needs[:, unit].max(initial=0))
-        state = make_state(world, episodes, self.rooms)
+        self.snapshots = Snapshots(self.rooms.bytes_of_slices, 0 if log else episodes)
+        self._first: dict[int, int] = {}  # episodes that begin a slice which nobody has begun yet
+        state = make_state(world, episodes, self.rooms, self.snapshots)
         super().__init__(world, state, len(world.member_at) - 1, threads, units)
         self.rules = rules
 
@@ -64,14 +67,37 @@ class ScheduledBatch(EpisodeBatch):
 
         Raises MemoryError, in one line, if there is no more.
         """
+        self._first.clear()
         while self._enter(engine.run, what, given, again, out):
-            episodes, what = self.state.episodes, engine.RESUME
-            for e in np.flatnonzero(episodes["full"]).tolist():
-                short = Short(episodes["short"][e])
-                if short == Short.SLICE:
-                    self.rooms.fit(e, int(episodes["slice"][e]))
-                else:
-                    self.rooms.grow(e, short)
+            what, episodes = engine.RESUME, self.state.episodes
+            full = np.flatnonzero(episodes["full"])
+            begins = episodes["short"][full] == Short.SLICE
+            for e in full[~begins].tolist():
+                self.rooms.grow(e, Short(episodes["short"][e]))
+            self._begin_slices(full[begins])
+        self._keep_first_decisions()
+
+    def _begin_slices(self, begun: npt.NDArray[np.int64]) -> None:
+        """Arrays for episodes that have chosen a slice; or its first decision, where it is kept."""
+        self._keep_first_decisions()
+        episodes, fitted = self.state.episodes, list[tuple[int, int]]()
+        for e, chosen in zip(begun.tolist(), episodes["slice"][begun].tolist(), strict=True):
+            if chosen in self.snapshots:
+                self.snapshots.give(self.rooms, self.state, e)
+                episodes["full"][e] = engine.BEGUN
+            elif chosen not in self._first:  # the others wait for the first one on the slice
+                fitted.append((e, chosen))
+                episodes["full"][e] = engine.FITTED
+                if self.state.shared[chosen]:
+                    self._first[chosen] = e
+        self.rooms.fit(fitted)
+
+    def _keep_first_decisions(self) -> None:
+        """Keep the first decisions of slices that episodes have just come to."""
+        for chosen, e in list(self._first.items()):
+            if self.state.episodes["full"][e] == 0:
+                self.snapshots.take(self.rooms, self.state, e)
+                del self._first[chosen]
 
     @property
     def nbytes(self) -> int:
@@ -81,11 +107,11 @@ class ScheduledBatch(EpisodeBatch):
     @property
     def bytes_each(self) -> int:
         """Memory that one more episode begins with, on a slice of mean size [bytes]."""
-        return super().bytes_each + self.rooms.mean_bytes
+        return super().bytes_each + int(self.rooms.bytes_of_slices.mean())
 
     def _copied_state(self) -> Any:
         self.rooms = self.rooms.copied()
-        return super()._copied_state()._replace(places=self.rooms.places)
+        return super()._copied_state()._replace(places=self.rooms.places, shared=self.state.shared)
 
     def array(self, name: str, episode: int) -> npt.NDArray[Any]:
         """An array of an episode, such as "tasks" or "runs", with all the room that there is."""

@@ -65,11 +65,12 @@ from failgym.vocabulary import NEVER, Decision, Ending, Event, Outcome
 if TYPE_CHECKING:
     from failgym.sim.scheduled.records import View, World
 
-__all__ = ["PREPARE", "RESET", "RESUME", "STEP", "run"]
+__all__ = ["BEGUN", "FITTED", "PREPARE", "RESET", "RESUME", "STEP", "run"]
 
 RESUME, PREPARE = 2, 3
 """What `run` is called for, beside `STEP` and `RESET`."""
 _ANSWER, _STEPPING, _BEGINNING, _OVER, _CHOSEN = 1, 2, 3, 4, 5
+FITTED, BEGUN = 6, 7
 """How far an episode has got within one call; kept in EPISODE.full while its arrays grow."""
 _END, _DURABLE, _RESTORED = int(Event.END), int(Event.DURABLE), int(Event.RESTORED)
 _TRANSFER_END, _DOWN, _UP = int(Event.TRANSFER_END), int(Event.MACHINE_DOWN), int(Event.MACHINE_UP)
@@ -365,6 +366,8 @@ def _run_one(w: World, x: View, out: Output, e: int, what: int, given: int, agai
             if not has_room_for(x, ep.slice):
                 ep.full, ep.short = _CHOSEN, _SLICE
                 return
+            phase = FITTED
+        if phase == FITTED:
             begin_episode(w, x, ep.slice)
             phase = _BEGINNING
         running = phase in (_STEPPING, _BEGINNING)
@@ -379,7 +382,7 @@ def _run_one(w: World, x: View, out: Output, e: int, what: int, given: int, agai
             if ep.full != 0:
                 ep.full = phase
                 return
-        if phase == _BEGINNING:
+        if phase in (_BEGINNING, BEGUN):
             ep.since = ep.now
             return
         out.reward[e] = _charge_step(w, x, out.terms[e])

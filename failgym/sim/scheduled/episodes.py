@@ -11,7 +11,7 @@ from failgym.sim.scheduled.dag_state import begin_dags
 from failgym.sim.scheduled.estimates import clear_history
 from failgym.sim.scheduled.machines import begin_machines
 from failgym.sim.scheduled.outages import begin_outages
-from failgym.sim.scheduled.records import LEVELS, MOST, SPARE, Part, Short
+from failgym.sim.scheduled.records import LEVELS, Part, Short
 from failgym.sim.scheduled.settlement import enter
 from failgym.sim.scheduled.system import begin_counters
 from failgym.sim.scheduled.tasks import clear_account, prepare
@@ -66,11 +66,13 @@ def has_room(w: World, x: View) -> bool:
 
 @called
 def has_room_for(x: View, chosen: int) -> bool:
-    """Are the arrays of the episode long enough for a slice, and not far too long?"""
+    """Are the arrays of the episode long enough for a slice, not far too long, and its own?"""
+    if x.shared[chosen]:
+        return False
     for part in range(len(x.places)):
         if x.places[part, 1] < x.needs[chosen, part]:
             return False
-    return x.places[_TASKS, 1] <= MOST * x.needs[chosen, _TASKS] + SPARE
+    return x.places[_TASKS, 1] <= x.most[chosen]
 
 
 @called

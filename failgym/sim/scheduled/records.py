@@ -25,13 +25,11 @@ __all__ = [
     "LEVELS",
     "MACHINE",
     "MACHINE_STATE",
-    "MOST",
     "OUTAGE",
     "PARAMETERS",
     "PLACEMENT",
     "QUERY",
     "RUN",
-    "SPARE",
     "TASK",
     "TASK_STATE",
     "WRITE",
@@ -51,11 +49,6 @@ BINS = 25
 
 COUNTED = 5
 """Kinds of system counters."""
-
-
-MOST, SPARE = 4, 1_024
-"""Times as long as it need be, and records besides, that an array may be: a longer one is given
-back when the next slice begins."""
 
 
 class RunState(IntEnum):
@@ -376,6 +369,10 @@ class State(NamedTuple):
     """[N, parts, 2] address and length of the arrays that an episode has of its own"""
     needs: npt.NDArray[np.int64]
     """[slices, parts] lengths that an episode on a slice begins with"""
+    most: npt.NDArray[np.int64]
+    """[slices] a longer array of tasks is given back before an episode begins on a slice"""
+    shared: npt.NDArray[np.bool_]
+    """[slices] is the first decision on it shared (`failgym.sim.scheduled.snapshots`)?"""
     machines: Records
     """MACHINE_STATE [N, machines]"""
     tree: npt.NDArray[np.int64]
@@ -400,6 +397,8 @@ class View(NamedTuple):
     ep: Any
     places: npt.NDArray[np.int64]
     needs: npt.NDArray[np.int64]
+    most: npt.NDArray[np.int64]
+    shared: npt.NDArray[np.bool_]
     tasks: Records
     """TASK_STATE [tasks]"""
     runs: Records

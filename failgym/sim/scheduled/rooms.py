@@ -8,6 +8,7 @@ every record before it reads it, so that memory is taken only as far as an episo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,9 @@ from failgym.sim.scheduled.dags import DAG_STAGE, DAG_TASK, HELD
 from failgym.sim.scheduled.estimates import LIVE
 from failgym.sim.scheduled.records import (
     JOB_STATE,
-    MOST,
     PLACEMENT,
     QUERY,
     RUN,
-    SPARE,
     TASK_STATE,
     WRITE,
     Part,
@@ -31,7 +30,7 @@ from failgym.sim.scheduled.records import (
 )
 from failgym.vocabulary import LOG
 
-__all__ = ["Rooms"]
+__all__ = ["Rooms", "laid_out", "parts_of"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -58,6 +57,15 @@ DTYPES: dict[Part, np.dtype[Any]] = {
 }
 SIZES = np.array([DTYPES[part].itemsize for part in Part])
 """Bytes of a record of each part."""
+MOST, SPARE = 4, 1_024
+"""An array of tasks may be so many times as long as it need be, and as this many tasks need."""
+PLENTY = 1 << 30
+"""Where no more bytes than these can be needed at once nothing is given back."""
+BLOCK = 1 << 26
+"""Bytes that are taken at once for several episodes."""
+ENDLESS = 1 << 60
+ALIGNED = 64
+"""Bytes at whose multiples the parts of an episode begin."""
 GROWING = {
     Short.RUNS: (Part.RUNS, Part.PLACEMENTS, Part.WRITES, Part.RANKED, Part.PICKED, Part.LIVE),
     Short.EVENTS: (Part.HEAP,),
@@ -65,6 +73,20 @@ GROWING = {
     Short.QUERIES: (Part.QUERIES,),
 }
 """What grows together within an episode."""
+
+
+def laid_out(lengths: Ints) -> tuple[Ints, int]:
+    """Where in a block of memory the parts of an episode lie, and its size [bytes]."""
+    ends = np.cumsum(-(-lengths * SIZES // ALIGNED) * ALIGNED)
+    return np.concatenate([[0], ends[:-1]]), int(ends[-1])
+
+
+def parts_of(block: Any, offsets: Ints, lengths: Ints) -> list[npt.NDArray[Any]]:
+    """The parts of an episode that lie in a block of memory."""
+    return [
+        np.frombuffer(block, DTYPES[part], length, offset)
+        for part, length, offset in zip(Part, lengths.tolist(), offsets.tolist(), strict=True)
+    ]
 
 
 class Rooms:
@@ -77,6 +99,9 @@ class Rooms:
 
     def __init__(self, episodes: int, needs: Ints) -> None:
         self.needs = needs
+        frugal = episodes * int(self.bytes_of_slices.max(initial=0)) > PLENTY
+        self.most = MOST * np.maximum(needs[:, Part.TASKS], SPARE if frugal else ENDLESS)
+        """[slices] longer arrays of tasks are given back before an episode begins on a slice"""
         self.places = np.zeros((episodes, len(Part), 2), dtype=np.int64)
         """address and length of each array; the engine reads them"""
         self.arrays = [[np.empty(0, DTYPES[part]) for part in Part] for _ in range(episodes)]
@@ -88,26 +113,47 @@ class Rooms:
         return int((self.places[:, :, 1] @ SIZES).sum())
 
     @property
-    def mean_bytes(self) -> int:
-        """Memory of the arrays that an episode begins with, on average over slices [bytes]."""
-        return int((self.needs @ SIZES).mean())
+    def bytes_of_slices(self) -> Ints:
+        """Memory of the arrays that an episode on each slice begins with, [slices] [bytes]."""
+        return self.needs @ SIZES
 
     def array(self, part: Part, episode: int) -> npt.NDArray[Any]:
         """The array of an episode."""
         return self.arrays[episode][part]
 
-    def fit(self, episode: int, chosen: int) -> None:
-        """Arrays to begin a slice with; what they hold is not kept.
+    def fit(self, begun: Sequence[tuple[int, int]]) -> None:
+        """Arrays to begin slices with; what they hold is not kept.
+
+        Args:
+            begun: the episodes, and the slice of each.
 
         Raises:
             MemoryError: in one line, if there is no room for them.
         """
-        lengths, there = self.needs[chosen].tolist(), self.places[episode, :, 1].tolist()
-        anew = [p for p in Part if lengths[p] > there[p] or there[p] > MOST * lengths[p] + SPARE]
-        self._check(sum(lengths[part] * int(SIZES[part]) for part in anew), "slices")
-        for part in anew:
-            self.arrays[episode][part] = np.empty(0, DTYPES[part])  # gives back what was there
-            self._put(episode, part, np.empty(lengths[part], DTYPES[part]))
+        unfit = [(e, chosen) for e, chosen in begun if not self._is_fit(e, chosen)]
+        for e, _ in unfit:  # gives back what was
+            self.place(e, [np.empty(0, DTYPES[part]) for part in Part])
+        at = 0
+        while at < len(unfit):
+            sizes = [laid_out(self.needs[chosen])[1] for _, chosen in unfit[at:]]
+            count = max(1, int(np.searchsorted(np.cumsum(sizes), BLOCK, "right")))
+            self._check(sum(sizes[:count]), "slices")
+            self._place_together(unfit[at : at + count])
+            at += count
+
+    def _is_fit(self, episode: int, chosen: int) -> bool:
+        there = self.places[episode, :, 1]
+        enough = bool((there >= self.needs[chosen]).all())
+        return enough and bool(there[Part.TASKS] <= self.most[chosen])
+
+    def _place_together(self, begun: Sequence[tuple[int, int]]) -> None:
+        """Put the arrays of episodes into one block of memory, which has large pages."""
+        layouts = [laid_out(self.needs[chosen]) for _, chosen in begun]
+        block: npt.NDArray[Any] = np.empty(sum(size for _, size in layouts), np.uint8)
+        at = 0
+        for (e, chosen), (offsets, size) in zip(begun, layouts, strict=True):
+            self.place(e, parts_of(block, at + offsets, self.needs[chosen]))
+            at += size
 
     def grow(self, episode: int, short: Short) -> None:
         """Twice the room for what an episode has too little for.
@@ -119,13 +165,19 @@ class Rooms:
         old = {part: self.arrays[episode][part] for part in GROWING[short]}
         self._check(sum(2 * array.nbytes for array in old.values()), f"more {short.name.lower()}")
         for part, array in old.items():
-            longer: npt.NDArray[Any] = np.empty(2 * len(array), array.dtype)
+            longer: npt.NDArray[Any] = np.empty(2 * len(array), DTYPES[part])
             longer[: len(array)] = array
             self._put(episode, part, longer)
+
+    def place(self, episode: int, arrays: list[npt.NDArray[Any]]) -> None:
+        """Take over the arrays of an episode."""
+        for part in Part:
+            self._put(episode, part, arrays[part])
 
     def copied(self) -> Rooms:
         """The same arrays once more."""
         twin = Rooms(0, self.needs)
+        twin.most = self.most
         twin.arrays = [[array.copy() for array in arrays] for arrays in self.arrays]
         twin.places = self.places.copy()
         twin.locate()
@@ -134,8 +186,7 @@ class Rooms:
     def locate(self) -> None:
         """Write down where all arrays are."""
         for episode, arrays in enumerate(self.arrays):
-            for part in Part:
-                self._put(episode, part, arrays[part])
+            self.place(episode, arrays)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

@@ -20,6 +20,7 @@ from failgym.sim.scheduled.records import (
     World,
 )
 from failgym.sim.scheduled.rooms import Rooms
+from failgym.sim.scheduled.snapshots import Snapshots
 
 __all__ = ["make_state", "needs_of"]
 
@@ -58,6 +59,17 @@ def _dag_needs(world: World, tasks: Ints) -> dict[Part, Ints | int]:
 LOWEST_AND_HIGHEST = ((np.minimum, 0), (np.maximum, -1))
 
 
+def _burst(world: World) -> Ints:
+    """Most tasks of each slice that arrive at one time: in a workflow all may wait at once."""
+    time, at = world.tasks["submit"][world.members], world.member_at
+    begins = np.ones(len(time), dtype=np.bool_)
+    begins[1:] = time[1:] != time[:-1]
+    begins[at[:-1][at[:-1] < len(time)]] = True
+    first = np.flatnonzero(begins)
+    sizes = np.diff(np.append(first, len(time)))
+    return _of_slices(np.maximum, sizes, np.searchsorted(first, at), 0)
+
+
 def needs_of(world: World, log: bool = False) -> Ints:
     """Lengths of the arrays that an episode begins with, [slices, parts].
 
@@ -67,7 +79,7 @@ def needs_of(world: World, log: bool = False) -> Ints:
     slots = int(p["slots"])
     tasks = np.diff(world.member_at)
     standing = _of_slices(np.add, world.member_remaining >= 0, world.member_at, 0)
-    runs = FIRST_RUNS + 2 * standing
+    runs = FIRST_RUNS + 2 * standing + (_burst(world) if p["stages"] else 0)
     needs: dict[Part, Ints | int] = {
         Part.TASKS: tasks,
         Part.RUNS: runs,
@@ -84,10 +96,13 @@ def needs_of(world: World, log: bool = False) -> Ints:
     table = np.zeros((len(tasks), len(Part)), dtype=np.int64)
     for part, lengths in needs.items():
         table[:, part] = lengths
+    most = table.max(axis=0, initial=0)
+    if len(table) and most[Part.TASKS] <= 2 * table[:, Part.TASKS].mean():
+        table[:] = most  # slices of about one size: an episode keeps its arrays
     return table
 
 
-def make_state(world: World, episodes: int, rooms: Rooms) -> State:
+def make_state(world: World, episodes: int, rooms: Rooms, snapshots: Snapshots) -> State:
     """The state of a number of episodes of a world, of which none has begun."""
     n, machines = episodes, len(world.machines)
     leaves = 1 << max(machines - 1, 1).bit_length()
@@ -97,6 +112,8 @@ def make_state(world: World, episodes: int, rooms: Rooms) -> State:
         episodes=over,
         places=rooms.places,
         needs=rooms.needs,
+        most=rooms.most,
+        shared=snapshots.wanted,
         machines=np.zeros((n, machines), dtype=MACHINE_STATE),
         tree=np.zeros((n, 2 * leaves), dtype=np.int64),
         queues=np.zeros((n, LEVELS, 2), dtype=np.int32),

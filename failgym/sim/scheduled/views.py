@@ -59,6 +59,8 @@ def view_of(s: State, e: int) -> View:
         s.episodes[e],
         at,
         s.needs,
+        s.most,
+        s.shared,
         list_at(at[_TASKS, 0], at[_TASKS, 1], TASK_STATE),
         list_at(at[_RUNS, 0], at[_RUNS, 1], RUN),
         list_at(at[_HEAP, 0], at[_HEAP, 1], EVENT),
