@@ -124,9 +124,7 @@ def cold(checkout: Path, env_id: str) -> float:
         code = FIRST_STEP.format(id=env_id)
         before = _of_children()
         command = [sys.executable, "-c", code]
-        subprocess.run(
-            command, cwd=checkout, env={**environment_of(checkout), **kept}, check=True
-        )
+        subprocess.run(command, cwd=checkout, env={**environment_of(checkout), **kept}, check=True)
         return _of_children() - before
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
+import numpy.typing as npt
 
 import failgym
 
@@ -37,7 +38,8 @@ def batched(env_id: str, episodes: int) -> Play:
         spent = 0.0
         for _ in range(steps):
             mask = info["action_mask"]
-            actions = (rng.random(mask.shape, np.float32) * mask).argmax(axis=1)
+            chances: npt.NDArray[np.float32] = rng.random(mask.shape, np.float32) * mask
+            actions = chances.argmax(axis=1)
             begun = time.process_time()
             info = env.step(actions)[4]
             spent += time.process_time() - begun
