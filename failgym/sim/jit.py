@@ -22,6 +22,7 @@ from typing import Any
 
 import numba
 import numpy as np
+from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
@@ -34,7 +35,17 @@ from numba.np.arrayobj import make_array, populate_array
 
 from failgym.compiled import keep
 
-__all__ = ["called", "entry", "held", "kernel", "list_at", "pasted", "table_at", "way_in"]
+__all__ = [
+    "called",
+    "entry",
+    "held",
+    "kernel",
+    "list_at",
+    "pasted",
+    "prefetch",
+    "table_at",
+    "way_in",
+]
 
 
 # Options that are not in numba's stubs.
@@ -261,3 +272,40 @@ list_at: Any = _there if _CONFIG.DISABLE_JIT else intrinsic(_list_at)
 """``list_at(address, length, dtype)``: an array of which Python keeps hold."""
 table_at: Any = _there if _CONFIG.DISABLE_JIT else intrinsic(_table_at)
 """``table_at(address, rows, columns, dtype)``: one of two axes."""
+
+
+# --- Memory that will be read ---------------------------------------------------------------------
+
+
+def _prefetch(context: Any, array: Any, index: Any) -> Any:
+    """Ask for the lines of memory of a record or row; any index will do."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        memory = make_array(signature.args[0])(context, builder, args[0])
+        strides: Any = memory.strides
+        stride = builder.extract_value(strides, 0)
+        at = builder.mul(context.cast(builder, args[1], signature.args[1], types.intp), stride)
+        pointer = builder.gep(builder.bitcast(memory.data, cgutils.voidptr_t), [at])
+        kinds = [ir.IntType(32)] * 3
+        fetch = builder.module.declare_intrinsic(
+            "llvm.prefetch", [pointer.type], ir.FunctionType(ir.VoidType(), [pointer.type, *kinds])
+        )
+        size = context.get_abi_sizeof(context.get_data_type(signature.args[0].dtype))
+        for line in range(0, size, LINE):
+            place = builder.gep(pointer, [ir.Constant(ir.IntType(64), line)])
+            builder.call(fetch, [place, *(kind(n) for kind, n in zip(kinds, (0, 3, 1), strict=True))])
+        return context.get_dummy_value()
+
+    return types.none(array, index), codegen
+
+
+LINE = 64
+"""Bytes of a line of memory."""
+
+
+def _nothing_fetched(array: Any, index: int) -> None:
+    """What is asked for where nothing is compiled."""
+
+
+prefetch: Any = _nothing_fetched if _CONFIG.DISABLE_JIT else intrinsic(_prefetch)
+"""``prefetch(array, index)``: a record will be read soon. It changes nothing but the time taken."""

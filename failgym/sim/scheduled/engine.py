@@ -17,6 +17,7 @@ from failgym.sim.fields import AT
 from failgym.sim.jit import called, entry, held
 from failgym.sim.records import Output
 from failgym.sim.scheduled.accounts import costs
+from failgym.sim.scheduled.ahead import look_ahead
 from failgym.sim.scheduled.attempts import (
     INTRINSIC,
     OUTSIDE,
@@ -420,6 +421,8 @@ def run(
     """
     w, full = held(world), 0
     for e in range(begin, end):
+        if what == STEP:
+            look_ahead(world, s, e, end)
         if what == RESUME and s.episodes[e].full == 0:
             continue
         if what == PREPARE and given[e] < 0:
