@@ -45,9 +45,10 @@ def of_ends(out: Output, by_unit: bool, at: Ints) -> Entries:
         at: which ones they are; the others' entries are zero.
     """
     n, final = len(out.reward), out.final[at]
-    nothing = np.full(len(at), -1)
+    nothing, mask = np.full(len(at), -1), np.zeros((len(at), ACTIONS), dtype=np.int8)
+    mask[:, 0] = 1
     entries: Entries = {
-        "action_mask": np.tile(np.arange(ACTIONS) == 0, (len(at), 1)).astype(np.int8),
+        "action_mask": mask,
         "task": nothing,
         "slice": final["slice"],
         "elapsed": out.final_elapsed[at],

@@ -291,9 +291,10 @@ def _prefetch(context: Any, array: Any, index: Any) -> Any:
             "llvm.prefetch", [pointer.type], ir.FunctionType(ir.VoidType(), [pointer.type, *kinds])
         )
         size = context.get_abi_sizeof(context.get_data_type(signature.args[0].dtype))
+        to_read_into_all_caches = [ir.Constant(ir.IntType(32), number) for number in (0, 3, 1)]
         for line in range(0, size, LINE):
             place = builder.gep(pointer, [ir.Constant(ir.IntType(64), line)])
-            builder.call(fetch, [place, *(kind(n) for kind, n in zip(kinds, (0, 3, 1), strict=True))])
+            builder.call(fetch, [place, *to_read_into_all_caches])
         return context.get_dummy_value()
 
     return types.none(array, index), codegen
