@@ -18,6 +18,7 @@ from failgym.vocabulary import ACTIONS
 __all__ = ["Entries", "first", "laid_out", "of_decisions", "of_ends", "own", "upon_ends"]
 
 Bools = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
 Entries = dict[str, npt.NDArray[Any]]
 """What is said of N episodes, by key: arrays [N, ...]."""
 
@@ -37,22 +38,35 @@ def of_decisions(out: Output, by_unit: bool) -> Entries:
     return entries
 
 
-def of_ends(out: Output, by_unit: bool) -> Entries:
-    """The same, of episodes that ended in a step in which others have begun in their place."""
-    n = len(out.reward)
-    masks = np.zeros((n, ACTIONS), dtype=np.int8)
-    masks[:, 0] = 1
+def of_ends(out: Output, by_unit: bool, at: Ints) -> Entries:
+    """The same, of the episodes that ended in a step in which others have begun in their place.
+
+    Args:
+        at: which ones they are; the others' entries are zero.
+    """
+    n, final = len(out.reward), out.final[at]
+    nothing, mask = np.full(len(at), -1), np.zeros((len(at), ACTIONS), dtype=np.int8)
+    mask[:, 0] = 1
     entries: Entries = {
-        "action_mask": masks,
-        "task": np.full(n, -1),
-        "slice": out.final["slice"],
-        "elapsed": out.final_elapsed,
-        "illegal": out.final["illegal"],
-        "reward_terms": out.final_terms,
+        "action_mask": mask,
+        "task": nothing,
+        "slice": final["slice"],
+        "elapsed": out.final_elapsed[at],
+        "illegal": final["illegal"],
+        "reward_terms": out.final_terms[at],
+        "totals": totals(final),
     }
     if by_unit:
-        entries["unit"], entries["unit_cost"] = np.full(n, -1), np.zeros(n)
-    return entries
+        entries |= {"unit": nothing, "unit_cost": np.zeros(len(at))}
+        entries["unit_costs"] = out.final_unit_costs[at]
+    return {name: _put_at(n, at, values) for name, values in entries.items()}
+
+
+def _put_at(count: int, at: Ints, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """An array of so many rows, with these values at some of them, and zeros."""
+    rows = np.zeros((count, *values.shape[1:]), dtype=values.dtype)
+    rows[at] = values
+    return rows
 
 
 def upon_ends(out: Output, by_unit: bool, ended: Bools | None) -> Entries:

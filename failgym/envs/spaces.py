@@ -113,10 +113,11 @@ def totals(episodes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     ``tasks`` are those that are asked about and charged.
     """
     found = np.zeros((len(episodes), len(TOTALS)), dtype=np.int64)
+    names = episodes.dtype.names or ()
     for i, name in enumerate(TOTALS):
-        if name in (episodes.dtype.names or ()):
+        if name in names:
             found[:, i] = episodes[name]
-    if "own" in (episodes.dtype.names or ()):
+    if "own" in names:
         found[:, TOTALS.index("tasks")] = episodes["own"]
         found[:, TOTALS.index("background")] = episodes["tasks"] - episodes["own"]
     return found

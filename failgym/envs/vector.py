@@ -269,11 +269,11 @@ class MitigationVectorEnv(
 
     def _add_final(self, info: dict[str, Any], out: Output, ended: Bools) -> None:
         """Say what the episodes ended with that ended and began anew in this step."""
-        last = self.last_observations(int(ended.sum()))
+        at = np.flatnonzero(ended)
         observations = np.full(self.num_envs, None, dtype=object)
-        observations[ended] = np.fromiter(last, dtype=object, count=len(last))
-        entries = infos.own(infos.of_ends(out, self._by_unit), ended)
-        final = infos.laid_out(entries | infos.upon_ends(out, self._by_unit, ended), ended)
+        for e, last in zip(at.tolist(), self.last_observations(len(at)), strict=True):
+            observations[e] = last
+        final = infos.laid_out(infos.of_ends(out, self._by_unit, at), ended)
         info["final_obs"], info["_final_obs"] = observations, ended.copy()
         info["final_info"], info["_final_info"] = final, ended.copy()
 

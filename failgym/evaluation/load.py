@@ -72,7 +72,7 @@ def measure_load(scenario: Scenario, slices: Ints | None = None) -> Load:
 def _of_episode(world: ScheduledWorld, batch: EpisodeBatch) -> npt.NDArray[np.float64]:
     """Busy and all slot-time in the window; waits, run time, attempts, evictions, kills of own."""
     episode = batch.state.episodes[0]
-    task, start, end = _runs(batch.state.log[0, : episode["logged"]], int(episode["now"]))
+    task, start, end = _runs(batch.array("log", 0)[: episode["logged"]], int(episode["now"]))
     own = batch.own_states(0)
     mine = np.isin(task, own["task"])
     begun = own["first_start"][own["attempts"] > 0]

@@ -47,22 +47,23 @@ def failure_queries(
     parts: list[list[npt.NDArray[Any]]] = [[] for _ in chosen]
     while not batch.state.episodes["done"].all():
         batch.step(caller.act(batch.output, ~batch.state.episodes["done"]))
-        _drain(batch.state, parts)
+        _drain(batch, parts)
     return [_columns(np.concatenate(rows)) if rows else _columns(_none(batch)) for rows in parts]
 
 
-def _drain(state: Any, parts: list[list[npt.NDArray[Any]]]) -> None:
+def _drain(batch: Any, parts: list[list[npt.NDArray[Any]]]) -> None:
     """Move what has been noted down to the parts; the log of events is not kept."""
-    for episode in np.flatnonzero(state.episodes["queries"]).tolist():
-        count = int(state.episodes["queries"][episode])
-        parts[episode].append(state.queries[episode, :count].copy())
-    state.episodes["queries"] = 0
-    state.episodes["logged"] = 0
+    episodes = batch.state.episodes
+    for episode in np.flatnonzero(episodes["queries"]).tolist():
+        count = int(episodes["queries"][episode])
+        parts[episode].append(batch.array("queries", episode)[:count].copy())
+    episodes["queries"] = 0
+    episodes["logged"] = 0
 
 
 def _none(batch: Any) -> npt.NDArray[Any]:
     """No query."""
-    return batch.state.queries[0, :0]
+    return batch.array("queries", 0)[:0]
 
 
 def _columns(rows: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:

@@ -19,7 +19,7 @@ from failgym.evaluation.progress import Advance, silent
 from failgym.sim.batch import EpisodeBatch
 from failgym.sim.rules import Rules
 from failgym.sim.state import Order
-from failgym.worlds.batches import make_batch
+from failgym.worlds.batches import lanes_that_fit, make_batch
 from failgym.worlds.world import World
 
 __all__ = ["LANES", "Run", "run_policy"]
@@ -27,8 +27,6 @@ __all__ = ["LANES", "Run", "run_policy"]
 LANES = 1024
 """Episodes served together by default: enough to hide the cost of a call in Python, few enough for
 their state to stay in the caches."""
-STATE_BYTES = 1 << 29
-"""Memory that the state of all lanes may take [bytes]."""
 IDLE_SHARE = 16
 """Ended lanes wait until one in so many is idle: to start a few costs as much as to start many."""
 
@@ -104,7 +102,7 @@ def run_policy(
         raise ValueError(f"slices: expected some from 0 to {count - 1}")
     name = name or policy_name(policy)
     begun = time.perf_counter()
-    lanes = _affordable(world, rules, min(lanes, len(chosen)), order)
+    lanes = lanes_that_fit(world, rules, min(lanes, len(chosen)), order)
     batch = make_batch(world, rules, lanes, order, threads)
     ledger = _Ledger(world, batch, chosen)
     caller = Caller(policy, lanes, deterministic, name)
@@ -120,17 +118,6 @@ def run_policy(
     )
 
 
-def _affordable(world: World, rules: Rules, lanes: int, order: Order) -> int:
-    """As many lanes as wanted, or as fit into the memory for their state."""
-    each = _size(make_batch(world, rules, 1, order).state)
-    return max(1, min(lanes, STATE_BYTES // max(each, 1)))
-
-
-def _size(state: Any) -> int:
-    """Memory of the arrays of a state [bytes]."""
-    return state.nbytes if isinstance(state, np.ndarray) else sum(_size(part) for part in state)
-
-
 class _Ledger:
     """What ended episodes leave behind, by position in the list of slices."""
 
@@ -139,7 +126,7 @@ class _Ledger:
         self.slices = slices
         self.first = np.concatenate([[0], np.cumsum(sizes)])
         self.costs = np.zeros((len(slices), 4))
-        self.states: npt.NDArray[Any] = np.zeros(int(self.first[-1]), batch.state.tasks.dtype)
+        self.states: npt.NDArray[Any] = np.zeros(int(self.first[-1]), batch.array("tasks", 0).dtype)
         self.decisions = 0
         self.illegal = 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from abc import ABC, abstractmethod
 from concurrent.futures import ThreadPoolExecutor
@@ -60,6 +61,13 @@ def _bytes(arrays: Any) -> int:
     return arrays.nbytes if hasattr(arrays, "dtype") else sum(map(_bytes, arrays))
 
 
+def _row_bytes(arrays: Any) -> int:
+    """Bytes for one more row of an array, or of each in a tuple of arrays and tuples."""
+    if hasattr(arrays, "dtype"):
+        return math.prod(arrays.shape[1:]) * arrays.dtype.itemsize
+    return sum(map(_row_bytes, arrays))
+
+
 class _Engine(NamedTuple):
     """Code of an engine, and the arrays that it was looked up for: it must be given no others."""
 
@@ -107,15 +115,28 @@ class EpisodeBatch(ABC):
 
         Raises MemoryError, in one line, if there is no room for it.
         """
-        check_room(sum(map(_bytes, (self.state, *self.outputs))), f"copy of {len(self)} episodes")
+        check_room(self.nbytes, f"copy of {len(self)} episodes")
         twin: Any = object.__new__(type(self))
         twin.__dict__.update(self.__getstate__())
-        twin.state = _copied(self.state)
+        twin.state = twin._copied_state()
         twin.outputs = tuple(_copied(out) for out in self.outputs)
         if self._engine is not None and self._engine.state is self.state:
             twin._engine = self._engine._replace(state=twin.state)  # a copy is of the same type
         memo[id(self)] = twin
         return twin
+
+    def _copied_state(self) -> Any:
+        return _copied(self.state)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that is taken [bytes]."""
+        return sum(map(_bytes, (self.state, *self.outputs)))
+
+    @property
+    def bytes_each(self) -> int:
+        """Memory that one more episode takes [bytes]."""
+        return sum(map(_row_bytes, (self.state, *self.outputs)))
 
     @property
     def output(self) -> Output:
@@ -157,15 +178,27 @@ class EpisodeBatch(ABC):
         self._answer(actions, again, self.output)
         return self.output
 
+    def array(self, name: str, episode: int) -> npt.NDArray[Any]:
+        """An array of an episode, such as "tasks" or "runs", with all the room that there is."""
+        return getattr(self.state, name)[episode]
+
+    def states(self, episode: int) -> npt.NDArray[Any]:
+        """States of all tasks of an episode."""
+        return self.array("tasks", episode)[: int(self.state.episodes["tasks"][episode])]
+
+    def runs(self, episode: int) -> npt.NDArray[Any]:
+        """The attempts of an episode that are in memory."""
+        return self.array("runs", episode)[: int(self.state.episodes["runs"][episode])]
+
     def own_states(self, episode: int) -> npt.NDArray[Any]:
         """States of the tasks that an episode asks about."""
-        return self.state.tasks[episode, : int(self.state.episodes["tasks"][episode])]
+        return self.states(episode)
 
     def drained_log(self, episode: int) -> npt.NDArray[Any]:
         """The event log of an episode since it was drained last; a kept one is overwritten."""
         count = int(self.state.episodes["logged"][episode])
         self.state.episodes["logged"][episode] = 0
-        return self.state.log[episode, :count]
+        return self.array("log", episode)[:count]
 
     @abstractmethod
     def outcomes(self, episode: int) -> dict[str, npt.NDArray[Any]]:
@@ -253,8 +286,7 @@ class Batch(EpisodeBatch):
 
     def outcomes(self, episode: int) -> dict[str, npt.NDArray[Any]]:
         """Outcome table of an episode: the fields of `TaskOutcome`, an array each."""
-        tasks = int(self.state.episodes["tasks"][episode])
-        return outcome_table(self.world, self.state.tasks[episode, :tasks])
+        return outcome_table(self.world, self.states(episode))
 
 
 def asked_tasks(world: World, rules: Rules, tasks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

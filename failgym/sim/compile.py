@@ -19,7 +19,7 @@ from failgym.sim.keys import Purpose, uniform
 from failgym.sim.records import PARAMETERS, ROW, TASK, Records, World
 from failgym.sim.rules import Rules, Weights
 from failgym.sim.siblings import by_job, running_medians
-from failgym.sim.system_table import row_index
+from failgym.sim.system_table import row_index, time_index
 from failgym.sim.totals import LONGEST_LENGTH, check_totals
 from failgym.sim.usage import Usage, usage_of
 from failgym.traces import Trace
@@ -352,6 +352,7 @@ def compile_world(
         system_bins=context.system_bins,
         system_index=row_index(context.system_bins),
         interruption_times=context.interruption_times,
+        interruption_index=time_index(context.interruption_times),
         expectations=context.expectations,
         lazy=lazy_intervals(context, rules),
     )

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from failgym.sim.accounts import costs
+from failgym.sim.ahead import look_ahead
 from failgym.sim.attempts import (
     begin,
     end_attempt,
@@ -364,6 +365,8 @@ def run(
         0: no episode ever needs more room.
     """
     for e in range(begin, end):
+        if what == STEP:
+            look_ahead(w, s, e, end)
         x = View(s.episodes[e], s.tasks[e], s.runs[e], s.heap[e], s.log[e])
         begins = what == RESET or given[e] == DRAWN
         if begins:

@@ -12,14 +12,17 @@ there: here it is kept under the content of all the engine's files.
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import hashlib
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numba
 import numpy as np
+from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
@@ -28,10 +31,21 @@ from numba.core.datamodel.registry import register_default
 from numba.core.imputils import lower_getattr_generic
 from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.extending import intrinsic
+from numba.np.arrayobj import make_array, populate_array
 
 from failgym.compiled import keep
 
-__all__ = ["called", "entry", "held", "kernel", "way_in"]
+__all__ = [
+    "called",
+    "entry",
+    "held",
+    "kernel",
+    "list_at",
+    "pasted",
+    "prefetch",
+    "table_at",
+    "way_in",
+]
 
 
 # Options that are not in numba's stubs.
@@ -147,6 +161,10 @@ called = _compiled(**_PART)
 """Compiled once and called, or inlined where the optimiser sees fit: for kernels that hand on few
 values, by reference (`held`). An engine of several hundred kernels compiles three times as fast."""
 
+pasted = _compiled(inline="always", **_PART)
+"""Put into the code of its caller before that is compiled: for what returns records, which no
+compiled function can."""
+
 
 # --- Tuples of arrays, by reference ---------------------------------------------------------------
 
@@ -203,3 +221,92 @@ def _as_it_is(content: Any) -> Any:
 
 
 held: Any = _as_it_is if _CONFIG.DISABLE_JIT else intrinsic(_held)
+
+
+# --- Arrays by address ----------------------------------------------------------------------------
+
+
+def _lay_out(context: Any, builder: Any, array_type: Any, address: Any, shape: list[Any]) -> Any:
+    """The array of a type that begins at an address, row after row."""
+    array = make_array(array_type)(context, builder)
+    itemsize = context.get_abi_sizeof(context.get_data_type(array_type.dtype))
+    strides = [context.get_constant(types.intp, itemsize)]
+    for extent in shape[:0:-1]:
+        strides.insert(0, builder.mul(strides[0], extent))
+    pointer = builder.inttoptr(address, array.data.type)
+    populate_array(array, pointer, shape, strides, strides[-1], None)
+    return array._getvalue()
+
+
+def _list_at(context: Any, address: Any, length: Any, dtype: Any) -> Any:
+    array_type = types.Array(dtype.dtype, 1, "C")
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return _lay_out(context, builder, array_type, args[0], [args[1]])
+
+    signature: Any = array_type(types.intp, types.intp, dtype)
+    return signature, codegen
+
+
+def _table_at(context: Any, address: Any, rows: Any, columns: Any, dtype: Any) -> Any:
+    array_type = types.Array(dtype.dtype, 2, "C")
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return _lay_out(context, builder, array_type, args[0], [args[1], args[2]])
+
+    signature: Any = array_type(types.intp, types.intp, types.intp, dtype)
+    return signature, codegen
+
+
+def _there(address: int, *shape: Any) -> Any:
+    """The array at an address, where nothing is compiled; the last of its shape is its type."""
+    *extents, dtype = (*map(int, shape[:-1]), np.dtype(shape[-1]))
+    if not math.prod(extents):
+        return _by_name(np.zeros(extents, dtype))
+    room: Any = ctypes.c_char * (math.prod(extents) * dtype.itemsize)
+    memory = room.from_address(int(address))
+    return _by_name(np.frombuffer(memory, dtype).reshape(extents))
+
+
+list_at: Any = _there if _CONFIG.DISABLE_JIT else intrinsic(_list_at)
+"""``list_at(address, length, dtype)``: an array of which Python keeps hold."""
+table_at: Any = _there if _CONFIG.DISABLE_JIT else intrinsic(_table_at)
+"""``table_at(address, rows, columns, dtype)``: one of two axes."""
+
+
+# --- Memory that will be read ---------------------------------------------------------------------
+
+
+def _prefetch(context: Any, array: Any, index: Any) -> Any:
+    """Ask for the lines of memory of a record or row; any index will do."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        memory = make_array(signature.args[0])(context, builder, args[0])
+        strides: Any = memory.strides
+        stride = builder.extract_value(strides, 0)
+        at = builder.mul(context.cast(builder, args[1], signature.args[1], types.intp), stride)
+        pointer = builder.gep(builder.bitcast(memory.data, cgutils.voidptr_t), [at])
+        kinds = [ir.IntType(32)] * 3
+        fetch = builder.module.declare_intrinsic(
+            "llvm.prefetch", [pointer.type], ir.FunctionType(ir.VoidType(), [pointer.type, *kinds])
+        )
+        size = context.get_abi_sizeof(context.get_data_type(signature.args[0].dtype))
+        to_read_into_all_caches = [ir.Constant(ir.IntType(32), number) for number in (0, 3, 1)]
+        for line in range(0, size, LINE):
+            place = builder.gep(pointer, [ir.Constant(ir.IntType(64), line)])
+            builder.call(fetch, [place, *to_read_into_all_caches])
+        return context.get_dummy_value()
+
+    return types.none(array, index), codegen
+
+
+LINE = 64
+"""Bytes of a line of memory."""
+
+
+def _nothing_fetched(array: Any, index: int) -> None:
+    """What is asked for where nothing is compiled."""
+
+
+prefetch: Any = _nothing_fetched if _CONFIG.DISABLE_JIT else intrinsic(_prefetch)
+"""``prefetch(array, index)``: a record will be read soon. It changes nothing but the time taken."""

@@ -232,14 +232,27 @@ def _system_row(w: World, now: int) -> int:
 
 
 @kernel
+def _interruptions_by(w: World, now: int) -> int:
+    """How many interruptions there have been up to now."""
+    times, parts = w.interruption_times, len(w.interruption_index) - 1
+    if parts < 0 or now < 0:
+        return 0
+    span, bin_now = times[len(times) - 1] // SYSTEM_BIN + 1, now // SYSTEM_BIN
+    if bin_now >= span:
+        return len(times)
+    part = bin_now if parts == span else bin_now * parts // span
+    first, last = w.interruption_index[part], w.interruption_index[part + 1]
+    return first + _up_to(times, first, last - first, now)
+
+
+@kernel
 def _system(w: World, now: int, obs: Any) -> None:
     row = _system_row(w, now)
     for j in range(SYSTEM_FIELDS):
         put(obs, _SYSTEM[j], w.system[row, j])
-    times, first = w.interruption_times, (now // SYSTEM_BIN - HOUR_BINS) * SYSTEM_BIN
-    known = _up_to(times, 0, len(times), now)
-    recent = known - _up_to(times, 0, known, first - 1)
-    last = times[known - 1] if known > 0 else 0
+    known = _interruptions_by(w, now)
+    recent = known - _interruptions_by(w, (now // SYSTEM_BIN - HOUR_BINS) * SYSTEM_BIN - 1)
+    last = w.interruption_times[known - 1] if known > 0 else 0
     interruption_fields(recent, last, 2.0 ** float(w.system[row, _RUNNING]), now, obs)
 
 

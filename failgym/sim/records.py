@@ -262,6 +262,8 @@ class World(NamedTuple):
     """[parts + 1] see `system_table.row_index`"""
     interruption_times: npt.NDArray[np.int64]
     """see `Context.interruption_times`"""
+    interruption_index: npt.NDArray[np.int32]
+    """[parts + 1] see `system_table.time_index`"""
     expectations: npt.NDArray[np.float64]
     """see `Context.expectations`"""
     lazy: npt.NDArray[np.float64]

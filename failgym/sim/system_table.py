@@ -12,7 +12,7 @@ from failgym.sim.fields import columns_of
 from failgym.traces import Trace
 from failgym.vocabulary import Outcome
 
-__all__ = ["SystemTable", "row_index", "system_table"]
+__all__ = ["SystemTable", "row_index", "system_table", "time_index"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -106,7 +106,19 @@ def row_index(bins: Ints) -> npt.NDArray[np.int32]:
     enough: bin b falls into part ``b * parts // (last + 1)``. Entry i is the row that holds in the
     first bin of part i, [parts + 1].
     """
+    return (np.searchsorted(bins, _first_bins(bins), side="right") - 1).astype(np.int32)
+
+
+def time_index(times: Ints) -> npt.NDArray[np.int32]:
+    """The same for ascending times: entry i is how many lie before part i, [parts + 1]."""
+    if not len(times):
+        return np.zeros(0, dtype=np.int32)
+    first = _first_bins(times // SYSTEM_BIN)
+    return np.searchsorted(times, first * SYSTEM_BIN).astype(np.int32)
+
+
+def _first_bins(bins: Ints) -> Ints:
+    """The bins with which the equal parts begin, and the one past the last of them."""
     span = int(bins[-1]) + 1
     parts = min(span, INDEXED * len(bins))
-    first = -(np.arange(parts + 1) * -span // parts)
-    return (np.searchsorted(bins, first, side="right") - 1).astype(np.int32)
+    return -(np.arange(parts + 1) * -span // parts)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any
-
 from failgym.memory import SMALL, available, size_text
 from failgym.sim.batch import EpisodeBatch
 from failgym.sim.rules import Rules
@@ -12,7 +9,10 @@ from failgym.sim.state import Order
 from failgym.worlds.scenario import Scenario
 from failgym.worlds.world import World
 
-__all__ = ["batch_of", "make_batch"]
+__all__ = ["batch_of", "lanes_that_fit", "make_batch"]
+
+STATE_BYTES = 1 << 29
+"""Memory that episodes which are played side by side may begin with [bytes]."""
 
 
 def make_batch(
@@ -23,7 +23,7 @@ def make_batch(
     Raises:
         MemoryError: in one line that says how many fit, if there is no room for so many.
     """
-    each = _room_of(world.batch(rules, 0, order, 1))
+    each = world.batch(rules, 0, order, 1).bytes_each
     free = available()
     if free is not None and each * episodes > max(free, SMALL):
         raise _no_room(episodes, each, free)
@@ -34,24 +34,18 @@ def make_batch(
 
 
 def _no_room(episodes: int, each: int, free: int | None) -> MemoryError:
-    taken = f"{episodes:,} episodes at once may take {size_text(each * episodes)} of memory"
-    taken += f" ({size_text(each)} each)"
+    taken = f"{episodes:,} episodes at once take {size_text(each * episodes)} of memory"
+    taken += f" to begin with ({size_text(each)} each)"
     if free is None:
         return MemoryError(f"{taken}, more than there is: expected fewer (num_envs)")
     fit = free // max(each, 1)
     return MemoryError(f"{taken}, {size_text(free)} are free: expected at most {fit:,} (num_envs)")
 
 
-def _room_of(batch: EpisodeBatch) -> int:
-    """Memory that an episode of a batch may take, whatever is played in it [bytes]."""
-    return sum(_row_bytes(arrays) for arrays in (batch.state, *batch.outputs))
-
-
-def _row_bytes(arrays: Any) -> int:
-    """Bytes for one more row of an array, or of each in a tuple of arrays and tuples."""
-    if hasattr(arrays, "dtype"):
-        return math.prod(arrays.shape[1:]) * arrays.dtype.itemsize
-    return sum(_row_bytes(part) for part in arrays)
+def lanes_that_fit(world: World, rules: Rules, wanted: int, order: Order = "task") -> int:
+    """As many episodes at once as are wanted, or as begin within `STATE_BYTES`; at least one."""
+    each = world.batch(rules, 0, order, 1).bytes_each
+    return max(1, min(wanted, STATE_BYTES // max(each, 1)))
 
 
 def batch_of(scenario: Scenario, world: World, episodes: int, threads: int = 1) -> EpisodeBatch:

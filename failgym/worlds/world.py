@@ -139,6 +139,6 @@ class World(Protocol):
         """Machines that are down when an episode with these states of tasks begins."""
         ...
 
-    def open_attempt(self, state: Any, episode: int) -> OpenAttempt:
+    def open_attempt(self, batch: EpisodeBatch, episode: int) -> OpenAttempt:
         """What the open decision of an episode is about."""
         ...

@@ -149,7 +149,7 @@ def test_whoever_renders_nothing_pays_nothing() -> None:
     quiet: Any = make("failgym/Checkpoint-v0", render_mode="rgb_array").unwrapped
     play(quiet, seed=0, steps=5)
     assert quiet._renderer._recorder is None
-    assert quiet.batch.state.log.shape[1] == 0
+    assert len(quiet.batch.array("log", 0)) == 0
 
 
 def pickled(env: Any) -> Any:

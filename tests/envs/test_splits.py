@@ -93,7 +93,13 @@ def test_nothing_after_the_train_split_shows_in_them(env_id: str, fields: dict[s
         if env_id.endswith("Mitigation-v0"):  # numbers of the profile that it came from
             alone = replace(alone, sampling=0.0, longest=0)
         world, expected = build_world(s).tables, build_world(alone).tables
-        load = {"system", "system_bins", "system_index", "interruption_times"}  # of the whole
+        load = {
+            "system",
+            "system_bins",
+            "system_index",
+            "interruption_times",
+            "interruption_index",
+        }  # of the whole
         others = {"parameters", "dags", *load}
         for name in set(world._fields) - others:
             assert getattr(world, name).tobytes() == getattr(expected, name).tobytes(), name

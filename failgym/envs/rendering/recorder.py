@@ -87,7 +87,7 @@ class Recorder:
     @property
     def states(self) -> Any:
         """The engine's records of the tasks of the episode."""
-        return self.batch.state.tasks[0, : int(self.episode["tasks"])]
+        return self.batch.states(0)
 
     # --- The log ----------------------------------------------------------------------------------
 
@@ -106,7 +106,7 @@ class Recorder:
         """Read what has happened since the last decision, and which one is open."""
         episode = self.episode
         entries = self.batch.drained_log(0).tolist()
-        if len(entries) == self.batch.state.log.shape[1]:
+        if len(entries) == len(self.batch.array("log", 0)):
             raise RuntimeError("the event log is full")  # its size is a bound: cannot happen
         self._reader.ended.clear()
         for entry in entries:
@@ -123,7 +123,7 @@ class Recorder:
         if self.done:
             return None
         kind = Decision(int(self.episode["decision"]))
-        number, length, machine = self.world.open_attempt(self.batch.state, 0)
+        number, length, machine = self.world.open_attempt(self.batch, 0)
         out = self.batch.output
         legal = tuple(Action(i) for i in np.flatnonzero(out.mask[0]).tolist())
         risk = float(out.obs[0, INDEX["risk"]])
@@ -137,8 +137,8 @@ class Recorder:
         The log says when transfers end. Of those that have not, the engine's records of live
         attempts tell; and of attempts that have ended, the accounts of their task.
         """
-        runs = self.batch.state.runs[0]
-        states = self.batch.state.tasks[0]
+        runs = self.batch.runs(0)
+        states = self.batch.array("tasks", 0)
         for run in runs[runs["alive"]]:
             key = int(states[run["local"]]["task"]), int(run["number"])
             attempt = self.timeline.live.get(key)

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from failgym.sim.batch import EpisodeBatch
 from failgym.sim.records import Output
-from failgym.worlds.batches import make_batch
+from failgym.worlds.batches import lanes_that_fit, make_batch
 from failgym.worlds.scenario import Scenario
 from failgym.worlds.world import World
 
@@ -100,23 +100,12 @@ def play(world: World, scenario: Scenario, slices: Ints, answers: Answers) -> Pl
     Raises:
         Failure: if the policy fails.
     """
-    lanes = _affordable(world, scenario, len(slices))
+    lanes = lanes_that_fit(world, scenario, len(slices), scenario.order)
     answers.begin(lanes)
     begun, worked = time.perf_counter(), time.process_time()
     game = _Game(make_batch(world, scenario, lanes, scenario.order), slices)
     game.run(answers)
     return game.played(time.perf_counter() - begun, time.process_time() - worked)
-
-
-def _affordable(world: World, scenario: Scenario, wanted: int) -> int:
-    """As many lanes as wanted, or as fit into the memory for their state."""
-    each = _size(make_batch(world, scenario, 1, scenario.order).state)
-    return max(1, min(wanted, STATE_BYTES // max(each, 1)))
-
-
-def _size(state: Any) -> int:
-    """Memory of the arrays of a state [bytes]."""
-    return state.nbytes if isinstance(state, np.ndarray) else sum(_size(part) for part in state)
 
 
 class _Game:

@@ -135,10 +135,11 @@ def arrivals(w: World, x: View) -> None:
                 ep.waiting_submit += x.jobs[ep.charged].submit
             ep.charged += 1
         return
+    at = w.member_at[ep.slice]
     while ep.charged < ep.tasks:
-        task = x.tasks[ep.charged]
-        if task.own and not task.settled:
-            submit = w.tasks[task.task].submit
+        settled = ep.charged < ep.prepared and x.tasks[ep.charged].settled
+        if w.member_own[at + ep.charged] and not settled:
+            submit = w.tasks[w.members[at + ep.charged]].submit
             if submit > ep.now:
                 break
             ep.waiting += 1

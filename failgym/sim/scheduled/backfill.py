@@ -37,7 +37,7 @@ __all__ = ["backfill_pass"]
 @called
 def _on_all(x: View, width: int) -> tuple[int, int, int]:
     """The reservation of `_reservation` where the slots of all machines are one pool."""
-    live, slots, shadow, at = x.history.live, x.ep.free, NEVER, 0
+    live, slots, shadow, at = x.live, x.ep.free, NEVER, 0
     while at < x.history.lives[0] and live[at].expected <= shadow:
         slots += live[at].slots
         if slots >= width:
@@ -50,7 +50,7 @@ def _on_all(x: View, width: int) -> tuple[int, int, int]:
 def _on_one(x: View, width: int) -> tuple[int, int, int]:
     """The reservation of `_reservation` where one of several machines has to have the slots."""
     x.ep.searches += 1
-    live, promised, shadow, at = x.history.live, NOWHERE, NEVER, 0
+    live, promised, shadow, at = x.live, NOWHERE, NEVER, 0
     while at < x.history.lives[0] and live[at].expected <= shadow:
         placed = x.runs[live[at].run].placements
         while placed >= 0:

@@ -11,9 +11,11 @@ from failgym.sim.batch import EpisodeBatch
 from failgym.sim.records import Output
 from failgym.sim.scheduled import engine
 from failgym.sim.scheduled.outcomes import outcome_table
-from failgym.sim.scheduled.records import World
+from failgym.sim.scheduled.records import Part, Short, World
+from failgym.sim.scheduled.rooms import Rooms
 from failgym.sim.scheduled.rules import ScheduledRules
-from failgym.sim.scheduled.state import grown, make_state
+from failgym.sim.scheduled.snapshots import Snapshots
+from failgym.sim.scheduled.state import make_state, needs_of
 from failgym.sim.scheduled.units import unit_table
 
 __all__ = ["ScheduledBatch"]
@@ -22,8 +24,8 @@ __all__ = ["ScheduledBatch"]
 class ScheduledBatch(EpisodeBatch):
     """N episodes of one scheduled world.
 
-    Attempts, events and the log take as much room as there are at once: where one of them has
-    become too small it is doubled, for all episodes, and the engine goes on where it stopped.
+    An episode takes as much memory as its slice, its attempts at once, its events and its log need.
+    Where that has become too little the engine stops, and goes on there with more (`Rooms`).
 
     Args:
         world: a compiled world with at least one slice.
@@ -43,9 +45,12 @@ class ScheduledBatch(EpisodeBatch):
         *,
         log: bool = False,
     ) -> None:
-        state = make_state(world, episodes, log)
-        by_job = bool(world.parameters["by_job"][0])
-        units = (state.jobs if by_job else state.tasks).shape[1]
+        self.rooms = Rooms(episodes, needs_of(world, log))
+        unit = Part.JOBS if world.parameters["by_job"][0] else Part.TASKS
+        units = int(self.rooms.needs[:, unit].max(initial=0))
+        self.snapshots = Snapshots(self.rooms.bytes_of_slices, 0 if log else episodes)
+        self._first: dict[int, int] = {}  # episodes that begin a slice which nobody has begun yet
+        state = make_state(world, episodes, self.rooms, self.snapshots)
         super().__init__(world, state, len(world.member_at) - 1, threads, units)
         self.rules = rules
 
@@ -58,13 +63,71 @@ class ScheduledBatch(EpisodeBatch):
     def _enter_with_room(
         self, what: int, given: npt.NDArray[np.int64], again: bool, out: Output
     ) -> None:
-        """Enter the engine, again and again with more room where there is too little."""
+        """Enter the engine, again and again with more room where there is too little.
+
+        Raises MemoryError, in one line, if there is no more.
+        """
+        self._first.clear()
         while self._enter(engine.run, what, given, again, out):
-            self.state, what = grown(self.state), engine.RESUME
+            what, episodes = engine.RESUME, self.state.episodes
+            full = np.flatnonzero(episodes["full"])
+            begins = episodes["short"][full] == Short.SLICE
+            for e in full[~begins].tolist():
+                self.rooms.grow(e, Short(episodes["short"][e]))
+            self._begin_slices(full[begins])
+        self._keep_first_decisions()
+
+    def _begin_slices(self, begun: npt.NDArray[np.int64]) -> None:
+        """Arrays for episodes that have chosen a slice; or its first decision, where it is kept."""
+        self._keep_first_decisions()
+        episodes, fitted = self.state.episodes, list[tuple[int, int]]()
+        for e, chosen in zip(begun.tolist(), episodes["slice"][begun].tolist(), strict=True):
+            if chosen in self.snapshots:
+                self.snapshots.give(self.rooms, self.state, e)
+                episodes["full"][e] = engine.BEGUN
+            elif chosen not in self._first:  # the others wait for the first one on the slice
+                fitted.append((e, chosen))
+                episodes["full"][e] = engine.FITTED
+                if self.state.shared[chosen]:
+                    self._first[chosen] = e
+        self.rooms.fit(fitted)
+
+    def _keep_first_decisions(self) -> None:
+        """Keep the first decisions of slices that episodes have just come to."""
+        for chosen, e in list(self._first.items()):
+            if self.state.episodes["full"][e] == 0:
+                self.snapshots.take(self.rooms, self.state, e)
+                del self._first[chosen]
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that is taken [bytes]."""
+        return super().nbytes + self.rooms.nbytes
+
+    @property
+    def bytes_each(self) -> int:
+        """Memory that one more episode begins with, on a slice of mean size [bytes]."""
+        return super().bytes_each + int(self.rooms.bytes_of_slices.mean())
+
+    def _copied_state(self) -> Any:
+        self.rooms = self.rooms.copied()
+        return super()._copied_state()._replace(places=self.rooms.places, shared=self.state.shared)
+
+    def array(self, name: str, episode: int) -> npt.NDArray[Any]:
+        """An array of an episode, such as "tasks" or "runs", with all the room that there is."""
+        return self.rooms.array(Part[name.upper()], episode)
+
+    def states(self, episode: int) -> npt.NDArray[Any]:
+        """States of all tasks of an episode."""
+        if self.state.episodes["prepared"][episode] < self.state.episodes["tasks"][episode]:
+            given = np.full(len(self), -1, dtype=np.int64)
+            given[episode] = 0
+            self._enter(engine.run, engine.PREPARE, given, False, self.output)
+        return super().states(episode)
 
     def own_states(self, episode: int) -> npt.NDArray[Any]:
         """States of the tasks that an episode asks about."""
-        states = super().own_states(episode)
+        states = self.states(episode)
         return states[states["own"]]
 
     def drained_log(self, episode: int) -> npt.NDArray[Any]:
@@ -74,8 +137,7 @@ class ScheduledBatch(EpisodeBatch):
 
     def outcomes(self, episode: int) -> dict[str, npt.NDArray[Any]]:
         """Outcome table of an episode: the fields of `ScheduledOutcome`, an array each."""
-        tasks = int(self.state.episodes["tasks"][episode])
-        return outcome_table(self.world, self.state.tasks[episode, :tasks])
+        return outcome_table(self.world, self.states(episode))
 
     def unit_costs(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
         """Costs up to now of the units of all episodes, and which of them have settled.

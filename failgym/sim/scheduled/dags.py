@@ -38,6 +38,7 @@ __all__ = [
     "inputs_available",
     "inputs_reachable",
     "local_of",
+    "maker_of",
     "parents",
     "repeated",
     "stage_of",
@@ -104,6 +105,7 @@ DAG_EPISODE = np.dtype(
         ("first_stage", "i8"),
         ("stages", "i4"),
         ("lost", "i4"),  # outputs lost and not being recomputed
+        ("unsaved", "i4"),  # outputs made that are not saved: those that can be lost
         ("mark", "i4"),
         ("stack", "i4"),  # top of the lost outputs to be demanded
         ("ranked", "i4"),  # runs in the heap of the queue by rank, see ranking.py
@@ -151,25 +153,25 @@ class Dags(NamedTuple):
 
 
 class DagState(NamedTuple):
-    """The state of the workflows of N episodes; in a `View` that of one, without the first axis."""
+    """The state of the workflows of an episode."""
 
     ep: Records
-    """DAG_EPISODE [N]; in a `View` an array of one"""
+    """DAG_EPISODE [1]"""
     tasks: Records
-    """DAG_TASK [N, tasks]"""
+    """DAG_TASK [tasks]"""
     stages: Records
-    """DAG_STAGE [N, stages]"""
+    """DAG_STAGE [stages]"""
     held: Records
-    """HELD [N, stages, machines]"""
+    """HELD [stages, machines]"""
     local_of: npt.NDArray[np.int32]
-    """[N, span of trace rows] position in the episode of the task of a trace row, counted from the
+    """[span of trace rows] position in the episode of the task of a trace row, counted from the
     first one; -1 where it is not of the episode"""
     finish: Ints
-    """[N, machines] when the task on offer would finish there, -1 where it cannot start"""
+    """[machines] when the task on offer would finish there, -1 where it cannot start"""
     listed: npt.NDArray[np.int32]
-    """[N, tasks] room for lists of tasks"""
+    """[tasks] room for lists of tasks"""
     written: Ints
-    """[N, tasks] durations of completed writes of outputs by stage"""
+    """[tasks] durations of completed writes of outputs by stage"""
 
 
 @called
@@ -192,6 +194,13 @@ def stage_of(x: View, stage: int) -> int:
 def stage_size(w: World, stage: int) -> int:
     """Tasks of a stage (row) in the trace."""
     return w.dags.task_at[stage + 1] - w.dags.task_at[stage]
+
+
+@called
+def maker_of(w: World, x: View, stage: int, position: int) -> int:
+    """Position in the episode of a task of a stage (row) that may have made its output, else -1."""
+    local = local_of(w, x, stage, position)
+    return local if local < x.ep.prepared else -1
 
 
 @called
@@ -264,7 +273,7 @@ def _out_of_reach(w: World, x: View, edge: int, position: int) -> bool:
         return False
     first, past = parents(w, edge, position)
     for p in range(first, past):
-        local = local_of(w, x, w.dags.parent[edge], p)
+        local = maker_of(w, x, w.dags.parent[edge], p)
         if local >= 0:
             parent = x.dag.tasks[local]
             if parent.output == IN_MEMORY and x.machines[parent.machine].down:
@@ -295,7 +304,7 @@ def _reads_from_afar(w: World, x: View, edge: int, position: int, machine: int) 
         return x.dag.stages[place].in_memory > x.dag.held[place, machine].outputs
     first, past = parents(w, edge, position)
     for p in range(first, past):
-        local = local_of(w, x, w.dags.parent[edge], p)
+        local = maker_of(w, x, w.dags.parent[edge], p)
         if local >= 0:
             parent = x.dag.tasks[local]
             if parent.output == IN_MEMORY and parent.machine != machine:
@@ -330,7 +339,7 @@ def _read_from(w: World, x: View, edge: int, position: int, machine: int, start:
         return held.outputs > 0 or held.saved_at > start
     first, past = parents(w, edge, position)
     for p in range(first, past):
-        local = local_of(w, x, w.dags.parent[edge], p)
+        local = maker_of(w, x, w.dags.parent[edge], p)
         if local >= 0 and x.dag.tasks[local].machine == machine:
             parent = x.dag.tasks[local]
             if parent.output == IN_MEMORY or parent.saved_at > start:
@@ -355,7 +364,7 @@ def repeated(w: World, x: View, local: int) -> int:
             continue
         first, past = parents(w, edge, task.position)
         for p in range(first, past):
-            parent = local_of(w, x, w.dags.parent[edge], p)
+            parent = maker_of(w, x, w.dags.parent[edge], p)
             if parent >= 0 and x.dag.tasks[parent].output in (IN_MEMORY, LOST):
                 longest = max(longest, x.dag.tasks[parent].chain)
     return int(longest)

@@ -17,6 +17,7 @@ from failgym.sim.fields import AT
 from failgym.sim.jit import called, entry, held
 from failgym.sim.records import Output
 from failgym.sim.scheduled.accounts import costs
+from failgym.sim.scheduled.ahead import look_ahead
 from failgym.sim.scheduled.attempts import (
     INTRINSIC,
     OUTSIDE,
@@ -28,22 +29,21 @@ from failgym.sim.scheduled.attempts import (
     windows_matter,
 )
 from failgym.sim.scheduled.checkpoints import make_durable
-from failgym.sim.scheduled.dag_state import view_dags
 from failgym.sim.scheduled.decisions import answer, ask, ask_output
 from failgym.sim.scheduled.episodes import (
     ARRIVAL,
     begin_episode,
     call_arrival,
     has_room,
+    has_room_for,
 )
-from failgym.sim.scheduled.estimates import history_of
 from failgym.sim.scheduled.lineage import unblock_children
 from failgym.sim.scheduled.observe import observe
 from failgym.sim.scheduled.outages import detect, go_down, go_up, next_outage
 from failgym.sim.scheduled.outputs import output_ready
 from failgym.sim.scheduled.passes import run_pass
 from failgym.sim.scheduled.placing import place_held
-from failgym.sim.scheduled.records import State, View
+from failgym.sim.scheduled.records import Short, State
 from failgym.sim.scheduled.rules import SCHEDULERS
 from failgym.sim.scheduled.settlement import (
     execute_kill,
@@ -58,17 +58,20 @@ from failgym.sim.scheduled.settlement import (
     succeed,
 )
 from failgym.sim.scheduled.storage import not_durable_before, storage_event
+from failgym.sim.scheduled.tasks import prepare
 from failgym.sim.scheduled.units import unit_cost, unit_of, write_unit_costs
+from failgym.sim.scheduled.views import view_of
 from failgym.vocabulary import NEVER, Decision, Ending, Event, Outcome
 
 if TYPE_CHECKING:
-    from failgym.sim.scheduled.records import World
+    from failgym.sim.scheduled.records import View, World
 
-__all__ = ["RESET", "RESUME", "STEP", "run"]
+__all__ = ["BEGUN", "FITTED", "PREPARE", "RESET", "RESUME", "STEP", "run"]
 
-RESUME = 2
+RESUME, PREPARE = 2, 3
 """What `run` is called for, beside `STEP` and `RESET`."""
-_ANSWER, _STEPPING, _BEGINNING, _OVER = 1, 2, 3, 4
+_ANSWER, _STEPPING, _BEGINNING, _OVER, _CHOSEN = 1, 2, 3, 4, 5
+FITTED, BEGUN = 6, 7
 """How far an episode has got within one call; kept in EPISODE.full while its arrays grow."""
 _END, _DURABLE, _RESTORED = int(Event.END), int(Event.DURABLE), int(Event.RESTORED)
 _TRANSFER_END, _DOWN, _UP = int(Event.TRANSFER_END), int(Event.MACHINE_DOWN), int(Event.MACHINE_UP)
@@ -77,6 +80,7 @@ _START, _WINDOW_EVENT = int(Event.START), int(Event.WINDOW)
 _WINDOW, _FAILED, _DISPATCH = int(Decision.WINDOW), int(Decision.FAILED), int(Decision.DISPATCH)
 _EXTERNAL, _FAILS = int(Ending.EXTERNAL), int(Ending.INTRINSIC)
 _FINISH, _KILL = int(Outcome.FINISH), int(Outcome.KILL)
+_SLICE = int(Short.SLICE)
 _RANK = SCHEDULERS.index("rank_hybd")
 _ALARM = SPACINGS.index("alarm")
 
@@ -308,13 +312,13 @@ def _charge_step(w: World, x: View, terms: Any) -> float:
 
 
 @called
-def _begin(w: World, x: View, chosen: int) -> None:
-    """Begin an episode on a slice, or on one drawn by its key (``chosen`` -1)."""
+def _choose(w: World, x: View, chosen: int) -> None:
+    """An episode is to begin on a slice, or on one drawn by its key (``chosen`` -1)."""
     ep = x.ep
     if chosen < 0:
         chosen = draw_slice(ep.key, ep.count, len(w.member_at) - 1)
         ep.count += 1
-    begin_episode(w, x, chosen)
+    ep.slice = chosen
 
 
 @called
@@ -336,14 +340,14 @@ def _show(w: World, x: View, e: int, out: Output) -> None:
 
 @called
 def _first_phase(w: World, x: View, what: int, task: int) -> int:
-    """Where an episode stands when it is entered: begun anew, resumed, or to be answered."""
+    """Where an episode stands when it is entered: to begin anew, to resume, or to be answered."""
     ep = x.ep
     phase = _ANSWER
     if what == RESUME:
         phase = ep.full
     elif what == RESET:
-        _begin(w, x, task)
-        phase = _BEGINNING
+        _choose(w, x, task)
+        phase = _CHOSEN
     elif ep.done:
         phase = _OVER
     ep.full = 0
@@ -359,6 +363,14 @@ def _run_one(w: World, x: View, out: Output, e: int, what: int, given: int, agai
     ep = x.ep
     phase = _first_phase(w, x, what, given)
     while True:
+        if phase == _CHOSEN:
+            if not has_room_for(x, ep.slice):
+                ep.full, ep.short = _CHOSEN, _SLICE
+                return
+            phase = FITTED
+        if phase == FITTED:
+            begin_episode(w, x, ep.slice)
+            phase = _BEGINNING
         running = phase in (_STEPPING, _BEGINNING)
         if phase == _ANSWER:
             if not has_room(w, x):
@@ -371,7 +383,7 @@ def _run_one(w: World, x: View, out: Output, e: int, what: int, given: int, agai
             if ep.full != 0:
                 ep.full = phase
                 return
-        if phase == _BEGINNING:
+        if phase in (_BEGINNING, BEGUN):
             ep.since = ep.now
             return
         out.reward[e] = _charge_step(w, x, out.terms[e])
@@ -386,8 +398,8 @@ def _run_one(w: World, x: View, out: Output, e: int, what: int, given: int, agai
         out.final_elapsed[e], out.elapsed[e] = out.elapsed[e], 0
         for k in range(4):
             out.final_terms[e, k], out.terms[e, k] = out.terms[e, k], 0.0
-        _begin(w, x, DRAWN)
-        phase = _BEGINNING
+        _choose(w, x, DRAWN)
+        phase = _CHOSEN
 
 
 @entry
@@ -397,10 +409,11 @@ def run(
     """Reset, step or resume the episodes ``begin`` to ``end``; write down what they wait for.
 
     Args:
-        what: `RESET`, `STEP`, or `RESUME`: go on with those that were full, with what was given
-            then.
+        what: `RESET`, `STEP`, `RESUME`: go on with those that were full, with what was given then;
+            or `PREPARE`: give all tasks their states, and do nothing else.
         given: the slices [N] to begin (-1: drawn, -2: leave the episode as it is), or the actions
-            [N] (-1: begin anew on a drawn slice instead).
+            [N] (-1: begin anew on a drawn slice instead); for `PREPARE` -1 leaves an episode as it
+            is.
         again: does an episode that ends begin anew on a drawn slice?
 
     Returns:
@@ -408,30 +421,15 @@ def run(
     """
     w, full = held(world), 0
     for e in range(begin, end):
-        x = held(
-            View(
-                s.episodes[e],
-                s.tasks[e],
-                s.runs[e],
-                s.heap[e],
-                s.log[e],
-                s.machines[e],
-                s.tree[e],
-                s.placements[e],
-                s.queues[e],
-                s.levels[e],
-                s.jobs[e],
-                s.writes[e],
-                s.counters[e],
-                s.durations[e],
-                s.queries[e],
-                s.ranked[e],
-                s.picked[e],
-                view_dags(s.dag, e),
-                history_of(s.history, e),
-            )
-        )
-        if what == RESUME and x.ep.full == 0:
+        if what == STEP:
+            look_ahead(world, s, e, end)
+        if what == RESUME and s.episodes[e].full == 0:
+            continue
+        if what == PREPARE and given[e] < 0:
+            continue
+        x = held(view_of(s, e))
+        if what == PREPARE:
+            prepare(w, x, x.ep.tasks - 1)
             continue
         one = RESET if what == STEP and given[e] == DRAWN else what
         if one == RESET:

@@ -11,19 +11,21 @@ from failgym.sim.scheduled.dag_state import begin_dags
 from failgym.sim.scheduled.estimates import clear_history
 from failgym.sim.scheduled.machines import begin_machines
 from failgym.sim.scheduled.outages import begin_outages
-from failgym.sim.scheduled.records import LEVELS, Short
+from failgym.sim.scheduled.records import LEVELS, Part, Short
 from failgym.sim.scheduled.settlement import enter
 from failgym.sim.scheduled.system import begin_counters
+from failgym.sim.scheduled.tasks import clear_account, prepare
 from failgym.vocabulary import NEVER, Event
 
 if TYPE_CHECKING:
     from failgym.sim.scheduled.records import View, World
 
-__all__ = ["ARRIVAL", "begin_episode", "call_arrival", "has_room"]
+__all__ = ["ARRIVAL", "begin_episode", "call_arrival", "has_room", "has_room_for"]
 
 _START = int(Event.START)
 _RUNS, _EVENTS = int(Short.RUNS), int(Short.EVENTS)
 _LOG, _QUERIES = int(Short.LOG), int(Short.QUERIES)
+_TASKS = int(Part.TASKS)
 ARRIVAL = -3
 """What a START carries in place of a run when it is the arrival of a task."""
 
@@ -41,7 +43,7 @@ def has_room(w: World, x: View) -> bool:
     else:
         runs += min(ep.running, p.largest)
     if p.stages:
-        runs += ep.tasks
+        runs += x.dag.ep[0].unsaved
     if len(x.runs) - ep.alive < runs:
         ep.short = _RUNS
         return False
@@ -63,34 +65,14 @@ def has_room(w: World, x: View) -> bool:
 
 
 @called
-def _clear_account(ep: Any) -> None:
-    ep.useful, ep.lost, ep.redundant, ep.ghost = 0, 0, 0, 0
-    ep.checkpoint, ep.restore, ep.transfer = 0, 0, 0
-
-
-@called
-def _clear_task(w: World, task: Any, row: int, own: bool, remaining: int, job: int) -> None:
-    """Put a task state at its beginning."""
-    record = w.tasks[row]
-    task.task, task.own, task.job, task.remaining = row, own, job, remaining
-    task.asked = own and not record.censored and not record.background
-    task.next, task.live, task.first_run, task.last_run, task.ended = 0, 0, -1, -1, -1
-    task.queued, task.blocked, task.due = 0, 0, 0
-    task.departed, task.settled, task.given_up = True, False, False
-    task.armed, task.killed, task.pending, task.failed = False, False, False, False
-    task.last_outcome, task.outcome, task.end, task.last_ending = -1, -1, -1, 0
-    task.ghosts, task.extra, task.clones, task.retries = 0, 0, 0, 0
-    task.checkpoints, task.failures, task.attempts, task.decisions = 0, 0, 0, 0
-    task.owed_external, task.owed_failure, task.stamp = 0, 0, 0
-    task.flagged, task.durable, task.durable_work, task.most_durable = 0.0, 0.0, 0, 0
-    task.best_run, task.best_amount = -1, 0
-    task.first_start, task.waited, task.loss = NEVER, 0, 0
-    task.evictions, task.outages, task.recomputations = 0, 0, 0
-    task.output_saved = False
-    _clear_account(task)
-    task.unknown = 0
-    for kind in range(3):
-        task.saved[kind] = 0
+def has_room_for(x: View, chosen: int) -> bool:
+    """Are the arrays of the episode long enough for a slice, not far too long, and its own?"""
+    if x.shared[chosen]:
+        return False
+    for part in range(len(x.places)):
+        if x.places[part, 1] < x.needs[chosen, part]:
+            return False
+    return x.places[_TASKS, 1] <= x.most[chosen]
 
 
 @called
@@ -106,7 +88,7 @@ def _clear_episode(ep: Any, now: int) -> None:
     ep.pass_due, ep.passes, ep.searches = False, 0, 0
     ep.alive, ep.running, ep.queued, ep.joined = 0, 0, 0, 0
     ep.writes, ep.service, ep.write_stamp, ep.write_due = 0, 0, 0, NEVER
-    _clear_account(ep)
+    clear_account(ep)
     ep.forfeited_work, ep.forfeited_time, ep.forfeited = 0, 0, 0
     for k in range(4):
         ep.cost[k] = 0.0
@@ -115,24 +97,23 @@ def _clear_episode(ep: Any, now: int) -> None:
 @called
 def _begin_jobs(w: World, x: View) -> None:
     """Count the tasks of the jobs of the episode."""
-    ep = x.ep
+    ep, at = x.ep, w.member_at[x.ep.slice]
     ep.jobs, ep.jobs_queued = 0, 0
-    for local in range(ep.tasks):
-        ep.jobs = max(ep.jobs, x.tasks[local].job + 1)
+    for k in range(at, at + ep.tasks):
+        ep.jobs = max(ep.jobs, w.member_job[k] + 1)
     for j in range(ep.jobs):
         job = x.jobs[j]
         job.own, job.own_left, job.submit, job.failed, job.finished = 0, 0, NEVER, 0, 0
         job.tasks, job.low, job.queued = 0, 0, 0
         job.end, job.wasted, job.overhead = -1, 0, 0
         job.forfeited_work, job.forfeited_time = 0, 0
-    for local in range(ep.tasks):
-        task = x.tasks[local]
-        job = x.jobs[task.job]
+    for k in range(at, at + ep.tasks):
+        job = x.jobs[w.member_job[k]]
         job.tasks += 1
-        if task.own:
+        if w.member_own[k]:
             job.own += 1
             job.own_left += 1
-            job.submit = min(job.submit, w.tasks[task.task].submit)
+            job.submit = min(job.submit, w.tasks[w.members[k]].submit)
     at = 0
     for j in range(ep.jobs):
         x.jobs[j].at = at
@@ -152,6 +133,7 @@ def call_arrival(w: World, x: View) -> None:
     """Put the next arrival on the calendar."""
     ep = x.ep
     if ep.arrival < ep.tasks:
+        prepare(w, x, ep.arrival)
         row = x.tasks[ep.arrival].task
         key = sort_key(_START, row, 0)
         push(x, w.tasks[row].submit, key, ep.arrival, ARRIVAL, 0)
@@ -163,17 +145,15 @@ def begin_episode(w: World, x: View, chosen: int) -> None:
     """Begin an episode on slice ``chosen``."""
     ep, at = x.ep, w.member_at[chosen]
     ep.slice, ep.tasks = chosen, w.member_at[chosen + 1] - at
-    ep.own, ep.standing = 0, 0
+    ep.own, ep.standing, ep.prepared = 0, 0, 0
     ep.first_row, ep.last_row = NEVER, -1
     now = NEVER
-    for local in range(ep.tasks):
-        row, own, remaining = w.members[at + local], w.member_own[at + local], 0
-        remaining = w.member_remaining[at + local]
-        _clear_task(w, x.tasks[local], row, own, remaining, w.member_job[at + local])
+    for k in range(at, at + ep.tasks):
+        row = w.members[k]
         ep.first_row, ep.last_row = min(ep.first_row, row), max(ep.last_row, row)
-        if own:
+        if w.member_own[k]:
             ep.own += 1
-        if remaining >= 0:
+        if w.member_remaining[k] >= 0:
             ep.standing += 1
         else:
             now = min(now, w.tasks[row].submit)
@@ -186,6 +166,7 @@ def begin_episode(w: World, x: View, chosen: int) -> None:
     clear_history(w, x)
     begin_dags(w, x)
     begin_outages(w, x)
+    prepare(w, x, ep.standing - 1)
     for local in range(ep.standing):
         task = x.tasks[local]
         task.next = 1

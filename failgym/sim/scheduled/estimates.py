@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.sim.jit import called
-from failgym.sim.records import Records
 from failgym.sim.scheduled.rules import ESTIMATORS, SCHEDULERS
 from failgym.vocabulary import HOUR, MINUTE, Ending, Outcome
 
@@ -70,13 +69,11 @@ class History(NamedTuple):
     tasks: npt.NDArray[np.int64]
     """[N, users, history] trace rows of their tasks, for the most similar"""
     lives: npt.NDArray[np.int64]
-    """[N, 1] attempts that hold slots"""
-    live: Records
-    """LIVE [N, capacity of runs] those, by (estimated end, task, number); grows"""
+    """[N, 1] attempts that hold slots, see `View.live`"""
 
 
-def make_history(p: Any, episodes: int, runs: int) -> History:
-    """Room for the history of so many episodes, of so many runs, under the PARAMETERS `p`."""
+def make_history(p: Any, episodes: int) -> History:
+    """Room for the history of so many episodes under the PARAMETERS `p`."""
     easy = p["scheduler"] == EASY
     estimator = int(p["estimator"]) if easy else _USER
     users = int(p["users"]) if estimator not in (_USER, _ORACLE) else 0
@@ -92,16 +89,13 @@ def make_history(p: Any, episodes: int, runs: int) -> History:
         ordered=ring(estimator == _MEDIAN),
         tasks=ring(estimator == _MCS),
         lives=np.zeros((episodes, 1), dtype=np.int64),
-        live=np.zeros((episodes, runs if easy else 0), dtype=LIVE),
     )
 
 
 @called
 def history_of(h: History, e: int) -> History:
     """The part of one episode."""
-    return History(
-        h.ended[e], h.elapsed[e], h.total[e], h.ordered[e], h.tasks[e], h.lives[e], h.live[e]
-    )
+    return History(h.ended[e], h.elapsed[e], h.total[e], h.ordered[e], h.tasks[e], h.lives[e])
 
 
 @called

@@ -20,6 +20,7 @@ from failgym.sim.scheduled.dags import (
     has_dags,
     inputs_available,
     local_of,
+    maker_of,
     parents,
     stage_of,
     stage_size,
@@ -27,6 +28,7 @@ from failgym.sim.scheduled.dags import (
 from failgym.sim.scheduled.outputs import lose_outputs_of, wanted_again
 from failgym.sim.scheduled.queues import block, join
 from failgym.sim.scheduled.records import RunState
+from failgym.sim.scheduled.tasks import prepare
 
 if TYPE_CHECKING:
     from failgym.sim.scheduled.records import View, World
@@ -123,7 +125,9 @@ def unblock_children(w: World, x: View, local: int) -> None:
         first, past = children(w, edge, task.position)
         for position in range(first, past):
             child = local_of(w, x, w.dags.child[edge], position)
-            if child < 0 or x.tasks[child].blocked == 0 or x.dag.tasks[child].mark == mark:
+            if child < 0 or child >= x.ep.prepared:
+                continue
+            if x.tasks[child].blocked == 0 or x.dag.tasks[child].mark == mark:
                 continue
             if inputs_available(w, x, child):
                 x.dag.tasks[child].mark = mark
@@ -145,7 +149,7 @@ def _block_narrow_children(w: World, x: View, local: int) -> None:
             first, past = children(w, edge, task.position)
             for position in range(first, past):
                 child = local_of(w, x, w.dags.child[edge], position)
-                if child >= 0:
+                if 0 <= child < x.ep.prepared:
                     _block_queued(w, x, child)
 
 
@@ -159,7 +163,7 @@ def _block_wide_children(w: World, x: View, place: int) -> None:
         if w.dags.wide[edge] and stage_of(x, child_stage) >= 0:
             for position in range(stage_size(w, child_stage)):
                 child = local_of(w, x, child_stage, position)
-                if child >= 0:
+                if 0 <= child < x.ep.prepared:
                     _block_queued(w, x, child)
 
 
@@ -227,7 +231,7 @@ def _stack_inputs(w: World, x: View, local: int) -> None:
             continue
         first, past = parents(w, edge, task.position)
         for position in range(first, past):
-            parent = local_of(w, x, w.dags.parent[edge], position)
+            parent = maker_of(w, x, w.dags.parent[edge], position)
             if parent >= 0 and _is_lost(x, parent) and x.dag.tasks[parent].mark != mark:
                 x.dag.tasks[parent].mark = mark
                 x.dag.listed[n] = parent
@@ -276,7 +280,7 @@ def demand_blocked(w: World, x: View) -> None:
     row = x.ep.first_row
     while x.dag.ep[0].lost > 0 and row <= x.ep.last_row:
         local = x.dag.local_of[row - x.ep.first_row]
-        if local >= 0 and x.tasks[local].blocked > 0:
+        if 0 <= local < x.ep.prepared and x.tasks[local].blocked > 0:
             _demand(w, x, local)
         row += 1
 
@@ -301,7 +305,10 @@ def _add_children(w: World, x: View, local: int, mark: int, n: int) -> int:
         first, past = children(w, edge, task.position)
         for position in range(first, past):
             child = local_of(w, x, w.dags.child[edge], position)
-            if child < 0 or x.tasks[child].settled or x.dag.tasks[child].mark == mark:
+            if child < 0:
+                continue
+            prepare(w, x, child)
+            if x.tasks[child].settled or x.dag.tasks[child].mark == mark:
                 continue
             if x.tasks[child].remaining >= 0:  # what stands at the beginning waits for nothing
                 continue

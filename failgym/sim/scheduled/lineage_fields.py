@@ -36,7 +36,7 @@ def _waiting_children(w: World, x: View, local: int) -> int:
         first, past = children(w, edge, task.position)
         for position in range(first, past):
             child = local_of(w, x, w.dags.child[edge], position)
-            if child >= 0 and not x.tasks[child].settled:
+            if child >= x.ep.prepared or (child >= 0 and not x.tasks[child].settled):
                 waiting += 1
     return waiting
 

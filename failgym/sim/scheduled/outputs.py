@@ -11,11 +11,13 @@ from failgym.sim.jit import called
 from failgym.sim.scheduled.dags import (
     IN_MEMORY,
     LOST,
+    NOT_MADE,
     SAVED,
     children,
     has_children,
     has_dags,
     local_of,
+    maker_of,
     parents,
     repeated,
     stage_of,
@@ -53,7 +55,7 @@ def _tell_children(w: World, x: View, local: int, missing: int) -> None:
             first, past = children(w, edge, task.position)
             for position in range(first, past):
                 child = local_of(w, x, w.dags.child[edge], position)
-                if child >= 0:
+                if 0 <= child < x.ep.prepared:  # the others count what they miss when they are
                     x.dag.tasks[child].missing += missing
 
 
@@ -108,7 +110,7 @@ def _longest_input(w: World, x: View, local: int, machine: int) -> int:
             continue
         first, past = parents(w, edge, task.position)
         for position in range(first, past):
-            local_p = local_of(w, x, w.dags.parent[edge], position)
+            local_p = maker_of(w, x, w.dags.parent[edge], position)
             if local_p >= 0:
                 parent = x.dag.tasks[local_p]
                 if parent.output == IN_MEMORY and parent.machine == machine:
@@ -125,6 +127,8 @@ def output_ready(w: World, x: View, local: int, i: int) -> None:
     task.again = NOT
     if not has_children(w, task.stage + x.dag.ep[0].first_stage):
         return
+    if task.output in (NOT_MADE, SAVED):
+        x.dag.ep[0].unsaved += 1
     task.output, task.run, task.number = IN_MEMORY, run.row, run.number
     task.recomputation = x.ep.now - run.start + _longest_input(w, x, local, run.machine)
     if w.parameters[0].unpersist:
@@ -204,6 +208,8 @@ def _needed(w: World, x: View, local: int) -> bool:
         first, past = children(w, edge, task.position)
         for position in range(first, past):
             child = local_of(w, x, w.dags.child[edge], position)
+            if child >= x.ep.prepared:
+                return True
             if child >= 0 and (not x.tasks[child].settled or x.dag.tasks[child].again == WANTED):
                 return True
     return False
@@ -234,6 +240,7 @@ def output_saved(w: World, x: View, local: int, duration: int) -> None:
     """An output is on stable storage, after a write of so many ms: nothing can take it away."""
     task = x.dag.tasks[local]
     task.output, task.saved_at = SAVED, x.ep.now
+    x.dag.ep[0].unsaved -= 1
     x.dag.held[task.stage, task.machine].saved_at = x.ep.now
     _unlink(x, local)
     stage = x.dag.stages[task.stage]

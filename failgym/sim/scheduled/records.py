@@ -33,6 +33,7 @@ __all__ = [
     "TASK",
     "TASK_STATE",
     "WRITE",
+    "Part",
     "RunState",
     "Short",
     "State",
@@ -73,6 +74,31 @@ class Short(IntEnum):
     EVENTS = 1
     LOG = 2
     QUERIES = 3
+    SLICE = 4
+    """a slice that it is to begin"""
+
+
+class Part(IntEnum):
+    """An array that every episode has of its own, see `failgym.sim.scheduled.rooms`."""
+
+    TASKS = 0
+    RUNS = 1
+    HEAP = 2
+    LOG = 3
+    PLACEMENTS = 4
+    JOBS = 5
+    WRITES = 6
+    DURATIONS = 7
+    QUERIES = 8
+    RANKED = 9
+    PICKED = 10
+    LIVE = 11
+    DAG_TASKS = 12
+    STAGES = 13
+    HELD = 14
+    LOCAL_OF = 15
+    LISTED = 16
+    WRITTEN = 17
 
 
 def _more(base: np.dtype[np.void], **fields: str) -> np.dtype[np.void]:
@@ -132,6 +158,7 @@ EPISODE = _more(
     pinned.EPISODE,
     first_row="i8",  # smallest trace row of its tasks
     last_row="i8",
+    prepared="i4",  # locals 0 .. prepared - 1 have their states, the others are as at the beginning
     own="i4",  # tasks that are asked and charged
     own_left="i4",  # of them not settled
     standing="i4",  # locals 0 .. standing - 1 stand at the start
@@ -334,66 +361,72 @@ class World(NamedTuple):
 
 
 class State(NamedTuple):
-    """The state of N episodes."""
+    """The state of N episodes, but for what `failgym.sim.scheduled.rooms` holds."""
 
     episodes: Records
     """EPISODE [N]"""
-    tasks: Records
-    """TASK_STATE [N, tasks of the largest episode]"""
-    runs: Records
-    """RUN [N, capacity], grows"""
-    heap: Records
-    """EVENT [N, capacity], grows"""
-    log: Records
-    """LOG [N, capacity], grows; of capacity 0 where no log is kept"""
+    places: npt.NDArray[np.int64]
+    """[N, parts, 2] address and length of the arrays that an episode has of its own"""
+    needs: npt.NDArray[np.int64]
+    """[slices, parts] lengths that an episode on a slice begins with"""
+    most: npt.NDArray[np.int64]
+    """[slices] a longer array of tasks is given back before an episode begins on a slice"""
+    shared: npt.NDArray[np.bool_]
+    """[slices] is the first decision on it shared (`failgym.sim.scheduled.snapshots`)?"""
     machines: Records
     """MACHINE_STATE [N, machines]"""
     tree: npt.NDArray[np.int64]
     """[N, 2 x leaves] most free slots of an up machine below each node; node 1 is the root"""
-    placements: Records
-    """PLACEMENT [N, capacity], grows"""
     queues: npt.NDArray[np.int32]
     """[N, LEVELS, 2] head and tail of the queue of each priority (level 0 but for priority)"""
     levels: npt.NDArray[np.int32]
     """[N, LEVELS] head of the running runs of each priority (with preemption)"""
-    jobs: Records
-    """JOB_STATE [N, jobs of the largest episode]"""
-    writes: Records
-    """WRITE [N, capacity of runs], a heap"""
     counters: npt.NDArray[np.int64]
     """[N, BINS, COUNTED] joins of the queue, finished, failed, ended, ended by the system, in bins
     of 5 minutes"""
-    durations: npt.NDArray[np.int64]
-    """[N, tasks] run times of finished tasks by job"""
-    queries: Records
-    """QUERY [N, capacity], grows; of capacity 0 where no log is kept"""
-    ranked: npt.NDArray[np.int32]
-    """[N, capacity of runs] the queue by rank, see ranking.py"""
-    picked: npt.NDArray[np.int32]
-    """[N, capacity of runs] runs that an event ends or starts"""
-    dag: DagState
+    dags: Records
+    """DAG_EPISODE [N]"""
+    finish: npt.NDArray[np.int64]
+    """[N, machines] see `DagState`"""
     history: History
 
 
 class View(NamedTuple):
-    """One episode of a `State`."""
+    """One episode: its part of a `State`, and its own arrays."""
 
     ep: Any
+    places: npt.NDArray[np.int64]
+    needs: npt.NDArray[np.int64]
+    most: npt.NDArray[np.int64]
+    shared: npt.NDArray[np.bool_]
     tasks: Records
+    """TASK_STATE [tasks]"""
     runs: Records
+    """RUN [capacity], grows"""
     heap: Records
+    """EVENT [capacity], grows"""
     log: Records
+    """LOG [capacity], grows; of capacity 0 where no log is kept"""
     machines: Records
     tree: npt.NDArray[np.int64]
     placements: Records
+    """PLACEMENT [capacity], grows"""
     queues: npt.NDArray[np.int32]
     levels: npt.NDArray[np.int32]
     jobs: Records
+    """JOB_STATE [jobs]"""
     writes: Records
+    """WRITE [capacity of runs], a heap"""
     counters: npt.NDArray[np.int64]
     durations: npt.NDArray[np.int64]
+    """[tasks] run times of finished tasks by job"""
     queries: Records
+    """QUERY [capacity], grows; of capacity 0 where no log is kept"""
     ranked: npt.NDArray[np.int32]
+    """[capacity of runs] the queue by rank, see ranking.py"""
     picked: npt.NDArray[np.int32]
+    """[capacity of runs] runs that an event ends or starts"""
     dag: DagState
     history: History
+    live: Records
+    """LIVE [capacity of runs] attempts that hold slots, by (estimated end, task, number); grows"""

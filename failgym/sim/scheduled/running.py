@@ -30,7 +30,7 @@ def _move(live: Any, to: int, source: int) -> None:
 @called
 def _set(x: View, at: int, key: int, slots: int, i: int) -> None:
     """Write an entry, and what it is ordered by into its run."""
-    entry = x.history.live[at]
+    entry = x.live[at]
     entry.expected, entry.key, entry.slots, entry.run = x.runs[i].expected, key, slots, i
 
 
@@ -51,7 +51,7 @@ def started(w: World, x: View, i: int) -> None:
     """A run has taken its slots."""
     if w.parameters[0].scheduler != EASY:
         return
-    live, run = x.history.live, x.runs[i]
+    live, run = x.live, x.runs[i]
     run.expected = expected_end(w, x, i)
     key, at = _key(x, i), x.history.lives[0]
     while at > 0 and not _before(live[at - 1], run.expected, key):
@@ -66,7 +66,7 @@ def stopped(w: World, x: View, i: int) -> None:
     """A run has given its slots back."""
     if w.parameters[0].scheduler != EASY:
         return
-    live = x.history.live
+    live = x.live
     expected, key = x.runs[i].expected, _key(x, i)
     low, high = 0, x.history.lives[0] - 1
     while low < high:
@@ -83,7 +83,7 @@ def stopped(w: World, x: View, i: int) -> None:
 @called
 def refresh(w: World, x: View) -> None:
     """Raise the estimates that time has overtaken."""
-    live, n = x.history.live, x.history.lives[0]
+    live, n = x.live, x.history.lives[0]
     while n > 0 and live[0].expected <= x.ep.now:
         i, key, slots = live[0].run, live[0].key, live[0].slots
         expected = expected_end(w, x, i)

@@ -13,6 +13,7 @@ from failgym.sim.scheduled.outputs import settled, wanted_again
 from failgym.sim.scheduled.quantiles import insert
 from failgym.sim.scheduled.queues import join
 from failgym.sim.scheduled.records import RunState
+from failgym.sim.scheduled.tasks import prepare
 from failgym.sim.settlement import (
     EXTERNAL_RESTART,
     FAILURE_RESTART,
@@ -238,6 +239,7 @@ def settle(w: World, x: View, local: int, outcome: int, finisher: int) -> None:
 def settle_rest(w: World, x: View) -> None:
     """Nothing will happen any more: own tasks that have not settled never will, by trace row."""
     begin = w.member_at[x.ep.slice]
+    prepare(w, x, x.ep.tasks - 1)
     for k in range(begin, begin + x.ep.tasks):
         local = w.member_by_row[k]
         if x.tasks[local].own and not x.tasks[local].settled:

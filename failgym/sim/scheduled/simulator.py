@@ -102,22 +102,19 @@ class ScheduledSimulator:
 
     def _drain(self) -> None:
         """Move the entries of the logs to the lists."""
-        state = self.batch.state
-        episode = state.episodes[0]
-        log = state.log[0, : episode["logged"]].tolist()
-        self.log += [LogEntry(*entry) for entry in log]
-        self.queries += [Query(*row) for row in state.queries[0, : episode["queries"]].tolist()]
-        episode["logged"], episode["queries"] = 0, 0
+        count = int(self.batch.state.episodes["queries"][0])
+        queries = self.batch.array("queries", 0)[:count].tolist()
+        self.queries += [Query(*row) for row in queries]
+        self.log += [LogEntry(*entry) for entry in self.batch.drained_log(0).tolist()]
 
     @property
     def decision(self) -> OpenDecision | None:
         """The open decision, None at the end."""
-        state = self.batch.state
-        episode = state.episodes[0]
+        episode = self.batch.state.episodes[0]
         if episode["done"]:
             return None
         kind = Decision(int(episode["decision"]))
-        number = int(state.runs[0, episode["run"]]["number"])
+        number = int(self.batch.runs(0)[episode["run"]]["number"])
         return OpenDecision(kind, int(self.batch.output.task[0]), number, int(episode["now"]))
 
     @property
@@ -164,13 +161,11 @@ class ScheduledSimulator:
     @property
     def _tasks(self) -> Any:
         """The states of the tasks of the episode."""
-        state = self.batch.state
-        return state.tasks[0, : state.episodes["tasks"][0]]
+        return self.batch.states(0)
 
     def _under_way(self) -> tuple[int, int]:
         """Machine-time of the attempts that run up to now, and of writes of outputs."""
-        state = self.batch.state
-        runs, now = state.runs[0], int(state.episodes["now"][0])
+        runs, now = self.batch.runs(0), int(self.batch.state.episodes["now"][0])
         running = runs[runs["state"] == RunState.RUNNING]
         writing = runs[runs["state"] == RunState.WRITING]
         return (

@@ -1,4 +1,4 @@
-"""Room for the state of episodes of the scheduled world, and how it grows."""
+"""Room for the state of episodes of the scheduled world."""
 
 from __future__ import annotations
 
@@ -7,105 +7,119 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from failgym.memory import check_room
-from failgym.sim.records import EVENT
-from failgym.sim.scheduled.dag_state import make_dag_state
-from failgym.sim.scheduled.estimates import make_history
+from failgym.sim.scheduled.dags import DAG_EPISODE
+from failgym.sim.scheduled.estimates import EASY, make_history
 from failgym.sim.scheduled.records import (
     BINS,
     COUNTED,
     EPISODE,
-    JOB_STATE,
     LEVELS,
     MACHINE_STATE,
-    PLACEMENT,
-    QUERY,
-    RUN,
-    TASK_STATE,
-    WRITE,
-    Short,
+    Part,
     State,
     World,
 )
-from failgym.vocabulary import LOG
+from failgym.sim.scheduled.rooms import Rooms
+from failgym.sim.scheduled.snapshots import Snapshots
 
-__all__ = ["grown", "make_state"]
+__all__ = ["make_state", "needs_of"]
 
 FIRST_RUNS = 64
 """Attempts in memory at once that there is room for at first; it grows."""
+Ints = npt.NDArray[np.int64]
 
 
-def _most(world: World, values: npt.NDArray[Any]) -> int:
-    """Largest sum over an episode of a number of each of its tasks."""
-    first, last = world.member_at[:-1], world.member_at[1:]
-    there = first < last
-    if not there.any():
-        return 0
-    return int(np.add.reduceat(values, first[there], dtype=np.int64).max())
+def _of_slices(ufunc: np.ufunc, values: npt.NDArray[Any], at: Ints, none: int) -> Ints:
+    """Of each stretch of a list its sum, least or largest value; ``none`` of one without values."""
+    found = np.full(len(at) - 1, none, dtype=np.int64)
+    filled = np.diff(at) > 0
+    if filled.any():
+        found[filled] = ufunc.reduceat(values, at[:-1][filled], dtype=np.int64)
+    return found
 
 
-def make_state(world: World, episodes: int, log: bool = False) -> State:
-    """Room for a number of episodes of a world; none of them has begun."""
+def _dag_needs(world: World, tasks: Ints) -> dict[Part, Ints | int]:
+    """Lengths of the arrays about workflows."""
+    dags, members, at = world.dags, world.members, world.member_at
+    staged = dags.stage[members] >= 0
+    stage, stage_at = dags.stage[members[staged]], np.concatenate([[0], np.cumsum(staged)])[at]
+    first, last = (_of_slices(f, stage, stage_at, none) for f, none in LOWEST_AND_HIGHEST)
+    low, high = (_of_slices(f, members, at, none) for f, none in LOWEST_AND_HIGHEST)
+    stages = last - first + 1
+    return {
+        Part.DAG_TASKS: tasks,
+        Part.STAGES: stages,
+        Part.HELD: stages * len(world.machines),
+        Part.LOCAL_OF: high - low + 1,
+        Part.LISTED: tasks,
+        Part.WRITTEN: dags.task_at[last + 1] - dags.task_at[first],
+    }
+
+
+LOWEST_AND_HIGHEST = ((np.minimum, 0), (np.maximum, -1))
+
+
+def _burst(world: World) -> Ints:
+    """Most tasks of each slice that arrive at one time: in a workflow all may wait at once."""
+    time, at = world.tasks["submit"][world.members], world.member_at
+    begins = np.ones(len(time), dtype=np.bool_)
+    begins[1:] = time[1:] != time[:-1]
+    begins[at[:-1][at[:-1] < len(time)]] = True
+    first = np.flatnonzero(begins)
+    sizes = np.diff(np.append(first, len(time)))
+    return _of_slices(np.maximum, sizes, np.searchsorted(first, at), 0)
+
+
+def needs_of(world: World, log: bool = False) -> Ints:
+    """Lengths of the arrays that an episode begins with, [slices, parts].
+
+    What depends on how many attempts and events there are at once grows from there.
+    """
+    p, machines = world.parameters[0], len(world.machines)
+    slots = int(p["slots"])
+    tasks = np.diff(world.member_at)
+    standing = _of_slices(np.add, world.member_remaining >= 0, world.member_at, 0)
+    runs = FIRST_RUNS + 2 * standing + (_burst(world) if p["stages"] else 0)
+    needs: dict[Part, Ints | int] = {
+        Part.TASKS: tasks,
+        Part.RUNS: runs,
+        Part.HEAP: 8 * (FIRST_RUNS + np.minimum(tasks, slots)) + machines,
+        Part.LOG: 8 * (runs + tasks) if log else 0,
+        Part.PLACEMENTS: runs + (np.minimum(slots, machines * runs) if p["gangs"] else 0),
+        Part.JOBS: _of_slices(np.maximum, world.member_job, world.member_at, -1) + 1,
+        Part.DURATIONS: tasks,
+        Part.QUERIES: runs * machines if log and p["place"] else 0,
+        Part.LIVE: runs if p["scheduler"] == EASY else 0,
+        **dict.fromkeys((Part.WRITES, Part.RANKED, Part.PICKED), runs),
+        **(_dag_needs(world, tasks) if len(world.dags.level) else {}),
+    }
+    table = np.zeros((len(tasks), len(Part)), dtype=np.int64)
+    for part, lengths in needs.items():
+        table[:, part] = lengths
+    most = table.max(axis=0, initial=0)
+    if len(table) and most[Part.TASKS] <= 2 * table[:, Part.TASKS].mean():
+        table[:] = most  # slices of about one size: an episode keeps its arrays
+    return table
+
+
+def make_state(world: World, episodes: int, rooms: Rooms, snapshots: Snapshots) -> State:
+    """The state of a number of episodes of a world, of which none has begun."""
     n, machines = episodes, len(world.machines)
-    tasks = max(int(np.diff(world.member_at).max(initial=0)), 1)
-    standing = _most(world, world.member_remaining >= 0)
-    staged = bool(world.parameters["stages"][0])
-    runs = FIRST_RUNS + 2 * (tasks if staged else standing)
-    slots = int(world.parameters["slots"][0])
-    events = 8 * (FIRST_RUNS + min(tasks, slots)) + machines
     leaves = 1 << max(machines - 1, 1).bit_length()
-    gangs, placing = bool(world.parameters["gangs"][0]), bool(world.parameters["place"][0])
-    parts = min(slots, machines * runs) if gangs else 0
     over = np.zeros(n, dtype=EPISODE)
     over["done"] = True
     return State(
         episodes=over,
-        tasks=np.zeros((n, tasks), dtype=TASK_STATE),
-        runs=np.zeros((n, runs), dtype=RUN),
-        heap=np.zeros((n, events), dtype=EVENT),
-        log=np.zeros((n, 8 * (runs + tasks) if log else 0), dtype=LOG),
+        places=rooms.places,
+        needs=rooms.needs,
+        most=rooms.most,
+        shared=snapshots.wanted,
         machines=np.zeros((n, machines), dtype=MACHINE_STATE),
         tree=np.zeros((n, 2 * leaves), dtype=np.int64),
-        placements=np.zeros((n, runs + parts), dtype=PLACEMENT),
         queues=np.zeros((n, LEVELS, 2), dtype=np.int32),
         levels=np.zeros((n, LEVELS), dtype=np.int32),
-        jobs=np.zeros((n, int(world.member_job.max(initial=0)) + 1), dtype=JOB_STATE),
-        writes=np.zeros((n, runs), dtype=WRITE),
         counters=np.zeros((n, BINS, COUNTED), dtype=np.int64),
-        durations=np.zeros((n, tasks), dtype=np.int64),
-        queries=np.zeros((n, runs * machines if log and placing else 0), dtype=QUERY),
-        ranked=np.zeros((n, runs), dtype=np.int32),
-        picked=np.zeros((n, runs), dtype=np.int32),
-        dag=make_dag_state(world.dags, n, machines, world.members, world.member_at),
-        history=make_history(world.parameters[0], n, runs),
+        dags=np.zeros(n, dtype=DAG_EPISODE),
+        finish=np.zeros((n, machines), dtype=np.int64),
+        history=make_history(world.parameters[0], n),
     )
-
-
-def _doubled(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The same array with twice as many columns."""
-    return np.concatenate([array, np.zeros_like(array)], axis=1)
-
-
-_GROWING = {
-    Short.RUNS: ("runs", "placements", "writes", "ranked", "picked"),
-    Short.EVENTS: ("heap",),
-    Short.LOG: ("log",),
-    Short.QUERIES: ("queries",),
-}
-"""The arrays of a `State` that grow together."""
-
-
-def grown(state: State) -> State:
-    """The same state with twice the room for what an episode that is full has too little for.
-
-    Raises MemoryError, in one line, if there is no room for that.
-    """
-    episodes = state.episodes
-    wanted = {Short(short) for short in episodes["short"][episodes["full"] != 0].tolist()}
-    names = [name for short in wanted for name in _GROWING[short]]
-    needed = sum(2 * getattr(state, name).nbytes for name in names)
-    check_room(needed, f"more {' and '.join(sorted(names))} of {len(episodes)} episodes at once")
-    more = state._replace(**{name: _doubled(getattr(state, name)) for name in names})
-    if Short.RUNS in wanted:
-        more = more._replace(history=more.history._replace(live=_doubled(more.history.live)))
-    return more

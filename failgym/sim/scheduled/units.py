@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from failgym.sim.jit import called, entry, held
+from failgym.sim.jit import called, entry, held, list_at
+from failgym.sim.scheduled.records import JOB_STATE, TASK_STATE, Part
 from failgym.vocabulary import Outcome
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["unit_cost", "unit_of", "unit_table", "write_unit_costs"]
 
 _FINISH = int(Outcome.FINISH)
+_TASKS, _JOBS = int(Part.TASKS), int(Part.JOBS)
 
 
 @called
@@ -30,8 +32,9 @@ def unit_of(w: World, local: int, tasks: Records) -> int:
 
 
 @called
-def _units(w: World, ep: Any) -> int:
-    return ep.jobs if w.parameters[0].by_job else ep.tasks
+def _units_begun(w: World, ep: Any) -> int:
+    """Units that may have cost something: the first ones."""
+    return ep.jobs if w.parameters[0].by_job else ep.prepared
 
 
 @called
@@ -80,9 +83,9 @@ def unit_cost(w: World, ep: Any, tasks: Records, jobs: Records, unit: int) -> fl
 
 @called
 def write_unit_costs(w: World, ep: Any, tasks: Records, jobs: Records, costs: Any) -> None:
-    """Write the costs of all units of an episode [units]; 0 beyond them."""
+    """Write the costs of all units of an episode [units]; 0 beyond them, and before they arrive."""
     costs[:] = 0.0
-    for unit in range(_units(w, ep)):
+    for unit in range(_units_begun(w, ep)):
         costs[unit] = unit_cost(w, ep, tasks, jobs, unit)
 
 
@@ -99,10 +102,14 @@ def unit_table(world: World, s: State, costs: Any, settled: Any) -> None:
     """
     w = held(world)
     for e in range(len(s.episodes)):
-        ep, tasks, jobs = s.episodes[e], s.tasks[e], s.jobs[e]
+        ep, places = s.episodes[e], s.places[e]
+        tasks = list_at(places[_TASKS, 0], places[_TASKS, 1], TASK_STATE)
+        jobs = list_at(places[_JOBS, 0], places[_JOBS, 1], JOB_STATE)
         write_unit_costs(w, ep, tasks, jobs, costs[e])
         settled[e, :] = True
-        for unit in range(_units(w, ep)):
+        if not w.parameters[0].by_job:
+            settled[e, : ep.tasks] = False
+        for unit in range(_units_begun(w, ep)):
             if w.parameters[0].by_job:
                 settled[e, unit] = jobs[unit].own_left == 0
             else:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from failgym.sim.batch import Batch
+from failgym.sim.batch import Batch, EpisodeBatch
 from failgym.sim.clairvoyant import clairvoyant
 from failgym.sim.outcomes import outcome_table
 from failgym.sim.records import Records
@@ -116,8 +116,8 @@ class PinnedWorld:
         """None: there are no machines."""
         return ()
 
-    def open_attempt(self, state: Any, episode: int) -> OpenAttempt:
+    def open_attempt(self, batch: EpisodeBatch, episode: int) -> OpenAttempt:
         """What the open decision of an episode is about."""
-        run = state.runs[episode, int(state.episodes["run"][episode])]
+        run = batch.array("runs", episode)[int(batch.state.episodes["run"][episode])]
         length = int(self.tables.rows["length"][run["row"]])
         return OpenAttempt(int(run["number"]), length, -1)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from failgym.sim.batch import EpisodeBatch
 from failgym.sim.records import Records
 from failgym.sim.rules import Rules
 from failgym.sim.scheduled.batch import ScheduledBatch
@@ -111,9 +112,9 @@ class ScheduledWorld:
         now = outages[(outages["down"] < beginning) & (outages["up"] > beginning)]
         return [Down(machine, since) for since, _, machine in now.tolist()]
 
-    def open_attempt(self, state: Any, episode: int) -> OpenAttempt:
+    def open_attempt(self, batch: EpisodeBatch, episode: int) -> OpenAttempt:
         """What the open decision of an episode is about."""
-        ep = state.episodes[episode]
-        run = state.runs[episode, int(ep["run"])]
+        ep = batch.state.episodes[episode]
+        run = batch.array("runs", episode)[int(ep["run"])]
         machine = int(ep["offered"]) if ep["decision"] == Decision.DISPATCH else -1
         return OpenAttempt(int(run["number"]), int(run["length"]), machine)

@@ -283,7 +283,7 @@ class ToyWorld:
     def down(self, states: npt.NDArray[Any]) -> Sequence[Down]:
         return ()
 
-    def open_attempt(self, state: Any, episode: int) -> OpenAttempt:
-        task = state.tasks[episode, state.episodes["serving"][episode]]
+    def open_attempt(self, batch: EpisodeBatch, episode: int) -> OpenAttempt:
+        task = batch.states(episode)[batch.state.episodes["serving"][episode]]
         row = self.tables.rows[self.tables.tasks["rows_at"][task["task"]] + task["attempts"] - 1]
         return OpenAttempt(int(task["attempts"]) - 1, int(row["duration"]), -1)
