@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from failgym.envs.scenarios import SCENARIOS
 from failgym.policy import Actions, State
-from failgym.sim.fields import FIELDS, INDEX
-from failgym.sim.rules import Rules
+from failgym.sim.shared.fields import FIELDS, INDEX
+from failgym.sim.shared.rules import Rules
 from failgym.vocabulary import ACTIONS, Action
 from failgym.worlds.inputs import missing_inputs
 from failgym.worlds.scenario import Scenario
@@ -134,7 +134,7 @@ class Heuristic(ABC):
         """Choose actions as `failgym.policy.Policy` says; ``state`` is passed through.
 
         Raises:
-            ValueError: if the observations do not hold the fields of `failgym.sim.fields.FIELDS`,
+            ValueError: if the observations do not hold all fields (`failgym.sim.shared.fields`),
                 or `act` returns anything but a whole number from 0 to 4 for each.
         """
         observation = np.asarray(observation, dtype=np.float32)

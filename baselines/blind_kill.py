@@ -9,7 +9,7 @@ import numpy as np
 
 from failgym.baselines.base import Bools, Choices, Heuristic, ObservationView, choose
 from failgym.baselines.search import tuned
-from failgym.sim.fields import HIGH, INDEX
+from failgym.sim.shared.fields import HIGH, INDEX
 from failgym.vocabulary import Action
 
 __all__ = ["BlindKill"]

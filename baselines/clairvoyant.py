@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.envs import Scenario, resolve
-from failgym.sim.clairvoyant import SEARCH_LIMIT, Bound, clairvoyant, clairvoyant_costs
+from failgym.sim.pinned.clairvoyant import SEARCH_LIMIT, Bound, clairvoyant, clairvoyant_costs
 from failgym.worlds.build import build_world
 from failgym.worlds.kinds import CLAIRVOYANT
 
@@ -22,7 +22,7 @@ class Clairvoyant:
     It is the exception among the baselines: it is given the world and not an observation, so it is
     no `Heuristic` and not in the registry. Tasks of a pinned world are independent of each other,
     so the bound is exact, task by task; `Bound.exact` says where the search was cut short. How it
-    is found, and why that is enough: `failgym.sim.clairvoyant`.
+    is found, and why that is enough: `failgym.sim.pinned.clairvoyant`.
 
     >>> bound = Clairvoyant().plan("GracePeriod-v0")
     >>> bound.costs.shape[1], bool(bound.exact.all())

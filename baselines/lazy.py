@@ -28,7 +28,7 @@ class Lazy(Heuristic):
 
     Readings: t is the age of the attempt, which began after the failure before it; h is counted in
     the train split, by class of task and doubling age, instead of a fitted Weibull law; only ends
-    after which the task was started again count (`failgym.sim.context.interruption_rates`).
+    after which the task was started again count (`failgym.sim.shared.context.interruption_rates`).
     """
 
     name: ClassVar[str] = "lazy"

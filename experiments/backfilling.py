@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from failgym.sim.context import AGE_BUCKETS, CLASSES, SYSTEM_FIELDS, Context
-from failgym.sim.forecast import Forecast
 from failgym.sim.scheduled.batch import ScheduledBatch
 from failgym.sim.scheduled.compile import compile_scheduled, with_episodes
 from failgym.sim.scheduled.rules import ScheduledRules
+from failgym.sim.shared.context import AGE_BUCKETS, CLASSES, SYSTEM_FIELDS, Context
+from failgym.sim.shared.forecast import Forecast
 from failgym.traces import Trace, uninterrupted, with_machines
 
 __all__ = ["LOOK_BACK", "blank", "mean_waits", "on_one_machine", "scheduling"]

@@ -17,7 +17,7 @@ from failgym.baselines.base import Bools, Choices, ObservationView
 from failgym.envs import SCENARIOS
 from failgym.evaluation import run_policy, whole_trace_world
 from failgym.predictors import Forecast
-from failgym.sim.compile import with_slices
+from failgym.sim.pinned.compile import with_slices
 from failgym.traces import Cause, Meta, Outcome, Trace
 from failgym.vocabulary import MINUTE, SECOND, Action
 from failgym.worlds.pinned.world import PinnedWorld

@@ -39,7 +39,7 @@ from failgym.envs import SCENARIOS
 from failgym.evaluation import run_policy
 from failgym.evaluation.whole_trace import whole_trace_world
 from failgym.predictors import Forecast
-from failgym.sim.compile import with_slices
+from failgym.sim.pinned.compile import with_slices
 from failgym.traces import Cause, Meta, Outcome, Trace
 from failgym.vocabulary import SECOND
 from failgym.worlds.pinned.world import PinnedWorld

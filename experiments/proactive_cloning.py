@@ -45,7 +45,7 @@ from failgym.baselines import Algorithm1
 from failgym.envs import resolve
 from failgym.evaluation import Record, run_policy, whole_trace_world
 from failgym.predictors import Calibrated, Forecast
-from failgym.sim.compile import with_slices
+from failgym.sim.pinned.compile import with_slices
 from failgym.traces import Outcome, Trace, generate
 from failgym.traces.synthetic import Google2011
 from failgym.worlds.pinned.world import PinnedWorld

@@ -9,10 +9,10 @@ import numpy as np
 
 from failgym.evaluation import run_policy
 from failgym.evaluation.caller import Predicts
-from failgym.sim.compile import compile_world, with_slices
-from failgym.sim.context import AGE_BUCKETS, CLASSES, SYSTEM_FIELDS, Context
-from failgym.sim.forecast import Forecast
-from failgym.sim.rules import Rules
+from failgym.sim.pinned.compile import compile_world, with_slices
+from failgym.sim.shared.context import AGE_BUCKETS, CLASSES, SYSTEM_FIELDS, Context
+from failgym.sim.shared.forecast import Forecast
+from failgym.sim.shared.rules import Rules
 from failgym.traces import Cause, Meta, Outcome, Trace
 from failgym.worlds.pinned.world import PinnedWorld
 

@@ -28,8 +28,8 @@ from failgym.evaluation import (
     whole_trace_world,
 )
 from failgym.predictors import Perfect, save_forecast
-from failgym.sim.records import World
-from failgym.sim.rules import Rules
+from failgym.sim.pinned.records import World
+from failgym.sim.shared.rules import Rules
 from failgym.traces import Cause, Meta, Outcome, Trace, toy
 from failgym.traces.synthetic import generate
 from failgym.vocabulary import ACTIONS

@@ -14,7 +14,7 @@ from failgym.baselines import Algorithm1, GracePeriod, Replay, Young
 from failgym.envs import Scenario, resolve
 from failgym.evaluation import run_policy, whole_trace_world
 from failgym.predictors import Calibrated, Perfect
-from failgym.sim.rules import Rules
+from failgym.sim.shared.rules import Rules
 from failgym.traces import Cause, Outcome, Trace
 from failgym.traces.synthetic import generate
 from failgym.vocabulary import MINUTE, SECOND

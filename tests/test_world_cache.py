@@ -31,7 +31,7 @@ from failgym.predictors import (
     save_forecast,
     save_predictor,
 )
-from failgym.sim.forecast import Forecast
+from failgym.sim.shared.forecast import Forecast
 from failgym.traces import Trace, generate
 from failgym.world_cache import file as world_file
 from failgym.world_cache import folder, kept_or_built, key

@@ -16,7 +16,7 @@ from pydantic import AfterValidator, Discriminator, Field, Tag
 from failgym.agents.known_names import check_known
 from failgym.agents.strict_record import Record
 from failgym.baselines import REGISTRY
-from failgym.sim.fields import FIELDS
+from failgym.sim.shared.fields import FIELDS
 from failgym.vocabulary import Action
 from failgym.worlds.scenario import Scenario
 
@@ -92,7 +92,7 @@ ScenarioFields = Annotated[
 SurrogateFields = Annotated[dict[str, Scalar], AfterValidator(_surrogate_fields)]
 """What a surrogate charges for, by name."""
 Hidden = list[Annotated[str, AfterValidator(_shown)]]
-"""Names of observation fields, or of groups of them (`failgym.sim.fields.FIELDS`)."""
+"""Names of observation fields, or of groups of them (`failgym.sim.shared.fields.FIELDS`)."""
 ActionName = Annotated[str, AfterValidator(_action)]
 BaselineName = Annotated[str, AfterValidator(_baseline)]
 Count = Annotated[int, Field(ge=1, le=2**31)]

@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 from failgym.agents.environments.task_costs import TaskCosts
 from failgym.agents.environments.vec_env import BatchedVecEnv
-from failgym.sim.batch import Batch
+from failgym.sim.pinned.batch import Batch
 from failgym.vocabulary import ACTIONS, Action
 
 __all__ = ["Eager", "draw_by_stakes", "stakes"]

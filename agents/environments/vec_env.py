@@ -25,7 +25,7 @@ from failgym.envs.keywords import scenario_of_call
 from failgym.envs.select_fields import Fields, select_fields
 from failgym.envs.spaces import fields_of
 from failgym.evaluation.arguments import MOST_SEED, check_count, check_threads
-from failgym.sim.fields import INDEX
+from failgym.sim.shared.fields import INDEX
 
 __all__ = ["BatchedVecEnv", "make_sb3_env"]
 

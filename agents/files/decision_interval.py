@@ -21,8 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from failgym.sim.fields import FIELDS, INDEX
-from failgym.sim.rules import Rules
+from failgym.sim.shared.fields import FIELDS, INDEX
+from failgym.sim.shared.rules import Rules
 from failgym.vocabulary import MINUTE
 
 __all__ = ["Cadence"]

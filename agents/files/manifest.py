@@ -17,8 +17,8 @@ from failgym.agents.strict_record import Record
 from failgym.baselines.base import enabled
 from failgym.envs.scenarios import SCENARIOS
 from failgym.envs.spaces import columns_among
-from failgym.sim.fields import FIELDS, INDEX
-from failgym.sim.rules import Rules
+from failgym.sim.shared.fields import FIELDS, INDEX
+from failgym.sim.shared.rules import Rules
 from failgym.vocabulary import Action
 from failgym.worlds.scenario import Scenario
 

@@ -17,8 +17,8 @@ from failgym.agents.files.manifest import Manifest
 from failgym.agents.networks.architectures import ARCHITECTURES, kept_weights
 from failgym.envs.spaces import columns_among
 from failgym.policy import Actions, State
-from failgym.sim.fields import INDEX
-from failgym.sim.rules import Rules
+from failgym.sim.shared.fields import INDEX
+from failgym.sim.shared.rules import Rules
 from failgym.vocabulary import Action
 
 __all__ = ["Moments", "TrainedPolicy"]

@@ -18,7 +18,7 @@ import torch
 
 from failgym.agents.environments.vec_env import BatchedVecEnv
 from failgym.envs import MitigationVectorEnv
-from failgym.sim.batch import EpisodeBatch
+from failgym.sim.shared.batch import EpisodeBatch
 from failgym.vocabulary import ACTIONS
 
 __all__ = ["ActionRecord", "continue_episodes", "unfinished_episodes"]
@@ -28,7 +28,7 @@ Ints = npt.NDArray[np.int64]
 FIRST_STEPS = 64
 """Steps that a record has room for at first."""
 KEPT = -2
-"""In place of a slice: the episode is left as it is (`failgym.sim.batch.EpisodeBatch.reset`)."""
+"""In place of a slice: the episode is left as it is (`EpisodeBatch.reset`)."""
 
 
 class ActionRecord:

@@ -18,7 +18,7 @@ from failgym.baselines import REGISTRY
 from failgym.baselines.base import enabled
 from failgym.envs import Scenario
 from failgym.envs.select_fields import select_fields
-from failgym.sim.fields import FIELDS, INDEX
+from failgym.sim.shared.fields import FIELDS, INDEX
 from failgym.vocabulary import Action
 
 __all__ = ["check_world", "fields_shown", "scenario_of", "shaped", "surrogate_of"]

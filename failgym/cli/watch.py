@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from failgym.envs import Scenario
     from failgym.envs.rendering import Recorder
     from failgym.evaluation import Run
-    from failgym.sim.rules import Rules
+    from failgym.sim.shared.rules import Rules
     from failgym.worlds.world import World
 
 __all__ = ["Html", "Perfetto", "Recorded", "Video", "Watch"]

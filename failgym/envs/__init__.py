@@ -7,7 +7,7 @@ from failgym.envs.scenarios import SCENARIOS, resolve
 from failgym.envs.select_fields import SelectFields, VectorSelectFields, varying_fields
 from failgym.envs.spaces import TERMS, TOTALS, FieldBox
 from failgym.envs.vector import MitigationVectorEnv
-from failgym.sim.fields import FIELDS
+from failgym.sim.shared.fields import FIELDS
 from failgym.worlds.scenario import Scenario
 
 __all__ = [

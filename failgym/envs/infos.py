@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.envs.spaces import TOTALS, totals
-from failgym.sim.records import Output
+from failgym.sim.shared.records import Output
 from failgym.vocabulary import ACTIONS
 
 __all__ = ["Entries", "first", "laid_out", "of_decisions", "of_ends", "own", "upon_ends"]

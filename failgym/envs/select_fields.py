@@ -18,7 +18,7 @@ from gymnasium.vector.utils import batch_space
 
 from failgym.envs.scenarios import resolve
 from failgym.envs.spaces import FieldBox, columns_among, fields_of
-from failgym.sim.fields import INDEX
+from failgym.sim.shared.fields import INDEX
 from failgym.worlds.scenario import Scenario
 
 __all__ = ["Fields", "SelectFields", "VectorSelectFields", "select_fields", "varying_fields"]

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from failgym.sim.fields import HIGH, INDEX, LOW
+from failgym.sim.shared.fields import HIGH, INDEX, LOW
 from failgym.vocabulary import ACTIONS
 
 __all__ = [

@@ -15,8 +15,8 @@ from failgym.envs.mitigation import chosen_slice
 from failgym.envs.rendering import FPS, Renderer
 from failgym.envs.rendering.renderer import Frame
 from failgym.envs.spaces import action_space, observation_space
-from failgym.sim.engine import DRAWN
-from failgym.sim.records import Output
+from failgym.sim.shared.draws import DRAWN
+from failgym.sim.shared.records import Output
 from failgym.vocabulary import ACTIONS
 from failgym.worlds.batches import batch_of
 from failgym.worlds.build import build_world

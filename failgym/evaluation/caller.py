@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.envs.spaces import columns_read
-from failgym.sim.records import Output
-from failgym.sim.rules import Rules
+from failgym.sim.shared.records import Output
+from failgym.sim.shared.rules import Rules
 from failgym.vocabulary import ACTIONS
 from failgym.worlds.scenario import Scenario
 from failgym.worlds.world import World

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from failgym.sim.batch import EpisodeBatch
+from failgym.sim.shared.batch import EpisodeBatch
 from failgym.vocabulary import Event
 from failgym.worlds.build import build_world
 from failgym.worlds.scenario import Scenario

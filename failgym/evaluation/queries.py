@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.evaluation.caller import Caller, Predicts, playing_by, policy_name
-from failgym.sim.rules import Rules
+from failgym.sim.shared.rules import Rules
 from failgym.worlds.world import World
 
 __all__ = ["failure_queries"]

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.metrics.columns import ratio
-from failgym.sim.forecast import Forecast
-from failgym.sim.rules import Rules
+from failgym.sim.shared.forecast import Forecast
+from failgym.sim.shared.rules import Rules
 from failgym.traces.trace import Trace
 from failgym.vocabulary import MINUTE, Outcome
 

@@ -27,7 +27,7 @@ from failgym.predictors.drawn.perfect import Perfect
 from failgym.predictors.learned import Learned
 from failgym.predictors.models import LEARNED, class_called, load_predictor, save_predictor
 from failgym.predictors.store import load_forecast, save_forecast
-from failgym.sim.forecast import Forecast
+from failgym.sim.shared.forecast import Forecast
 
 if TYPE_CHECKING:
     from failgym.predictors.boosting.gradient_boosting import GradientBoosting

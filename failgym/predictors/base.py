@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.memory import check_room
-from failgym.sim.forecast import Forecast
+from failgym.sim.shared.forecast import Forecast
 from failgym.traces.trace import Trace
 from failgym.vocabulary import Outcome
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.predictors.base import window_offsets
-from failgym.sim.forecast import Forecast
+from failgym.sim.shared.forecast import Forecast
 from failgym.traces.trace import Trace
 
 __all__ = ["Arrays", "Learned", "window_moments"]

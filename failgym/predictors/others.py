@@ -8,7 +8,7 @@ from inspect import signature
 from typing import Any
 
 from failgym.additions import Addition, additions
-from failgym.sim.forecast import Forecast
+from failgym.sim.shared.forecast import Forecast
 from failgym.traces.trace import Trace
 
 __all__ = ["OtherPredictor", "other_predictors"]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from failgym.files import replacing
 from failgym.memory import available, size_text
 from failgym.predictors.base import check_trace
-from failgym.sim.forecast import Forecast
+from failgym.sim.shared.forecast import Forecast
 from failgym.traces.trace import Trace
 
 __all__ = [

@@ -8,15 +8,15 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from failgym.sim.context import (
+from failgym.sim.pinned.system_table import SystemTable, system_table
+from failgym.sim.shared.context import (
     SYSTEM_FIELDS,
     Context,
     expectations,
     interruption_rates,
     interruption_times,
 )
-from failgym.sim.forecast import Forecast
-from failgym.sim.system_table import SystemTable, system_table
+from failgym.sim.shared.forecast import Forecast
 from failgym.traces import Trace
 
 __all__ = ["context_of", "with_system"]

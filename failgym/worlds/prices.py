@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from failgym.sim.rules import Weights
+from failgym.sim.shared.rules import Weights
 from failgym.worlds.scenario import Scenario
 
 __all__ = ["completion_times", "prices_of"]

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from failgym.sim.fields import FIELDS, INDEX, group_of
+from failgym.sim.shared.fields import FIELDS, INDEX, group_of
 from failgym.traces.synthetic import PROFILES
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from failgym.agents.files.policy_file import load_agent, save_policy  # noqa: E4
 from failgym.agents.files.trained_policy import TrainedPolicy  # noqa: E402
 from failgym.envs import FIELDS, MitigationEnv, SelectFields, resolve, varying_fields  # noqa: E402
 from failgym.leaderboard.policy_process.players import Players  # noqa: E402
-from failgym.sim.fields import INDEX  # noqa: E402
+from failgym.sim.shared.fields import INDEX  # noqa: E402
 
 SCENARIO = resolve("failgym/Cloning-v0", {"jobs": 300, "slice_tasks": 1})
 VARYING = varying_fields(SCENARIO)

@@ -15,7 +15,7 @@ from failgym.agents.environments.task_sampling import Eager, draw_by_stakes, sta
 from failgym.agents.environments.vec_env import make_sb3_env
 from failgym.baselines import Replay, RetryCap
 from failgym.envs import resolve
-from failgym.sim.fields import FIELDS
+from failgym.sim.shared.fields import FIELDS
 from failgym.vocabulary import Action
 
 CLONING = resolve("failgym/Cloning-v0", {"jobs": 300, "slice_tasks": 1})

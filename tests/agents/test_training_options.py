@@ -18,7 +18,7 @@ from failgym.agents.files.policy_file import load_agent  # noqa: E402
 from failgym.agents.training.training_settings import TrainingSettings  # noqa: E402
 from failgym.envs import SCENARIOS, varying_fields  # noqa: E402
 from failgym.evaluation import evaluate  # noqa: E402
-from failgym.sim.fields import FIELDS  # noqa: E402
+from failgym.sim.shared.fields import FIELDS  # noqa: E402
 from tests.agents.runs import (  # noqa: E402
     CLONING,
     SHORT,

@@ -16,7 +16,7 @@ from failgym.agents.training.episode_replay import (  # noqa: E402
     continue_episodes,
     unfinished_episodes,
 )
-from failgym.sim.fields import INDEX  # noqa: E402
+from failgym.sim.shared.fields import INDEX  # noqa: E402
 from tests.envs.worlds import IDS, legal, small  # noqa: E402
 
 CLONING = "failgym/Cloning-v0"

@@ -22,7 +22,7 @@ from failgym.agents.imitation.fitting import explained_variance
 from failgym.agents.imitation.warm_start import PUPILS, WarmStartSettings, warm_start
 from failgym.baselines import Algorithm1, Replay, RetryCap
 from failgym.envs import FIELDS, FieldBox, MitigationEnv, SelectFields, resolve
-from failgym.sim.fields import INDEX
+from failgym.sim.shared.fields import INDEX
 from tests.agents.runs import (
     SHORT,
     STEPS,

@@ -26,11 +26,17 @@ from failgym.baselines import (
 )
 from failgym.baselines.daly import daly_over_young
 from failgym.evaluation import run_policy
-from failgym.sim.compile import compile_world, with_slices
-from failgym.sim.context import AGE_BUCKETS, CLASSES, SYSTEM_FIELDS, Context, interruption_rates
-from failgym.sim.fields import FIELDS, INDEX
-from failgym.sim.forecast import Forecast
-from failgym.sim.rules import Rules
+from failgym.sim.pinned.compile import compile_world, with_slices
+from failgym.sim.shared.context import (
+    AGE_BUCKETS,
+    CLASSES,
+    SYSTEM_FIELDS,
+    Context,
+    interruption_rates,
+)
+from failgym.sim.shared.fields import FIELDS, INDEX
+from failgym.sim.shared.forecast import Forecast
+from failgym.sim.shared.rules import Rules
 from failgym.traces import Cause, Meta, Outcome, Trace
 from failgym.vocabulary import MINUTE, SECOND, Action
 from failgym.worlds.pinned.world import PinnedWorld

@@ -14,13 +14,13 @@ from failgym.baselines import REGISTRY
 from failgym.baselines.clairvoyant import Clairvoyant
 from failgym.envs import SCENARIOS, resolve
 from failgym.evaluation.runner import run_policy
-from failgym.sim.batch import Batch
-from failgym.sim.clairvoyant import Bound, clairvoyant
-from failgym.sim.compile import compile_world, with_slices
-from failgym.sim.context import Context
-from failgym.sim.pinned import PinnedSimulator
-from failgym.sim.records import World
-from failgym.sim.rules import Rules, Weights
+from failgym.sim.pinned.batch import Batch
+from failgym.sim.pinned.clairvoyant import Bound, clairvoyant
+from failgym.sim.pinned.compile import compile_world, with_slices
+from failgym.sim.pinned.records import World
+from failgym.sim.pinned.simulator import PinnedSimulator
+from failgym.sim.shared.context import Context
+from failgym.sim.shared.rules import Rules, Weights
 from failgym.traces import Cause, Meta, Outcome, Trace
 from failgym.worlds.build import build_world
 from failgym.worlds.pinned.world import PinnedWorld

@@ -17,7 +17,7 @@ from failgym.baselines import (
     KillOrClone,
     StopOrCopy,
 )
-from failgym.sim.fields import FIELDS, INDEX
+from failgym.sim.shared.fields import FIELDS, INDEX
 from failgym.vocabulary import Action
 
 CONTINUE, CLONE, CHECKPOINT, KILL, RETRY = (int(action) for action in Action)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from failgym.baselines import Forking, Heuristic, Late, SparkSpeculation
-from failgym.sim.fields import FIELDS, INDEX
+from failgym.sim.shared.fields import FIELDS, INDEX
 from failgym.vocabulary import Action
 
 CONTINUE, CLONE = int(Action.CONTINUE), int(Action.CLONE)

@@ -18,7 +18,7 @@ from failgym.baselines import (
     RankHybd,
     Size,
 )
-from failgym.sim.fields import FIELDS, INDEX
+from failgym.sim.shared.fields import FIELDS, INDEX
 from failgym.traces import Meta, Trace
 from failgym.vocabulary import Action
 

@@ -16,9 +16,9 @@ import failgym.baselines as baselines
 from failgym.baselines import REGISTRY, Heuristic
 from failgym.baselines.base import DECISIONS, ObservationView, enabled
 from failgym.policy import Policy
-from failgym.sim.fields import FIELDS, HIGH, INDEX, LOW
-from failgym.sim.rules import Rules
 from failgym.sim.scheduled.rules import ScheduledRules
+from failgym.sim.shared.fields import FIELDS, HIGH, INDEX, LOW
+from failgym.sim.shared.rules import Rules
 from failgym.vocabulary import Action
 
 CONTINUE, CLONE, CHECKPOINT, KILL, RETRY = (int(action) for action in Action)

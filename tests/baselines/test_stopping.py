@@ -18,7 +18,7 @@ from failgym.baselines import (
     OptimalStopping,
     PeriodicOutputs,
 )
-from failgym.sim.fields import FIELDS, INDEX
+from failgym.sim.shared.fields import FIELDS, INDEX
 from failgym.vocabulary import Action
 
 CONTINUE, CHECKPOINT, KILL, RETRY = (

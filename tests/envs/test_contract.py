@@ -14,7 +14,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from failgym.envs import FIELDS, SCENARIOS, TOTALS, resolve
-from failgym.sim.fields import HIGH, INDEX, LOW
+from failgym.sim.shared.fields import HIGH, INDEX, LOW
 from tests.envs.worlds import IDS, legal, make, play, small
 
 SPAWNED = ("failgym/Cloning-v0", "failgym/Mitigation-v0")

@@ -15,7 +15,7 @@ import pytest
 
 from failgym import memory
 from failgym.envs import MitigationVectorEnv
-from failgym.sim.batch import Batch
+from failgym.sim.pinned.batch import Batch
 from failgym.worlds import batches
 from failgym.worlds.pinned import world as pinned
 

@@ -12,8 +12,8 @@ from failgym.envs.rendering.perfetto import trace_events
 from failgym.envs.rendering.phases import phases
 from failgym.envs.rendering.recorder import Recorder
 from failgym.envs.rendering.timeline import ACCOUNTS, CLASSES
-from failgym.sim.compile import compile_world, with_slices
-from failgym.sim.pinned import PinnedSimulator
+from failgym.sim.pinned.compile import compile_world, with_slices
+from failgym.sim.pinned.simulator import PinnedSimulator
 from failgym.sim.scheduled import ScheduledSimulator
 from failgym.worlds.pinned.world import PinnedWorld
 from failgym.worlds.scheduled.world import ScheduledWorld

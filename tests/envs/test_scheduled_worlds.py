@@ -12,9 +12,9 @@ from failgym.envs import Scenario, resolve
 from failgym.evaluation import Anchors
 from failgym.evaluation.load import measure_load
 from failgym.predictors import NodeForecast, NoForecast
-from failgym.sim.context import SYSTEM_FIELDS, Context, expectations, interruption_rates
 from failgym.sim.reference.scheduled import ReferenceScheduledSimulator
 from failgym.sim.scheduled.records import World
+from failgym.sim.shared.context import SYSTEM_FIELDS, Context, expectations, interruption_rates
 from failgym.traces import Trace, generate
 from failgym.traces.schema import TABLES
 from failgym.worlds.build import build_world, split_of

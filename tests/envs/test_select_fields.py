@@ -21,7 +21,7 @@ from failgym.envs import (
     varying_fields,
 )
 from failgym.envs.spaces import fields_of, observation_space
-from failgym.sim.fields import HIGH, INDEX, LOW
+from failgym.sim.shared.fields import HIGH, INDEX, LOW
 from tests.envs.worlds import IDS, legal, make, play, small
 
 CLONING = "failgym/Cloning-v0"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from failgym.envs import FIELDS, SCENARIOS, Scenario, resolve, varying_fields
-from failgym.sim.fields import INDEX
+from failgym.sim.shared.fields import INDEX
 from failgym.traces import generate
 from failgym.traces.synthetic import PROFILES
 from failgym.worlds.batches import batch_of

@@ -24,7 +24,7 @@ from failgym.leaderboard.policy_process.remote_policy import RemotePolicy
 from failgym.leaderboard.policy_process.separation import check_apart
 from failgym.leaderboard.run.work_folder import WorkFolder
 from failgym.leaderboard.suite.episodes import Failure
-from failgym.sim.fields import FIELDS
+from failgym.sim.shared.fields import FIELDS
 from failgym.vocabulary import ACTIONS
 from tests.leaderboard.boards import COMMAND, TINY, actions, baseline, load, results, submit
 from tests.leaderboard.hosts import (

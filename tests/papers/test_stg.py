@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from failgym.sim.context import AGE_BUCKETS, CLASSES, SYSTEM_FIELDS, Context
-from failgym.sim.forecast import Forecast
 from failgym.sim.scheduled import ScheduledSimulator
 from failgym.sim.scheduled.rules import ScheduledRules
+from failgym.sim.shared.context import AGE_BUCKETS, CLASSES, SYSTEM_FIELDS, Context
+from failgym.sim.shared.forecast import Forecast
 from failgym.traces import Meta, Outcome, Trace
 from failgym.traces.clusters import with_machines
 from failgym.traces.readers.stg import read_stg

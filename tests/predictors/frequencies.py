@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from failgym.predictors.base import CLASSES, attempt_numbers, task_classes
 from failgym.predictors.learned import Arrays, Learned, window_moments
-from failgym.sim.forecast import Forecast
+from failgym.sim.shared.forecast import Forecast
 from failgym.traces import Outcome, Trace
 from failgym.vocabulary import MINUTE
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from failgym.sim.forecast import Forecast
+from failgym.sim.shared.forecast import Forecast
 from failgym.traces import Cause, Outcome, Trace
 from failgym.traces.schema import TABLES, make_table
 from failgym.vocabulary import MINUTE

@@ -12,7 +12,7 @@ from itertools import count
 
 import numpy as np
 
-from failgym.sim.pinned import PinnedSimulator
+from failgym.sim.pinned.simulator import PinnedSimulator
 from failgym.sim.reference import ReferenceSimulator
 from tests.sim.close import all_close, close, ulps
 from tests.sim.random_worlds import (

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from failgym.sim.context import Context
-from failgym.sim.forecast import Forecast
-from failgym.sim.rules import Rules
+from failgym.sim.shared.context import Context
+from failgym.sim.shared.forecast import Forecast
+from failgym.sim.shared.rules import Rules
 from failgym.traces import Cause, Meta, Outcome, Trace
 from failgym.vocabulary import Accounts, Action, Decision, Event, LogEntry, OpenDecision, SimOutcome
 

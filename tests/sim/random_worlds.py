@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from failgym.sim.context import AGE_BUCKETS, CLASSES, SYSTEM_FIELDS, Context
-from failgym.sim.forecast import Forecast
-from failgym.sim.rules import Rules, Weights
+from failgym.sim.shared.context import AGE_BUCKETS, CLASSES, SYSTEM_FIELDS, Context
+from failgym.sim.shared.forecast import Forecast
+from failgym.sim.shared.rules import Rules, Weights
 from failgym.traces import Cause, Meta, Outcome, Trace
 from failgym.vocabulary import MINUTE
 

@@ -14,8 +14,8 @@ EXAMPLES = list(examples())
 
 def simulators() -> list[type[Any]]:
     found: list[type[Any]] = [ReferenceSimulator]
-    if importlib.util.find_spec("failgym.sim.pinned") is not None:
-        found.append(importlib.import_module("failgym.sim.pinned").PinnedSimulator)
+    if importlib.util.find_spec("failgym.sim.pinned.simulator") is not None:
+        found.append(importlib.import_module("failgym.sim.pinned.simulator").PinnedSimulator)
     return found
 
 

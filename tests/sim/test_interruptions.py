@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from failgym.sim.context import (
+from failgym.sim.pinned.simulator import PinnedSimulator
+from failgym.sim.reference import ReferenceSimulator
+from failgym.sim.shared.context import (
     AGE_BUCKETS,
     CLASSES,
     SYSTEM_FIELDS,
@@ -18,11 +20,9 @@ from failgym.sim.context import (
     interruption_rates,
     interruption_times,
 )
-from failgym.sim.fields import INDEX
-from failgym.sim.forecast import Forecast
-from failgym.sim.pinned import PinnedSimulator
-from failgym.sim.reference import ReferenceSimulator
-from failgym.sim.rules import Rules
+from failgym.sim.shared.fields import INDEX
+from failgym.sim.shared.forecast import Forecast
+from failgym.sim.shared.rules import Rules
 from failgym.traces import Cause, Outcome, Trace
 from failgym.traces.synthetic import generate
 from failgym.vocabulary import MINUTE, SECOND

@@ -11,8 +11,8 @@ import pytest
 from failgym import metrics
 from failgym.baselines import Algorithm1, RetryCap
 from failgym.predictors import NoForecast
-from failgym.sim.pinned import PinnedSimulator
-from failgym.sim.rules import Rules
+from failgym.sim.pinned.simulator import PinnedSimulator
+from failgym.sim.shared.rules import Rules
 from failgym.traces import Outcome
 from failgym.vocabulary import Action
 from tests.chains import WINDOW, chains, flickering, outcomes

@@ -7,11 +7,11 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from failgym.sim.context import Context
-from failgym.sim.forecast import Forecast
-from failgym.sim.pinned import PinnedSimulator
+from failgym.sim.pinned.simulator import PinnedSimulator
 from failgym.sim.reference import ReferenceSimulator
-from failgym.sim.rules import LONGEST, Rules
+from failgym.sim.shared.context import Context
+from failgym.sim.shared.forecast import Forecast
+from failgym.sim.shared.rules import LONGEST, Rules
 from failgym.traces import Cause, Meta, Outcome, Trace
 from failgym.vocabulary import Action, Decision
 

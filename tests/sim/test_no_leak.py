@@ -9,16 +9,11 @@ import numpy as np
 import pytest
 
 from failgym.predictors import Calibrated, Forecast, NoForecast
-from failgym.sim.context import (
-    Context,
-    expectations,
-    interruption_rates,
-    interruption_times,
-)
-from failgym.sim.fields import INDEX
-from failgym.sim.pinned import PinnedSimulator
-from failgym.sim.rules import Rules
-from failgym.sim.system_table import system_table
+from failgym.sim.pinned.simulator import PinnedSimulator
+from failgym.sim.pinned.system_table import system_table
+from failgym.sim.shared.context import Context, expectations, interruption_rates, interruption_times
+from failgym.sim.shared.fields import INDEX
+from failgym.sim.shared.rules import Rules
 from failgym.traces import Cause, Meta, Outcome, Trace, generate
 from failgym.traces.schema import make_table
 from failgym.vocabulary import MINUTE

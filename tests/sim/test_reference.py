@@ -8,10 +8,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pytest
 
-from failgym.sim.context import Context
-from failgym.sim.fields import HIGH, LOW
 from failgym.sim.reference import ReferenceSimulator
-from failgym.sim.rules import Rules, Weights
+from failgym.sim.shared.context import Context
+from failgym.sim.shared.fields import HIGH, LOW
+from failgym.sim.shared.rules import Rules, Weights
 from failgym.traces import Outcome, Trace
 from failgym.vocabulary import Action, Event, LogEntry, SimOutcome, TaskOutcome
 from tests.sim.golden import examples

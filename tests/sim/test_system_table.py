@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from failgym.sim.context import SYSTEM_BIN, SYSTEM_FIELDS
-from failgym.sim.fields import INDEX
-from failgym.sim.pinned import PinnedSimulator
+from failgym.sim.pinned.simulator import PinnedSimulator
+from failgym.sim.pinned.system_table import SystemTable, system_table
 from failgym.sim.reference import ReferenceSimulator
-from failgym.sim.rules import Rules
-from failgym.sim.system_table import SystemTable, system_table
+from failgym.sim.shared.context import SYSTEM_BIN, SYSTEM_FIELDS
+from failgym.sim.shared.fields import INDEX
+from failgym.sim.shared.rules import Rules
 from failgym.traces import Cause, Outcome, Trace
 from failgym.traces.schema import LATEST, make_table
 from failgym.traces.synthetic import generate

@@ -12,13 +12,13 @@ from failgym.baselines import Replay
 from failgym.baselines.base import enabled
 from failgym.envs import resolve
 from failgym.evaluation import Record, compare, run_policy, whole_trace_world
-from failgym.sim.compile import compile_world
-from failgym.sim.context import Context
-from failgym.sim.forecast import Forecast
-from failgym.sim.pinned import PinnedSimulator
+from failgym.sim.pinned.compile import compile_world
+from failgym.sim.pinned.simulator import PinnedSimulator
 from failgym.sim.reference import ReferenceSimulator
-from failgym.sim.rules import LONGEST, Rules
-from failgym.sim.totals import LONGEST_LENGTH
+from failgym.sim.shared.context import Context
+from failgym.sim.shared.forecast import Forecast
+from failgym.sim.shared.rules import LONGEST, Rules
+from failgym.sim.shared.totals import LONGEST_LENGTH
 from failgym.traces import Cause, Meta, Outcome, Trace
 from failgym.traces.schema import LATEST, MOST_TOTAL
 from failgym.vocabulary import MINUTE

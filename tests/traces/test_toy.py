@@ -19,9 +19,9 @@ from failgym.baselines import (
 )
 from failgym.envs import Scenario
 from failgym.evaluation import run_policy
-from failgym.sim.batch import Batch
-from failgym.sim.clairvoyant import clairvoyant
-from failgym.sim.compile import with_slices
+from failgym.sim.pinned.batch import Batch
+from failgym.sim.pinned.clairvoyant import clairvoyant
+from failgym.sim.pinned.compile import with_slices
 from failgym.traces import Outcome, toy
 from failgym.vocabulary import MINUTE, Action
 from failgym.worlds.build import build_world

@@ -13,7 +13,7 @@ import failgym
 from failgym.baselines import REGISTRY
 from failgym.envs import SelectFields, varying_fields
 from failgym.evaluation import run_policy, whole_trace_world
-from failgym.sim.fields import INDEX
+from failgym.sim.shared.fields import INDEX
 from failgym.traces import generate
 from failgym.worlds import kinds, register_world
 from failgym.worlds.build import build_world

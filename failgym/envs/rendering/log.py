@@ -13,7 +13,7 @@ from failgym.envs.rendering.entries import Asked
 from failgym.envs.rendering.lanes import Lanes
 from failgym.envs.rendering.phases import phases
 from failgym.envs.rendering.timeline import Attempt, Kind, Mark, Outage, Pause, Timeline
-from failgym.sim.accounts import GHOST, LOST, REDUNDANT, UNKNOWN, fate_of_work
+from failgym.sim.shared.accounts import GHOST, LOST, REDUNDANT, UNKNOWN, fate_of_work
 from failgym.vocabulary import Action, Decision, Event, LogEntry
 
 __all__ = ["LogReader"]

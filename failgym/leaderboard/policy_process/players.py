@@ -22,7 +22,7 @@ from failgym.leaderboard.submission.records import Kind
 from failgym.leaderboard.submission.tables import CRASHED
 from failgym.leaderboard.suite.episodes import MOST_REASON, Answers, Bools, Failure, Ints
 from failgym.policy import Policy
-from failgym.sim.records import Output
+from failgym.sim.shared.records import Output
 
 __all__ = ["OwnPolicy", "Players"]
 

@@ -29,7 +29,7 @@ from failgym.leaderboard.policy_process.wire_format import (
 )
 from failgym.leaderboard.suite.episodes import MOST_REASON
 from failgym.policy import Policy
-from failgym.sim.fields import FIELDS
+from failgym.sim.shared.fields import FIELDS
 from failgym.vocabulary import ACTIONS
 
 __all__ = ["serve"]

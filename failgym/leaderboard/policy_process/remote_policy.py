@@ -22,7 +22,7 @@ from failgym.leaderboard.policy_process.wire_format import (
 )
 from failgym.leaderboard.submission.tables import CRASHED, NONSENSE, TIMEOUT
 from failgym.leaderboard.suite.episodes import MOST_REASON, Bools, Failure, Ints
-from failgym.sim.records import Output
+from failgym.sim.shared.records import Output
 from failgym.vocabulary import ACTIONS
 
 __all__ = ["RemotePolicy"]

@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from failgym.sim.fields import FIELDS
+from failgym.sim.shared.fields import FIELDS
 from failgym.vocabulary import ACTIONS
 
 __all__ = ["HEADER", "Frame", "Header", "Questions", "header", "parse_header"]

@@ -13,8 +13,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from failgym.sim.batch import EpisodeBatch
-from failgym.sim.records import Output
+from failgym.sim.shared.batch import EpisodeBatch
+from failgym.sim.shared.records import Output
 from failgym.worlds.batches import lanes_that_fit, make_batch
 from failgym.worlds.scenario import Scenario
 from failgym.worlds.world import World

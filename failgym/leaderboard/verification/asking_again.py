@@ -17,7 +17,7 @@ from failgym.leaderboard.submission.tables import CRASHED
 from failgym.leaderboard.suite.episodes import Answers, Bools, Failure, Ints, Played, play
 from failgym.leaderboard.suite.suite_worlds import SuiteWorlds
 from failgym.leaderboard.suite.suites import Cell
-from failgym.sim.records import Output
+from failgym.sim.shared.records import Output
 
 __all__ = ["Asked", "Asking", "ask"]
 

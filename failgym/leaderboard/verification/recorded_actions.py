@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from failgym.leaderboard.submission.tables import NONSENSE
 from failgym.leaderboard.suite.episodes import Bools, Failure, Ints
-from failgym.sim.records import Output
+from failgym.sim.shared.records import Output
 from failgym.vocabulary import ACTIONS
 
 __all__ = ["RecordedActions"]

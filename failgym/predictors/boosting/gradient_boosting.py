@@ -30,7 +30,7 @@ from failgym.predictors.features.config import TEXTS, Vocabulary, learn_vocabula
 from failgym.predictors.features.system import NEVER
 from failgym.predictors.learned import Arrays, Learned
 from failgym.predictors.parameters import check_whole
-from failgym.sim.forecast import Forecast
+from failgym.sim.shared.forecast import Forecast
 from failgym.traces.trace import Trace
 from failgym.vocabulary import DAY, MINUTE, Outcome
 

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from failgym.predictors.base import attempt_numbers, window_offsets
 from failgym.predictors.drawn.classes import ClassQuality, draw_classes, draw_jobs
 from failgym.predictors.parameters import check_whole
-from failgym.sim.forecast import Forecast
-from failgym.sim.keys import Purpose, uniform
+from failgym.sim.shared.forecast import Forecast
+from failgym.sim.shared.keys import Purpose, uniform
 from failgym.traces.trace import Trace
 from failgym.vocabulary import MINUTE, Outcome
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.predictors.base import CLASSES, task_classes
-from failgym.sim.keys import Purpose, uniform
+from failgym.sim.shared.keys import Purpose, uniform
 from failgym.traces.trace import Trace
 from failgym.vocabulary import Outcome
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from failgym.metrics import NEVER, Failures, distinct_failures, entries_until
 from failgym.predictors.base import check_trace
-from failgym.sim.keys import Purpose, uniform
+from failgym.sim.shared.keys import Purpose, uniform
 from failgym.traces.trace import Trace
 
 __all__ = ["CalibratedNodes", "NodeForecast"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from failgym.predictors.parameters import check_whole
-from failgym.sim.forecast import Forecast
+from failgym.sim.shared.forecast import Forecast
 from failgym.traces.trace import Trace
 from failgym.vocabulary import MINUTE
 

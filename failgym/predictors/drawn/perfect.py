@@ -9,7 +9,7 @@ import numpy as np
 
 from failgym.predictors.base import CLASSES, task_classes, window_offsets
 from failgym.predictors.parameters import check_whole
-from failgym.sim.forecast import Forecast
+from failgym.sim.shared.forecast import Forecast
 from failgym.traces.trace import Trace
 from failgym.vocabulary import MINUTE, Outcome
 

@@ -15,7 +15,7 @@ from failgym.predictors.forest.forest import Forest, Growth
 from failgym.predictors.forest.rows import LEVELS, SCENARIOS, Knowledge, Lesson
 from failgym.predictors.learned import Arrays, Learned, window_moments
 from failgym.predictors.parameters import check_whole
-from failgym.sim.forecast import Forecast
+from failgym.sim.shared.forecast import Forecast
 from failgym.traces.trace import Trace
 from failgym.vocabulary import DAY, MINUTE
 

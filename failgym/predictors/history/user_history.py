@@ -41,7 +41,7 @@ class UserHistory:
     trace and in the one predicted; these share one clock, and a job that is in both (same original
     id, same submission) counts once. Jobs that ended by themselves count, finished, failed or at
     their walltime, as in the run time estimators of EASY backfilling
-    (`failgym.sim.scheduled.estimates`), which follow the same rules for attempts: the median of an
+    (`scheduled.queue.estimates`), which follow the same rules for attempts: the median of an
     even number is the lower of the middle two, so what is foretold was seen. Jobs of which the
     quantity is not known are passed over, and jobs without a user have no history.
 

@@ -18,8 +18,8 @@ import numpy.typing as npt
 from failgym.metrics.forecasts import false_negative_rate, grace_period
 from failgym.predictors.base import CLASSES, task_classes
 from failgym.predictors.endings import task_ends
-from failgym.sim.forecast import Forecast
-from failgym.sim.rules import Rules
+from failgym.sim.shared.forecast import Forecast
+from failgym.sim.shared.rules import Rules
 from failgym.traces.trace import Trace
 from failgym.vocabulary import MINUTE, Outcome
 

@@ -12,7 +12,7 @@ from failgym.metrics.columns import ratio
 from failgym.metrics.forecasts import false_negative_rate
 from failgym.predictors.base import task_classes
 from failgym.predictors.network.two_level_network import TwoLevelNetwork, considered
-from failgym.sim.forecast import Forecast
+from failgym.sim.shared.forecast import Forecast
 from failgym.traces.trace import Trace
 from failgym.vocabulary import DAY, Outcome
 

@@ -16,7 +16,7 @@ from failgym.predictors.learned import Arrays, Learned
 from failgym.predictors.network.arrived import JOB_FEATURES, TASK_FEATURES, Arrived
 from failgym.predictors.network.network import Network, Recipe, train
 from failgym.predictors.parameters import check_whole
-from failgym.sim.forecast import Forecast
+from failgym.sim.shared.forecast import Forecast
 from failgym.traces.trace import Trace
 from failgym.vocabulary import DAY, MINUTE
 

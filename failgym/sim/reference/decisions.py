@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from failgym.sim.forecast import Forecast
 from failgym.sim.reference.tasks import Run, Task
-from failgym.sim.rules import Rules
+from failgym.sim.shared.forecast import Forecast
+from failgym.sim.shared.rules import Rules
 from failgym.vocabulary import Action, Decision
 
 __all__ = ["Question", "legal_actions", "next_window", "risk_at", "windows_behind"]

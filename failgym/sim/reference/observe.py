@@ -9,12 +9,12 @@ from math import inf, log2, sqrt
 import numpy as np
 import numpy.typing as npt
 
-from failgym.sim.context import SYSTEM_TABLE, Context
-from failgym.sim.fields import FIELDS, HIGH, INDEX, LOW
 from failgym.sim.reference.decisions import Question, risk_at, windows_behind
 from failgym.sim.reference.record import TaskRecord
 from failgym.sim.reference.tasks import Run, Task
-from failgym.sim.rules import Rules
+from failgym.sim.shared.context import SYSTEM_TABLE, Context
+from failgym.sim.shared.fields import FIELDS, HIGH, INDEX, LOW
+from failgym.sim.shared.rules import Rules
 from failgym.traces import Trace
 from failgym.vocabulary import MINUTE, SECOND, Action, Ending, SimOutcome
 

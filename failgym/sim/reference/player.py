@@ -6,7 +6,7 @@ from collections.abc import Generator
 from typing import NamedTuple
 
 from failgym.sim.reference.decisions import Question
-from failgym.sim.rules import Weights
+from failgym.sim.shared.rules import Weights
 from failgym.vocabulary import Action
 
 __all__ = ["Costs", "Player"]

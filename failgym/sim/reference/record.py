@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from failgym.sim.forecast import Forecast
-from failgym.sim.keys import Purpose, uniform
-from failgym.sim.rules import Rules
-from failgym.sim.totals import LONGEST_LENGTH
+from failgym.sim.shared.forecast import Forecast
+from failgym.sim.shared.keys import Purpose, uniform
+from failgym.sim.shared.rules import Rules
+from failgym.sim.shared.totals import LONGEST_LENGTH
 from failgym.traces import Trace
 from failgym.vocabulary import Cause, Ending, Outcome
 

@@ -8,14 +8,14 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from failgym.sim.context import Context
-from failgym.sim.fields import FIELDS
 from failgym.sim.reference.observe import Observer
 from failgym.sim.reference.player import Costs, Player
 from failgym.sim.reference.record import read_records
 from failgym.sim.reference.tasks import Task
 from failgym.sim.reference.world import Questions, World
-from failgym.sim.rules import Rules, Weights
+from failgym.sim.shared.context import Context
+from failgym.sim.shared.fields import FIELDS
+from failgym.sim.shared.rules import Rules, Weights
 from failgym.traces import Trace
 from failgym.vocabulary import Accounts, LogEntry, OpenDecision, TaskOutcome
 
@@ -25,7 +25,7 @@ __all__ = ["ReferenceSimulator"]
 class ReferenceSimulator(Player):
     """Plays tasks of a trace in the pinned world, decision by decision, slowly and obviously.
 
-    >>> from failgym.sim.rules import Rules
+    >>> from failgym.sim.shared.rules import Rules
     >>> from failgym.traces import Meta, Trace
     >>> from failgym.vocabulary import Action
     >>> trace = Trace.of(
@@ -37,7 +37,7 @@ class ReferenceSimulator(Player):
     ...         "outcome": [1, 0], "cause": [0, None],
     ...     },
     ... )
-    >>> from failgym.sim.forecast import Forecast
+    >>> from failgym.sim.shared.forecast import Forecast
     >>> silent = Forecast.none(trace.content_hash, jobs=1, tasks=1, attempts=2, window=300_000)
     >>> context = Context(np.zeros((8, 24, 3)), np.zeros((1, 8), np.float32), silent)
     >>> sim = ReferenceSimulator(trace, Rules(retry=True, max_extra=1), context)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from failgym.sim.reference.record import Row, TaskRecord, round_half_up
-from failgym.sim.rules import Rules
+from failgym.sim.shared.rules import Rules
 from failgym.vocabulary import Ending, SimOutcome
 
 __all__ = ["Owed", "Pause", "Run", "Saved", "Task"]

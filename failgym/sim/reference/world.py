@@ -8,7 +8,6 @@ from itertools import count
 
 import numpy as np
 
-from failgym.sim.forecast import Forecast
 from failgym.sim.reference.decisions import (
     Question,
     legal_actions,
@@ -18,7 +17,8 @@ from failgym.sim.reference.decisions import (
 )
 from failgym.sim.reference.record import Row, TaskRecord
 from failgym.sim.reference.tasks import Owed, Pause, Run, Saved, Task
-from failgym.sim.rules import Rules
+from failgym.sim.shared.forecast import Forecast
+from failgym.sim.shared.rules import Rules
 from failgym.vocabulary import Action, Decision, Ending, Event, LogEntry, SimOutcome
 
 __all__ = ["Questions", "World"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from failgym.sim.accounts import LOST, REDUNDANT, UNKNOWN, USEFUL, fate, work_of
-from failgym.sim.jit import called
+from failgym.sim.shared.accounts import LOST, REDUNDANT, UNKNOWN, USEFUL, fate, work_of
+from failgym.sim.shared.jit import called
 from failgym.vocabulary import Outcome
 
 if TYPE_CHECKING:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from failgym.sim.attempts import rounded
-from failgym.sim.events import note, push, sort_key
-from failgym.sim.jit import called
 from failgym.sim.scheduled.accounts import charge_run
-from failgym.sim.scheduled.dags import repeated, transfer_time
-from failgym.sim.scheduled.estimates import note_ended
-from failgym.sim.scheduled.machines import release, take
-from failgym.sim.scheduled.outputs import recomputation_lost, recomputation_started
-from failgym.sim.scheduled.queues import leave, request_pass
+from failgym.sim.scheduled.cluster.machines import release, take
+from failgym.sim.scheduled.cluster.storage import lose_write
+from failgym.sim.scheduled.cluster.system import count_end
+from failgym.sim.scheduled.queue.estimates import note_ended
+from failgym.sim.scheduled.queue.queues import leave, request_pass
+from failgym.sim.scheduled.queue.running import started, stopped
 from failgym.sim.scheduled.records import RunState
-from failgym.sim.scheduled.running import started, stopped
-from failgym.sim.scheduled.storage import lose_write
-from failgym.sim.scheduled.system import count_end
+from failgym.sim.scheduled.workflow.dags import repeated, transfer_time
+from failgym.sim.scheduled.workflow.outputs import recomputation_lost, recomputation_started
+from failgym.sim.shared.events import note, push, sort_key
+from failgym.sim.shared.jit import called
+from failgym.sim.shared.windows import rounded
 from failgym.vocabulary import NEVER, Ending, Event, Outcome
 
 if TYPE_CHECKING:

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from failgym.sim.batch import EpisodeBatch
-from failgym.sim.records import Output
 from failgym.sim.scheduled import engine
+from failgym.sim.scheduled.memory.rooms import Rooms
+from failgym.sim.scheduled.memory.snapshots import Snapshots
+from failgym.sim.scheduled.memory.state import make_state, needs_of
 from failgym.sim.scheduled.outcomes import outcome_table
 from failgym.sim.scheduled.records import Part, Short, World
-from failgym.sim.scheduled.rooms import Rooms
 from failgym.sim.scheduled.rules import ScheduledRules
-from failgym.sim.scheduled.snapshots import Snapshots
-from failgym.sim.scheduled.state import make_state, needs_of
 from failgym.sim.scheduled.units import unit_table
+from failgym.sim.shared.batch import EpisodeBatch
+from failgym.sim.shared.records import Output
 
 __all__ = ["ScheduledBatch"]
 

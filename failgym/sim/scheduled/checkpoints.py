@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from failgym.sim.accounts import work_of
-from failgym.sim.events import note
-from failgym.sim.jit import called
 from failgym.sim.scheduled.accounts import charge_write
 from failgym.sim.scheduled.attempts import date_end, vacate
-from failgym.sim.scheduled.outputs import output_saved, output_unwritten, output_writing
-from failgym.sim.scheduled.queues import request_pass
+from failgym.sim.scheduled.cluster.storage import begin_write, lose_write
+from failgym.sim.scheduled.queue.queues import request_pass
 from failgym.sim.scheduled.records import RunState
-from failgym.sim.scheduled.storage import begin_write, lose_write
+from failgym.sim.scheduled.workflow.outputs import output_saved, output_unwritten, output_writing
+from failgym.sim.shared.accounts import work_of
+from failgym.sim.shared.events import note
+from failgym.sim.shared.jit import called
 from failgym.vocabulary import NEVER, Event
 
 if TYPE_CHECKING:

@@ -13,7 +13,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from failgym.sim.compile import (
+from failgym.sim.scheduled.cluster.cluster import cluster_of, outages_of
+from failgym.sim.scheduled.records import LEVELS, PARAMETERS, TASK, World
+from failgym.sim.scheduled.rules import (
+    ESTIMATORS,
+    SCHEDULERS,
+    NodePredictions,
+    ScheduledRules,
+    check_duration,
+    check_nodes,
+)
+from failgym.sim.scheduled.workflow.workflows import compile_dags
+from failgym.sim.shared.compile import (
     Attempts,
     attempts_of,
     check_forecast,
@@ -24,23 +35,12 @@ from failgym.sim.compile import (
     tasks_of,
     user_kill,
 )
-from failgym.sim.context import Context
-from failgym.sim.keys import Purpose, uniform
-from failgym.sim.records import Records
-from failgym.sim.rules import Weights
-from failgym.sim.scheduled.cluster import cluster_of, outages_of
-from failgym.sim.scheduled.records import LEVELS, PARAMETERS, TASK, World
-from failgym.sim.scheduled.rules import (
-    ESTIMATORS,
-    SCHEDULERS,
-    NodePredictions,
-    ScheduledRules,
-    check_duration,
-    check_nodes,
-)
-from failgym.sim.scheduled.workflows import compile_dags
-from failgym.sim.totals import check_totals
-from failgym.sim.usage import usage_of
+from failgym.sim.shared.context import Context
+from failgym.sim.shared.keys import Purpose, uniform
+from failgym.sim.shared.records import Records
+from failgym.sim.shared.rules import Weights
+from failgym.sim.shared.totals import check_totals
+from failgym.sim.shared.usage import usage_of
 from failgym.traces import Trace
 from failgym.vocabulary import NEVER, Cause, Ending, Outcome
 

@@ -4,20 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from failgym.sim.decisions import (
-    ONLY_CONTINUE,
-    legal_failed,
-    legal_window,
-    risk_of,
-    window_index,
-)
-from failgym.sim.events import note, push, sort_key
-from failgym.sim.jit import called
 from failgym.sim.scheduled.attempts import forget, vacate
 from failgym.sim.scheduled.checkpoints import begin_checkpoint, begin_output_write
-from failgym.sim.scheduled.lineage import unblock_children
-from failgym.sim.scheduled.outputs import output_wanted
-from failgym.sim.scheduled.placing import answer_dispatch
+from failgym.sim.scheduled.cluster.placing import answer_dispatch
 from failgym.sim.scheduled.records import RunState
 from failgym.sim.scheduled.settlement import (
     execute_kill,
@@ -26,7 +15,18 @@ from failgym.sim.scheduled.settlement import (
     settle_if_over,
     start_next,
 )
-from failgym.sim.settlement import void_restarts
+from failgym.sim.scheduled.workflow.lineage import unblock_children
+from failgym.sim.scheduled.workflow.outputs import output_wanted
+from failgym.sim.shared.events import note, push, sort_key
+from failgym.sim.shared.jit import called
+from failgym.sim.shared.legal import (
+    ONLY_CONTINUE,
+    legal_failed,
+    legal_window,
+    risk_of,
+    window_index,
+)
+from failgym.sim.shared.restarts import void_restarts
 from failgym.vocabulary import Action, Decision, Event
 
 if TYPE_CHECKING:

@@ -8,16 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from failgym.sim.attempts import next_window, window_until
-from failgym.sim.compile import SPACINGS
-from failgym.sim.decisions import ONLY_CONTINUE, legal_window, risk_of, window_index
-from failgym.sim.engine import DRAWN, RESET, STEP, draw_slice
-from failgym.sim.events import kind_of, note, pop, push, sort_key
-from failgym.sim.fields import AT
-from failgym.sim.jit import called, entry, held
-from failgym.sim.records import Output
 from failgym.sim.scheduled.accounts import costs
-from failgym.sim.scheduled.ahead import look_ahead
 from failgym.sim.scheduled.attempts import (
     INTRINSIC,
     OUTSIDE,
@@ -29,6 +20,9 @@ from failgym.sim.scheduled.attempts import (
     windows_matter,
 )
 from failgym.sim.scheduled.checkpoints import make_durable
+from failgym.sim.scheduled.cluster.outages import detect, go_down, go_up, next_outage
+from failgym.sim.scheduled.cluster.placing import place_held
+from failgym.sim.scheduled.cluster.storage import not_durable_before, storage_event
 from failgym.sim.scheduled.decisions import answer, ask, ask_output
 from failgym.sim.scheduled.episodes import (
     ARRIVAL,
@@ -37,12 +31,10 @@ from failgym.sim.scheduled.episodes import (
     has_room,
     has_room_for,
 )
-from failgym.sim.scheduled.lineage import unblock_children
+from failgym.sim.scheduled.memory.ahead import look_ahead
+from failgym.sim.scheduled.memory.views import view_of
 from failgym.sim.scheduled.observe import observe
-from failgym.sim.scheduled.outages import detect, go_down, go_up, next_outage
-from failgym.sim.scheduled.outputs import output_ready
-from failgym.sim.scheduled.passes import run_pass
-from failgym.sim.scheduled.placing import place_held
+from failgym.sim.scheduled.queue.passes import run_pass
 from failgym.sim.scheduled.records import Short, State
 from failgym.sim.scheduled.rules import SCHEDULERS
 from failgym.sim.scheduled.settlement import (
@@ -57,10 +49,18 @@ from failgym.sim.scheduled.settlement import (
     stop_all,
     succeed,
 )
-from failgym.sim.scheduled.storage import not_durable_before, storage_event
 from failgym.sim.scheduled.tasks import prepare
 from failgym.sim.scheduled.units import unit_cost, unit_of, write_unit_costs
-from failgym.sim.scheduled.views import view_of
+from failgym.sim.scheduled.workflow.lineage import unblock_children
+from failgym.sim.scheduled.workflow.outputs import output_ready
+from failgym.sim.shared.compile import SPACINGS
+from failgym.sim.shared.draws import DRAWN, RESET, STEP, draw_slice
+from failgym.sim.shared.events import kind_of, note, pop, push, sort_key
+from failgym.sim.shared.fields import AT
+from failgym.sim.shared.jit import called, entry, held
+from failgym.sim.shared.legal import ONLY_CONTINUE, legal_window, risk_of, window_index
+from failgym.sim.shared.records import Output
+from failgym.sim.shared.windows import next_window, window_until
 from failgym.vocabulary import NEVER, Decision, Ending, Event, Outcome
 
 if TYPE_CHECKING:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from failgym.sim.events import push, sort_key
-from failgym.sim.jit import called
 from failgym.sim.scheduled.attempts import create
-from failgym.sim.scheduled.dag_state import begin_dags
-from failgym.sim.scheduled.estimates import clear_history
-from failgym.sim.scheduled.machines import begin_machines
-from failgym.sim.scheduled.outages import begin_outages
+from failgym.sim.scheduled.cluster.machines import begin_machines
+from failgym.sim.scheduled.cluster.outages import begin_outages
+from failgym.sim.scheduled.cluster.system import begin_counters
+from failgym.sim.scheduled.queue.estimates import clear_history
 from failgym.sim.scheduled.records import LEVELS, Part, Short
 from failgym.sim.scheduled.settlement import enter
-from failgym.sim.scheduled.system import begin_counters
 from failgym.sim.scheduled.tasks import clear_account, prepare
+from failgym.sim.scheduled.workflow.dag_state import begin_dags
+from failgym.sim.shared.events import push, sort_key
+from failgym.sim.shared.jit import called
 from failgym.vocabulary import NEVER, Event
 
 if TYPE_CHECKING:

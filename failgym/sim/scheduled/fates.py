@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from failgym.sim.records import Records
 from failgym.sim.scheduled.records import World
+from failgym.sim.shared.records import Records
 from failgym.vocabulary import NEVER, Ending
 
 __all__ = ["Caps", "Fates", "Row", "fate_of_task", "fates", "kill_limit"]

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from failgym.sim.accounts import work_of
-from failgym.sim.context import SYSTEM_BIN
-from failgym.sim.decisions import window_index
-from failgym.sim.fields import AT, group_of
-from failgym.sim.jit import called
-from failgym.sim.observe import (
+from failgym.sim.scheduled.attempts import INTRINSIC, OUTSIDE
+from failgym.sim.scheduled.cluster.placing import next_offer, predicted
+from failgym.sim.scheduled.cluster.system import interruptions, turn_bins
+from failgym.sim.scheduled.workflow.lineage_fields import observe_lineage
+from failgym.sim.shared.accounts import work_of
+from failgym.sim.shared.context import SYSTEM_BIN
+from failgym.sim.shared.fields import AT, group_of
+from failgym.sim.shared.jit import called
+from failgym.sim.shared.legal import window_index
+from failgym.sim.shared.observe import (
     cost_fields,
     decision_fields,
     forecast_fields,
@@ -22,10 +26,6 @@ from failgym.sim.observe import (
     static_fields,
     usage_fields,
 )
-from failgym.sim.scheduled.attempts import INTRINSIC, OUTSIDE
-from failgym.sim.scheduled.lineage_fields import observe_lineage
-from failgym.sim.scheduled.placing import next_offer, predicted
-from failgym.sim.scheduled.system import interruptions, turn_bins
 from failgym.vocabulary import Decision, Outcome
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The records of the scheduled world, beside those of `failgym.sim.records`.
+"""The records of the scheduled world, beside those of `failgym.sim.shared.records`.
 
 Times are int64 milliseconds; accounts are machine-milliseconds. -1 stands for none in links and
 indices. Episodes are held side by side; kernels work on a `View`, the part of one episode.
@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from failgym.sim import records as pinned
-from failgym.sim.records import Records
-from failgym.sim.scheduled.dags import Dags, DagState
-from failgym.sim.scheduled.estimates import History
+from failgym.sim.scheduled.queue.estimates import History
+from failgym.sim.scheduled.workflow.dags import Dags, DagState
+from failgym.sim.shared import records as shared
+from failgym.sim.shared.records import Records
 
 __all__ = [
     "BINS",
@@ -79,7 +79,7 @@ class Short(IntEnum):
 
 
 class Part(IntEnum):
-    """An array that every episode has of its own, see `failgym.sim.scheduled.rooms`."""
+    """An array that every episode has of its own, see `failgym.sim.scheduled.memory.rooms`."""
 
     TASKS = 0
     RUNS = 1
@@ -107,7 +107,7 @@ def _more(base: np.dtype[np.void], **fields: str) -> np.dtype[np.void]:
 
 
 PARAMETERS = _more(
-    pinned.PARAMETERS,
+    shared.PARAMETERS,
     scheduler="i1",  # 0 fifo, 1 priority, 2 easy_backfill, 3 rank_hybd
     preemption="?",
     estimator="i1",  # index in rules.ESTIMATORS
@@ -134,7 +134,7 @@ PARAMETERS = _more(
 )
 
 TASK = _more(
-    pinned.TASK,
+    shared.TASK,
     job="i8",
     job_submit="i8",
     background="?",  # left out by the scenario: never own
@@ -155,7 +155,7 @@ OUTAGE = np.dtype([("down", "i8"), ("up", "i8"), ("machine", "i8")], align=True)
 """Outages by (machine, down) in World.outages, by (down, machine) in World.outages_in_time."""
 
 EPISODE = _more(
-    pinned.EPISODE,
+    shared.EPISODE,
     first_row="i8",  # smallest trace row of its tasks
     last_row="i8",
     prepared="i4",  # locals 0 .. prepared - 1 have their states, the others are as at the beginning
@@ -203,7 +203,7 @@ EPISODE = _more(
 )
 
 TASK_STATE = _more(
-    pinned.TASK_STATE,
+    shared.TASK_STATE,
     own="?",  # asked and charged
     asked="?",  # own and of known fate
     failed="?",  # had an END FAIL
@@ -225,7 +225,7 @@ TASK_STATE = _more(
 )
 
 RUN = _more(
-    pinned.RUN,
+    shared.RUN,
     state="i1",  # RunState
     recomputes="?",
     width="i8",
@@ -361,7 +361,7 @@ class World(NamedTuple):
 
 
 class State(NamedTuple):
-    """The state of N episodes, but for what `failgym.sim.scheduled.rooms` holds."""
+    """The state of N episodes, but for what `failgym.sim.scheduled.memory.rooms` holds."""
 
     episodes: Records
     """EPISODE [N]"""
@@ -372,7 +372,7 @@ class State(NamedTuple):
     most: npt.NDArray[np.int64]
     """[slices] a longer array of tasks is given back before an episode begins on a slice"""
     shared: npt.NDArray[np.bool_]
-    """[slices] is the first decision on it shared (`failgym.sim.scheduled.snapshots`)?"""
+    """[slices] is the first decision on it shared (`failgym.sim.scheduled.memory.snapshots`)?"""
     machines: Records
     """MACHINE_STATE [N, machines]"""
     tree: npt.NDArray[np.int64]

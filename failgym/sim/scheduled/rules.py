@@ -1,4 +1,4 @@
-"""What a scenario of the scheduled world sets beside `failgym.sim.rules.Rules`."""
+"""What a scenario of the scheduled world sets beside `failgym.sim.shared.rules.Rules`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from failgym.sim.rules import Rules
+from failgym.sim.shared.rules import Rules
 
 __all__ = [
     "ESTIMATORS",

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from failgym.sim.events import note, push, sort_key
-from failgym.sim.jit import called
 from failgym.sim.scheduled.accounts import arrivals, charge_settled, settle_time
 from failgym.sim.scheduled.attempts import create, drop, free_record, stop, vacate
-from failgym.sim.scheduled.lineage import admit, descendants
-from failgym.sim.scheduled.outputs import settled, wanted_again
-from failgym.sim.scheduled.quantiles import insert
-from failgym.sim.scheduled.queues import join
+from failgym.sim.scheduled.queue.queues import join
 from failgym.sim.scheduled.records import RunState
 from failgym.sim.scheduled.tasks import prepare
-from failgym.sim.settlement import (
-    EXTERNAL_RESTART,
-    FAILURE_RESTART,
-    rows_left,
-    void_restarts,
-)
+from failgym.sim.scheduled.workflow.lineage import admit, descendants
+from failgym.sim.scheduled.workflow.outputs import settled, wanted_again
+from failgym.sim.scheduled.workflow.quantiles import insert
+from failgym.sim.shared.events import note, push, sort_key
+from failgym.sim.shared.jit import called
+from failgym.sim.shared.restarts import EXTERNAL_RESTART, FAILURE_RESTART, rows_left, void_restarts
 from failgym.vocabulary import CANCELLED, Ending, Event, Outcome
 
 if TYPE_CHECKING:

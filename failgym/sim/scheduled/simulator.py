@@ -8,9 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from failgym.sim.context import Context
-from failgym.sim.outcomes import accounts_of
-from failgym.sim.rules import Weights
 from failgym.sim.scheduled.batch import ScheduledBatch
 from failgym.sim.scheduled.compile import (
     EpisodeTasks,
@@ -20,6 +17,9 @@ from failgym.sim.scheduled.compile import (
 )
 from failgym.sim.scheduled.records import RunState
 from failgym.sim.scheduled.rules import NodePredictions, ScheduledRules
+from failgym.sim.shared.context import Context
+from failgym.sim.shared.outcomes import accounts_of
+from failgym.sim.shared.rules import Weights
 from failgym.traces import Trace
 from failgym.vocabulary import Accounts, Action, Decision, LogEntry, OpenDecision, ScheduledOutcome
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from failgym.sim.jit import called
-from failgym.sim.scheduled.dags import (
+from failgym.sim.scheduled.workflow.dags import (
     IN_MEMORY,
     NOT_MADE,
     OFF_STACK,
@@ -19,6 +18,7 @@ from failgym.sim.scheduled.dags import (
     parents,
     stage_of,
 )
+from failgym.sim.shared.jit import called
 from failgym.vocabulary import NEVER
 
 if TYPE_CHECKING:

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from failgym.sim.jit import called, entry, held, list_at
 from failgym.sim.scheduled.records import JOB_STATE, TASK_STATE, Part
+from failgym.sim.shared.jit import called, entry, held, list_at
 from failgym.vocabulary import Outcome
 
 if TYPE_CHECKING:
-    from failgym.sim.records import Records
     from failgym.sim.scheduled.records import State, World
+    from failgym.sim.shared.records import Records
 
 __all__ = ["unit_cost", "unit_of", "unit_table", "write_unit_costs"]
 

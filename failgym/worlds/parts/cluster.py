@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from failgym.sim.rules import LONGEST
+from failgym.sim.shared.rules import LONGEST
 from failgym.vocabulary import MINUTE
 from failgym.worlds.parts.checked import Checked
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from failgym.sim.rules import LONGEST
+from failgym.sim.shared.rules import LONGEST
 from failgym.traces import Trace
 from failgym.traces.synthetic import PROFILES
 from failgym.worlds.parts.checked import Checked

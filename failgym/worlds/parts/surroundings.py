@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, cast
 
-from failgym.sim.rules import LONGEST
+from failgym.sim.shared.rules import LONGEST
 from failgym.worlds.parts.checked import Checked
 from failgym.worlds.parts.cluster import MOST_MACHINES
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from failgym.sim.rules import Rules
+from failgym.sim.shared.rules import Rules
 from failgym.worlds.kinds import CLAIRVOYANT
 from failgym.worlds.scheduled import FIELDS
 from failgym.worlds.varying import conditions_of, varying

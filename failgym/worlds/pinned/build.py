@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from failgym.sim.batch import asked_tasks
-from failgym.sim.compile import compile_world, parameters, with_slices
-from failgym.sim.records import World as Tables
+from failgym.sim.pinned.batch import asked_tasks
+from failgym.sim.pinned.compile import compile_world, with_slices
+from failgym.sim.pinned.records import World as Tables
+from failgym.sim.shared.compile import parameters
 from failgym.traces import Outcome, Trace
 from failgym.world_cache import kept_or_built
 from failgym.worlds.context import context_of, with_system

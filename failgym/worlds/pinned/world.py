@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from failgym.sim.batch import Batch, EpisodeBatch
-from failgym.sim.clairvoyant import clairvoyant
-from failgym.sim.outcomes import outcome_table
-from failgym.sim.records import Records
-from failgym.sim.records import World as Tables
-from failgym.sim.rules import Rules
-from failgym.sim.state import Order
+from failgym.sim.pinned.batch import Batch
+from failgym.sim.pinned.clairvoyant import clairvoyant
+from failgym.sim.pinned.outcomes import outcome_table
+from failgym.sim.pinned.records import World as Tables
+from failgym.sim.pinned.state import Order
+from failgym.sim.shared.batch import EpisodeBatch
+from failgym.sim.shared.records import Records
+from failgym.sim.shared.rules import Rules
 from failgym.vocabulary import LOG
 from failgym.worlds.inputs import inputs_of
 from failgym.worlds.world import Bound, Down, LeastCosts, OpenAttempt, Scene
@@ -93,7 +94,7 @@ class PinnedWorld:
         return int(np.diff(events[self.tables.slices]).max(initial=0)) + 1
 
     def outcomes(self, states: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
-        """The fields of `failgym.sim.outcomes.TaskOutcome`, an array each."""
+        """The fields of `failgym.sim.pinned.outcomes.TaskOutcome`, an array each."""
         return outcome_table(self.tables, states)
 
     def least_costs(self, rules: Rules, slices: Ints, bound: Bound | None = None) -> LeastCosts:

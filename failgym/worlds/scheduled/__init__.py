@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from failgym.sim.rules import Rules
 from failgym.sim.scheduled.rules import ScheduledRules
+from failgym.sim.shared.rules import Rules
 from failgym.worlds.parts.cluster import Cluster
 from failgym.worlds.parts.prediction import NodePrediction
 from failgym.worlds.parts.surroundings import Strikes, Surroundings

@@ -8,11 +8,11 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from failgym.sim.compile import parameters
-from failgym.sim.rules import Weights
 from failgym.sim.scheduled.compile import EpisodeTasks, compile_scheduled, with_members
 from failgym.sim.scheduled.records import PARAMETERS
 from failgym.sim.scheduled.records import World as Tables
+from failgym.sim.shared.compile import parameters
+from failgym.sim.shared.rules import Weights
 from failgym.traces import Trace
 from failgym.world_cache import kept_or_built
 from failgym.worlds.context import context_of

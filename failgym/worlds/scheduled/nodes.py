@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from failgym.predictors import CalibratedNodes, NodeForecast
-from failgym.sim.scheduled.cluster import cluster_of
+from failgym.sim.scheduled.cluster.cluster import cluster_of
 from failgym.sim.scheduled.rules import NodePredictions
 from failgym.worlds.scenario import Scenario
 from failgym.worlds.split import Part

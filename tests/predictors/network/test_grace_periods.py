@@ -22,7 +22,7 @@ from failgym.predictors.network.grace_periods import (
     mitigated_false_negatives,
     task_grace_periods,
 )
-from failgym.sim.rules import Rules
+from failgym.sim.shared.rules import Rules
 from failgym.traces import Cause, Meta, Outcome, Trace, generate
 from failgym.traces.synthetic import PROFILES, Google2011
 from failgym.vocabulary import MINUTE

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from failgym.sim.fields import FIELDS
 from failgym.sim.reference.scheduled import ReferenceScheduledSimulator
 from failgym.sim.scheduled import ScheduledSimulator
 from failgym.sim.scheduled.rules import ScheduledRules
+from failgym.sim.shared.fields import FIELDS
 from failgym.traces import Trace
 from failgym.traces.schema import make_table
 from tests.sim.close import all_close, close, ulps

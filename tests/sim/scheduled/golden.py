@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from failgym.sim.context import Context
 from failgym.sim.scheduled.rules import NodePredictions, ScheduledRules
+from failgym.sim.shared.context import Context
 from failgym.traces import Meta, Trace
 from failgym.vocabulary import Accounts, Action, Decision, Event, LogEntry, OpenDecision, SimOutcome
 from tests.sim.golden import COST_TERMS, FOLDER, attempt, forecast_of, lines

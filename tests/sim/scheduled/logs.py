@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from failgym.sim.context import Context
-from failgym.sim.forecast import Forecast
 from failgym.sim.scheduled.rules import ScheduledRules
 from failgym.sim.scheduled.simulator import ScheduledSimulator
+from failgym.sim.shared.context import Context
+from failgym.sim.shared.forecast import Forecast
 from failgym.traces import Meta, Outcome, Trace, read_swf
 from failgym.traces.clusters import uninterrupted, with_machines
 from tests.sim.easy import Job

@@ -13,9 +13,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from failgym.sim.context import Context
-from failgym.sim.rules import Weights
 from failgym.sim.scheduled.rules import ESTIMATORS, NodePredictions, ScheduledRules
+from failgym.sim.shared.context import Context
+from failgym.sim.shared.rules import Weights
 from failgym.traces import Meta, Trace
 from tests.sim.random_worlds import (
     gappy,

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from failgym.sim import batch as pinned_batch
+from failgym.sim.pinned import batch as pinned_batch
 from failgym.sim.scheduled import ScheduledBatch, compile_scheduled
-from failgym.sim.scheduled import state as room
 from failgym.sim.scheduled.compile import EpisodeTasks, with_members
+from failgym.sim.scheduled.memory import state as room
 from tests.sim.scheduled.random_clusters import Cluster, random_cluster, runnable_tasks
 
 EPISODES = 6

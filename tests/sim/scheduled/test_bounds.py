@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from failgym.sim.context import AGE_BUCKETS, CLASSES, SYSTEM_FIELDS, Context
-from failgym.sim.forecast import Forecast
 from failgym.sim.reference.scheduled import ReferenceScheduledSimulator
-from failgym.sim.rules import Weights
 from failgym.sim.scheduled.bounds import Capacity, earliest, least_costs, shortest_first
 from failgym.sim.scheduled.compile import EpisodeTasks, compile_scheduled, with_members
 from failgym.sim.scheduled.fates import fates
 from failgym.sim.scheduled.records import World
 from failgym.sim.scheduled.rules import ScheduledRules
+from failgym.sim.shared.context import AGE_BUCKETS, CLASSES, SYSTEM_FIELDS, Context
+from failgym.sim.shared.forecast import Forecast
+from failgym.sim.shared.rules import Weights
 from failgym.traces import Cause, Meta, Outcome, Trace
 from tests.sim.random_worlds import random_policy
 from tests.sim.scheduled.random_clusters import Cluster, random_cluster

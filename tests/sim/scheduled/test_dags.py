@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from failgym.sim.records import ROW
-from failgym.sim.scheduled.dags import Dags
 from failgym.sim.scheduled.records import MACHINE, TASK
 from failgym.sim.scheduled.rules import ScheduledRules
-from failgym.sim.scheduled.workflows import compile_dags
+from failgym.sim.scheduled.workflow.dags import Dags
+from failgym.sim.scheduled.workflow.workflows import compile_dags
+from failgym.sim.shared.records import ROW
 from failgym.traces import Meta, Outcome, Trace
 
 FLAW_COSTS = ((25, 40, 45), (30, 35, 40), (35, 40, 25), (50, 35, 45), (40, 45, 50))

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from failgym.cli import run
-from failgym.sim.context import Context
-from failgym.sim.forecast import Forecast
 from failgym.sim.reference.scheduled import ReferenceScheduledSimulator
 from failgym.sim.scheduled import ScheduledSimulator
 from failgym.sim.scheduled.rules import LONGEST, NodePredictions, ScheduledRules
+from failgym.sim.shared.context import Context
+from failgym.sim.shared.forecast import Forecast
 from failgym.traces import Meta, Trace, TraceError
 from failgym.vocabulary import MINUTE
 from tests.sim.scheduled.test_reference_scheduled import chain, machines, tasks_of

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from failgym.sim.rules import Weights
 from failgym.sim.scheduled import ScheduledSimulator
+from failgym.sim.shared.rules import Weights
 from failgym.traces import Outcome
 from failgym.vocabulary import Action, Event
 from tests.sim.random_worlds import random_policy

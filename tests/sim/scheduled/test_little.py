@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from failgym.sim.context import Context
-from failgym.sim.forecast import Forecast
 from failgym.sim.scheduled import ScheduledSimulator
 from failgym.sim.scheduled.rules import ScheduledRules
+from failgym.sim.shared.context import Context
+from failgym.sim.shared.forecast import Forecast
 from failgym.traces import Meta, Trace
 from failgym.vocabulary import Event
 

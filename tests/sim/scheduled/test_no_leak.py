@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from failgym.sim.fields import INDEX
 from failgym.sim.scheduled import ScheduledSimulator
+from failgym.sim.shared.fields import INDEX
 from failgym.traces import Cause, Outcome, Trace
 from failgym.traces.schema import make_table
 from failgym.vocabulary import Action, Event, SimOutcome

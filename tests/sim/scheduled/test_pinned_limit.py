@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from failgym.sim.pinned import PinnedSimulator
-from failgym.sim.rules import Rules
+from failgym.sim.pinned.simulator import PinnedSimulator
 from failgym.sim.scheduled import ScheduledSimulator
 from failgym.sim.scheduled.rules import ScheduledRules
+from failgym.sim.shared.rules import Rules
 from failgym.traces import Cause, Meta, Outcome, Trace
 from failgym.vocabulary import Action, Event
 from tests.sim.random_worlds import random_context, random_rules, random_weights

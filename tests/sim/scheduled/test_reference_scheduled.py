@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from failgym.sim.context import Context
-from failgym.sim.fields import INDEX
-from failgym.sim.forecast import Forecast
 from failgym.sim.reference.scheduled import ReferenceScheduledSimulator
 from failgym.sim.reference.scheduled.schedulers import Query
-from failgym.sim.rules import Weights
 from failgym.sim.scheduled.rules import NodePredictions, ScheduledRules
+from failgym.sim.shared.context import Context
+from failgym.sim.shared.fields import INDEX
+from failgym.sim.shared.forecast import Forecast
+from failgym.sim.shared.rules import Weights
 from failgym.traces import Cause, Meta, Outcome, Trace
 from failgym.vocabulary import MINUTE, Action, Decision, Event, OpenDecision
 from tests.sim.random_worlds import random_policy

@@ -12,8 +12,8 @@ import pytest
 
 from failgym import memory
 from failgym.envs import resolve
-from failgym.sim.scheduled import rooms, snapshots
 from failgym.sim.scheduled.batch import ScheduledBatch
+from failgym.sim.scheduled.memory import rooms, snapshots
 from failgym.worlds.build import build_world
 
 STEPS = 60

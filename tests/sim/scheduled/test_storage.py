@@ -9,11 +9,11 @@ import numba
 import numpy as np
 import pytest
 
-from failgym.sim.events import pop
-from failgym.sim.records import EVENT
-from failgym.sim.scheduled.quantiles import insert
+from failgym.sim.scheduled.cluster.storage import begin_write, lose_write, storage_event
 from failgym.sim.scheduled.records import EPISODE, PARAMETERS, RUN, TASK_STATE, WRITE
-from failgym.sim.scheduled.storage import begin_write, lose_write, storage_event
+from failgym.sim.scheduled.workflow.quantiles import insert
+from failgym.sim.shared.events import pop
+from failgym.sim.shared.records import EVENT
 from failgym.vocabulary import NEVER
 
 # The kernels' view of the world is duck-typed: these have the parts that the storage touches.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import floor, log2
 
-from failgym.sim.context import Context
 from failgym.sim.reference.decisions import Question
 from failgym.sim.reference.observe import (
     HOUR_BINS,
@@ -23,6 +22,7 @@ from failgym.sim.reference.scheduled.schedulers import Offer, is_predicted
 from failgym.sim.reference.scheduled.world import World
 from failgym.sim.reference.tasks import Run, Task
 from failgym.sim.scheduled.rules import NodePredictions, ScheduledRules
+from failgym.sim.shared.context import Context
 from failgym.traces import Trace
 from failgym.vocabulary import Decision, Ending, Event, SimOutcome
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from failgym.sim.forecast import Forecast
-from failgym.sim.keys import Purpose, uniform
 from failgym.sim.reference.record import Row, TaskRecord, read_records
 from failgym.sim.scheduled.rules import ScheduledRules
+from failgym.sim.shared.forecast import Forecast
+from failgym.sim.shared.keys import Purpose, uniform
 from failgym.traces import Trace
 from failgym.vocabulary import Cause, Ending, Outcome
 

@@ -7,8 +7,6 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from failgym.sim.context import Context
-from failgym.sim.fields import FIELDS
 from failgym.sim.reference.player import Costs, Player
 from failgym.sim.reference.record import TaskRecord
 from failgym.sim.reference.scheduled.attempts import ClusterTask
@@ -23,8 +21,10 @@ from failgym.sim.reference.scheduled.records import (
 from failgym.sim.reference.scheduled.schedulers import Offer, Query
 from failgym.sim.reference.scheduled.state import Setting
 from failgym.sim.reference.scheduled.world import World
-from failgym.sim.rules import Weights
 from failgym.sim.scheduled.rules import NodePredictions, ScheduledRules, check_nodes
+from failgym.sim.shared.context import Context
+from failgym.sim.shared.fields import FIELDS
+from failgym.sim.shared.rules import Weights
 from failgym.traces import Trace
 from failgym.vocabulary import Accounts, LogEntry, OpenDecision, ScheduledOutcome
 
@@ -34,7 +34,7 @@ __all__ = ["ReferenceScheduledSimulator", "ScheduledOutcome"]
 class ReferenceScheduledSimulator(Player):
     """Plays tasks of a trace in the scheduled world, decision by decision, slowly and obviously.
 
-    >>> from failgym.sim.forecast import Forecast
+    >>> from failgym.sim.shared.forecast import Forecast
     >>> from failgym.traces import Meta
     >>> trace = Trace.of(
     ...     Meta("example"),

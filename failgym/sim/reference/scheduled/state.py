@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from failgym.sim.forecast import Forecast
 from failgym.sim.reference.record import Row, TaskRecord
 from failgym.sim.reference.scheduled.attempts import Attempt, ClusterTask, Status
 from failgym.sim.reference.scheduled.calendar import Calendar, Questions
@@ -17,6 +16,7 @@ from failgym.sim.reference.scheduled.records import Job, finishing
 from failgym.sim.reference.scheduled.storage import Storage
 from failgym.sim.reference.tasks import Saved
 from failgym.sim.scheduled.rules import NodePredictions, ScheduledRules
+from failgym.sim.shared.forecast import Forecast
 from failgym.vocabulary import Ending, Event, LogEntry, SimOutcome
 
 __all__ = ["Setting", "State"]

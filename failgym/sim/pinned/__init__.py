@@ -1,0 +1,1 @@
+"""The pinned world: each task runs on the machine where it ran in the record."""

@@ -1,0 +1,76 @@
+"""`Batch`: many episodes of a world, stepped together into preallocated arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from failgym.sim.pinned import engine
+from failgym.sim.pinned.compile import with_slices
+from failgym.sim.pinned.outcomes import outcome_table
+from failgym.sim.pinned.records import World
+from failgym.sim.pinned.state import Order, make_state
+from failgym.sim.shared.batch import SMALLEST_CHUNK, EpisodeBatch
+from failgym.sim.shared.records import Output
+from failgym.sim.shared.rules import Rules
+
+__all__ = [
+    "Batch",
+    "asked_tasks",
+]
+
+
+class Batch(EpisodeBatch):
+    """N episodes of one pinned world.
+
+    Args:
+        world: a compiled world with at least one slice.
+        rules: the rules that it was compiled for.
+        episodes: N.
+        order: serve the decisions of a slice task by task, or merged by time.
+        threads: threads per step; 0 for as many as there are processors, at most 8.
+        log: keep an event log, of as many events as may lie between two decisions?
+    """
+
+    def __init__(
+        self,
+        world: World,
+        rules: Rules,
+        episodes: int,
+        order: Order = "task",
+        threads: int = 1,
+        *,
+        log: bool = False,
+    ) -> None:
+        state = make_state(world, rules, episodes, order, log)
+        super().__init__(world, state, len(world.slices) - 1, threads)
+        self.rules, self.order = rules, order
+
+    def _begin(self, chosen: npt.NDArray[np.int64], out: Output) -> None:
+        self._enter(engine.run, engine.RESET, chosen, False, out)
+
+    def _answer(self, actions: npt.NDArray[np.int64], again: bool, out: Output) -> None:
+        self._enter(engine.run, engine.STEP, actions, again, out)
+
+    def outcomes(self, episode: int) -> dict[str, npt.NDArray[Any]]:
+        """Outcome table of an episode: the fields of `TaskOutcome`, an array each."""
+        return outcome_table(self.world, self.states(episode))
+
+
+def asked_tasks(world: World, rules: Rules, tasks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Of the given tasks, those of known fate that are asked at least once under CONTINUE."""
+    known = tasks[~world.tasks["censored"][tasks] & (world.tasks["rows"][tasks] > 0)]
+    if not len(known):
+        return known
+    singles = with_slices(world, known, 1)
+    batch = Batch(singles, rules, min(len(known), SMALLEST_CHUNK))
+    asked = np.zeros(len(known), dtype=np.bool_)
+    for first in range(0, len(known), len(batch)):
+        last = min(first + len(batch), len(known))
+        slices = np.full(len(batch), -2, dtype=np.int64)
+        slices[: last - first] = np.arange(first, last)
+        batch.reset(slices)
+        asked[first:last] = ~batch.state.episodes["done"][: last - first]
+    return singles.order[asked]

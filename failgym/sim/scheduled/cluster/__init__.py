@@ -1,0 +1,1 @@
+"""Machines, what takes them down, and the stable storage."""

@@ -1,0 +1,1 @@
+"""Where the records of running episodes lie, and how they grow."""

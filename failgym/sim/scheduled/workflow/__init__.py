@@ -1,0 +1,1 @@
+"""Stages, what they hand on, and what is lost with a machine."""

@@ -1,0 +1,397 @@
+"""Workflows: stages with narrow and wide edges, where outputs are, what an attempt can read.
+
+What never changes is compiled from the trace into `Dags`; the state of an episode is a `DagState`.
+Both count by stage, so that an event costs as much as its task has parent stages, not parent tasks.
+The output of a task lives in the memory of its first machine until it is saved.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from failgym.sim.shared.jit import called
+from failgym.sim.shared.records import Records
+
+__all__ = [
+    "DAG_EPISODE",
+    "DAG_STAGE",
+    "DAG_TASK",
+    "HELD",
+    "IN_MEMORY",
+    "LOST",
+    "NOT_MADE",
+    "OFF_STACK",
+    "SAVED",
+    "DagState",
+    "Dags",
+    "children",
+    "compute_time",
+    "has_children",
+    "has_dags",
+    "inputs_available",
+    "inputs_reachable",
+    "local_of",
+    "maker_of",
+    "parents",
+    "repeated",
+    "stage_of",
+    "stage_size",
+    "still_transferring_from",
+    "transfer_time",
+]
+
+Ints = npt.NDArray[np.int64]
+
+NOT_MADE, IN_MEMORY, SAVED, LOST = 0, 1, 2, 3
+"""Where the output of a task is; one that is lost may be under recomputation."""
+OFF_STACK = -2
+"""Link of a task that is not among the outputs to be demanded."""
+
+DAG_TASK = np.dtype(
+    [
+        ("stage", "i4"),  # counted from the episode's first stage, -1 none
+        ("position", "i4"),  # in the stage
+        ("missing", "i4"),  # parent tasks by narrow edges without an available output
+        ("output", "i1"),
+        ("again", "i1"),  # recomputation: 0 none, 1 wanted, 2 started
+        ("machine", "i4"),  # that made the output
+        ("next", "i4"),  # outputs of the stage in memory on the same machine
+        ("before", "i4"),
+        ("stack_next", "i4"),  # lost outputs to be demanded, see lineage.py
+        ("stack_before", "i4"),
+        ("mark", "i4"),
+        ("saved_at", "i8"),
+        ("recomputation", "i8"),  # time to make the output again, as of when it was made [ms]
+        ("chain", "i8"),  # length of the run that made it and of what it would repeat first [ms]
+        ("run", "i8"),  # row of the attempt that made it
+        ("number", "i4"),
+    ],
+    align=True,
+)
+"""A task of the episode, by its position there."""
+
+DAG_STAGE = np.dtype(
+    [
+        ("tasks", "i4"),  # of the episode
+        ("available", "i4"),  # outputs in memory or saved
+        ("in_memory", "i4"),
+        ("lost", "i4"),  # outputs lost and not being recomputed
+        ("again", "i4"),  # recomputations wanted, not started
+        ("unsettled", "i4"),
+        ("mark", "i4"),
+        ("saving", "i8"),  # bytes of outputs saved or being written
+        ("writes", "i4"),  # outputs written
+        ("low", "i4"),  # of their durations in the lower heap, see quantiles.py
+    ],
+    align=True,
+)
+"""A stage of the episode."""
+
+HELD = np.dtype(
+    [("outputs", "i4"), ("head", "i4"), ("recomputation", "i8"), ("saved_at", "i8")], align=True
+)
+"""Outputs of a stage in the memory of a machine: how many, the first of the list, the largest time
+to make one again; and when one of them was last saved."""
+
+DAG_EPISODE = np.dtype(
+    [
+        ("first_stage", "i8"),
+        ("stages", "i4"),
+        ("lost", "i4"),  # outputs lost and not being recomputed
+        ("unsaved", "i4"),  # outputs made that are not saved: those that can be lost
+        ("mark", "i4"),
+        ("stack", "i4"),  # top of the lost outputs to be demanded
+        ("ranked", "i4"),  # runs in the heap of the queue by rank, see ranking.py
+        ("aside", "i4"),  # runs that the open pass has looked at
+        ("one_job", "?"),  # are all queued tasks of one job, as far as the order goes?
+        ("number", "i8"),  # of the open pass
+    ],
+    align=True,
+)
+
+
+class Dags(NamedTuple):
+    """The workflows of a trace; tasks by trace row, stages and edges by their rows too."""
+
+    stage: Ints
+    """[tasks] row of the stage, -1 none"""
+    position: Ints
+    """[tasks] in the stage, by index"""
+    task_at: Ints
+    """[stages + 1] the tasks of stage s are ``tasks[task_at[s]:task_at[s + 1]]``"""
+    tasks: Ints
+    level: Ints
+    """[stages] 1 without parents, else 1 + the largest of the parents"""
+    bytes_in: Ints
+    """[stages] sum over incoming edges"""
+    in_at: Ints
+    """[stages + 1] the incoming edges of stage s are ``into[in_at[s]:in_at[s + 1]]``"""
+    into: Ints
+    out_at: Ints
+    out: Ints
+    parent: Ints
+    """[edges]"""
+    child: Ints
+    wide: npt.NDArray[np.bool_]
+    transfer: Ints
+    """[edges] time from one parent task to one child task [ms]"""
+    rank: npt.NDArray[np.float64]
+    """[tasks] upward rank [ms] (Topcuoglu, Hariri and Wu 2002); 0 where nobody asks"""
+    rising: Ints
+    """[tasks] place in the order of (rank, trace row)"""
+    falling: Ints
+    """[tasks] place in the order of (-rank, trace row)"""
+    costs: Ints
+    """[tasks, machines] compute times [ms], or [0, 0]"""
+
+
+class DagState(NamedTuple):
+    """The state of the workflows of an episode."""
+
+    ep: Records
+    """DAG_EPISODE [1]"""
+    tasks: Records
+    """DAG_TASK [tasks]"""
+    stages: Records
+    """DAG_STAGE [stages]"""
+    held: Records
+    """HELD [stages, machines]"""
+    local_of: npt.NDArray[np.int32]
+    """[span of trace rows] position in the episode of the task of a trace row, counted from the
+    first one; -1 where it is not of the episode"""
+    finish: Ints
+    """[machines] when the task on offer would finish there, -1 where it cannot start"""
+    listed: npt.NDArray[np.int32]
+    """[tasks] room for lists of tasks"""
+    written: Ints
+    """[tasks] durations of completed writes of outputs by stage"""
+
+
+@called
+def has_dags(w: Any) -> bool:
+    """Has the trace stages?"""
+    return len(w.dags.level) > 0
+
+
+@called
+def stage_of(x: Any, stage: int) -> int:
+    """Place of a stage (row) in the episode's state; -1 if no task of the episode is near it.
+
+    What is made outside the episode is taken to be at hand, on stable storage.
+    """
+    place = stage - x.dag.ep[0].first_stage
+    return place if 0 <= place < x.dag.ep[0].stages else -1
+
+
+@called
+def stage_size(w: Any, stage: int) -> int:
+    """Tasks of a stage (row) in the trace."""
+    return w.dags.task_at[stage + 1] - w.dags.task_at[stage]
+
+
+@called
+def maker_of(w: Any, x: Any, stage: int, position: int) -> int:
+    """Position in the episode of a task of a stage (row) that may have made its output, else -1."""
+    local = local_of(w, x, stage, position)
+    return local if local < x.ep.prepared else -1
+
+
+@called
+def local_of(w: Any, x: Any, stage: int, position: int) -> int:
+    """Position in the episode of a task of a stage (row), -1 if it is not of the episode."""
+    row = w.dags.tasks[w.dags.task_at[stage] + position]
+    if row < x.ep.first_row or row > x.ep.last_row:
+        return -1
+    return int(x.dag.local_of[row - x.ep.first_row])
+
+
+@called
+def parents(w: Any, edge: int, position: int) -> tuple[int, int]:
+    """Of a child task the positions of its parent tasks: the first, and one past the last."""
+    n, m = stage_size(w, w.dags.parent[edge]), stage_size(w, w.dags.child[edge])
+    if w.dags.wide[edge]:
+        return 0, n
+    return position * n // m, ((position + 1) * n + m - 1) // m
+
+
+@called
+def children(w: Any, edge: int, position: int) -> tuple[int, int]:
+    """Of a parent task the positions of its child tasks: the first, and one past the last."""
+    n, m = stage_size(w, w.dags.parent[edge]), stage_size(w, w.dags.child[edge])
+    if w.dags.wide[edge]:
+        return 0, m
+    return position * m // n, ((position + 1) * m + n - 1) // n
+
+
+@called
+def has_children(w: Any, stage: int) -> bool:
+    """Has a stage (row) outgoing edges?"""
+    return w.dags.out_at[stage + 1] > w.dags.out_at[stage]
+
+
+@called
+def _reads_nothing(w: Any, x: Any, local: int) -> bool:
+    """Is a task without stage, or does it stand at the beginning, its inputs with it?"""
+    return not has_dags(w) or x.dag.tasks[local].stage < 0 or x.tasks[local].remaining >= 0
+
+
+@called
+def inputs_available(w: Any, x: Any, local: int) -> bool:
+    """Have all parent tasks of the episode an output, in memory or saved?"""
+    if _reads_nothing(w, x, local):
+        return True
+    if x.dag.tasks[local].missing > 0:
+        return False
+    stage = x.dag.tasks[local].stage + x.dag.ep[0].first_stage
+    for k in range(w.dags.in_at[stage], w.dags.in_at[stage + 1]):
+        edge = w.dags.into[k]
+        place = stage_of(x, w.dags.parent[edge])
+        if w.dags.wide[edge] and place >= 0:
+            parent = x.dag.stages[place]
+            if parent.available < parent.tasks:
+                return False
+    return True
+
+
+@called
+def _out_of_reach(w: Any, x: Any, edge: int, position: int) -> bool:
+    """Is an output of an edge, which a child task reads, on a machine that is down?"""
+    place = stage_of(x, w.dags.parent[edge])
+    if place < 0:
+        return False
+    if w.dags.wide[edge]:
+        for m in range(len(x.machines)):
+            if x.machines[m].down and x.dag.held[place, m].outputs > 0:
+                return True
+        return False
+    first, past = parents(w, edge, position)
+    for p in range(first, past):
+        local = maker_of(w, x, w.dags.parent[edge], p)
+        if local >= 0:
+            parent = x.dag.tasks[local]
+            if parent.output == IN_MEMORY and x.machines[parent.machine].down:
+                return True
+    return False
+
+
+@called
+def inputs_reachable(w: Any, x: Any, local: int) -> bool:
+    """Is none of the inputs in the memory of a machine that is down?"""
+    if x.ep.down == 0 or _reads_nothing(w, x, local):
+        return True
+    task = x.dag.tasks[local]
+    stage = task.stage + x.dag.ep[0].first_stage
+    for k in range(w.dags.in_at[stage], w.dags.in_at[stage + 1]):
+        if _out_of_reach(w, x, w.dags.into[k], task.position):
+            return False
+    return True
+
+
+@called
+def _reads_from_afar(w: Any, x: Any, edge: int, position: int, machine: int) -> bool:
+    """Would a child task on a machine read an output of an edge from another machine?"""
+    place = stage_of(x, w.dags.parent[edge])
+    if place < 0:
+        return False
+    if w.dags.wide[edge]:
+        return x.dag.stages[place].in_memory > x.dag.held[place, machine].outputs
+    first, past = parents(w, edge, position)
+    for p in range(first, past):
+        local = maker_of(w, x, w.dags.parent[edge], p)
+        if local >= 0:
+            parent = x.dag.tasks[local]
+            if parent.output == IN_MEMORY and parent.machine != machine:
+                return True
+    return False
+
+
+@called
+def transfer_time(w: Any, x: Any, local: int, machine: int) -> int:
+    """Time until all inputs of a task have been brought to a machine [ms]."""
+    longest = 0
+    if not w.parameters[0].transfers or _reads_nothing(w, x, local):
+        return int(longest)
+    task = x.dag.tasks[local]
+    stage = task.stage + x.dag.ep[0].first_stage
+    for k in range(w.dags.in_at[stage], w.dags.in_at[stage + 1]):
+        edge = w.dags.into[k]
+        time = w.dags.transfer[edge]
+        if time > longest and _reads_from_afar(w, x, edge, task.position, machine):
+            longest = time
+    return int(longest)
+
+
+@called
+def _read_from(w: Any, x: Any, edge: int, position: int, machine: int, start: int) -> bool:
+    """Was an output of an edge in the memory of a machine when a child task started to read it?"""
+    place = stage_of(x, w.dags.parent[edge])
+    if place < 0:
+        return False
+    if w.dags.wide[edge]:
+        held = x.dag.held[place, machine]
+        return held.outputs > 0 or held.saved_at > start
+    first, past = parents(w, edge, position)
+    for p in range(first, past):
+        local = maker_of(w, x, w.dags.parent[edge], p)
+        if local >= 0 and x.dag.tasks[local].machine == machine:
+            parent = x.dag.tasks[local]
+            if parent.output == IN_MEMORY or parent.saved_at > start:
+                return True
+    return False
+
+
+@called
+def repeated(w: Any, x: Any, local: int) -> int:
+    """Time that a recomputation of a task takes before its own work [ms].
+
+    That of the longest chain of unsaved outputs which narrow edges lead to.
+    """
+    longest = 0
+    if _reads_nothing(w, x, local):
+        return int(longest)
+    task = x.dag.tasks[local]
+    stage = task.stage + x.dag.ep[0].first_stage
+    for k in range(w.dags.in_at[stage], w.dags.in_at[stage + 1]):
+        edge = w.dags.into[k]
+        if w.dags.wide[edge] or stage_of(x, w.dags.parent[edge]) < 0:
+            continue
+        first, past = parents(w, edge, task.position)
+        for p in range(first, past):
+            parent = maker_of(w, x, w.dags.parent[edge], p)
+            if parent >= 0 and x.dag.tasks[parent].output in (IN_MEMORY, LOST):
+                longest = max(longest, x.dag.tasks[parent].chain)
+    return int(longest)
+
+
+@called
+def still_transferring_from(w: Any, x: Any, i: int, machine: int, now: int) -> bool:
+    """Does a transfer from a machine to a run on another one end after ``now``?
+
+    Transfers are fixed when the run starts: an output that is saved meanwhile does not end them.
+    """
+    run = x.runs[i]
+    if run.transferred <= now or run.machine == machine:
+        return False
+    task = x.dag.tasks[run.local]
+    stage = task.stage + x.dag.ep[0].first_stage
+    for k in range(w.dags.in_at[stage], w.dags.in_at[stage + 1]):
+        edge = w.dags.into[k]
+        later = run.start + w.dags.transfer[edge] > now
+        if later and _read_from(w, x, edge, task.position, machine, run.start):
+            return True
+    return False
+
+
+@called
+def compute_time(w: Any, task: int, machine: int) -> int:
+    """Time that a task (trace row) needs on a machine, undisturbed [ms]."""
+    if len(w.dags.costs) > 0:
+        return int(w.dags.costs[task, machine])
+    if w.tasks[task].rows == 0:
+        return 0
+    length, speed = w.rows[w.tasks[task].rows_at].length, w.machines[machine].speed
+    return int(length) if speed == 1.0 else math.floor(length / speed + 0.5)

@@ -1,0 +1,70 @@
+"""The lineage fields of the observation (`failgym.sim.shared.fields`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from failgym.sim.scheduled.workflow.dags import children, has_dags, local_of, stage_of
+from failgym.sim.shared.fields import AT, group_of
+from failgym.sim.shared.jit import called
+from failgym.sim.shared.observe import log_count, log_minutes, put, ratio
+from failgym.vocabulary import Decision
+
+if TYPE_CHECKING:
+    from failgym.sim.scheduled.records import View, World
+
+__all__ = ["observe_lineage"]
+
+_LINEAGE, _LINEAGE_END = group_of("lineage").start, group_of("lineage").stop
+_OUTPUT = int(Decision.OUTPUT)
+
+
+@called
+def _waiting_children(w: World, x: View, local: int) -> int:
+    """Child tasks that have not settled."""
+    task = x.dag.tasks[local]
+    stage = task.stage + x.dag.ep[0].first_stage
+    waiting = 0
+    for k in range(w.dags.out_at[stage], w.dags.out_at[stage + 1]):
+        edge = w.dags.out[k]
+        place = stage_of(x, w.dags.child[edge])
+        if place < 0:
+            continue
+        if w.dags.wide[edge]:
+            waiting += x.dag.stages[place].unsettled
+            continue
+        first, past = children(w, edge, task.position)
+        for position in range(first, past):
+            child = local_of(w, x, w.dags.child[edge], position)
+            if child >= x.ep.prepared or (child >= 0 and not x.tasks[child].settled):
+                waiting += 1
+    return waiting
+
+
+@called
+def observe_lineage(w: World, x: View, local: int, age: int, median: int, obs: Any) -> None:
+    """Write the lineage fields of the open decision.
+
+    Args:
+        age: time since the attempt started [ms].
+        median: of the run times of the job's finished tasks [ms], 0 if there are none.
+    """
+    if not has_dags(w) or x.dag.tasks[local].stage < 0:
+        obs[_LINEAGE:_LINEAGE_END] = 0.0
+        return
+    task = x.dag.tasks[local]
+    stage, row = x.dag.stages[task.stage], task.stage + x.dag.ep[0].first_stage
+    budget, p95, again = 1.0, 0.0, 0.0
+    if w.dags.bytes_in[row] > 0:
+        budget = min(stage.saving / w.dags.bytes_in[row], 1.0)
+    if stage.writes > 0:
+        p95 = x.dag.written[w.dags.task_at[row] - w.dags.task_at[x.dag.ep[0].first_stage]]
+    if x.ep.decision == _OUTPUT:
+        again = task.recomputation
+    put(obs, AT.level, log_count(w.dags.level[row]))
+    put(obs, AT.waiting_children, log_count(_waiting_children(w, x, local)))
+    put(obs, AT.output_size, log_count(max(w.tasks[x.tasks[local].task].output, 0)))
+    put(obs, AT.stage_budget, budget)
+    put(obs, AT.runtime_over_median, ratio(age, median))
+    put(obs, AT.checkpoint_p95, log_minutes(p95))
+    put(obs, AT.recomputation_cost, log_minutes(again))
