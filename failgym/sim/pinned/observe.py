@@ -99,9 +99,11 @@ def _system_row(w: World, now: int) -> int:
 def _interruptions_by(w: World, now: int) -> int:
     """How many interruptions there have been up to now."""
     times, parts = w.interruption_times, len(w.interruption_index) - 1
-    if parts < 0 or now < 0:
+    if parts < 0:
         return 0
-    span, bin_now = times[len(times) - 1] // SYSTEM_BIN + 1, now // SYSTEM_BIN
+    if now < 0:
+        return up_to(times, 0, w.interruption_index[0], now)
+    span, bin_now = max(times[len(times) - 1] // SYSTEM_BIN, 0) + 1, now // SYSTEM_BIN
     if bin_now >= span:
         return len(times)
     part = bin_now if parts == span else bin_now * parts // span

@@ -113,7 +113,7 @@ def time_index(times: Ints) -> npt.NDArray[np.int32]:
     """The same for ascending times: entry i is how many lie before part i, [parts + 1]."""
     if not len(times):
         return np.zeros(0, dtype=np.int32)
-    first = _first_bins(times // SYSTEM_BIN)
+    first = _first_bins(np.maximum(times // SYSTEM_BIN, 0))
     return np.searchsorted(times, first * SYSTEM_BIN).astype(np.int32)
 
 
