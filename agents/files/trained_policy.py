@@ -15,11 +15,11 @@ from stable_baselines3.common.policies import BasePolicy
 from failgym.agents.files.decision_interval import Cadence
 from failgym.agents.files.manifest import Manifest
 from failgym.agents.networks.architectures import ARCHITECTURES, kept_weights
-from failgym.envs.spaces import columns_among
+from failgym.envs.spaces import columns_among, names_in
 from failgym.policy import Actions, State
 from failgym.sim.shared.fields import INDEX
 from failgym.sim.shared.rules import Rules
-from failgym.vocabulary import Action
+from failgym.vocabulary import MINUTE, Action
 
 __all__ = ["Moments", "TrainedPolicy"]
 
@@ -102,17 +102,29 @@ class TrainedPolicy:
         """
         self.check_environment(rules)
         trained = self.manifest.environment.asked()
-        return replace(self, cadence=Cadence.of(trained, rules))
+        return replace(self, cadence=Cadence.of(trained, rules))._checked()
 
     def reading(self, fields: Iterable[str]) -> TrainedPolicy:
         """The agent where observations hold these fields, in this order.
 
+        Where it is asked more often than in training `age` must be among them; without `window`
+        every decision is taken for one of a window, as it is where that field cannot vary.
+
         Raises:
             ValueError: naming it, for a field that the agent reads and they do not hold.
         """
-        observed = tuple(fields)
+        observed = names_in(fields)
         columns_among(self.manifest.fields, observed)
-        return replace(self, observed=observed)
+        return replace(self, observed=observed)._checked()
+
+    def _checked(self) -> TrainedPolicy:
+        """Itself. Raises ValueError where it cannot tell when it is due."""
+        if self.cadence is not None and "age" not in self.observed:
+            raise ValueError(
+                f"fields: the agent is asked more often than it answers, every"
+                f" {self.cadence.own / MINUTE:g} minutes, and the observation has no 'age'"
+            )
+        return self
 
     @cached_property
     def _columns(self) -> npt.NDArray[np.intp] | None:
@@ -168,8 +180,8 @@ class TrainedPolicy:
         network = cast(Any, self.network)
         chosen, after = network.predict(shown, state, episode_start, **options)
         if self.cadence is not None:
-            window, age = batch[:, columns_among(("window", "age"), self.observed)].T
-            due = self.cadence.due(window, age)
+            told = dict(zip(self.observed, batch.T, strict=True))
+            due = self.cadence.due(told.get("window", np.ones_like(told["age"])), told["age"])
             chosen = np.where(due, chosen, int(Action.CONTINUE))
             if self.manifest.network.lstm is not None:
                 after = _remembered(state, after, due, episode_start)

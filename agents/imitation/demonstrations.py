@@ -11,6 +11,7 @@ import numpy.typing as npt
 from stable_baselines3.common.vec_env import VecEnv, unwrap_vec_normalize
 
 from failgym.agents.environments.vec_env import BatchedVecEnv
+from failgym.envs import MitigationVectorEnv
 from failgym.envs.spaces import columns_read, observation_space
 from failgym.evaluation.caller import Predicts
 from failgym.vocabulary import ACTIONS
@@ -227,8 +228,9 @@ def _whole_observations(env: VecEnv) -> Callable[[Any], Floats]:
     """What makes of observations those with all fields, not normalised. Raises ValueError."""
     bare: Any = env.unwrapped
     normalising = unwrap_vec_normalize(env)
-    if isinstance(bare, BatchedVecEnv):
-        return lambda shown: bare.whole_observations
+    inner: Any = bare.env.unwrapped if isinstance(env.unwrapped, BatchedVecEnv) else None
+    if isinstance(inner, MitigationVectorEnv):
+        return lambda shown: bare.whole_observations.copy()
     if bare.observation_space != observation_space():
         raise ValueError("env: expected whole observations, or an environment of make_sb3_env")
     if normalising is None:

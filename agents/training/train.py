@@ -145,7 +145,7 @@ def _plan(env: str | Scenario, settings: TrainingSettings, asked_for: Collection
         validate_every=milestones.validation,
         episodes=settings.episodes,
         keep=settings.keep,
-        shown=settings.fields,
+        fields_shown=settings.fields,
     )
     return _Plan(settings, hyper, scenario, steps, milestones, run)
 

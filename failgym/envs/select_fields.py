@@ -17,7 +17,7 @@ from gymnasium.vector import VectorEnv, VectorWrapper
 from gymnasium.vector.utils import batch_space
 
 from failgym.envs.scenarios import resolve
-from failgym.envs.spaces import FieldBox, columns_among, fields_of
+from failgym.envs.spaces import FieldBox, columns_among, fields_of, names_in
 from failgym.sim.shared.fields import INDEX
 from failgym.worlds.scenario import Scenario
 
@@ -42,6 +42,7 @@ def varying_fields(scenario: str | Scenario) -> tuple[str, ...]:
     """
     found = resolve(scenario)
     varying = found.kind.varying(found)
+    columns_among(varying, tuple(INDEX))  # a misspelt name would hide a field
     return tuple(name for name in INDEX if name in varying)
 
 
@@ -51,14 +52,17 @@ def select_fields(fields: Fields, scenario: Scenario) -> tuple[str, ...]:
     Raises:
         ValueError: for another word, a field that there is not, one named twice, or none.
     """
-    if fields == "all":
-        return tuple(INDEX)
-    if fields == "varying":
-        return varying_fields(scenario)
     if isinstance(fields, str):
-        raise ValueError(f"fields: expected 'varying', 'all' or names, got {fields!r}")
+        return varying_fields(scenario) if _word(fields) == "varying" else tuple(INDEX)
     columns_among(fields, tuple(INDEX))
-    return tuple(fields)
+    return names_in(fields)
+
+
+def _word(fields: str) -> str:
+    """One of the words for fields that are not named. Raises ValueError for another."""
+    if fields not in ("varying", "all"):
+        raise ValueError(f"fields: expected 'varying', 'all' or names, got {fields!r}")
+    return fields
 
 
 class _Selection:
@@ -67,20 +71,31 @@ class _Selection:
     def __init__(self, env: Any, space: Any, fields: Fields) -> None:
         observed = fields_of(space)
         if observed is None:
-            raise ValueError(f"env: expected observations of failgym's fields, got {space}")
-        if fields == "all":
+            shown = " ".join(str(space).split())
+            raise ValueError(f"env: expected observations of failgym's fields, got {shown}")
+        if not isinstance(fields, str):
+            names = names_in(fields)
+        elif _word(fields) == "all":
             names = observed
-        elif fields == "varying":
-            varying = varying_fields(env.unwrapped.scenario)
-            names = tuple(name for name in observed if name in varying)
         else:
-            names = select_fields(fields, env.unwrapped.scenario)
+            varying = varying_fields(_scenario_of(env))
+            names = tuple(name for name in observed if name in varying)
         self.names = names
         self.columns = columns_among(names, observed)
 
     def of(self, observations: Observations) -> Observations:
         """The columns that are shown, in an array of their own."""
         return observations.take(self.columns, axis=-1)
+
+
+def _scenario_of(env: Any) -> Scenario:
+    """The scenario of an environment, or of all those that it steps. Raises ValueError."""
+    bare = env.unwrapped
+    inner = [one.unwrapped for one in getattr(bare, "envs", [bare])]
+    scenarios: list[Any] = [getattr(one, "scenario", None) for one in inner]
+    if scenarios[0] is None or any(one != scenarios[0] for one in scenarios):
+        raise ValueError("env: does not tell of one scenario: name the fields that are to be shown")
+    return scenarios[0]
 
 
 class SelectFields(gym.ObservationWrapper[Any, Any, Any], RecordConstructorArgs):

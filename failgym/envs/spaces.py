@@ -21,6 +21,7 @@ __all__ = [
     "columns_among",
     "columns_read",
     "fields_of",
+    "names_in",
     "observation_space",
     "totals",
 ]
@@ -55,10 +56,14 @@ class FieldBox(spaces.Box):
     """
 
     def __init__(self, fields: Iterable[str]) -> None:
-        self.fields = tuple(fields)
+        self.fields = names_in(fields)
         """names, in the order in which they are observed"""
         at = columns_among(self.fields, tuple(INDEX))
         super().__init__(LOW[at], HIGH[at], dtype=np.float32)
+
+    def __repr__(self) -> str:
+        """Its fields, by which it differs from others."""
+        return f"FieldBox({', '.join(self.fields)})"
 
     def __eq__(self, other: object) -> bool:
         """Equal are boxes of the same fields in the same order."""
@@ -72,6 +77,15 @@ def fields_of(space: object) -> tuple[str, ...] | None:
     return tuple(INDEX) if space == observation_space() else None
 
 
+def names_in(fields: Any) -> tuple[str, ...]:
+    """Names of fields, which may come in any collection. Raises ValueError for anything else."""
+    if not isinstance(fields, str | bytes) and hasattr(fields, "__iter__"):
+        names: tuple[Any, ...] = tuple(fields)
+        if all(isinstance(name, str) for name in names):
+            return tuple(map(str, names))
+    raise ValueError(f"fields: expected names of fields, got {' '.join(repr(fields).split())}")
+
+
 def columns_among(fields: Iterable[str], observed: Sequence[str]) -> npt.NDArray[np.intp]:
     """Where fields are in an observation of ``observed`` fields.
 
@@ -79,7 +93,7 @@ def columns_among(fields: Iterable[str], observed: Sequence[str]) -> npt.NDArray
         ValueError: naming it, for a field that the observation lacks or that is asked for twice, or
             if none is asked for.
     """
-    wanted = tuple(fields)
+    wanted = names_in(fields)
     for i, name in enumerate(wanted):
         if name not in observed:
             near = difflib.get_close_matches(str(name), observed, 1)

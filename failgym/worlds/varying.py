@@ -10,6 +10,7 @@ that its profile leaves empty; a trace that is given or stored may have any.
 from __future__ import annotations
 
 from collections.abc import Collection
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from failgym.sim.shared.fields import FIELDS, INDEX, group_of
@@ -152,5 +153,6 @@ def _is_none(forecast: object) -> bool:
 
 def _columns(scenario: Scenario) -> frozenset[str]:
     """The `COLUMNS` that the trace of a scenario may have."""
-    profile = PROFILES.get(scenario.trace) if isinstance(scenario.trace, str) else None
+    named = isinstance(scenario.trace, str | Path)
+    profile = PROFILES.get(str(scenario.trace)) if named else None
     return COLUMNS - set(profile.empty.split() if profile else ())

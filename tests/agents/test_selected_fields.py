@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,14 @@ import failgym  # noqa: E402
 from failgym.agents.environments.vec_env import make_sb3_env  # noqa: E402
 from failgym.agents.files.policy_file import load_agent, save_policy  # noqa: E402
 from failgym.agents.files.trained_policy import TrainedPolicy  # noqa: E402
-from failgym.envs import FIELDS, MitigationEnv, SelectFields, resolve, varying_fields  # noqa: E402
+from failgym.envs import (  # noqa: E402
+    FIELDS,
+    MitigationEnv,
+    MitigationVectorEnv,
+    SelectFields,
+    resolve,
+    varying_fields,
+)
 from failgym.leaderboard.policy_process.players import Players  # noqa: E402
 from failgym.sim.shared.fields import INDEX  # noqa: E402
 
@@ -134,7 +142,8 @@ def test_a_model_is_shown_what_it_has_learned_from_wherever_it_is_asked(tmp_path
     policies = [model, MaskablePPO.load(path, device="cpu"), stored(model, tmp_path)]
     found = [failgym.evaluate(one, SCENARIO, episodes=60).cost for one in policies]
     assert found[0] == found[1] == found[2]
-    assert found[0] != failgym.evaluate(made(fields="all"), SCENARIO, episodes=60).cost
+    reordered = stored(made(fields=VARYING[::-1]), tmp_path)
+    assert found[0] != failgym.evaluate(reordered, SCENARIO, episodes=60).cost
 
 
 def test_single_environments_put_together_name_their_fields(tmp_path: Path) -> None:
@@ -160,6 +169,36 @@ def test_it_plays_in_another_environment(shown: Any, tmp_path: Path) -> None:
     small: dict[str, Any] = {"jobs": 200, "slice_tasks": 4}
     result = failgym.evaluate(agent, "failgym/GracePeriod-v0", episodes=8, **small)
     assert result.decisions > 0
+    env: Any = gym.make("failgym/GracePeriod-v0", **small)
+    whole, info = env.reset(seed=1)
+    own = whole[[INDEX[name] for name in agent.manifest.fields]]
+    network: Any = agent.network
+    expected = network.predict(own, action_masks=info["action_mask"], deterministic=True)[0]
+    assert agent.predict(whole, action_masks=info["action_mask"])[0] == expected
+
+
+def test_an_agent_that_answers_now_and_then_reads_what_varies(tmp_path: Path) -> None:
+    """`window` cannot vary where nothing else is asked."""
+    seldom = resolve("failgym/Checkpoint-v0", {"jobs": 200, "every": 5, "slice_tasks": 1})
+    save_policy(
+        made(env=make_sb3_env(seldom, 4, seed=3)),
+        tmp_path / "a.safetensors",
+        env=seldom,
+        command="",
+    )
+    often = resolve("failgym/Checkpoint-v0", {"jobs": 200})
+    agent = load_agent(tmp_path / "a.safetensors").playing_by(often)
+    fields = varying_fields(often)
+    assert "window" not in fields
+    envs = MitigationVectorEnv(often, 16)
+    rows, _ = envs.reset(seed=1)
+    columns = [INDEX[name] for name in fields]
+    for _ in range(30):
+        masks = rows[:, -5:] > 0
+        whole, _ = agent.predict(rows, action_masks=masks)
+        some, _ = agent.reading(fields).predict(rows[:, columns], action_masks=masks)
+        np.testing.assert_array_equal(whole, some)
+        rows = envs.step(np.asarray(whole, dtype=np.int64))[0]
 
 
 def test_agents_of_the_same_weights_and_other_fields_are_not_the_same(tmp_path: Path) -> None:
@@ -168,16 +207,27 @@ def test_agents_of_the_same_weights_and_other_fields_are_not_the_same(tmp_path: 
     assert len(digests) == len(orders)
 
 
-def test_a_process_of_its_own_answers_the_same(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["file", "code"])
+def test_a_process_of_its_own_answers_the_same(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An agent out of a policy file, and a model that code of the submitter's loads."""
     from failgym.cli.policy_process import COMMAND
     from failgym.cli.specs import load_policy
-    from failgym.envs import MitigationVectorEnv
 
-    agent = stored(made(), tmp_path)
+    model = made()
+    agent = stored(model, tmp_path)
+    spec = str(tmp_path / "agent.safetensors")
+    if kind == "code":
+        model.save(tmp_path / "model.zip")
+        loads = "import sb3_contrib\ndef make():\n    return sb3_contrib.MaskablePPO.load({!r})\n"
+        (tmp_path / "its_code.py").write_text(loads.format(str(tmp_path / "model.zip")))
+        monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+        spec = "its_code:make"
     env = MitigationVectorEnv(SCENARIO, 6, autoreset_mode="SameStep")
     env.reset(seed=1)
     players = Players(load_policy, COMMAND)
-    player = players.player("agent", str(tmp_path / "agent.safetensors"))
+    player = players.player("agent", spec)
     try:
         player.begin(6)
         live, fresh, at = np.ones(6, np.bool_), np.ones(6, np.bool_), np.arange(6)

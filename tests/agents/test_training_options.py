@@ -117,7 +117,7 @@ class TestFieldsThatAreShown:
 
     def test_a_run_with_others_is_not_gone_on_with(self, tmp_path: Path) -> None:
         run(tmp_path / "run")
-        with pytest.raises(ValueError, match='its shown is "varying", not "all"'):
+        with pytest.raises(ValueError, match='its fields_shown is "varying", not "all"'):
             run(tmp_path / "run", fields="all", resume=True)
 
     def test_one_at_least_is_shown(self, tmp_path: Path) -> None:

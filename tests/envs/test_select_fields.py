@@ -74,7 +74,9 @@ def test_it_is_put_around_itself() -> None:
         (["age", "age"], "fields: 'age' is named twice"),
         ([], "fields: expected at least one"),
         ("some", "fields: expected 'varying', 'all' or names, got 'some'"),
-        ([3], "fields: the observation has no 3"),
+        ([3], "fields: expected names of fields, got [3]"),
+        (None, "fields: expected names of fields, got None"),
+        (np.array([1.0]), "fields: expected names of fields, got array([1.])"),
     ],
 )
 def test_a_field_that_there_is_not_is_one_line(wrapper: Any, fields: Any, line: str) -> None:
@@ -82,6 +84,16 @@ def test_a_field_that_there_is_not_is_one_line(wrapper: Any, fields: Any, line: 
     env: Any = make(CLONING) if single else MitigationVectorEnv(CLONING, 2, **small(CLONING))
     with pytest.raises(ValueError, match=f"^{re.escape(line)}$"):
         wrapper(env, fields)
+
+
+def test_environments_that_gymnasium_steps_one_by_one() -> None:
+    envs: Any = gym.vector.SyncVectorEnv([lambda: make(CLONING)] * 2)
+    assert VectorSelectFields(envs, SOME).fields == SOME
+    assert VectorSelectFields(envs).fields == SelectFields(make(CLONING)).fields
+    others = [lambda: make(CLONING), lambda: make("failgym/GracePeriod-v0")]
+    mixed: Any = gym.vector.SyncVectorEnv(others)
+    with pytest.raises(ValueError, match=r"^env: does not tell of one scenario: name the fields"):
+        VectorSelectFields(mixed)
 
 
 def test_other_observations_are_refused() -> None:

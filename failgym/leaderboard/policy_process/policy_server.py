@@ -140,6 +140,8 @@ class _Guard:
 
     def __init__(self, policy: Any) -> None:
         self.raised: BaseException | None = None
+        self.observation_space: Any = getattr(policy, "observation_space", None)
+        """tells which fields it is to be shown"""
         inner: Callable[..., Any] = policy.predict
 
         @wraps(inner)

@@ -123,5 +123,6 @@ def _map(file: int, size: int) -> Any:
     if address == ctypes.c_void_p(-1).value:
         raise MemoryError(f"no room to map {size:,} bytes: {os.strerror(ctypes.get_errno())}")
     memory = (ctypes.c_char * size).from_address(address)
-    weakref.finalize(memory, libc.munmap, address, size)
+    unmapped = weakref.finalize(memory, libc.munmap, address, size)
+    unmapped.atexit = False  # arrays may outlive the others then
     return memory
