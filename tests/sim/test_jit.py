@@ -13,7 +13,7 @@ from failgym.sim.scheduled import engine
 
 MODULE = """
 import numpy as np
-from failgym.sim.jit import called, entry, kernel
+from failgym.sim.shared.jit import called, entry, kernel
 
 
 @kernel

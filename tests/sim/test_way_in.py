@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from failgym.envs import resolve
-from failgym.sim.pinned import batch as batches
+from failgym.sim.shared import batch as batches
 from failgym.worlds.batches import batch_of
 from failgym.worlds.build import build_world
 
