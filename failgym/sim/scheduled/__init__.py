@@ -1,10 +1,10 @@
 """The scheduled world: machines with slots, a queue, a scheduler, outages, workflows.
 
 Its rules are stated, and carried out in plain Python, by `failgym.sim.reference.scheduled`. The
-kernels do the same fast, one mechanism per file: `records` (the state), `compile` (a trace into
-arrays), `machines`, `queues`, `passes` (the scheduler), `attempts`, `settlement`, `checkpoints`,
-`storage`, `outages`, `lineage`, `decisions`, `observe`, and `engine`, which runs them. `batch` and
-`simulator` are the ways in. The kernels are imported when they are first asked for: a pinned world
+kernels do the same fast, one mechanism per file, as those of the pinned world do; `cluster` holds
+machines, outages and storage, `queue` who waits and who is let go, `workflow` what stages hand on
+and lose, `memory` where the records of running episodes lie. `batch` and `simulator` are the ways
+in. The kernels are imported when they are first asked for: a pinned world
 needs none of them.
 """
 
