@@ -7,7 +7,7 @@ nothing from a field that is the same in all decisions: it is shown those that c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import gymnasium as gym
 import numpy as np
@@ -131,7 +131,13 @@ class SelectFields(gym.ObservationWrapper[Any, Any, Any], RecordConstructorArgs)
         return self._selection.of(observation)
 
 
-class VectorSelectFields(VectorWrapper[Any, Any, Any, Any, Any]):
+if TYPE_CHECKING:
+    AnyVectorWrapper = VectorWrapper[Any, Any, Any, Any, Any]
+else:
+    AnyVectorWrapper = VectorWrapper  # Gymnasium 1.2 does not say of what
+
+
+class VectorSelectFields(AnyVectorWrapper):
     """`SelectFields` for a batched environment, in any mode of beginning anew.
 
     What is shown is an array of its own: an environment that hands out its own arrays

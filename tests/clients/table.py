@@ -30,6 +30,8 @@ def tallies(reports: Iterable[Path]) -> dict[tuple[str, str], Tally]:
             given = [(one.get("name", ""), one.get("value", "")) for one in case.iter("property")]
             names = dict(given)
             if "client" not in names:
+                if outcome(case) == "failed":  # it was not even collected
+                    found[str(report.parent), case.get("name", "")]["failed"] += 1
                 continue
             tally = found[names["client"], names["version"]]
             tally[outcome(case)] += 1
