@@ -10,7 +10,8 @@ from tests.clients.table import main
 
 COLLECTED = """<testsuites><testsuite>
 <testcase name="test_it"><properties><property name="client" value="gymnasium"/>
-<property name="version" value="1.2.2"/><property name="transitions" value="7"/></properties></testcase>
+<property name="version" value="1.2.2"/><property name="transitions" value="7"/></properties>
+</testcase>
 {other}
 </testsuite></testsuites>"""
 BROKEN = '<testcase name="tests.clients.test_x"><error message="collection failure">no</error></testcase>'
