@@ -14,9 +14,9 @@ COLLECTED = """<testsuites><testsuite>
 </testcase>
 {other}
 </testsuite></testsuites>"""
-BROKEN = '<testcase name="tests.clients.test_x"><error message="collection failure">no</error></testcase>'
-ABSENT = (
-    '<testcase name="tests.clients.test_x"><skipped message="not installed">no</skipped></testcase>'
+BROKEN, ABSENT = (
+    f'<testcase name="tests.clients.test_x"><{what} message="so">so</{what}></testcase>'
+    for what in ("error", "skipped")
 )
 
 
