@@ -13,12 +13,7 @@ from failgym.sim.pinned.records import View, World
 from failgym.sim.shared.accounts import LOST, REDUNDANT, UNKNOWN, USEFUL, fate, work_of
 from failgym.sim.shared.jit import kernel
 
-__all__ = [
-    "arrivals",
-    "charge_ended",
-    "charge_settled",
-    "costs",
-]
+__all__ = ["arrivals", "charge_ended", "charge_settled", "costs"]
 
 
 @kernel

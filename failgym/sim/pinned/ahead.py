@@ -11,9 +11,7 @@ from failgym.sim.shared.ahead import PARTS, RECORDS, STATES
 from failgym.sim.shared.context import SYSTEM_BIN
 from failgym.sim.shared.jit import kernel, prefetch
 
-__all__ = [
-    "look_ahead",
-]
+__all__ = ["look_ahead"]
 
 
 @kernel

@@ -11,13 +11,7 @@ from failgym.sim.shared.jit import kernel
 from failgym.sim.shared.windows import rounded
 from failgym.vocabulary import NEVER, Ending, Event, Outcome
 
-__all__ = [
-    "begin",
-    "date_end",
-    "end_attempt",
-    "own_outcome",
-    "windows_matter",
-]
+__all__ = ["begin", "date_end", "end_attempt", "own_outcome", "windows_matter"]
 
 _END, _RESTORED, _START = int(Event.END), int(Event.RESTORED), int(Event.START)
 _WINDOW = int(Event.WINDOW)

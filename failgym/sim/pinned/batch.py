@@ -16,10 +16,7 @@ from failgym.sim.shared.batch import SMALLEST_CHUNK, EpisodeBatch
 from failgym.sim.shared.records import Output
 from failgym.sim.shared.rules import Rules
 
-__all__ = [
-    "Batch",
-    "asked_tasks",
-]
+__all__ = ["Batch", "asked_tasks"]
 
 
 class Batch(EpisodeBatch):

@@ -11,10 +11,7 @@ from failgym.sim.shared.events import note, push, sort_key
 from failgym.sim.shared.jit import kernel
 from failgym.vocabulary import Event
 
-__all__ = [
-    "begin_checkpoint",
-    "make_durable",
-]
+__all__ = ["begin_checkpoint", "make_durable"]
 
 _DURABLE = int(Event.DURABLE)
 

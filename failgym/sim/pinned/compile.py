@@ -29,10 +29,7 @@ from failgym.sim.shared.totals import check_totals
 from failgym.sim.shared.usage import usage_of
 from failgym.traces import Trace
 
-__all__ = [
-    "compile_world",
-    "with_slices",
-]
+__all__ = ["compile_world", "with_slices"]
 
 
 def compile_world(

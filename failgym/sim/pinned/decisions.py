@@ -26,14 +26,10 @@ from failgym.sim.shared.legal import (
 from failgym.sim.shared.restarts import void_restarts
 from failgym.vocabulary import Action, Decision, Event
 
-__all__ = [
-    "apply",
-    "ask",
-    "close",
-]
+__all__ = ["apply", "ask", "close"]
 
 _CONTINUE, _CLONE, _CHECKPOINT = int(Action.CONTINUE), int(Action.CLONE), int(Action.CHECKPOINT)
-_KILL, _RETRY = int(Action.KILL), int(Action.RETRY)
+_RETRY = int(Action.RETRY)
 _WINDOW, _FAILED = int(Decision.WINDOW), int(Decision.FAILED)
 _GRACE, _DECISION = int(Event.GRACE), int(Event.DECISION)
 

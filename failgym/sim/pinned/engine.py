@@ -35,11 +35,7 @@ from failgym.sim.shared.records import Output
 from failgym.sim.shared.windows import next_window, window_until
 from failgym.vocabulary import NEVER, Decision, Ending, Event, Outcome
 
-__all__ = [
-    "advance",
-    "run",
-    "start_episode",
-]
+__all__ = ["advance", "run", "start_episode"]
 
 _END, _DURABLE, _RESTORED = int(Event.END), int(Event.DURABLE), int(Event.RESTORED)
 _GRACE, _USER_KILL, _START = int(Event.GRACE), int(Event.USER_KILL), int(Event.START)

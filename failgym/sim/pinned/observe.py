@@ -32,9 +32,7 @@ from failgym.sim.shared.observe import (
 )
 from failgym.vocabulary import Ending, Outcome
 
-__all__ = [
-    "observe",
-]
+__all__ = ["observe"]
 
 _EXTERNAL, _INTRINSIC = int(Ending.EXTERNAL), int(Ending.INTRINSIC)
 _CENSORED = int(Outcome.CENSORED)

@@ -11,9 +11,7 @@ import numpy.typing as npt
 from failgym.sim.pinned.records import World
 from failgym.vocabulary import TaskOutcome
 
-__all__ = [
-    "outcome_table",
-]
+__all__ = ["outcome_table"]
 
 _NAMES = [field.name for field in fields(TaskOutcome)]
 

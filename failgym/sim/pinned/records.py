@@ -13,11 +13,7 @@ import numpy.typing as npt
 
 from failgym.sim.shared.records import Records
 
-__all__ = [
-    "State",
-    "View",
-    "World",
-]
+__all__ = ["State", "View", "World"]
 
 
 class World(NamedTuple):

@@ -6,14 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from failgym.sim.shared.accounts import LOST, REDUNDANT, UNKNOWN, USEFUL, fate, work_of
 from failgym.sim.shared.jit import called
-from failgym.vocabulary import Outcome
 
 if TYPE_CHECKING:
     from failgym.sim.scheduled.records import View, World
 
 __all__ = ["arrivals", "charge_run", "charge_settled", "charge_write", "costs", "settle_time"]
-
-_FINISH, _CENSORED = int(Outcome.FINISH), int(Outcome.CENSORED)
 
 
 @called

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["answer", "ask", "ask_output"]
 
 _CONTINUE, _CLONE, _CHECKPOINT = int(Action.CONTINUE), int(Action.CLONE), int(Action.CHECKPOINT)
-_KILL, _RETRY = int(Action.KILL), int(Action.RETRY)
+_RETRY = int(Action.RETRY)
 _WINDOW, _FAILED = int(Decision.WINDOW), int(Decision.FAILED)
 _OUTPUT, _DISPATCH = int(Decision.OUTPUT), int(Decision.DISPATCH)
 _GRACE, _DECISION = int(Event.GRACE), int(Event.DECISION)

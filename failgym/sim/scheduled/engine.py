@@ -36,7 +36,6 @@ from failgym.sim.scheduled.memory.views import view_of
 from failgym.sim.scheduled.observe import observe
 from failgym.sim.scheduled.queue.passes import run_pass
 from failgym.sim.scheduled.records import Short, State
-from failgym.sim.scheduled.rules import SCHEDULERS
 from failgym.sim.scheduled.settlement import (
     execute_kill,
     owe_after_external,
@@ -73,15 +72,14 @@ RESUME, PREPARE = 2, 3
 _ANSWER, _STEPPING, _BEGINNING, _OVER, _CHOSEN = 1, 2, 3, 4, 5
 FITTED, BEGUN = 6, 7
 """How far an episode has got within one call; kept in EPISODE.full while its arrays grow."""
-_END, _DURABLE, _RESTORED = int(Event.END), int(Event.DURABLE), int(Event.RESTORED)
-_TRANSFER_END, _DOWN, _UP = int(Event.TRANSFER_END), int(Event.MACHINE_DOWN), int(Event.MACHINE_UP)
+_END, _DURABLE = int(Event.END), int(Event.DURABLE)
+_DOWN, _UP = int(Event.MACHINE_DOWN), int(Event.MACHINE_UP)
 _DETECTED, _GRACE, _USER_KILL = int(Event.DETECTED), int(Event.GRACE), int(Event.USER_KILL)
 _START, _WINDOW_EVENT = int(Event.START), int(Event.WINDOW)
-_WINDOW, _FAILED, _DISPATCH = int(Decision.WINDOW), int(Decision.FAILED), int(Decision.DISPATCH)
+_WINDOW, _FAILED = int(Decision.WINDOW), int(Decision.FAILED)
 _EXTERNAL, _FAILS = int(Ending.EXTERNAL), int(Ending.INTRINSIC)
 _FINISH, _KILL = int(Outcome.FINISH), int(Outcome.KILL)
 _SLICE = int(Short.SLICE)
-_RANK = SCHEDULERS.index("rank_hybd")
 _ALARM = SPACINGS.index("alarm")
 
 

@@ -42,7 +42,7 @@ __all__ = [
 _GRACE, _START, _SETTLED = int(Event.GRACE), int(Event.START), int(Event.SETTLED)
 _FINISH, _KILL = int(Outcome.FINISH), int(Outcome.KILL)
 _CENSORED = int(Outcome.CENSORED)
-_FINISHES, _EXTERNAL = int(Ending.FINISH), int(Ending.EXTERNAL)
+_FINISHES = int(Ending.FINISH)
 _BLOCKED, _QUEUED = int(RunState.BLOCKED), int(RunState.QUEUED)
 _RUNNING, _DUE, _ENDED = int(RunState.RUNNING), int(RunState.DUE), int(RunState.ENDED)
 

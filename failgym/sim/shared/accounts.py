@@ -7,6 +7,17 @@ from typing import Any
 from failgym.sim.shared.jit import kernel
 from failgym.vocabulary import CANCELLED, Outcome
 
+__all__ = [
+    "GHOST",
+    "LOST",
+    "REDUNDANT",
+    "UNKNOWN",
+    "USEFUL",
+    "fate",
+    "fate_of_work",
+    "work_of",
+]
+
 LOST, REDUNDANT, GHOST, UNKNOWN, USEFUL = range(5)
 """Where the work of an attempt goes when it ends; UNKNOWN where the data end."""
 _FINISH, _CENSORED = int(Outcome.FINISH), int(Outcome.CENSORED)

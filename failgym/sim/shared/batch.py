@@ -18,6 +18,11 @@ from failgym.sim.shared.jit import way_in
 from failgym.sim.shared.records import Output
 from failgym.vocabulary import ACTIONS
 
+__all__ = [
+    "SMALLEST_CHUNK",
+    "EpisodeBatch",
+]
+
 SMALLEST_CHUNK = 256
 """Episodes that are worth a thread: below, handing them over costs more than stepping them."""
 

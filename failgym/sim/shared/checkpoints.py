@@ -7,6 +7,10 @@ from typing import Any
 from failgym.sim.shared.accounts import work_of
 from failgym.sim.shared.jit import kernel
 
+__all__ = [
+    "may_checkpoint",
+]
+
 
 @kernel
 def may_checkpoint(run: Any, now: int) -> bool:

@@ -18,6 +18,20 @@ from failgym.sim.shared.usage import Usage
 from failgym.traces import Trace
 from failgym.vocabulary import MINUTE, NEVER, Cause, Ending, Outcome
 
+__all__ = [
+    "SPACINGS",
+    "Attempts",
+    "Ints",
+    "attempts_of",
+    "check_forecast",
+    "lazy_intervals",
+    "parameters",
+    "requests",
+    "rows_of",
+    "tasks_of",
+    "user_kill",
+]
+
 SMALLEST_FRACTION = 2.0**-20
 """u of a failure is uniform on [2**-20, 1): a length is at most 2**20 times what was seen."""
 SPACINGS = ("every", "geometric", "alarm")

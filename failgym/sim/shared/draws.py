@@ -6,6 +6,14 @@ import numpy as np
 
 from failgym.sim.shared.jit import kernel
 
+__all__ = [
+    "ANSWERED",
+    "DRAWN",
+    "RESET",
+    "STEP",
+    "draw_slice",
+]
+
 STEP, RESET = 0, 1
 """What `run` is called for."""
 ANSWERED, DRAWN = -2, -1

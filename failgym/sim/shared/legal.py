@@ -1,4 +1,4 @@
-"""Which actions are legal at a decision."""
+"""Which actions are legal at a decision, and the risk that a forecast tells there."""
 
 from __future__ import annotations
 
@@ -9,11 +9,18 @@ from failgym.sim.shared.checkpoints import may_checkpoint
 from failgym.sim.shared.jit import kernel
 from failgym.vocabulary import Action
 
-_CONTINUE, _CLONE, _CHECKPOINT = int(Action.CONTINUE), int(Action.CLONE), int(Action.CHECKPOINT)
+__all__ = [
+    "ONLY_CONTINUE",
+    "legal_failed",
+    "legal_window",
+    "risk_of",
+    "window_index",
+]
+
+_CLONE, _CHECKPOINT = int(Action.CLONE), int(Action.CHECKPOINT)
 _KILL, _RETRY = int(Action.KILL), int(Action.RETRY)
-
-
 ONLY_CONTINUE = 1
+"""CONTINUE alone is legal, a bit each."""
 
 
 @kernel

@@ -18,6 +18,22 @@ from failgym.sim.shared.legal import risk_of
 from failgym.sim.shared.usage import USAGE_FIELDS
 from failgym.vocabulary import ACTIONS, HOUR, MINUTE, Action, Decision
 
+__all__ = [
+    "cost_fields",
+    "decision_fields",
+    "forecast_fields",
+    "interruption_fields",
+    "log_count",
+    "log_minutes",
+    "mask_fields",
+    "progress_fields",
+    "put",
+    "ratio",
+    "static_fields",
+    "up_to",
+    "usage_fields",
+]
+
 _REQUEST, _REQUESTS = group_of("request").start, len(group_of("request"))
 _USAGE = group_of("usage").start
 _DECISIONS = np.array([INDEX[kind.name.lower()] for kind in Decision])

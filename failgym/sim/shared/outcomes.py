@@ -6,6 +6,10 @@ from typing import Any
 
 from failgym.vocabulary import Accounts
 
+__all__ = [
+    "accounts_of",
+]
+
 
 def accounts_of(states: Any, under_way: int) -> Accounts:
     """Machine-time of TASK_STATE records by account.

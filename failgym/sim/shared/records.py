@@ -7,6 +7,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+__all__ = [
+    "EPISODE",
+    "EVENT",
+    "PARAMETERS",
+    "ROW",
+    "RUN",
+    "TASK",
+    "TASK_STATE",
+    "Output",
+    "Records",
+]
+
 Records = Any
 """A structured numpy array; the attributes of its records are beyond the type checker."""
 

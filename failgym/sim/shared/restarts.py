@@ -6,6 +6,13 @@ from typing import Any
 
 from failgym.sim.shared.jit import kernel
 
+__all__ = [
+    "EXTERNAL_RESTART",
+    "FAILURE_RESTART",
+    "rows_left",
+    "void_restarts",
+]
+
 EXTERNAL_RESTART, FAILURE_RESTART = -1, -2
 """What an owed START carries in place of a run: which kind of end owes it."""
 

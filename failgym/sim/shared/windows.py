@@ -7,6 +7,12 @@ from typing import Any
 
 from failgym.sim.shared.jit import kernel
 
+__all__ = [
+    "next_window",
+    "rounded",
+    "window_until",
+]
+
 _EVERY, _GEOMETRIC = 0, 1
 
 
