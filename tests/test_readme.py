@@ -12,25 +12,61 @@ import failgym
 from failgym.baselines import GracePeriod
 from failgym.baselines.base import DECISIONS
 from failgym.cli import run
+from failgym.cli.specs import load_policy
 from failgym.envs import SCENARIOS
 from tests.pages import LEARNS, README, run_as_printed, table
 
+SHORTER = {
+    "learn(1_000_000)": "learn(20_000)",
+    "data[1:] = -3.0": "data[1:] = 0.5",  # it interferes, as nothing has taught it not to
+    "jobs=40_000": "jobs=5_000",
+    "jobs=20_000": "jobs=5_000",
+}
+"""What the quick test changes in the lines of the README."""
 
-def test_an_agent_learns_more_than_the_rule_of_the_paper(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+
+JUDGED_ON: dict[str, Any] = {"jobs": 5_000, "trace_seed": 9}
+
+
+def learned_as_printed(code: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """What the agent of the README scores, and what the rule of the paper scores."""
     pytest.importorskip("sb3_contrib", reason="needs the agents extra")
     pytest.importorskip("torch").set_num_threads(1)
-    monkeypatch.chdir(tmp_path)
-    (code,) = (code for code in README.blocks("python") if LEARNS in code)
+    monkeypatch.chdir(folder)
     result = run_as_printed(code)["result"]
     trace: dict[str, Any] = {
         name: int(re.findall(rf"{name}=(\d[\d_]*)", code)[-1]) for name in ("jobs", "trace_seed")
     }
     paper = failgym.evaluate(GracePeriod(), "failgym/GracePeriod-v0", **trace)
+    assert Path("mine.safetensors").exists()
+    return result, paper
+
+
+def training_code() -> str:
+    (code,) = (code for code in README.blocks("python") if LEARNS in code)
+    return code
+
+
+@pytest.mark.campaign
+def test_an_agent_learns_more_than_the_rule_of_the_paper(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result, paper = learned_as_printed(training_code(), tmp_path, monkeypatch)
     assert result.low > 0.0
     assert result.score > paper.score
-    assert Path("mine.safetensors").exists()
+
+
+def test_the_lines_train_an_agent_and_keep_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same lines with fewer steps, and fewer jobs; the file plays as the agent does."""
+    code = training_code()
+    for long, short in SHORTER.items():
+        assert code.count(long) == 1
+        code = code.replace(long, short)
+    result, paper = learned_as_printed(code, tmp_path, monkeypatch)
+    kept = failgym.evaluate(load_policy("mine.safetensors"), "failgym/GracePeriod-v0", **JUDGED_ON)
+    assert paper.score > kept.score == result.score != 0.0
 
 
 def test_every_environment_is_listed_as_it_is() -> None:

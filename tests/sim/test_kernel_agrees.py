@@ -6,10 +6,11 @@ import pytest
 
 from tests.sim.agree import compare
 
-CHUNK = 50
+WORLDS, CHUNK = 400, 50
+"""`make check-long` goes on from there."""
 
 
-@pytest.mark.parametrize("chunk", range(1_000 // CHUNK))
+@pytest.mark.parametrize("chunk", range(WORLDS // CHUNK))
 def test_kernel_and_reference_agree(chunk: int) -> None:
     decisions = sum(compare(seed) for seed in range(chunk * CHUNK, (chunk + 1) * CHUNK))
     assert decisions > CHUNK
