@@ -195,12 +195,21 @@ def check(case: Case) -> Iterator[str]:
             yield "inexact"
 
 
-@pytest.mark.parametrize(("make", "seeds"), [(any_case, 44), (like_scenario, 60), (chain_case, 60)])
+MAKERS = (any_case, like_scenario, chain_case)
+
+
+@pytest.mark.parametrize(
+    ("make", "seeds"),
+    [
+        *((any_case, 24), (like_scenario, 36), (chain_case, 36)),
+        *(pytest.param(make, 200, marks=pytest.mark.campaign) for make in MAKERS),
+    ],
+)
 def test_is_the_least_cost_over_all_action_sequences(make: Any, seeds: int) -> None:
     results = Counter[str]()
     for seed in range(seeds):
         results.update(check(make(np.random.default_rng(seed))))
-    assert results["equal"] >= 100
+    assert results["equal"] >= seeds
     assert results["inexact"] == 0
 
 
@@ -235,14 +244,16 @@ def play(
     return batch.state.episodes["cost"].copy()
 
 
-def test_no_heuristic_is_cheaper_on_any_task(scored: Any) -> None:
+@pytest.mark.parametrize("one_in", [4, pytest.param(1, marks=pytest.mark.campaign)])
+def test_no_heuristic_is_cheaper_on_any_task(scored: Any, one_in: int) -> None:
     scenario, world, bound = scored
     single = PinnedWorld(with_slices(world, world.order, 1))
-    everything = np.arange(len(world.order))
+    chosen = np.arange(0, len(world.order), one_in)
     for baseline in REGISTRY.values():
         if baseline.compatible(scenario):
-            run = run_policy(single, scenario, baseline(), everything, threads=1)
-            assert (run.costs.sum(axis=1) >= bound.costs.sum(axis=1) - 1e-9).all(), baseline.name
+            run = run_policy(single, scenario, baseline(), chosen, threads=1)
+            least = bound.costs[chosen].sum(axis=1)
+            assert (run.costs.sum(axis=1) >= least - 1e-9).all(), baseline.name
 
 
 def test_a_task_of_unknown_fate_has_no_bound() -> None:

@@ -63,7 +63,9 @@ SHOWN = ("end", "armed", "departed", "extra", "checkpoints", "attempts")
 
 def few(name: str) -> dict[str, Any]:
     """Fields that make an environment small: pinned ones with some more tasks than elsewhere."""
-    return {**small(name), **({"slice_tasks": 8} if SCENARIOS[name].world == "pinned" else {})}
+    if SCENARIOS[name].world == "pinned":
+        return {**small(name), "slice_tasks": 8}
+    return {**small(name), **({"jobs": 200} if name == "Mitigation-v0" else {})}
 
 
 def run(name: str, policy: Heuristic, **options: Any) -> Run:
