@@ -1,9 +1,10 @@
 """Campaigns: what the tests show, on many more random cases, longer logs and more kills.
 
-    python -m tests.campaigns [--only NAME ...]   # as `make check-long` does
+    python -m tests.campaigns [--only NAME ...] [--resume]   # as `make check-long` does
 
 Each has a time budget. Those that draw cases go on until it is spent; the others end by themselves
-and fail if they need more. What fails says so in its own words, and the others go on.
+and fail if they need more. What fails says so in its own words, and the others go on. With
+--resume those are left out that have ended well since a run was begun without it (`DONE`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 TOP = Path(__file__).parents[1]
+DONE = TOP / "build" / "campaigns.txt"
+"""Names of the campaigns that ended well, a line each."""
 AFTER = 120
 """Seconds that a campaign may take to end when its time is up."""
 
@@ -55,7 +58,7 @@ CAMPAIGNS = {
     "commands": Campaign(10, ("tests.traces.readers.fuzz_commands", "--commands", "1000")),
     "kills": Campaign(60, ("experiments.kills", "--kills", "20")),
     # Whole logs, all slices, the environments as registered.
-    "tests": Campaign(15, ("pytest", "-m", "campaign", "--numprocesses", "auto")),
+    "tests": Campaign(30, ("pytest", "-m", "campaign", "--numprocesses", "auto")),
 }
 
 
@@ -72,15 +75,32 @@ def run(campaign: Campaign) -> str:
     return f"status {status}" if status else ""
 
 
+def passed(resume: bool) -> set[str]:
+    """The campaigns that need not be run again; none, and forgotten, unless a run is resumed."""
+    DONE.parent.mkdir(exist_ok=True)
+    if not resume:
+        DONE.unlink(missing_ok=True)
+    return set(DONE.read_text("utf-8").split()) if DONE.exists() else set()
+
+
 def main() -> None:
     """Run them, one after the other."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="+", choices=CAMPAIGNS, default=list(CAMPAIGNS))
+    parser.add_argument("--resume", action="store_true", help="leave out what has ended well")
+    asked = parser.parse_args()
+    done = passed(asked.resume)
     failed: dict[str, str] = {}
-    for name in parser.parse_args().only:
+    for name in asked.only:
+        if name in done:
+            print(f"--- {name}: has ended well")
+            continue
         print(f"--- {name}: at most {CAMPAIGNS[name].minutes} minutes", flush=True)
         if why := run(CAMPAIGNS[name]):
             failed[name] = why
+        else:
+            with DONE.open("a", encoding="utf-8") as file:
+                print(name, file=file)
     for name, why in failed.items():
         print(f"failed: {name}: {why}")
     raise SystemExit(bool(failed))
