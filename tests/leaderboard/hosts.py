@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -106,8 +107,12 @@ def works(command: Sequence[str]) -> tuple[str, ...]:
     return tuple(command)
 
 
-def starting(command: Sequence[str], theirs: Theirs) -> tuple[str, ...]:
-    """What starts a policy under a command: with a Python that can be reached from there."""
+@cache
+def starting(command: tuple[str, ...], theirs: Theirs) -> tuple[str, ...]:
+    """What starts a policy under a command: with a Python that can be reached from there.
+
+    Whether it can be is tried once for each command.
+    """
     found = (*command, "env", f"PYTHONPATH={theirs.path}")
     same = f"python{sys.version_info[0]}.{sys.version_info[1]}"
     for python in (sys.executable, f"/usr/bin/{same}", f"/usr/local/bin/{same}"):

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -56,7 +56,7 @@ def same_user(theirs: Theirs) -> tuple[str, ...]:
     return ()
 
 
-Host = Callable[[Theirs], Sequence[str]]
+Host = Callable[[Theirs], tuple[str, ...]]
 
 
 def ask_once(remote: RemotePolicy) -> None:
