@@ -29,12 +29,15 @@ def kept_worlds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 LONGEST = (
-    "tests/sim/scheduled/test_kernel_agrees.py",
-    "tests/sim/test_kernel_agrees.py",
     "tests/test_room.py",
-    "tests/test_readme.py",
     "tests/leaderboard/test_host_mode.py",
+    "tests/leaderboard/test_proofs.py",
+    "tests/envs/test_sb3.py",
+    "tests/leaderboard/test_forgeries.py",
+    "tests/sim/scheduled/test_easy.py",
+    "tests/sim/scheduled/test_kernel_agrees.py",
     "tests/papers/test_panda.py",
+    "tests/baselines/test_registry.py",
 )
 """Files that take longest: they are begun first, so that no process works on when others rest."""
 
