@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, fields, replace
 from typing import Any, get_type_hints
 
+from failgym.known_names import nearest
 from failgym.sim.scheduled.rules import ScheduledRules
 from failgym.worlds.kinds import Kind, kind_of
 from failgym.worlds.parts.cluster import Cluster
@@ -73,8 +73,8 @@ class Scenario(
         known = {field.name for field in fields(self)}
         for name in values:
             if name not in known:
-                near = difflib.get_close_matches(name, known, 1)
-                hint = f", did you mean {near[0]}?" if near else ""
+                near = nearest(name, known)
+                hint = f", did you mean {near}?" if near else ""
                 raise ValueError(f"{name}: unknown field of a scenario{hint}")
         typed = {name: _typed(type(self), name, value) for name, value in values.items()}
         for name in ("sampling", "longest"):  # do not follow the scenario to a trace without them

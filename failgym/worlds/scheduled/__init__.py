@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from failgym.sim.scheduled.rules import ScheduledRules
 from failgym.sim.shared.rules import Rules
+from failgym.worlds.decisions import DECISIONS
 from failgym.worlds.parts.cluster import Cluster
 from failgym.worlds.parts.prediction import NodePrediction
 from failgym.worlds.parts.surroundings import Strikes, Surroundings
@@ -36,7 +37,7 @@ class _Scheduled:
     independent = False
     as_recorded = False
     bound_name = "bound"
-    decisions = ("clone", "checkpoint", "kill", "give_up", "retry", "save_outputs", "place")
+    decisions = DECISIONS
     replayed = (
         frozenset(field.name for field in fields(ScheduledRules))
         | CLUSTER
