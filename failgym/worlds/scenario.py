@@ -8,13 +8,13 @@ from typing import Any, get_type_hints
 from failgym.known_names import nearest
 from failgym.sim.scheduled.rules import ScheduledRules
 from failgym.worlds.kinds import Kind, kind_of
-from failgym.worlds.parts.cluster import Cluster
-from failgym.worlds.parts.prediction import NodePrediction, Prediction
-from failgym.worlds.parts.prices import Prices
-from failgym.worlds.parts.slicing import Slicing
-from failgym.worlds.parts.source import TraceSource, generates
-from failgym.worlds.parts.splitting import Split, Splitting
-from failgym.worlds.parts.surroundings import Strikes, Surroundings
+from failgym.worlds.settings.cluster import Cluster
+from failgym.worlds.settings.prediction import NodePrediction, Prediction
+from failgym.worlds.settings.prices import Prices
+from failgym.worlds.settings.slicing import Slicing
+from failgym.worlds.settings.source import TraceSource, generates
+from failgym.worlds.settings.splitting import Split, Splitting
+from failgym.worlds.settings.surroundings import Strikes, Surroundings
 
 __all__ = ["PARTS", "Scenario", "Split"]
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from failgym.sim.scheduled.rules import ScheduledRules
 from failgym.sim.shared.rules import Rules
 from failgym.worlds.decisions import DECISIONS
-from failgym.worlds.parts.cluster import Cluster
-from failgym.worlds.parts.prediction import NodePrediction
-from failgym.worlds.parts.surroundings import Strikes, Surroundings
+from failgym.worlds.settings.cluster import Cluster
+from failgym.worlds.settings.prediction import NodePrediction
+from failgym.worlds.settings.surroundings import Strikes, Surroundings
 from failgym.worlds.varying import conditions_of, varying
 
 if TYPE_CHECKING:
