@@ -16,9 +16,9 @@ from failgym.worlds.settings.source import TraceSource, generates
 from failgym.worlds.settings.splitting import Split, Splitting
 from failgym.worlds.settings.surroundings import Strikes, Surroundings
 
-__all__ = ["PARTS", "Scenario", "Split"]
+__all__ = ["SETTINGS", "Scenario", "Split"]
 
-PARTS = (
+SETTINGS = (
     *(TraceSource, Splitting, Slicing, Prediction, Prices),
     *(Cluster, Surroundings, Strikes, NodePrediction),
 )
@@ -40,7 +40,7 @@ class Scenario(
 ):
     """A scenario: the trace, what may be decided in it, and what is charged for.
 
-    It has the fields of all its `PARTS`, of `Rules` and, in the scheduled world, those of
+    It has the fields of all its `SETTINGS`, of `Rules` and, in the scheduled world, those of
     `ScheduledRules`. `gymnasium.make(id, field=value)` overrides any of them.
 
     Raises:
@@ -55,7 +55,7 @@ class Scenario(
 
     def __post_init__(self) -> None:
         ScheduledRules.__post_init__(self)
-        for part in PARTS:
+        for part in SETTINGS:
             part.__post_init__(self)
         self.kind.check(self)
 

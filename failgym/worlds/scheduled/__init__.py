@@ -23,10 +23,10 @@ __all__ = ["CLUSTER", "FIELDS", "SCHEDULED"]
 
 CLUSTER = frozenset(field.name for part in (Cluster, NodePrediction) for field in fields(part))
 """Fields that say what machines there are, when they fail and what is predicted of them."""
-_PARTS = (ScheduledRules, Cluster, NodePrediction, Surroundings, Strikes)
+_SETTINGS = (ScheduledRules, Cluster, NodePrediction, Surroundings, Strikes)
 FIELDS: dict[str, Any] = {
     field.name: field.default
-    for part in _PARTS
+    for part in _SETTINGS
     for field in fields(part)
     if not hasattr(Rules, field.name)
 }

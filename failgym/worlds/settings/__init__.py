@@ -1,1 +1,5 @@
-"""The parts of a scenario: each a record of settings that is valid by itself."""
+"""What a scenario is composed of: records of settings, each valid by itself.
+
+A file has the name of the step in `failgym.worlds` that goes by it: `source` and `prices` there read
+`TraceSource` and `Prices` of here.
+"""
