@@ -9,10 +9,10 @@
 7. `prices`: what a cost is measured in.
 8. slices: which tasks make an episode (`scheduled.slices`).
 
-`pinned.build` and `scheduled.build` walk through them. The fields of a scenario are in `settings`, a
-record of them for most of these steps, and `decisions` names those that allow one. `world` says what a world offers to those
-who play in it, `kinds` which kinds there are. Another kind is a folder beside `pinned` and
-`scheduled`, or in another package, that is registered with `register_world` before a scenario names
+`pinned.build` and `scheduled.build` walk through them. `settings` holds the fields of a scenario, a
+record for most of these steps; `decisions` names those that allow one. `world` says what a world
+offers to those who play in it, `kinds` which kinds there are. Another kind is a folder beside
+`pinned` and `scheduled`, or in another package. `register_world` is called before a scenario names
 it: here, or in the module that the entry point of the scenario names.
 """
 

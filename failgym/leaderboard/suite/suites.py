@@ -161,8 +161,8 @@ traces that the user has imported, 64 drawn slices of each."""
 RELEASED: tuple[str, ...] = tuple(
     dict.fromkeys(course.env for suite in SUITES.values() for course in suite.courses)
 )
-"""Environments that a suite plays: they change no more, and have trained agents and results. One that
-none plays is not released yet, and owes neither."""
+"""Environments that a suite plays: they change no more, and have trained agents and results. One
+that none plays is not released yet, and owes neither."""
 
 
 def suite_named(name: str) -> Suite:
