@@ -142,4 +142,5 @@ def _place(baseline: type[Heuristic]) -> tuple[int, str]:
 
 
 REGISTRY: dict[str, type[Heuristic]] = {one.name: one for one in sorted(_rules(), key=_place)}
-"""Name -> heuristic, in the order of tables; a new one is a file in this folder, and no more."""
+"""Name -> heuristic, in the order of tables; a new file is found at once, and `docs/extending.md`
+says which tables of results are then due."""

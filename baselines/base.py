@@ -12,15 +12,15 @@ import numpy.typing as npt
 
 from failgym.envs.scenarios import SCENARIOS
 from failgym.policy import Actions, State
-from failgym.sim.shared.fields import FIELDS, INDEX
+from failgym.sim.shared.fields import FIELDS, INDEX, MASK
 from failgym.sim.shared.rules import Rules
 from failgym.vocabulary import ACTIONS, Action
-from failgym.worlds.inputs import missing_inputs
+from failgym.worlds.decisions import DECISIONS
+from failgym.worlds.inputs import INPUTS, missing_inputs
 from failgym.worlds.scenario import Scenario
 from failgym.worlds.world import World
 
 __all__ = [
-    "DECISIONS",
     "Bools",
     "Choices",
     "Heuristic",
@@ -34,10 +34,6 @@ __all__ = [
 Bools = npt.NDArray[np.bool_]
 Choices = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
-
-
-DECISIONS = ("clone", "checkpoint", "kill", "give_up", "retry", "save_outputs", "place")
-"""Fields of `Rules` and `failgym.sim.scheduled.rules.ScheduledRules` that allow a decision."""
 
 
 @dataclass(frozen=True)
@@ -75,15 +71,26 @@ class Heuristic(ABC):
     Subclasses are frozen dataclasses whose fields are the parameters of the rule, the source's
     values being the defaults. They say what they want in `act`; what the mask forbids becomes
     CONTINUE.
+
+    Raises:
+        ValueError: when a subclass is made that names, in `needs` or `reads`, what there is not.
     """
 
     name: ClassVar[str]
     """The name in tables and on the command line."""
     needs: ClassVar[frozenset[str]] = frozenset()
-    """The `DECISIONS` that the rule is about. It is compatible with a scenario that enables *all*
-    of them."""
+    """The `failgym.worlds.decisions.DECISIONS` that the rule is about. Tables list it where a
+    scenario allows *all* of them (`compatible`); its user is told only where there is not *any*
+    (`check_offered`), because with some of them it acts."""
     reads: ClassVar[frozenset[str]] = frozenset()
     """The `failgym.worlds.inputs.INPUTS` without any one of which the rule never acts."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for what, known in (("needs", DECISIONS), ("reads", INPUTS)):
+            if wrong := sorted(set(getattr(cls, what)) - set(known)):
+                expected = f"expected names of {', '.join(known)}"
+                raise ValueError(f"{cls.__name__}.{what}: {expected}, got {wrong[0]!r}")
 
     @abstractmethod
     def act(self, view: ObservationView, mask: Bools) -> Choices:
@@ -144,7 +151,7 @@ class Heuristic(ABC):
                 f" got {list(observation.shape)}"
             )
         batch = np.atleast_2d(observation)
-        given = batch[:, -ACTIONS:] if action_masks is None else np.atleast_2d(action_masks)
+        given = batch[:, MASK] if action_masks is None else np.atleast_2d(action_masks)
         mask = np.asarray(given > 0, dtype=np.bool_)
         wanted = self._checked(self.act(ObservationView(batch), mask), len(batch))
         legal = mask[np.arange(len(wanted)), wanted]

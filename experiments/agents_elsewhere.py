@@ -33,10 +33,10 @@ from experiments.agents_and_rules import (
     show,
 )
 from failgym.cli.output import JsonFile, interactive, print_line
-from failgym.envs import SCENARIOS, Scenario, resolve
+from failgym.envs import Scenario, resolve
 from failgym.evaluation import Anchors
 from failgym.evaluation.progress import progress_bar
-from failgym.leaderboard.suite.suites import SUITES
+from failgym.leaderboard.suite.suites import RELEASED, SUITES
 from failgym.predictors import GradientBoosting
 from failgym.traces import Trace
 from failgym.traces.combine import on_nodes_of
@@ -109,7 +109,7 @@ def main(
     """Judge the agents on real traces, and with other forecasts."""
     file = JsonFile.at(json_file)
     rows: list[Row] = []
-    for scenario in [resolve(name) for name in env] if env else SCENARIOS.values():
+    for scenario in [resolve(name) for name in env] if env else map(resolve, RELEASED):
         trained, against = agents_of(scenario), rules(scenario)
         if not trained:
             print_line(f"{scenario.name}: no agents")

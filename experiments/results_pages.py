@@ -30,6 +30,7 @@ from failgym.baselines import REGISTRY
 from failgym.envs import SCENARIOS
 from failgym.files import replacing
 from failgym.leaderboard.page.source import read_source
+from failgym.leaderboard.suite.suites import RELEASED
 
 TOP = Path(__file__).parents[1]
 PAGES = {
@@ -50,6 +51,12 @@ SINGLE = 1
 """Episodes of an environment that `gym.make` makes."""
 
 
+def shown(env: str) -> bool:
+    """Is it a released environment, or none of failgym's?"""
+    name = env.removeprefix("failgym/")
+    return name in RELEASED or name not in SCENARIOS
+
+
 def world(env: str) -> str:
     """The world of an environment: "pinned" or "scheduled"."""
     return SCENARIOS[env.removeprefix("failgym/")].world
@@ -61,7 +68,7 @@ def scores(demo: dict[str, Any]) -> str:
     A table for each world, whose policies are mostly others.
     """
     by_world: dict[str, list[str]] = {}
-    for env in demo["environments"]:
+    for env in filter(shown, demo["environments"]):
         by_world.setdefault(world(env), []).append(env)
     tables = [_scores(demo["environments"], envs) for envs in by_world.values()]
     return "\n\n".join("\n".join(lines) for lines in tables)
@@ -84,6 +91,8 @@ def speed(measured: dict[str, Any]) -> str:
     """Rates, times to the first step and the whole trace, as `experiments.speed` wrote them."""
     rates: dict[str, dict[int, float]] = {}
     for row in measured["rates"]:
+        if not shown(row["id"]):
+            continue
         rates.setdefault(row["id"], {})[row["episodes"]] = row["decisions_per_second"]
     sizes = sorted({size for by_size in rates.values() for size in by_size})
     columns = ["decisions/s", *("single" if n == SINGLE else f"{n} episodes" for n in sizes)]
@@ -140,6 +149,7 @@ def tuned(measured: dict[str, Any]) -> str:
             _interval(best["gain"]),
         ]
         for best in measured["best"]
+        if shown(best["env"])
     ]
     return "\n".join(table(["", "of the papers", "newer", "tuned", "gain"], rows))
 
@@ -163,6 +173,7 @@ def agents(rows: Sequence[dict[str, Any]]) -> str:
             _estimate(row["above"]),
         ]
         for row in rows
+        if shown(row["env"])
     ]
     return "\n".join(table(columns, cells))
 

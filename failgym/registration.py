@@ -16,25 +16,31 @@ from gymnasium.envs.registration import (
 
 from failgym.additions import additions
 
-__all__ = ["SCENARIO_FILES", "environments_of", "register_environments"]
+__all__ = ["SCENARIO_FILES", "environment_of", "environments_of", "register_environments"]
 
 SCENARIO_FILES = Path(__file__).parent / "envs" / "scenarios"
 _TABLES = ("Cloning", "GracePeriod", "Checkpoint", "Lineage", "Workflow", "Mitigation")
 """The order of tables; an environment that is not named here comes behind, by its name."""
 
 
-def environments_of(folder: Path) -> tuple[str, ...]:
-    """Names of the environments whose scenarios are in a folder, a file each, in order of tables.
+def environment_of(module: str) -> str:
+    """The name of the environment whose scenario is in a module.
 
-    `grace_period.py` is GracePeriod-v0, and `grace_period_v1.py` would be GracePeriod-v1.
+    `grace_period` is GracePeriod-v0, and `grace_period_v1` would be GracePeriod-v1.
     """
-    found: list[tuple[int, str]] = []
-    for module in iter_modules([str(folder)]):
-        stem, _, version = re.sub(r"_v(\d+)$", r"|\1", module.name).partition("|")
-        name = "".join(word.title() for word in stem.split("_"))
-        place = _TABLES.index(name) if name in _TABLES else len(_TABLES)
-        found.append((place, f"{name}-v{version or 0}"))
-    return tuple(name for _, name in sorted(found))
+    stem, _, version = re.sub(r"_v(\d+)$", r"|\1", module).partition("|")
+    return f"{''.join(word.title() for word in stem.split('_'))}-v{version or 0}"
+
+
+def environments_of(folder: Path) -> tuple[str, ...]:
+    """Names of the environments whose scenarios are in a folder, in the order of tables."""
+    names = [environment_of(module.name) for module in iter_modules([str(folder)])]
+    return tuple(sorted(names, key=_place))
+
+
+def _place(name: str) -> tuple[int, str]:
+    stem = name.rpartition("-")[0]
+    return _TABLES.index(stem) if stem in _TABLES else len(_TABLES), name
 
 
 def register_environments(ours: tuple[str, ...]) -> None:

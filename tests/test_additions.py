@@ -184,6 +184,17 @@ def test_a_broken_package_is_named_in_a_line_and_breaks_no_other(
     assert resolve("Toy-v0")
 
 
+def test_environments_of_packages_are_listed_and_a_broken_one_is_left_out(
+    toy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install(toy, "broken-package", "", "[failgym.environments]\nBad-v0 = {module}:SCENARIO\n")
+    assert invoke("envs") == 0
+    shown = capsys.readouterr().out
+    assert "failgym/Toy-v0" in shown
+    assert "failgym/Bad-v0" not in shown
+    assert "left out: package broken-package: environment 'Bad-v0'" in shown
+
+
 def test_what_is_no_such_thing_is_refused_in_a_line(toy: Path, tmp_path: Path) -> None:
     """Entries that lead to something else than their group is for."""
     entries = "[failgym.environments]\nBad-v0 = {module}:wrong\n"

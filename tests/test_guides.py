@@ -6,8 +6,10 @@ import re
 import tomllib
 from importlib.util import find_spec
 
+from failgym.predictors import LEARNED
 from failgym.traces import FORMATS
 from failgym.traces.synthetic import PROFILES
+from failgym.worlds.forecast import DRAWN
 from tests.pages import TOP, page, table
 
 
@@ -33,6 +35,21 @@ def test_formats_and_their_options_are_all_listed() -> None:
 def test_profiles_are_all_listed() -> None:
     shown = table(page("docs/traces.md").section("Synthetic traces"))
     assert [row[0] for row in shown] == list(PROFILES)
+
+
+def test_predictors_are_all_listed() -> None:
+    shown = table(page("docs/forecasts.md").text)
+    assert [name for row in shown for name in re.findall(r"\w+", row[0])] == [*DRAWN, *LEARNED]
+
+
+def test_whoever_a_rule_is_after_is_among_the_sources() -> None:
+    """By the first word and the year, which stand in one entry."""
+    entries = re.findall(r"^- .*(?:\n  .*)*", page("docs/sources.md").text, re.MULTILINE)
+    *rules, clairvoyant = table(page("docs/results/baselines.md").text)
+    assert clairvoyant[0] == "clairvoyant"
+    for name, _, after in rules:
+        named = re.findall(r"^[\w-]+|\d{4}", after)
+        assert not named or any(all(word in entry for word in named) for entry in entries), name
 
 
 def test_settings_of_training_name_their_modules() -> None:

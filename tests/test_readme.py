@@ -10,10 +10,10 @@ import pytest
 
 import failgym
 from failgym.baselines import GracePeriod
-from failgym.baselines.base import DECISIONS
 from failgym.cli import run
 from failgym.cli.specs import load_policy
 from failgym.envs import SCENARIOS
+from failgym.worlds.decisions import DECISIONS
 from tests.pages import LEARNS, README, run_as_printed, table
 
 SHORTER = {

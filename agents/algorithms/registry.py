@@ -18,8 +18,8 @@ from failgym.agents.algorithms.hyperparameters import (
     Settings,
 )
 from failgym.agents.credit.rollout_buffers import MaskableTaskRolloutBuffer, TaskRolloutBuffer
-from failgym.agents.known_names import check_known
 from failgym.agents.networks.architectures import ARCHITECTURES, Architecture
+from failgym.known_names import check_known
 
 __all__ = ["ALGORITHMS", "Algorithm", "algorithm_named"]
 

@@ -8,7 +8,6 @@ evaluated.
 
 from __future__ import annotations
 
-import difflib
 import reprlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,6 +22,7 @@ from failgym.agents.algorithms.training_options import SCENARIO_FIELDS, SURROGAT
 from failgym.agents.algorithms.yaml_text import read_yaml
 from failgym.evaluation.arguments import shown
 from failgym.files import replacing
+from failgym.known_names import nearest
 
 __all__ = ["load_settings", "read_values", "save_settings", "settings_for", "shipped_file"]
 
@@ -180,11 +180,10 @@ def _validated(kind: Algorithm, values: Any, where: str) -> Settings:
 
 
 def _unknown(kind: Algorithm, name: str, known: list[str]) -> str:
-    near = difflib.get_close_matches(name, known, 1)
     members = [n for n in known if n.rpartition(".")[2] == name]
-    hint = (members or near)[:1]
+    hint = members[0] if members else nearest(name, known)
     return f"unknown hyper-parameter {name!r} of {kind.name}" + (
-        f", did you mean {hint[0]}?"
+        f", did you mean {hint}?"
         if hint
         else f"; known: {', '.join(n for n in known if '.' not in n)}"
     )

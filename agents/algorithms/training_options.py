@@ -13,9 +13,9 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Discriminator, Field, Tag
 
-from failgym.agents.known_names import check_known
 from failgym.agents.strict_record import Record
 from failgym.baselines import REGISTRY
+from failgym.known_names import check_known
 from failgym.sim.shared.fields import FIELDS
 from failgym.vocabulary import Action
 from failgym.worlds.scenario import Scenario

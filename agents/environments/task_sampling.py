@@ -30,7 +30,8 @@ import numpy.typing as npt
 from failgym.agents.environments.task_costs import TaskCosts
 from failgym.agents.environments.vec_env import BatchedVecEnv
 from failgym.sim.pinned.batch import Batch
-from failgym.vocabulary import ACTIONS, Action
+from failgym.sim.shared.fields import MASK
+from failgym.vocabulary import Action
 
 __all__ = ["Eager", "draw_by_stakes", "stakes"]
 
@@ -64,7 +65,7 @@ class Eager:
         action_masks: npt.NDArray[np.bool_] | None = None,
     ) -> tuple[Ints, Any]:
         """Choose an action for each observation of a batch, as `failgym.policy.Policy` says."""
-        legal = observation[:, -ACTIONS:] > 0
+        legal = observation[:, MASK] > 0
         chosen = np.full(len(observation), int(Action.CONTINUE), dtype=np.int64)
         for action in reversed(self.actions):
             chosen[legal[:, action]] = action

@@ -68,7 +68,7 @@ class Environment(Record):
     fields: dict[str, JsonValue]
     """fields of the scenario that are not as registered"""
     decisions: tuple[str, ...]
-    """what may be decided there (`failgym.baselines.base.DECISIONS`)"""
+    """what may be decided there (`failgym.worlds.decisions.DECISIONS`)"""
 
     @classmethod
     def of(cls, scenario: Scenario) -> Environment:

@@ -14,6 +14,7 @@ from failgym.agents.environments.vec_env import BatchedVecEnv
 from failgym.envs import MitigationVectorEnv
 from failgym.envs.spaces import columns_read, observation_space
 from failgym.evaluation.caller import Predicts
+from failgym.sim.shared.fields import MASK
 from failgym.vocabulary import ACTIONS
 
 __all__ = ["Demonstrations", "Notes", "demonstrate"]
@@ -126,7 +127,7 @@ def demonstrate(
     begun = np.ones(env.num_envs, dtype=np.bool_)
     while not notes.complete:
         raw = whole(shown)
-        masks = raw[:, -ACTIONS:] > 0
+        masks = raw[:, MASK] > 0
         seen = raw if columns is None else raw.take(columns, axis=1)
         wanted, state = teacher.predict(seen, state=state, episode_start=begun)
         chosen = np.asarray(wanted, dtype=np.int64)

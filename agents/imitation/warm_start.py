@@ -25,11 +25,11 @@ from stable_baselines3.common.vec_env import VecEnv
 from failgym.agents.credit.rollout_buffers import TaskRolloutBuffer
 from failgym.agents.imitation.demonstrations import Demonstrations, demonstrate
 from failgym.agents.imitation.fitting import Lessons, explained_variance, fit
-from failgym.agents.known_names import check_known
 from failgym.agents.networks.architectures import ARCHITECTURES, algorithm_of
 from failgym.baselines import REGISTRY
 from failgym.evaluation.arguments import check_count
 from failgym.evaluation.caller import Predicts
+from failgym.known_names import check_known
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm

@@ -23,9 +23,9 @@ from stable_baselines3.common.torch_layers import FlattenExtractor
 from stable_baselines3.dqn.policies import DQNPolicy
 from torch import nn
 
-from failgym.agents.known_names import unknown
 from failgym.agents.networks.sizes import Lstm, Network
 from failgym.envs.spaces import FieldBox, action_space, fields_of
+from failgym.known_names import unknown
 
 __all__ = [
     "ACTIVATIONS",

@@ -7,7 +7,7 @@ and what is assumed; it holds an `Experiment` named ``EXPERIMENT``, and ends wit
         EXPERIMENT.command()
 
 which gives it the options ``--seeds``, ``--quick``, ``--traces``, ``--json`` and ``--picture``.
-`experiments.run_all` finds all of them by that name.
+`experiments.run_all` finds every module that sets ``EXPERIMENT``.
 
 A `Row` holds one figure of the paper and ours. It is *within* if ours lies in the band, *outside*
 if it does not, and then says why; without a band it is printed and not judged. A figure that a

@@ -1,4 +1,8 @@
-"""The command `failgym`. Each command is a module; what it needs is imported when it runs."""
+"""The command `failgym`. Each command is a module; what it needs is imported when it runs.
+
+`imports` and `forecast` are what `trace import` and `trace forecast` do, `watch` is what `replay`
+shows.
+"""
 
 from __future__ import annotations
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from failgym.cli.options import Json
-from failgym.cli.output import Cell, JsonFile, print_table
+from failgym.cli.output import Cell, JsonFile, print_line, print_table
+
+if TYPE_CHECKING:
+    from failgym.worlds.scenario import Scenario
 
 __all__ = ["envs"]
 
@@ -11,16 +16,16 @@ COLUMNS = ("id", "world", "trace", "decisions", "asked", "forecast", "episode", 
 
 
 def envs(json: Json = None) -> None:
-    """List the registered environments."""
+    """List the registered environments, those of other packages too."""
     from dataclasses import asdict
 
     from failgym.baselines.base import enabled
-    from failgym.envs import SCENARIOS
     from failgym.envs.spaces import TERMS
 
     file = JsonFile.at(json)
+    scenarios = _scenarios()
     rows: list[tuple[Cell, ...]] = []
-    for name, scenario in SCENARIOS.items():
+    for name, scenario in scenarios.items():
         decisions = ", ".join(enabled(scenario))
         weights = {term: getattr(scenario, f"weight_{term}") for term in TERMS}
         charged = ", ".join(f"{term} {weight:g}" for term, weight in weights.items() if weight)
@@ -37,4 +42,18 @@ def envs(json: Json = None) -> None:
         world, trace = scenario.world, str(scenario.trace)
         rows.append((f"failgym/{name}", world, trace, decisions, spacing, forecast, size, charged))
     print_table("Environments", COLUMNS, rows, unbroken=frozenset({"trace"}))
-    file.write({f"failgym/{name}": asdict(scenario) for name, scenario in SCENARIOS.items()})
+    file.write({f"failgym/{name}": asdict(scenario) for name, scenario in scenarios.items()})
+
+
+def _scenarios() -> dict[str, Scenario]:
+    """By name; a line says which of another package cannot be made."""
+    from failgym.additions import additions
+    from failgym.envs.scenarios import SCENARIOS, resolve
+
+    found = dict(SCENARIOS)
+    for name in additions("environments", SCENARIOS):
+        try:
+            found[name] = resolve(name)
+        except ValueError as error:
+            print_line(f"left out: {error}")
+    return found

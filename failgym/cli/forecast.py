@@ -129,7 +129,7 @@ class _Chosen:
     @classmethod
     def of(cls, spec: str) -> _Chosen:
         """Raises ValueError, in one line, for what is neither a predictor nor a file of one."""
-        from failgym.cli.values import unknown
+        from failgym.known_names import unknown
         from failgym.predictors import LEARNED
         from failgym.predictors.others import OtherPredictor, other_predictors
         from failgym.worlds.forecast import DRAWN, stored_predictor
@@ -150,7 +150,8 @@ class _Chosen:
 
 def _build(name: str, make: Callable[..., Any], text: str) -> Any:
     """A predictor with the parameters of a SPEC."""
-    from failgym.cli.values import assignments, read_value, unknown
+    from failgym.cli.values import assignments, read_value
+    from failgym.known_names import unknown
 
     where = f"predictor {name}"
     texts = assignments(text.split(",") if text else [], where)

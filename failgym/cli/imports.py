@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from failgym.cli.folders import check_name
-from failgym.cli.values import unknown
+from failgym.known_names import unknown
 
 if TYPE_CHECKING:
     from failgym.traces import Trace

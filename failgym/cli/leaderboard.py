@@ -266,7 +266,7 @@ def _secret(file: Path | None) -> bytes | None:
 
 def _traces(suite: str, given: list[str] | None) -> dict[str, str]:
     """Environment -> folder of its trace. Raises ValueError."""
-    from failgym.cli.values import unknown
+    from failgym.known_names import unknown
     from failgym.leaderboard import suite_named
 
     wanted = suite_named(suite)

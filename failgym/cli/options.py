@@ -41,7 +41,8 @@ def override(
     """
     from typing import get_type_hints
 
-    from failgym.cli.values import assignments, read_value, unknown
+    from failgym.cli.values import assignments, read_value
+    from failgym.known_names import unknown
 
     hints = get_type_hints(type(scenario))
     texts = assignments(settings or [], "--set")

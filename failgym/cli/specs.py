@@ -19,7 +19,8 @@ from typing import Any, get_type_hints
 from failgym.additions import Addition, additions
 from failgym.baselines import REGISTRY
 from failgym.baselines.stored import load_heuristic
-from failgym.cli.values import assignments, read_value, unknown
+from failgym.cli.values import assignments, read_value
+from failgym.known_names import unknown
 from failgym.policy import Policy
 
 __all__ = ["load_policy"]

@@ -142,7 +142,7 @@ def synth(
     seed: Seed = 0,
 ) -> None:
     """Generate a trace after a profile and store it."""
-    from failgym.cli.values import unknown
+    from failgym.known_names import unknown
     from failgym.traces.synthetic import PROFILES, generate
 
     if profile not in PROFILES:

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
-__all__ = ["assignments", "read_value", "unknown"]
+__all__ = ["assignments", "read_value"]
 
 _TRUTH = {"true": True, "false": False}
-
-
-def unknown(what: str, name: str, known: Iterable[str]) -> ValueError:
-    """The error for a name that is not known: it names the nearest, or all."""
-    known = list(known)
-    near = difflib.get_close_matches(name, known, 1)
-    hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(known) or 'none'}"
-    return ValueError(f"unknown {what} {name!r}, {hint}")
 
 
 def assignments(texts: Sequence[str], where: str) -> dict[str, str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
 from failgym.envs.scenarios import resolve
+from failgym.known_names import nearest
 from failgym.worlds.scenario import Scenario
 
 __all__ = ["scenario_of_call"]
@@ -37,8 +37,8 @@ def scenario_of_call(
             parameters = inspect.signature(call).parameters.values()
             named = {one.name for one in parameters if one.kind is not one.VAR_KEYWORD}
             named -= {"self", "scenario"}
-            near = difflib.get_close_matches(name, known | named, 1)
-            hint = f". Did you mean {near[0]!r}?" if near else ", and no scenario has such a field"
+            near = nearest(name, known | named)
+            hint = f". Did you mean {near!r}?" if near else ", and no scenario has such a field"
             raise TypeError(
                 f"{call.__qualname__}() got an unexpected keyword argument {name!r}{hint}"
             )

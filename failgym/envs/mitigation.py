@@ -27,6 +27,8 @@ _KEYS = 2**63
 class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
     """A cluster replays a trace; the agent decides, task by task, how failures are met.
 
+    It is the class of every environment; Mitigation-v0, whose name is like it, is one of them.
+
     ## Description
 
     In the pinned world the tasks of a slice of a trace run as recorded until the agent departs from

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
+from failgym.known_names import nearest
 from failgym.sim.shared.fields import HIGH, INDEX, LOW
 from failgym.vocabulary import ACTIONS
 
@@ -96,8 +96,8 @@ def columns_among(fields: Iterable[str], observed: Sequence[str]) -> npt.NDArray
     wanted = names_in(fields)
     for i, name in enumerate(wanted):
         if name not in observed:
-            near = difflib.get_close_matches(str(name), observed, 1)
-            hint = f", did you mean {near[0]}?" if near else ""
+            near = nearest(name, observed)
+            hint = f", did you mean {near}?" if near else ""
             raise ValueError(f"fields: the observation has no {name!r}{hint}")
         if name in wanted[:i]:
             raise ValueError(f"fields: {name!r} is named twice")

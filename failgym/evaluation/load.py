@@ -11,15 +11,13 @@ import numpy.typing as npt
 from failgym.sim.shared.batch import EpisodeBatch
 from failgym.vocabulary import Event
 from failgym.worlds.build import build_world
+from failgym.worlds.decisions import DECISIONS
 from failgym.worlds.scenario import Scenario
 from failgym.worlds.scheduled.world import ScheduledWorld
 
 __all__ = ["Load", "measure_load"]
 
 Ints = npt.NDArray[np.int64]
-
-ASKED = ("clone", "checkpoint", "kill", "give_up", "retry", "place", "save_outputs")
-"""Parameters that let decisions be asked."""
 
 
 @dataclass(frozen=True)
@@ -54,10 +52,10 @@ def measure_load(scenario: Scenario, slices: Ints | None = None) -> Load:
     if not world.scene("time").machines:
         raise ValueError('scenario: expected one of world="scheduled"')
     quiet = world.tables.parameters.copy()
-    for name in ASKED:
+    for name in DECISIONS:
         quiet[name] = False
     world = ScheduledWorld(world.tables._replace(parameters=quiet))
-    rules = replace(scenario, **dict.fromkeys(ASKED, False))
+    rules = replace(scenario, **dict.fromkeys(DECISIONS, False))
     chosen = np.arange(world.slices) if slices is None else slices
     found = np.zeros(7)
     for i in chosen.tolist():

@@ -16,9 +16,8 @@ import numpy.typing as npt
 from failgym.evaluation.arguments import check_count, check_threads
 from failgym.evaluation.caller import Caller, Predicts, playing_by, policy_name
 from failgym.evaluation.progress import Advance, silent
-from failgym.sim.pinned.state import Order
 from failgym.sim.shared.batch import EpisodeBatch
-from failgym.sim.shared.rules import Rules
+from failgym.sim.shared.rules import Order, Rules
 from failgym.worlds.batches import lanes_that_fit, make_batch
 from failgym.worlds.world import World
 

@@ -9,9 +9,11 @@
 7. `prices`: what a cost is measured in.
 8. slices: which tasks make an episode (`scheduled.slices`).
 
-`pinned.build` and `scheduled.build` walk through them. `world` says what a world offers to those
-who play in it, `kinds` which kinds there are. Another kind is a folder beside `pinned` and
-`scheduled`, or in another package, that is registered with `register_world`.
+`pinned.build` and `scheduled.build` walk through them. `settings` holds the fields of a scenario, a
+record for most of these steps; `decisions` names those that allow one. `world` says what a world
+offers to those who play in it, `kinds` which kinds there are. Another kind is a folder beside
+`pinned` and `scheduled`, or in another package. `register_world` is called before a scenario names
+it: here, or in the module that the entry point of the scenario names.
 """
 
 from __future__ import annotations

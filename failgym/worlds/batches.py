@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from failgym.memory import SMALL, available, size_text
-from failgym.sim.pinned.state import Order
 from failgym.sim.shared.batch import EpisodeBatch
-from failgym.sim.shared.rules import Rules
+from failgym.sim.shared.rules import Order, Rules
 from failgym.worlds.scenario import Scenario
 from failgym.worlds.world import World
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Protocol
+
+from failgym.known_names import nearest
 
 if TYPE_CHECKING:
     from failgym.traces import Trace
@@ -87,7 +88,7 @@ def register_world(name: str, kind: Kind) -> None:
 def kind_of(name: str) -> Kind:
     """The kind of world of this name. Raises ValueError, naming the nearest, if there is none."""
     if name not in _KINDS:
-        near = difflib.get_close_matches(name, _KINDS, 1)
-        hint = f" (did you mean {near[0]}?)" if near else ""
+        near = nearest(name, _KINDS)
+        hint = f" (did you mean {near}?)" if near else ""
         raise ValueError(f"world: expected one of {', '.join(_KINDS)}, got {name!r}{hint}")
     return _KINDS[name]

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, fields, replace
 from typing import Any, get_type_hints
 
+from failgym.known_names import nearest
 from failgym.sim.scheduled.rules import ScheduledRules
 from failgym.worlds.kinds import Kind, kind_of
-from failgym.worlds.parts.cluster import Cluster
-from failgym.worlds.parts.prediction import NodePrediction, Prediction
-from failgym.worlds.parts.prices import Prices
-from failgym.worlds.parts.slicing import Slicing
-from failgym.worlds.parts.source import TraceSource, generates
-from failgym.worlds.parts.splitting import Split, Splitting
-from failgym.worlds.parts.surroundings import Strikes, Surroundings
+from failgym.worlds.settings.cluster import Cluster
+from failgym.worlds.settings.prediction import NodePrediction, Prediction
+from failgym.worlds.settings.prices import Prices
+from failgym.worlds.settings.slicing import Slicing
+from failgym.worlds.settings.source import TraceSource, generates
+from failgym.worlds.settings.splitting import Split, Splitting
+from failgym.worlds.settings.surroundings import Strikes, Surroundings
 
-__all__ = ["PARTS", "Scenario", "Split"]
+__all__ = ["SETTINGS", "Scenario", "Split"]
 
-PARTS = (
+SETTINGS = (
     *(TraceSource, Splitting, Slicing, Prediction, Prices),
     *(Cluster, Surroundings, Strikes, NodePrediction),
 )
@@ -40,7 +40,7 @@ class Scenario(
 ):
     """A scenario: the trace, what may be decided in it, and what is charged for.
 
-    It has the fields of all its `PARTS`, of `Rules` and, in the scheduled world, those of
+    It has the fields of all its `SETTINGS`, of `Rules` and, in the scheduled world, those of
     `ScheduledRules`. `gymnasium.make(id, field=value)` overrides any of them.
 
     Raises:
@@ -55,7 +55,7 @@ class Scenario(
 
     def __post_init__(self) -> None:
         ScheduledRules.__post_init__(self)
-        for part in PARTS:
+        for part in SETTINGS:
             part.__post_init__(self)
         self.kind.check(self)
 
@@ -73,8 +73,8 @@ class Scenario(
         known = {field.name for field in fields(self)}
         for name in values:
             if name not in known:
-                near = difflib.get_close_matches(name, known, 1)
-                hint = f", did you mean {near[0]}?" if near else ""
+                near = nearest(name, known)
+                hint = f", did you mean {near}?" if near else ""
                 raise ValueError(f"{name}: unknown field of a scenario{hint}")
         typed = {name: _typed(type(self), name, value) for name, value in values.items()}
         for name in ("sampling", "longest"):  # do not follow the scenario to a trace without them

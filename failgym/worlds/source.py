@@ -9,8 +9,8 @@ from typing import Any
 
 from failgym.traces import Trace
 from failgym.traces.synthetic import PROFILES, generate
-from failgym.worlds.parts.source import generates
 from failgym.worlds.scenario import Scenario
+from failgym.worlds.settings.source import generates
 
 __all__ = ["version_of", "whole_trace"]
 

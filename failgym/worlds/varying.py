@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from failgym.sim.shared.fields import FIELDS, INDEX, group_of
 from failgym.traces.synthetic import PROFILES
+from failgym.worlds.decisions import ASKED, DECISIONS
 
 if TYPE_CHECKING:
     from failgym.worlds.scenario import Scenario
@@ -96,16 +97,9 @@ NEEDS: tuple[tuple[str, str], ...] = (
 COLUMNS = frozenset(name for needs, _ in NEEDS for name in needs.split() if "." in name)
 """Columns of a trace that fields need, as ``table.column``; of widths, any but 1."""
 
-_ASKED = {
-    "WINDOW": {"clone", "checkpoint", "kill"},
-    "FAILED": {"give_up", "retry"},
-    "OUTPUT": {"save_outputs"},
-    "DISPATCH": {"place"},
-}
-"""Kind of decision -> settings any of which lets it be asked."""
 _ANY_OF = {
-    **_ASKED,
-    "begun": _ASKED["WINDOW"] | _ASKED["FAILED"] | _ASKED["OUTPUT"],
+    **{kind: set(names) for kind, names in ASKED.items()},
+    "begun": {*ASKED["WINDOW"], *ASKED["FAILED"], *ASKED["OUTPUT"]},
     "again": {"clone", "kill", "retry", "place"},
     "CHECKPOINT": {"checkpoint", "save_outputs"},
     "KILL": {"kill", "give_up"},
@@ -131,10 +125,10 @@ def varying(held: Collection[str]) -> frozenset[str]:
 
 def conditions_of(scenario: Scenario) -> frozenset[str]:
     """The conditions that a scenario of the pinned or the scheduled world holds, and columns."""
-    allowed = {name for names in _ASKED.values() for name in names if getattr(scenario, name)}
+    allowed = {name for name in DECISIONS if getattr(scenario, name)}
     held = {name for name, settings in _ANY_OF.items() if settings & allowed}
     further = {
-        "kinds": len(held & _ASKED.keys()) > 1,
+        "kinds": len(held & ASKED.keys()) > 1,
         "choice": len(allowed) > 1,
         "grace": scenario.grace,
         "checkpoint_cost": scenario.checkpoint_cost > 0,

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from failgym.sim.pinned.state import Order
 from failgym.sim.shared.batch import EpisodeBatch
-from failgym.sim.shared.rules import Rules
+from failgym.sim.shared.rules import Order, Rules
 
 __all__ = ["Bound", "Down", "LeastCosts", "OpenAttempt", "Scene", "World"]
 

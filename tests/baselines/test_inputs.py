@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from failgym.baselines import REGISTRY, BeforeWalltime, Heuristic
-from failgym.baselines.base import DECISIONS, Bools, Choices, ObservationView, choose
+from failgym.baselines.base import Bools, Choices, ObservationView, choose
 from failgym.envs import SCENARIOS, Scenario, resolve
 from failgym.evaluation import evaluate, run_policy
 from failgym.evaluation.caller import check_playable
 from failgym.traces import Trace
 from failgym.vocabulary import Action
 from failgym.worlds.build import build_world
+from failgym.worlds.decisions import DECISIONS
 from failgym.worlds.inputs import INPUTS, missing_inputs
 from tests.chains import single_jobs
 from tests.envs.worlds import small
@@ -132,3 +133,18 @@ class Guarded(Heuristic):
 def test_a_rule_states_what_it_needs_in_its_own_class(changes: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         evaluate(Guarded(), POOR.override(**changes), split="all")
+
+
+@pytest.mark.parametrize(
+    ("what", "names", "said"),
+    [
+        ("reads", {"risk", "age"}, r"^Mine\.reads: expected names of risk, .*, got 'age'$"),
+        ("needs", {"clones"}, r"^Mine\.needs: expected names of clone, .*, got 'clones'$"),
+    ],
+)
+def test_what_there_is_not_is_refused_where_a_rule_names_it(
+    what: str, names: set[str], said: str
+) -> None:
+    """Nothing would ever miss it, and the user of the rule would not be told."""
+    with pytest.raises(ValueError, match=said):
+        type("Mine", (Guarded,), {what: frozenset(names)})

@@ -14,12 +14,13 @@ import pytest
 
 import failgym.baselines as baselines
 from failgym.baselines import REGISTRY, Heuristic
-from failgym.baselines.base import DECISIONS, ObservationView, enabled
+from failgym.baselines.base import ObservationView, enabled
 from failgym.policy import Policy
 from failgym.sim.scheduled.rules import ScheduledRules
 from failgym.sim.shared.fields import FIELDS, HIGH, INDEX, LOW
 from failgym.sim.shared.rules import Rules
 from failgym.vocabulary import Action
+from failgym.worlds.decisions import DECISIONS
 
 CONTINUE, CLONE, CHECKPOINT, KILL, RETRY = (int(action) for action in Action)
 

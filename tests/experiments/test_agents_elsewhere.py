@@ -11,7 +11,8 @@ pytest.importorskip("torch", reason="needs the agents extra")
 pytest.importorskip("xgboost", reason="needs the predictors extra")
 
 from experiments.agents_elsewhere import FIRST, SLICES, forecasts, places, real
-from failgym.envs import SCENARIOS, resolve
+from failgym.envs import resolve
+from failgym.leaderboard.suite.suites import RELEASED
 from failgym.predictors import GradientBoosting
 from failgym.traces import Trace
 from failgym.traces.synthetic import generate
@@ -19,7 +20,7 @@ from failgym.vocabulary import MINUTE
 from tests.envs.worlds import small
 
 
-@pytest.mark.parametrize("env", SCENARIOS)
+@pytest.mark.parametrize("env", RELEASED)
 def test_only_the_forecast_differs(env: str) -> None:
     scenario = resolve(env, small(f"failgym/{env}"))
     found = forecasts(scenario)

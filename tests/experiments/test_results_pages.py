@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from experiments.markdown import replaced
-from experiments.results_pages import agents
+from experiments.results_pages import agents, scores, speed
+from failgym.envs import SCENARIOS
 
 
 def test_agents_stand_beside_the_best_rule() -> None:
@@ -25,6 +26,22 @@ def test_agents_stand_beside_the_best_rule() -> None:
         "| `failgym/Cloning-v0` | 20 unseen traces | 1,234 | 21.0 [20.0, 22.0]"
         " | `algorithm_1 tuned` 0.0 [-1.0, 1.0] | 21.0 [20.0, 22.1] |"
     )
+
+
+def test_what_is_not_released_stands_on_no_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    released, new = "Cloning-v0", "Batch-v0"
+    monkeypatch.setitem(SCENARIOS, new, SCENARIOS[released].override(name=new))
+    row = {"policy": "young", "score": 1.0, "low": 0.0, "high": 2.0}
+    demo = {"environments": {f"failgym/{env}": [row] for env in (released, new)}}
+    rates = [
+        {"id": env, "episodes": 1, "decisions_per_second": 5.0}
+        for env in (f"failgym/{released}", f"failgym/{new}", "CartPole-v1")
+    ]
+    measured = {"rates": rates, "effort": {"settings": {}}, "first_step": {}, "whole_trace": {}}
+    assert scores(demo).splitlines()[0] == f"| policy | `failgym/{released}` |"
+    told = speed(measured)
+    assert "CartPole-v1" in told
+    assert new not in told
 
 
 def test_only_what_stands_between_the_comments_is_replaced() -> None:

@@ -19,7 +19,7 @@ from failgym.baselines.search import Choice, Range, choice, search_space, tuned
 from failgym.baselines.young import period_is_over
 from failgym.envs import Scenario, resolve
 from failgym.evaluation import Anchors
-from failgym.sim.pinned.state import Order
+from failgym.sim.shared.rules import Order
 from failgym.tuning import Grounds, Tuned, tune
 from failgym.tuning.objective import ADOPTED, Comparison, gain
 from failgym.vocabulary import Action

@@ -17,9 +17,8 @@ from failgym.envs.rendering.entries import Asked
 from failgym.envs.rendering.log import LogReader
 from failgym.envs.rendering.timeline import Attempt, Kind, TaskLine, Timeline
 from failgym.envs.spaces import TERMS
-from failgym.sim.pinned.state import Order
 from failgym.sim.shared.fields import INDEX
-from failgym.sim.shared.rules import Rules
+from failgym.sim.shared.rules import Order, Rules
 from failgym.vocabulary import Action, Decision, LogEntry
 from failgym.worlds.world import World
 

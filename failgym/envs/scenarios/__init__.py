@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
-import difflib
 import reprlib
 from collections.abc import Iterator
 from importlib import import_module
 from pkgutil import iter_modules
+from types import ModuleType
 from typing import Any
 
 from failgym import ENVIRONMENTS
 from failgym.additions import Addition, additions
+from failgym.known_names import nearest
+from failgym.registration import environment_of
 from failgym.worlds.scenario import Scenario
 
-__all__ = ["SCENARIOS", "resolve"]
+__all__ = ["SCENARIOS", "resolve", "scenario_in"]
+
+
+def scenario_in(module: ModuleType) -> Scenario:
+    """The scenario that is named as its file is. Raises ValueError, naming both, without one."""
+    named = environment_of(module.__name__.rpartition(".")[2])
+    found = {one.name: one for one in vars(module).values() if isinstance(one, Scenario)}
+    if named not in found:
+        got = ", ".join(found) or "none"
+        raise ValueError(f"{module.__name__}: expected a Scenario named {named!r}, got {got}")
+    return found[named]
 
 
 def _scenarios() -> Iterator[Scenario]:
-    """The scenario of every file of this folder."""
     for module in iter_modules(__path__, f"{__name__}."):
-        found = vars(import_module(module.name)).values()
-        yield from (one for one in found if isinstance(one, Scenario))
+        yield scenario_in(import_module(module.name))
 
 
-SCENARIOS: dict[str, Scenario] = {
-    one.name: one for one in sorted(_scenarios(), key=lambda one: ENVIRONMENTS.index(one.name))
-}
+_FOUND = {one.name: one for one in _scenarios()}
+SCENARIOS: dict[str, Scenario] = {name: _FOUND[name] for name in ENVIRONMENTS}
 """Name -> scenario; the Gymnasium id is ``failgym/<name>``."""
 
 
@@ -48,8 +57,8 @@ def resolve(scenario: str | Scenario, overrides: dict[str, Any] | None = None) -
         others = additions("environments", SCENARIOS)
         known = [*SCENARIOS, *others]
         if short not in known:
-            near = difflib.get_close_matches(short, known, 1)
-            hint = f", did you mean {near[0]}?" if near else f"; known: {', '.join(known)}"
+            near = nearest(short, known)
+            hint = f", did you mean {near}?" if near else f"; known: {', '.join(known)}"
             raise ValueError(f"unknown environment {scenario!r}{hint}")
         scenario = SCENARIOS[short] if short in SCENARIOS else _added(others[short])
     given: Any = scenario  # whatever its caller's types say

@@ -20,7 +20,16 @@ from typing import Any, Literal
 from failgym.envs.scenarios import resolve
 from failgym.worlds.scenario import Scenario
 
-__all__ = ["FORECASTS", "SUITES", "Cell", "Course", "ForecastName", "Suite", "suite_named"]
+__all__ = [
+    "FORECASTS",
+    "RELEASED",
+    "SUITES",
+    "Cell",
+    "Course",
+    "ForecastName",
+    "Suite",
+    "suite_named",
+]
 
 ForecastName = Literal["drawn", "trained", "none"]
 FORECASTS: tuple[ForecastName, ...] = ("drawn", "trained", "none")
@@ -149,6 +158,11 @@ SUITES: dict[str, Suite] = {
 }
 """By name: `smoke` takes seconds a policy, `v1` is the one to publish, `v1-real` is the same on
 traces that the user has imported, 64 drawn slices of each."""
+RELEASED: tuple[str, ...] = tuple(
+    dict.fromkeys(course.env for suite in SUITES.values() for course in suite.courses)
+)
+"""Environments that a suite plays: they change no more, and have trained agents and results. One
+that none plays is not released yet, and owes neither."""
 
 
 def suite_named(name: str) -> Suite:

@@ -1,1 +1,1 @@
-"""The pinned world: each task runs on the machine where it ran in the record."""
+"""The pinned world: each task as recorded, independent of all others."""

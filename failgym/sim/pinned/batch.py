@@ -11,10 +11,10 @@ from failgym.sim.pinned import engine
 from failgym.sim.pinned.compile import with_slices
 from failgym.sim.pinned.outcomes import outcome_table
 from failgym.sim.pinned.records import World
-from failgym.sim.pinned.state import Order, make_state
+from failgym.sim.pinned.state import make_state
 from failgym.sim.shared.batch import SMALLEST_CHUNK, EpisodeBatch
 from failgym.sim.shared.records import Output
-from failgym.sim.shared.rules import Rules
+from failgym.sim.shared.rules import Order, Rules
 
 __all__ = ["Batch", "asked_tasks"]
 

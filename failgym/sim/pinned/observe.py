@@ -1,4 +1,4 @@
-"""Write an observation down: one function per group of fields, each field by its name."""
+"""Write an observation down: the groups that are the pinned world's own, then those of `shared`."""
 
 from __future__ import annotations
 

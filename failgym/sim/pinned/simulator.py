@@ -10,10 +10,9 @@ import numpy.typing as npt
 
 from failgym.sim.pinned.batch import Batch
 from failgym.sim.pinned.compile import compile_world, with_slices
-from failgym.sim.pinned.state import Order
 from failgym.sim.shared.context import Context
 from failgym.sim.shared.outcomes import accounts_of
-from failgym.sim.shared.rules import Rules, Weights
+from failgym.sim.shared.rules import Order, Rules, Weights
 from failgym.traces import Trace
 from failgym.vocabulary import Accounts, Action, Decision, LogEntry, OpenDecision, TaskOutcome
 

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 
 from failgym.sim.pinned.records import State, World
 from failgym.sim.shared.records import EPISODE, EVENT, RUN, TASK_STATE
-from failgym.sim.shared.rules import Rules
+from failgym.sim.shared.rules import Order, Rules
 from failgym.vocabulary import LOG
 
-__all__ = ["Order", "make_state"]
-
-Order = Literal["task", "time"]
-"""How the decisions of a slice are served: task by task, or merged by time."""
+__all__ = ["make_state"]
 
 
 def make_state(world: World, rules: Rules, episodes: int, order: Order, log: bool = False) -> State:

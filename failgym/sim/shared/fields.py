@@ -1,9 +1,9 @@
 """The observation: one list of named fields, the same in every environment.
 
-Documentation and docstring tables are generated from `FIELDS`; kernels address a field by its name
-(`AT.age` and so on), which is the constant of its position. Fields that do not apply to a scenario
-are zero. Two scales recur: ``log2 min`` is log2(1 + x / 1 min) of a time x, ``log2`` is log2(1 + n)
-of a count n.
+Kernels address a field by its name (`AT.age` and so on), which is the constant of its position. A
+new field goes into its group, and the fields of a group stand together (`group_of`). Fields that do
+not apply to a scenario are zero. Two scales recur: ``log2 min`` is log2(1 + x / 1 min) of a time x,
+``log2`` is log2(1 + n) of a count n.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["AT", "FIELDS", "HIGH", "INDEX", "LOW", "Field", "columns_of", "group_of"]
+__all__ = ["AT", "FIELDS", "HIGH", "INDEX", "LOW", "MASK", "Field", "columns_of", "group_of"]
 
 
 @dataclass(frozen=True)
@@ -245,6 +245,10 @@ def group_of(group: str) -> range:
     """Positions of the fields of a group."""
     positions = [i for i, field in enumerate(FIELDS) if field.group == group]
     return range(positions[0], positions[-1] + 1)
+
+
+MASK = slice(group_of("mask").start, group_of("mask").stop)
+"""Where the mask is in the observation: whether each `failgym.vocabulary.Action` is legal."""
 
 
 def columns_of(

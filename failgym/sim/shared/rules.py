@@ -7,7 +7,10 @@ from typing import Literal
 
 from failgym.vocabulary import MINUTE, SECOND
 
-__all__ = ["Rules", "Weights"]
+__all__ = ["Order", "Rules", "Weights"]
+
+Order = Literal["task", "time"]
+"""How the decisions of a slice are served: task by task, or merged by time."""
 
 LONGEST = 2**40
 """Longest time that a rule may set, 35 years [ms]."""

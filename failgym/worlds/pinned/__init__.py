@@ -6,6 +6,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from failgym.sim.shared.rules import Rules
+from failgym.worlds.decisions import DECISIONS
 from failgym.worlds.kinds import CLAIRVOYANT
 from failgym.worlds.scheduled import FIELDS
 from failgym.worlds.varying import conditions_of, varying
@@ -23,7 +24,7 @@ class _Pinned:
     independent = True
     as_recorded = True
     bound_name = CLAIRVOYANT
-    decisions = ("clone", "checkpoint", "kill", "give_up", "retry")
+    decisions = tuple(name for name in DECISIONS if hasattr(Rules, name))
     replayed = frozenset({field.name for field in fields(Rules)} | {"forecast", "seed"})
 
     def varying(self, scenario: Scenario) -> frozenset[str]:

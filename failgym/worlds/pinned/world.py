@@ -13,10 +13,9 @@ from failgym.sim.pinned.batch import Batch
 from failgym.sim.pinned.clairvoyant import clairvoyant
 from failgym.sim.pinned.outcomes import outcome_table
 from failgym.sim.pinned.records import World as Tables
-from failgym.sim.pinned.state import Order
 from failgym.sim.shared.batch import EpisodeBatch
 from failgym.sim.shared.records import Records
-from failgym.sim.shared.rules import Rules
+from failgym.sim.shared.rules import Order, Rules
 from failgym.vocabulary import LOG
 from failgym.worlds.inputs import inputs_of
 from failgym.worlds.world import Bound, Down, LeastCosts, OpenAttempt, Scene

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from failgym.sim.scheduled.rules import ScheduledRules
 from failgym.sim.shared.rules import Rules
-from failgym.worlds.parts.cluster import Cluster
-from failgym.worlds.parts.prediction import NodePrediction
-from failgym.worlds.parts.surroundings import Strikes, Surroundings
+from failgym.worlds.decisions import DECISIONS
+from failgym.worlds.settings.cluster import Cluster
+from failgym.worlds.settings.prediction import NodePrediction
+from failgym.worlds.settings.surroundings import Strikes, Surroundings
 from failgym.worlds.varying import conditions_of, varying
 
 if TYPE_CHECKING:
@@ -22,10 +23,10 @@ __all__ = ["CLUSTER", "FIELDS", "SCHEDULED"]
 
 CLUSTER = frozenset(field.name for part in (Cluster, NodePrediction) for field in fields(part))
 """Fields that say what machines there are, when they fail and what is predicted of them."""
-_PARTS = (ScheduledRules, Cluster, NodePrediction, Surroundings, Strikes)
+_SETTINGS = (ScheduledRules, Cluster, NodePrediction, Surroundings, Strikes)
 FIELDS: dict[str, Any] = {
     field.name: field.default
-    for part in _PARTS
+    for part in _SETTINGS
     for field in fields(part)
     if not hasattr(Rules, field.name)
 }
@@ -36,7 +37,7 @@ class _Scheduled:
     independent = False
     as_recorded = False
     bound_name = "bound"
-    decisions = ("clone", "checkpoint", "kill", "give_up", "retry", "save_outputs", "place")
+    decisions = DECISIONS
     replayed = (
         frozenset(field.name for field in fields(ScheduledRules))
         | CLUSTER

@@ -17,7 +17,6 @@ from failgym.traces import Trace
 from failgym.world_cache import kept_or_built
 from failgym.worlds.context import context_of
 from failgym.worlds.forecast import forecast_of, makers
-from failgym.worlds.parts.prices import Prices
 from failgym.worlds.prices import completion_times, prices_of
 from failgym.worlds.scenario import Scenario, Split
 from failgym.worlds.scheduled.cluster import with_cluster
@@ -27,6 +26,7 @@ from failgym.worlds.scheduled.slices import slices_of
 from failgym.worlds.scheduled.strikes import apart, struck
 from failgym.worlds.scheduled.world import ScheduledWorld
 from failgym.worlds.selection import selected
+from failgym.worlds.settings.prices import Prices
 from failgym.worlds.source import whole_trace
 from failgym.worlds.split import Part, learned_from, split_trace, split_with_earlier
 from failgym.worlds.unasked import nobody_asked

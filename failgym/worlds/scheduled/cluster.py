@@ -13,8 +13,8 @@ from failgym.traces.synthetic.outages import domains, draw_outages
 from failgym.traces.synthetic.profiles import OutageLaw
 from failgym.traces.synthetic.profiles.lanl import LANL_2_OUTAGES, LANL_20_OUTAGES
 from failgym.traces.synthetic.quantiles import QuantileTable
-from failgym.worlds.parts.cluster import MOST_MACHINES
 from failgym.worlds.scenario import Scenario
+from failgym.worlds.settings.cluster import MOST_MACHINES
 from failgym.worlds.split import Part, tasks_run
 from failgym.worlds.tables import with_columns, with_tables
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from failgym.sim.pinned.state import Order
 from failgym.sim.scheduled.batch import ScheduledBatch
 from failgym.sim.scheduled.bounds import least_costs
 from failgym.sim.scheduled.outcomes import outcome_table
@@ -17,7 +16,7 @@ from failgym.sim.scheduled.records import World as Tables
 from failgym.sim.scheduled.rules import ScheduledRules
 from failgym.sim.shared.batch import EpisodeBatch
 from failgym.sim.shared.records import Records
-from failgym.sim.shared.rules import Rules
+from failgym.sim.shared.rules import Order, Rules
 from failgym.vocabulary import Decision
 from failgym.worlds.inputs import inputs_of
 from failgym.worlds.world import Bound, Down, LeastCosts, OpenAttempt, Scene

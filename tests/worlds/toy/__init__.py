@@ -14,7 +14,7 @@ from failgym.envs import Scenario
 
 if TYPE_CHECKING:
     from failgym.traces import Trace
-    from failgym.worlds.parts.splitting import Split
+    from failgym.worlds.settings.splitting import Split
     from failgym.worlds.split import Part
     from tests.worlds.toy.world import ToyWorld
 

@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from failgym.sim.pinned.state import Order
 from failgym.sim.shared.batch import EpisodeBatch
 from failgym.sim.shared.fields import INDEX
 from failgym.sim.shared.records import Output
-from failgym.sim.shared.rules import Rules
+from failgym.sim.shared.rules import Order, Rules
 from failgym.traces import Outcome
 from failgym.vocabulary import ACTIONS, LOG, Action, Decision, Event, TaskOutcome
 from failgym.worlds.world import Bound, Down, LeastCosts, OpenAttempt, Scene

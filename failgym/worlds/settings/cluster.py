@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from failgym.sim.shared.rules import LONGEST
 from failgym.vocabulary import MINUTE
-from failgym.worlds.parts.checked import Checked
+from failgym.worlds.settings.checked import Checked
 
 __all__ = ["MOST_MACHINES", "Cluster"]
 

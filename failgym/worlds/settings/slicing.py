@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from failgym.sim.pinned.state import Order
-from failgym.worlds.parts.checked import Checked
+from failgym.sim.shared.rules import Order
+from failgym.worlds.settings.checked import Checked
 
 __all__ = ["Select", "Slicing"]
 

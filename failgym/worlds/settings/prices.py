@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 
-from failgym.worlds.parts.checked import Checked
+from failgym.worlds.settings.checked import Checked
 
 __all__ = ["Prices"]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from failgym.predictors import Forecast, NodeForecast, Predictor
-from failgym.worlds.parts.checked import Checked
+from failgym.worlds.settings.checked import Checked
 
 __all__ = ["NodePrediction", "Prediction"]
 

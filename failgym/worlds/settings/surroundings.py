@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from failgym.sim.shared.rules import LONGEST
-from failgym.worlds.parts.checked import Checked
-from failgym.worlds.parts.cluster import MOST_MACHINES
+from failgym.worlds.settings.checked import Checked
+from failgym.worlds.settings.cluster import MOST_MACHINES
 
 __all__ = ["Strikes", "Surroundings"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from failgym.worlds.parts.checked import Checked
+from failgym.worlds.settings.checked import Checked
 
 __all__ = ["Split", "Splitting"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from failgym.sim.shared.rules import LONGEST
 from failgym.traces import Trace
 from failgym.traces.synthetic import PROFILES
-from failgym.worlds.parts.checked import Checked
+from failgym.worlds.settings.checked import Checked
 
 __all__ = ["TraceSource", "generates"]
 

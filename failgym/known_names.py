@@ -5,14 +5,20 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["check_known", "unknown"]
+__all__ = ["check_known", "nearest", "unknown"]
+
+
+def nearest(name: object, known: Iterable[str]) -> str | None:
+    """The known name that is most like another; None if none is like it."""
+    near = difflib.get_close_matches(str(name), list(known), 1)
+    return near[0] if near else None
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> ValueError:
     """The error for a name that is not known: it names the nearest, or all."""
     known = list(known)
-    near = difflib.get_close_matches(str(name), known, 1)
-    hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}"
+    near = nearest(name, known)
+    hint = f"did you mean {near}?" if near else f"known: {', '.join(known) or 'none'}"
     return ValueError(f"unknown {what} {name!r}, {hint}")
 
 
