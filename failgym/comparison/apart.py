@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from failgym.comparison.jobs import JOB, TASK
-from failgym.comparison.resampling import NOTHING, Measured, blocks, measured
+from failgym.comparison.resampling import NOTHING, Measured, area, blocks
 
 __all__ = ["told_apart"]
 
@@ -44,11 +45,8 @@ def told_apart(
     return found
 
 
-def _area(
-    first: pd.DataFrame, second: pd.DataFrame, columns: Sequence[str], seed: int
-) -> Measured:
+def _area(first: pd.DataFrame, second: pd.DataFrame, columns: Sequence[str], seed: int) -> Measured:
     from sklearn.ensemble import HistGradientBoostingClassifier
-    from sklearn.metrics import roc_auc_score
     from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
     number = min(len(first), len(second), MOST)
@@ -59,9 +57,8 @@ def _area(
     known = rows.loc[:, rows.notna().any(axis=0).to_numpy()]
     if not known.shape[1]:
         return NOTHING
-    label = np.repeat([0, 1], number)
+    label = np.repeat([False, True], number)
     folds = StratifiedKFold(3, shuffle=True, random_state=seed)
     trees = HistGradientBoostingClassifier(max_iter=80, random_state=seed)
-    score = cross_val_predict(trees, known, label, cv=folds, method="predict_proba")[:, 1]
-    block = np.concatenate([blocks(number), blocks(number)])
-    return measured(block, lambda weight: float(roc_auc_score(label, score, sample_weight=weight)))
+    told: Any = cross_val_predict(trees, known, label, cv=folds, method="predict_proba")
+    return area(label, told[:, 1], np.ones(2 * number), np.tile(blocks(number), 2))

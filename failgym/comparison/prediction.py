@@ -5,16 +5,12 @@
 
 from __future__ import annotations
 
-
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from failgym.comparison.resampling import NOTHING, Floats, Measured, blocks, measured
+from failgym.comparison.resampling import NOTHING, Floats, Measured, area, blocks
 
 __all__ = ["predictability"]
-
-Flags = npt.NDArray[np.bool_]
 
 LATER = 0.3
 """Share of the jobs, the last ones, whose tasks are foretold."""
@@ -47,19 +43,8 @@ def predictability(tasks: pd.DataFrame) -> dict[str, Measured]:
     job = late.groupby("job", sort=False).ngroup().to_numpy()
     block = blocks(int(job.max()) + 1)[job]
     label = late["finished"].to_numpy(np.bool_)
-    return {
-        name: measured(block, lambda weight, s=score, w=share: _area(label, s, w * weight))
-        for name, score, share in zip(names, (told, told, past), (by_job, each, by_job), strict=True)
-    }
-
-
-def _area(label: Flags, score: Floats, weight: Floats) -> float:
-    from sklearn.metrics import roc_auc_score
-
-    there = weight > 0
-    if label[there].all() or not label[there].any():
-        return np.nan
-    return float(roc_auc_score(label, score, sample_weight=weight))
+    scores = zip(names, (told, told, past), (by_job, each, by_job), strict=True)
+    return {name: area(label, score, weight, block) for name, score, weight in scores}
 
 
 def _user(early: pd.DataFrame, late: pd.DataFrame) -> Floats:
@@ -72,7 +57,8 @@ def _user(early: pd.DataFrame, late: pd.DataFrame) -> Floats:
 
 def _boosted(early: pd.DataFrame, late: pd.DataFrame) -> Floats:
     """What boosting says of the later tasks: it learns on the last of the earlier ones, whose
-    history the first of them are."""
+    history the first of them are.
+    """
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     border = early["submit"].quantile(HISTORY)

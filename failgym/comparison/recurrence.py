@@ -1,5 +1,6 @@
 """How alike successive jobs are, and what jobs have in common within: the structure that a
-predictor lives by."""
+predictor lives by.
+"""
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false

@@ -1,4 +1,4 @@
-"""The tables of a twin: what its jobs, tasks and attempts have from their donors, under new names."""
+"""The tables of a twin: what jobs, tasks and attempts have from their donors, newly named."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from failgym.arrow import pa, pc
-from failgym.traces.twin.cut import Kept
-from failgym.traces.twin.record import Flags, Ints, Record
-from failgym.traces.twin.rows import begins, rows_of
-from failgym.traces.twin.shapes import Shapes
-from failgym.traces.twin.timeline import Timeline
+from failgym.traces.twins.cut import Kept
+from failgym.traces.twins.record import Flags, Floats, Ints, Record
+from failgym.traces.twins.rows import begins, rows_of
+from failgym.traces.twins.shapes import Shapes
+from failgym.traces.twins.timeline import Timeline
 from failgym.vocabulary import Outcome
 
 __all__ = ["attempts", "jobs", "placements", "stages", "tasks", "windows"]
@@ -31,20 +31,22 @@ def jobs(record: Record, plan: Timeline, kept: Kept, width: Ints) -> dict[str, A
         "name": _named(record, "jobs", "name", "application", plan.application[of], donor),
         "group": _named(record, "jobs", "group", "group", record.group[donor], donor),
     }
-    columns["exit_category"] = _without(columns["exit_category"], kept.job_outcome[of] == Outcome.CENSORED)
+    columns["exit_category"] = _without(
+        columns["exit_category"], kept.job_outcome[of] == Outcome.CENSORED
+    )
     return columns
 
 
-def tasks(record: Record, shape: Shapes, kept: Kept, job: Ints, request: Ints) -> dict[str, Any]:
+def tasks(
+    record: Record, shape: Shapes, kept: Kept, job: Ints, request: dict[str, Floats]
+) -> dict[str, Any]:
     """The table of tasks; `job` is the row of each job of the plan, `request` [tasks of the
-    record] whose request each task of the record stands for."""
+    record] whose request each task of the record stands for.
+    """
     of = np.flatnonzero(kept.tasks)
     donor = shape.task_donor[of]
     columns = _taken(record, "tasks", donor)
-    for name in ("cpu", "memory", "disk"):
-        columns[name] = record.trace.table("tasks").column(name).combine_chunks().take(
-            pa.array(request[donor])
-        )
+    columns |= {name: values[donor] for name, values in request.items()}
     first = begins(shape.job, int(shape.job.max(initial=-1)) + 1)
     columns |= {"job": job[shape.job[of]], "index": of - first[shape.job[of]], "stage": None}
     return columns
@@ -59,7 +61,9 @@ def attempts(record: Record, shape: Shapes, kept: Kept, task: Ints) -> dict[str,
     queued = record.trace.present("attempts", "queued")[donor]
     length = record.trace.column("attempts", "length")[donor]
     longer = np.rint(length * shape.factor[of]).astype(np.int64)
-    longer = np.where(kept.outcome[of] == Outcome.FINISH, finish - start, np.maximum(longer, finish - start))
+    longer = np.where(
+        kept.outcome[of] == Outcome.FINISH, finish - start, np.maximum(longer, finish - start)
+    )
     columns |= {
         "task": task[shape.task[of]],
         "queued": np.ma.array(shape.queued[of], mask=~queued),
@@ -92,7 +96,8 @@ def placements(record: Record, shape: Shapes, kept: Kept, machine: Ints) -> dict
 
 def windows(record: Record, shape: Shapes, kept: Kept) -> dict[str, Any]:
     """The table of usage: the windows of each attempt's donor, as far as it runs; the last one goes
-    on where it runs longer, at most once for each that there is."""
+    on where it runs longer, at most once for each that there is.
+    """
     of = np.flatnonzero(kept.attempts & (kept.start >= 0))
     row_of_attempt = np.cumsum(kept.attempts) - 1
     held, offset = (record.trace.column("windows", name) for name in ("attempt", "offset"))
@@ -101,7 +106,10 @@ def windows(record: Record, shape: Shapes, kept: Kept) -> dict[str, Any]:
     chosen = order[rows.row]
     inside = offset[chosen] < (kept.finish - kept.start)[of[rows.of]]
     columns = _taken(record, "windows", chosen[inside])
-    return columns | {"attempt": row_of_attempt[of[rows.of[inside]]], "offset": offset[chosen[inside]]}
+    return columns | {
+        "attempt": row_of_attempt[of[rows.of[inside]]],
+        "offset": offset[chosen[inside]],
+    }
 
 
 def stages(
@@ -147,9 +155,7 @@ def _taken(record: Record, table: str, rows: Ints) -> dict[str, Any]:
     return {name: taken.column(name).combine_chunks() for name in taken.column_names}
 
 
-def _named(
-    record: Record, table: str, column: str, word: str, number: Ints, donor: Ints
-) -> Any:
+def _named(record: Record, table: str, column: str, word: str, number: Ints, donor: Ints) -> Any:
     """New names, the same for the same number; none where the donor has none."""
     known = record.trace.present(table, column)[donor]
     found, code = np.unique(number, return_inverse=True)

@@ -8,8 +8,8 @@ import numpy as np
 
 from failgym.arrow import pa
 from failgym.traces.intervals import resolve
-from failgym.traces.twin.record import Ints, Record
-from failgym.traces.twin.rows import rows_between
+from failgym.traces.twins.record import Ints, Record
+from failgym.traces.twins.rows import rows_between
 from failgym.vocabulary import DAY
 
 __all__ = ["moved", "outages", "tables"]
@@ -28,15 +28,11 @@ def moved(record: Record, share: float, rng: np.random.Generator) -> Ints:
     Machines change places with others of their kind, and if only a share of the jobs is wanted
     several share a row.
     """
-    machines = record.trace.table("machines")
-    number = machines.num_rows
-    if not number:
-        return np.zeros(0, dtype=np.int64)
-    kept = max(int(np.ceil(share * number)), 1)
-    row = np.arange(number)
+    number = record.trace.rows("machines")
+    row = np.arange(number, dtype=np.int64)
     for place in _kinds(record):
         row[place] = rng.permutation(place)
-    return row % kept
+    return row % max(int(np.ceil(share * number)), 1)
 
 
 def tables(record: Record, row: Ints, rng: np.random.Generator, end: int) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from failgym.traces.twin.record import Flags, Floats, Ints, Record
+from failgym.traces.twins.record import Flags, Floats, Ints, Record
 from failgym.vocabulary import Outcome
 
 __all__ = ["Lasting"]

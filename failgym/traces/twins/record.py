@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.traces.trace import Trace
-from failgym.traces.twin.rows import begins
+from failgym.traces.twins.rows import begins
 from failgym.vocabulary import DAY, Outcome
 
 __all__ = ["Flags", "Floats", "Ints", "Record"]

@@ -16,19 +16,19 @@ from typing import Any, Literal
 
 import numpy as np
 
+from failgym.traces.order import in_order
 from failgym.traces.schema import TraceError
 from failgym.traces.tables import Meta
-from failgym.traces.order import in_order
 from failgym.traces.trace import Trace
-from failgym.traces.twin import machines, tables
-from failgym.traces.twin.cut import Kept, kept
-from failgym.traces.twin.lasting import Lasting
-from failgym.traces.twin.moments import bursts
-from failgym.traces.twin.partners import partners
-from failgym.traces.twin.record import Record
-from failgym.traces.twin.requests import common
-from failgym.traces.twin.shapes import Shapes, shapes
-from failgym.traces.twin.timeline import Timeline, timeline
+from failgym.traces.twins import machines, tables
+from failgym.traces.twins.cut import Kept, kept
+from failgym.traces.twins.lasting import Lasting
+from failgym.traces.twins.moments import bursts
+from failgym.traces.twins.partners import partners
+from failgym.traces.twins.record import Record
+from failgym.traces.twins.requests import requests
+from failgym.traces.twins.shapes import Shapes, shapes
+from failgym.traces.twins.timeline import Timeline, timeline
 
 __all__ = ["MOST_JOBS", "twin"]
 
@@ -74,7 +74,7 @@ def twin(
     shape = shapes(record, plan, partner, together, lasting, streams[3])
     seen = kept(record, plan, shape, lasting, wanted)
     row = machines.moved(record, plan.thinned, streams[4])
-    made = _tables(record, plan, shape, seen, common(record, private), row)
+    made = _tables(record, plan, shape, seen, requests(record, private), row)
     made |= machines.tables(record, row, streams[5], seen.end)
     return in_order(_meta(trace, source, seen.end), **made)
 

@@ -6,15 +6,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from failgym.traces.twin.lasting import Lasting
-from failgym.traces.twin.record import Flags, Floats, Ints, Record
-from failgym.traces.twin.rows import rows_of
-from failgym.traces.twin.timeline import Timeline
+from failgym.traces.twins.lasting import Lasting
+from failgym.traces.twins.record import Flags, Floats, Ints, Record
+from failgym.traces.twins.rows import rows_of
+from failgym.traces.twins.timeline import Timeline
 
 __all__ = ["Shapes", "shapes"]
 
-JITTER = 0.02
+JITTER = 0.1
 """Standard deviation of the log of a job's times, besides its partner's share; chosen."""
+ALONE = 0.25
+"""The same of a job that has no partner in its application; chosen."""
+SMOOTH = 0.5
+"""The same, as a share of how far it is from its partner; chosen: jobs of the record are then no
+nearer to the twin's than others of their applications, and successive ones still as alike."""
 WITHIN = 0.005
 """The same of a task's within its job; chosen, a quarter of what Google's tasks scatter."""
 FEW = 5
@@ -67,7 +72,9 @@ def _mixed(
     run = record.job_run
     both = (run[donor] > 0) & (run[other] > 0)
     ratio = np.log(np.where(both, run[other], 1.0) / np.where(both, run[donor], 1.0))
-    factor = np.exp(share * ratio + JITTER * rng.standard_normal(len(donor)))
+    lone = (other == donor) | (record.application[other] != record.application[donor])
+    jitter = np.hypot(np.where(lone, ALONE, JITTER), SMOOTH * ratio)
+    factor = np.exp(share * ratio + jitter * rng.standard_normal(len(donor)))
     factor *= lasting.beyond(run[donor] * factor, rng)
     mixed = (1 - share) * np.log(record.tasks[donor]) + share * np.log(record.tasks[other])
     keeps = record.staged[donor] | (record.tasks[donor] <= 1)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from failgym.traces.twin.record import Flags, Floats, Ints, Record
-from failgym.traces.twin.rows import begins, rows_of
+from failgym.traces.twins.record import Flags, Floats, Ints, Record
+from failgym.traces.twins.rows import begins, rows_of
 from failgym.vocabulary import HOUR, MINUTE
 
 __all__ = ["Timeline", "timeline"]

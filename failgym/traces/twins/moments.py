@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from failgym.traces.twin.record import Flags, Ints, Record
+from failgym.traces.twins.record import Flags, Ints, Record
 from failgym.vocabulary import SECOND, Outcome
 
 __all__ = ["bursts"]

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from failgym.traces.twin.lasting import Lasting
-from failgym.traces.twin.record import Flags, Ints, Record
-from failgym.traces.twin.shapes import Shapes
-from failgym.traces.twin.timeline import Timeline
+from failgym.traces.twins.lasting import Lasting
+from failgym.traces.twins.record import Flags, Ints, Record
+from failgym.traces.twins.shapes import Shapes
+from failgym.traces.twins.timeline import Timeline
 from failgym.vocabulary import Cause, Outcome
 
 __all__ = ["Kept", "kept"]
