@@ -74,7 +74,7 @@ def ranked(
         if name in LEFT_OUT or not rule.compatible(scenario) or _lacking(rule(), anchors):
             continue
         saved = (anchors.replay.costs - anchors.run(rule()).costs).sum(axis=1)
-        samples[name] = 100.0 * (weights @ saved) / (weights @ possible)
+        samples[name] = _share(weights @ saved, weights @ possible)
         scores[name] = interval(100.0 * saved.sum() / possible.sum(), samples[name])
         advance(name)
     return Ranked(scores, samples)
@@ -98,6 +98,12 @@ def kendall(first: Ranked, second: Ranked) -> Measured:
         for at in range(RESAMPLES)
     ]
     return interval(value, np.array(found))
+
+
+def _share(saved: Floats, possible: Floats) -> Floats:
+    """Scores; NaN where there is nothing to gain."""
+    none = np.full(len(saved), np.nan)
+    return 100.0 * np.divide(saved, possible, out=none, where=possible > 0.0)
 
 
 def _lacking(rule: Heuristic, anchors: Anchors) -> bool:

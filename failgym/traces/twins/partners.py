@@ -8,9 +8,6 @@ from failgym.traces.twins.record import Flags, Floats, Ints, Record
 
 __all__ = ["by_application", "partners", "pooled"]
 
-NEAR = 3
-"""How far a partner is away at most, in order; chosen."""
-
 
 def by_application(record: Record) -> tuple[Ints, Ints]:
     """The jobs in order of (application, submission), and the place of each in it, (jobs,) each."""
@@ -28,8 +25,8 @@ def pooled(record: Record, private: int) -> Flags:
 def partners(record: Record, private: int, rng: np.random.Generator) -> Ints:
     """A partner for each job, (jobs,): another that ended alike.
 
-    It is one of the nearest in its application, by order of submission, where that has so many
-    jobs; else one of the nearest in the whole record; itself if there is none like it.
+    It is the next or the one before in its application, at random, where that has so many jobs;
+    else one of the nearest in the whole record; itself if there is none like it.
     """
     order, place = by_application(record)
     near = _beside(order, place, rng)
@@ -43,7 +40,7 @@ def partners(record: Record, private: int, rng: np.random.Generator) -> Ints:
 
 
 def _beside(order: Ints, place: Ints, rng: np.random.Generator) -> Ints:
-    step = np.where(rng.random(len(place)) < 0.5, -1, 1) * rng.integers(1, NEAR + 1, len(place))
+    step = np.where(rng.random(len(place)) < 0.5, -1, 1)
     return order[(place + step).clip(0, len(order) - 1)]
 
 

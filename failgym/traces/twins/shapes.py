@@ -15,11 +15,10 @@ __all__ = ["Shapes", "shapes"]
 
 JITTER = 0.1
 """Standard deviation of the log of a job's times, besides its partner's share; chosen."""
-ALONE = 0.25
-"""The same of a job that has no partner in its application; chosen."""
-SMOOTH = 0.5
-"""The same, as a share of how far it is from its partner; chosen: jobs of the record are then no
-nearer to the twin's than others of their applications, and successive ones still as alike."""
+SMOOTH = 0.25
+"""The same, as a share of how far it is from a partner of its application; chosen: jobs of the
+record are then no nearer to the twin's than others of their applications, and successive ones
+still as alike."""
 WITHIN = 0.005
 """The same of a task's within its job; chosen, a quarter of what Google's tasks scatter."""
 FEW = 5
@@ -72,8 +71,8 @@ def _mixed(
     run = record.job_run
     both = (run[donor] > 0) & (run[other] > 0)
     ratio = np.log(np.where(both, run[other], 1.0) / np.where(both, run[donor], 1.0))
-    lone = (other == donor) | (record.application[other] != record.application[donor])
-    jitter = np.hypot(np.where(lone, ALONE, JITTER), SMOOTH * ratio)
+    own = record.application[other] == record.application[donor]
+    jitter = np.hypot(JITTER, np.where(own, SMOOTH * ratio, 0.0))
     factor = np.exp(share * ratio + jitter * rng.standard_normal(len(donor)))
     factor *= lasting.beyond(run[donor] * factor, rng)
     mixed = (1 - share) * np.log(record.tasks[donor]) + share * np.log(record.tasks[other])
