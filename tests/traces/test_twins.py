@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.spatial import cKDTree
+from sklearn.neighbors import NearestNeighbors
 
 from failgym.comparison.jobs import jobs_of, tasks_of
 from failgym.comparison.recurrence import recurrence
@@ -160,7 +160,8 @@ def _told(record: Trace, jobs: int) -> tuple[Measured, Measured]:
     inside = inside[record.column("jobs", "submit") > 0]
     found: list[Measured] = []
     for made in (twin(learned, jobs, 1, part="all", private=5), learned):
-        distance = cKDTree(_numbers(made)).query(_numbers(record), p=1)[0]
+        near: Any = NearestNeighbors(n_neighbors=1, metric="manhattan").fit(_numbers(made))
+        distance = near.kneighbors(_numbers(record))[0][:, 0]
         found.append(area(inside, -distance, np.ones(len(inside)), blocks(len(inside))))
     return found[0], found[1]
 
