@@ -1,4 +1,4 @@
-"""`failgym trace`: import a trace, generate one, look at one, forecast one."""
+"""`failgym trace`: import a trace, generate one, make a twin, look at one, compare, forecast."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from failgym.cli.compare import compare
 from failgym.cli.folders import check_name, check_out, holds_trace
 from failgym.cli.forecast import forecast
 from failgym.cli.options import Json, Seed
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["trace"]
 
-trace = typer.Typer(help="Import, generate, describe and forecast traces.")
+trace = typer.Typer(help="Import, generate, describe, compare and forecast traces.")
 
 SUMMARY = ("rows_read", "dropped", "noted", "rows", "task_outcomes", "attempt_outcomes")
 """Tables that say what an import or a generator made."""
@@ -151,6 +152,37 @@ def synth(
     begun = time.perf_counter()
     generate(profile, jobs=jobs, seed=seed).save(out)
     _report(out, begun)
+
+
+@trace.command()
+def twin(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of the record.")],
+    out: Out,
+    jobs: Annotated[
+        int | None, typer.Option(help="Jobs; as many as what was learned from by default.")
+    ] = None,
+    seed: Seed = 0,
+    whole: Annotated[
+        bool, typer.Option("--whole", help="Learn from all of the record, not its train part.")
+    ] = False,
+    private: Annotated[
+        int,
+        typer.Option(metavar="K", help="Reproduce no application with fewer than K jobs."),
+    ] = 1,
+) -> None:
+    """Generate a trace that behaves like a record, learned from its train part, and store it."""
+    from failgym.traces import Trace
+    from failgym.traces import twin as make
+
+    check_name("DIR", folder)
+    check_out(out)
+    begun = time.perf_counter()
+    record = Trace.load(folder)
+    make(record, jobs, seed, part="all" if whole else "train", private=private).save(out)
+    _report(out, begun)
+
+
+trace.command()(compare)
 
 
 class _Forecast(TyperCommand):

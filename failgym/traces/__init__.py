@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from failgym.traces.requeues import first_runs
     from failgym.traces.store import check_destination
     from failgym.traces.synthetic import generate, toy
+    from failgym.traces.twins import twin
 
 __all__ = [
     "FORMATS",
@@ -57,6 +58,7 @@ __all__ = [
     "read_torque",
     "read_wfformat",
     "toy",
+    "twin",
     "uninterrupted",
     "with_machines",
     "with_outages",
@@ -68,6 +70,7 @@ _HOMES = {
     "first_runs": "requeues",
     "generate": "synthetic",
     "toy": "synthetic",
+    "twin": "twins",
     "uninterrupted": "clusters",
     "with_machines": "clusters",
     "with_outages": "combine",

@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from failgym.traces import Trace
+from failgym.traces import Trace, twin
 from failgym.traces.synthetic import PROFILES, generate
 from failgym.worlds.scenario import Scenario
 from failgym.worlds.settings.source import generates
@@ -16,7 +16,8 @@ __all__ = ["version_of", "whole_trace"]
 
 
 def whole_trace(scenario: Scenario) -> Trace:
-    """The trace of a scenario, all splits of it; generated or read once.
+    """The trace of a scenario, all splits of it; generated or read once. A twin is learned from the
+    train part of the record.
 
     Raises:
         ValueError: if it is neither a profile nor a stored trace, or ``sampling`` or ``longest``
@@ -28,6 +29,9 @@ def whole_trace(scenario: Scenario) -> Trace:
     for name in changes:
         if not generates(source, name):
             raise ValueError(f"{name}: expected 0 for a trace that has no such number")
+    if scenario.twin:
+        record = whole_trace(replace(scenario, twin=0))
+        return _twin(record, scenario.twin, scenario.trace_seed, scenario.boundary)
     if isinstance(source, Trace):
         return source
     numbers = scenario.jobs, scenario.trace_seed, tuple(changes.items())
@@ -47,6 +51,12 @@ def _loaded(
             f"trace: expected a profile ({known}) or the folder of a trace, got {source}"
         )
     return Trace.load(source)
+
+
+@lru_cache(maxsize=2)
+def _twin(record: Trace, jobs: int, seed: int, boundary_share: float) -> Trace:
+    """Generate a twin, once per process."""
+    return twin(record, jobs, seed, boundary_share=boundary_share)
 
 
 def version_of(source: object) -> str:

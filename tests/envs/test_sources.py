@@ -12,8 +12,9 @@ import pytest
 
 from failgym.cli import run
 from failgym.envs import resolve
-from failgym.traces import Trace, generate
+from failgym.traces import Trace, generate, twin
 from failgym.worlds.source import whole_trace
+from tests.traces.recurring import recurring
 
 MITIGATION: dict[str, Any] = {"begin": 0, "slice_tasks": 4, "warmup": 4, "followers": 8}
 
@@ -71,3 +72,27 @@ def test_a_path_that_comes_to_mean_another_trace_is_read_anew(
     shutil.copytree(tmp_path / "z" / "t", "t")  # and their times
     found.append(whole_trace(scenario).content_hash)
     assert found == wanted
+
+
+def test_an_environment_plays_a_twin_of_a_record() -> None:
+    record = recurring()
+    options: dict[str, Any] = {"trace": record, "twin": 600, "trace_seed": 4, "split": "all"}
+    scenario = resolve("failgym/GracePeriod-v0").override(**options)
+    made = whole_trace(scenario)
+    assert made.content_hash == twin(record, 600, 4).content_hash
+    assert whole_trace(scenario) is made
+    env: Any = gym.make("failgym/GracePeriod-v0", **options).unwrapped
+    assert len(env.world.tasks) == made.rows("tasks")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"twin": -1}, "twin: expected at least 0, got -1"),
+        ({"twin": 9}, "twin: expected 0 for a profile: jobs says how many, got 9"),
+        ({"twin": 2.5}, "twin: expected int, got 2.5"),
+    ],
+)
+def test_twins_that_cannot_be(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        resolve("failgym/GracePeriod-v0").override(**options)

@@ -27,6 +27,9 @@ class TraceSource(Checked):
     """Jobs to generate, for a profile."""
     trace_seed: int = 0
     """Seed of the generated trace, and of generated outages."""
+    twin: int = 0
+    """Jobs of a twin of a stored or given trace (`failgym.traces.twin`), which is played instead;
+    0: the trace itself."""
     sampling: float = 0.0
     """Share of the system's jobs in a generated trace, for a profile that has one; 0: its own."""
     longest: int = 0
@@ -35,6 +38,9 @@ class TraceSource(Checked):
 
     def __post_init__(self) -> None:
         self._check("jobs", self.jobs >= 1, "at least 1")
+        self._check("twin", self.twin >= 0, "at least 0")
+        made = not isinstance(self.trace, Trace) and str(self.trace) in PROFILES
+        self._check("twin", not (self.twin and made), "0 for a profile: jobs says how many")
         self._check("trace_seed", self.trace_seed >= 0, "at least 0")
         self._check("sampling", 0.0 <= self.sampling <= 1.0, "in [0, 1]")
         self._check("longest", 0 <= self.longest <= LONGEST, f"0 to {LONGEST} ms")

@@ -1,0 +1,91 @@
+"""`failgym trace compare`: does one trace behave like another?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+import typer
+
+from failgym.cli.folders import check_name
+from failgym.cli.options import Json, Seed
+from failgym.cli.output import JsonFile, interactive, print_line, print_table
+
+if TYPE_CHECKING:
+    from failgym.comparison import Comparison, Measured
+
+__all__ = ["compare"]
+
+LEGEND = """\
+[]: 95 % interval, jobs (slices, for scores) in 20 blocks of time resampled; correlations: of a
+number of each job with that of the one before; told apart: area under the curve of boosted trees
+that tell a row of the first trace from one of the other, .5 if they cannot, 1 if they always can;
+end of a task: area under the curve of foretelling that it finishes, in the later 30 % of a trace"""
+"""What the words of the table mean."""
+
+
+def compare(
+    reference: Annotated[
+        Path, typer.Argument(metavar="DIR", help="The trace that others are to be like.")
+    ],
+    others: Annotated[list[Path], typer.Argument(metavar="DIR", help="The others.")],
+    policies: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--policies",
+            metavar="ID",
+            help="Also rank all rules in this environment on each trace; repeatable.",
+        ),
+    ] = None,
+    episodes: Annotated[
+        int | None, typer.Option(help="Slices of each that rules are ranked on; all by default.")
+    ] = None,
+    seed: Seed = 0,
+    json: Json = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE", help="Also draw it: .png, .svg, .pdf.")
+    ] = None,
+) -> None:
+    """Compare traces: how jobs recur, how well ends are foretold, what tells them apart."""
+    from failgym.comparison import compare as measure
+    from failgym.comparison import pictures
+    from failgym.traces import Trace
+
+    for folder in (reference, *others):
+        check_name("DIR", folder)
+    file = JsonFile.at(json)
+    if plot is not None:
+        pictures.check(plot)
+    first, *rest = [Trace.load(folder) for folder in (reference, *others)]
+
+    def advance(done: str) -> None:
+        if interactive():
+            print_line(done)
+
+    made = measure(
+        first, *rest, environments=policies or (), episodes=episodes, seed=seed, advance=advance
+    )
+    _print(made)
+    file.write(made.to_json())
+    if plot is not None:
+        pictures.draw(made, plot)
+        print_line(f"written to {plot}")
+
+
+def _print(made: Comparison) -> None:
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    named = [letters[at % 26] for at in range(len(made.names))]
+    for letter, name in zip(named, made.names, strict=True):
+        print_line(f"{letter}: {name}")
+    rows = [(row.what, *(_cell(one) for one in (row.reference, *row.others))) for row in made.rows]
+    print_table(f"{made.jobs:,} jobs of each", ("", *named), rows)
+    print_line(LEGEND)
+
+
+def _cell(measured: Measured) -> str:
+    if np.isnan(measured.value):
+        return ""
+    wide = abs(measured.value) >= 10.0
+    value, *ends = (f"{number:.1f}" if wide else f"{number:.2f}" for number in measured)
+    return value if np.isnan(measured.low) else f"{value} [{', '.join(ends)}]"

@@ -1,0 +1,75 @@
+"""How alike successive jobs are, and what jobs have in common within: the structure that a
+predictor lives by.
+"""
+
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from failgym.comparison.resampling import NOTHING, Floats, Measured, blocks, measured
+
+__all__ = ["recurrence"]
+
+LEAST_PAIRS = 50
+"""Successive jobs that a correlation is told of at least."""
+WIDE = 5
+"""Tasks of a job whose spread is looked at."""
+FOLLOWED = {
+    "whole": "all tasks finish",
+    "log_run": "log run time",
+    "log_tasks": "log tasks",
+    "cpu": "requested cpu",
+}
+
+
+def recurrence(jobs: pd.DataFrame) -> dict[str, Measured]:
+    """The rows of a trace's structure, by what they measure."""
+    known = jobs[jobs["open"] < 0.5]
+    found: dict[str, Measured] = {}
+    for by, words in (("user", "a user"), ("name", "one name")):
+        for column, what in FOLLOWED.items():
+            found[f"successive jobs of {words}: {what}"] = lag(known, by, column)
+    requests = jobs[["cpu", "memory"]].fillna(-1.0)
+    found["distinct (cpu, memory) requests, share of jobs"] = _distinct(requests)
+    wide = known[(known["tasks"] >= WIDE) & known["spread"].notna()]
+    found["spread of run times within a job (median coefficient of variation)"] = measured(
+        blocks(len(wide)), lambda weight: _median(wide["spread"].to_numpy(), weight)
+    )
+    return found
+
+
+def lag(jobs: pd.DataFrame, by: str, column: str) -> Measured:
+    """The correlation of a number of each job with that of the one before, of one user or name."""
+    there = jobs[jobs[by].notna() & jobs[column].notna()]
+    before = there.groupby(by)[column].shift(1)
+    pairs = before.notna().to_numpy()
+    if pairs.sum() <= LEAST_PAIRS:
+        return NOTHING
+    now = there[column].to_numpy(np.float64)[pairs]
+    then = before.to_numpy(np.float64)[pairs]
+    block = blocks(len(there))[pairs]
+    return measured(block, lambda weight: _correlation(now, then, weight))
+
+
+def _correlation(x: Floats, y: Floats, weight: Floats) -> float:
+    total = weight.sum()
+    x, y = x - (weight @ x) / total, y - (weight @ y) / total
+    scale = np.sqrt((weight @ (x * x)) * (weight @ (y * y)))
+    return float(weight @ (x * y) / scale) if scale > 0 else np.nan
+
+
+def _distinct(requests: pd.DataFrame) -> Measured:
+    """The share of distinct rows; no interval: fewer jobs have a larger share of them."""
+    if not len(requests):
+        return NOTHING
+    return Measured(len(requests.drop_duplicates()) / len(requests), np.nan, np.nan)
+
+
+def _median(values: Floats, weight: Floats) -> float:
+    order = np.argsort(values)
+    reached = np.cumsum(weight[order])
+    return float(values[order][np.searchsorted(reached, reached[-1] / 2.0)])

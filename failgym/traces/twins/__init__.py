@@ -1,0 +1,132 @@
+"""Twins: new traces that behave like a record, learned from it and holding none of its jobs.
+
+`twin` resamples a record in its hierarchy of users, applications, jobs, tasks and attempts:
+
+- `record`: the record as arrays, and the applications that recur in it;
+- `timeline`: which job is resampled when, for whom, under which name;
+- `partners`: the other job that each is mixed with, so that none comes back whole;
+- `lasting`: heavy tails, and how what the end of the record cut off goes on;
+- `moments`: bursts of endings that stay bursts;
+- `shapes`: tasks and attempts; `cut`: the end of the data; `requests`, `machines`, `tables`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from failgym.traces.order import in_order
+from failgym.traces.schema import TraceError
+from failgym.traces.tables import Meta
+from failgym.traces.trace import Trace
+from failgym.traces.twins import machines, tables
+from failgym.traces.twins.cut import Kept, kept
+from failgym.traces.twins.lasting import Lasting
+from failgym.traces.twins.moments import bursts
+from failgym.traces.twins.partners import partners
+from failgym.traces.twins.record import Record
+from failgym.traces.twins.requests import requests
+from failgym.traces.twins.shapes import Shapes, shapes
+from failgym.traces.twins.timeline import Timeline, timeline
+
+__all__ = ["MOST_JOBS", "twin"]
+
+MOST_JOBS = 10_000_000
+"""The largest twin [jobs]."""
+
+
+def twin(
+    trace: Trace,
+    jobs: int | None = None,
+    seed: int = 0,
+    *,
+    part: Literal["train", "all"] = "train",
+    boundary_share: float = 0.7,
+    private: int = 1,
+) -> Trace:
+    """A new trace that behaves like a record: the same for the same record and arguments.
+
+    Args:
+        trace: the record.
+        jobs: how many; as many as what was learned from, if None. Fewer are whole applications of
+            it, drawn at random; more are the record over and over, each time resampled.
+        seed: at least 0.
+        part: what it is learned from: the record's train part, or all of it.
+        boundary_share: where the train part ends.
+        private: applications with fewer jobs are not reproduced: their jobs are mixed with those of
+            others, and what fewer jobs request is not requested.
+
+    Raises:
+        TraceError: for a record without jobs, or a number out of its range.
+    """
+    _check(trace, jobs, seed, part, private)
+    source = trace.split("train", boundary_share) if part == "train" else trace
+    record = Record(source)
+    if not source.rows("tasks"):
+        raise TraceError(f"{source.meta.source}: no tasks, so nothing to learn a twin from")
+    wanted = source.rows("jobs") if jobs is None else jobs
+    streams = [_generator(one) for one in np.random.SeedSequence(seed).spawn(6)]
+    together = bursts(record)
+    lasting = Lasting.of(record, streams[0])
+    plan = timeline(record, wanted, _in_bursts(record, together), streams[1])
+    partner = partners(record, private, streams[2])
+    shape = shapes(record, plan, partner, together, lasting, streams[3])
+    seen = kept(record, plan, shape, lasting, wanted)
+    row = machines.moved(record, plan.thinned, streams[4])
+    made = _tables(record, plan, shape, seen, requests(record, private), row)
+    made |= machines.tables(record, row, streams[5], seen.end)
+    return in_order(_meta(trace, source, seen.end), **made)
+
+
+def _check(trace: Trace, jobs: int | None, seed: int, part: str, private: int) -> None:
+    if part not in ("train", "all"):
+        raise TraceError(f"part is {part!r}, expected 'train' or 'all'")
+    if jobs is not None and not 1 <= jobs <= MOST_JOBS:
+        raise TraceError(f"jobs is {jobs}, expected at least 1 and at most {MOST_JOBS}")
+    for name, value, least in (("seed", seed, 0), ("private", private, 1)):
+        if value < least:
+            raise TraceError(f"{name} is {value}, expected at least {least}")
+    if not trace.rows("jobs"):
+        raise TraceError(f"{trace.meta.source}: no jobs, so nothing to learn a twin from")
+
+
+def _in_bursts(record: Record, together: Any) -> Any:
+    """Applications with an attempt that ended in a burst, (applications,)."""
+    inside = np.zeros(int(record.application.max(initial=-1)) + 1, dtype=np.bool_)
+    task = record.trace.column("attempts", "task")[together >= 0]
+    inside[record.application[record.trace.column("tasks", "job")[task]]] = True
+    return inside
+
+
+def _tables(
+    record: Record, plan: Timeline, shape: Shapes, seen: Kept, request: Any, row: Any
+) -> dict[str, Any]:
+    job = np.cumsum(seen.jobs) - 1
+    task = np.cumsum(seen.tasks) - 1
+    width = np.bincount(shape.job[seen.tasks], minlength=len(plan.donor))
+    staged = tables.stages(record, plan, shape, seen, job)
+    return {
+        "jobs": tables.jobs(record, plan, seen, width),
+        "tasks": tables.tasks(record, shape, seen, job, request) | staged["tasks"],
+        "attempts": tables.attempts(record, shape, seen, task),
+        "placements": tables.placements(record, shape, seen, row),
+        "windows": tables.windows(record, shape, seen),
+        "stages": staged["stages"],
+        "stage_edges": staged["stage_edges"],
+    }
+
+
+def _meta(trace: Trace, source: Trace, end: int) -> Meta:
+    return Meta(
+        source=f"twin of {source.meta.source}",
+        licence=trace.meta.licence,
+        citation=trace.meta.citation,
+        time_origin=trace.meta.time_origin,
+        end=end,
+        remarks={"twin": f"learned from the trace of content {source.content_hash}"},
+    )
+
+
+def _generator(seeds: np.random.SeedSequence) -> np.random.Generator:
+    return np.random.Generator(np.random.PCG64(seeds))

@@ -1,0 +1,164 @@
+"""`Record`: what a twin is made from, as arrays; and the applications whose jobs recur in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from failgym.traces.trace import Trace
+from failgym.traces.twins.rows import begins
+from failgym.vocabulary import DAY, Outcome
+
+__all__ = ["Flags", "Floats", "Ints", "Record"]
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+WEEKS = 4
+"""A record of so many weeks is repeated by whole weeks; a shorter one, of two days at least, by
+whole days."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """A record that is to have a twin.
+
+    A job belongs to an application: the jobs of one user and one name; where jobs have no names,
+    those of one user with the same request (cpu, memory, slots, wall time) and about as many tasks,
+    to a factor of two.
+    """
+
+    trace: Trace
+
+    @cached_property
+    def span(self) -> int:
+        """How long the record is [ms]: to the end of its data, else to its last end."""
+        end = self.trace.meta.end
+        ends = self.trace.column("attempts", "end")
+        return max(int(ends.max(initial=0)) if end is None else end, 1)
+
+    @cached_property
+    def period(self) -> int:
+        """After how long it is repeated [ms]: whole weeks or days, so that these stay."""
+        if self.span < 2 * DAY:
+            return self.span
+        unit = 7 * DAY if self.span >= WEEKS * 7 * DAY else DAY
+        return self.span // unit * unit
+
+    # --- Jobs -------------------------------------------------------------------------------------
+
+    @cached_property
+    def submit(self) -> Ints:
+        """When each job was submitted [ms], (jobs,)."""
+        return self.trace.column("jobs", "submit").astype(np.int64)
+
+    @cached_property
+    def user(self) -> Ints:
+        """Each job's user, 0 on; one for all who have none, (jobs,)."""
+        return self._codes("jobs", "user")
+
+    @cached_property
+    def application(self) -> Ints:
+        """Each job's application, 0 on, (jobs,)."""
+        name = self._codes("jobs", "name")
+        known = self.trace.present("jobs", "name")
+        first = self.task_order[self.task_begin[:-1].clip(max=max(len(self.task_order) - 1, 0))]
+        alike = [np.where(known, name, -1)]
+        for column in ("cpu", "memory", "width"):
+            value = self.trace.column("tasks", column)[first] if len(first) else first
+            alike.append(np.where(known, 0, np.unique(value, return_inverse=True)[1]))
+        walltime = self.trace.column("jobs", "walltime")
+        alike.append(np.where(known, 0, walltime))
+        alike.append(np.where(known, 0, np.log2(self.tasks.clip(1)).astype(np.int64)))
+        return np.unique(np.stack([self.user, *alike]), axis=1, return_inverse=True)[1].ravel()
+
+    @cached_property
+    def group(self) -> Ints:
+        """Each job's group, 0 on; one for all who have none, (jobs,)."""
+        return self._codes("jobs", "group")
+
+    def _codes(self, table: str, column: str) -> Ints:
+        values = self.trace.table(table).column(column).combine_chunks().dictionary_encode()
+        return values.indices.fill_null(len(values.dictionary)).to_numpy().astype(np.int64)
+
+    @cached_property
+    def outcome(self) -> Ints:
+        """How each job ended, (jobs,)."""
+        return self.trace.column("jobs", "outcome").astype(np.int64)
+
+    @cached_property
+    def stock(self) -> Flags:
+        """Jobs that were there when the record began, (jobs,)."""
+        return self.submit <= 0
+
+    # --- Tasks ------------------------------------------------------------------------------------
+
+    @cached_property
+    def task_order(self) -> Ints:
+        """The tasks, those of a job one after another, (tasks,)."""
+        return np.argsort(self.trace.column("tasks", "job"), kind="stable")
+
+    @cached_property
+    def task_begin(self) -> Ints:
+        """Where those of each job begin in `task_order`, and the end, (jobs + 1,)."""
+        job = self.trace.column("tasks", "job")[self.task_order]
+        return begins(job, len(self.submit))
+
+    @cached_property
+    def tasks(self) -> Ints:
+        """The number of tasks of each job, (jobs,)."""
+        return np.diff(self.task_begin)
+
+    @cached_property
+    def staged(self) -> Flags:
+        """Jobs whose tasks are in stages, (jobs,)."""
+        staged = np.zeros(len(self.submit), dtype=np.bool_)
+        staged[self.trace.column("stages", "job")] = True
+        return staged
+
+    # --- Attempts ---------------------------------------------------------------------------------
+
+    @cached_property
+    def queued(self) -> Ints:
+        """When the record first tells of each attempt [ms], (attempts,)."""
+        began = self.trace.column("attempts", "end").astype(np.int64)
+        for name in ("start", "queued"):  # the later one wins
+            known = self.trace.present("attempts", name)
+            began = np.where(known, self.trace.column("attempts", name), began)
+        return began
+
+    @cached_property
+    def run(self) -> Ints:
+        """How long each attempt ran [ms]; 0 if it did not, (attempts,)."""
+        ran = self.trace.present("attempts", "start")
+        start, end = self.trace.column("attempts", "start"), self.trace.column("attempts", "end")
+        return np.where(ran, end - start, 0).astype(np.int64)
+
+    @cached_property
+    def censored(self) -> Flags:
+        """Attempts whose end is not known, (attempts,)."""
+        return self.trace.column("attempts", "outcome") == Outcome.CENSORED
+
+    @cached_property
+    def task_run(self) -> Ints:
+        """How long the attempts of each task ran in all [ms], (tasks,)."""
+        total = np.concatenate([[0], np.cumsum(self.run)])
+        first = self.trace.task_first
+        return total[first[1:]] - total[first[:-1]]
+
+    @cached_property
+    def job_run(self) -> Floats:
+        """The median of `task_run` in each job; 0 for one without tasks, (jobs,)."""
+        job = self.trace.column("tasks", "job")
+        order = np.lexsort((self.task_run, job))
+        low, high = self.task_begin[:-1], self.task_begin[1:] - 1
+        found = np.zeros(len(low))
+        some = high >= low
+        sorted_run = self.task_run[order].astype(np.float64)
+        lower, upper = (low + high)[some] // 2, (low + high + 1)[some] // 2
+        found[some] = (sorted_run[lower] + sorted_run[upper]) / 2.0
+        return found

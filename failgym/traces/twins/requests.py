@@ -1,0 +1,55 @@
+"""What a private twin requests: nothing that too few jobs of the record do."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from failgym.traces.twins.record import Floats, Ints, Record
+
+__all__ = ["COLUMNS", "requests"]
+
+COLUMNS = ("cpu", "memory", "disk")
+
+
+def requests(record: Record, private: int) -> dict[str, Floats]:
+    """What each task of the record requests in a twin, NaN for nothing stated, (tasks,) each.
+
+    Its own request if at least `private` jobs have it. Others are put together in order of (cpu,
+    memory, disk), until so many jobs are in a group, and a group requests its mean
+    (microaggregation: Domingo-Ferrer and Mateo-Sanz, IEEE TKDE 2002).
+    """
+    own = {name: record.trace.column("tasks", name, missing=np.nan).copy() for name in COLUMNS}
+    if private < 2 or not record.trace.rows("tasks"):
+        return own
+    filled = np.stack([np.nan_to_num(values, nan=-1.0) for values in own.values()])
+    _, first, request = np.unique(filled, axis=1, return_index=True, return_inverse=True)
+    request = request.ravel()
+    jobs = _jobs_of(record, request)
+    rare = np.flatnonzero(jobs < private)
+    group = np.full(len(jobs), -1)
+    group[rare] = _groups(jobs[rare], private)
+    of = group[request]
+    for values in own.values():
+        known = np.isfinite(values[first[rare]])
+        count = np.bincount(group[rare], known)
+        total = np.bincount(group[rare], np.nan_to_num(values[first[rare]]))
+        mean = np.divide(total, count, out=np.full(len(count), np.nan), where=count > 0)
+        values[of >= 0] = mean[of[of >= 0]]
+    return own
+
+
+def _jobs_of(record: Record, request: Ints) -> Ints:
+    """How many jobs have each request, (requests,)."""
+    pairs = np.unique(np.stack([request, record.trace.column("tasks", "job")]), axis=1)[0]
+    return np.bincount(pairs, minlength=int(request.max()) + 1)
+
+
+def _groups(jobs: Ints, private: int) -> Ints:
+    """The group of each of some requests in order, each of so many jobs at least."""
+    group, inside, number = np.zeros(len(jobs), dtype=np.int64), 0, 0
+    for at, count in enumerate(jobs.tolist()):
+        group[at] = number
+        inside += count
+        if inside >= private:
+            inside, number = 0, number + 1
+    return np.minimum(group, max(number - 1, 0))

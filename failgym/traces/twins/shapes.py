@@ -1,0 +1,163 @@
+"""From jobs to tasks and attempts: what each job, task and attempt of a twin is made after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from failgym.traces.twins.lasting import Lasting
+from failgym.traces.twins.record import Flags, Floats, Ints, Record
+from failgym.traces.twins.rows import rows_of
+from failgym.traces.twins.timeline import Timeline
+
+__all__ = ["Shapes", "shapes"]
+
+JITTER = 0.1
+"""Standard deviation of the log of a job's times, besides its partner's share; chosen."""
+SMOOTH = 0.25
+"""The same, as a share of how far it is from a partner of its application; chosen: jobs of the
+record are then no nearer to the twin's than others of their applications, and successive ones
+still as alike."""
+WITHIN = 0.005
+"""The same of a task's within its job; chosen, a quarter of what Google's tasks scatter."""
+FEW = 5
+"""Jobs of fewer tasks keep all of theirs; chosen."""
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """Tasks and attempts of a twin in order of job and task; times may lie behind its end."""
+
+    job: Ints
+    """of each task, (tasks,)"""
+    task_donor: Ints
+    task: Ints
+    """of each attempt, (attempts,)"""
+    donor: Ints
+    queued: Ints
+    """[ms]; of those that ask for none, their start or end"""
+    start: Ints
+    """[ms]; of those that never ran, their end"""
+    end: Ints
+    factor: Floats
+    """by which its times are longer than its donor's"""
+    continued: Flags
+    """its donor was cut by the end of the record"""
+
+
+def shapes(
+    record: Record,
+    plan: Timeline,
+    partner: Ints,
+    bursts: Ints,
+    lasting: Lasting,
+    rng: np.random.Generator,
+) -> Shapes:
+    """The tasks and attempts of the jobs of `plan`; `partner` [jobs of the record]."""
+    factor, width = _mixed(record, plan, partner, lasting, rng)
+    job, donor = _tasks(record, plan, width, rng)
+    stretch = factor[job] * np.exp(WITHIN * rng.standard_normal(len(job)))
+    stretch = _to_the_moment(record, plan, job, donor, bursts, stretch, rng)
+    return _attempts(record, plan, job, donor, stretch, lasting.residuals(plan.donor, rng))
+
+
+def _mixed(
+    record: Record, plan: Timeline, partner: Ints, lasting: Lasting, rng: np.random.Generator
+) -> tuple[Floats, Ints]:
+    """How much longer each job is than its donor, and its number of tasks: between both."""
+    donor, other = plan.donor, partner[plan.donor]
+    share = rng.random(len(donor))
+    run = record.job_run
+    both = (run[donor] > 0) & (run[other] > 0)
+    ratio = np.log(np.where(both, run[other], 1.0) / np.where(both, run[donor], 1.0))
+    own = record.application[other] == record.application[donor]
+    jitter = np.hypot(JITTER, np.where(own, SMOOTH * ratio, 0.0))
+    factor = np.exp(share * ratio + jitter * rng.standard_normal(len(donor)))
+    factor *= lasting.beyond(run[donor] * factor, rng)
+    mixed = (1 - share) * np.log(record.tasks[donor]) + share * np.log(record.tasks[other])
+    keeps = record.staged[donor] | (record.tasks[donor] <= 1)
+    width = np.where(keeps, record.tasks[donor], np.rint(np.exp(mixed)).clip(2))
+    return factor, width.astype(np.int64)
+
+
+def _tasks(
+    record: Record, plan: Timeline, width: Ints, rng: np.random.Generator
+) -> tuple[Ints, Ints]:
+    """The job and the donor of each task: drawn with replacement in jobs of more than a few."""
+    job = np.repeat(np.arange(len(width)), width)
+    within = np.arange(len(job)) - np.repeat(np.cumsum(width) - width, width)
+    has = record.tasks[plan.donor][job]
+    drawn = np.floor(rng.random(len(job)) * has).astype(np.int64)
+    kept = record.staged[plan.donor][job] | (has < FEW)
+    place = np.where(kept, within % has.clip(1), drawn)
+    order = np.lexsort((place, job))
+    return job, record.task_order[record.task_begin[plan.donor][job] + place[order]]
+
+
+def _to_the_moment(
+    record: Record,
+    plan: Timeline,
+    job: Ints,
+    donor: Ints,
+    bursts: Ints,
+    stretch: Floats,
+    rng: np.random.Generator,
+) -> Floats:
+    """How each task's times are stretched: those that ended in a burst all end in it again.
+
+    A burst is moved by as much as its jobs' times, at random.
+    """
+    first = np.full(record.trace.rows("tasks"), -1, dtype=np.int64)
+    inside = np.flatnonzero(bursts >= 0)[::-1]
+    first[record.trace.column("attempts", "task")[inside]] = inside
+    attempt = first[donor]
+    held = np.flatnonzero((attempt >= 0) & plan.fixed[job])
+    if not len(held):
+        return stretch
+    number = int(bursts.max()) + 1
+    epochs = int(plan.epoch.max()) + 1
+    moved = JITTER * rng.standard_normal((epochs, number)) * _typical(record)
+    chosen = attempt[held]
+    since = record.trace.column("attempts", "end")[chosen] - record.submit[plan.donor[job[held]]]
+    wanted = since + moved[plan.epoch[job[held]], bursts[chosen]]
+    stretch = stretch.copy()
+    stretch[held] = np.maximum(wanted, 1.0) / np.maximum(since, 1)
+    return stretch
+
+
+def _typical(record: Record) -> float:
+    """The median run time [ms]."""
+    ran = record.run[record.run > 0]
+    return float(np.median(ran)) if len(ran) else 0.0
+
+
+def _attempts(
+    record: Record, plan: Timeline, job: Ints, donor: Ints, stretch: Floats, residual: Floats
+) -> Shapes:
+    """The attempts of the tasks: their donors' times since submission of the job, stretched."""
+    first = record.trace.task_first
+    task, _, attempt = rows_of(first, donor)
+    factor, of = stretch[task], plan.donor[job[task]]
+    base, origin = plan.submit[job[task]], record.submit[of]
+
+    def moved(times: Ints) -> Ints:
+        return base + np.rint((times - origin) * factor).astype(np.int64)
+
+    end = record.trace.column("attempts", "end")[attempt].astype(np.int64)
+    ran = record.trace.present("attempts", "start")[attempt]
+    start = np.where(ran, record.trace.column("attempts", "start")[attempt], end)
+    continued = record.censored[attempt]
+    late = np.where(continued, residual[job[task]], 0.0).astype(np.int64)
+    ends = np.maximum(moved(end), moved(start) + (ran & (end > start)))
+    return Shapes(
+        job=job,
+        task_donor=donor,
+        task=task,
+        donor=attempt,
+        queued=np.minimum(moved(record.queued[attempt]), moved(start)),
+        start=moved(start),
+        end=np.where(continued, np.where(ran, ends, moved(end)) + late, ends),
+        factor=factor,
+        continued=continued,
+    )

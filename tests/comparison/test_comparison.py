@@ -1,0 +1,173 @@
+"""`compare`: what two traces have in common, beside other ways of counting it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from failgym.cli import run
+from failgym.comparison import Comparison, compare
+from failgym.comparison.jobs import jobs_of, tasks_of
+from failgym.comparison.policies import Ranked, kendall
+from failgym.comparison.resampling import RESAMPLES, Measured, area, blocks, measured
+from failgym.traces import Trace, TraceError, generate, twin
+from tests.traces.recurring import recurring
+
+APART = "told apart: jobs by 13 features"
+LAG = "successive jobs of one name: log run time"
+
+
+@pytest.fixture(scope="module")
+def record() -> Trace:
+    return recurring(1_500)
+
+
+@pytest.fixture(scope="module")
+def found(record: Trace) -> Comparison:
+    return compare(
+        record, record, twin(record, seed=1, part="all"), generate("google-2011", jobs=900)
+    )
+
+
+def test_a_trace_is_not_told_apart_from_itself(found: Comparison) -> None:
+    same, like, other = found.row(APART).others
+    assert same.value < 0.55
+    assert like.value < 0.75
+    assert other.value > 0.95
+
+
+def test_each_trace_is_measured_alike(found: Comparison) -> None:
+    for row in found.rows:
+        if not row.what.startswith("told apart"):
+            np.testing.assert_equal(row.reference, row.others[0])
+
+
+def test_intervals_hold_their_values(found: Comparison) -> None:
+    values = [one for row in found.rows for one in (row.reference, *row.others)]
+    known = [one for one in values if not np.isnan(one.low)]
+    assert len(known) > 30
+    assert all(one.low <= one.value <= one.high for one in known)
+
+
+def test_what_recurs_is_seen(found: Comparison) -> None:
+    row = found.row(LAG)
+    assert row.reference.value > 0.9
+    assert row.others[1].value > 0.9
+    assert np.isnan(row.others[2].value)  # there are no names
+    assert abs(found.row("successive jobs of a user: log run time").others[2].value) < 0.2
+
+
+def test_a_correlation_is_that_of_pandas(record: Trace, found: Comparison) -> None:
+    jobs = jobs_of(record, tasks_of(record)).iloc[: found.jobs]
+    jobs = jobs[jobs["open"] < 0.5]
+    before = jobs.groupby("name")["log_run"].shift(1)
+    assert found.row(LAG).reference.value == pytest.approx(jobs["log_run"].corr(before))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_area_is_that_of_scikit_learn(seed: int) -> None:
+    rng = np.random.Generator(np.random.PCG64(seed))
+    label = rng.random(300) < 0.3
+    score = np.round(rng.random(300) + 0.4 * label, 1)  # with ties
+    weight = rng.random(300)
+    got = area(label, score, weight, blocks(300))
+    assert got.value == pytest.approx(roc_auc_score(label, score, sample_weight=weight))
+
+
+def test_intervals_of_areas_are_those_of_resampled_rows() -> None:
+    rng = np.random.Generator(np.random.PCG64(9))
+    label = rng.random(400) < 0.5
+    score, weight = rng.random(400) + 0.3 * label, np.ones(400)
+
+    def slow(drawn: Any) -> float:
+        return float(roc_auc_score(label, score, sample_weight=drawn * weight))
+
+    block = blocks(400)
+    assert area(label, score, weight, block) == pytest.approx(measured(block, slow))
+
+
+def test_intervals_cover() -> None:
+    """Of means of rows whose blocks differ: 95 % of intervals hold the truth, about."""
+    rng = np.random.Generator(np.random.PCG64(2))
+    held = 0
+    for _ in range(200):
+        block = blocks(200)
+        values = rng.standard_normal(20)[block] + rng.standard_normal(200)
+        got = measured(block, lambda weight, v=values: float(weight @ v / weight.sum()))
+        held += got.low <= 0.0 <= got.high
+    assert 175 <= held <= 198
+
+
+def test_ranks_that_agree_and_ranks_that_do_not() -> None:
+    def ranked(*scores: float) -> Ranked:
+        named = {str(at): Measured(score, score, score) for at, score in enumerate(scores)}
+        return Ranked(named, {name: np.full(RESAMPLES, one.value) for name, one in named.items()})
+
+    assert kendall(ranked(1, 2, 3, 4), ranked(10, 20, 30, 40)).value == pytest.approx(1.0)
+    assert kendall(ranked(1, 2, 3, 4), ranked(4, 3, 2, 1)) == pytest.approx((-1.0, -1.0, -1.0))
+    assert kendall(ranked(1, 2, 3, 4), ranked(2, 1, 3, 4)).value == pytest.approx(4 / 6)
+    assert np.isnan(kendall(ranked(1, 2), ranked(1, 2)).value)
+
+
+def test_too_few_jobs_say_nothing(record: Trace) -> None:
+    with pytest.raises(TraceError, match="20 jobs came after its data began, expected at least"):
+        compare(record, recurring(20))
+
+
+@pytest.fixture(scope="module")
+def folders(record: Trace, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    made = tmp_path_factory.mktemp("traces")
+    recurring(400).save(made / "record")
+    assert run(["trace", "twin", str(made / "record"), "--out", str(made / "twin"), "--whole"]) == 0
+    return [str(made / "record"), str(made / "twin")]
+
+
+def test_the_command_makes_the_twin_that_python_makes(folders: list[str]) -> None:
+    record, made = (Trace.load(folder) for folder in folders)
+    assert made.content_hash == twin(record, part="all").content_hash
+
+
+def test_the_command_compares_and_ranks(
+    folders: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, picture = tmp_path / "found.json", tmp_path / "found.svg"
+    more = ["--policies", "failgym/GracePeriod-v0", "--episodes", "6"]
+    written = ["--json", str(file), "--plot", str(picture)]
+    assert run(["trace", "compare", *folders, *more, *written]) == 0
+    text = capsys.readouterr().out
+    assert "A: by rule" in text
+    assert "B: twin of by rule" in text
+    rows = {row["what"]: row["values"] for row in json.loads(file.read_text("utf-8"))["rows"]}
+    [told] = [row for row in rows if "Kendall's tau" in row]
+    assert -1.0 <= rows[told][1][0] <= 1.0
+    assert rows["failgym/GracePeriod-v0: score of immediate_kill"][0][0] is not None
+    assert picture.read_text("utf-8").startswith("<?xml")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["twin", "{0}", "--out", "{2}", "--jobs", "0"], "jobs is 0, expected at least 1"),
+        (["twin", "{0}", "--out", "{2}", "--private", "0"], "private is 0, expected at least 1"),
+        (["compare", "{0}", "{2}"], "no such folder: expected a saved trace"),
+        (["compare", "{0}", "{1}", "--plot", "{2}.bmp"], "expected a file that ends in .png"),
+        (["compare", "{0}", "{1}", "--policies", "Nowhere-v0"], "Nowhere-v0"),
+    ],
+)
+def test_bad_input_is_one_line(
+    folders: list[str],
+    tmp_path: Path,
+    arguments: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    places = [*folders, str(tmp_path / "nothing")]
+    assert run(["trace", *(one.format(*places) for one in arguments)]) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert len(said.strip().splitlines()) == 1
