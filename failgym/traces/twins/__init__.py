@@ -23,7 +23,7 @@ from failgym.traces.trace import Trace
 from failgym.traces.twins import machines, tables
 from failgym.traces.twins.cut import Kept, kept
 from failgym.traces.twins.lasting import Lasting
-from failgym.traces.twins.moments import bursts
+from failgym.traces.twins.moments import bursts, in_bursts
 from failgym.traces.twins.partners import partners
 from failgym.traces.twins.record import Record
 from failgym.traces.twins.requests import requests
@@ -69,7 +69,7 @@ def twin(
     streams = [_generator(one) for one in np.random.SeedSequence(seed).spawn(6)]
     together = bursts(record)
     lasting = Lasting.of(record, streams[0])
-    plan = timeline(record, wanted, _in_bursts(record, together), streams[1])
+    plan = timeline(record, wanted, in_bursts(record, together), streams[1])
     partner = partners(record, private, streams[2])
     shape = shapes(record, plan, partner, together, lasting, streams[3])
     seen = kept(record, plan, shape, lasting, wanted)
@@ -89,14 +89,6 @@ def _check(trace: Trace, jobs: int | None, seed: int, part: str, private: int) -
             raise TraceError(f"{name} is {value}, expected at least {least}")
     if not trace.rows("jobs"):
         raise TraceError(f"{trace.meta.source}: no jobs, so nothing to learn a twin from")
-
-
-def _in_bursts(record: Record, together: Any) -> Any:
-    """Applications with an attempt that ended in a burst, (applications,)."""
-    inside = np.zeros(int(record.application.max(initial=-1)) + 1, dtype=np.bool_)
-    task = record.trace.column("attempts", "task")[together >= 0]
-    inside[record.application[record.trace.column("tasks", "job")[task]]] = True
-    return inside
 
 
 def _tables(

@@ -7,7 +7,7 @@ import numpy as np
 from failgym.traces.twins.record import Flags, Ints, Record
 from failgym.vocabulary import SECOND, Outcome
 
-__all__ = ["bursts"]
+__all__ = ["bursts", "in_bursts"]
 
 TOGETHER = SECOND
 """Attempts that end within this end together [ms]; chosen."""
@@ -42,3 +42,11 @@ def bursts(record: Record) -> Ints:
         found[here] = names[of]
         number += int(burst.sum())
     return found
+
+
+def in_bursts(record: Record, together: Ints) -> Flags:
+    """The jobs with an attempt that ended in a burst, (jobs,); `together` as `bursts` gives it."""
+    inside = np.zeros(len(record.submit), dtype=np.bool_)
+    task = record.trace.column("attempts", "task")[together >= 0]
+    inside[record.trace.column("tasks", "job")[task]] = True
+    return inside

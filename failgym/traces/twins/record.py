@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from failgym.traces.trace import Trace
 from failgym.traces.twins.rows import begins
-from failgym.vocabulary import DAY, Outcome
+from failgym.vocabulary import DAY, MINUTE, SECOND, Cause, Outcome
 
 __all__ = ["Flags", "Floats", "Ints", "Record"]
 
@@ -21,6 +21,8 @@ Flags = npt.NDArray[np.bool_]
 WEEKS = 4
 """A record of so many weeks is repeated by whole weeks; a shorter one, of two days at least, by
 whole days."""
+LIMIT = MINUTE
+"""What runs for its wall time, this much more or less, ran into it [ms]."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,13 @@ class Record:
             return self.span
         unit = 7 * DAY if self.span >= WEEKS * 7 * DAY else DAY
         return self.span // unit * unit
+
+    @cached_property
+    def unit(self) -> int:
+        """The unit in which its times are whole [ms]: a second, in most logs of batch systems."""
+        columns = (("jobs", "submit"), *(("attempts", one) for one in ("queued", "start", "end")))
+        whole = all((self.trace.column(*one, missing=0) % SECOND == 0).all() for one in columns)
+        return SECOND if whole else 1
 
     # --- Jobs -------------------------------------------------------------------------------------
 
@@ -142,6 +151,26 @@ class Record:
     def censored(self) -> Flags:
         """Attempts whose end is not known, (attempts,)."""
         return self.trace.column("attempts", "outcome") == Outcome.CENSORED
+
+    @cached_property
+    def in_turn(self) -> Flags:
+        """Tasks of no stage whose attempts come one after another, (tasks,)."""
+        task = self.trace.column("attempts", "task")
+        end = self.trace.column("attempts", "end")
+        found = ~self.staged[self.trace.column("tasks", "job")]
+        found[task[1:][(task[1:] == task[:-1]) & (self.queued[1:] < end[:-1])]] = False
+        return found
+
+    @cached_property
+    def at_limit(self) -> Flags:
+        """Tasks with an attempt that ran for as long as it was allowed to, (tasks,)."""
+        task = self.trace.column("attempts", "task")
+        walltime = self.trace.column("jobs", "walltime")[self.trace.column("tasks", "job")[task]]
+        ended = self.trace.column("attempts", "cause") == Cause.WALLTIME
+        near = (walltime > 0) & (np.abs(self.run - walltime) <= LIMIT)
+        found = np.zeros(self.trace.rows("tasks"), dtype=np.bool_)
+        found[task[ended | near]] = True
+        return found
 
     @cached_property
     def task_run(self) -> Ints:

@@ -19,6 +19,8 @@ SMOOTH = 0.25
 """The same, as a share of how far it is from a partner of its application; chosen: jobs of the
 record are then no nearer to the twin's than others of their applications, and successive ones
 still as alike."""
+MOST_STRETCH = 2.0
+"""What would have to be stretched or shortened more to end in its burst does not; chosen."""
 WITHIN = 0.005
 """The same of a task's within its job; chosen, a quarter of what Google's tasks scatter."""
 FEW = 5
@@ -58,8 +60,11 @@ def shapes(
     factor, width = _mixed(record, plan, partner, lasting, rng)
     job, donor = _tasks(record, plan, width, rng)
     stretch = factor[job] * np.exp(WITHIN * rng.standard_normal(len(job)))
-    stretch = _to_the_moment(record, plan, job, donor, bursts, stretch, rng)
-    return _attempts(record, plan, job, donor, stretch, lasting.residuals(plan.donor, rng))
+    stretch = np.where(record.at_limit[donor], 1.0, stretch)  # a limit is a habit
+    whole = ~record.in_turn[donor]  # its waits are stretched too
+    stretch = _to_the_moment(record, plan, job, donor, bursts, stretch, whole, rng)
+    residual = lasting.residuals(plan.donor, rng)
+    return _attempts(record, plan, job, donor, stretch, whole, residual)
 
 
 def _mixed(
@@ -102,27 +107,30 @@ def _to_the_moment(
     donor: Ints,
     bursts: Ints,
     stretch: Floats,
+    whole: Flags,
     rng: np.random.Generator,
 ) -> Floats:
     """How each task's times are stretched: those that ended in a burst all end in it again.
 
-    A burst is moved by as much as its jobs' times, at random.
+    A burst is moved by as much as its jobs' times, at random. Notes in `whole` that waits of such
+    tasks are stretched with the rest.
     """
     first = np.full(record.trace.rows("tasks"), -1, dtype=np.int64)
     inside = np.flatnonzero(bursts >= 0)[::-1]
     first[record.trace.column("attempts", "task")[inside]] = inside
     attempt = first[donor]
-    held = np.flatnonzero((attempt >= 0) & plan.fixed[job])
+    held = np.flatnonzero(attempt >= 0)
     if not len(held):
         return stretch
-    number = int(bursts.max()) + 1
-    epochs = int(plan.epoch.max()) + 1
-    moved = JITTER * rng.standard_normal((epochs, number)) * _typical(record)
-    chosen = attempt[held]
-    since = record.trace.column("attempts", "end")[chosen] - record.submit[plan.donor[job[held]]]
-    wanted = since + moved[plan.epoch[job[held]], bursts[chosen]]
+    epoch, chosen, of = plan.epoch[job[held]], attempt[held], plan.donor[job[held]]
+    moved = JITTER * rng.standard_normal((int(plan.epoch.max()) + 1, int(bursts.max()) + 1))
+    end = record.trace.column("attempts", "end")[chosen] + epoch * record.period
+    wanted = end + moved[epoch, bursts[chosen]] * _typical(record) - plan.submit[job[held]]
+    since = (record.trace.column("attempts", "end")[chosen] - record.submit[of]).clip(1)
+    factor = wanted / since
+    near = (factor > 1.0 / MOST_STRETCH) & (factor < MOST_STRETCH)
     stretch = stretch.copy()
-    stretch[held] = np.maximum(wanted, 1.0) / np.maximum(since, 1)
+    whole[held[near]], stretch[held[near]] = True, factor[near]
     return stretch
 
 
@@ -133,31 +141,49 @@ def _typical(record: Record) -> float:
 
 
 def _attempts(
-    record: Record, plan: Timeline, job: Ints, donor: Ints, stretch: Floats, residual: Floats
+    record: Record,
+    plan: Timeline,
+    job: Ints,
+    donor: Ints,
+    stretch: Floats,
+    whole: Flags,
+    residual: Floats,
 ) -> Shapes:
-    """The attempts of the tasks: their donors' times since submission of the job, stretched."""
-    first = record.trace.task_first
-    task, _, attempt = rows_of(first, donor)
-    factor, of = stretch[task], plan.donor[job[task]]
-    base, origin = plan.submit[job[task]], record.submit[of]
+    """The attempts of the tasks: their donors' run times, stretched, and waits.
 
-    def moved(times: Ints) -> Ints:
-        return base + np.rint((times - origin) * factor).astype(np.int64)
+    Of tasks that are taken `whole`, all times since submission of the job are stretched.
+    """
+    task, within, attempt = rows_of(record.trace.task_first, donor)
+    factor, unit = stretch[task], record.unit
+    base, origin = plan.submit[job[task]], record.submit[plan.donor[job[task]]]
+    more = np.rint(record.run[attempt] * (factor - 1.0) / unit).astype(np.int64) * unit
+    before = _sum_before(more, within)
+
+    def moved(times: Ints, later: Ints) -> Ints:
+        stretched = np.rint((times - origin) * factor / unit).astype(np.int64) * unit
+        return base + np.where(whole[task], stretched, times - origin + later)
 
     end = record.trace.column("attempts", "end")[attempt].astype(np.int64)
     ran = record.trace.present("attempts", "start")[attempt]
-    start = np.where(ran, record.trace.column("attempts", "start")[attempt], end)
+    begin = np.where(ran, record.trace.column("attempts", "start")[attempt], end)
+    start = moved(begin, before)
+    ended = np.maximum(moved(end, before + more), start + (ran & (end > begin)) * unit)
     continued = record.censored[attempt]
-    late = np.where(continued, residual[job[task]], 0.0).astype(np.int64)
-    ends = np.maximum(moved(end), moved(start) + (ran & (end > start)))
+    late = np.where(continued, residual[job[task]], 0.0).astype(np.int64) // unit * unit
     return Shapes(
         job=job,
         task_donor=donor,
         task=task,
         donor=attempt,
-        queued=np.minimum(moved(record.queued[attempt]), moved(start)),
-        start=moved(start),
-        end=np.where(continued, np.where(ran, ends, moved(end)) + late, ends),
+        queued=np.minimum(moved(record.queued[attempt], before), start),
+        start=start,
+        end=ended + late,
         factor=factor,
         continued=continued,
     )
+
+
+def _sum_before(values: Ints, within: Ints) -> Ints:
+    """The sum of the values of the same task before each, `within` its number in its task."""
+    total = np.cumsum(values) - values
+    return total - total[np.arange(len(values)) - within]

@@ -35,13 +35,11 @@ class Timeline:
     application: Ints
     epoch: Ints
     """how often the record had been repeated before"""
-    fixed: Flags
-    """its times are not moved: it ends in a burst"""
     thinned: float
     """share of the record's jobs that were wanted, if not all"""
 
 
-def timeline(record: Record, jobs: int, fixed: Flags, rng: np.random.Generator) -> Timeline:
+def timeline(record: Record, jobs: int, still: Flags, rng: np.random.Generator) -> Timeline:
     """So many jobs: the record over and over, each time resampled.
 
     Each user comes back, under another name, with applications made each after one of two of the
@@ -51,10 +49,10 @@ def timeline(record: Record, jobs: int, fixed: Flags, rng: np.random.Generator) 
     Args:
         record: what it is made after.
         jobs: how many.
-        fixed: [applications] they are not moved in time.
+        still: [jobs of the record] that are not moved in time, since they end in a burst.
         rng: of all draws.
     """
-    applications = _Applications.of(record, fixed)
+    applications = _Applications.of(record, still)
     layout = _Layout.of(applications, rng)
     drawn: list[_Drawn] = []
     total, epoch = 0, 0
@@ -77,7 +75,6 @@ def timeline(record: Record, jobs: int, fixed: Flags, rng: np.random.Generator) 
         user=np.concatenate([one.user for one in drawn]),
         application=names.astype(np.int64),
         epoch=np.concatenate([np.full(len(one.donor), at) for at, one in enumerate(drawn)]),
-        fixed=fixed[record.application[donor]],
         thinned=share,
     )
 
@@ -91,13 +88,14 @@ class _Applications:
     user: Ints
     first: Ints
     lasting: Flags
-    fixed: Flags
+    still: Flags
+    """of the jobs of the record"""
     users: int
     user_order: Ints
     """users by number of jobs, largest first"""
 
     @classmethod
-    def of(cls, record: Record, fixed: Flags) -> _Applications:
+    def of(cls, record: Record, still: Flags) -> _Applications:
         number = int(record.application.max(initial=-1)) + 1
         jobs = np.lexsort((record.submit, record.application))
         begin = begins(record.application[jobs], number)
@@ -110,7 +108,7 @@ class _Applications:
             user=record.user[jobs[begin[:-1]]],
             first=first,
             lasting=(last - first >= LASTING * record.span) | (first <= 0),
-            fixed=fixed,
+            still=still,
             users=users,
             user_order=np.argsort(-count, kind="stable"),
         )
@@ -149,12 +147,14 @@ def _epoch(
     of, _, place = rows_of(known.begin, chosen)
     donor = known.jobs[place]
     since = record.submit[donor] - known.first[chosen][of]
-    submit = known.first[chosen][of] + np.rint(since * _stretch(known, chosen, rng)[of])
+    submit = known.first[chosen][of] + np.rint(since * _stretch(chosen, rng)[of])
     submit = np.rint(submit + _shift(record, known, layout, chosen, rng)[of]).astype(np.int64)
     there = record.submit[donor] < record.period
     if epoch:
         there &= ~record.stock[donor]
-    submit = np.where(record.stock[donor], 0, submit.clip(1, record.period - 1))
+    submit = np.where(known.still[donor], record.submit[donor], submit)
+    submit = submit // record.unit * record.unit
+    submit = np.where(record.stock[donor], 0, submit.clip(record.unit, record.period - 1))
     fresh = np.where(known.lasting[chosen], 0, epoch)
     key = np.stack([layout.user, chosen, layout.copy, fresh], axis=1)[of]
     return _Drawn(
@@ -206,9 +206,8 @@ def _one_of_two(group: Ints, order: Ints, rng: np.random.Generator) -> Ints:
     return drawn
 
 
-def _stretch(known: _Applications, chosen: Ints, rng: np.random.Generator) -> Floats:
-    factor = 1.0 + STRETCH * (2.0 * rng.random(len(chosen)) - 1.0)
-    return np.where(known.fixed[chosen], 1.0, factor)
+def _stretch(chosen: Ints, rng: np.random.Generator) -> Floats:
+    return 1.0 + STRETCH * (2.0 * rng.random(len(chosen)) - 1.0)
 
 
 def _shift(
@@ -218,5 +217,5 @@ def _shift(
     most = min(float(MOST_SHIFT), record.span / 20.0)
     together = most * (2.0 * rng.random(known.users) - 1.0)
     alone = min(float(MOST_ALONE), most) * (2.0 * rng.random(len(chosen)) - 1.0)
-    still = known.fixed[chosen] | (known.first[chosen] <= 0)
+    still = known.first[chosen] <= 0
     return np.where(still, 0.0, together[layout.user] + alone)
