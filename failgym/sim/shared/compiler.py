@@ -2,7 +2,7 @@
 
 Of the time that numba takes for a kernel nine tenths are spent in Python, for every combination of
 types, and again for every kernel that calls it. Here a kernel is compiled for one kind of integers,
-and neither optimised nor linked before the entry is.
+and neither linked nor made into machine code before the entry is.
 """
 
 # numba's compiler is not part of its typed interface.
@@ -43,7 +43,7 @@ _NUMBERS = types.Number, types.Boolean, types.Literal
 
 
 class _Part(JITCodeLibrary):
-    """The code of a kernel that only entries use: neither optimised nor made into machine code.
+    """The code of a kernel that only entries use: neither linked nor made into machine code.
 
     numba would do both anew for every kernel, with all that it calls, though the entry holds a copy
     of everything. Whatever else numba compiles in this process it compiles as ever.
@@ -61,9 +61,6 @@ class _Part(JITCodeLibrary):
 
     def finalize(self) -> None:
         self._finalized = True
-
-    def _optimize_functions(self, ll_module: Any) -> None:
-        ll_module.data_layout = self._codegen._data_layout
 
     def _get_module_for_linking(self) -> Any:
         for function in self._final_module.functions:
@@ -90,10 +87,6 @@ class _Whole(JITCodeLibrary):
         # A function that nobody has called yet would be left out.
         self._linking_libraries = list(reversed(found))
         super().finalize()
-
-    def _optimize_final_module(self) -> None:
-        passes, builder = self._codegen._module_pass_manager()
-        passes.run(self._final_module, builder)
 
 
 # --- Compilers ------------------------------------------------------------------------------------
@@ -196,7 +189,7 @@ class _EntryCompiler(_Lean):
 
 def _widened(given: Any) -> Any:
     """The type of an argument as kernels take it: integers of 64 bits, and no constants."""
-    plain = types.unliteral(given)
+    plain: Any = types.unliteral(given)
     if isinstance(plain, types.Integer):
         return types.int64 if plain.signed else types.uint64
     if isinstance(plain, (types.Tuple, types.UniTuple)):
