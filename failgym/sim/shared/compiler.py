@@ -36,6 +36,7 @@ _NEVER_NEEDED = frozenset(
 )
 """Passes of numba for what no kernel has: closures, objects, literals as types, array expressions.
 After each it would look through the whole kernel again."""
+_INTEGER: Any = types.Integer
 _NUMBERS = types.Number, types.Boolean, types.Literal
 
 
@@ -190,7 +191,7 @@ class _EntryCompiler(_Lean):
 def _widened(given: Any) -> Any:
     """The type of an argument as kernels take it: integers of 64 bits, and no constants."""
     plain: Any = types.unliteral(given)
-    if isinstance(plain, types.Integer):
+    if isinstance(plain, _INTEGER):
         return types.int64 if plain.signed else types.uint64
     if isinstance(plain, (types.Tuple, types.UniTuple)):
         return types.Tuple([_widened(part) for part in plain])
