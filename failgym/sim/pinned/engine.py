@@ -29,7 +29,7 @@ from failgym.sim.pinned.settlement import (
 from failgym.sim.shared.draws import ANSWERED, DRAWN, RESET, STEP, draw_slice
 from failgym.sim.shared.events import kind_of, note, pop, push, sort_key
 from failgym.sim.shared.fields import AT
-from failgym.sim.shared.jit import entry, kernel
+from failgym.sim.shared.jit import entry, held, kernel
 from failgym.sim.shared.legal import ONLY_CONTINUE, legal_window, risk_of, window_index
 from failgym.sim.shared.records import Output
 from failgym.sim.shared.windows import next_window, window_until
@@ -332,7 +332,7 @@ def _run_one(w: World, x: View, out: Output, e: int, chosen: int, action: int, a
 
 @entry
 def run(
-    w: World, s: State, out: Output, begin: int, end: int, what: int, given: Any, again: bool
+    world: World, s: State, out: Output, begin: int, end: int, what: int, given: Any, again: bool
 ) -> int:
     """Reset or step the episodes ``begin`` to ``end``, and write down what they wait for.
 
@@ -345,10 +345,11 @@ def run(
     Returns:
         0: no episode ever needs more room.
     """
+    w = held(world)
     for e in range(begin, end):
         if what == STEP:
-            look_ahead(w, s, e, end)
-        x = View(s.episodes[e], s.tasks[e], s.runs[e], s.heap[e], s.log[e])
+            look_ahead(world, s, e, end)
+        x = held(View(s.episodes[e], s.tasks[e], s.runs[e], s.heap[e], s.log[e]))
         begins = what == RESET or given[e] == DRAWN
         if begins:
             out.reward[e], out.terminated[e], out.elapsed[e] = 0.0, False, 0

@@ -24,8 +24,6 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
 from numba.core.datamodel import models
 from numba.core.datamodel.registry import register_default
 from numba.core.imputils import lower_getattr_generic
@@ -33,7 +31,9 @@ from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
 
+from failgym import vocabulary
 from failgym.compiled import keep
+from failgym.sim.shared.compiler import EntryDispatcher, KernelDispatcher
 
 __all__ = [
     "called",
@@ -48,15 +48,13 @@ __all__ = [
 ]
 
 
-# Options that are not in numba's stubs.
-_NJIT: Any = numba.njit
 _CONFIG: Any = numba.config  # pyright: ignore[reportPrivateImportUsage]
 
 
 def _stamp() -> str:
     """What the compiled code of any kernel depends on: the content of the engine's files."""
-    content = hashlib.sha256()
-    engine = Path(__file__).parent
+    content = hashlib.sha256(Path(vocabulary.__file__).read_bytes())
+    engine = Path(__file__).parent.parent
     for path in sorted(engine.rglob("*.py")):
         name = path.relative_to(engine).as_posix()
         if not name.startswith("reference/"):
@@ -65,39 +63,6 @@ def _stamp() -> str:
 
 
 _STAMP = _stamp()
-
-
-class _Part(JITCodeLibrary):
-    """The code of a kernel that only entries use: neither optimised nor made into machine code.
-
-    numba would do both anew for every kernel, with all that it calls, though the entry holds a copy
-    of everything. Whatever else numba compiles in this process it compiles as ever.
-    """
-
-    @property
-    def codegen(self) -> Any:
-        return self
-
-    def set_env(self, name: str, env: Any) -> None:
-        """Without machine code there is no place for what Python objects it would use: none."""
-
-    def get_pointer_to_function(self, name: str) -> int:
-        return 0
-
-    def _optimize_final_module(self) -> None:
-        pass
-
-    def _finalize_final_module(self) -> None:
-        self._finalized = True
-
-
-class _PartOfAnEntry(Compiler):
-    """Compiles a kernel as part of the entries that use it."""
-
-    def define_pipelines(self) -> Any:
-        state: Any = self.state
-        state.library = _Part(state.targetctx.codegen(), state.func_id.func_qualname)
-        return super().define_pipelines()
 
 
 def _by_name(value: Any) -> Any:
@@ -119,18 +84,44 @@ def _interpreted(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """A decorator that compiles a kernel when it is first called, or takes it from the cache."""
+def entry(function: Callable[..., Any]) -> Any:
+    """A kernel that Python calls: compiled, or taken from the cache, when it is first called.
 
-    def decorate(function: Callable[..., Any]) -> Any:
-        if _CONFIG.DISABLE_JIT:
-            return function if "pipeline_class" in options else _interpreted(function)
-        dispatcher: Any = _NJIT(error_model="numpy", _nrt=False, **options)(function)
-        if "pipeline_class" not in options:  # the others are kept with the entry
-            keep(dispatcher, _STAMP)
-        return dispatcher
+    It releases the lock.
+    """
+    if _CONFIG.DISABLE_JIT:
+        return _interpreted(function)
+    dispatcher = EntryDispatcher(function, nogil=True)
+    keep(dispatcher, _STAMP)  # all others are kept with it
+    return dispatcher
 
-    return decorate
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """A kernel, compiled into those that call it. The plain function is its ``py_func``."""
+    return _part(function, forceinline=True)
+
+
+def called(function: Callable[..., Any]) -> Any:
+    """A kernel, compiled once and called, or inlined where the optimiser sees fit.
+
+    Tuples of arrays are handed on by reference (`held`). An engine of several hundred kernels
+    compiles three times as fast.
+    """
+    return _part(function)
+
+
+def pasted(function: Callable[..., Any]) -> Any:
+    """Put into the code of its caller before that is compiled.
+
+    For what returns records, which no compiled function can.
+    """
+    return _part(function, inline="always")
+
+
+def _part(function: Callable[..., Any], **options: Any) -> Any:
+    if _CONFIG.DISABLE_JIT:
+        return function
+    return KernelDispatcher(function, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
 
 
 def way_in(function: Any, *arguments: Any) -> Callable[..., Any]:
@@ -147,25 +138,6 @@ def way_in(function: Any, *arguments: Any) -> Callable[..., Any]:
     return function.get_overload(types_of)
 
 
-entry = _compiled(nogil=True)
-"""Compiled with a way in from Python; releases the lock."""
-_PART: Any = {
-    "pipeline_class": _PartOfAnEntry,
-    "no_cpython_wrapper": True,
-    "no_cfunc_wrapper": True,
-}
-kernel = _compiled(forceinline=True, **_PART)
-"""Compiled into the kernels that call it: a call would pass every array of the world by value,
-which costs more than most kernels do. The plain function is its ``py_func``."""
-called = _compiled(**_PART)
-"""Compiled once and called, or inlined where the optimiser sees fit: for kernels that hand on few
-values, by reference (`held`). An engine of several hundred kernels compiles three times as fast."""
-
-pasted = _compiled(inline="always", **_PART)
-"""Put into the code of its caller before that is compiled: for what returns records, which no
-compiled function can."""
-
-
 # --- Tuples of arrays, by reference ---------------------------------------------------------------
 
 
@@ -178,15 +150,24 @@ class _Held(types.Type):
 
     def __init__(self, content: Any) -> None:
         self.content = content
+        self._offsets: dict[int, int] = {}
         stamp = hashlib.sha256(str(content).encode()).hexdigest()[:16]
         super().__init__(name=f"held_{content.instance_class.__name__}_{stamp}")
+
+    def offset(self, context: Any, place: int) -> int:
+        """Where a part of the named tuple begins [bytes]."""
+        if place not in self._offsets:
+            laid_out = context.get_value_type(self.content)
+            self._offsets[place] = laid_out.get_element_offset(context.target_data, place)
+        return self._offsets[place]
 
 
 @register_default(_Held)
 class _HeldModel(models.PrimitiveModel):  # pyright: ignore[reportUnusedClass]
+    """A pointer to bytes: one to its true type would be most of the text that LLVM reads."""
+
     def __init__(self, manager: Any, fe_type: Any) -> None:
-        pointer = manager.lookup(fe_type.content).get_value_type().as_pointer()
-        super().__init__(manager, fe_type, pointer)
+        super().__init__(manager, fe_type, cgutils.voidptr_t)
 
 
 @infer_getattr
@@ -201,7 +182,10 @@ class _HeldAttribute(AttributeTemplate):  # pyright: ignore[reportUnusedClass]
 @lower_getattr_generic(_Held)
 def _load(context: Any, builder: Any, held: Any, value: Any, attr: str) -> Any:  # pyright: ignore[reportUnusedFunction]
     place = held.content.fields.index(attr)
-    loaded: Any = builder.load(cgutils.gep_inbounds(builder, value, 0, place))
+    kind = context.get_value_type(held.content[place])
+    offset = ir.Constant(ir.IntType(64), held.offset(context, place))
+    pointer = builder.bitcast(builder.gep(value, [offset], inbounds=True), kind.as_pointer())
+    loaded: Any = builder.load(pointer)
     return loaded
 
 
@@ -209,7 +193,7 @@ def _held(context: Any, content: Any) -> Any:
     """The named tuple ``content``, to be handed on as one pointer while the caller runs."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return cgutils.alloca_once_value(builder, args[0])
+        return builder.bitcast(cgutils.alloca_once_value(builder, args[0]), cgutils.voidptr_t)
 
     signature: Any = _Held(content)(content)
     return signature, codegen
