@@ -49,6 +49,14 @@ class Jobs:
 
 
 @dataclass(frozen=True)
+class Likeness:
+    """How alike the tasks of each job are, where applications recur: one entry per job."""
+
+    within: Floats  # standard deviation of the log machine-time of the tasks of one job
+    luck: Floats  # whether it hangs: a uniform number that the jobs of an application share
+
+
+@dataclass(frozen=True)
 class Tasks:
     """One entry per task, in order of (job, index)."""
 
@@ -115,13 +123,24 @@ def job_times(
 
 
 def task_times(
-    profile: BatchProfile, job: Jobs, of: Ints, fate: Ints, idle: Flags, rng: np.random.Generator
+    profile: BatchProfile,
+    job: Jobs,
+    of: Ints,
+    fate: Ints,
+    idle: Flags,
+    rng: np.random.Generator,
+    likeness: Likeness | None = None,
 ) -> Floats:
     """The machine-time of each task [ms]: its share of its job's; none for `idle` ones."""
-    weight = np.exp(profile.task_spread * rng.standard_normal(len(of)))
-    share = (ranks(job.time) + 1.0) / len(job.tasks)  # of jobs with no more machine-time
-    hangs = rng.random(len(job.tasks)) < share**profile.hung_power
     killed = fate == KILLED
+    score = rng.standard_normal(len(of))
+    if likeness is None:
+        weight, luck = np.exp(profile.task_spread * score), rng.random(len(job.tasks))
+    else:  # what is killed together has run together
+        weight = np.exp(np.where(killed, 0.0, likeness.within[of] * score))
+        luck = likeness.luck
+    share = (ranks(job.time) + 1.0) / len(job.tasks)  # of jobs with no more machine-time
+    hangs = luck < share**profile.hung_power
     weight[killed] *= np.where(hangs[of], profile.hung_factor, profile.cut_factor)[killed]
     weight[fate == FAILED] *= profile.failed_factor
     weight[idle] = 0.0

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
+from failgym.traces.synthetic.profiles.applications import Applications, catalogue
 from failgym.traces.synthetic.profiles.batch import BatchProfile
 from failgym.traces.synthetic.profiles.usage import UsageLaw
 from failgym.traces.synthetic.quantiles import Numbers, QuantileTable
@@ -218,6 +219,8 @@ class Google2011(BatchProfile):
     usage: UsageLaw = UsageLaw()
     """Windows of five minutes (Reiss et al.); of input and output only the local disk's is known
     (El-Sayed et al., section III-c)."""
+    applications: Applications | None = None
+    """What users run again and again; by default every job is drawn apart."""
 
     def faults(self) -> Iterator[tuple[str, str]]:
         """What does not fit in outcomes by width, and in what goes by priority."""
@@ -257,3 +260,24 @@ FAILING = Google2011(
 At the natural mix one job in seventy holds a failed attempt, and user kills take most of the time.
 What a retry is worth after one failure and after two is as published (El-Sayed et al., Fig. 6), as
 are run times up to a day; how many jobs fail, and how often a first attempt does, is chosen."""
+
+RECURRING = Google2011(
+    name="google-2011-applications",
+    job_tasks=1_000,
+    cut_factor=1.05,
+    hung_power=20.0,
+    applications=Applications(
+        catalogue=catalogue("google_2011_applications.csv"),
+        rare=((0.08, 0.35, 0.15), (0.55, 0.3, 0.55)),
+        rare_runs=QuantileTable(((0.55, 1.0), (0.8, 2.0), (0.95, 4.0)), 1.0, 4.0),
+        rare_hours=QuantileTable(((0.1, 0.01), (0.5, 1.96), (0.9, 9.0)), 0.0, 24.0),
+        rare_spread=0.7,
+        rare_names=0.7,
+        rare_users=0.3,
+        rare_requests=0.6,
+        always=7.6,
+        together=0.22,
+        stretch=1.0,
+        office=3.0,
+    ),
+)
