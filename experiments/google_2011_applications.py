@@ -1,7 +1,10 @@
 """The applications of Google's record, as the profile google-2011-applications repeats them.
 
     failgym trace import google-2011 ClusterData2011-2 --out google
-    python -m experiments.google_2011_applications google failgym/traces/synthetic/profiles/google_2011_applications.csv
+    python -m experiments.google_2011_applications google google_2011_applications.csv
+
+The CSV file beside the profile, in `failgym/traces/synthetic/profiles`, is made of the first 12.7
+hours: parts 0 to 8 of task_events and 0 to 19 of job_events.
 
 An application is what one user submits with one request, one priority, one scheduling class, and
 either always one task or always several. Of those with at least `--least` jobs (5) each is a row of

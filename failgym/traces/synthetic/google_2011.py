@@ -30,7 +30,7 @@ from failgym.traces.synthetic.batch import (
     task_times,
 )
 from failgym.traces.synthetic.failures import failure_counts
-from failgym.traces.synthetic.google_2011_applications import Habits, recurring_jobs
+from failgym.traces.synthetic.google_2011_applications import Habits, recurring_jobs, tempered
 from failgym.traces.synthetic.profiles import Google2011
 from failgym.traces.synthetic.profiles.applications import Applications
 from failgym.traces.synthetic.quantiles import (
@@ -42,7 +42,6 @@ from failgym.traces.synthetic.quantiles import (
     evenly,
     normal_score,
     position_in_group,
-    ranks,
     shuffled_position,
     skewed,
     spread,
@@ -145,7 +144,10 @@ def _tasks(profile: Google2011, job: Google2011Jobs, rng: np.random.Generator) -
     position = shuffled_position(rng, of, job.tasks)
     fate, pending = _task_fates(profile, job, of, position, rng)
     failures = failure_counts(profile, job.fate, job.multi, job.tasks, of, fate, rng)
-    likeness = None if job.habits is None else Likeness(job.habits.within, job.habits.luck)
+    likeness = None
+    if job.habits is not None and profile.applications is not None:
+        lost = profile.applications.lost_time
+        likeness = Likeness(job.habits.within, lost, job.habits.luck)
     time = task_times(profile, job, of, fate, pending & (failures == 0), rng, likeness)
     rate = np.asarray(profile.evictions_per_hour)[job.priority][of]
     evictions = np.minimum(rng.poisson(rate * time / HOUR), profile.most_evictions)
@@ -162,10 +164,14 @@ def _task_fates(
     n = len(job.tasks)
     killed_share = rng.beta(*profile.unfinished_beta, n)
     killed_share[rng.random(n) < profile.unfinished_all] = 1.0
-    if job.habits is not None:
-        killed_share = _in_order_of(job.habits.unfinished, killed_share, job.fate == KILLED)
+    failed_share = rng.beta(*profile.failed_beta, n)
+    if job.habits is not None and profile.applications is not None:
+        failed, killed = (job.multi & (job.fate == end) for end in (FAILED, KILLED))
+        of_failed, of_killed = profile.applications.unfinished
+        failed_share = tempered(job.habits.unfinished, job.tasks, failed, of_failed)
+        killed_share = tempered(job.habits.unfinished, job.tasks, killed, of_killed)
     killed = np.clip(np.rint(killed_share * job.tasks), 1, job.tasks)
-    failed = np.clip(np.rint(rng.beta(*profile.failed_beta, n) * job.tasks), 1, job.tasks)
+    failed = np.clip(np.rint(failed_share * job.tasks), 1, job.tasks)
     silent = round((1 - profile.failed_with_failure) * int((job.fate == FAILED).sum()))
     failed[choose(rng, (job.fate == FAILED) & job.multi, silent)] = 0
     along = np.rint((job.tasks - failed) * profile.failed_job_killed)
@@ -184,13 +190,6 @@ def _task_fates(
         places = np.flatnonzero(may_wait)
         waiting[places[np.argsort(-job.habits.luck[of[places]], kind="stable")[:count]]] = True
     return fate, waiting
-
-
-def _in_order_of(score: Floats, values: Floats, here: Flags) -> Floats:
-    """The values, those `here` dealt out anew in the order of their scores."""
-    result = values.copy()
-    result[here] = np.sort(values[here])[ranks(score[here])]
-    return result
 
 
 def _task_submits(

@@ -8,7 +8,7 @@ profile's tables go to jobs in the order of what their applications are used to.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,13 @@ ENDS = 3
 """Outcomes of jobs: finished, failed, killed."""
 GRID = 2.0**16
 """Requests of memory that no listed application has are multiples of 1 / GRID."""
+MOST_POWER = 8.0
+HALVINGS = 20
+"""Of the interval from 0 to `MOST_POWER`."""
+Columns = dict[str, Any]
+"""Applications as columns by the name of a habit: one entry per application."""
+BATCH = (2, 8)
+"""Priorities of batch jobs, from and to."""
 JITTER = 1e-6
 """What tells jobs of equal habits apart when they are put in order."""
 
@@ -46,7 +53,7 @@ class Habits:
     memory: Floats
     disk: Floats
     within: Floats  # deviation of the log run times of a job's tasks
-    unfinished: Floats  # rank among all jobs by the share of tasks that do not finish, in (0, 1)
+    unfinished: Floats  # share of a job's tasks that do not finish, if it does not
     luck: Floats  # a uniform number for each application
 
 
@@ -91,25 +98,25 @@ def recurring_jobs(
     pool = _pool(profile, law, n, rng)
     total = pool.counts.sum(axis=1)
     runs = recurrence.runs(
-        total, pool.campaigns, pool.hours, pool.regularity, span, law.office, rng
+        total, pool.campaigns, pool.owner, pool.hours, pool.regularity, span, law.office, rng
     )
     fate = recurrence.alike(pool.counts, law.stretch, rng)
     name = recurrence.names(total, pool.names, rng)
-    common = rng.standard_normal(int(runs.campaign.max(initial=-1)) + 1)[runs.campaign]
     luck = rng.random(len(total))
     order = np.argsort(runs.submit, kind="stable")
     of = runs.application[order]
     fate, multi = fate[order], pool.several[of] == 1
     tasks = _widths(profile, pool, of, multi, rng)
-    noise = law.together**0.5 * common[order]
+    common = recurrence.in_bundles(pool.owner[of], law.bundle, rng)
+    noise = law.together**0.5 * common
     noise += (1.0 - law.together) ** 0.5 * rng.standard_normal(n)
     size = np.log(tasks) + np.log(pool.minutes)[of] + pool.minutes_spread[of] * noise
-    time = np.empty(n)
+    time = np.exp(size) * MINUTE
+    batch = _is_batch(profile, pool.priority[of]) == 1
     for outcome, table in enumerate(profile.task_minutes):
-        here = np.flatnonzero(fate == outcome)
+        here = np.flatnonzero(batch & (fate == outcome))
         time[here] = table.at(spread(rng, ranks(size[here]))) * MINUTE
     time = np.minimum(time, tasks * float(profile.longest))
-    unfinished = pool.unfinished[of] + JITTER * rng.random(n)
     habits = Habits(
         of,
         name[order],
@@ -117,11 +124,29 @@ def recurring_jobs(
         pool.memory[of],
         pool.disk[of],
         pool.within[of],
-        spread(rng, ranks(unfinished)),
+        pool.unfinished[of],
         luck[of],
     )
     jobs = Jobs(runs.submit[order], fate, multi, tasks, time, pool.owner[of], span)
     return Recurring(jobs, pool.priority[of], pool.scheduling_class[of], habits)
+
+
+def tempered(share: Floats, sizes: Ints, here: Flags, wanted: float) -> Floats:
+    """The shares to the power that makes them, over all that is `here`, the share `wanted`.
+
+    What no power makes small enough is scaled.
+    """
+    few, size = share[here], sizes[here]
+
+    def lost(power: float) -> float:
+        whole = np.clip(np.rint(few**power * size), 1, size)
+        return float(whole.sum()) / max(int(size.sum()), 1)
+
+    low, high = 0.0, MOST_POWER
+    for _ in range(HALVINGS):
+        power = 0.5 * (low + high)
+        low, high = (power, high) if lost(power) > wanted else (low, power)
+    return share**high * (wanted / max(lost(high), wanted))
 
 
 def _widths(
@@ -140,20 +165,18 @@ def _pool(profile: Google2011, law: Applications, n: int, rng: np.random.Generat
     listed = _columns(law.catalogue)
     several = (listed["tasks"] > 1).astype(np.int64)
     ends = _ends(listed)
+    batch = _is_batch(profile, listed["priority"])
     counts = np.zeros((len(several), ENDS), dtype=np.int64)
     rare: list[tuple[Ints, Ints, int]] = []  # jobs of each application, candidates, outcome
-    multi, fates = (
-        quotas((1 - profile.multi_share, profile.multi_share), n),
-        profile.fates_by_width(),
-    )
-    for wide in (0, 1):
-        for end, number in enumerate(quotas(fates[wide], int(multi[wide])).tolist()):
-            weight = np.where(several == wide, ends[:, end] * listed["jobs"], 0.0)
-            few = round(law.rare[wide][end] * number) if weight.any() else number
-            if number > few:
-                counts[:, end] += recurrence.systematic(weight, number - few, rng)
-            after = weight > 0 if weight.any() else several == wide
-            rare.append((_rare_counts(law, few, rng), np.flatnonzero(after), end))
+    for kind, number in _classes(profile, law, n):
+        here = (batch == kind.batch) & (several == kind.several)
+        weight = np.where(here, ends[:, kind.end] * listed["jobs"], 0.0)
+        some = bool(weight.any())
+        few = round(law.rare[kind.batch][kind.several][kind.end] * number) if some else number
+        if number > few:
+            counts[:, kind.end] += recurrence.systematic(weight, number - few, rng)
+        models = np.flatnonzero(weight > 0 if some else here)
+        rare.append((_rare_counts(law, few, rng), models, kind.end))
     total = counts.sum(axis=1)
     campaigns = np.ceil(total / np.maximum(listed["jobs"], 1.0)).astype(np.int64)
     always = listed["hours"] >= law.always
@@ -161,17 +184,52 @@ def _pool(profile: Google2011, law: Applications, n: int, rng: np.random.Generat
     listed["hours"] = np.where(always, np.inf, listed["hours"])
     parts = [listed | {"counts": counts, "several": several}]
     parts += [_rare(profile, law, listed, several, *each, rng) for each in rare]
-    return Pool(*(np.concatenate([part[f.name] for part in parts]) for f in fields(Pool)))
+    joined: Columns = {
+        f.name: np.concatenate([part[f.name] for part in parts]) for f in fields(Pool)
+    }
+    return Pool(**joined)
 
 
-def _columns(catalogue: tuple[Application, ...]) -> dict[str, np.ndarray]:
+class Kind(NamedTuple):
+    """A kind of jobs whose number is published, or known from the record."""
+
+    batch: int  # 1 if of a batch priority
+    several: int  # 1 if of several tasks
+    end: int
+
+
+def _classes(profile: Google2011, law: Applications, n: int) -> list[tuple[Kind, int]]:
+    """The kinds of jobs, and how many there are of each.
+
+    Published is the mix of batch jobs; that of the others is the law's.
+    """
+    others, batch = quotas((1 - law.batch, law.batch), n).tolist()
+    wide = quotas((1 - profile.multi_share, profile.multi_share), batch).tolist()
+    mixes = profile.fates_by_width()
+    counts = [quotas(mixes[several], wide[several]) for several in (0, 1)]
+    other = quotas([*law.others[0], *law.others[1]], others).reshape(2, ENDS)
+    return [
+        (Kind(kind, several, end), int(those[several][end]))
+        for kind, those in enumerate((other, counts))
+        for several in (0, 1)
+        for end in range(ENDS)
+    ]
+
+
+def _is_batch(profile: Google2011, priority: Ints) -> Ints:
+    """1 for the positions of priorities that are of batch jobs."""
+    priorities = np.asarray(profile.priorities)[priority]
+    return ((priorities >= BATCH[0]) & (priorities <= BATCH[1])).astype(np.int64)
+
+
+def _columns(catalogue: tuple[Application, ...]) -> Columns:
     return {
         field.name: np.array([getattr(each, field.name) for each in catalogue])
         for field in fields(Application)
     }
 
 
-def _ends(listed: dict[str, np.ndarray]) -> Floats:
+def _ends(listed: Columns) -> Floats:
     """Shares of finished, failed, killed, (applications, 3)."""
     finished, failed = listed["finished"], listed["failed"]
     killed = np.maximum(1.0 - finished - failed, 0.0)
@@ -190,18 +248,19 @@ def _rare_counts(law: Applications, jobs: int, rng: np.random.Generator) -> Ints
 def _rare(
     profile: Google2011,
     law: Applications,
-    listed: dict[str, np.ndarray],
+    listed: Columns,
     several: Ints,
     runs: Ints,
     after: Ints,
     end: int,
     rng: np.random.Generator,
-) -> dict[str, np.ndarray]:
+) -> Columns:
     """Rare applications: each takes after some of the listed ones, a habit from each."""
     n = len(runs)
     if not len(after):
         after = np.arange(len(several))
-    model = after[rng.integers(0, len(after), n)]
+    upto = np.cumsum(listed["jobs"][after])
+    model = after[np.searchsorted(upto, rng.random(n) * upto[-1], side="right")]
     columns = {name: values[model] for name, values in listed.items()}
     for request in ("cpu", "memory", "disk"):
         columns[request] = listed[request][after[rng.integers(0, len(after), n)]]

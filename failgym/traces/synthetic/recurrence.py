@@ -26,13 +26,13 @@ class Runs:
     """When applications run: one entry per run."""
 
     application: Ints
-    campaign: Ints  # numbered over all applications
     submit: Ints  # [ms]
 
 
 def runs(
     counts: Ints,
     campaigns: Ints,
+    owner: Ints,
     hours: Floats,
     regularity: Floats,
     span: int,
@@ -44,6 +44,7 @@ def runs(
     Args:
         counts: runs of each application.
         campaigns: over how many campaigns they are spread evenly, at least 1.
+        owner: user of each application; campaigns of one user begin together.
         hours: how long a campaign lasts; one that would outlast the span lasts all of it.
         regularity: shape of the gamma law of the gaps between the runs of a campaign.
         span: [ms].
@@ -56,7 +57,8 @@ def runs(
     campaign = np.cumsum(fresh) - 1
     of = application[fresh]
     length = np.minimum(hours[of] * HOUR, span)
-    begin = _begins(span - length, office, rng)
+    _, moment = np.unique(owner[of] * (len(application) + 1) + part[fresh], return_inverse=True)
+    begin = _begins(span - length, rng.random(len(of))[moment], office)
     sizes = np.bincount(campaign, minlength=len(of))
     gap = rng.standard_gamma(regularity[application]) + LEAST_GAP
     passed = np.cumsum(gap)
@@ -64,21 +66,22 @@ def runs(
     total = np.bincount(campaign, gap, len(of))
     since = passed - before[campaign] - gap * rng.random(len(of))[campaign]
     submit = begin[campaign] + length[campaign] * np.clip(since / total[campaign], 0.0, 1.0)
-    return Runs(application, campaign, np.clip(submit.astype(np.int64), 0, max(span - 1, 0)))
+    return Runs(application, np.clip(submit.astype(np.int64), 0, max(span - 1, 0)))
 
 
-def _begins(latest: Floats, office: float, rng: np.random.Generator) -> Floats:
+def _begins(latest: Floats, uniform: Floats, office: float) -> Floats:
     """When campaigns begin [ms], from 0 to the latest time of each; most in office hours.
 
-    Time is stretched: an hour in the office counts `office` times.
+    Time is stretched: an hour in the office counts `office` times. The uniform numbers are what
+    decides.
     """
-    hours = np.arange(np.ceil(float(latest.max(initial=0.0)) / HOUR) + 1)
+    hours = np.arange(int(float(latest.max(initial=0.0)) // HOUR) + 2)
     working = (hours // (DAY // HOUR) % WEEK < WEEK - 2) & (hours % 24 >= OPENS)
     working &= hours % 24 < CLOSES
     edges = np.append(hours, len(hours)) * HOUR
     stretched = np.concatenate(([0.0], np.cumsum(np.where(working, office, 1.0))))
     upto = np.interp(latest, edges, stretched)
-    return np.interp(rng.random(len(latest)) * upto, stretched, edges)
+    return np.interp(uniform * upto, stretched, edges)
 
 
 def alike(counts: Ints, stretch: float, rng: np.random.Generator) -> Ints:
@@ -89,15 +92,29 @@ def alike(counts: Ints, stretch: float, rng: np.random.Generator) -> Ints:
         stretch: runs of an application in a row that have one way, by the mean; at least 1.
         rng: what it is drawn from.
     """
-    of_each = counts.sum(axis=1)
+    of_each: Ints = counts.sum(axis=1)
     application = np.repeat(np.arange(len(counts)), of_each)
-    fresh = rng.random(len(application)) < 1.0 / max(stretch, 1.0)
+    fresh = rng.random(len(application)) < 1.0 / stretch
     fresh |= position_in_group(of_each) == 0
     key = rng.random(len(application))[np.flatnonzero(fresh)][np.cumsum(fresh) - 1]
     order = np.lexsort((key, application))
+    ways = np.tile(np.arange(int(counts.shape[1])), len(counts))
     way = np.empty(len(application), dtype=np.int64)
-    way[order] = np.repeat(np.tile(np.arange(counts.shape[1]), len(counts)), counts.ravel())
+    way[order] = np.repeat(ways, counts.ravel())
     return way
+
+
+def in_bundles(owner: Ints, bundle: float, rng: np.random.Generator) -> Floats:
+    """Standard normal numbers for runs in order of submission, one for the runs of a bundle.
+
+    A bundle is what an owner submits in a row, `bundle` runs by the mean.
+    """
+    order = np.argsort(owner, kind="stable")
+    fresh = rng.random(len(order)) < 1.0 / bundle
+    fresh |= np.diff(owner[order], prepend=-1) != 0
+    number = np.empty(len(order), dtype=np.int64)
+    number[order] = np.cumsum(fresh) - 1
+    return rng.standard_normal(len(order))[number]
 
 
 def names(counts: Ints, share: Floats, rng: np.random.Generator) -> Ints:

@@ -18,6 +18,7 @@ from failgym.traces.synthetic.ranges import (
     Between,
     Deviation,
     Filled,
+    Level,
     Mix,
     Number,
     Rate,
@@ -32,6 +33,8 @@ Regularity = Annotated[float, Between(0.01, 100.0)]
 random, small if they come in bursts."""
 Tasks = Annotated[float, Between(1.0, 1e6)]
 """The median number of tasks of a job."""
+Runs = Annotated[float, Between(1.0, 1e6)]
+"""A mean number of runs."""
 Hours = Annotated[float, Between(0.0, 1e6)]
 """A time, in hours, that may be 0."""
 
@@ -94,9 +97,15 @@ class Applications:
 
     catalogue: Annotated[tuple[Application, ...], Filled()]
     """The common applications."""
-    rare: tuple[Mix, Mix]
-    """Share of jobs of rare applications by outcome (finished, failed, killed): jobs of one task,
-    jobs of several."""
+    batch: Share
+    """Share of jobs of batch priorities. The profile's mix of outcomes and widths, and its
+    quantiles of run times, are those of these jobs."""
+    others: tuple[Mix, Mix]
+    """Shares of the jobs of other priorities by outcome (finished, failed, killed): of one task, of
+    several. They run as long as the catalogue says."""
+    rare: tuple[tuple[Mix, Mix], tuple[Mix, Mix]]
+    """Share of the jobs of rare applications by outcome: of other priorities, of one task and of
+    several; of batch priorities, of one task and of several."""
     rare_runs: Numbers
     """Runs of a rare application."""
     rare_hours: QuantileTable
@@ -111,12 +120,19 @@ class Applications:
     that they take after."""
     rare_requests: Share
     """Share of rare applications that request memory as no listed one does."""
+    unfinished: tuple[Level, Level]
+    """Share of tasks that do not finish: of failed jobs of several tasks, of killed ones."""
+    lost_time: Share
+    """Share of the machine-time in tasks that do not finish. How much longer hung tasks run is
+    chosen so that it comes out, where enough jobs hang."""
     always: Hours
     """An application whose campaign lasts so long runs at all times."""
     together: Share
-    """Part of the variance of the log run times of an application that its runs of one campaign
-    have in common; what changes from campaign to campaign."""
-    stretch: Rate
+    """Part of the variance of the log run times of an application that the runs of one bundle have
+    in common."""
+    bundle: Runs
+    """Runs that a user submits together, on what is the same input, by the mean."""
+    stretch: Runs
     """Runs of an application in a row that end alike, if it has several ways to end: 1 if each run
     ends by chance, more if a change breaks what follows until it is mended."""
     office: Shape
