@@ -153,7 +153,7 @@ class TestEveryProfile:
 
 def test_unknown_profile() -> None:
     with pytest.raises(
-        TraceError, match="'borg': expected one of google-2011, google-2011-failing"
+        TraceError, match="'borg': expected one of google-2011, google-2011-applications"
     ):
         generate("borg")
 

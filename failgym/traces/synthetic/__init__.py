@@ -6,6 +6,8 @@ meets them: `google_2011`, `opencloud`, `kumar` (system-a and system-b), `lanl_2
 
 - all: `quantiles` samples with little noise, `tables` makes the columns a trace, `ranges` says
   which values the fields of a profile may have;
+- google-2011 with applications that recur: `recurrence` (when they run), `google_2011_applications`
+  (which jobs they have);
 - google-2011 and opencloud: `batch` makes jobs of many tasks, `failures` counts how often each
   fails, `usage` makes their windows;
 - system-a and system-b: `kumar_jobs` makes jobs and requeues from the `hazard`, `sessions` deals
@@ -29,6 +31,7 @@ from failgym.traces.synthetic.panda_das import generate_panda_das
 from failgym.traces.synthetic.profiles import (
     FAILING,
     PROFILES,
+    RECURRING,
     Google2011,
     Lanl2,
     Lanl20,
@@ -46,6 +49,7 @@ from failgym.traces.trace import Trace
 __all__ = [
     "FAILING",
     "PROFILES",
+    "RECURRING",
     "Google2011",
     "Lanl2",
     "Lanl20",

@@ -7,7 +7,7 @@ evicted or requeued; the attempts in a row, with their waits; what the end of th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from failgym.traces.synthetic.batch import (
     FINISHED,
     KILLED,
     Jobs,
+    Likeness,
     Rows,
     Tasks,
     attempts,
@@ -29,7 +30,9 @@ from failgym.traces.synthetic.batch import (
     task_times,
 )
 from failgym.traces.synthetic.failures import failure_counts
+from failgym.traces.synthetic.google_2011_applications import Habits, recurring_jobs, tempered
 from failgym.traces.synthetic.profiles import Google2011
+from failgym.traces.synthetic.profiles.applications import Applications
 from failgym.traces.synthetic.quantiles import (
     Flags,
     Floats,
@@ -44,12 +47,14 @@ from failgym.traces.synthetic.quantiles import (
     spread,
 )
 from failgym.traces.synthetic.ranges import check_rows, within_reach
-from failgym.traces.synthetic.tables import identifiers, in_order, meta_of
+from failgym.traces.synthetic.tables import identifiers, in_order, meta_of, texts
 from failgym.traces.synthetic.usage import usage_windows
 from failgym.traces.tables import Meta
 from failgym.traces.trace import Trace
 from failgym.vocabulary import HOUR, Cause, Outcome
 
+RESOURCES = ("cpu", "memory", "disk")
+"""What tasks request."""
 GRID = 2.0**30
 """Requests are multiples of 1 / GRID, the same whatever the last bits of an exponential are."""
 
@@ -60,6 +65,7 @@ class Google2011Jobs(Jobs):
 
     priority: Ints  # position in the profile's priorities
     scheduling_class: Ints
+    habits: Habits | None = None  # of applications that recur
 
 
 def generate_google_2011(
@@ -69,7 +75,8 @@ def generate_google_2011(
     usage_rng: np.random.Generator | None = None,
 ) -> Trace:
     """A trace of `jobs` jobs after the profile; with windows of usage if there is a `usage_rng`."""
-    job = _jobs(profile, jobs, rng)
+    law = profile.applications
+    job = _jobs(profile, jobs, rng) if law is None else _recurring(profile, law, jobs, rng)
     task = _tasks(profile, job, rng)
     rows = attempts(profile, task, rng)
     submit = _task_submits(profile, job, task, rows, rng)
@@ -118,13 +125,30 @@ def _jobs(profile: Google2011, n: int, rng: np.random.Generator) -> Google2011Jo
     return Google2011Jobs(submit, fate, multi, tasks, time, user, span, priority, scheduling_class)
 
 
+def _recurring(
+    profile: Google2011, law: Applications, n: int, rng: np.random.Generator
+) -> Google2011Jobs:
+    drawn = recurring_jobs(profile, law, n, rng)
+    columns = {each.name: getattr(drawn.jobs, each.name) for each in fields(drawn.jobs)}
+    return Google2011Jobs(
+        **columns,
+        priority=drawn.priority,
+        scheduling_class=drawn.scheduling_class,
+        habits=drawn.habits,
+    )
+
+
 def _tasks(profile: Google2011, job: Google2011Jobs, rng: np.random.Generator) -> Tasks:
     check_rows(int(job.tasks.sum()), "tasks")
     of = np.repeat(np.arange(len(job.tasks)), job.tasks)
     position = shuffled_position(rng, of, job.tasks)
     fate, pending = _task_fates(profile, job, of, position, rng)
     failures = failure_counts(profile, job.fate, job.multi, job.tasks, of, fate, rng)
-    time = task_times(profile, job, of, fate, pending & (failures == 0), rng)
+    likeness = None
+    if job.habits is not None and profile.applications is not None:
+        lost = profile.applications.lost_time
+        likeness = Likeness(job.habits.within, lost, job.habits.luck)
+    time = task_times(profile, job, of, fate, pending & (failures == 0), rng, likeness)
     rate = np.asarray(profile.evictions_per_hour)[job.priority][of]
     evictions = np.minimum(rng.poisson(rate * time / HOUR), profile.most_evictions)
     requeues = np.zeros(len(of), dtype=np.int64)
@@ -134,14 +158,20 @@ def _tasks(profile: Google2011, job: Google2011Jobs, rng: np.random.Generator) -
 
 
 def _task_fates(
-    profile: Google2011, job: Jobs, of: Ints, position: Ints, rng: np.random.Generator
+    profile: Google2011, job: Google2011Jobs, of: Ints, position: Ints, rng: np.random.Generator
 ) -> tuple[Ints, Flags]:
     """Fates of tasks, and which are killed pending; `position` orders a job's tasks at random."""
     n = len(job.tasks)
     killed_share = rng.beta(*profile.unfinished_beta, n)
     killed_share[rng.random(n) < profile.unfinished_all] = 1.0
+    failed_share = rng.beta(*profile.failed_beta, n)
+    if job.habits is not None and profile.applications is not None:
+        failed, killed = (job.multi & (job.fate == end) for end in (FAILED, KILLED))
+        of_failed, of_killed = profile.applications.unfinished
+        failed_share = tempered(job.habits.unfinished, job.tasks, failed, of_failed)
+        killed_share = tempered(job.habits.unfinished, job.tasks, killed, of_killed)
     killed = np.clip(np.rint(killed_share * job.tasks), 1, job.tasks)
-    failed = np.clip(np.rint(rng.beta(*profile.failed_beta, n) * job.tasks), 1, job.tasks)
+    failed = np.clip(np.rint(failed_share * job.tasks), 1, job.tasks)
     silent = round((1 - profile.failed_with_failure) * int((job.fate == FAILED).sum()))
     failed[choose(rng, (job.fate == FAILED) & job.multi, silent)] = 0
     along = np.rint((job.tasks - failed) * profile.failed_job_killed)
@@ -154,7 +184,11 @@ def _task_fates(
     waiting = np.zeros(len(of), dtype=np.bool_)
     may_wait = (fate == KILLED) & (position > 0)
     count = round(profile.never_started * int((fate == KILLED).sum()))
-    waiting[choose(rng, may_wait, count)] = True
+    if job.habits is None:
+        waiting[choose(rng, may_wait, count)] = True
+    else:  # whole jobs of an application wait
+        places = np.flatnonzero(may_wait)
+        waiting[places[np.argsort(-job.habits.luck[of[places]], kind="stable")[:count]]] = True
     return fate, waiting
 
 
@@ -185,7 +219,11 @@ def _meta(profile: Google2011, job: Jobs) -> Meta:
 def _job_columns(
     profile: Google2011, job: Google2011Jobs, width: Ints, cut: Flags
 ) -> dict[str, Any]:
-    return {
+    names: dict[str, Any] = {}
+    if job.habits is not None:
+        code = job.habits.name
+        names["name"] = texts([f"a{n:06d}" for n in range(int(code.max()) + 1)], code)
+    return names | {
         "original_id": identifiers(len(job.submit)),
         "user": [f"u{number:03d}" for number in job.user.tolist()],
         "submit": job.submit,
@@ -197,19 +235,29 @@ def _job_columns(
 
 
 def _task_columns(
-    profile: Google2011, job: Jobs, task: Tasks, rng: np.random.Generator
+    profile: Google2011, job: Google2011Jobs, task: Tasks, rng: np.random.Generator
 ) -> dict[str, Any]:
-    """Requests are those of the job; they grow, or fall, with its mean machine-time per task."""
-    log_time = np.log(np.maximum(job.time / job.tasks, 1.0))
-    unfinished = (task.fate != FINISHED) & (task.time > 0)
-    shared = _covariance(log_time[task.job[unfinished]], np.log(task.time[unfinished] + 1.0))
     columns: dict[str, Any] = {
         "job": task.job,
         "index": position_in_group(job.tasks),
         "width": 1,
     }
+    if job.habits is None:
+        return columns | _requests(profile, job, task, rng)
+    habits = {name: getattr(job.habits, name) for name in RESOURCES}
+    return columns | {name: values[task.job] for name, values in habits.items()}
+
+
+def _requests(
+    profile: Google2011, job: Jobs, task: Tasks, rng: np.random.Generator
+) -> dict[str, Any]:
+    """Requests are those of the job; they grow, or fall, with its mean machine-time per task."""
+    columns: dict[str, Any] = {}
+    log_time = np.log(np.maximum(job.time / job.tasks, 1.0))
+    unfinished = (task.fate != FINISHED) & (task.time > 0)
+    shared = _covariance(log_time[task.job[unfinished]], np.log(task.time[unfinished] + 1.0))
     centre = float(np.median(log_time))
-    for number, resource in enumerate(("cpu", "memory", "disk")):
+    for number, resource in enumerate(RESOURCES):
         slope = profile.request_covariance[number] / max(shared, 0.1)
         request = np.log(profile.request_median[number]) + slope * (log_time - centre)
         request += profile.request_spread * rng.standard_normal(len(log_time))

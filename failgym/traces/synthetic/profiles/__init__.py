@@ -6,7 +6,7 @@ publication gives it and that it was set so that the rest comes out.
 
 from __future__ import annotations
 
-from failgym.traces.synthetic.profiles.google_2011 import FAILING, Google2011
+from failgym.traces.synthetic.profiles.google_2011 import FAILING, RECURRING, Google2011
 from failgym.traces.synthetic.profiles.kumar import Environment, Kumar
 from failgym.traces.synthetic.profiles.lanl import Lanl2, Lanl20
 from failgym.traces.synthetic.profiles.opencloud import OpenCloud
@@ -18,6 +18,7 @@ from failgym.traces.synthetic.profiles.system_b import SystemB
 __all__ = [
     "FAILING",
     "PROFILES",
+    "RECURRING",
     "Environment",
     "Google2011",
     "Kumar",
@@ -40,6 +41,7 @@ PROFILES: dict[str, Profile] = {
     for profile in (
         Google2011(),
         FAILING,
+        RECURRING,
         OpenCloud(),
         SystemA(),
         SystemB(),

@@ -1,0 +1,203 @@
+"""Applications that recur in google-2011: margins hold, and jobs resemble those before."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from failgym.traces import Outcome, Trace, TraceError, generate
+from failgym.traces.synthetic import PROFILES, RECURRING, Google2011
+from failgym.traces.synthetic.recurrence import alike, systematic
+from tests.traces.synthetic.measures import (
+    Flags,
+    Floats,
+    Measures,
+    run_times,
+    success_by_past_failures,
+)
+
+SEEDS = range(3)
+SHARE = 0.01  # tolerance of a share
+
+
+@pytest.fixture(scope="module")
+def traces() -> list[Trace]:
+    """At a fifth of the rate, so that the end of the data cuts off little of the longest jobs."""
+    sparse = replace(RECURRING, sampling=RECURRING.sampling / 5)
+    return [generate(sparse, jobs=6_000, seed=seed, usage=False) for seed in SEEDS]
+
+
+@pytest.fixture(scope="module")
+def measured(traces: list[Trace]) -> list[Measures]:
+    return [Measures.of(trace) for trace in traces]
+
+
+@pytest.fixture(scope="module")
+def dense() -> Trace:
+    """As many jobs in as many hours as the record has."""
+    return generate(
+        replace(RECURRING, sampling=1.0, jobs_per_hour=1_063.0), jobs=13_500, usage=False
+    )
+
+
+def batch(trace: Trace) -> Flags:
+    priority = trace.column("jobs", "priority")
+    return (priority >= 2) & (priority <= 8)
+
+
+def per_job(trace: Trace, values: Floats) -> Floats:
+    """The value of the last task of each job."""
+    result = np.zeros(trace.rows("jobs"))
+    result[trace.column("tasks", "job")] = values
+    return result
+
+
+def before(trace: Trace, column: str, values: Floats) -> float:
+    """Correlation of the jobs of one user, or one name, with the one before, of known outcome."""
+    known = np.flatnonzero(trace.column("jobs", "outcome") != Outcome.CENSORED)
+    who = np.unique(np.asarray(trace.jobs[column])[known], return_inverse=True)[1]
+    order = known[np.argsort(who, kind="stable")]
+    same = np.diff(np.sort(who)) == 0
+    return float(np.corrcoef(values[order][1:][same], values[order][:-1][same])[0, 1])
+
+
+class TestMargins:
+    """What the papers say of batch jobs holds of those of batch priorities."""
+
+    def test_outcomes_and_widths(self, traces: list[Trace], measured: list[Measures]) -> None:
+        published = np.array(RECURRING.job_shares) / sum(RECURRING.job_shares)
+        for trace, g in zip(traces, measured, strict=True):
+            here = batch(trace) & (g.job_outcome != Outcome.CENSORED)
+            multi = trace.column("jobs", "width")[here] > 1
+            shares = np.bincount(g.job_outcome[here], minlength=3)[:3] / here.sum()
+            assert shares == pytest.approx(published, abs=SHARE)
+            assert multi.mean() == pytest.approx(RECURRING.multi_share, abs=SHARE)
+            killed = g.job_outcome[here][multi] == Outcome.KILL
+            assert killed.mean() == pytest.approx(RECURRING.multi_killed, abs=SHARE)
+
+    @pytest.mark.parametrize("outcome", [Outcome.FINISH, Outcome.KILL])
+    def test_task_minutes(
+        self, traces: list[Trace], measured: list[Measures], outcome: Outcome
+    ) -> None:
+        minutes = np.concatenate(
+            [
+                g.job_minutes[batch(trace) & (g.job_outcome == outcome)]
+                for trace, g in zip(traces, measured, strict=True)
+            ]
+        )
+        for q, published in RECURRING.task_minutes[outcome].points:
+            tolerance = 0.3 if q == 0.99 else 0.1
+            assert np.quantile(minutes, q) == pytest.approx(published, rel=tolerance), q
+
+    @pytest.mark.parametrize("multi", [False, True])
+    def test_chance_of_success_by_past_failures(
+        self, traces: list[Trace], measured: list[Measures], multi: bool
+    ) -> None:
+        published = RECURRING.success_multi if multi else RECURRING.success_single
+        jobs = [(trace.column("jobs", "width") > 1) == multi for trace in traces]
+        success = success_by_past_failures(measured, jobs)
+        assert success[:3] == pytest.approx(published, abs=2 * SHARE)
+        assert not success[3:].any()
+
+    def test_failures_of_failures(self, measured: list[Measures]) -> None:
+        """A quarter of the tasks of unsuccessful jobs, two thirds of the time."""
+        time, unfinished = [], []
+        for g in measured:
+            known = g.task_outcome != Outcome.CENSORED
+            bad = known & (g.task_outcome != Outcome.FINISH)
+            assert bad.sum() / known.sum() < 0.26
+            time.append(g.task_time[bad].sum() / g.task_time[known].sum())
+            of_bad = np.isin(g.job_outcome, (Outcome.FAIL, Outcome.KILL))[g.task_job]
+            unfinished.append((g.task_outcome[of_bad] != Outcome.FINISH).mean())
+        assert np.mean(time) == pytest.approx(0.65, abs=0.05)
+        assert np.mean(unfinished) == pytest.approx(0.25, abs=2 * SHARE)
+
+
+class TestRecurrence:
+    """What the record has, within .15; its numbers are in the profile."""
+
+    def test_jobs_resemble_the_one_before(self, dense: Trace) -> None:
+        run = run_times(dense).astype(np.float64)
+        total = np.bincount(dense.column("attempts", "task"), run, dense.rows("tasks"))
+        job, jobs = dense.column("tasks", "job"), dense.rows("jobs")
+        mean = np.bincount(job, total, jobs) / np.bincount(job, minlength=jobs)
+        finish = (dense.column("jobs", "outcome") == Outcome.FINISH).astype(np.float64)
+        values = {
+            "finish": finish,
+            "time": np.log1p(mean / 60_000.0),
+            "cpu": per_job(dense, dense.column("tasks", "cpu").astype(np.float64)),
+        }
+        by_user = {name: before(dense, "user", each) for name, each in values.items()}
+        by_name = {name: before(dense, "name", each) for name, each in values.items()}
+        assert by_user["finish"] == pytest.approx(0.40, abs=0.15)
+        assert by_user["cpu"] == pytest.approx(0.60, abs=0.15)
+        assert by_user["time"] > 0.5
+        assert by_name["finish"] == pytest.approx(0.89, abs=0.15)
+        assert by_name["time"] == pytest.approx(0.91, abs=0.15)
+        assert by_name["cpu"] == pytest.approx(0.97, abs=0.15)
+
+    def test_requests_come_again(self, dense: Trace) -> None:
+        asked = np.stack([dense.column("tasks", name) for name in ("cpu", "memory")], axis=1)
+        of_jobs = asked[np.unique(dense.column("tasks", "job"), return_index=True)[1]]
+        assert 0.05 < len(np.unique(of_jobs, axis=0)) / dense.rows("jobs") < 0.2
+
+    def test_tasks_of_a_job_run_alike(self, dense: Trace) -> None:
+        g = Measures.of(dense)
+        wide = np.flatnonzero(np.bincount(g.task_job) >= 5)
+        spread = [
+            times.std() / times.mean()
+            for times in (g.task_time[g.task_job == job] for job in wide[:400])
+            if times.mean() > 0
+        ]
+        assert np.median(spread) < 0.15
+
+    def test_without_applications_jobs_are_drawn_apart(self) -> None:
+        trace = generate("google-2011", jobs=3_000, seed=1, usage=False)
+        assert PROFILES["google-2011"] == Google2011()
+        assert not trace.present("jobs", "name").any()
+
+    def test_small_traces(self) -> None:
+        for jobs in (1, 2, 7, 40):
+            assert generate(RECURRING, jobs=jobs, seed=jobs).rows("jobs") == jobs
+
+    def test_applications_of_another_profile(self) -> None:
+        """A mix of outcomes that the catalogue does not have is filled with rare applications."""
+        failing = replace(PROFILES["google-2011-failing"], applications=RECURRING.applications)
+        trace = generate(failing, jobs=400, seed=1)
+        assert trace.present("jobs", "name").all()
+
+    def test_the_order_of_ends(self) -> None:
+        rng = np.random.default_rng(1)
+        counts = np.array([[600, 0, 400]])
+        by_chance = alike(counts, 1.0, rng)
+        in_stretches = alike(counts, 20.0, rng)
+        for ends in (by_chance, in_stretches):
+            assert np.bincount(ends, minlength=3).tolist() == counts[0].tolist()
+        changes = [(np.diff(ends) != 0).mean() for ends in (by_chance, in_stretches)]
+        assert changes[0] == pytest.approx(2 * 0.6 * 0.4, abs=0.05)
+        assert changes[1] < 0.1
+
+    def test_systematic_counts(self) -> None:
+        shares = np.array([0.5, 0.0, 3.0, 1.5])
+        counts = systematic(shares, 101, np.random.default_rng(0))
+        assert counts.sum() == 101
+        assert np.abs(counts - shares / 5.0 * 101).max() < 1
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("catalogue", (), r"applications.catalogue is \(\), expected at least one"),
+        ("bundle", 0.5, "applications.bundle is 0.5, expected a number from 1 to"),
+        ("rare_names", 2.0, "applications.rare_names is 2.0, expected a number from 0 to 1"),
+        ("office", 0.0, "applications.office is 0.0, expected a number from 0.1 to 100"),
+    ],
+)
+def test_bad_values_are_refused(field: str, value: object, message: str) -> None:
+    law = RECURRING.applications
+    assert law is not None
+    changed = replace(law, **{field: value})  # type: ignore[arg-type]
+    with pytest.raises(TraceError, match=message):
+        generate(replace(RECURRING, applications=changed), jobs=10)
