@@ -147,10 +147,13 @@ def test_the_room_and_few_slices_are_said(capsys: pytest.CaptureFixture[str]) ->
     assert invoke(*arguments, "--episodes", 2) == 0
     shown = capsys.readouterr().out
     assert re.search(r"room: in these [0-9]+ tasks the bound saves [0-9.]+ machine-hours", shown)
-    assert "(2 slices)" in shown
-    assert "fewer than 10 slices" in shown
-    assert invoke(*arguments, "--episodes", 10) == 0
-    assert "slices)" not in capsys.readouterr().out
+    assert re.search(r"intervals are of this trace: [0-9]+ jobs resampled", shown)
+    assert "says little" not in shown
+    one = ["--set", "slice_tasks=1", "--episodes", "5"]
+    assert invoke(*arguments, *one) == 0
+    few = capsys.readouterr().out
+    assert re.search(r"\([0-9] jobs\)", few)
+    assert "fewer than 10 jobs says little" in few
     for word in ("wasted", "redundant", "ghost", "forfeited", "false kills", "what replay spends"):
         assert f"{word}" in shown.split("score: 0 is replay")[1]
 
