@@ -60,12 +60,15 @@ class Interval(Heuristic):
 
 @pytest.fixture(scope="module")
 def scenario() -> Scenario:
-    return resolve("failgym/Checkpoint-v0").override(jobs=1200, slice_tasks=8, decide="geometric")
+    """Checkpoints are dear: too many of them cost something in every job, not in a few."""
+    return resolve("failgym/Checkpoint-v0").override(
+        jobs=6000, slice_tasks=8, decide="geometric", weight_overhead=3.0
+    )
 
 
 @pytest.fixture(scope="module")
 def grounds(scenario: Scenario) -> Grounds:
-    return Grounds.of(scenario, episodes=40, seed=3)
+    return Grounds.of(scenario, seed=3)
 
 
 @pytest.fixture(scope="module")
