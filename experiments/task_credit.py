@@ -85,7 +85,7 @@ class Curve:
     steps: list[int] = field(default_factory=list[int])
     deterministic: list[float] = field(default_factory=list[float])
     low: float = 0.0
-    """of the last one: 95 % interval over slices"""
+    """of the last one: 95 % interval over jobs"""
     high: float = 0.0
     stochastic: float = 0.0
     """last score of the agent that samples its actions"""

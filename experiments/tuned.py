@@ -10,8 +10,8 @@ on the test split, as published and as tuned, on the same slices.
 
 Who is called the best of a group is decided on the training split, by the lower end of the
 interval: the highest score is often a lucky one. The figures are those of the test split, with 95 %
-bootstrap intervals over slices. A difference of two policies is paired: resampled slices are the
-same for both.
+bootstrap intervals over jobs (over blocks of slices where tasks share machines). A difference of
+two policies is paired: what is resampled is the same for both.
 """
 
 from __future__ import annotations
