@@ -34,7 +34,8 @@ from stable_baselines3.common.callbacks import BaseCallback
 from failgym.agents.credit.rollout_buffers import MaskableTaskRolloutBuffer
 from failgym.agents.environments.vec_env import make_sb3_env
 from failgym.cli.output import JsonFile, print_line, print_table
-from failgym.evaluation import Anchors, score
+from failgym.evaluation import Anchors
+from failgym.evaluation.evidence import score_of
 from failgym.evaluation.scoring import Score
 
 MIXED = 0.1
@@ -84,7 +85,7 @@ class Curve:
     steps: list[int] = field(default_factory=list[int])
     deterministic: list[float] = field(default_factory=list[float])
     low: float = 0.0
-    """of the last one: 95 % interval over slices"""
+    """of the last one: 95 % interval over jobs"""
     high: float = 0.0
     stochastic: float = 0.0
     """last score of the agent that samples its actions"""
@@ -124,9 +125,8 @@ class Watch(BaseCallback):
     def score(self, *, deterministic: bool = True) -> Score:
         """Score the agent as it is now."""
         run = self.anchors.run(self.model, deterministic=deterministic)
-        replay, bound = self.anchors.replay.costs, self.anchors.bound
-        costs = (each.sum(axis=1) for each in (replay, run.costs, bound))
-        return score(*costs, spent=self.anchors.spent)
+        evidence = self.anchors.evidence
+        return score_of([evidence], [evidence.costs(run)])
 
 
 def buffer_of(setup: Setup, credit: str, env: Any) -> dict[str, Any]:

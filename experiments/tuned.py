@@ -10,8 +10,8 @@ on the test split, as published and as tuned, on the same slices.
 
 Who is called the best of a group is decided on the training split, by the lower end of the
 interval: the highest score is often a lucky one. The figures are those of the test split, with 95 %
-bootstrap intervals over slices. A difference of two policies is paired: resampled slices are the
-same for both.
+bootstrap intervals over jobs (over blocks of slices where tasks share machines). A difference of
+two policies is paired: what is resampled is the same for both.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from failgym.baselines.search import search_space
 from failgym.baselines.stored import save_heuristic
 from failgym.cli.output import JsonFile, interactive, print_line, print_table
 from failgym.envs import SCENARIOS, Scenario
-from failgym.evaluation import Anchors, Run, score
+from failgym.evaluation import Anchors, Run
+from failgym.evaluation.evidence import score_of
 from failgym.evaluation.progress import Advance, progress_bar
 from failgym.tuning import Grounds, Tuned, tune
 
@@ -207,10 +208,9 @@ def _first(rows: Sequence[Row]) -> Row:
 
 def _score(anchors: Anchors, run: Run, other: Run | None = None) -> Difference:
     """The score of a run, or how much it is above that of another one."""
-    before = anchors.replay.costs.sum(axis=1)
-    possible, spent = anchors.possible, anchors.spent
-    start = before if other is None else other.costs.sum(axis=1)
-    found = score(start, run.costs.sum(axis=1), start - possible, spent=spent)
+    evidence = anchors.evidence
+    given = None if other is None else [evidence.costs(other)]
+    found = score_of([evidence], [evidence.costs(run)], given=given)
     return Difference(found.value, found.low, found.high)
 
 

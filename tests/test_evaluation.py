@@ -24,9 +24,9 @@ from failgym.evaluation import (
     evaluate,
     run_policy,
     score,
-    scoring,
     whole_trace_world,
 )
+from failgym.evaluation.statistics import resampling
 from failgym.predictors import Perfect, save_forecast
 from failgym.sim.pinned.records import World
 from failgym.sim.shared.rules import Rules
@@ -294,8 +294,9 @@ def test_the_room_is_what_the_bound_saves_over_what_replay_spends() -> None:
     assert 0.01 < result.room_share < 1.0
 
 
-def test_fewer_than_ten_slices_are_marked() -> None:
-    anchors = [Anchors.of(GRACE, episodes=n) for n in (9, 10)]
+def test_fewer_than_ten_sampling_units_are_marked() -> None:
+    alone = replace(GRACE, slice_tasks=1)
+    anchors = [Anchors.of(alone, episodes=9), Anchors.of(alone)]
     assert [a.measure(a.replay).few for a in anchors] == [True, False]
     assert anchors[0].measure(anchors[0].replay).to_json()["few"] is True
 
@@ -315,9 +316,9 @@ def test_the_bootstrap_takes_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> 
     rng = np.random.default_rng(0)
     replay = rng.gamma(5.0, 2.0, 3_000)
     policy, bound = replay * rng.uniform(0.4, 0.8, 3_000), np.zeros(3_000)
-    monkeypatch.setattr(scoring, "RESAMPLES", 400)
+    monkeypatch.setattr(resampling, "RESAMPLES", 400)
     at_once = score(replay, policy, bound)
-    monkeypatch.setattr(scoring, "DRAWN_BYTES", 1 << 19)
+    monkeypatch.setattr(resampling, "DRAWN_BYTES", 1 << 19)
     tracemalloc.start()
     in_parts = score(replay, policy, bound)
     _, peak = tracemalloc.get_traced_memory()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import product
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -26,6 +27,14 @@ Policies = Annotated[
 ]
 Episodes = Annotated[
     int | None, typer.Option(help="Slices to draw; all of the test split by default.")
+]
+Traces = Annotated[
+    int,
+    typer.Option(
+        metavar="K",
+        help="Generate K traces of the profile, from trace_seed on, and score their slices"
+        " together: intervals are then those of traces like these, not of this one.",
+    ),
 ]
 Forecast = Annotated[
     str | None,
@@ -52,16 +61,19 @@ def evaluate(
     policy: Policies,
     forecast: Forecast = None,
     episodes: Episodes = None,
+    traces: Traces = 1,
     seed: Seed = 0,
     drawn: Drawn = False,
     settings: Settings = None,
     json: Json = None,
 ) -> None:
     """Score policies between replay (0) and the clairvoyant, or a bound (100)."""
-    from failgym.cli.scores import LEGEND, draw, measure, print_scores
+    from failgym.cli.scores import LEGEND, draw_traces, measure_all, print_scores
     from failgym.cli.specs import load_policy
     from failgym.envs import resolve
     from failgym.evaluation.caller import check_playable
+    from failgym.evaluation.measuring import clairvoyant
+    from failgym.evaluation.measuring import measure as measured
 
     file = JsonFile.at(json)
     policies = [(spec, load_policy(spec)) for spec in policy]
@@ -70,12 +82,13 @@ def evaluate(
     scenario = override(resolve(env), settings)
     for spec, loaded in policies:
         check_playable(loaded, scenario, name=spec)
-    anchors = draw(scenario, episodes=episodes, seed=seed, split=_split(settings, scenario))
-    for spec, loaded in policies:
-        check_playable(loaded, scenario, anchors.world, spec)
+    split = _split(settings, scenario)
+    places = draw_traces(scenario, traces, episodes=episodes, seed=seed, split=split)
+    for (spec, loaded), place in product(policies, places):
+        check_playable(loaded, scenario, place.world, spec)
     if drawn and "torch" in sys.modules:  # which agents draw from
         sys.modules["torch"].manual_seed(seed)
-    evaluations = measure(anchors, policies, deterministic=not drawn)
+    evaluations = measure_all(places, policies, deterministic=not drawn)
     print_scores(evaluations)
     print_line(LEGEND)
     file.write(
@@ -83,8 +96,8 @@ def evaluate(
             "env": f"failgym/{scenario.name}",
             "settings": settings or [],
             "drawn": drawn,
-            "replay": anchors.measure(anchors.replay).to_json(),
-            anchors.bound_name: anchors.clairvoyant().to_json(),
+            "replay": measured(places, [place.replay for place in places]).to_json(),
+            places[0].bound_name: clairvoyant(places).to_json(),
             "policies": [evaluation.to_json() for evaluation in evaluations],
         }
     )

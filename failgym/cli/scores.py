@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from failgym.evaluation import Anchors, Evaluation
     from failgym.policy import Policy
 
-__all__ = ["LEGEND", "draw", "measure", "print_scores"]
+__all__ = ["LEGEND", "draw", "draw_traces", "measure", "measure_all", "print_scores"]
 
 CHECKPOINTS = "checkpoint\nwork"
 """A column that is shown where somebody checkpoints."""
@@ -34,17 +34,23 @@ what replay spends: the price of its machine-time, as if all was wasted; below 1
 
 def draw(scenario: Scenario, **options: Any) -> Anchors:
     """Draw slices as `Anchors.of` does, showing that work is being done."""
-    from failgym.evaluation import Anchors
+    [anchors] = draw_traces(scenario, 1, **options)
+    return anchors
+
+
+def draw_traces(scenario: Scenario, traces: int, **options: Any) -> list[Anchors]:
+    """Draw slices of several traces as `failgym.evaluation.anchors.anchors_of_traces` does."""
+    from failgym.evaluation.anchors import anchors_of_traces
     from failgym.evaluation.progress import working
 
     with working(f"{scenario.name}: replay and bound", interactive()):
-        anchors = Anchors.of(scenario, **options)
-    if anchors.unproven:
+        places = anchors_of_traces(scenario, traces, **options)
+    if unproven := sum(place.unproven for place in places):
         print_line(
             f"{scenario.name}: the search for the clairvoyant's plan was cut short for"
-            f" {anchors.unproven:,} tasks: the bound may be too high, and scores too"
+            f" {unproven:,} tasks: the bound may be too high, and scores too"
         )
-    return anchors
+    return places
 
 
 def measure(
@@ -54,23 +60,33 @@ def measure(
 
     The options are those of `failgym.evaluation.run_policy`.
     """
+    return measure_all([anchors], policies, **options)
+
+
+def measure_all(
+    places: Sequence[Anchors], policies: Sequence[tuple[str, Policy]], **options: Any
+) -> list[Evaluation]:
+    """Evaluate named policies on the slices of several traces together, with a progress bar."""
+    from failgym.evaluation.measuring import measure
     from failgym.evaluation.progress import progress_bar
 
-    slices = len(anchors.replay.slices)
-    label = anchors.scenario.name
+    slices, label = sum(len(p.replay.slices) for p in places), places[0].scenario.name
     with progress_bar(label, slices * len(policies), interactive()) as advance:
         runs = [
-            anchors.run(policy, name=name, progress=advance, **options) for name, policy in policies
+            [place.run(policy, name=name, progress=advance, **options) for place in places]
+            for name, policy in policies
         ]
-    return [anchors.measure(run) for run in runs]
+    return [measure(places, each) for each in runs]
 
 
 def print_scores(evaluations: Sequence[Evaluation]) -> None:
     """Print evaluations of one environment, best score first, and what there is to gain there."""
-    from failgym.evaluation.result import FEW
+    from failgym.evaluation.result import FEW, plural
 
     first = evaluations[0]
-    title = f"{first.env}, {first.split} split: {first.episodes} slices, {first.tasks:,} tasks"
+    several = f"{first.traces} traces, " if first.traces > 1 else ""
+    counts = f"{first.episodes:,} slices, {first.tasks:,} tasks"
+    title = f"{first.env}, {first.split} split: {several}{counts}"
     ranked = sorted(evaluations, key=lambda e: math.inf if math.isnan(e.score) else -e.score)
     hidden = () if any(e.checkpoint_work > 0 for e in evaluations) else (CHECKPOINTS,)
     shown = [i for i, column in enumerate(COLUMNS) if column not in hidden]
@@ -82,16 +98,21 @@ def print_scores(evaluations: Sequence[Evaluation]) -> None:
         print_line(f"left every task as replay does: {', '.join(idle)}")
     if first.reason is not None:
         return
-    if first.few:
-        print_line(f"an interval of fewer than {FEW} slices says little")
     if any(math.isnan(e.low) for e in evaluations):
-        print_line("no interval: there is something to gain on too few of the slices")
+        units = plural(first.unit, FEW)
+        print_line(f"no interval: there is something to gain on too few of the {units}")
+    else:
+        print_line(f"intervals are of {first.interval_of}")
+    if first.few:
+        print_line(f"an interval of fewer than {FEW} {plural(first.unit, FEW)} says little")
 
 
 def _row(e: Evaluation) -> tuple[Cell, ...]:
+    from failgym.evaluation.result import plural
+
     interval = "-" if math.isnan(e.low) else f"{e.low:.1f} to {e.high:.1f}"
     if e.few and not math.isnan(e.score):
-        interval += f"\n({e.episodes} slice{'s' if e.episodes > 1 else ''})"
+        interval += f"\n({e.units} {plural(e.unit, e.units)})"
     score = "-" if math.isnan(e.score) else f"{e.score:.1f}"
     work = (e.wasted_work, e.checkpoint_work)
     return (e.policy, score, interval, *work, e.completion_ratio, e.forfeited, e.false_kills)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -11,31 +10,28 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from failgym import metrics
 from failgym.envs.keywords import scenario_of_call
 from failgym.envs.scenarios import resolve
-from failgym.envs.spaces import TERMS
 from failgym.evaluation.arguments import check_count
 from failgym.evaluation.caller import Predicts, check_playable
 from failgym.evaluation.continuing import CONTINUING
+from failgym.evaluation.evidence import Evidence
+from failgym.evaluation.measuring import clairvoyant, measure
 from failgym.evaluation.progress import Advance, progress_bar, silent
 from failgym.evaluation.result import Evaluation
 from failgym.evaluation.room import Room, spent_by
 from failgym.evaluation.runner import LANES, Run, run_policy
-from failgym.evaluation.scoring import score
 from failgym.vocabulary import HOUR
 from failgym.worlds.build import build_world, split_of
-from failgym.worlds.kinds import CLAIRVOYANT
 from failgym.worlds.scenario import Scenario, Split
+from failgym.worlds.settings.source import generated
 from failgym.worlds.split import tasks_run
-from failgym.worlds.world import Bound, World
+from failgym.worlds.world import Bound, LeastCosts, World
 
-__all__ = ["Anchors", "Bound", "evaluate"]
+__all__ = ["Anchors", "Bound", "anchors_of_traces", "evaluate"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-
-_WASTED = TERMS.index("wasted")
 
 
 @dataclass(frozen=True)
@@ -49,10 +45,8 @@ class Anchors:
     world: World
     seed: int
     replay: Run
-    bound: Floats
-    """[slices, 4] least possible cost by term"""
-    unproven: int = 0
-    """tasks whose clairvoyant cost is only the least found: the search was cut short"""
+    least: LeastCosts
+    """least possible costs"""
 
     @classmethod
     def of(
@@ -85,8 +79,22 @@ class Anchors:
         world = build_world(scenario)
         slices = _draw(world.slices, episodes, seed)
         replay = run_policy(world, scenario, CONTINUING, slices, order=scenario.order)
-        least, unproven = world.least_costs(scenario, slices, bound)
-        return cls(scenario, world, seed, replay, least, unproven)
+        return cls(scenario, world, seed, replay, world.least_costs(scenario, slices, bound))
+
+    @property
+    def bound(self) -> Floats:
+        """Least possible cost of each slice by term [slices, 4]."""
+        return self.least.costs
+
+    @property
+    def unproven(self) -> int:
+        """Tasks whose clairvoyant cost is only the least found: the search was cut short."""
+        return self.least.unproven
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """The same job by job, where that is known: what the bootstrap resamples."""
+        return Evidence.of(self.scenario, self.world, self.replay, self.least)
 
     @cached_property
     def spent(self) -> Floats:
@@ -128,72 +136,37 @@ class Anchors:
 
     def measure(self, run: Run) -> Evaluation:
         """Compare what a policy did on the slices with replay and the clairvoyant."""
-        outcomes, before = run.outcomes, metrics.wasted_work(self.replay.outcomes)
-        return self._evaluation(
-            run.policy,
-            run.costs,
-            wasted_work=_share(metrics.wasted_work(outcomes), before),
-            checkpoint_work=_share(metrics.checkpoint_work(outcomes), before),
-            completion_ratio=metrics.completion_ratio(outcomes, self._ran[outcomes["task"]]),
-            forfeited=metrics.forfeited(outcomes),
-            false_kills=metrics.false_kills(outcomes),
-            rescued=metrics.rescued(outcomes),
-            decisions=run.decisions,
-            illegal=run.illegal,
-            steps_per_second=run.decisions_per_second,
-            same_as_replay=_same(outcomes, self.replay.outcomes),
-        )
+        return measure([self], [run])
 
     def clairvoyant(self) -> Evaluation:
-        """The bound as a row of a table; of its tasks only the cost is known.
-
-        Of a bound that no plan stands behind, the terms mean nothing one by one.
-        """
-        wasted, before = self.bound[:, _WASTED].sum(), self.replay.costs[:, _WASTED].sum()
-        planned = self.bound_name == CLAIRVOYANT
-        return self._evaluation(
-            self.bound_name,
-            self.bound,
-            wasted_work=_share(float(wasted), float(before)) if planned else math.nan,
-            checkpoint_work=math.nan,
-            completion_ratio=math.nan,
-            forfeited=None,
-            false_kills=None,
-            rescued=None,
-            decisions=0,
-            illegal=0,
-            steps_per_second=math.nan,
-        )
+        """The bound as a row of a table; of its tasks only the cost is known."""
+        return clairvoyant([self])
 
     @property
-    def _ran(self) -> npt.NDArray[np.bool_]:
+    def ran(self) -> npt.NDArray[np.bool_]:
         """Tasks of the trace of which a run is recorded; of others no completion time is."""
         return tasks_run(split_of(self.scenario, self.scenario.split))
 
-    def _evaluation(self, policy: str, costs: Floats, **measured: Any) -> Evaluation:
-        replay, bound = self.replay.costs.sum(axis=1), self.bound.sum(axis=1)
-        scored = score(replay, costs.sum(axis=1), bound, self.seed, spent=self.spent)
-        room = self.room
-        return Evaluation(
-            policy=policy,
-            env=f"failgym/{self.scenario.name}",
-            split=self.scenario.split,
-            episodes=len(costs),
-            tasks=len(self.replay.outcomes["task"]),
-            seed=self.seed,
-            score=scored.value,
-            low=scored.low,
-            high=scored.high,
-            reason=room.reason,
-            room=room.cost,
-            room_share=room.share,
-            room_of_cost=room.of_cost,
-            room_hours=room.hours,
-            bound=self.bound_name,
-            cost=float(costs.sum()),
-            costs=dict(zip(TERMS, costs.sum(axis=0).tolist(), strict=True)),
-            **measured,
-        )
+
+def anchors_of_traces(env: str | Scenario, traces: int = 1, **options: Any) -> list[Anchors]:
+    """`Anchors` of traces of one profile, whose seeds follow that of the scenario.
+
+    Args:
+        env: an environment's id or a scenario.
+        traces: how many.
+        options: those of `Anchors.of`.
+
+    Raises:
+        ValueError: as `Anchors.of`, and for several traces where none is generated.
+    """
+    check_count("traces", traces, 1)
+    scenario = resolve(env)
+    if traces == 1:
+        return [Anchors.of(scenario, **options)]
+    if not generated(scenario.trace):
+        raise ValueError(f"traces: expected 1 of a trace that is not generated, got {traces}")
+    first = scenario.trace_seed
+    return [Anchors.of(replace(scenario, trace_seed=first + i), **options) for i in range(traces)]
 
 
 def evaluate(
@@ -201,6 +174,7 @@ def evaluate(
     env: str | Scenario,
     *,
     episodes: int | None = None,
+    traces: int = 1,
     seed: int = 0,
     split: Split = "test",
     bound: Bound | None = None,
@@ -219,10 +193,16 @@ def evaluate(
     stable-baselines3 or sb3-contrib, your own. It is asked for many episodes at once. Several
     policies are compared faster with one `Anchors`.
 
+    The interval is that of what is resampled (`Evaluation.unit`): the jobs of a generated trace,
+    blocks of jobs of a recorded one. Of one trace it says how surely jobs like those of this trace
+    would give this score; of several (``traces``), which are resampled first, traces like these.
+
     Args:
         policy: the policy.
         env: an environment's id or a scenario; the scenario says everything else that matters.
-        episodes: slices to draw, without replacement; all if there are not more, or None.
+        episodes: slices to draw of each trace, without replacement; all if there are not more, or
+            None.
+        traces: traces to generate of the scenario's profile, from its ``trace_seed`` on.
         seed: of the draw, and of the bootstrap.
         split: of the trace.
         bound: least possible costs, of a pinned world; by default the clairvoyant's.
@@ -234,11 +214,12 @@ def evaluate(
 
     Raises:
         TypeError: for a keyword that is no field, naming the nearest.
-        ValueError: for an unknown environment, a value that a field does not take, episodes, lanes
-            or a seed that are no whole numbers or too small, or a split without tasks; and, naming
-            the policy, if it was made for another environment, or needs a decision or an input that
-            there is not, and for a `predict` that raises or returns anything but (actions, state)
-            with actions of the right shape, type and range.
+        ValueError: for an unknown environment, a value that a field does not take, episodes,
+            traces, lanes or a seed that are no whole numbers or too small, several traces where
+            none is generated, or a split without tasks; and, naming the policy, if it was made for
+            another environment, or needs a decision or an input that there is not, and for a
+            `predict` that raises or returns anything but (actions, state) with actions of the right
+            shape, type and range.
 
     >>> from failgym.baselines import Young
     >>> result = evaluate(Young(), "failgym/Checkpoint-v0", episodes=5)
@@ -248,18 +229,20 @@ def evaluate(
     check_count("lanes", lanes, 1)
     scenario = scenario_of_call(evaluate, env, fields)
     check_playable(policy, scenario, name=name)
-    anchors = Anchors.of(scenario, episodes=episodes, seed=seed, split=split, bound=bound)
-    check_playable(policy, anchors.scenario, anchors.world, name)
+    places = anchors_of_traces(
+        scenario, traces, episodes=episodes, seed=seed, split=split, bound=bound
+    )
+    for place in places:
+        check_playable(policy, place.scenario, place.world, name)
 
-    def run(advance: Advance) -> Run:
-        return anchors.run(
-            policy, deterministic=deterministic, lanes=lanes, name=name, progress=advance
-        )
+    def runs(advance: Advance) -> list[Run]:
+        options: dict[str, Any] = {"deterministic": deterministic, "lanes": lanes, "name": name}
+        return [place.run(policy, progress=advance, **options) for place in places]
 
     if not progress:
-        return anchors.measure(run(silent))
-    with progress_bar("evaluating", len(anchors.replay.slices)) as advance:
-        return anchors.measure(run(advance))
+        return measure(places, runs(silent))
+    with progress_bar("evaluating", sum(len(p.replay.slices) for p in places)) as advance:
+        return measure(places, runs(advance))
 
 
 def _draw(count: int, episodes: int | None, seed: int) -> Ints:
@@ -268,12 +251,3 @@ def _draw(count: int, episodes: int | None, seed: int) -> Ints:
         return np.arange(count)
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed)))
     return np.sort(rng.choice(count, episodes, replace=False))
-
-
-def _same(some: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
-    """Are these tables of outcomes equal?"""
-    return all(np.array_equal(column, others[name]) for name, column in some.items())
-
-
-def _share(part: float, whole: float) -> float:
-    return part / whole if whole else math.nan

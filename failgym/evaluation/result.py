@@ -8,10 +8,10 @@ from typing import Any
 
 from failgym.evaluation.room import COSTS, said_of_room
 
-__all__ = ["FEW", "Evaluation"]
+__all__ = ["FEW", "Evaluation", "plural"]
 
 FEW = 10
-"""An interval of fewer slices says little, and is marked."""
+"""An interval of fewer units says little, and is marked."""
 
 
 @dataclass(frozen=True)
@@ -21,15 +21,24 @@ class Evaluation:
     policy: str
     env: str
     split: str
+    traces: int
+    """traces whose slices are counted together"""
     episodes: int
     """slices"""
     tasks: int
+    unit: str
+    """what the bootstrap resamples: "job", "block of jobs", "slice" or "block of slices", as
+    `failgym.evaluation.statistics.sampling_units` says"""
+    units: int
+    """how many of them there are"""
     seed: int
     score: float
     """0 is replay, 100 the bound; NaN where there is nothing to gain, which `reason` says"""
     low: float
     high: float
-    """95 % bootstrap interval of the score, over slices; NaN where there is no score"""
+    """95 % bootstrap interval of the score, over traces and their units: of several traces, it is
+    that of traces like these, of one, that of this trace; NaN where there is no score, or the room
+    hangs on too few units"""
     reason: str | None
     """why there is no score, in a line; None if there is one"""
     room: float
@@ -68,8 +77,16 @@ class Evaluation:
 
     @property
     def few(self) -> bool:
-        """Is the interval of so few slices that it says little?"""
-        return self.episodes < FEW
+        """Is the interval of so few units that it says little?"""
+        return self.units < FEW
+
+    @property
+    def interval_of(self) -> str:
+        """What the interval is of, and what was resampled for it, in words."""
+        units = f"{self.units:,} {plural(self.unit, self.units)}"
+        if self.traces == 1:
+            return f"this trace: {units} resampled"
+        return f"traces like these: {self.traces} traces resampled, then their {units}"
 
     @property
     def said_of_room(self) -> str:
@@ -77,8 +94,19 @@ class Evaluation:
         return said_of_room(self.room_of_cost, self.room_hours, COSTS)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values; what is not defined is None. With `few`."""
-        return {name: _plain(value) for name, value in asdict(self).items()} | {"few": self.few}
+        """Plain values; what is not defined is None. With `few` and `interval_of`."""
+        plain = {name: _plain(value) for name, value in asdict(self).items()}
+        return plain | {"few": self.few, "interval_of": self.interval_of}
+
+
+def plural(unit: str, count: int) -> str:
+    """The name of a sampling unit, of so many: "blocks of jobs".
+
+    >>> plural("block of jobs", 2), plural("job", 1)
+    ('blocks of jobs', 'job')
+    """
+    first, *rest = unit.split(" ")
+    return " ".join([first if count == 1 else f"{first}s", *rest])
 
 
 def _plain(value: Any) -> Any:

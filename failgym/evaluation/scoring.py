@@ -8,17 +8,20 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.evaluation.room import enough_room
+from failgym.evaluation.statistics.interval_width import normal, stretch
+from failgym.evaluation.statistics.resampling import RESAMPLES, Spread, resampled, spread_of
 
 __all__ = ["CONFIDENCE", "RESAMPLES", "Score", "percentiles", "score"]
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
-RESAMPLES = 2_000
-"""Bootstrap samples of the slices."""
-DRAWN_BYTES = 1 << 26
-"""Memory for bootstrap samples that are held at once [bytes]."""
 CONFIDENCE = 95.0
 """Of the interval [%]."""
+HIGHEST = 100.0
+"""The highest score, where no policy costs less than the bound on any unit."""
+ROUNDING = 1e-9
+"""What a policy may save more than the bound by rounding, a share of the room."""
 
 
 class Score(NamedTuple):
@@ -32,6 +35,9 @@ class Score(NamedTuple):
     high: float
 
 
+NONE = Score(np.nan, np.nan, np.nan)
+
+
 def score(
     replay: Floats,
     policy: Floats,
@@ -39,24 +45,28 @@ def score(
     seed: int = 0,
     *,
     spent: Floats | None = None,
+    traces: Ints | None = None,
     confidence: float = CONFIDENCE,
     if_room: bool = False,
 ) -> Score:
-    """100 (replay - policy) / (replay - bound), a ratio of sums over slices.
+    """100 (replay - policy) / (replay - bound), a ratio of sums over sampling units.
 
-    0 is replay, 100 the clairvoyant bound; a policy that does harm is below 0. The interval is a
-    percentile bootstrap over slices, paired: each sample holds the same slices of all three. No
-    sample is above 100 where no policy costs less than the bound on any slice. A sample in which
-    there is nothing to gain has no score; where these are more than lie outside the interval, the
-    room hangs on a few slices, and there is no interval.
+    0 is replay, 100 the clairvoyant bound; a policy that does harm is below 0. The interval is that
+    between the percentiles of a bootstrap of traces, then of units, paired: each sample holds the
+    same units of all three (`failgym.evaluation.statistics`). It is stretched about the score where
+    few of them decide. It does not end above 100 where no policy costs less than the bound on any
+    unit. A sample in which there is nothing to gain has no score; where these are more than lie
+    outside the interval, the room hangs on a few units, and there is no interval, as there is none
+    of a single unit.
 
     Args:
-        replay: [slices] cost of replay.
-        policy: [slices] cost of the policy on the same slices.
-        bound: [slices] least possible cost.
+        replay: [units] cost of replay.
+        policy: [units] cost of the policy on the same units.
+        bound: [units] least possible cost.
         seed: of the bootstrap.
-        spent: [slices] what replay spends (`failgym.evaluation.room`), which the room is measured
+        spent: [units] what replay spends (`failgym.evaluation.room`), which the room is measured
             by; what it costs, which may be more or less, by default.
+        traces: [units] the trace of each, numbered from 0 without gaps; one trace by default.
         confidence: of the interval [%].
         if_room: give an interval all the same: it says where the score lies if there is something
             to gain.
@@ -64,16 +74,42 @@ def score(
     Returns:
         NaN for what there is not.
     """
-    rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed)))
+    trace = np.zeros(len(replay), dtype=np.int64) if traces is None else traces
     sums = np.stack([replay - policy, replay - bound, replay if spent is None else spent], axis=1)
     [whole] = _scores(sums.sum(axis=0, keepdims=True))
     if np.isnan(whole):
-        return Score(np.nan, np.nan, np.nan)
-    samples = _resample(sums, rng)
+        return NONE
+    if len(sums) == 1:
+        return Score(float(whole), np.nan, np.nan)
+    saved, possible = sums[:, 0], sums[:, 1]
+    total = possible.sum()
+    rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed)))
+    residual = saved - whole / HIGHEST * possible
+    residual[np.abs(residual) <= ROUNDING * total / len(residual)] = 0.0
+    spread = spread_of(HIGHEST * residual / total, trace)
+    samples = _scores(resampled(sums, trace, spread.trace_weight, rng))
     if if_room:
         samples = samples[~np.isnan(samples)]
-    low, high = percentiles(samples, confidence)
+    low, high = _stretched(float(whole), samples, spread, confidence)
+    if (saved <= possible + ROUNDING * total).all():
+        high = min(high, max(HIGHEST, float(whole)))
     return Score(float(whole), low, high)
+
+
+def _stretched(
+    value: float, samples: Floats, spread: Spread, confidence: float
+) -> tuple[float, float]:
+    """The percentiles of the samples, stretched about the value.
+
+    Percentiles of few traces lie within what can be drawn of them: at least as wide as the interval
+    of a normal law with the same variance it has to be.
+    """
+    low, high = percentiles(samples, confidence)
+    if not high > low:
+        return low, high
+    least = 2.0 * normal(confidence) * spread.size**0.5
+    wider = stretch([spread.units, spread.traces], confidence) * max(1.0, least / (high - low))
+    return value + wider * (low - value), value + wider * (high - value)
 
 
 def percentiles(samples: Floats, confidence: float) -> tuple[float, float]:
@@ -88,18 +124,6 @@ def percentiles(samples: Floats, confidence: float) -> tuple[float, float]:
         return np.nan, np.nan
     low, high = np.percentile(scored, [outside / 2.0, 100.0 - outside / 2.0])
     return float(low), float(high)
-
-
-def _resample(sums: Floats, rng: np.random.Generator) -> Floats:
-    """Scores of bootstrap samples [RESAMPLES]; drawn in parts, since a sample is as long as n."""
-    n = len(sums)
-    part = max(1, DRAWN_BYTES // (8 * n))
-    samples: list[Floats] = []
-    for first in range(0, RESAMPLES, part):
-        size = min(part, RESAMPLES - first)
-        drawn = rng.multinomial(n, np.full(n, 1.0 / n), size=size)
-        samples.append(_scores(drawn @ sums))
-    return np.concatenate(samples)
 
 
 def _scores(sums: Floats) -> Floats:

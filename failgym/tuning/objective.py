@@ -2,7 +2,7 @@
 
 A few heavy slices decide a score, so the best of many scores is mostly the luckiest one, and does
 worse than the given parameters on slices that it was not chosen on. Here a variant is compared with
-the given parameters slice by slice, and stands for the lower end of the bootstrap interval of the
+the given parameters job by job, and stands for the lower end of the bootstrap interval of the
 difference. What a search finds so has still been chosen among many: it is adopted only if it is
 better on later slices too, that no trial has seen.
 
@@ -19,10 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.baselines import Heuristic
-from failgym.evaluation import Anchors, Score, run_policy, score
+from failgym.evaluation import Anchors, Score, run_policy
+from failgym.evaluation.evidence import score_of
 from failgym.worlds.build import build_world
 
-__all__ = ["ADOPTED", "SURE", "Comparison", "Floats", "Rows", "gain"]
+__all__ = ["ADOPTED", "SURE", "Comparison", "Floats", "Rows"]
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
@@ -39,69 +40,64 @@ LANES = 128
 long task not to leave many lanes idle."""
 
 
-def gain(
-    given: Floats,
-    tried: Floats,
-    possible: Floats,
-    confidence: float = SURE,
-    seed: int = 0,
-    *,
-    spent: Floats | None = None,
-) -> Score:
-    """How many points of score a variant is above the given parameters, with its interval.
-
-    The interval says where the gain lies if there is something to gain on the slices.
-
-    Args:
-        given: [slices] cost at the given parameters.
-        tried: [slices] cost of the variant on the same slices.
-        possible: [slices] what the bound saves over replay.
-        confidence: of the interval [%].
-        seed: of the bootstrap.
-        spent: [slices] what replay spends, as in `failgym.evaluation.score`.
-    """
-    return score(
-        given, tried, given - possible, seed, spent=spent, confidence=confidence, if_room=True
-    )
-
-
 class Comparison:
-    """Variants of a heuristic beside the given one, on the same slices."""
+    """Variants of a heuristic beside the given one, on the same slices.
+
+    What is compared are the rows of the anchors' evidence: tasks where each has a cost of its own,
+    else slices.
+    """
 
     def __init__(self, given: Heuristic, anchors: Anchors) -> None:
         self.anchors = anchors
-        self.replay: Floats = anchors.replay.costs.sum(axis=1)
-        """[slices] cost of replay"""
-        self.possible: Floats = anchors.possible
-        """[slices] what the bound saves over replay"""
-        self._apart = _Apart(anchors) if anchors.scenario.kind.independent else None
+        self.evidence = anchors.evidence
+        self._apart = _Apart(anchors) if self.evidence.by_task else None
         self.given: Floats = self.costs(given, self.all)
-        """[slices] cost at the given parameters"""
+        """[rows] cost at the given parameters"""
 
     @property
     def all(self) -> Rows:
         """Every slice."""
-        return np.arange(len(self.replay))
+        return np.arange(len(self.anchors.replay.slices))
 
-    def costs(self, policy: Heuristic, rows: Rows) -> Floats:
-        """What a variant costs on some of the slices [rows]."""
+    def rows(self, slices: Rows) -> Rows:
+        """The rows of the evidence that some of the slices are made of."""
+        if self._apart is None:
+            return slices
+        sizes = self.anchors.world.own_sizes[self.anchors.replay.slices]
+        return _ranges(np.cumsum(sizes)[slices] - sizes[slices], sizes[slices])
+
+    def costs(self, policy: Heuristic, slices: Rows) -> Floats:
+        """What a variant costs on each row of some of the slices [rows]."""
         a = self.anchors
-        chosen = a.replay.slices[rows]
+        chosen = a.replay.slices[slices]
         if self._apart is not None:
             return self._apart.costs(policy, chosen)
         run = run_policy(a.world, a.scenario, policy, chosen, order=a.scenario.order)
         return run.costs.sum(axis=1)
 
-    def gain(self, tried: Floats, rows: Rows, confidence: float = SURE) -> Score:
-        """The gain of a variant that costs so much on these slices."""
-        given, possible = self.given[rows], self.possible[rows]
-        seed, spent = self.anchors.seed, self.anchors.spent[rows]
-        return gain(given, tried, possible, confidence, seed, spent=spent)
+    def gain(self, tried: Floats, slices: Rows, confidence: float = SURE) -> Score:
+        """How many points of score a variant is above the given parameters, with its interval.
+
+        The interval says where the gain lies if there is something to gain on the slices.
+
+        Args:
+            tried: [rows] what the variant costs on the rows of the slices.
+            slices: some of them.
+            confidence: of the interval [%].
+        """
+        rows = self.rows(slices)
+        return score_of(
+            [self.evidence.only(rows)],
+            [tried],
+            self.anchors.seed,
+            given=[self.given[rows]],
+            confidence=confidence,
+            if_room=True,
+        )
 
     def score(self, costs: Floats) -> Score:
-        """The score of a variant that costs so much on all slices."""
-        a = self.anchors
-        return score(self.replay, costs, self.replay - self.possible, a.seed, spent=a.spent)
+        """The score of a variant that costs so much on the rows of all slices."""
+        return score_of([self.evidence], [costs], self.anchors.seed)
 
 
 class _Apart:
@@ -119,13 +115,22 @@ class _Apart:
         self.length: Rows = tasks["record_end"] - tasks["submit"]
 
     def costs(self, policy: Heuristic, slices: Rows) -> Floats:
-        """What a heuristic costs on slices of the anchors [slices]."""
+        """What a heuristic costs on each task of some slices of the world [tasks]."""
         first = self.first[slices]
-        count = self.first[slices + 1] - first
-        of = np.repeat(np.arange(len(slices)), count)
-        task = np.arange(len(of)) + (first - (np.cumsum(count) - count))[of]
+        task = _ranges(first, self.first[slices + 1] - first)
         order = np.argsort(-self.length[task], kind="stable")
         run = run_policy(self.world, self.rules, policy, task[order], lanes=LANES)
-        costs = np.zeros(len(slices))
-        np.add.at(costs, of[order], run.costs.sum(axis=1))
+        costs = np.empty(len(task))
+        costs[order] = run.costs.sum(axis=1)
         return costs
+
+
+def _ranges(first: Rows, count: Rows) -> Rows:
+    """Whole numbers in ranges, one range after the other.
+
+    Args:
+        first: [ranges] where each begins.
+        count: [ranges] how many it has.
+    """
+    of = np.repeat(np.arange(len(first)), count)
+    return np.arange(len(of)) + (first - (np.cumsum(count) - count))[of]

@@ -26,6 +26,8 @@ class LeastCosts(NamedTuple):
     """[slices, 4] by term"""
     unproven: int
     """tasks of which only the least cost found is known: the search was cut short"""
+    of_tasks: Floats | None = None
+    """[tasks of the slices, 4] by term; None where tasks do not cost apart from each other"""
 
 
 class Scene(NamedTuple):
@@ -120,6 +122,13 @@ class World(Protocol):
 
     def outcomes(self, states: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
         """Outcome table of states of tasks (`EpisodeBatch.own_states`), an array per field."""
+        ...
+
+    def task_costs(self, outcomes: dict[str, npt.NDArray[Any]]) -> Floats | None:
+        """What each task of a table of outcomes has cost, by term, [tasks, 4].
+
+        None where tasks do not cost apart from each other.
+        """
         ...
 
     def least_costs(self, rules: Rules, slices: Ints, bound: Bound | None = None) -> LeastCosts:

@@ -142,17 +142,36 @@ def test_a_policy_that_never_acted_is_named(
     assert [row["same_as_replay"] for row in load(file)["policies"]] == [True, False, True]
 
 
-def test_the_room_and_few_slices_are_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_room_and_what_intervals_are_of_are_said(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["evaluate", "--env", "Checkpoint-v0", "--policy", "young", *SMALL]
     assert invoke(*arguments, "--episodes", 2) == 0
     shown = capsys.readouterr().out
     assert re.search(r"room: in these [0-9]+ tasks the bound saves [0-9.]+ machine-hours", shown)
-    assert "(2 slices)" in shown
-    assert "fewer than 10 slices" in shown
-    assert invoke(*arguments, "--episodes", 10) == 0
-    assert "slices)" not in capsys.readouterr().out
+    grace = ["evaluate", "--env", "GracePeriod-v0", "--policy", "grace_period", "--set", "jobs=400"]
+    assert invoke(*grace) == 0
+    several = capsys.readouterr().out
+    assert re.search(r"intervals are of this trace: [0-9]+ jobs resampled", several)
+    assert "says little" not in several
+    assert invoke(*grace, "--set", "slice_tasks=1", "--episodes", 8) == 0
+    few = capsys.readouterr().out
+    assert re.search(r"\([0-9] jobs\)", few)
+    assert "fewer than 10 jobs says little" in few
     for word in ("wasted", "redundant", "ghost", "forfeited", "false kills", "what replay spends"):
         assert f"{word}" in shown.split("score: 0 is replay")[1]
+
+
+def test_several_traces_are_scored_together(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    grace = ["evaluate", "--env", "GracePeriod-v0", "--policy", "grace_period", "--set", "jobs=400"]
+    file = tmp_path / "scores.json"
+    assert invoke(*grace, "--traces", 2, "--json", file) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"intervals are of traces like these: 2 traces resampled, then their", shown)
+    rows = load(file)
+    assert [rows["replay"]["traces"], rows["policies"][0]["traces"]] == [2, 2]
+    assert invoke(*grace, "--traces", 0) == 2
+    assert "traces: expected a whole number, at least 1, got 0" in capsys.readouterr().err
 
 
 def test_evaluate_on_the_train_split(tmp_path: Path) -> None:

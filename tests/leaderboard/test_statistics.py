@@ -11,6 +11,7 @@ from scipy.stats import mannwhitneyu, norm, trim_mean
 from scipy.stats import t as student_t
 
 from failgym.evaluation import score
+from failgym.evaluation.statistics.interval_width import student
 from failgym.leaderboard.statistics.bootstrap import Bootstrap, Estimate
 from failgym.leaderboard.statistics.estimators import (
     AGGREGATES,
@@ -20,7 +21,6 @@ from failgym.leaderboard.statistics.estimators import (
     run_scores,
     slice_scores,
 )
-from failgym.leaderboard.statistics.interval_width import student
 
 Floats = npt.NDArray[np.float64]
 Rng = np.random.Generator

@@ -6,7 +6,7 @@ drawn with replacement, which makes the variance of a mean of the samples the un
 instead of (n - 1) / n of it (Rao and Wu, "Resampling inference with complex survey data", JASA
 1988). Slices and runs are drawn crosswise (Owen, "The pigeonhole bootstrap", Annals of Applied
 Statistics 2007), which errs on the wide side. The interval is that between percentiles, stretched
-where few slices or runs are known (`failgym.leaderboard.statistics.interval_width`). It knows only
+where few slices or runs are known (`failgym.evaluation.statistics.interval_width`). It knows only
 what varied: one training run says nothing of the next.
 
 Where there is nothing to gain (`failgym.evaluation.room`) there is no score. Such an environment is
@@ -32,6 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.evaluation.scoring import CONFIDENCE, RESAMPLES, percentiles
+from failgym.evaluation.statistics.interval_width import Variance, stretch
 from failgym.leaderboard.statistics.estimators import (
     AGGREGATES,
     OPTIMUM,
@@ -43,11 +44,9 @@ from failgym.leaderboard.statistics.estimators import (
     slice_scores,
 )
 from failgym.leaderboard.statistics.interval_width import (
-    Variance,
     of_difference,
     of_improvement,
     of_scores,
-    stretch,
     unvaried,
 )
 

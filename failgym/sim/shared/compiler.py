@@ -207,6 +207,9 @@ class KernelDispatcher(CPUDispatcher):
     def __init__(self, function: Callable[..., Any], **options: Any) -> None:
         super().__init__(function, {}, {**_OPTIONS, **options}, PartOfAnEntry)
 
+    def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
+        raise TypeError(f"{self.py_func.__qualname__} is part of entries: call one of them")
+
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """What a call of these types is compiled to."""
         return super().get_call_template(tuple(map(_widened, args)), kws)

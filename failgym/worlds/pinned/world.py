@@ -18,11 +18,13 @@ from failgym.sim.shared.records import Records
 from failgym.sim.shared.rules import Order, Rules
 from failgym.vocabulary import LOG
 from failgym.worlds.inputs import inputs_of
+from failgym.worlds.pinned.costs import task_costs
 from failgym.worlds.world import Bound, Down, LeastCosts, OpenAttempt, Scene
 
 __all__ = ["PinnedWorld"]
 
 Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 _EVENTS_OF_A_RUN, _EVENTS_OF_A_TASK = 5, 4
 """Entries of the log that one attempt, or one task beside its attempts, can make between two
@@ -96,16 +98,21 @@ class PinnedWorld:
         """The fields of `failgym.sim.pinned.outcomes.TaskOutcome`, an array each."""
         return outcome_table(self.tables, states)
 
+    def task_costs(self, outcomes: dict[str, npt.NDArray[Any]]) -> Floats:
+        """What each task has cost, by term; those of a slice add up to its cost."""
+        return task_costs(self.tables, outcomes)
+
     def least_costs(self, rules: Rules, slices: Ints, bound: Bound | None = None) -> LeastCosts:
         """What the clairvoyant pays, or a bound of tasks says."""
         first, sizes = self.tables.slices[slices], self.own_sizes[slices]
         begin = np.cumsum(sizes) - sizes
         tasks = self.tables.order[np.arange(sizes.sum()) + np.repeat(first - begin, sizes)]
         if bound is not None:
-            return LeastCosts(np.add.reduceat(bound(self.tables, rules, tasks), begin, axis=0), 0)
-        found = clairvoyant(self.tables, rules, tasks)
-        costs = np.add.reduceat(found.costs, begin, axis=0)
-        return LeastCosts(costs, int((~found.exact).sum()))
+            least, unproven = bound(self.tables, rules, tasks), 0
+        else:
+            found = clairvoyant(self.tables, rules, tasks)
+            least, unproven = found.costs, int((~found.exact).sum())
+        return LeastCosts(np.add.reduceat(least, begin, axis=0), unproven, least)
 
     def scene(self, order: Order) -> Scene:
         """There are no machines; tasks are served one after the other, or merged by time."""

@@ -91,6 +91,9 @@ class ScheduledWorld:
         """The fields of `failgym.sim.scheduled.outcomes.ScheduledOutcome`, an array each."""
         return outcome_table(self.tables, states)
 
+    def task_costs(self, outcomes: dict[str, npt.NDArray[Any]]) -> None:
+        """None: tasks share machines, and the bound is one of slices."""
+
     def least_costs(self, rules: Rules, slices: Ints, bound: Bound | None = None) -> LeastCosts:
         """What `failgym.sim.scheduled.bounds` proves."""
         if bound is not None:

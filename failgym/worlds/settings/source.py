@@ -10,7 +10,7 @@ from failgym.traces import Trace
 from failgym.traces.synthetic import PROFILES
 from failgym.worlds.settings.checked import Checked
 
-__all__ = ["TraceSource", "generates"]
+__all__ = ["TraceSource", "generated", "generates"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +48,11 @@ class TraceSource(Checked):
 
 def generates(source: str | Path | Trace, name: str) -> bool:
     """Is the source of a trace a profile that has a number of this name?"""
-    if isinstance(source, Trace) or str(source) not in PROFILES:
+    if not generated(source):
         return False
     return name in {field.name for field in fields(PROFILES[str(source)])}
+
+
+def generated(source: str | Path | Trace) -> bool:
+    """Is a trace generated from a profile, so that there may be others like it?"""
+    return not isinstance(source, Trace) and str(source) in PROFILES

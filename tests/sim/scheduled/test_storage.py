@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 import pytest
 
@@ -13,6 +12,7 @@ from failgym.sim.scheduled.cluster.storage import begin_write, lose_write, stora
 from failgym.sim.scheduled.records import EPISODE, PARAMETERS, RUN, TASK_STATE, WRITE
 from failgym.sim.scheduled.workflow.quantiles import insert
 from failgym.sim.shared.events import pop
+from failgym.sim.shared.jit import entry
 from failgym.sim.shared.records import EVENT
 from failgym.vocabulary import NEVER
 
@@ -35,7 +35,7 @@ class Episode(NamedTuple):
     writes: Any
 
 
-_NJIT: Any = numba.njit
+_NJIT: Any = entry
 
 
 @_NJIT

@@ -1,0 +1,117 @@
+"""What replay and the bound cost on slices, task by task where that is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from failgym import metrics
+from failgym.envs.spaces import TERMS
+from failgym.evaluation.room import spent_by
+from failgym.evaluation.runner import Run
+from failgym.evaluation.scoring import Score, score
+from failgym.evaluation.statistics.sampling_units import SamplingUnits, of_jobs, of_slices
+from failgym.worlds.build import split_of
+from failgym.worlds.scenario import Scenario
+from failgym.worlds.settings.source import generated
+from failgym.worlds.world import LeastCosts, World
+
+__all__ = ["Evidence", "score_of"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+_COMPLETION = TERMS.index("completion")
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Costs on the rows of a table: tasks where each has a cost of its own, else slices."""
+
+    world: World
+    by_task: bool
+    """are rows tasks?"""
+    units: SamplingUnits
+    """what is resampled"""
+    replay: Floats
+    """[rows] cost of replay"""
+    possible: Floats
+    """[rows] what the bound saves over replay"""
+    spent: Floats
+    """[rows] what replay spends (`failgym.evaluation.room`)"""
+
+    @classmethod
+    def of(cls, scenario: Scenario, world: World, replay: Run, least: LeastCosts) -> Evidence:
+        """The rows of some slices.
+
+        Args:
+            scenario: of the slices.
+            world: the same, compiled.
+            replay: of the slices.
+            least: the least possible costs of the slices.
+        """
+        costs, recorded = world.task_costs(replay.outcomes), not generated(scenario.trace)
+        if costs is None or least.of_tasks is None:
+            whole, apart = replay.costs.sum(axis=1), not recorded and scenario.slice_jobs > 0
+            units = of_slices(len(whole), apart=apart)
+            possible = whole - least.costs.sum(axis=1)
+            return cls(world, False, units, whole, possible, spent_by(world, replay))
+        task = replay.outcomes["task"]
+        job = split_of(scenario, scenario.split).column("tasks", "job")[task]
+        units = of_jobs(job, world.tasks["submit"][task], recorded=recorded)
+        whole, price = costs.sum(axis=1), world.work_price
+        work = metrics.task_work(replay.outcomes).astype(np.float64)
+        spent = work * price if price > 0.0 else costs[:, _COMPLETION]
+        return cls(world, True, units, whole, whole - least.of_tasks.sum(axis=1), spent)
+
+    def costs(self, run: Run) -> Floats:
+        """What a policy costs on each row, on the slices that replay was run on."""
+        costs = self.world.task_costs(run.outcomes) if self.by_task else run.costs
+        assert costs is not None, "rows are tasks only where tasks have costs"
+        return costs.sum(axis=1)
+
+    def only(self, rows: Ints) -> Evidence:
+        """Some of the rows."""
+        _, of_row = np.unique(self.units.of_row[rows], return_inverse=True)
+        return replace(
+            self,
+            units=replace(self.units, of_row=of_row.astype(np.int64)),
+            replay=self.replay[rows],
+            possible=self.possible[rows],
+            spent=self.spent[rows],
+        )
+
+
+def score_of(
+    evidence: Sequence[Evidence],
+    costs: Sequence[Floats],
+    seed: int = 0,
+    *,
+    given: Sequence[Floats] | None = None,
+    **options: Any,
+) -> Score:
+    """Score of a policy over all traces together, its interval that of traces and their units.
+
+    Args:
+        evidence: of each trace.
+        costs: [traces][rows] what the policy costs.
+        seed: of the bootstrap.
+        given: [traces][rows] what another policy costs, that 0 stands for instead of replay: the
+            score is how many points the policy is above it.
+        options: those of `failgym.evaluation.score`.
+    """
+    base = [each.replay for each in evidence] if given is None else given
+
+    def summed(values: Sequence[Floats]) -> Floats:
+        pairs = zip(evidence, values, strict=True)
+        return np.concatenate([each.units.sums(value) for each, value in pairs])
+
+    zero = summed(base)
+    possible = summed([each.possible for each in evidence])
+    spent = summed([each.spent for each in evidence])
+    trace = np.repeat(np.arange(len(evidence)), [each.units.count for each in evidence])
+    return score(zero, summed(costs), zero - possible, seed, spent=spent, traces=trace, **options)

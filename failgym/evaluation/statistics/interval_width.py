@@ -1,0 +1,99 @@
+"""How wide an interval must be that knows only few sampling units, traces or training runs.
+
+Percentiles of a bootstrap take the spread that they see for the true one, as the normal interval
+does: of five training runs, 95 % intervals hold the truth nine times in ten. As Student's interval
+replaces the normal one, theirs is stretched here about the estimate, by t / z (Hesterberg, "What
+teachers should know about the bootstrap", The American Statistician 2015). The degrees of freedom
+are those of Satterthwaite ("An approximate distribution of estimates of variance components",
+Biometrics Bulletin 1946), since each source adds a variance of its own, known from so many.
+
+How many units a variance is known from is not how many there are: where a few jobs hold most of
+what can be gained, it is as uncertain as if there were these few (`freedom_of`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Variance", "freedom_of", "normal", "stretch", "student"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class Variance(NamedTuple):
+    """Part of an estimate's variance that one source causes: units, traces or training runs."""
+
+    size: float
+    freedom: float
+    """degrees of freedom: how many were seen that matter, less one"""
+
+
+def freedom_of(parts: Floats) -> float:
+    """Degrees of freedom of the variance of a sum of independent parts.
+
+    The number of equal parts with the same second and fourth moments is d = (sum of squares)^2 /
+    (sum of fourth powers). Of n parts from a normal law d is about n / 3, and the variance is known
+    with n - 1 degrees; of heavy tails no formula is known that is right with few. d / (1 - d / n)
+    lies between what is right for the one and for the other; `experiments.interval_coverage` shows
+    how often intervals that are stretched by it hold the truth.
+
+    Args:
+        parts: what each unit adds to the estimate, less its mean [units].
+    """
+    count, squares = len(parts), parts**2
+    fourth = float((squares**2).sum())
+    if fourth <= 0.0:
+        return float(max(count - 1, 1))
+    like = float(squares.sum()) ** 2 / fourth
+    return min(like / (1.0 - like / count), count - 1.0) if like < count else count - 1.0
+
+
+def stretch(parts: Iterable[Variance], confidence: float) -> float:
+    """By how much a percentile interval is stretched about its estimate, at least 1.
+
+    Args:
+        parts: the variances that add up to that of the estimate.
+        confidence: of the interval [%].
+
+    Returns:
+        NaN if one of the variances is unknown: no interval is then right.
+    """
+    found = [part for part in parts if part.size != 0.0]
+    if not found:
+        return 1.0
+    total = sum(part.size for part in found)
+    freedom = total**2 / sum(part.size**2 / part.freedom for part in found)
+    tail = 0.5 + confidence / 200.0
+    return student(tail, freedom) / NormalDist().inv_cdf(tail)
+
+
+def normal(confidence: float) -> float:
+    """Standard deviations on either side of a normal interval.
+
+    Args:
+        confidence: of the interval [%].
+    """
+    return NormalDist().inv_cdf(0.5 + confidence / 200.0)
+
+
+def student(probability: float, freedom: float) -> float:
+    """Quantile of Student's t, as a series in 1 / degrees of freedom.
+
+    Abramowitz and Stegun, "Handbook of mathematical functions" (1964), 26.7.5. At 97.5 % it is
+    0.2 % short with four degrees of freedom, 5 % with two, and a third with one.
+    """
+    z = NormalDist().inv_cdf(probability)
+    terms = (
+        z,
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
+    )
+    return math.fsum(term / freedom**power for power, term in enumerate(terms))
