@@ -54,8 +54,8 @@ ILLEGAL = 0.05
 """Share of the random actions that are drawn from all, legal or not."""
 SLICES, LANES = 3, 2
 """Slices of the test split that are scored, and how many at once."""
-LEAVE_OUT = ("steps_per_second",)
-"""What an evaluation says of the clock."""
+LEAVE_OUT = ("steps_per_second", "low", "high", "traces", "unit", "units")
+"""What an evaluation says of the clock, and of its interval, which is no trajectory."""
 ALL = {"clone": True, "checkpoint": True, "kill": True, "give_up": True, "retry": True}
 COSTS = {"checkpoint_cost": 30 * SECOND, "restore_cost": 20 * SECOND}
 Fields = dict[str, Any]
