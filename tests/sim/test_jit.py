@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from numba.core.codegen import CPUCodeLibrary
 
+import failgym.sim
+from failgym import vocabulary
 from failgym.sim.scheduled import engine
+from failgym.sim.shared.jit import _STAMP, _stamp
 
 MODULE = """
 import numpy as np
@@ -90,3 +95,17 @@ def test_a_cold_and_a_warm_cache(tmp_path: Path) -> None:
             check=True,
         )
         assert done.stdout.split() == ["90", hits]
+
+
+@pytest.mark.parametrize("part", ["shared", "pinned", "scheduled", "scheduled/queue", "words"])
+def test_a_change_anywhere_in_the_engine_makes_kept_code_out_of_date(
+    part: str, tmp_path: Path
+) -> None:
+    sim, words = tmp_path / "sim", tmp_path / "vocabulary.py"
+    shutil.copytree(Path(failgym.sim.__file__).parent, sim)
+    shutil.copy(vocabulary.__file__, words)
+    before = _stamp(sim, words)
+    assert before == _STAMP
+    changed = words if part == "words" else sorted((sim / part).glob("*.py"))[-1]
+    changed.write_text(changed.read_text("utf-8") + "\n# changed\n", "utf-8")
+    assert _stamp(sim, words) != before

@@ -51,10 +51,9 @@ __all__ = [
 _CONFIG: Any = numba.config  # pyright: ignore[reportPrivateImportUsage]
 
 
-def _stamp() -> str:
+def _stamp(engine: Path, words: Path) -> str:
     """What the compiled code of any kernel depends on: the content of the engine's files."""
-    content = hashlib.sha256(Path(vocabulary.__file__).read_bytes())
-    engine = Path(__file__).parent.parent
+    content = hashlib.sha256(words.read_bytes())
     for path in sorted(engine.rglob("*.py")):
         name = path.relative_to(engine).as_posix()
         if not name.startswith("reference/"):
@@ -62,7 +61,7 @@ def _stamp() -> str:
     return content.hexdigest()
 
 
-_STAMP = _stamp()
+_STAMP = _stamp(Path(__file__).parent.parent, Path(vocabulary.__file__))
 
 
 def _by_name(value: Any) -> Any:
