@@ -223,8 +223,16 @@ def scored(env_id: str, changed: Fields, everybody: bool) -> Iterator[tuple[str,
         measured: Any = anchors.measure(run)
         for field in fields(measured):
             if field.name not in LEAVE_OUT:
-                found.add(field.name, np.asarray(getattr(measured, field.name)).astype(str))
+                found.add(field.name, told(getattr(measured, field.name)))
         yield name, str(found)
+
+
+def told(value: Any) -> Any:
+    """What an evaluation says, to twelve digits: sums may be taken in another order."""
+    array = np.asarray(value)
+    if array.dtype.kind == "f":
+        array = np.vectorize("{:.12g}".format, otypes=[str])(array)
+    return array.astype(str)
 
 
 Made = Digest | dict[str, str]
@@ -303,11 +311,11 @@ def main(
     if against is None:
         return
     before = {k: v for k, v in before.items() if not only or any(text in k for text in only)}
-    told = list(differences(found, before))
-    for line in told:
+    unlike = list(differences(found, before))
+    for line in unlike:
         print_line(line)
-    print_line(f"{len(found)} digests, {len(told)} differ from those of {against}")
-    raise SystemExit(bool(told))
+    print_line(f"{len(found)} digests, {len(unlike)} differ from those of {against}")
+    raise SystemExit(bool(unlike))
 
 
 if __name__ == "__main__":

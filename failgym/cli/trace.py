@@ -167,7 +167,9 @@ def twin(
     ] = False,
     private: Annotated[
         int,
-        typer.Option(metavar="K", help="Reproduce no application with fewer than K jobs."),
+        typer.Option(
+            metavar="K", help="Mix applications with fewer than K jobs with K - 1 others."
+        ),
     ] = 1,
 ) -> None:
     """Generate a trace that behaves like a record, learned from its train part, and store it."""

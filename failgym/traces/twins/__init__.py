@@ -1,17 +1,19 @@
-"""Twins: new traces that behave like a record, learned from it and holding none of its jobs.
+"""Twins: new traces that behave like a record and are learned from it.
 
 `twin` resamples a record in its hierarchy of users, applications, jobs, tasks and attempts:
 
 - `record`: the record as arrays, and the applications that recur in it;
 - `timeline`: which job is resampled when, for whom, under which name;
-- `partners`: the other job that each is mixed with, so that none comes back whole;
+- `partners`: the other job that each is mixed with, so that it lies between two;
 - `lasting`: heavy tails, and how what the end of the record cut off goes on;
 - `moments`: bursts of endings that stay bursts;
-- `shapes`: tasks and attempts; `cut`: the end of the data; `requests`, `machines`, `tables`.
+- `shapes`: tasks and attempts; `cut`: the end of the data; `machines`, `tables`;
+- `private`: what a twin does not show.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -25,8 +27,8 @@ from failgym.traces.twins.cut import Kept, kept
 from failgym.traces.twins.lasting import Lasting
 from failgym.traces.twins.moments import bursts, in_bursts
 from failgym.traces.twins.partners import partners
+from failgym.traces.twins.private import rare, requests, stand_ins
 from failgym.traces.twins.record import Record
-from failgym.traces.twins.requests import requests
 from failgym.traces.twins.shapes import Shapes, shapes
 from failgym.traces.twins.timeline import Timeline, timeline
 
@@ -54,11 +56,13 @@ def twin(
         seed: at least 0.
         part: what it is learned from: the record's train part, or all of it.
         boundary_share: where the train part ends.
-        private: applications with fewer jobs are not reproduced: their jobs are mixed with those of
-            others, and what fewer jobs request is not requested.
+        private: each job of an application with fewer jobs is made after one of so many alike
+            applications, at random; and what fewer jobs request is not requested. How many jobs
+            there are of such applications, and about when, is still told.
 
     Raises:
-        TraceError: for a record without jobs, or a number out of its range.
+        TraceError: for a record without jobs, or a number out of its range; for fewer applications
+            than `private`.
     """
     _check(trace, jobs, seed, part, private)
     source = trace.split("train", boundary_share) if part == "train" else trace
@@ -66,11 +70,13 @@ def twin(
     if not source.rows("tasks"):
         raise TraceError(f"{source.meta.source}: no tasks, so nothing to learn a twin from")
     wanted = source.rows("jobs") if jobs is None else jobs
-    streams = [_generator(one) for one in np.random.SeedSequence(seed).spawn(6)]
+    streams = [_generator(one) for one in np.random.SeedSequence(seed).spawn(7)]
     together = bursts(record)
     lasting = Lasting.of(record, streams[0])
-    plan = timeline(record, wanted, in_bursts(record, together), streams[1])
-    partner = partners(record, private, streams[2])
+    hidden = rare(record, private)
+    plan = timeline(record, wanted, in_bursts(record, together) & ~hidden, streams[1])
+    plan = replace(plan, donor=stand_ins(record, private, plan.donor, streams[6]))
+    partner = partners(record, hidden, streams[2])
     shape = shapes(record, plan, partner, together, lasting, streams[3])
     seen = kept(record, plan, shape, lasting, wanted)
     row = machines.moved(record, plan.thinned, streams[4])

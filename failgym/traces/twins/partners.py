@@ -6,7 +6,7 @@ import numpy as np
 
 from failgym.traces.twins.record import Flags, Floats, Ints, Record
 
-__all__ = ["by_application", "partners", "pooled"]
+__all__ = ["by_application", "in_likeness", "partners"]
 
 
 def by_application(record: Record) -> tuple[Ints, Ints]:
@@ -17,15 +17,10 @@ def by_application(record: Record) -> tuple[Ints, Ints]:
     return order, place
 
 
-def pooled(record: Record, private: int) -> Flags:
-    """Jobs of applications with fewer than `private` jobs, (jobs,)."""
-    return np.bincount(record.application)[record.application] < private
-
-
-def partners(record: Record, private: int, rng: np.random.Generator) -> Ints:
+def partners(record: Record, rare: Flags, rng: np.random.Generator) -> Ints:
     """A partner for each job, (jobs,): another that ended alike.
 
-    It is the next or the one before in its application, at random, where that has so many jobs;
+    It is the next or the one before in its application, at random, if that is not `rare` (jobs,);
     else one of the nearest in the whole record; itself if there is none like it.
     """
     order, place = by_application(record)
@@ -34,7 +29,7 @@ def partners(record: Record, private: int, rng: np.random.Generator) -> Ints:
         (record.application[near] == record.application)
         & (record.outcome[near] == record.outcome)
         & (near != np.arange(len(near)))
-        & ~pooled(record, private)
+        & ~rare
     )
     return np.where(own, near, _alike(record, rng))
 
@@ -44,14 +39,21 @@ def _beside(order: Ints, place: Ints, rng: np.random.Generator) -> Ints:
     return order[(place + step).clip(0, len(order) - 1)]
 
 
-def _alike(record: Record, rng: np.random.Generator) -> Ints:
-    """One of the nearest jobs: by ending, stock, width class, priority, request and run time."""
+def in_likeness(record: Record) -> Ints:
+    """The jobs in an order in which those beside each other are alike, (jobs,): by ending, stock,
+    width class, priority, request and run time.
+    """
     first = record.task_order[record.task_begin[:-1].clip(max=max(len(record.task_order) - 1, 0))]
     memory = record.trace.column("tasks", "memory", missing=0.0)
     priority = record.trace.column("jobs", "priority")
     some = memory[first] if len(memory) else np.zeros(len(first))
     keys = (record.job_run, some, priority, _size(record.tasks), record.stock, record.outcome)
-    order = np.lexsort(keys)
+    return np.lexsort(keys)
+
+
+def _alike(record: Record, rng: np.random.Generator) -> Ints:
+    """One of the nearest jobs; itself if it ended otherwise or is of another width class."""
+    order = in_likeness(record)
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     near = _beside(order, place, rng)

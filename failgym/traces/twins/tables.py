@@ -40,8 +40,8 @@ def jobs(record: Record, plan: Timeline, kept: Kept, width: Ints) -> dict[str, A
 def tasks(
     record: Record, shape: Shapes, kept: Kept, job: Ints, request: dict[str, Floats]
 ) -> dict[str, Any]:
-    """The table of tasks; `job` is the row of each job of the plan, `request` [tasks of the
-    record] whose request each task of the record stands for.
+    """The table of tasks; `job` is the row of each job of the plan, `request` what each task of the
+    record requests in a twin.
     """
     of = np.flatnonzero(kept.tasks)
     donor = shape.task_donor[of]
@@ -79,7 +79,7 @@ def attempts(record: Record, shape: Shapes, kept: Kept, task: Ints) -> dict[str,
 
 
 def placements(record: Record, shape: Shapes, kept: Kept, machine: Ints) -> dict[str, Any]:
-    """The table of placements; `machine` is the row of each machine of the record, -1 for none."""
+    """The table of placements; `machine` is the row of each machine of the record."""
     of = np.flatnonzero(kept.attempts & (kept.start >= 0))
     row_of_attempt = np.cumsum(kept.attempts) - 1
     held = record.trace.column("placements", "attempt")
@@ -95,9 +95,7 @@ def placements(record: Record, shape: Shapes, kept: Kept, machine: Ints) -> dict
 
 
 def windows(record: Record, shape: Shapes, kept: Kept) -> dict[str, Any]:
-    """The table of usage: the windows of each attempt's donor, as far as it runs; the last one goes
-    on where it runs longer, at most once for each that there is.
-    """
+    """The table of usage: the windows of each attempt's donor, as far as it runs."""
     of = np.flatnonzero(kept.attempts & (kept.start >= 0))
     row_of_attempt = np.cumsum(kept.attempts) - 1
     held, offset = (record.trace.column("windows", name) for name in ("attempt", "offset"))

@@ -1,14 +1,54 @@
-"""What a private twin requests: nothing that too few jobs of the record do."""
+"""What a private twin keeps to itself: applications and requests of too few jobs."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from failgym.traces.twins.record import Floats, Ints, Record
+from failgym.traces.schema import TraceError
+from failgym.traces.twins.partners import in_likeness
+from failgym.traces.twins.record import Flags, Floats, Ints, Record
+from failgym.traces.twins.rows import begins
 
-__all__ = ["COLUMNS", "requests"]
+__all__ = ["COLUMNS", "rare", "requests", "stand_ins"]
 
 COLUMNS = ("cpu", "memory", "disk")
+
+
+def rare(record: Record, private: int) -> Flags:
+    """Jobs of applications with fewer than `private` jobs, (jobs,)."""
+    return np.bincount(record.application)[record.application] < private
+
+
+def stand_ins(record: Record, private: int, donor: Ints, rng: np.random.Generator) -> Ints:
+    """After which job each of a twin is made that was to be made after `donor`, (jobs,): after it,
+    but for those of rare applications.
+
+    All applications are put in groups of at least `private` that are alike. For a job of a rare one
+    an application of its group is drawn, and a job of that.
+
+    Raises:
+        TraceError: if there are fewer applications.
+    """
+    hidden = rare(record, private)[donor]
+    if not hidden.any():
+        return donor
+    application = record.application[in_likeness(record)]
+    number, first = np.unique(application, return_index=True)
+    if len(number) < private:
+        raise TraceError(
+            f"private is {private}, expected at most {len(number)}, the number of applications"
+        )
+    alike = number[np.argsort(first)]
+    place = np.empty_like(alike)
+    place[alike] = np.arange(len(alike))
+    group = place[record.application[donor]] // private
+    group = np.minimum(group, len(alike) // private - 1)
+    size = np.where(group == len(alike) // private - 1, len(alike) - group * private, private)
+    drawn = alike[group * private + np.floor(rng.random(len(donor)) * size).astype(np.int64)]
+    jobs = np.argsort(record.application, kind="stable")
+    begin = begins(record.application[jobs], len(alike))
+    within = np.floor(rng.random(len(donor)) * np.diff(begin)[drawn]).astype(np.int64)
+    return np.where(hidden, jobs[begin[drawn] + within], donor)
 
 
 def requests(record: Record, private: int) -> dict[str, Floats]:
