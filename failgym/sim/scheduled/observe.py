@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from failgym.sim.scheduled.attempts import INTRINSIC, OUTSIDE
-from failgym.sim.scheduled.cluster.placing import next_offer, predicted
+from failgym.sim.scheduled.cluster.placing import offer_after, predicted
 from failgym.sim.scheduled.cluster.system import interruptions, turn_bins
 from failgym.sim.scheduled.workflow.lineage_fields import observe_lineage
 from failgym.sim.shared.accounts import work_of
@@ -84,7 +84,7 @@ def _offered(w: World, x: View, task: int, obs: Any) -> None:
     """The machine group, and what an offer of a task (trace row) shows unlike other decisions."""
     m, now = x.ep.offered, x.ep.now
     finish, failures = x.dag.finish[m], _failures(w, m, now)
-    following = next_offer(x, finish, m)
+    following = offer_after(x)
     obs[AT.predicted_to_fail] = 1.0 if predicted(w, x, m, finish) else 0.0
     put(obs, AT.machine_failures, log_count(failures))
     put(obs, AT.offer_rank, x.ep.offers)

@@ -422,7 +422,7 @@ class View(NamedTuple):
     """[tasks] run times of finished tasks by job"""
     queries: Records
     """QUERY [capacity], grows; of capacity 0 where no log is kept"""
-    ranked: npt.NDArray[np.int32]
+    ranked: npt.NDArray[np.int64]
     """[capacity of runs] the queue by rank, see ranking.py"""
     picked: npt.NDArray[np.int32]
     """[capacity of runs] runs that an event ends or starts"""

@@ -13,6 +13,7 @@ from failgym.sim.scheduled.workflow.dags import (
     NOT_MADE,
     OFF_STACK,
     SAVED,
+    children,
     has_dags,
     local_of,
     parents,
@@ -66,7 +67,7 @@ def _clear_output(w: World, x: View, local: int) -> None:
     row = x.tasks[local].task
     task, stage = x.dag.tasks[local], w.dags.stage[row]
     task.stage, task.position = -1, w.dags.position[row]
-    task.missing, task.output, task.again = 0, NOT_MADE, 0
+    task.missing, task.waiting, task.output, task.again = 0, 0, NOT_MADE, 0
     task.machine, task.next, task.before = -1, -1, -1
     task.stack_next, task.stack_before, task.mark = -1, OFF_STACK, 0
     task.saved_at, task.recomputation, task.run, task.number = -1, 0, -1, -1
@@ -88,13 +89,30 @@ def _count_missing(w: World, x: View, local: int) -> None:
         return
     stage = task.stage + x.dag.ep[0].first_stage
     for k in range(w.dags.in_at[stage], w.dags.in_at[stage + 1]):
-        edge = w.dags.into[k]
-        if not w.dags.wide[edge] and stage_of(x, w.dags.parent[edge]) >= 0:
-            first, past = parents(w, edge, task.position)
+        edge = w.dags.inputs[k]
+        if not edge.wide and stage_of(x, edge.stage) >= 0:
+            first, past = parents(edge, task.position)
             for position in range(first, past):
-                parent = local_of(w, x, w.dags.parent[edge], position)
+                parent = local_of(w, x, edge, position)
                 if parent >= 0 and _is_missing(x, parent):
                     task.missing += 1
+
+
+@called
+def _count_waiting(w: World, x: View, local: int) -> None:
+    """Count the child tasks by narrow edges that have not settled."""
+    task = x.dag.tasks[local]
+    if task.stage < 0:
+        return
+    stage = task.stage + x.dag.ep[0].first_stage
+    for k in range(w.dags.out_at[stage], w.dags.out_at[stage + 1]):
+        edge = w.dags.outputs[k]
+        if not edge.wide and stage_of(x, edge.stage) >= 0:
+            first, past = children(edge, task.position)
+            for position in range(first, past):
+                child = local_of(w, x, edge, position)
+                if child >= x.ep.prepared or (child >= 0 and not x.tasks[child].settled):
+                    task.waiting += 1
 
 
 @called
@@ -107,4 +125,5 @@ def prepare(w: World, x: View, local: int) -> None:
         if has_dags(w):
             _clear_output(w, x, this)
             _count_missing(w, x, this)
+            _count_waiting(w, x, this)
         x.ep.prepared += 1

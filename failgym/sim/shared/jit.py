@@ -36,6 +36,7 @@ from failgym.compiled import keep
 from failgym.sim.shared.compiler import EntryDispatcher, KernelDispatcher
 
 __all__ = [
+    "LINE",
     "called",
     "entry",
     "held",

@@ -20,7 +20,7 @@ from failgym.vocabulary import Action, Decision
 if TYPE_CHECKING:
     from failgym.sim.scheduled.records import View, World
 
-__all__ = ["answer_dispatch", "fails", "next_offer", "place_held", "predicted", "rank_pass"]
+__all__ = ["answer_dispatch", "fails", "offer_after", "place_held", "predicted", "rank_pass"]
 
 _DISPATCH = int(Decision.DISPATCH)
 _CONTINUE, _RETRY = int(Action.CONTINUE), int(Action.RETRY)
@@ -36,15 +36,16 @@ def _candidates(w: World, x: View, i: int) -> bool:
     local = x.runs[i].local
     if not inputs_reachable(w, x, local):
         return False
-    task, some = x.tasks[local].task, False
+    task, leaves, offers = x.tasks[local].task, len(x.tree) >> 1, 0
+    width = max(x.runs[i].width, 1)  # a machine that is down has 0 in the tree
     for machine in range(len(w.machines)):
-        state = x.machines[machine]
         x.dag.finish[machine] = -1
-        if not state.down and state.free >= w.tasks[task].width:
+        if x.tree[leaves + machine] >= width:
             time = transfer_time(w, x, local, machine) + compute_time(w, task, machine)
             x.dag.finish[machine] = x.ep.now + time
-            some = True
-    return some
+            offers += 1
+    x.dag.ep[0].offers = offers
+    return offers > 0
 
 
 @called
@@ -58,6 +59,14 @@ def next_offer(x: View, finish: int, machine: int) -> int:
         if best < 0 or at < x.dag.finish[best]:
             best = m
     return best
+
+
+@called
+def offer_after(x: View) -> int:
+    """The candidate that comes after the machine on offer, else -1."""
+    if x.dag.ep[0].offers <= x.ep.offers + 1:
+        return NO_OFFER
+    return next_offer(x, x.dag.finish[x.ep.offered], x.ep.offered)
 
 
 @called
@@ -141,7 +150,7 @@ def _place(w: World, x: View, i: int, machine: int) -> None:
 def _go_on(w: World, x: View) -> bool:
     """Turn to the runs that are left, up to a decision; False at the end of the pass."""
     while x.dag.ep[0].ranked > 0 and x.ep.free > 0:
-        i = take_first(w, x)
+        i = take_first(x)
         if not _candidates(w, x, i):
             continue
         machine = _first_offer(x)
@@ -150,7 +159,7 @@ def _go_on(w: World, x: View) -> bool:
             _offer(w, x, i, machine)
             return True
         _place(w, x, i, machine)
-    put_back(w, x)
+    put_back(x)
     return False
 
 
@@ -172,7 +181,7 @@ def answer_dispatch(w: World, x: View, action: int) -> bool:
     """Answer the open DISPATCH decision and go on with the pass; True if another one is open."""
     i, machine = x.ep.run, x.ep.offered
     if action == _RETRY:
-        other = next_offer(x, x.dag.finish[machine], machine)
+        other = offer_after(x)
         x.ep.offers += 1
         if other >= 0:
             _offer(w, x, i, other)
@@ -194,9 +203,9 @@ def place_held(w: World, x: View) -> bool:
         return False
     placed = False
     while not placed and x.dag.ep[0].ranked > 0:
-        i = take_first(w, x)
+        i = take_first(x)
         if _candidates(w, x, i):
             _place(w, x, i, _first_offer(x))
             placed = True
-    put_back(w, x)
+    put_back(x)
     return placed

@@ -8,7 +8,7 @@ behind the heap in ``x.ranked``, until the pass is over.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from failgym.sim.shared.heap import make_heap
 from failgym.sim.shared.jit import called
@@ -16,33 +16,46 @@ from failgym.sim.shared.jit import called
 if TYPE_CHECKING:
     from failgym.sim.scheduled.records import View, World
 
-__all__ = ["put_back", "rank_join", "rank_leave", "set_order", "take_first"]
+__all__ = ["put_back", "rank_join", "rank_leave", "run_of", "set_order", "take_first"]
+
+_RUN_BITS = 32
+_RUN = (1 << _RUN_BITS) - 1
+"""An entry of the heap: what a run is ordered by, above the index of the run."""
 
 
 @called
-def _get(holder: Any, at: int) -> int:
-    return holder[1].ranked[at]
+def run_of(entry: int) -> int:
+    """The run of an entry."""
+    return entry & _RUN
 
 
 @called
-def _put(holder: Any, at: int, i: int) -> None:
-    x = holder[1]
-    x.ranked[at] = i
-    x.runs[i].rank_at = at
-
-
-@called
-def _before(holder: Any, i: int, j: int) -> bool:
-    """Does a pass turn to run i before run j?"""
-    w, x = holder
+def _entry_of(w: World, x: View, i: int) -> int:
+    """The entry of a run in the order of now; runs of one task have the same place in it."""
     if w.parameters[0].by_arrival:
-        return bool(x.runs[i].joined < x.runs[j].joined)
-    a, b = x.tasks[x.runs[i].local].task, x.tasks[x.runs[j].local].task
-    if a == b:
-        return bool(x.runs[i].number < x.runs[j].number)
-    if x.dag.ep[0].one_job:
-        return bool(w.dags.falling[a] < w.dags.falling[b])
-    return bool(w.dags.rising[a] < w.dags.rising[b])
+        return (x.runs[i].joined << _RUN_BITS) | i
+    row = x.tasks[x.runs[i].local].task
+    place = w.dags.falling[row] if x.dag.ep[0].one_job else w.dags.rising[row]
+    return (place << _RUN_BITS) | i
+
+
+@called
+def _get(x: View, at: int) -> int:
+    return x.ranked[at]
+
+
+@called
+def _put(x: View, at: int, entry: int) -> None:
+    x.ranked[at] = entry
+    x.runs[run_of(entry)].rank_at = at
+
+
+@called
+def _before(x: View, a: int, b: int) -> bool:
+    """Does a pass turn to the run of entry a before that of entry b?"""
+    if a >> _RUN_BITS == b >> _RUN_BITS:
+        return bool(x.runs[run_of(a)].number < x.runs[run_of(b)].number)
+    return a < b
 
 
 _HEAP = make_heap(_get, _put, _before)
@@ -53,50 +66,50 @@ _rise, _sink = _HEAP.rise, _HEAP.sink
 def rank_join(w: World, x: View, i: int) -> None:
     """A run joins the queue, while no pass is open."""
     d = x.dag.ep[0]
-    _rise((w, x), d.ranked, i)
+    _rise(x, d.ranked, _entry_of(w, x, i))
     d.ranked += 1
 
 
 @called
-def rank_leave(w: World, x: View, i: int) -> None:
+def rank_leave(x: View, i: int) -> None:
     """A run leaves the queue, from the heap or from what a pass has set aside."""
     d, at = x.dag.ep[0], x.runs[i].rank_at
     if at < d.ranked:
         d.ranked -= 1
         last = x.ranked[d.ranked]
-        if last != i:
-            _rise((w, x), at, last)
-            _sink((w, x), x.runs[last].rank_at, d.ranked, last)
+        if run_of(last) != i:
+            _rise(x, at, last)
+            _sink(x, x.runs[run_of(last)].rank_at, d.ranked, last)
         at = d.ranked
     else:
         d.aside -= 1
-        _put((w, x), at, x.ranked[d.ranked + d.aside])
+        _put(x, at, x.ranked[d.ranked + d.aside])
         at = -1
     if at >= 0 and d.aside > 0:
-        _put((w, x), at, x.ranked[d.ranked + d.aside])
+        _put(x, at, x.ranked[d.ranked + d.aside])
     x.runs[i].rank_at = -1
 
 
 @called
-def take_first(w: World, x: View) -> int:
+def take_first(x: View) -> int:
     """The run that comes first, which is set aside; the heap must not be empty."""
-    d, i = x.dag.ep[0], x.ranked[0]
+    d, entry = x.dag.ep[0], x.ranked[0]
     d.ranked -= 1
     if d.ranked > 0:
-        _sink((w, x), 0, d.ranked, x.ranked[d.ranked])
-    _put((w, x), d.ranked, i)
+        _sink(x, 0, d.ranked, x.ranked[d.ranked])
+    _put(x, d.ranked, entry)
     d.aside += 1
-    return int(i)
+    return int(run_of(entry))
 
 
 @called
-def put_back(w: World, x: View) -> None:
+def put_back(x: View) -> None:
     """The pass is over: what it has set aside and not started is in the heap again."""
     d = x.dag.ep[0]
     while d.aside > 0:
         d.aside -= 1
         d.ranked += 1
-        _rise((w, x), d.ranked - 1, x.ranked[d.ranked - 1])
+        _rise(x, d.ranked - 1, x.ranked[d.ranked - 1])
 
 
 @called
@@ -106,5 +119,7 @@ def set_order(w: World, x: View) -> None:
     if d.one_job == one_job:
         return
     d.one_job = one_job
+    for at in range(d.ranked):
+        x.ranked[at] = _entry_of(w, x, run_of(x.ranked[at]))
     for at in range(d.ranked // 2 - 1, -1, -1):
-        _sink((w, x), at, d.ranked, x.ranked[at])
+        _sink(x, at, d.ranked, x.ranked[at])

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from failgym.sim.scheduled.cluster.ranking import run_of
 from failgym.sim.scheduled.records import RUN, TASK_STATE, Part, State, World
 from failgym.sim.scheduled.workflow.dags import DAG_TASK
 from failgym.sim.shared.ahead import PARTS, RECORDS, STATES
-from failgym.sim.shared.jit import kernel, list_at, prefetch
+from failgym.sim.shared.jit import LINE, kernel, list_at, prefetch
 from failgym.sim.shared.records import EVENT
 
 __all__ = ["look_ahead"]
 
 _TASKS, _RUNS, _HEAP = int(Part.TASKS), int(Part.RUNS), int(Part.HEAP)
-_DAG_TASKS = int(Part.DAG_TASKS)
+_DAG_TASKS, _RANKED = int(Part.DAG_TASKS), int(Part.RANKED)
 
 
 @kernel
@@ -24,6 +27,7 @@ def _states(s: State, e: int) -> None:
     heap = list_at(at[_HEAP, 0], at[_HEAP, 1], EVENT)
     prefetch(heap, 0)
     prefetch(heap, 2)
+    prefetch(list_at(at[_RANKED, 0], at[_RANKED, 1], np.int64), 0)
 
 
 @kernel
@@ -42,6 +46,26 @@ def _records(w: World, s: State, e: int) -> None:
         prefetch(tasks, event.local)
         prefetch(runs, event.run)
         prefetch(list_at(at[_DAG_TASKS, 0], at[_DAG_TASKS, 1], DAG_TASK), event.local)
+    if s.dags[e].ranked > 0:
+        prefetch(runs, run_of(list_at(at[_RANKED, 0], at[_RANKED, 1], np.int64)[0]))
+
+
+@kernel
+def _next_by_rank(w: World, s: State, e: int) -> None:
+    """What is read when a pass turns to the run that comes first by rank."""
+    ep, at = s.episodes[e], s.places[e]
+    first = run_of(list_at(at[_RANKED, 0], at[_RANKED, 1], np.int64)[0])
+    run = list_at(at[_RUNS, 0], at[_RUNS, 1], RUN)[first]
+    task = w.members[w.member_at[ep.slice] + run.local]
+    prefetch(list_at(at[_TASKS, 0], at[_TASKS, 1], TASK_STATE), run.local)
+    prefetch(list_at(at[_DAG_TASKS, 0], at[_DAG_TASKS, 1], DAG_TASK), run.local)
+    prefetch(w.rows, run.row)
+    prefetch(w.tasks, task)
+    prefetch(w.request, task)
+    if len(w.dags.costs) > 0:
+        costs = w.dags.costs[task]
+        for machine in range(0, len(costs), LINE // 8):
+            prefetch(costs, machine)
 
 
 @kernel
@@ -58,7 +82,9 @@ def _parts(w: World, s: State, e: int) -> None:
             prefetch(w.rows, row)
             prefetch(w.tasks, list_at(at[_TASKS, 0], at[_TASKS, 1], TASK_STATE)[event.local].task)
     first = s.queues[e, 0, 0]
-    if first >= 0:
+    if s.dags[e].ranked > 0:
+        _next_by_rank(w, s, e)
+    elif first >= 0:
         prefetch(runs, first)
         prefetch(list_at(at[_TASKS, 0], at[_TASKS, 1], TASK_STATE), runs[first].local)
 

@@ -45,7 +45,7 @@ DTYPES: dict[Part, np.dtype[Any]] = {
     Part.WRITES: WRITE,
     Part.DURATIONS: _LONG,
     Part.QUERIES: QUERY,
-    Part.RANKED: _INT,
+    Part.RANKED: _LONG,
     Part.PICKED: _INT,
     Part.LIVE: LIVE,
     Part.DAG_TASKS: DAG_TASK,

@@ -75,7 +75,7 @@ def view_of(s: State, e: int) -> View:
         s.counters[e],
         list_at(at[_DURATIONS, 0], at[_DURATIONS, 1], np.int64),
         list_at(at[_QUERIES, 0], at[_QUERIES, 1], QUERY),
-        list_at(at[_RANKED, 0], at[_RANKED, 1], np.int32),
+        list_at(at[_RANKED, 0], at[_RANKED, 1], np.int64),
         list_at(at[_PICKED, 0], at[_PICKED, 1], np.int32),
         _dags_of(s, e, at),
         history_of(s.history, e),

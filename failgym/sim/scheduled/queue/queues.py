@@ -91,7 +91,7 @@ def leave(w: World, x: View, i: int) -> None:
     if job.queued == 0:
         ep.jobs_queued -= 1
     if w.parameters[0].scheduler == _BY_RANK:
-        rank_leave(w, x, i)
+        rank_leave(x, i)
 
 
 @called

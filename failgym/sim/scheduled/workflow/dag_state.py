@@ -37,12 +37,22 @@ def _clear_stages(w: World, x: View) -> None:
 def _enter_task(w: World, x: View, local: int) -> None:
     """Count a task in its stage, and say where it is."""
     row = w.members[w.member_at[x.ep.slice] + local]
-    x.dag.local_of[row - x.ep.first_row] = local
+    if not x.dag.ep[0].in_order:
+        x.dag.local_of[row - x.ep.first_row] = local
     stage = w.dags.stage[row]
     if stage >= 0:
         place = stage - x.dag.ep[0].first_stage
         x.dag.stages[place].tasks += 1
         x.dag.stages[place].unsettled += 1
+
+
+@called
+def _in_order(w: World, x: View) -> bool:
+    """Are the tasks of the episode all rows between its first and its last, in their order?"""
+    at, local = w.member_at[x.ep.slice], 0
+    while local < x.ep.tasks and w.members[at + local] == x.ep.first_row + local:
+        local += 1
+    return local == x.ep.tasks
 
 
 @called
@@ -56,7 +66,9 @@ def begin_dags(w: World, x: View) -> None:
     d.lost, d.mark, d.stack = 0, 0, -1
     d.number = 0
     _clear_stages(w, x)
-    for row in range(x.ep.last_row - x.ep.first_row + 1):
-        x.dag.local_of[row] = -1
+    d.in_order = _in_order(w, x)
+    if not d.in_order:
+        for row in range(x.ep.last_row - x.ep.first_row + 1):
+            x.dag.local_of[row] = -1
     for local in range(x.ep.tasks):
         _enter_task(w, x, local)

@@ -20,6 +20,7 @@ __all__ = [
     "DAG_EPISODE",
     "DAG_STAGE",
     "DAG_TASK",
+    "EDGE",
     "HELD",
     "IN_MEMORY",
     "LOST",
@@ -34,12 +35,12 @@ __all__ = [
     "has_dags",
     "inputs_available",
     "inputs_reachable",
+    "local_in_row",
     "local_of",
     "maker_of",
     "parents",
     "repeated",
     "stage_of",
-    "stage_size",
     "still_transferring_from",
     "transfer_time",
 ]
@@ -56,6 +57,7 @@ DAG_TASK = np.dtype(
         ("stage", "i4"),  # counted from the episode's first stage, -1 none
         ("position", "i4"),  # in the stage
         ("missing", "i4"),  # parent tasks by narrow edges without an available output
+        ("waiting", "i4"),  # child tasks by narrow edges that have not settled
         ("output", "i1"),
         ("again", "i1"),  # recomputation: 0 none, 1 wanted, 2 started
         ("machine", "i4"),  # that made the output
@@ -73,6 +75,19 @@ DAG_TASK = np.dtype(
     align=True,
 )
 """A task of the episode, by its position there."""
+
+EDGE = np.dtype(
+    [
+        ("stage", "i4"),  # row of the stage at the other end
+        ("parents", "i4"),  # tasks of the parent stage in the trace
+        ("children", "i4"),
+        ("wide", "?"),
+        ("row", "i8"),  # first task of the other stage, where its rows follow each other, else -1
+        ("transfer", "i8"),  # time from one parent task to one child task [ms]
+    ],
+    align=True,
+)
+"""An edge as one of its stages sees it: all that is asked of it, in one line of memory."""
 
 DAG_STAGE = np.dtype(
     [
@@ -107,7 +122,12 @@ DAG_EPISODE = np.dtype(
         ("stack", "i4"),  # top of the lost outputs to be demanded
         ("ranked", "i4"),  # runs in the heap of the queue by rank, see ranking.py
         ("aside", "i4"),  # runs that the open pass has looked at
+        ("offers", "i4"),  # machines that could start the task on offer
         ("one_job", "?"),  # are all queued tasks of one job, as far as the order goes?
+        (
+            "in_order",
+            "?",
+        ),  # are its tasks all between its first and last trace row, in their order?
         ("number", "i8"),  # of the open pass
     ],
     align=True,
@@ -131,8 +151,12 @@ class Dags(NamedTuple):
     in_at: Ints
     """[stages + 1] the incoming edges of stage s are ``into[in_at[s]:in_at[s + 1]]``"""
     into: Ints
+    inputs: Records
+    """EDGE [edges] the same edges in the same order, by the parent stages"""
     out_at: Ints
-    out: Ints
+    """[stages + 1] the outgoing edges of stage s are ``outputs[out_at[s]:out_at[s + 1]]``"""
+    outputs: Records
+    """EDGE [edges] by the child stages"""
     parent: Ints
     """[edges]"""
     child: Ints
@@ -162,7 +186,7 @@ class DagState(NamedTuple):
     """HELD [stages, machines]"""
     local_of: npt.NDArray[np.int32]
     """[span of trace rows] position in the episode of the task of a trace row, counted from the
-    first one; -1 where it is not of the episode"""
+    first one; -1 where it is not of the episode. Only where ``ep.in_order`` is False"""
     finish: Ints
     """[machines] when the task on offer would finish there, -1 where it cannot start"""
     listed: npt.NDArray[np.int32]
@@ -188,43 +212,55 @@ def stage_of(x: Any, stage: int) -> int:
 
 
 @called
-def stage_size(w: Any, stage: int) -> int:
-    """Tasks of a stage (row) in the trace."""
-    return w.dags.task_at[stage + 1] - w.dags.task_at[stage]
-
-
-@called
-def maker_of(w: Any, x: Any, stage: int, position: int) -> int:
-    """Position in the episode of a task of a stage (row) that may have made its output, else -1."""
-    local = local_of(w, x, stage, position)
+def maker_of(w: Any, x: Any, edge: Any, position: int) -> int:
+    """As `local_of`, but -1 too where the task cannot have made its output yet."""
+    local = local_of(w, x, edge, position)
     return local if local < x.ep.prepared else -1
 
 
 @called
-def local_of(w: Any, x: Any, stage: int, position: int) -> int:
-    """Position in the episode of a task of a stage (row), -1 if it is not of the episode."""
-    row = w.dags.tasks[w.dags.task_at[stage] + position]
+def local_of(w: Any, x: Any, edge: Any, position: int) -> int:
+    """Place in the episode of a task at the other end of an edge, -1 if it is not of the episode.
+
+    Args:
+        edge: EDGE.
+        position: of the task in its stage.
+    """
+    row = edge.row + position
+    if edge.row < 0:
+        row = w.dags.tasks[w.dags.task_at[edge.stage] + position]
     if row < x.ep.first_row or row > x.ep.last_row:
         return -1
-    return int(x.dag.local_of[row - x.ep.first_row])
+    return local_in_row(x, row)
 
 
 @called
-def parents(w: Any, edge: int, position: int) -> tuple[int, int]:
+def local_in_row(x: Any, row: int) -> int:
+    """Place in the episode of a task (trace row between its first and its last), else -1."""
+    at = row - x.ep.first_row
+    return at if x.dag.ep[0].in_order else int(x.dag.local_of[at])
+
+
+@called
+def _opposite(wide: bool, here: int, there: int, position: int) -> tuple[int, int]:
+    """Tasks of a stage of ``there`` tasks that an edge joins to one of a stage of ``here``."""
+    if wide:
+        return 0, there
+    if here == there:
+        return position, position + 1
+    return position * there // here, ((position + 1) * there + here - 1) // here
+
+
+@called
+def parents(edge: Any, position: int) -> tuple[int, int]:
     """Of a child task the positions of its parent tasks: the first, and one past the last."""
-    n, m = stage_size(w, w.dags.parent[edge]), stage_size(w, w.dags.child[edge])
-    if w.dags.wide[edge]:
-        return 0, n
-    return position * n // m, ((position + 1) * n + m - 1) // m
+    return _opposite(edge.wide, edge.children, edge.parents, position)
 
 
 @called
-def children(w: Any, edge: int, position: int) -> tuple[int, int]:
+def children(edge: Any, position: int) -> tuple[int, int]:
     """Of a parent task the positions of its child tasks: the first, and one past the last."""
-    n, m = stage_size(w, w.dags.parent[edge]), stage_size(w, w.dags.child[edge])
-    if w.dags.wide[edge]:
-        return 0, m
-    return position * m // n, ((position + 1) * m + n - 1) // n
+    return _opposite(edge.wide, edge.parents, edge.children, position)
 
 
 @called
@@ -248,9 +284,9 @@ def inputs_available(w: Any, x: Any, local: int) -> bool:
         return False
     stage = x.dag.tasks[local].stage + x.dag.ep[0].first_stage
     for k in range(w.dags.in_at[stage], w.dags.in_at[stage + 1]):
-        edge = w.dags.into[k]
-        place = stage_of(x, w.dags.parent[edge])
-        if w.dags.wide[edge] and place >= 0:
+        edge = w.dags.inputs[k]
+        place = stage_of(x, edge.stage)
+        if edge.wide and place >= 0:
             parent = x.dag.stages[place]
             if parent.available < parent.tasks:
                 return False
@@ -258,19 +294,19 @@ def inputs_available(w: Any, x: Any, local: int) -> bool:
 
 
 @called
-def _out_of_reach(w: Any, x: Any, edge: int, position: int) -> bool:
+def _out_of_reach(w: Any, x: Any, edge: Any, position: int) -> bool:
     """Is an output of an edge, which a child task reads, on a machine that is down?"""
-    place = stage_of(x, w.dags.parent[edge])
+    place = stage_of(x, edge.stage)
     if place < 0:
         return False
-    if w.dags.wide[edge]:
+    if edge.wide:
         for m in range(len(x.machines)):
             if x.machines[m].down and x.dag.held[place, m].outputs > 0:
                 return True
         return False
-    first, past = parents(w, edge, position)
+    first, past = parents(edge, position)
     for p in range(first, past):
-        local = maker_of(w, x, w.dags.parent[edge], p)
+        local = maker_of(w, x, edge, p)
         if local >= 0:
             parent = x.dag.tasks[local]
             if parent.output == IN_MEMORY and x.machines[parent.machine].down:
@@ -286,22 +322,22 @@ def inputs_reachable(w: Any, x: Any, local: int) -> bool:
     task = x.dag.tasks[local]
     stage = task.stage + x.dag.ep[0].first_stage
     for k in range(w.dags.in_at[stage], w.dags.in_at[stage + 1]):
-        if _out_of_reach(w, x, w.dags.into[k], task.position):
+        if _out_of_reach(w, x, w.dags.inputs[k], task.position):
             return False
     return True
 
 
 @called
-def _reads_from_afar(w: Any, x: Any, edge: int, position: int, machine: int) -> bool:
+def _reads_from_afar(w: Any, x: Any, edge: Any, position: int, machine: int) -> bool:
     """Would a child task on a machine read an output of an edge from another machine?"""
-    place = stage_of(x, w.dags.parent[edge])
+    place = stage_of(x, edge.stage)
     if place < 0:
         return False
-    if w.dags.wide[edge]:
+    if edge.wide:
         return x.dag.stages[place].in_memory > x.dag.held[place, machine].outputs
-    first, past = parents(w, edge, position)
+    first, past = parents(edge, position)
     for p in range(first, past):
-        local = maker_of(w, x, w.dags.parent[edge], p)
+        local = maker_of(w, x, edge, p)
         if local >= 0:
             parent = x.dag.tasks[local]
             if parent.output == IN_MEMORY and parent.machine != machine:
@@ -318,25 +354,25 @@ def transfer_time(w: Any, x: Any, local: int, machine: int) -> int:
     task = x.dag.tasks[local]
     stage = task.stage + x.dag.ep[0].first_stage
     for k in range(w.dags.in_at[stage], w.dags.in_at[stage + 1]):
-        edge = w.dags.into[k]
-        time = w.dags.transfer[edge]
+        edge = w.dags.inputs[k]
+        time = edge.transfer
         if time > longest and _reads_from_afar(w, x, edge, task.position, machine):
             longest = time
     return int(longest)
 
 
 @called
-def _read_from(w: Any, x: Any, edge: int, position: int, machine: int, start: int) -> bool:
+def _read_from(w: Any, x: Any, edge: Any, position: int, machine: int, start: int) -> bool:
     """Was an output of an edge in the memory of a machine when a child task started to read it?"""
-    place = stage_of(x, w.dags.parent[edge])
+    place = stage_of(x, edge.stage)
     if place < 0:
         return False
-    if w.dags.wide[edge]:
+    if edge.wide:
         held = x.dag.held[place, machine]
         return held.outputs > 0 or held.saved_at > start
-    first, past = parents(w, edge, position)
+    first, past = parents(edge, position)
     for p in range(first, past):
-        local = maker_of(w, x, w.dags.parent[edge], p)
+        local = maker_of(w, x, edge, p)
         if local >= 0 and x.dag.tasks[local].machine == machine:
             parent = x.dag.tasks[local]
             if parent.output == IN_MEMORY or parent.saved_at > start:
@@ -356,12 +392,12 @@ def repeated(w: Any, x: Any, local: int) -> int:
     task = x.dag.tasks[local]
     stage = task.stage + x.dag.ep[0].first_stage
     for k in range(w.dags.in_at[stage], w.dags.in_at[stage + 1]):
-        edge = w.dags.into[k]
-        if w.dags.wide[edge] or stage_of(x, w.dags.parent[edge]) < 0:
+        edge = w.dags.inputs[k]
+        if edge.wide or stage_of(x, edge.stage) < 0:
             continue
-        first, past = parents(w, edge, task.position)
+        first, past = parents(edge, task.position)
         for p in range(first, past):
-            parent = maker_of(w, x, w.dags.parent[edge], p)
+            parent = maker_of(w, x, edge, p)
             if parent >= 0 and x.dag.tasks[parent].output in (IN_MEMORY, LOST):
                 longest = max(longest, x.dag.tasks[parent].chain)
     return int(longest)
@@ -379,8 +415,8 @@ def still_transferring_from(w: Any, x: Any, i: int, machine: int, now: int) -> b
     task = x.dag.tasks[run.local]
     stage = task.stage + x.dag.ep[0].first_stage
     for k in range(w.dags.in_at[stage], w.dags.in_at[stage + 1]):
-        edge = w.dags.into[k]
-        later = run.start + w.dags.transfer[edge] > now
+        edge = w.dags.inputs[k]
+        later = run.start + edge.transfer > now
         if later and _read_from(w, x, edge, task.position, machine, run.start):
             return True
     return False

@@ -20,11 +20,11 @@ from failgym.sim.scheduled.workflow.dags import (
     children,
     has_dags,
     inputs_available,
+    local_in_row,
     local_of,
     maker_of,
     parents,
     stage_of,
-    stage_size,
 )
 from failgym.sim.scheduled.workflow.outputs import lose_outputs_of, wanted_again
 from failgym.sim.shared.heap import make_heap
@@ -119,12 +119,12 @@ def unblock_children(w: World, x: View, local: int) -> None:
     complete = x.dag.stages[task.stage].available == x.dag.stages[task.stage].tasks
     stage = task.stage + x.dag.ep[0].first_stage
     for k in range(w.dags.out_at[stage], w.dags.out_at[stage + 1]):
-        edge = w.dags.out[k]
-        if stage_of(x, w.dags.child[edge]) < 0 or (w.dags.wide[edge] and not complete):
+        edge = w.dags.outputs[k]
+        if stage_of(x, edge.stage) < 0 or (edge.wide and not complete):
             continue
-        first, past = children(w, edge, task.position)
+        first, past = children(edge, task.position)
         for position in range(first, past):
-            child = local_of(w, x, w.dags.child[edge], position)
+            child = local_of(w, x, edge, position)
             if child < 0 or child >= x.ep.prepared:
                 continue
             if x.tasks[child].blocked == 0 or x.dag.tasks[child].mark == mark:
@@ -144,11 +144,11 @@ def _block_narrow_children(w: World, x: View, local: int) -> None:
     task = x.dag.tasks[local]
     stage = task.stage + x.dag.ep[0].first_stage
     for k in range(w.dags.out_at[stage], w.dags.out_at[stage + 1]):
-        edge = w.dags.out[k]
-        if not w.dags.wide[edge] and stage_of(x, w.dags.child[edge]) >= 0:
-            first, past = children(w, edge, task.position)
+        edge = w.dags.outputs[k]
+        if not edge.wide and stage_of(x, edge.stage) >= 0:
+            first, past = children(edge, task.position)
             for position in range(first, past):
-                child = local_of(w, x, w.dags.child[edge], position)
+                child = local_of(w, x, edge, position)
                 if 0 <= child < x.ep.prepared:
                     _block_queued(w, x, child)
 
@@ -158,11 +158,10 @@ def _block_wide_children(w: World, x: View, place: int) -> None:
     """Children by wide edges of a stage, of which an output is lost, leave the queue."""
     stage = place + x.dag.ep[0].first_stage
     for k in range(w.dags.out_at[stage], w.dags.out_at[stage + 1]):
-        edge = w.dags.out[k]
-        child_stage = w.dags.child[edge]
-        if w.dags.wide[edge] and stage_of(x, child_stage) >= 0:
-            for position in range(stage_size(w, child_stage)):
-                child = local_of(w, x, child_stage, position)
+        edge = w.dags.outputs[k]
+        if edge.wide and stage_of(x, edge.stage) >= 0:
+            for position in range(edge.children):
+                child = local_of(w, x, edge, position)
                 if 0 <= child < x.ep.prepared:
                     _block_queued(w, x, child)
 
@@ -225,13 +224,13 @@ def _stack_inputs(w: World, x: View, local: int) -> None:
     task, mark, n = x.dag.tasks[local], _new_mark(x), 0
     stage = task.stage + x.dag.ep[0].first_stage
     for k in range(w.dags.in_at[stage], w.dags.in_at[stage + 1]):
-        edge = w.dags.into[k]
-        place = stage_of(x, w.dags.parent[edge])
+        edge = w.dags.inputs[k]
+        place = stage_of(x, edge.stage)
         if place < 0 or x.dag.stages[place].lost == 0:
             continue
-        first, past = parents(w, edge, task.position)
+        first, past = parents(edge, task.position)
         for position in range(first, past):
-            parent = maker_of(w, x, w.dags.parent[edge], position)
+            parent = maker_of(w, x, edge, position)
             if parent >= 0 and _is_lost(x, parent) and x.dag.tasks[parent].mark != mark:
                 x.dag.tasks[parent].mark = mark
                 x.dag.listed[n] = parent
@@ -279,7 +278,7 @@ def demand_blocked(w: World, x: View) -> None:
         return
     row = x.ep.first_row
     while x.dag.ep[0].lost > 0 and row <= x.ep.last_row:
-        local = x.dag.local_of[row - x.ep.first_row]
+        local = local_in_row(x, row)
         if 0 <= local < x.ep.prepared and x.tasks[local].blocked > 0:
             _demand(w, x, local)
         row += 1
@@ -294,17 +293,17 @@ def _add_children(w: World, x: View, local: int, mark: int, n: int) -> int:
     task = x.dag.tasks[local]
     stage = task.stage + x.dag.ep[0].first_stage
     for k in range(w.dags.out_at[stage], w.dags.out_at[stage + 1]):
-        edge = w.dags.out[k]
-        place = stage_of(x, w.dags.child[edge])
+        edge = w.dags.outputs[k]
+        place = stage_of(x, edge.stage)
         if place < 0:
             continue
-        if w.dags.wide[edge]:
+        if edge.wide:
             if x.dag.stages[place].mark == mark:
                 continue
             x.dag.stages[place].mark = mark
-        first, past = children(w, edge, task.position)
+        first, past = children(edge, task.position)
         for position in range(first, past):
-            child = local_of(w, x, w.dags.child[edge], position)
+            child = local_of(w, x, edge, position)
             if child < 0:
                 continue
             prepare(w, x, child)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from failgym.sim.scheduled.workflow.dags import children, has_dags, local_of, stage_of
+from failgym.sim.scheduled.workflow.dags import has_dags, stage_of
 from failgym.sim.shared.fields import AT, group_of
 from failgym.sim.shared.jit import called
 from failgym.sim.shared.observe import log_count, log_minutes, put, ratio
@@ -24,20 +24,11 @@ def _waiting_children(w: World, x: View, local: int) -> int:
     """Child tasks that have not settled."""
     task = x.dag.tasks[local]
     stage = task.stage + x.dag.ep[0].first_stage
-    waiting = 0
+    waiting = int(task.waiting)
     for k in range(w.dags.out_at[stage], w.dags.out_at[stage + 1]):
-        edge = w.dags.out[k]
-        place = stage_of(x, w.dags.child[edge])
-        if place < 0:
-            continue
-        if w.dags.wide[edge]:
-            waiting += x.dag.stages[place].unsettled
-            continue
-        first, past = children(w, edge, task.position)
-        for position in range(first, past):
-            child = local_of(w, x, w.dags.child[edge], position)
-            if child >= x.ep.prepared or (child >= 0 and not x.tasks[child].settled):
-                waiting += 1
+        edge = w.dags.outputs[k]
+        if edge.wide and stage_of(x, edge.stage) >= 0:
+            waiting += x.dag.stages[stage_of(x, edge.stage)].unsettled
     return waiting
 
 

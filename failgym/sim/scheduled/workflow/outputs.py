@@ -50,11 +50,11 @@ def _tell_children(w: World, x: View, local: int, missing: int) -> None:
     task = x.dag.tasks[local]
     stage = task.stage + x.dag.ep[0].first_stage
     for k in range(w.dags.out_at[stage], w.dags.out_at[stage + 1]):
-        edge = w.dags.out[k]
-        if not w.dags.wide[edge] and stage_of(x, w.dags.child[edge]) >= 0:
-            first, past = children(w, edge, task.position)
+        edge = w.dags.outputs[k]
+        if not edge.wide and stage_of(x, edge.stage) >= 0:
+            first, past = children(edge, task.position)
             for position in range(first, past):
-                child = local_of(w, x, w.dags.child[edge], position)
+                child = local_of(w, x, edge, position)
                 if 0 <= child < x.ep.prepared:  # the others count what they miss when they are
                     x.dag.tasks[child].missing += missing
 
@@ -101,16 +101,16 @@ def _longest_input(w: World, x: View, local: int, machine: int) -> int:
     stage = task.stage + x.dag.ep[0].first_stage
     longest = 0
     for k in range(w.dags.in_at[stage], w.dags.in_at[stage + 1]):
-        edge = w.dags.into[k]
-        place = stage_of(x, w.dags.parent[edge])
-        if place < 0 or x.dag.held[place, machine].recomputation <= longest:
+        edge = w.dags.inputs[k]
+        place = stage_of(x, edge.stage)
+        if place < 0:
             continue
-        if w.dags.wide[edge]:
-            longest = x.dag.held[place, machine].recomputation
+        if edge.wide:
+            longest = max(longest, x.dag.held[place, machine].recomputation)
             continue
-        first, past = parents(w, edge, task.position)
+        first, past = parents(edge, task.position)
         for position in range(first, past):
-            local_p = maker_of(w, x, w.dags.parent[edge], position)
+            local_p = maker_of(w, x, edge, position)
             if local_p >= 0:
                 parent = x.dag.tasks[local_p]
                 if parent.output == IN_MEMORY and parent.machine == machine:
@@ -157,8 +157,19 @@ def lose_outputs_of(w: World, x: View, place: int, machine: int) -> None:
 @called
 def settled(w: World, x: View, local: int) -> None:
     """A task has settled: it waits for no output any more."""
-    if has_dags(w) and x.dag.tasks[local].stage >= 0:
-        x.dag.stages[x.dag.tasks[local].stage].unsettled -= 1
+    if not has_dags(w) or x.dag.tasks[local].stage < 0:
+        return
+    task = x.dag.tasks[local]
+    x.dag.stages[task.stage].unsettled -= 1
+    stage = task.stage + x.dag.ep[0].first_stage
+    for k in range(w.dags.in_at[stage], w.dags.in_at[stage + 1]):
+        edge = w.dags.inputs[k]
+        if not edge.wide and stage_of(x, edge.stage) >= 0:
+            first, past = parents(edge, task.position)
+            for position in range(first, past):
+                parent = maker_of(w, x, edge, position)
+                if parent >= 0:  # the others count who waits for them when they have their states
+                    x.dag.tasks[parent].waiting -= 1
 
 
 @called
@@ -195,22 +206,22 @@ def recomputation_lost(w: World, x: View, local: int) -> None:
 def _needed(w: World, x: View, local: int) -> bool:
     """Has a child task not settled, or is one to be recomputed and has not started yet?"""
     task = x.dag.tasks[local]
+    if task.waiting > 0:
+        return True
     stage = task.stage + x.dag.ep[0].first_stage
     for k in range(w.dags.out_at[stage], w.dags.out_at[stage + 1]):
-        edge = w.dags.out[k]
-        place = stage_of(x, w.dags.child[edge])
+        edge = w.dags.outputs[k]
+        place = stage_of(x, edge.stage)
         if place < 0:
             continue
-        if w.dags.wide[edge]:
-            if x.dag.stages[place].unsettled > 0 or x.dag.stages[place].again > 0:
-                return True
+        if edge.wide and (x.dag.stages[place].unsettled > 0 or x.dag.stages[place].again > 0):
+            return True
+        if edge.wide or x.dag.stages[place].again == 0:
             continue
-        first, past = children(w, edge, task.position)
+        first, past = children(edge, task.position)
         for position in range(first, past):
-            child = local_of(w, x, w.dags.child[edge], position)
-            if child >= x.ep.prepared:
-                return True
-            if child >= 0 and (not x.tasks[child].settled or x.dag.tasks[child].again == WANTED):
+            child = local_of(w, x, edge, position)
+            if child >= 0 and x.dag.tasks[child].again == WANTED:
                 return True
     return False
 

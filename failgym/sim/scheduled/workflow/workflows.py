@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.sim.scheduled.rules import check_duration
-from failgym.sim.scheduled.workflow.dags import Dags
+from failgym.sim.scheduled.workflow.dags import EDGE, Dags
 from failgym.sim.shared.records import Records
 from failgym.traces import Trace
 
@@ -106,6 +106,27 @@ def _mean_compute(length: Ints, speed: npt.NDArray[np.float64], costs: Ints) -> 
     return total / len(speed)
 
 
+def _first_rows(task_at: Ints, tasks: Ints) -> Ints:
+    """First task of each stage whose tasks have rows that follow each other, else -1, [stages]."""
+    first = np.full(len(task_at) - 1, -1, dtype=np.int64)
+    breaks = np.concatenate([[0], np.cumsum(np.diff(tasks) != 1)])
+    filled = np.flatnonzero(np.diff(task_at))
+    begin, last = task_at[filled], task_at[filled + 1] - 1
+    whole = breaks[begin] == breaks[last]
+    first[filled[whole]] = tasks[begin[whole]]
+    return first
+
+
+def _seen_from(dags: Dags, edges: Ints, ends: Ints) -> Records:
+    """EDGE of edges in this order, of which ``ends`` are the stages at the other end."""
+    size, seen = np.diff(dags.task_at), np.zeros(len(edges), dtype=EDGE)
+    seen["stage"], seen["wide"] = ends[edges], dags.wide[edges]
+    seen["parents"], seen["children"] = size[dags.parent[edges]], size[dags.child[edges]]
+    seen["row"] = _first_rows(dags.task_at, dags.tasks)[ends[edges]]
+    seen["transfer"] = dags.transfer[edges]
+    return seen
+
+
 def _upward_ranks(dags: Dags, order: list[int], mean: Any) -> npt.NDArray[np.float64]:
     """Upward rank of each task: its mean compute time, and the longest way from there to the end.
 
@@ -116,14 +137,14 @@ def _upward_ranks(dags: Dags, order: list[int], mean: Any) -> npt.NDArray[np.flo
     for stage in reversed(order):
         parents = dags.tasks[dags.task_at[stage] : dags.task_at[stage + 1]]
         longest = np.zeros(len(parents))
-        for edge in dags.out[dags.out_at[stage] : dags.out_at[stage + 1]].tolist():
-            child = dags.child[edge]
+        for edge in dags.outputs[dags.out_at[stage] : dags.out_at[stage + 1]]:
+            child = int(edge["stage"])
             children = dags.tasks[dags.task_at[child] : dags.task_at[child + 1]]
             n, m = len(parents), len(children)
             if n == 0 or m == 0:
                 continue
-            ways = dags.transfer[edge] + rank[children]
-            if dags.wide[edge]:
+            ways = edge["transfer"] + rank[children]
+            if edge["wide"]:
                 longest = np.maximum(longest, ways.max())
                 continue
             for p in range(n):
@@ -187,8 +208,9 @@ def compile_dags(
         bytes_in=bytes_in,
         in_at=_first_of(child, len(job)),
         into=np.argsort(child, kind="stable"),
+        inputs=np.zeros(0, dtype=EDGE),
         out_at=_first_of(parent, len(job)),
-        out=np.argsort(parent, kind="stable"),
+        outputs=np.zeros(0, dtype=EDGE),
         parent=parent,
         child=child,
         wide=wide,
@@ -197,6 +219,10 @@ def compile_dags(
         rising=np.zeros(0, dtype=np.int64),
         falling=np.zeros(0, dtype=np.int64),
         costs=_costs(trace, kept),
+    )
+    dags = dags._replace(
+        inputs=_seen_from(dags, dags.into, parent),
+        outputs=_seen_from(dags, np.argsort(parent, kind="stable"), child),
     )
     if rules.scheduler != "rank_hybd":
         return dags
