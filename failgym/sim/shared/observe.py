@@ -92,7 +92,7 @@ def up_to(times: Any, begin: int, count: int, now: int) -> int:
 
 @kernel
 def _whole_windows(w: Any, row: Any, progress: int) -> int:
-    """Usage windows that are over after so much progress: most often as many as decision windows."""
+    """Usage windows that are over after so much progress: often as many as decision windows."""
     known, begin, count = w.usage_known, row.usage_at, row.usages
     guess = min(progress // w.parameters[0].window, count)
     over = guess == 0 or known[begin + guess - 1] <= progress
