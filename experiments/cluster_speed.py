@@ -11,7 +11,7 @@
   decision where every attempt is asked in every window and answered CONTINUE. The latter includes
   a call from Python for each, the same for all sizes.
 
-One episode on one core; medians of the runs.
+One episode on one core; processor time, medians of the runs.
 """
 
 from __future__ import annotations
@@ -103,13 +103,13 @@ def world_of(trace: Trace, rules: ScheduledRules) -> World:
 
 
 def timed(world: World, rules: ScheduledRules, runs: int) -> tuple[ScheduledBatch, float]:
-    """An episode in which nothing is asked, and how long it takes [s]."""
+    """An episode in which nothing is asked, and how much processor time it takes [s]."""
     batch = ScheduledBatch(world, rules, 1)
     seconds: list[float] = []
     for _ in range(runs + 1):  # the first finds room
-        begun = time.perf_counter()
+        begun = time.process_time()
         batch.reset(np.zeros(1, dtype=np.int64))
-        seconds.append(time.perf_counter() - begun)
+        seconds.append(time.process_time() - begun)
     return batch, statistics.median(seconds[1:])
 
 
@@ -142,10 +142,10 @@ def cost(running: int, runs: int, decisions: int) -> Cost:
         batch.step(answers)
     rounds: list[float] = []
     for _ in range(runs):
-        begun = time.perf_counter()
+        begun = time.process_time()
         for _ in range(decisions):
             batch.step(answers)
-        rounds.append((time.perf_counter() - begun) / decisions)
+        rounds.append((time.process_time() - begun) / decisions)
     return Cost(running, seconds / tasks * 1e9, statistics.median(rounds) * 1e9)
 
 

@@ -44,17 +44,17 @@ def of_ends(out: Output, by_unit: bool, at: Ints) -> Entries:
     Args:
         at: which ones they are; the others' entries are zero.
     """
-    n, final = len(out.reward), out.final[at]
+    n, final = len(out.reward), out.final
     nothing, mask = np.full(len(at), -1), np.zeros((len(at), ACTIONS), dtype=np.int8)
     mask[:, 0] = 1
     entries: Entries = {
         "action_mask": mask,
         "task": nothing,
-        "slice": final["slice"],
+        "slice": final["slice"][at],
         "elapsed": out.final_elapsed[at],
-        "illegal": final["illegal"],
+        "illegal": final["illegal"][at],
         "reward_terms": out.final_terms[at],
-        "totals": totals(final),
+        "totals": totals(final, at),
     }
     if by_unit:
         entries |= {"unit": nothing, "unit_cost": np.zeros(len(at))}
@@ -75,7 +75,7 @@ def upon_ends(out: Output, by_unit: bool, ended: Bools | None) -> Entries:
     if by_unit:
         entries["unit_costs"] = np.zeros(out.final_unit_costs.shape)
     if ended is not None:
-        entries["totals"][ended] = totals(out.final[ended])
+        entries["totals"][ended] = totals(out.final, np.flatnonzero(ended))
         if by_unit:
             entries["unit_costs"][ended] = out.final_unit_costs[ended]
     return entries

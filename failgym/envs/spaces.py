@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -121,17 +122,39 @@ def action_space() -> spaces.Discrete:
     return spaces.Discrete(ACTIONS)
 
 
-def totals(episodes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """What episodes (EPISODE [k]) that ended report, in the order of `TOTALS`, [k, totals].
+class _Columns(NamedTuple):
+    """Which totals an episode's record tells, and where in it, as whole numbers of one size."""
+
+    number: np.dtype[Any]
+    totals: npt.NDArray[np.intp]
+    places: npt.NDArray[np.intp]
+
+
+@cache
+def _columns_of(record: np.dtype[np.void]) -> tuple[_Columns, ...]:
+    """Where the totals stand in a record."""
+    fields: Any = record.fields
+    names = {name: name for name in TOTALS if name in fields}
+    if "own" in fields:
+        names["tasks"] = "own"
+    found: list[_Columns] = []
+    for number in (np.dtype(np.int32), np.dtype(np.int64)):
+        of_size = [name for name, field in names.items() if fields[field][0] == number]
+        at = [fields[names[name]][1] // number.itemsize for name in of_size]
+        found.append(_Columns(number, np.array([TOTALS.index(n) for n in of_size]), np.array(at)))
+    return tuple(found)
+
+
+def totals(episodes: npt.NDArray[Any], at: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
+    """What the episodes ``at`` of EPISODE [N], which ended, report: [k, totals] as `TOTALS` says.
 
     ``tasks`` are those that are asked about and charged.
     """
-    found = np.zeros((len(episodes), len(TOTALS)), dtype=np.int64)
-    names = episodes.dtype.names or ()
-    for i, name in enumerate(TOTALS):
-        if name in names:
-            found[:, i] = episodes[name]
-    if "own" in names:
-        found[:, TOTALS.index("tasks")] = episodes["own"]
-        found[:, TOTALS.index("background")] = episodes["tasks"] - episodes["own"]
-    return found
+    record, n = episodes.dtype, len(episodes)
+    told = np.zeros((len(at), len(TOTALS)), dtype=np.int64)
+    rows = at[:, np.newaxis]
+    for number, into, places in _columns_of(record):
+        told[:, into] = episodes.view(number).reshape(n, -1)[rows, places]
+    if "own" in (record.names or ()):
+        told[:, TOTALS.index("background")] = episodes["tasks"][at] - episodes["own"][at]
+    return told

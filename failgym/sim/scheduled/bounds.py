@@ -93,10 +93,10 @@ def earliest(world: World, episode: int, fate: Fates) -> Earliest:
     present[tasks[~standing]] = True
     for stage in _stages_of(world, tasks):
         here = _tasks_of(world, stage)
-        for edge in world.dags.into[world.dags.in_at[stage] : world.dags.in_at[stage + 1]]:
-            parents = _tasks_of(world, world.dags.parent[edge])
+        for edge in _edges_into(world, stage):
+            parents = _tasks_of(world, edge["stage"])
             if len(parents):
-                wide = bool(world.dags.wide[edge])
+                wide = bool(edge["wide"])
                 ready = _over_parents(finish[parents], len(here), wide)
                 start[here] = np.maximum(start[here], ready)
                 unsure = _over_parents(doubt[parents].astype(np.float64), len(here), wide)
@@ -105,13 +105,19 @@ def earliest(world: World, episode: int, fate: Fates) -> Earliest:
     return Earliest(tasks, start[tasks], finish[tasks], ~doubt[tasks], cut_off[tasks])
 
 
+def _edges_into(world: World, stage: Any) -> Any:
+    """The incoming edges of a stage, EDGE."""
+    here = world.dags.stages[stage]
+    return world.dags.inputs[here["inputs_from"] : here["inputs_to"]]
+
+
 def _stages_of(world: World, tasks: Ints) -> Ints:
     """The stages of some tasks, parents first."""
-    if not len(world.dags.level):
+    if not len(world.dags.stages):
         return np.zeros(0, dtype=np.int64)
     stages = np.unique(world.dags.stage[tasks])
     stages = stages[stages >= 0]
-    return stages[np.argsort(world.dags.level[stages], kind="stable")]
+    return stages[np.argsort(world.dags.stages["level"][stages], kind="stable")]
 
 
 def _tasks_of(world: World, stage: Any) -> Ints:

@@ -88,7 +88,7 @@ def _count_missing(w: World, x: View, local: int) -> None:
     if task.stage < 0:
         return
     stage = task.stage + x.dag.ep[0].first_stage
-    for k in range(w.dags.in_at[stage], w.dags.in_at[stage + 1]):
+    for k in range(w.dags.stages[stage].inputs_from, w.dags.stages[stage].inputs_to):
         edge = w.dags.inputs[k]
         if not edge.wide and stage_of(x, edge.stage) >= 0:
             first, past = parents(edge, task.position)
@@ -105,7 +105,7 @@ def _count_waiting(w: World, x: View, local: int) -> None:
     if task.stage < 0:
         return
     stage = task.stage + x.dag.ep[0].first_stage
-    for k in range(w.dags.out_at[stage], w.dags.out_at[stage + 1]):
+    for k in range(w.dags.stages[stage].outputs_from, w.dags.stages[stage].outputs_to):
         edge = w.dags.outputs[k]
         if not edge.wide and stage_of(x, edge.stage) >= 0:
             first, past = children(edge, task.position)

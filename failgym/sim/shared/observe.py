@@ -78,21 +78,33 @@ def static_fields(w: Any, task: Any, obs: Any) -> None:
 
 @kernel
 def up_to(times: Any, begin: int, count: int, now: int) -> int:
-    """How many of an ascending stretch of times are at most now."""
-    low, high = 0, count
-    while low < high:
-        middle = (low + high) >> 1
-        if times[begin + middle] <= now:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    """How many of an ascending stretch of times are at most now.
+
+    Which half is left is worked out, not branched upon: nobody could foretell it.
+    """
+    low, left = begin, count
+    while left > 1:
+        half = left >> 1
+        low += half * int(times[low + half - 1] <= now)
+        left -= half
+    return low - begin + int(left == 1 and times[low] <= now)
+
+
+@kernel
+def _whole_windows(w: Any, row: Any, progress: int) -> int:
+    """Usage windows that are over after so much progress: often as many as decision windows."""
+    known, begin, count = w.usage_known, row.usage_at, row.usages
+    guess = min(progress // w.parameters[0].window, count)
+    over = guess == 0 or known[begin + guess - 1] <= progress
+    if over and (guess == count or known[begin + guess] > progress):
+        return int(guess)
+    return up_to(known, begin, count, progress)
 
 
 @kernel
 def usage_fields(w: Any, row: Any, progress: int, obs: Any) -> None:
     """Usage in the last window that is whole behind the attempt."""
-    last = up_to(w.usage_known, row.usage_at, row.usages, progress) - 1
+    last = _whole_windows(w, row, progress) - 1
     for j in range(USAGE_FIELDS):
         if last < 0:
             obs[_USAGE + j] = 0.0

@@ -20,11 +20,12 @@ def critical_paths(tables: Tables) -> npt.NDArray[np.int64]:
     runs = tasks["rows"] > 0
     length[runs] = tables.rows["length"][tasks["rows_at"][runs]]
     staged = tasks["stage"] >= 0
-    longest = np.zeros(len(dags.level), dtype=np.int64)
+    longest = np.zeros(len(dags.stages), dtype=np.int64)
     np.maximum.at(longest, tasks["stage"][staged], length[staged])
     end = np.append(longest, 0)  # the last is that of tasks without stage
-    for stage in np.argsort(dags.level, kind="stable").tolist():
-        before = dags.parent[dags.into[dags.in_at[stage] : dags.in_at[stage + 1]]]
+    for stage in np.argsort(dags.stages["level"], kind="stable").tolist():
+        here = dags.stages[stage]
+        before = dags.inputs["stage"][here["inputs_from"] : here["inputs_to"]]
         end[stage] += end[before].max(initial=0)
     path = np.zeros(int(tasks["job"].max(initial=-1)) + 1, dtype=np.int64)
     np.maximum.at(path, tasks["job"], np.where(staged, end[tasks["stage"]], length))

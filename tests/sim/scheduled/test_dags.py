@@ -97,7 +97,7 @@ def test_upward_ranks_of_flaws_example() -> None:
     dags = compiled(workflow([1] * 5, edges, costs=FLAW_COSTS, speeds=(1.0,) * 3))
     assert dags.rank.tolist() == pytest.approx([145.0, 95.0, 88 + 1 / 3, 98 + 1 / 3, 45.0])
     assert dags.transfer.tolist() == [10, 10, 10, 15, 10, 10]
-    assert dags.level.tolist() == [1, 2, 2, 2, 3]
+    assert dags.stages["level"].tolist() == [1, 2, 2, 2, 3]
     assert dags.falling.tolist() == [0, 2, 3, 1, 4]
     assert dags.rising.tolist() == [4, 2, 1, 3, 0]
     assert dags.costs.tolist() == [list(row) for row in FLAW_COSTS]
@@ -131,7 +131,7 @@ def test_narrow_ranks_follow_each_childs_parents() -> None:
 def test_wide_edges() -> None:
     dags = compiled(workflow([3, 4], [(0, 1, 100, True)]))
     assert dags.transfer.tolist() == [8]  # 100 / 12 = 8.33
-    assert dags.bytes_in.tolist() == [0, 100]
+    assert dags.stages["bytes_in"].tolist() == [0, 100]
     assert dags.tasks.tolist() == list(range(7))
     assert dags.position.tolist() == [0, 1, 2, 0, 1, 2, 3]
 

@@ -36,7 +36,7 @@ def _entry_of(w: World, x: View, i: int) -> int:
         return (x.runs[i].joined << _RUN_BITS) | i
     row = x.tasks[x.runs[i].local].task
     place = w.dags.falling[row] if x.dag.ep[0].one_job else w.dags.rising[row]
-    return (place << _RUN_BITS) | i
+    return int((place << _RUN_BITS) | i)
 
 
 @called

@@ -24,9 +24,10 @@ _HOUR = (BINS - 1) // 2
 @called
 def _hour(x: View, kind: int, back: int) -> int:
     """What was counted in the whole bins of the hour that ended ``back`` hours ago."""
-    total = 0
-    for k in range(1 + back * _HOUR, 1 + (back + 1) * _HOUR):
-        total += x.counters[(x.ep.bin - k) % BINS, kind]
+    total, at = 0, (x.ep.bin - 1 - back * _HOUR) % BINS
+    for _ in range(_HOUR):
+        total += x.counters[at, kind]
+        at = at - 1 if at > 0 else BINS - 1
     return total
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from failgym.sim.scheduled.cluster.ranking import run_of
 from failgym.sim.scheduled.records import RUN, TASK_STATE, Part, State, World
+from failgym.sim.scheduled.rules import SCHEDULERS
 from failgym.sim.scheduled.workflow.dags import DAG_TASK
 from failgym.sim.shared.ahead import PARTS, RECORDS, STATES
 from failgym.sim.shared.jit import LINE, kernel, list_at, prefetch
@@ -15,10 +16,11 @@ __all__ = ["look_ahead"]
 
 _TASKS, _RUNS, _HEAP = int(Part.TASKS), int(Part.RUNS), int(Part.HEAP)
 _DAG_TASKS, _RANKED = int(Part.DAG_TASKS), int(Part.RANKED)
+_BY_RANK = SCHEDULERS.index("rank_hybd")
 
 
 @kernel
-def _states(s: State, e: int) -> None:
+def _states(w: World, s: State, e: int) -> None:
     """What an episode holds of its decision, and its calendar."""
     ep, at = s.episodes[e], s.places[e]
     prefetch(list_at(at[_TASKS, 0], at[_TASKS, 1], TASK_STATE), ep.local)
@@ -27,7 +29,9 @@ def _states(s: State, e: int) -> None:
     heap = list_at(at[_HEAP, 0], at[_HEAP, 1], EVENT)
     prefetch(heap, 0)
     prefetch(heap, 2)
-    prefetch(list_at(at[_RANKED, 0], at[_RANKED, 1], np.int64), 0)
+    prefetch(s.dags, e)
+    if w.parameters[0].scheduler == _BY_RANK:
+        prefetch(list_at(at[_RANKED, 0], at[_RANKED, 1], np.int64), 0)
 
 
 @kernel
@@ -46,7 +50,7 @@ def _records(w: World, s: State, e: int) -> None:
         prefetch(tasks, event.local)
         prefetch(runs, event.run)
         prefetch(list_at(at[_DAG_TASKS, 0], at[_DAG_TASKS, 1], DAG_TASK), event.local)
-    if s.dags[e].ranked > 0:
+    if w.parameters[0].scheduler == _BY_RANK and s.dags[e].ranked > 0:
         prefetch(runs, run_of(list_at(at[_RANKED, 0], at[_RANKED, 1], np.int64)[0]))
 
 
@@ -62,6 +66,8 @@ def _next_by_rank(w: World, s: State, e: int) -> None:
     prefetch(w.rows, run.row)
     prefetch(w.tasks, task)
     prefetch(w.request, task)
+    prefetch(w.dags.rank, task)
+    prefetch(w.dags.stages, w.dags.stage[task])
     if len(w.dags.costs) > 0:
         costs = w.dags.costs[task]
         for machine in range(0, len(costs), LINE // 8):
@@ -82,8 +88,9 @@ def _parts(w: World, s: State, e: int) -> None:
             prefetch(w.rows, row)
             prefetch(w.tasks, list_at(at[_TASKS, 0], at[_TASKS, 1], TASK_STATE)[event.local].task)
     first = s.queues[e, 0, 0]
-    if s.dags[e].ranked > 0:
-        _next_by_rank(w, s, e)
+    if w.parameters[0].scheduler == _BY_RANK:
+        if s.dags[e].ranked > 0:
+            _next_by_rank(w, s, e)
     elif first >= 0:
         prefetch(runs, first)
         prefetch(list_at(at[_TASKS, 0], at[_TASKS, 1], TASK_STATE), runs[first].local)
@@ -93,7 +100,7 @@ def _parts(w: World, s: State, e: int) -> None:
 def look_ahead(w: World, s: State, e: int, end: int) -> None:
     """Before episode ``e`` goes on: ask for what the next ones, up to ``end``, will read."""
     if e + STATES < end:
-        _states(s, e + STATES)
+        _states(w, s, e + STATES)
     if e + RECORDS < end:
         _records(w, s, e + RECORDS)
     if e + PARTS < end:

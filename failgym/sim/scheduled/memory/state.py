@@ -91,7 +91,7 @@ def needs_of(world: World, log: bool = False) -> Ints:
         Part.QUERIES: runs * machines if log and p["place"] else 0,
         Part.LIVE: runs if p["scheduler"] == EASY else 0,
         **dict.fromkeys((Part.WRITES, Part.RANKED, Part.PICKED), runs),
-        **(_dag_needs(world, tasks) if len(world.dags.level) else {}),
+        **(_dag_needs(world, tasks) if len(world.dags.stages) else {}),
     }
     table = np.zeros((len(tasks), len(Part)), dtype=np.int64)
     for part, lengths in needs.items():

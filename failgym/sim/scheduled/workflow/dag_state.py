@@ -17,7 +17,7 @@ __all__ = ["begin_dags"]
 def _clear_stages(w: World, x: View) -> None:
     """Find the stages of the episode and put them at their beginning."""
     d, at = x.dag.ep[0], w.member_at[x.ep.slice]
-    first, last = len(w.dags.level), -1
+    first, last = len(w.dags.stages), -1
     for local in range(x.ep.tasks):
         stage = w.dags.stage[w.members[at + local]]
         if stage >= 0:

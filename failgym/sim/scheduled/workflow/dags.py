@@ -27,6 +27,7 @@ __all__ = [
     "NOT_MADE",
     "OFF_STACK",
     "SAVED",
+    "STAGE",
     "DagState",
     "Dags",
     "children",
@@ -66,11 +67,11 @@ DAG_TASK = np.dtype(
         ("stack_next", "i4"),  # lost outputs to be demanded, see lineage.py
         ("stack_before", "i4"),
         ("mark", "i4"),
+        ("number", "i4"),  # of the attempt that made it
         ("saved_at", "i8"),
         ("recomputation", "i8"),  # time to make the output again, as of when it was made [ms]
         ("chain", "i8"),  # length of the run that made it and of what it would repeat first [ms]
         ("run", "i8"),  # row of the attempt that made it
-        ("number", "i4"),
     ],
     align=True,
 )
@@ -88,6 +89,19 @@ EDGE = np.dtype(
     align=True,
 )
 """An edge as one of its stages sees it: all that is asked of it, in one line of memory."""
+
+STAGE = np.dtype(
+    [
+        ("level", "i4"),  # 1 without parents, else 1 + the largest of the parents
+        ("inputs_from", "i4"),  # its incoming edges are Dags.inputs[inputs_from:inputs_to]
+        ("inputs_to", "i4"),
+        ("outputs_from", "i4"),  # its outgoing edges are Dags.outputs[outputs_from:outputs_to]
+        ("outputs_to", "i4"),
+        ("bytes_in", "i8"),  # sum over incoming edges
+    ],
+    align=True,
+)
+"""A stage of the trace."""
 
 DAG_STAGE = np.dtype(
     [
@@ -144,19 +158,12 @@ class Dags(NamedTuple):
     task_at: Ints
     """[stages + 1] the tasks of stage s are ``tasks[task_at[s]:task_at[s + 1]]``"""
     tasks: Ints
-    level: Ints
-    """[stages] 1 without parents, else 1 + the largest of the parents"""
-    bytes_in: Ints
-    """[stages] sum over incoming edges"""
-    in_at: Ints
-    """[stages + 1] the incoming edges of stage s are ``into[in_at[s]:in_at[s + 1]]``"""
-    into: Ints
+    stages: Records
+    """STAGE [stages]"""
     inputs: Records
-    """EDGE [edges] the same edges in the same order, by the parent stages"""
-    out_at: Ints
-    """[stages + 1] the outgoing edges of stage s are ``outputs[out_at[s]:out_at[s + 1]]``"""
+    """EDGE [edges] by child stage, as it sees them"""
     outputs: Records
-    """EDGE [edges] by the child stages"""
+    """EDGE [edges] by parent stage, as it sees them"""
     parent: Ints
     """[edges]"""
     child: Ints
@@ -198,7 +205,7 @@ class DagState(NamedTuple):
 @called
 def has_dags(w: Any) -> bool:
     """Has the trace stages?"""
-    return len(w.dags.level) > 0
+    return len(w.dags.stages) > 0
 
 
 @called
@@ -266,7 +273,7 @@ def children(edge: Any, position: int) -> tuple[int, int]:
 @called
 def has_children(w: Any, stage: int) -> bool:
     """Has a stage (row) outgoing edges?"""
-    return w.dags.out_at[stage + 1] > w.dags.out_at[stage]
+    return w.dags.stages[stage].outputs_to > w.dags.stages[stage].outputs_from
 
 
 @called
@@ -283,7 +290,7 @@ def inputs_available(w: Any, x: Any, local: int) -> bool:
     if x.dag.tasks[local].missing > 0:
         return False
     stage = x.dag.tasks[local].stage + x.dag.ep[0].first_stage
-    for k in range(w.dags.in_at[stage], w.dags.in_at[stage + 1]):
+    for k in range(w.dags.stages[stage].inputs_from, w.dags.stages[stage].inputs_to):
         edge = w.dags.inputs[k]
         place = stage_of(x, edge.stage)
         if edge.wide and place >= 0:
@@ -321,7 +328,7 @@ def inputs_reachable(w: Any, x: Any, local: int) -> bool:
         return True
     task = x.dag.tasks[local]
     stage = task.stage + x.dag.ep[0].first_stage
-    for k in range(w.dags.in_at[stage], w.dags.in_at[stage + 1]):
+    for k in range(w.dags.stages[stage].inputs_from, w.dags.stages[stage].inputs_to):
         if _out_of_reach(w, x, w.dags.inputs[k], task.position):
             return False
     return True
@@ -353,7 +360,7 @@ def transfer_time(w: Any, x: Any, local: int, machine: int) -> int:
         return int(longest)
     task = x.dag.tasks[local]
     stage = task.stage + x.dag.ep[0].first_stage
-    for k in range(w.dags.in_at[stage], w.dags.in_at[stage + 1]):
+    for k in range(w.dags.stages[stage].inputs_from, w.dags.stages[stage].inputs_to):
         edge = w.dags.inputs[k]
         time = edge.transfer
         if time > longest and _reads_from_afar(w, x, edge, task.position, machine):
@@ -391,7 +398,7 @@ def repeated(w: Any, x: Any, local: int) -> int:
         return int(longest)
     task = x.dag.tasks[local]
     stage = task.stage + x.dag.ep[0].first_stage
-    for k in range(w.dags.in_at[stage], w.dags.in_at[stage + 1]):
+    for k in range(w.dags.stages[stage].inputs_from, w.dags.stages[stage].inputs_to):
         edge = w.dags.inputs[k]
         if edge.wide or stage_of(x, edge.stage) < 0:
             continue
@@ -414,7 +421,7 @@ def still_transferring_from(w: Any, x: Any, i: int, machine: int, now: int) -> b
         return False
     task = x.dag.tasks[run.local]
     stage = task.stage + x.dag.ep[0].first_stage
-    for k in range(w.dags.in_at[stage], w.dags.in_at[stage + 1]):
+    for k in range(w.dags.stages[stage].inputs_from, w.dags.stages[stage].inputs_to):
         edge = w.dags.inputs[k]
         later = run.start + edge.transfer > now
         if later and _read_from(w, x, edge, task.position, machine, run.start):

@@ -118,7 +118,7 @@ def unblock_children(w: World, x: View, local: int) -> None:
     task, mark, n = x.dag.tasks[local], _new_mark(x), 0
     complete = x.dag.stages[task.stage].available == x.dag.stages[task.stage].tasks
     stage = task.stage + x.dag.ep[0].first_stage
-    for k in range(w.dags.out_at[stage], w.dags.out_at[stage + 1]):
+    for k in range(w.dags.stages[stage].outputs_from, w.dags.stages[stage].outputs_to):
         edge = w.dags.outputs[k]
         if stage_of(x, edge.stage) < 0 or (edge.wide and not complete):
             continue
@@ -143,7 +143,7 @@ def _block_narrow_children(w: World, x: View, local: int) -> None:
     """Children by narrow edges of a task, whose output is lost, leave the queue."""
     task = x.dag.tasks[local]
     stage = task.stage + x.dag.ep[0].first_stage
-    for k in range(w.dags.out_at[stage], w.dags.out_at[stage + 1]):
+    for k in range(w.dags.stages[stage].outputs_from, w.dags.stages[stage].outputs_to):
         edge = w.dags.outputs[k]
         if not edge.wide and stage_of(x, edge.stage) >= 0:
             first, past = children(edge, task.position)
@@ -157,7 +157,7 @@ def _block_narrow_children(w: World, x: View, local: int) -> None:
 def _block_wide_children(w: World, x: View, place: int) -> None:
     """Children by wide edges of a stage, of which an output is lost, leave the queue."""
     stage = place + x.dag.ep[0].first_stage
-    for k in range(w.dags.out_at[stage], w.dags.out_at[stage + 1]):
+    for k in range(w.dags.stages[stage].outputs_from, w.dags.stages[stage].outputs_to):
         edge = w.dags.outputs[k]
         if edge.wide and stage_of(x, edge.stage) >= 0:
             for position in range(edge.children):
@@ -223,7 +223,7 @@ def _stack_inputs(w: World, x: View, local: int) -> None:
     """Put the lost inputs of a task first in the list, in ascending order of trace row."""
     task, mark, n = x.dag.tasks[local], _new_mark(x), 0
     stage = task.stage + x.dag.ep[0].first_stage
-    for k in range(w.dags.in_at[stage], w.dags.in_at[stage + 1]):
+    for k in range(w.dags.stages[stage].inputs_from, w.dags.stages[stage].inputs_to):
         edge = w.dags.inputs[k]
         place = stage_of(x, edge.stage)
         if place < 0 or x.dag.stages[place].lost == 0:
@@ -292,7 +292,7 @@ def _add_children(w: World, x: View, local: int, mark: int, n: int) -> int:
     """Append the unsettled children of a task to the list; the new length."""
     task = x.dag.tasks[local]
     stage = task.stage + x.dag.ep[0].first_stage
-    for k in range(w.dags.out_at[stage], w.dags.out_at[stage + 1]):
+    for k in range(w.dags.stages[stage].outputs_from, w.dags.stages[stage].outputs_to):
         edge = w.dags.outputs[k]
         place = stage_of(x, edge.stage)
         if place < 0:

@@ -25,7 +25,7 @@ def _waiting_children(w: World, x: View, local: int) -> int:
     task = x.dag.tasks[local]
     stage = task.stage + x.dag.ep[0].first_stage
     waiting = int(task.waiting)
-    for k in range(w.dags.out_at[stage], w.dags.out_at[stage + 1]):
+    for k in range(w.dags.stages[stage].outputs_from, w.dags.stages[stage].outputs_to):
         edge = w.dags.outputs[k]
         if edge.wide and stage_of(x, edge.stage) >= 0:
             waiting += x.dag.stages[stage_of(x, edge.stage)].unsettled
@@ -46,13 +46,13 @@ def observe_lineage(w: World, x: View, local: int, age: int, median: int, obs: A
     task = x.dag.tasks[local]
     stage, row = x.dag.stages[task.stage], task.stage + x.dag.ep[0].first_stage
     budget, p95, again = 1.0, 0.0, 0.0
-    if w.dags.bytes_in[row] > 0:
-        budget = min(stage.saving / w.dags.bytes_in[row], 1.0)
+    if w.dags.stages[row].bytes_in > 0:
+        budget = min(stage.saving / w.dags.stages[row].bytes_in, 1.0)
     if stage.writes > 0:
         p95 = x.dag.written[w.dags.task_at[row] - w.dags.task_at[x.dag.ep[0].first_stage]]
     if x.ep.decision == _OUTPUT:
         again = task.recomputation
-    put(obs, AT.level, log_count(w.dags.level[row]))
+    put(obs, AT.level, log_count(w.dags.stages[row].level))
     put(obs, AT.waiting_children, log_count(_waiting_children(w, x, local)))
     put(obs, AT.output_size, log_count(max(w.tasks[x.tasks[local].task].output, 0)))
     put(obs, AT.stage_budget, budget)

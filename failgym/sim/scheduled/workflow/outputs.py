@@ -49,7 +49,7 @@ def _tell_children(w: World, x: View, local: int, missing: int) -> None:
     """Count an output that child tasks by narrow edges miss (1) or get (-1)."""
     task = x.dag.tasks[local]
     stage = task.stage + x.dag.ep[0].first_stage
-    for k in range(w.dags.out_at[stage], w.dags.out_at[stage + 1]):
+    for k in range(w.dags.stages[stage].outputs_from, w.dags.stages[stage].outputs_to):
         edge = w.dags.outputs[k]
         if not edge.wide and stage_of(x, edge.stage) >= 0:
             first, past = children(edge, task.position)
@@ -100,7 +100,7 @@ def _longest_input(w: World, x: View, local: int, machine: int) -> int:
     task = x.dag.tasks[local]
     stage = task.stage + x.dag.ep[0].first_stage
     longest = 0
-    for k in range(w.dags.in_at[stage], w.dags.in_at[stage + 1]):
+    for k in range(w.dags.stages[stage].inputs_from, w.dags.stages[stage].inputs_to):
         edge = w.dags.inputs[k]
         place = stage_of(x, edge.stage)
         if place < 0:
@@ -162,7 +162,7 @@ def settled(w: World, x: View, local: int) -> None:
     task = x.dag.tasks[local]
     x.dag.stages[task.stage].unsettled -= 1
     stage = task.stage + x.dag.ep[0].first_stage
-    for k in range(w.dags.in_at[stage], w.dags.in_at[stage + 1]):
+    for k in range(w.dags.stages[stage].inputs_from, w.dags.stages[stage].inputs_to):
         edge = w.dags.inputs[k]
         if not edge.wide and stage_of(x, edge.stage) >= 0:
             first, past = parents(edge, task.position)
@@ -209,7 +209,7 @@ def _needed(w: World, x: View, local: int) -> bool:
     if task.waiting > 0:
         return True
     stage = task.stage + x.dag.ep[0].first_stage
-    for k in range(w.dags.out_at[stage], w.dags.out_at[stage + 1]):
+    for k in range(w.dags.stages[stage].outputs_from, w.dags.stages[stage].outputs_to):
         edge = w.dags.outputs[k]
         place = stage_of(x, edge.stage)
         if place < 0:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.sim.scheduled.rules import check_duration
-from failgym.sim.scheduled.workflow.dags import EDGE, Dags
+from failgym.sim.scheduled.workflow.dags import EDGE, STAGE, Dags
 from failgym.sim.shared.records import Records
 from failgym.traces import Trace
 
@@ -127,6 +127,22 @@ def _seen_from(dags: Dags, edges: Ints, ends: Ints) -> Records:
     return seen
 
 
+def _edges_from(dags: Dags, stage: int) -> Records:
+    """The outgoing edges of a stage."""
+    here = dags.stages[stage]
+    return dags.outputs[here["outputs_from"] : here["outputs_to"]]
+
+
+def _stages(level: Ints, bytes_in: Ints, parent: Ints, child: Ints) -> Records:
+    """STAGE of every stage."""
+    stages = np.zeros(len(level), dtype=STAGE)
+    stages["level"], stages["bytes_in"] = level, bytes_in
+    for kind, ends in (("inputs", child), ("outputs", parent)):
+        at = _first_of(ends, len(level))
+        stages[f"{kind}_from"], stages[f"{kind}_to"] = at[:-1], at[1:]
+    return stages
+
+
 def _upward_ranks(dags: Dags, order: list[int], mean: Any) -> npt.NDArray[np.float64]:
     """Upward rank of each task: its mean compute time, and the longest way from there to the end.
 
@@ -137,7 +153,7 @@ def _upward_ranks(dags: Dags, order: list[int], mean: Any) -> npt.NDArray[np.flo
     for stage in reversed(order):
         parents = dags.tasks[dags.task_at[stage] : dags.task_at[stage + 1]]
         longest = np.zeros(len(parents))
-        for edge in dags.outputs[dags.out_at[stage] : dags.out_at[stage + 1]]:
+        for edge in _edges_from(dags, stage):
             child = int(edge["stage"])
             children = dags.tasks[dags.task_at[child] : dags.task_at[child + 1]]
             n, m = len(parents), len(children)
@@ -204,12 +220,8 @@ def compile_dags(
         position=position,
         task_at=task_at,
         tasks=members,
-        level=level,
-        bytes_in=bytes_in,
-        in_at=_first_of(child, len(job)),
-        into=np.argsort(child, kind="stable"),
+        stages=_stages(level, bytes_in, parent, child),
         inputs=np.zeros(0, dtype=EDGE),
-        out_at=_first_of(parent, len(job)),
         outputs=np.zeros(0, dtype=EDGE),
         parent=parent,
         child=child,
@@ -221,7 +233,7 @@ def compile_dags(
         costs=_costs(trace, kept),
     )
     dags = dags._replace(
-        inputs=_seen_from(dags, dags.into, parent),
+        inputs=_seen_from(dags, np.argsort(child, kind="stable"), parent),
         outputs=_seen_from(dags, np.argsort(parent, kind="stable"), child),
     )
     if rules.scheduler != "rank_hybd":
