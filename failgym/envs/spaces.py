@@ -123,7 +123,7 @@ def action_space() -> spaces.Discrete:
 
 
 class _Columns(NamedTuple):
-    """Which totals an episode's record tells, and where in it, as whole numbers of one size."""
+    """Which totals an episode's record tells as whole numbers of one size, and where in it."""
 
     number: np.dtype[Any]
     totals: npt.NDArray[np.intp]
@@ -131,18 +131,29 @@ class _Columns(NamedTuple):
 
 
 @cache
-def _columns_of(record: np.dtype[np.void]) -> tuple[_Columns, ...]:
-    """Where the totals stand in a record."""
+def _told_by(record: np.dtype[np.void]) -> tuple[dict[str, int], tuple[_Columns, ...]]:
+    """Where a record tells the totals: fields by the total's position, and columns of numbers.
+
+    Columns are those fields that stand at multiples of their size in a record that is a multiple
+    of it too, as in aligned records: they are read at once.
+    """
     fields: Any = record.fields
-    names = {name: name for name in TOTALS if name in fields}
+    alone = {name: TOTALS.index(name) for name in TOTALS if name in fields}
     if "own" in fields:
-        names["tasks"] = "own"
-    found: list[_Columns] = []
+        alone = {name: i for name, i in alone.items() if name != "tasks"}
+        alone["own"] = TOTALS.index("tasks")
+    columns: list[_Columns] = []
     for number in (np.dtype(np.int32), np.dtype(np.int64)):
-        of_size = [name for name, field in names.items() if fields[field][0] == number]
-        at = [fields[names[name]][1] // number.itemsize for name in of_size]
-        found.append(_Columns(number, np.array([TOTALS.index(n) for n in of_size]), np.array(at)))
-    return tuple(found)
+        size = number.itemsize
+        if record.itemsize % size:
+            continue
+        level = [
+            name for name in alone if fields[name][0] == number and fields[name][1] % size == 0
+        ]
+        into = np.array([alone.pop(name) for name in level], dtype=np.intp)
+        places = np.array([fields[name][1] // size for name in level], dtype=np.intp)
+        columns.append(_Columns(number, into, places))
+    return alone, tuple(columns)
 
 
 def totals(episodes: npt.NDArray[Any], at: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
@@ -153,8 +164,11 @@ def totals(episodes: npt.NDArray[Any], at: npt.NDArray[np.intp]) -> npt.NDArray[
     record, n = episodes.dtype, len(episodes)
     told = np.zeros((len(at), len(TOTALS)), dtype=np.int64)
     rows = at[:, np.newaxis]
-    for number, into, places in _columns_of(record):
+    alone, columns = _told_by(record)
+    for number, into, places in columns:
         told[:, into] = episodes.view(number).reshape(n, -1)[rows, places]
+    for name, i in alone.items():
+        told[:, i] = episodes[name][at]
     if "own" in (record.names or ()):
         told[:, TOTALS.index("background")] = episodes["tasks"][at] - episodes["own"][at]
     return told

@@ -9,6 +9,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from failgym.envs import TERMS, TOTALS
+from failgym.envs.spaces import totals
 from tests.envs.vectors import MODES, batched
 from tests.envs.worlds import IDS, legal, make
 
@@ -51,6 +52,23 @@ def test_totals_are_zero_until_the_end(env_id: str) -> None:
             assert (info["unit_costs"].sum() > 0) == ended
         if not ended:
             assert not info["totals"].any()
+
+
+@pytest.mark.parametrize("align", [True, False])
+def test_totals_are_read_from_records_of_any_form(align: bool) -> None:
+    """Worlds of other packages lay their records out as they like: packed, of small numbers."""
+    written = [name for name in TOTALS if name not in ("transfer", "background")]
+    numbers = [(name, np.int64 if i % 2 else np.int16) for i, name in enumerate(written)]
+    record = np.dtype([("ended", np.bool_), *numbers, ("own", np.int32)], align=align)
+    rng, episodes = np.random.default_rng(0), np.zeros(5, dtype=record)
+    for name in record.fields or ():
+        episodes[name] = rng.integers(0, 100, len(episodes))
+    at = np.array([3, 1])
+    for row, episode in zip(totals(episodes, at), episodes[at], strict=True):
+        expected = {name: int(episode[name]) for name in written} | {"transfer": 0}
+        expected["tasks"] = int(episode["own"])
+        expected["background"] = int(episode["tasks"]) - int(episode["own"])
+        assert dict(zip(TOTALS, row.tolist(), strict=True)) == expected
 
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
