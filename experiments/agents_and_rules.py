@@ -13,8 +13,9 @@ larger one, such as agents learned from (``experiments/tuned_large/``), is judge
 
 The figure of the agents is the interquartile mean of the scores of their training runs. It is held
 against the rule that is the best in hindsight, on those very slices: no rule could have been chosen
-better. The 95 % interval of the difference is paired: resampled are slices, the same for both, and
-training runs (`failgym.leaderboard.statistics.bootstrap`).
+better. The 95 % interval of the difference is paired: resampled are traces and their jobs (slices
+where tasks share machines), the same for both, and training runs
+(`failgym.leaderboard.statistics.bootstrap`).
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
+import numpy.typing as npt
 import typer
 
 from failgym.agents import load_agent
@@ -36,6 +38,7 @@ from failgym.cli.output import JsonFile, interactive, print_line, print_table
 from failgym.envs import SCENARIOS, Scenario, resolve
 from failgym.evaluation import Anchors
 from failgym.evaluation.progress import Advance, progress_bar
+from failgym.evaluation.statistics.sampling_units import TracesUnits
 from failgym.leaderboard.statistics.bootstrap import Bootstrap, Estimate
 from failgym.leaderboard.statistics.estimators import Runs, run_scores
 from failgym.policy import Policy
@@ -62,21 +65,24 @@ class Place:
         """How many."""
         return sum(len(each.replay.slices) for each in self.anchors)
 
-    def saved(self, policy: Policy, advance: Advance) -> list[float]:
-        """Cost of replay less that of a policy, of each slice."""
-        saved: list[float] = []
-        for anchors in self.anchors:
-            run = anchors.run(policy, progress=advance)
-            saved += (anchors.replay.costs - run.costs).sum(axis=1).tolist()
-        return saved
+    def runs(self, policies: Sequence[Policy], advance: Advance | None = None) -> Runs:
+        """What policies save over replay: jobs stand for slices where it is known what each costs.
 
-    def possible(self) -> list[float]:
-        """Cost of replay less that of the bound, of each slice."""
-        return np.concatenate([a.possible for a in self.anchors]).tolist()
+        What is resampled, and so stands for a slice, is what `evaluate` resamples.
+        """
+        evidence = [each.evidence for each in self.anchors]
+        units = TracesUnits.joined([each.units for each in evidence])
+        saved = np.array([self._saved(policy, advance) for policy in policies])
+        possible = np.concatenate([each.possible for each in evidence])
+        spent = np.concatenate([each.spent for each in evidence])
+        return Runs(saved, possible, spent, units).by_unit()
 
-    def spent(self) -> list[float]:
-        """What replay spends on each slice (`failgym.evaluation.room`)."""
-        return np.concatenate([a.spent for a in self.anchors]).tolist()
+    def _saved(self, policy: Policy, advance: Advance | None) -> npt.NDArray[np.float64]:
+        parts = [
+            each.evidence.replay - each.evidence.costs(each.run(policy, progress=advance))
+            for each in self.anchors
+        ]
+        return np.concatenate(parts)
 
 
 @dataclass(frozen=True)
@@ -123,24 +129,22 @@ def compared(
     place: Place, agents: dict[str, Policy], against: dict[str, Policy], advance: Advance
 ) -> Row:
     """Agents and rules on the slices of a place."""
-    possible, spent = np.array(place.possible()), np.array(place.spent())
-    ours = np.array([place.saved(agent, advance) for agent in agents.values()])
-    theirs = np.array([place.saved(rule, advance) for rule in against.values()])
-    scores = run_scores(Runs(theirs, possible, spent))
+    ours = place.runs(list(agents.values()), advance)
+    theirs = place.runs(list(against.values()), advance)
+    scores = run_scores(theirs)
     best = int(np.argmax(scores))
     bootstrap = Bootstrap()
+    less = ours._replace(saved=ours.saved - theirs.saved[best])
     return Row(
         env=place.anchors[0].scenario.name,
         place=place.name,
-        slices=len(possible),
-        agents=bootstrap.aggregates([Runs(ours, possible, spent)])["iqm"],
-        runs=dict(zip(agents, run_scores(Runs(ours, possible, spent)).tolist(), strict=True)),
+        slices=place.slices,
+        agents=bootstrap.aggregates([ours])["iqm"],
+        runs=dict(zip(agents, run_scores(ours).tolist(), strict=True)),
         rule=list(against)[best],
-        rule_score=bootstrap.score(Runs(theirs[[best]], possible, spent)),
+        rule_score=bootstrap.score(theirs._replace(saved=theirs.saved[[best]])),
         # Both have the same denominator: the difference of scores is the score of the difference.
-        above=Bootstrap(highest=math.inf).aggregates([Runs(ours - theirs[best], possible, spent)])[
-            "iqm"
-        ],
+        above=Bootstrap(highest=math.inf).aggregates([less])["iqm"],
         rules=dict(zip(against, scores.tolist(), strict=True)),
     )
 

@@ -6,9 +6,10 @@
 Many traces of an environment's profile are generated, and policies are run on the test split of
 each. The truth is their score on all of them together. A nominal 95 % interval is then made of each
 K of them, in groups that share no trace, and it is counted how often it holds the truth: as
-`failgym.evaluation` makes intervals (traces, then jobs, stretched where few jobs decide), and as it
-did before (percentiles of a bootstrap over slices of 256 tasks, whatever trace they are of). The
-brackets are Clopper and Pearson's interval of the share, 95 %.
+`failgym.evaluation` makes intervals (traces, then jobs, stretched where few jobs decide), as
+leaderboards do, which know what slices cost and no more (traces, then blocks of neighbouring
+slices), and as both did before (percentiles of a bootstrap over slices of 256 tasks, whatever trace
+they are of). The brackets are Clopper and Pearson's interval of the share, 95 %.
 """
 
 # scipy has no types for its distributions.
@@ -31,6 +32,7 @@ from failgym.cli.output import JsonFile, interactive, print_table
 from failgym.envs import resolve
 from failgym.evaluation import Anchors, score
 from failgym.evaluation.progress import Advance, progress_bar
+from failgym.evaluation.statistics.sampling_units import of_slices
 
 __all__ = ["Coverage", "Sums", "coverage", "sums_of"]
 
@@ -63,6 +65,9 @@ class Coverage:
     """by the interval over traces and jobs"""
     width: float
     """median of it"""
+    held_blocks: int
+    """by the interval over traces and blocks of slices"""
+    width_blocks: float
     held_slices: int
     """by the interval over slices"""
     width_slices: float
@@ -86,23 +91,32 @@ def coverage(found: Sequence[Sums], policies: Sequence[str], at_once: int) -> li
     rows: list[Coverage] = []
     for at, policy in enumerate(policies):
         truth = 100.0 * float(total[at] / total[-2])
-        new = np.array([_over_jobs(group, at) for group in groups])
-        old = np.array([_over_slices(group, at) for group in groups])
-        counts = [int(((x[:, 0] <= truth) & (truth <= x[:, 1])).sum()) for x in (new, old)]
-        widths = [float(np.nanmedian(x[:, 1] - x[:, 0])) for x in (new, old)]
-        rows.append(
-            Coverage(
-                *(policy, at_once, truth, len(groups)),
-                *(counts[0], widths[0], counts[1], widths[1]),
-            )
-        )
+        jobs, blocks, slices = (_held([of(group, at) for group in groups], truth) for of in WAYS)
+        rows.append(Coverage(policy, at_once, truth, len(groups), *jobs, *blocks, *slices))
     return rows
+
+
+def _held(intervals: Sequence[tuple[float, float]], truth: float) -> tuple[int, float]:
+    """How many hold the truth, and how wide they are, in the middle."""
+    low, high = np.array(intervals).T
+    return int(((low <= truth) & (truth <= high)).sum()), float(np.nanmedian(high - low))
 
 
 def _over_jobs(group: Sequence[Sums], at: int) -> tuple[float, float]:
     """The interval over traces and their jobs."""
-    sums = np.concatenate([each.jobs for each in group])
-    traces = np.repeat(np.arange(len(group)), [len(each.jobs) for each in group])
+    return _over([each.jobs for each in group], at)
+
+
+def _over_blocks(group: Sequence[Sums], at: int) -> tuple[float, float]:
+    """The interval over traces and their blocks of slices."""
+    units = [of_slices(len(each.slices), apart=False) for each in group]
+    pairs = zip(group, units, strict=True)
+    return _over([np.stack([of.sums(x) for x in each.slices.T], 1) for each, of in pairs], at)
+
+
+def _over(units: Sequence[Floats], at: int) -> tuple[float, float]:
+    sums = np.concatenate(units)
+    traces = np.repeat(np.arange(len(units)), [len(each) for each in units])
     room = sums[:, -2]
     found = score(room, room - sums[:, at], 0.0 * room, spent=sums[:, -1], traces=traces)
     return found.low, found.high
@@ -115,6 +129,10 @@ def _over_slices(group: Sequence[Sums], at: int) -> tuple[float, float]:
     drawn = rng.multinomial(len(sums), np.full(len(sums), 1.0 / len(sums)), RESAMPLES) @ sums
     low, high = np.percentile(100.0 * drawn[:, at] / drawn[:, -2], [2.5, 97.5])
     return float(low), float(high)
+
+
+WAYS = (_over_jobs, _over_blocks, _over_slices)
+"""Of intervals, in the order of a table."""
 
 
 def shown(held: int, intervals: int) -> str:
@@ -152,11 +170,15 @@ def main(
     file.write([asdict(row) for row in rows])
     print_table(
         f"{env}: coverage of 95 % intervals [%], and their median width",
-        ("policy", "traces", "truth", "over traces and jobs", "", "over slices", ""),
+        (
+            *("policy", "traces", "truth", "over traces and jobs", ""),
+            *("over traces and blocks of slices", "", "over slices", ""),
+        ),
         [
             (
                 *(r.policy, str(r.traces), f"{r.truth:.1f}"),
                 *(shown(r.held, r.intervals), f"{r.width:.1f}"),
+                *(shown(r.held_blocks, r.intervals), f"{r.width_blocks:.1f}"),
                 *(shown(r.held_slices, r.intervals), f"{r.width_slices:.1f}"),
             )
             for r in rows

@@ -16,16 +16,14 @@ Runs go on where they were interrupted, and are only judged when they are there 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-import numpy.typing as npt
 import typer
 
-from experiments.agents_and_rules import text
+from experiments.agents_and_rules import Place, text
 from experiments.zoo import ALGORITHM, trained
 from failgym.agents import load_agent
 from failgym.agents.algorithms.settings_files import settings_for
@@ -63,38 +61,30 @@ def used(env: str) -> list[str]:
     return [name for name in OPTIONS if getattr(settings, name) is not None]
 
 
-def saved(file: Path, judged: Sequence[Anchors]) -> npt.NDArray[np.float64]:
-    """Cost of replay less that of an agent, of each slice."""
-    agent = load_agent(file)
-    parts = [(a.replay.costs - a.run(agent).costs).sum(axis=1) for a in judged]
-    return np.concatenate(parts)
-
-
 def compared(scenario: Scenario, seeds: int, traces: int, runs: Path) -> list[Row]:
     """The agent with all options, and without each."""
     env = scenario.name
-    judged = [
-        Anchors.of(scenario.override(trace_seed=JUDGED + i), split="test") for i in range(traces)
-    ]
-    possible = np.concatenate([(a.replay.costs - a.bound).sum(axis=1) for a in judged])
-    spent = np.concatenate([a.spent for a in judged])
-    rows, whole = list[Row](), np.zeros((seeds, len(possible)))
+    unseen = [scenario.override(trace_seed=JUDGED + i) for i in range(traces)]
+    judged = Place("unseen", tuple(Anchors.of(each, split="test") for each in unseen))
+    rows, whole = list[Row](), list[Runs]()
     for without in (ALL, *used(env)):
         hyper = None if without == ALL else {without: None}
         found = [
             trained(env, seed, runs / env / without / str(seed), hyper=hyper)
             for seed in range(seeds)
         ]
-        ours = np.stack([saved(one.policy, judged) for one in found])
-        whole = ours if without == ALL else whole
+        ours = judged.runs([load_agent(one.policy) for one in found])
+        whole = whole or [ours]
         rows.append(
             Row(
                 env=env,
                 without=without,
                 validation=[one.best.score for one in found],
-                score=Bootstrap().score(Runs(ours, possible, spent)),
+                score=Bootstrap().score(ours),
                 # Equal seeds begin with equal weights: runs are paired too.
-                above=Bootstrap(highest=math.inf).score(Runs(ours - whole, possible, spent)),
+                above=Bootstrap(highest=math.inf).score(
+                    ours._replace(saved=ours.saved - whole[0].saved)
+                ),
                 seconds=[one.seconds for one in found],
             )
         )

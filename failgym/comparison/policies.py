@@ -40,6 +40,8 @@ class Ranked:
     scores: dict[str, Measured]
     samples: dict[str, Floats]
     """[resamples] by rule: scores on slices in blocks of time, resampled"""
+    blocks: int
+    """how many"""
 
 
 def ranked(
@@ -67,7 +69,8 @@ def ranked(
     anchors.check_room()
     possible = anchors.possible
     block = blocks(len(possible))
-    weights = drawn(int(block.max()) + 1, seed)[:, block]
+    number = int(block.max()) + 1
+    weights = drawn(number, seed)[:, block]
     scores: dict[str, Measured] = {}
     samples: dict[str, Floats] = {}
     for name, rule in REGISTRY.items():
@@ -75,9 +78,9 @@ def ranked(
             continue
         saved = (anchors.replay.costs - anchors.run(rule()).costs).sum(axis=1)
         samples[name] = _share(weights @ saved, weights @ possible)
-        scores[name] = interval(100.0 * saved.sum() / possible.sum(), samples[name])
+        scores[name] = interval(100.0 * saved.sum() / possible.sum(), samples[name], number)
         advance(name)
-    return Ranked(scores, samples)
+    return Ranked(scores, samples, number)
 
 
 def kendall(first: Ranked, second: Ranked) -> Measured:
@@ -97,7 +100,7 @@ def kendall(first: Ranked, second: Ranked) -> Measured:
         tau(*({n: float(ranked.samples[n][at]) for n in names} for ranked in (first, second)))
         for at in range(RESAMPLES)
     ]
-    return interval(value, np.array(found))
+    return interval(value, np.array(found), min(first.blocks, second.blocks), (-1.0, 1.0))
 
 
 def _share(saved: Floats, possible: Floats) -> Floats:

@@ -52,7 +52,7 @@ def lag(jobs: pd.DataFrame, by: str, column: str) -> Measured:
     now = there[column].to_numpy(np.float64)[pairs]
     then = before.to_numpy(np.float64)[pairs]
     block = blocks(len(there))[pairs]
-    return measured(block, lambda weight: _correlation(now, then, weight))
+    return measured(block, lambda weight: _correlation(now, then, weight), possible=(-1.0, 1.0))
 
 
 def _correlation(x: Floats, y: Floats, weight: Floats) -> float:

@@ -1,4 +1,8 @@
-"""Intervals of what is measured on a trace: its jobs in blocks of time, resampled."""
+"""Intervals of what is measured on a trace: its jobs in blocks of time, resampled.
+
+As those of scores are (`failgym.evaluation.statistics`): of n blocks n - 1 are drawn, and the
+percentiles are stretched about the value, since its variance is known from few blocks.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from failgym.evaluation.statistics import resampling
+from failgym.evaluation.statistics.interval_width import Variance, stretch
+
 __all__ = ["Flags", "Floats", "Ints", "Measured", "area", "blocks", "measured"]
 
 Flags = npt.NDArray[np.bool_]
@@ -15,7 +22,8 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 BLOCKS = 20
-"""Blocks of time with equally many jobs; chosen: what recurs within hours stays in one."""
+"""Blocks of time with equally many jobs; chosen: what recurs within hours stays in one. They are
+longer than the cube root that scores take: what a cluster runs changes over days."""
 RESAMPLES = 400
 CONFIDENCE = 95.0
 """[%]"""
@@ -40,32 +48,54 @@ def blocks(rows: int) -> Ints:
 def drawn(number: int, seed: int) -> Floats:
     """How often each of so many blocks is in each resample, [resamples, blocks]."""
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed)))
-    return rng.multinomial(number, np.full(number, 1.0 / number), RESAMPLES).astype(np.float64)
+    return resampling.drawn(number, RESAMPLES, rng)
 
 
-def interval(value: float, samples: Floats) -> Measured:
-    """A value and the percentiles of its resamples, those without a value left out."""
+def interval(
+    value: float,
+    samples: Floats,
+    number: int,
+    possible: tuple[float, float] = (-np.inf, np.inf),
+) -> Measured:
+    """A value and its interval.
+
+    Args:
+        value: of the whole.
+        samples: of the resamples; those without a value are left out.
+        number: how many blocks were resampled; of one there is no interval.
+        possible: between which numbers values lie.
+    """
     known = samples[~np.isnan(samples)]
     if np.isnan(value) or not len(known):
         return NOTHING
+    if number < 2:
+        return Measured(float(value), np.nan, np.nan)
     edge = (100.0 - CONFIDENCE) / 2.0
-    low, high = np.percentile(known, [edge, 100.0 - edge])
+    wider = stretch([Variance(1.0, number - 1)], CONFIDENCE)
+    ends = value + wider * (np.percentile(known, [edge, 100.0 - edge]) - value)
+    low, high = np.clip(ends, *possible)
     return Measured(float(value), float(low), float(high))
 
 
-def measured(block: Ints, statistic: Callable[[Floats], float], seed: int = 0) -> Measured:
+def measured(
+    block: Ints,
+    statistic: Callable[[Floats], float],
+    seed: int = 0,
+    possible: tuple[float, float] = (-np.inf, np.inf),
+) -> Measured:
     """A statistic of weighted rows, and the percentile interval of its bootstrap over blocks.
 
     Args:
         block: the block of each row.
         statistic: of weights, one per row.
         seed: of the bootstrap.
+        possible: between which numbers the statistic lies.
     """
     if not len(block):
         return NOTHING
     number = int(block.max()) + 1
     found = np.array([statistic(weight[block]) for weight in drawn(number, seed)])
-    return interval(statistic(np.ones(len(block))), found)
+    return interval(statistic(np.ones(len(block))), found, number, possible)
 
 
 def area(label: Flags, score: Floats, weight: Floats, block: Ints, seed: int = 0) -> Measured:
@@ -91,4 +121,5 @@ def area(label: Flags, score: Floats, weight: Floats, block: Ints, seed: int = 0
     pairs = (chosen @ positive) * (chosen @ negative)
     won = ((chosen @ wins) * chosen).sum(axis=1)
     found = np.divide(won, pairs, out=np.full(len(won), np.nan), where=pairs > 0)
-    return interval(float(wins.sum() / (positive.sum() * negative.sum())), found)
+    value = float(wins.sum() / (positive.sum() * negative.sum()))
+    return interval(value, found, number, (0.0, 1.0))

@@ -14,13 +14,18 @@ from failgym.envs.spaces import TERMS
 from failgym.evaluation.room import spent_by
 from failgym.evaluation.runner import Run
 from failgym.evaluation.scoring import Score, score
-from failgym.evaluation.statistics.sampling_units import SamplingUnits, of_jobs, of_slices
+from failgym.evaluation.statistics.sampling_units import (
+    SamplingUnits,
+    TracesUnits,
+    of_jobs,
+    of_slices,
+)
 from failgym.worlds.build import split_of
 from failgym.worlds.scenario import Scenario
-from failgym.worlds.settings.source import generated
+from failgym.worlds.settings.source import jobs_apart
 from failgym.worlds.world import LeastCosts, World
 
-__all__ = ["Evidence", "score_of"]
+__all__ = ["Evidence", "score_of", "slices_apart"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -54,15 +59,15 @@ class Evidence:
             replay: of the slices.
             least: the least possible costs of the slices.
         """
-        costs, recorded = world.task_costs(replay.outcomes), not generated(scenario.trace)
+        costs, apart = world.task_costs(replay.outcomes), jobs_apart(scenario.trace)
         if costs is None or least.of_tasks is None:
-            whole, apart = replay.costs.sum(axis=1), not recorded and scenario.slice_jobs > 0
-            units = of_slices(len(whole), apart=apart)
+            whole = replay.costs.sum(axis=1)
+            units = of_slices(len(whole), apart=slices_apart(scenario))
             possible = whole - least.costs.sum(axis=1)
             return cls(world, False, units, whole, possible, spent_by(world, replay))
         task = replay.outcomes["task"]
         job = split_of(scenario, scenario.split).column("tasks", "job")[task]
-        units = of_jobs(job, world.tasks["submit"][task], recorded=recorded)
+        units = of_jobs(job, world.tasks["submit"][task], apart=apart)
         whole, price = costs.sum(axis=1), world.work_price
         work = metrics.task_work(replay.outcomes).astype(np.float64)
         spent = work * price if price > 0.0 else costs[:, _COMPLETION]
@@ -86,6 +91,11 @@ class Evidence:
         )
 
 
+def slices_apart(scenario: Scenario) -> bool:
+    """Do slices share nothing: whole jobs that nothing joins?"""
+    return scenario.slice_jobs > 0 and jobs_apart(scenario.trace)
+
+
 def score_of(
     evidence: Sequence[Evidence],
     costs: Sequence[Floats],
@@ -105,13 +115,13 @@ def score_of(
         options: those of `failgym.evaluation.score`.
     """
     base = [each.replay for each in evidence] if given is None else given
+    units = TracesUnits.joined([each.units for each in evidence])
 
     def summed(values: Sequence[Floats]) -> Floats:
-        pairs = zip(evidence, values, strict=True)
-        return np.concatenate([each.units.sums(value) for each, value in pairs])
+        return units.sums(np.concatenate(values))
 
     zero = summed(base)
     possible = summed([each.possible for each in evidence])
     spent = summed([each.spent for each in evidence])
-    trace = np.repeat(np.arange(len(evidence)), [each.units.count for each in evidence])
-    return score(zero, summed(costs), zero - possible, seed, spent=spent, traces=trace, **options)
+    bound = zero - possible
+    return score(zero, summed(costs), bound, seed, spent=spent, traces=units.trace, **options)

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.evaluation.room import enough_room
-from failgym.evaluation.statistics.interval_width import normal, stretch
+from failgym.evaluation.statistics.interval_width import stretched
 from failgym.evaluation.statistics.resampling import RESAMPLES, Spread, resampled, spread_of
 
-__all__ = ["CONFIDENCE", "RESAMPLES", "Score", "percentiles", "score"]
+__all__ = ["CONFIDENCE", "RESAMPLES", "Score", "percentiles", "score", "score_spread"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -84,32 +84,29 @@ def score(
     saved, possible = sums[:, 0], sums[:, 1]
     total = possible.sum()
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed)))
-    residual = saved - whole / HIGHEST * possible
-    residual[np.abs(residual) <= ROUNDING * total / len(residual)] = 0.0
-    spread = spread_of(HIGHEST * residual / total, trace)
+    spread = score_spread(saved, possible, trace)
     samples = _scores(resampled(sums, trace, spread.trace_weight, rng))
     if if_room:
         samples = samples[~np.isnan(samples)]
-    low, high = _stretched(float(whole), samples, spread, confidence)
+    ends = percentiles(samples, confidence)
+    low, high = stretched(float(whole), ends, spread.parts, confidence)
     if (saved <= possible + ROUNDING * total).all():
         high = min(high, max(HIGHEST, float(whole)))
     return Score(float(whole), low, high)
 
 
-def _stretched(
-    value: float, samples: Floats, spread: Spread, confidence: float
-) -> tuple[float, float]:
-    """The percentiles of the samples, stretched about the value.
+def score_spread(saved: Floats, possible: Floats, trace: Ints) -> Spread:
+    """Where the variance of a score comes from, or of the difference of two; linearised.
 
-    Percentiles of few traces lie within what can be drawn of them: at least as wide as the interval
-    of a normal law with the same variance it has to be.
+    Args:
+        saved: [units] by the policy over replay, or over another policy.
+        possible: [units] what the bound saves over replay.
+        trace: [units] the trace of each, numbered from 0 without gaps.
     """
-    low, high = percentiles(samples, confidence)
-    if not high > low:
-        return low, high
-    least = 2.0 * normal(confidence) * spread.size**0.5
-    wider = stretch([spread.units, spread.traces], confidence) * max(1.0, least / (high - low))
-    return value + wider * (low - value), value + wider * (high - value)
+    total = possible.sum()
+    residual = saved - saved.sum() / total * possible
+    residual[np.abs(residual) <= ROUNDING * total / len(residual)] = 0.0
+    return spread_of(HIGHEST * residual / total, trace)
 
 
 def percentiles(samples: Floats, confidence: float) -> tuple[float, float]:

@@ -189,7 +189,7 @@ def test_what_a_file_says_of_itself(env: BatchedVecEnv, tmp_path: Path) -> None:
     assert (manifest.command, manifest.steps, manifest.seed) == ("failgym train", 0, 1)
     assert manifest.trace_hash == whole_trace(SCENARIO).content_hash
     assert manifest.versions["failgym"] == failgym.__version__
-    # The plain release calls itself "+cu130", its package does not; a CPU build says "+cpu" in both.
+    # The plain release calls itself "+cu130", its package does not; CPU builds say "+cpu" in both.
     assert manifest.versions["torch"].partition("+")[0] == torch.__version__.partition("+")[0]
     assert manifest.scores == {"validation": 12.5}
 

@@ -106,7 +106,9 @@ def test_intervals_cover() -> None:
 def test_ranks_that_agree_and_ranks_that_do_not() -> None:
     def ranked(*scores: float) -> Ranked:
         named = {str(at): Measured(score, score, score) for at, score in enumerate(scores)}
-        return Ranked(named, {name: np.full(RESAMPLES, one.value) for name, one in named.items()})
+        return Ranked(
+            named, {name: np.full(RESAMPLES, one.value) for name, one in named.items()}, 9
+        )
 
     assert kendall(ranked(1, 2, 3, 4), ranked(10, 20, 30, 40)).value == pytest.approx(1.0)
     assert kendall(ranked(1, 2, 3, 4), ranked(4, 3, 2, 1)) == pytest.approx((-1.0, -1.0, -1.0))
@@ -171,3 +173,22 @@ def test_bad_input_is_one_line(
     said = capsys.readouterr().err
     assert message in said
     assert len(said.strip().splitlines()) == 1
+
+
+def test_intervals_hold_the_truth_where_jobs_hang_together() -> None:
+    """Of a mean of jobs, 30 of which that follow each other have something in common."""
+    rng, trials, held = np.random.default_rng(3), 400, 0
+    for _ in range(trials):
+        jobs = np.repeat(rng.standard_normal(100), 30) + rng.standard_normal(3_000)
+        of = blocks(len(jobs))
+        found = measured(of, lambda weight, jobs=jobs: float(weight @ jobs / weight.sum()))
+        held += found.low <= 0.0 <= found.high
+    assert 0.92 <= held / trials <= 0.98
+
+
+def test_an_interval_ends_where_numbers_do() -> None:
+    label = np.tile([True, False], 400)
+    score = label + np.where(np.arange(800) == 777, 2.0, 0.0)
+    found = area(label, score, np.ones(800), blocks(800))
+    assert found.low < found.value <= found.high == 1.0
+    assert np.isnan(measured(np.zeros(9, dtype=np.int64), np.mean).low)

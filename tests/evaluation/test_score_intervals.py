@@ -45,22 +45,22 @@ class Table(NamedTuple):
 
 
 def test_a_job_in_two_slices_is_one_unit() -> None:
-    units = of_jobs(np.array([7, 7, 3, 7]), np.array([0, 0, 5, 9]), recorded=False)
+    units = of_jobs(np.array([7, 7, 3, 7]), np.array([0, 0, 5, 9]), apart=True)
     assert (units.count, units.name) == (2, "job")
     assert units.sums(np.array([1.0, 2.0, 4.0, 8.0])).tolist() == [11.0, 4.0]
 
 
-def test_recorded_jobs_come_in_blocks_of_time_and_generated_ones_alone() -> None:
+def test_jobs_that_belong_together_come_in_blocks_of_time_others_alone() -> None:
     job = np.random.default_rng(0).permutation(1_000)
-    units = of_jobs(job, 60 * job, recorded=True)
+    units = of_jobs(job, 60 * job, apart=False)
     assert (units.count, units.members, units.name) == (50, 20, "block of jobs")
     assert (units.of_row == job // 20).all(), "neighbours in time, whatever the order of the rows"
-    assert of_jobs(job, 60 * job, recorded=False).count == 1_000
+    assert of_jobs(job, 60 * job, apart=True).count == 1_000
 
 
 def test_so_many_jobs_that_it_would_take_long_are_put_into_blocks() -> None:
     job = np.arange(5 * MOST)
-    units = of_jobs(job, job, recorded=False)
+    units = of_jobs(job, job, apart=True)
     assert (units.count, units.members) == (MOST, 5)
 
 
@@ -167,12 +167,12 @@ def coverage(
     return held / TRIALS
 
 
-def over_jobs(table: Table, seed: int, recorded: bool = False) -> tuple[float, float]:
+def over_jobs(table: Table, seed: int, apart: bool = True) -> tuple[float, float]:
     """The interval over traces and their jobs."""
     saved, possible, traces = list[Floats](), list[Floats](), list[Ints]()
     for trace in range(int(table.trace.max()) + 1):
         here = table.trace == trace
-        units = of_jobs(table.job[here], table.submit[here], recorded=recorded)
+        units = of_jobs(table.job[here], table.submit[here], apart=apart)
         saved.append(units.sums(table.saved[here]))
         possible.append(units.sums(table.possible[here]))
         traces.append(np.full(units.count, trace))
@@ -229,6 +229,6 @@ def test_jobs_that_depend_on_those_before_need_blocks() -> None:
         return jobs_of(rng, 1, 300, lambda n: rng.gamma(4.0, 0.25, n), runs=0.5)
 
     alone = coverage(sessions, over_jobs)
-    blocks = coverage(sessions, lambda table, seed: over_jobs(table, seed, recorded=True))
+    blocks = coverage(sessions, lambda table, seed: over_jobs(table, seed, apart=False))
     assert alone < 0.85
     assert blocks > 0.90

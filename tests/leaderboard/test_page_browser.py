@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from failgym.envs.spaces import TERMS
 from failgym.leaderboard.page import write_page
 from failgym.leaderboard.page.cells import Field, fields_of
 from failgym.leaderboard.statistics.bootstrap import Bootstrap
@@ -107,8 +108,8 @@ def numbers(texts: list[str]) -> list[float]:
 
 
 def interval(text: str) -> tuple[float, float, float]:
-    """Of a cell with a number above its interval."""
-    value, low, high = re.split(r"\n| to ", text.strip())
+    """Of a cell with a number above its interval, and perhaps how few units that is of."""
+    value, low, high = re.split(r"\n| to ", re.sub(r" \(\d+ units?\)$", "", text.strip()))
     return number(value), number(low), number(high)
 
 
@@ -308,6 +309,28 @@ def test_profiles_are_those_of_the_estimators(page: Any, fields: list[Field]) ->
     assert high["y"] == pytest.approx(expected.high, abs=0.05)
 
 
+def test_traces_are_drawn_before_their_slices(browser: Any, tmp_path: Path) -> None:
+    rows = results(SKILLS, slices=40)
+    rows["seed"], rows["slice"] = rows["slice"] // 8, rows["slice"] % 8
+    rows.loc[rows["policy"] == "ppo", TERMS[0]] += 0.15 * rows["seed"] * rows["replay_cost"]
+    entries = [entry(name, KINDS.get(name, "baseline"), seed) for name, seed in SKILLS]
+    source = submission(rows, entries)
+    fields = fields_of([source])
+    assert fields[0].units.trace.tolist() == np.repeat(np.arange(5), 4).tolist()
+    x, y = cells_of(fields, "ppo"), cells_of(fields, "young")
+    expected = Bootstrap().difference(x, y)
+    width = expected.high - expected.low
+    alone = Bootstrap().difference([runs._replace(units=None) for runs in x], y)
+    assert width > 1.5 * (alone.high - alone.low)
+    write_page([source], tmp_path / "page.html")
+    for page in opened(browser, (tmp_path / "page.html").as_uri()):
+        shown = pair(page, "ppo", "young")["Mean of 6"]
+        assert interval(shown[2]) == pytest.approx(expected, abs=0.12 * width)
+        better, chance = Bootstrap().probability_of_improvement(x, y), interval(shown[3])
+        assert chance == pytest.approx([100 * number for number in better], abs=4.0)
+        test_profiles_are_those_of_the_estimators(page, fields)
+
+
 def test_every_chart_is_drawn_and_follows_the_choice(page: Any) -> None:
     for name, plots in (("tradeoff", 4), ("profiles", 1), ("slices", 1), ("pair", 2)):
         page.locator(f"#{name}").scroll_into_view_if_needed()
@@ -391,19 +414,19 @@ def test_where_there_is_nothing_to_gain_it_says_so_instead_of_a_score(
         assert "nothing to gain here" in page.locator(".details").inner_text()
 
 
-def test_an_interval_of_few_slices_is_marked(browser: Any, tmp_path: Path) -> None:
+def test_an_interval_of_few_units_is_marked(browser: Any, tmp_path: Path) -> None:
     write_page([barren(slices=2)], tmp_path / "page.html")
     for page in opened(browser, (tmp_path / "page.html").as_uri()):
         for label in (ENVS[1], "IQM", "Gap"):
-            assert all(text.endswith("(2 slices)") for text in column(page, label, line=1))
+            assert all(text.endswith("(2 units)") for text in column(page, label, line=1))
         rows = pair(page, "young", "replay")
         better = {name: texts[3] for name, texts in rows.items()}
         assert any(text.startswith("100.0 %") for text in better.values())
-        assert all(text.endswith("(2 slices)") for text in better.values())
+        assert all(text.endswith("(2 units)") for text in better.values())
         for text in better.values():
             value, low, high, _ = re.split(r" %\n| to | \(", text)
             assert float(value) not in (0.0, 100.0) or float(low) < float(high)
-        assert "fewer than 10 slices" in page.locator("#meaning").inner_text()
+        assert "fewer than 10 units" in page.locator("#meaning").inner_text()
 
 
 def test_nothing_on_the_page_is_above_the_bound(browser: Any, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from scipy.stats import t as student_t
 
 from failgym.evaluation import score
 from failgym.evaluation.statistics.interval_width import student
+from failgym.evaluation.statistics.sampling_units import TracesUnits
 from failgym.leaderboard.statistics.bootstrap import Bootstrap, Estimate
 from failgym.leaderboard.statistics.estimators import (
     AGGREGATES,
@@ -272,6 +273,65 @@ def test_who_was_better_on_every_slice_may_be_worse_on_the_next(slices: int, sur
     assert mirrored == pytest.approx((0.0, 0.0, 1.0 - surely), abs=1e-3)
     two = BOOTSTRAP.probability_of_improvement([good, good], [bad, bad])
     assert found.low < two.low < 1.0
+
+
+def joined(rng: Rng, traces: int, blocks: int, differ: float) -> Runs:
+    """Traces whose slices hang together in blocks of five, and that differ by more than these."""
+    of_trace = differ * rng.standard_normal((traces, 1, 1))
+    of_block = 12.0 * rng.standard_normal((traces, blocks, 1))
+    score = MEANS[0] + of_trace + of_block + 4.0 * rng.standard_normal((traces, blocks, 5))
+    trace = np.repeat(np.arange(traces), blocks)
+    units = TracesUnits(np.repeat(np.arange(traces * blocks), 5), trace)
+    possible = rng.gamma(4.0, 0.25, score.size)
+    return Runs(score.reshape(1, -1) / 100.0 * possible, possible, units=units)
+
+
+@pytest.mark.parametrize(("traces", "blocks", "differ"), [(1, 20, 0.0), (8, 5, 0.0), (8, 5, 8.0)])
+def test_slices_of_a_block_and_of_a_trace_are_drawn_together(
+    traces: int, blocks: int, differ: float
+) -> None:
+    rng, cells = np.random.default_rng(5), list[Runs]()
+    cells = [joined(rng, traces, blocks, differ) for _ in range(TRIALS)]
+    found = [BOOTSTRAP.score(cell) for cell in cells]
+    alone = [BOOTSTRAP.score(cell._replace(units=None)) for cell in cells]
+    held, too_few = (np.mean([e.low <= MEANS[0] <= e.high for e in of]) for of in (found, alone))
+    assert COVERED[0] <= held <= 0.98, "blocks of few and of few traces err on the wide side"
+    assert too_few < 0.85, "as if each slice spoke for itself"
+
+
+@pytest.mark.parametrize(("traces", "differ"), [(1, 0.0), (6, 10.0)])
+def test_an_interval_is_that_of_evaluate(rng: Rng, traces: int, differ: float) -> None:
+    cell = joined(rng, traces, 12, differ)
+    sums, found = cell.by_unit(), BOOTSTRAP.score(cell)
+    room = sums.possible
+    expected = score(room, room - sums.saved[0], 0.0 * room, traces=sums.sampled.trace)
+    width = expected.high - expected.low
+    assert found == pytest.approx(expected, abs=0.06 * width)
+
+
+def test_a_band_and_a_chance_know_of_units_too(rng: Rng) -> None:
+    x = joined(rng, 4, 5, 8.0)
+    y, thresholds = (
+        x._replace(saved=x.saved - 0.1 * rng.standard_normal(100)),
+        np.arange(0, 60, 5.0),
+    )
+    for runs in ((x, y), (x._replace(units=None), y._replace(units=None))):
+        band = BOOTSTRAP.profile([runs[0]], thresholds)
+        chance = BOOTSTRAP.probability_of_improvement([runs[0]], [runs[1]])
+        assert (band.low <= band.value).all()
+        assert (band.value <= band.high).all()
+        assert chance.low <= chance.value <= chance.high
+    joint, single = (BOOTSTRAP.profile([cell], thresholds) for cell in (x, x._replace(units=None)))
+    assert (joint.value == single.value).all()
+    assert (joint.high - joint.low).mean() > 1.5 * (single.high - single.low).mean()
+
+
+def test_a_single_block_has_no_interval() -> None:
+    units = TracesUnits(np.zeros(4, dtype=np.int64), np.zeros(1, dtype=np.int64))
+    cell = Runs(np.ones((1, 4)), np.full(4, 2.0), units=units)
+    assert BOOTSTRAP.score(cell) == pytest.approx((50.0, math.nan, math.nan), nan_ok=True)
+    worse = cell._replace(saved=np.arange(4.0)[None])
+    assert math.isnan(BOOTSTRAP.probability_of_improvement([cell], [worse]).low)
 
 
 def test_one_slice_has_no_interval() -> None:

@@ -14,14 +14,14 @@ what can be gained, it is as uncertain as if there were these few (`freedom_of`)
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Variance", "freedom_of", "normal", "stretch", "student"]
+__all__ = ["Variance", "freedom_of", "stretch", "stretched", "student"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -54,6 +54,41 @@ def freedom_of(parts: Floats) -> float:
     return min(like / (1.0 - like / count), count - 1.0) if like < count else count - 1.0
 
 
+def stretched(
+    value: float,
+    ends: tuple[float, float],
+    parts: Sequence[Variance],
+    confidence: float,
+    *,
+    whole: bool = True,
+) -> tuple[float, float]:
+    """The percentiles of a bootstrap, stretched about the estimate.
+
+    Percentiles of few traces lie within what can be drawn of them: at least as wide as the interval
+    of a normal law with the same variance it has to be.
+
+    Args:
+        value: the estimate.
+        ends: the percentiles.
+        parts: the variances that add up to that of the estimate.
+        confidence: of the interval [%].
+        whole: do they add up to it? Of an estimate that leaves something out, a median, they only
+            say how surely its variance is known.
+
+    Returns:
+        NaN where a variance is unknown.
+    """
+    (low, high), wider = ends, stretch(parts, confidence)
+    if math.isnan(wider):
+        return math.nan, math.nan
+    if not high > low:
+        return low, high
+    deviation = math.sqrt(sum(part.size for part in parts)) if whole else 0.0
+    least = 2.0 * NormalDist().inv_cdf(0.5 + confidence / 200.0) * deviation
+    wider *= max(1.0, least / (high - low))
+    return value + wider * (low - value), value + wider * (high - value)
+
+
 def stretch(parts: Iterable[Variance], confidence: float) -> float:
     """By how much a percentile interval is stretched about its estimate, at least 1.
 
@@ -71,15 +106,6 @@ def stretch(parts: Iterable[Variance], confidence: float) -> float:
     freedom = total**2 / sum(part.size**2 / part.freedom for part in found)
     tail = 0.5 + confidence / 200.0
     return student(tail, freedom) / NormalDist().inv_cdf(tail)
-
-
-def normal(confidence: float) -> float:
-    """Standard deviations on either side of a normal interval.
-
-    Args:
-        confidence: of the interval [%].
-    """
-    return NormalDist().inv_cdf(0.5 + confidence / 200.0)
 
 
 def student(probability: float, freedom: float) -> float:

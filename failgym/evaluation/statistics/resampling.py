@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from failgym.evaluation.statistics.interval_width import Variance, freedom_of
 
-__all__ = ["RESAMPLES", "Spread", "resampled", "spread_of"]
+__all__ = ["RESAMPLES", "Spread", "drawn", "resampled", "spread_of"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -42,9 +42,9 @@ class Spread(NamedTuple):
     """c: how far the weights of traces differ from 1 in a sample, as a share"""
 
     @property
-    def size(self) -> float:
-        """The variance."""
-        return self.units.size + self.traces.size
+    def parts(self) -> tuple[Variance, Variance]:
+        """The variances that add up to that of the estimate."""
+        return self.units, self.traces
 
 
 def spread_of(parts: Floats, trace: Ints) -> Spread:
@@ -86,22 +86,27 @@ def resampled(sums: Floats, trace: Ints, trace_weight: float, rng: np.random.Gen
     count = int(trace.max()) + 1
     weights = np.ones((RESAMPLES, count))
     if trace_weight > 0.0:
-        weights += trace_weight * (_counts(count, RESAMPLES, rng) * count / (count - 1) - 1.0)
+        weights += trace_weight * (drawn(count, RESAMPLES, rng) - 1.0)
     total = np.zeros((RESAMPLES, sums.shape[1]))
     for number in range(count):
         total += weights[:, [number]] * _of_trace(sums[trace == number], rng)
     return total
 
 
+def drawn(n: int, size: int, rng: np.random.Generator) -> Floats:
+    """How often each of n is in each sample, over how often it is on average [size, n].
+
+    Args:
+        n: how many there are; n - 1 are drawn.
+        size: how many samples.
+        rng: draws them.
+    """
+    counts = rng.multinomial(max(n - 1, 1), np.full(n, 1.0 / n), size=size)
+    return counts.astype(np.float64) * (n / max(n - 1, 1))
+
+
 def _of_trace(sums: Floats, rng: np.random.Generator) -> Floats:
     """Sums over samples of units [RESAMPLES, columns]; drawn in parts: a sample is as long as n."""
-    n = len(sums)
-    part = max(1, DRAWN_BYTES // (8 * n))
+    part = max(1, DRAWN_BYTES // (8 * len(sums)))
     sizes = [min(part, RESAMPLES - first) for first in range(0, RESAMPLES, part)]
-    drawn = [_counts(n, size, rng) @ sums for size in sizes]
-    return np.concatenate(drawn) * (n / max(n - 1, 1))
-
-
-def _counts(n: int, size: int, rng: np.random.Generator) -> Ints:
-    """How often each of n is drawn in each sample of n - 1, [size, n]."""
-    return rng.multinomial(max(n - 1, 1), np.full(n, 1.0 / n), size=size)
+    return np.concatenate([drawn(len(sums), size, rng) @ sums for size in sizes])

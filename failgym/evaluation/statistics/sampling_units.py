@@ -1,11 +1,11 @@
 """Sampling units: the smallest pieces of evidence that say something independently of each other.
 
 The tasks of a job end alike, and a job may lie in several slices: slices that share one are not
-independent. So a unit is a job, wherever its tasks lie, if it is known what each task costs. In a
-recorded trace jobs that follow each other belong together too (a user's session, one bad build):
-there a unit is a block of jobs that were submitted one after the other. Where only slices have
-costs, since their tasks share machines, a unit is a slice of whole jobs, or else a block of
-neighbouring slices.
+independent. So a unit is a job, wherever its tasks lie, if it is known what each task costs. Where
+jobs that follow each other belong together too (a user's session, one bad build, a machine that
+fails), as in every record of a real system, a unit is a block of jobs that were submitted one after
+the other. Where only slices have costs, since their tasks share machines, a unit is a slice of
+whole jobs that nothing joins, or else a block of neighbouring slices.
 
 Blocks of slices hold as many as the cube root of their number, blocks of jobs twice as many as
 that. The cube root is the order of the length that estimates a variance best; the factor is 2 where
@@ -19,15 +19,17 @@ and changes nothing else.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["MOST", "SamplingUnits", "of_jobs", "of_slices"]
+__all__ = ["MOST", "SamplingUnits", "TracesUnits", "of_jobs", "of_slices"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 
 MOST = 2_000
 """Units of a trace, at most."""
@@ -63,18 +65,60 @@ class SamplingUnits:
         return np.bincount(self.of_row, values, self.count).astype(np.float64)
 
 
-def of_jobs(job: Ints, submit: Ints, *, recorded: bool) -> SamplingUnits:
+@dataclass(frozen=True)
+class TracesUnits:
+    """Which unit each row of a table belongs to, and each unit to which trace."""
+
+    of_row: Ints
+    """[rows] numbered from 0 without gaps"""
+    trace: Ints
+    """[units] numbered from 0 without gaps"""
+
+    @classmethod
+    def each(cls, count: int) -> TracesUnits:
+        """Every row by itself, all of one trace."""
+        return cls(np.arange(count), np.zeros(count, dtype=np.int64))
+
+    @classmethod
+    def joined(cls, units: Sequence[SamplingUnits]) -> TracesUnits:
+        """The rows of each trace behind those of the one before."""
+        counts = [each.count for each in units]
+        first = np.cumsum([0, *counts[:-1]])
+        rows = [each.of_row + start for each, start in zip(units, first, strict=True)]
+        return cls(np.concatenate(rows), np.repeat(np.arange(len(counts)), counts))
+
+    def __len__(self) -> int:
+        """How many units there are."""
+        return len(self.trace)
+
+    def sums(self, values: Floats) -> Floats:
+        """Sums of values over the rows of each unit, [..., rows] -> [..., units]."""
+        flat = values.reshape(-1, values.shape[-1])
+        sums = [np.bincount(self.of_row, row, len(self)) for row in flat]
+        return np.array(sums, dtype=np.float64).reshape(*values.shape[:-1], len(self))
+
+    def only(self, rows: Flags) -> TracesUnits:
+        """Those of some rows.
+
+        Args:
+            rows: [rows] which.
+        """
+        kept, of_row = np.unique(self.of_row[rows], return_inverse=True)
+        return TracesUnits(of_row, np.unique(self.trace[kept], return_inverse=True)[1])
+
+
+def of_jobs(job: Ints, submit: Ints, *, apart: bool) -> SamplingUnits:
     """Jobs, or blocks of jobs that were submitted one after the other.
 
     Args:
         job: [tasks] the job of each task.
         submit: [tasks] when it was submitted [ms].
-        recorded: is it the record of a real system, whose jobs depend on those before them?
+        apart: does nothing join jobs, neither user nor application nor machine?
     """
     jobs, of_row = np.unique(job, return_inverse=True)
     first = np.full(len(jobs), np.iinfo(np.int64).max)
     np.minimum.at(first, of_row, submit)
-    length = JOBS_LENGTH * _cube_root(len(jobs)) if recorded else 1
+    length = 1 if apart else JOBS_LENGTH * _cube_root(len(jobs))
     length = max(length, math.ceil(len(jobs) / MOST))
     place = np.empty(len(jobs), dtype=np.int64)
     place[np.argsort(first, kind="stable")] = np.arange(len(jobs))

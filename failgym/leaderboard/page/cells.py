@@ -12,9 +12,12 @@ import pandas as pd
 
 from failgym.envs import SCENARIOS
 from failgym.envs.spaces import TERMS
+from failgym.evaluation.evidence import slices_apart
+from failgym.evaluation.statistics.sampling_units import TracesUnits, of_slices
 from failgym.leaderboard.page.source import COLUMNS, Source
 from failgym.leaderboard.statistics.estimators import Runs
 from failgym.leaderboard.submission.tables import ANCHORS
+from failgym.leaderboard.suite.suites import SUITES
 
 __all__ = ["FORECASTS", "Cell", "Failure", "Field", "fields_of"]
 
@@ -64,6 +67,8 @@ class Field:
     """[slices] cost of replay - cost of the bound"""
     spent: Floats
     """[slices] what replay spends (`failgym.evaluation.room`)"""
+    units: TracesUnits
+    """what is resampled: slices or blocks of neighbouring ones, of the trace of each seed"""
     outcomes: dict[str, Cell | Failure] = field(default_factory=dict[str, "Cell | Failure"])
     """by policy"""
 
@@ -89,10 +94,25 @@ def fields_of(submissions: Sequence[Source]) -> list[Field]:
     if unknown:
         raise ValueError(f"forecast: expected one of {FORECASTS}, not {unknown}")
     groups.sort(key=lambda group: (order[group[1]], _rank(group[0])))
+    apart = {env: _slices_apart(submissions[0].digest, env) for env, _ in groups}
     return [
-        _field(table[(table["env"] == env) & (table["forecast"] == forecast)], env, forecast)
+        _field(
+            table[(table["env"] == env) & (table["forecast"] == forecast)],
+            env,
+            forecast,
+            apart=apart[env],
+        )
         for env, forecast in groups
     ]
+
+
+def _slices_apart(digest: str, env: str) -> bool:
+    """Do slices share nothing? Of those of suites that are not of this version it is not known."""
+    for suite in SUITES.values():
+        courses = [course for course in suite.courses if course.env == env]
+        if suite.digest == digest and not suite.real and courses:
+            return slices_apart(courses[0].scenario())
+    return False
 
 
 def _groups(table: pd.DataFrame) -> list[tuple[Any, Any]]:
@@ -106,7 +126,7 @@ def _rank(env: str) -> tuple[int, str]:
     return (known.index(env) if env in known else len(known)), env
 
 
-def _field(rows: pd.DataFrame, env: str, forecast: str) -> Field:
+def _field(rows: pd.DataFrame, env: str, forecast: str, *, apart: bool) -> Field:
     rows = rows.assign(training_seed=rows["training_seed"].fillna(-1).astype(np.int64))
     slices, which = np.unique(
         rows[["seed", "slice"]].to_numpy(np.int64), axis=0, return_inverse=True
@@ -114,7 +134,9 @@ def _field(rows: pd.DataFrame, env: str, forecast: str) -> Field:
     rows = rows.assign(at=which.ravel())
     rows = rows.sort_values(["policy", "training_seed", "at"], kind="stable")
     replay, bound, spent = _anchors(rows, slices, f"{env}, forecast {forecast}")
-    found = Field(env, forecast, slices, replay, replay - bound, spent)
+    _, counts = np.unique(slices[:, 0], return_counts=True)
+    units = TracesUnits.joined([of_slices(count, apart=apart) for count in counts.tolist()])
+    found = Field(env, forecast, slices, replay, replay - bound, spent, units)
     names = rows["policy"].to_numpy()
     starts = np.flatnonzero(np.r_[True, names[1:] != names[:-1]])
     columns = {name: rows[name].to_numpy() for name in (*COLUMNS, "at")}
@@ -163,7 +185,7 @@ def _outcome(part: dict[str, npt.NDArray[Any]], of: Field) -> Cell | Failure:
     if unknown:
         return Failure("incomplete", unknown, "costs are missing")
     return Cell(
-        Runs(of.replay - costs.sum(axis=0), of.possible, of.spent),
+        Runs(of.replay - costs.sum(axis=0), of.possible, of.spent, of.units),
         costs.mean(axis=1).sum(axis=1),
         int(part["decisions"].sum()),
         int(part["illegal"].sum()),

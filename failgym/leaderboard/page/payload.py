@@ -149,6 +149,8 @@ def _described(field: Field) -> dict[str, Any]:
         "env": field.env,
         "forecast": field.forecast,
         "slices": field.slices.tolist(),
+        "units": field.units.of_row.tolist(),
+        "traces": field.units.trace.tolist(),
         "nothing": room.reason,
     }
 

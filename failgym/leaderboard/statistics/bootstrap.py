@@ -1,13 +1,11 @@
-"""Intervals of a leaderboard's estimates: a stratified bootstrap over slices and training runs.
+"""Intervals of a leaderboard's estimates: a stratified bootstrap of traces, slices, training runs.
 
-Every environment is a stratum. A sample draws its slices, the same for all policies, so that two
-of them are compared in pairs, and, apart from them, each policy's training runs. Of n, n - 1 are
-drawn with replacement, which makes the variance of a mean of the samples the unbiased estimate
-instead of (n - 1) / n of it (Rao and Wu, "Resampling inference with complex survey data", JASA
-1988). Slices and runs are drawn crosswise (Owen, "The pigeonhole bootstrap", Annals of Applied
-Statistics 2007), which errs on the wide side. The interval is that between percentiles, stretched
-where few slices or runs are known (`failgym.evaluation.statistics.interval_width`). It knows only
-what varied: one training run says nothing of the next.
+Every environment is a stratum. A sample draws its traces and their units (slices, or blocks of
+them: `failgym.evaluation.statistics`), the same for all policies, so that two of them are compared
+in pairs, and, apart from them, each policy's training runs. Units and runs are drawn crosswise
+(Owen, "The pigeonhole bootstrap", Annals of Applied Statistics 2007), which errs on the wide side.
+The interval is that between percentiles, stretched where few traces, units or runs are known or few
+decide. It knows only what varied: one training run says nothing of the next.
 
 Where there is nothing to gain (`failgym.evaluation.room`) there is no score. Such an environment is
 left out of what is said over environments, for every policy alike. A sample of slices in which
@@ -32,7 +30,9 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.evaluation.scoring import CONFIDENCE, RESAMPLES, percentiles
-from failgym.evaluation.statistics.interval_width import Variance, stretch
+from failgym.evaluation.statistics.interval_width import Variance, stretched
+from failgym.evaluation.statistics.resampling import drawn
+from failgym.evaluation.statistics.sampling_units import TracesUnits
 from failgym.leaderboard.statistics.estimators import (
     AGGREGATES,
     OPTIMUM,
@@ -44,9 +44,10 @@ from failgym.leaderboard.statistics.estimators import (
     slice_scores,
 )
 from failgym.leaderboard.statistics.interval_width import (
-    of_difference,
-    of_improvement,
-    of_scores,
+    of_runs,
+    over,
+    spread_of_mean,
+    spread_of_score,
     unvaried,
 )
 
@@ -56,9 +57,11 @@ Floats = npt.NDArray[np.float64]
 
 GAPS, PROBABILITIES = (0.0, math.inf), (0.0, 1.0)
 """Between which numbers they lie."""
-ONE, OTHER = 0, 1
+UNITS, TRACES = 0, 3
+"""Streams of the draws of units and of traces."""
+ONE, OTHER = 1, 2
 """Streams of the draws of training runs: of a policy, and of the one it is compared with."""
-KEPT = 32
+KEPT = 64
 """Draws that are kept for the next policy: some for each environment."""
 
 
@@ -100,10 +103,12 @@ class Bootstrap:
             runs: of the policy.
             environment: which; its number names the stream of draws.
         """
-        scores, weights = self._drawn(runs, environment, ONE)
+        spread = spread_of_score(runs)
+        scores, weights = self._drawn(runs, spread.trace_weight, environment, ONE)
         value = float(run_scores(runs).mean())
         samples = (scores * weights).sum(axis=-1)
-        return self._interval(value, samples, of_scores([runs]), (-math.inf, self.highest))
+        parts = [*spread.parts, *of_runs(run_scores(runs))]
+        return self._interval(value, samples, parts, (-math.inf, self.highest))
 
     def aggregates(self, cells: Sequence[Runs]) -> dict[str, Estimate]:
         """Each of `statistics.AGGREGATES` over environments, by name, all from the same samples.
@@ -118,16 +123,26 @@ class Bootstrap:
         cells = [cell for _, cell in numbered]
         if not cells:
             return dict.fromkeys(AGGREGATES, NONE)
-        observed, spread = pool(cells), of_scores(cells)
-        drawn = [self._drawn(cell, at, ONE) for at, cell in numbered]
-        scores = np.concatenate([scores for scores, _ in drawn], axis=-1)
-        weights = np.concatenate([weights for _, weights in drawn], axis=-1) / len(cells)
+        spreads = [spread_of_score(cell) for cell in cells]
+        parts = [
+            part
+            for cell, spread in zip(cells, spreads, strict=True)
+            for part in (*spread.parts, *of_runs(run_scores(cell)))
+        ]
+        both = [
+            self._drawn(cell, spread.trace_weight, at, ONE)
+            for (at, cell), spread in zip(numbered, spreads, strict=True)
+        ]
+        observed = pool(cells)
+        scores = np.concatenate([scores for scores, _ in both], axis=-1)
+        weights = np.concatenate([weights for _, weights in both], axis=-1) / len(cells)
         return {
             name: self._interval(
                 float(of(*observed)),
                 of(scores, weights, observed[2]),
-                spread,
+                over(parts, len(cells)),
                 GAPS if name == "optimality_gap" else (-math.inf, self.highest),
+                whole=name == "mean",
             )
             for name, of in AGGREGATES.items()
         }
@@ -140,17 +155,20 @@ class Bootstrap:
             y: of another, in the same environments and on the same slices.
             first: number of the first environment.
         """
-        value, samples = 0.0, np.zeros(self.resamples)
+        value, samples, parts = 0.0, np.zeros(self.resamples), list[Variance]()
         pairs = [pair for pair in _pairs(x, y, first) if pair[1].scored()]
         if not pairs:
             return NONE
         for at, ours, theirs in pairs:
+            less = ours.saved.mean(axis=0) - theirs.saved.mean(axis=0)
+            spread = spread_of_score(ours._replace(saved=less[None]))
+            parts += spread.parts
             for runs, stream, sign in ((ours, ONE, 1.0), (theirs, OTHER, -1.0)):
-                scores, weights = self._drawn(runs, at, stream)
+                scores, weights = self._drawn(runs, spread.trace_weight, at, stream)
                 value += sign * float(run_scores(runs).mean()) / len(pairs)
                 samples += sign * (scores * weights).sum(axis=-1) / len(pairs)
-        spread = of_difference([ours for _, ours, _ in pairs], [theirs for *_, theirs in pairs])
-        return self._interval(value, samples, spread)
+                parts += of_runs(run_scores(runs))
+        return self._interval(value, samples, over(parts, len(pairs)))
 
     def probability_of_improvement(
         self, x: Sequence[Runs], y: Sequence[Runs], first: int = 0
@@ -160,22 +178,26 @@ class Bootstrap:
         Where every slice says the same, samples do too: the interval is then that of `unvaried`.
         """
         value, samples = probability_of_improvement(x, y), np.zeros(self.resamples)
-        counts = [len(cell.possible) for cell in x]
+        counts, parts = [len(cell.sampled) for cell in x], list[Variance]()
         if min(counts) > 1 and all((better == value).all() for better in map(improvements, x, y)):
             return Estimate(value, *unvaried(value, counts, self.confidence))
         for at, ours, theirs in _pairs(x, y, first):
             better = improvements(ours, theirs)
+            spread = spread_of_mean(better.mean(axis=(0, 1)), ours.sampled)
             of_x, of_y = self._runs(len(better), at, ONE), self._runs(better.shape[1], at, OTHER)
-            slices = self._slices(better.shape[2], at)
+            slices = self._slices(ours.sampled, spread.trace_weight, at)
             samples += np.einsum("ri,rj,rk,ijk->r", of_x, of_y, slices, better, optimize=True)
-        return self._interval(value, samples / len(x), of_improvement(x, y), PROBABILITIES)
+            parts += spread.parts
+            parts += of_runs(better.mean(axis=(1, 2))) + of_runs(better.mean(axis=(0, 2)))
+        return self._interval(value, samples / len(x), over(parts, len(x)), PROBABILITIES)
 
     def profile(self, cells: Sequence[Runs], thresholds: Floats) -> Profile:
         """The share of slices and runs with a score above each threshold.
 
         The run-score distribution of Agarwal et al., with each slice of a run for a run: each
         environment weighs the same. Slices on which there is nothing to gain are left out, and so
-        are environments that have no others. The band is that between percentiles.
+        are environments that have no others. The band is that between percentiles; traces count
+        whole, as if their units did not explain why they differ: it errs on the wide side.
 
         Args:
             cells: of one policy, one per environment.
@@ -191,49 +213,63 @@ class Bootstrap:
         for at, cell in numbered:
             scored = cell.scored_slices
             above = slice_scores(cell)[:, scored, None] > thresholds
-            slices = self._slices(int(scored.sum()), at)
+            slices = self._slices(cell.sampled.only(scored), 1.0, at)
             runs = self._runs(len(cell.saved), at, ONE)
             value += above.mean(axis=(0, 1)) / len(numbered)
             samples += np.einsum(
                 "rk,ri,ikt->rt", slices, runs, above / len(numbered), optimize=True
             )
-        low, high = np.percentile(samples, self._tails, axis=0)
+        tail = (100.0 - self.confidence) / 2.0
+        low, high = np.percentile(samples, [tail, 100.0 - tail], axis=0)
         return Profile(value, low, high)
 
-    def _drawn(self, runs: Runs, environment: int, stream: int) -> tuple[Floats, Floats]:
+    def _drawn(
+        self, runs: Runs, trace_weight: float, environment: int, stream: int
+    ) -> tuple[Floats, Floats]:
         """Scores of the runs on drawn slices, and weights of drawn runs, [resamples, runs] each."""
-        slices = self._slices(len(runs.possible), environment)
-        return run_scores(runs, slices), self._runs(len(runs.saved), environment, stream)
+        units = self._units(runs.sampled, trace_weight, environment)
+        return run_scores(runs.by_unit(), units), self._runs(len(runs.saved), environment, stream)
 
-    def _slices(self, count: int, environment: int) -> Floats:
-        return _shares(self.resamples, count, (self.seed, environment, 0))
+    def _units(self, units: TracesUnits, trace_weight: float, environment: int) -> Floats:
+        """How often each unit counts, over how often it does on average [resamples, units]."""
+        counts, key = np.bincount(units.trace), (self.seed, environment)
+        found = _shares(self.resamples, tuple(counts.tolist()), (*key, UNITS))
+        order = np.argsort(np.argsort(units.trace, kind="stable"), kind="stable")
+        found = found[:, order]
+        if trace_weight > 0.0 and len(counts) > 1:
+            traces = _shares(self.resamples, (len(counts),), (*key, TRACES))
+            found = found * (1.0 + trace_weight * (traces - 1.0))[:, units.trace]
+        return found
+
+    def _slices(self, units: TracesUnits, trace_weight: float, environment: int) -> Floats:
+        """How large a share of each sample each slice is [resamples, slices]."""
+        found = self._units(units, trace_weight, environment)[:, units.of_row]
+        return found / found.sum(axis=1, keepdims=True)
 
     def _runs(self, count: int, environment: int, stream: int) -> Floats:
-        return _shares(self.resamples, count, (self.seed, environment, 1 + stream))
+        """How large a share of each sample each training run is [resamples, runs]."""
+        return _shares(self.resamples, (count,), (self.seed, environment, stream)) / count
 
     def _interval(
         self,
         value: float,
         samples: Floats,
-        spread: Sequence[Variance],
+        parts: Sequence[Variance],
         possible: tuple[float, float] = (-math.inf, math.inf),
+        *,
+        whole: bool = True,
     ) -> Estimate:
-        """The percentiles of the samples, stretched; none where a spread is unknown.
+        """The percentiles of the samples, stretched; none where a variance is unknown.
 
         What is not possible is cut off, unless the estimate itself lies there: where a bound is not
         proven, scores may be above 100.
         """
         if math.isnan(value):
             return NONE
-        wider = stretch(spread, self.confidence)
-        ends = value + wider * (np.array(percentiles(samples, self.confidence)) - value)
+        found = percentiles(samples, self.confidence)
+        ends = stretched(value, found, parts, self.confidence, whole=whole)
         low, high = np.clip(ends, min(possible[0], value), max(possible[1], value))
         return Estimate(value, float(low), float(high))
-
-    @property
-    def _tails(self) -> list[float]:
-        tail = (100.0 - self.confidence) / 2.0
-        return [tail, 100.0 - tail]
 
 
 def _pairs(x: Sequence[Runs], y: Sequence[Runs], first: int) -> Iterator[tuple[int, Runs, Runs]]:
@@ -243,10 +279,9 @@ def _pairs(x: Sequence[Runs], y: Sequence[Runs], first: int) -> Iterator[tuple[i
 
 
 @lru_cache(maxsize=KEPT)
-def _shares(resamples: int, count: int, key: tuple[int, ...]) -> Floats:
-    """How large a share of each sample each of so many is, [resamples, count]."""
-    drawn = max(count - 1, 1)
+def _shares(resamples: int, counts: tuple[int, ...], key: tuple[int, ...]) -> Floats:
+    """How often each is drawn, over how often on average [resamples, all], group by group."""
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(key)))
-    shares = rng.multinomial(drawn, np.full(count, 1.0 / count), resamples) / drawn
+    shares = np.concatenate([drawn(count, resamples, rng) for count in counts], axis=1)
     shares.flags.writeable = False
     return shares

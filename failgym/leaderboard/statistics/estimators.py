@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.evaluation.room import enough_room
+from failgym.evaluation.statistics.sampling_units import TracesUnits
 
 __all__ = [
     "AGGREGATES",
@@ -45,7 +46,10 @@ QUARTILES = (0.25, 0.75)
 
 
 class Runs(NamedTuple):
-    """The training runs of one policy on the slices of one environment."""
+    """The training runs of one policy on the slices of one environment.
+
+    Whatever else costs are known of, jobs say, may stand for slices.
+    """
 
     saved: Floats
     """[runs, slices] cost of replay - cost of the policy"""
@@ -54,6 +58,22 @@ class Runs(NamedTuple):
     spent: Floats | None = None
     """[slices] what replay spends (`failgym.evaluation.room`), which says whether there is anything
     to gain; None: there is wherever the bound saves anything"""
+    units: TracesUnits | None = None
+    """which slices say something only together, and of which trace they are; None: each speaks for
+    itself, all of one trace"""
+
+    @property
+    def sampled(self) -> TracesUnits:
+        """What is resampled: the units."""
+        return self.units or TracesUnits.each(len(self.possible))
+
+    def by_unit(self) -> Runs:
+        """Sums over the slices of each unit, which then speaks for itself."""
+        if self.units is None:
+            return self
+        spent = None if self.spent is None else self.units.sums(self.spent)
+        alone = TracesUnits(np.arange(len(self.units)), self.units.trace)
+        return Runs(self.units.sums(self.saved), self.units.sums(self.possible), spent, alone)
 
     def scored(self, weights: Floats | None = None) -> Bools:
         """Is there something to gain on these slices together?

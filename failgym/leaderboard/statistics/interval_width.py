@@ -1,7 +1,7 @@
 """Where the variance of a leaderboard's estimates comes from: intervals are stretched by it.
 
-Slices and runs of every environment each add a variance of their own, known from so many
-(`failgym.evaluation.statistics.interval_width`).
+Traces, their units (slices, or blocks of them) and the training runs of every environment each add
+a variance of their own, known from so many (`failgym.evaluation.statistics.interval_width`).
 """
 
 from __future__ import annotations
@@ -12,41 +12,45 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from failgym.evaluation.scoring import score_spread
 from failgym.evaluation.statistics.interval_width import Variance
-from failgym.leaderboard.statistics.estimators import OPTIMUM, Runs, improvements, run_scores
+from failgym.evaluation.statistics.resampling import Spread, spread_of
+from failgym.evaluation.statistics.sampling_units import TracesUnits
+from failgym.leaderboard.statistics.estimators import Runs
 
-__all__ = ["of_difference", "of_improvement", "of_scores", "unvaried"]
+__all__ = ["UNKNOWN", "of_runs", "over", "spread_of_mean", "spread_of_score", "unvaried"]
 
 Floats = npt.NDArray[np.float64]
 
-
-UNKNOWN = Variance(math.nan, 1)
-"""Variance between slices where there is but one slice."""
-
-
-def of_scores(cells: Sequence[Runs]) -> list[Variance]:
-    """Variances of the mean score over environments: for each, between slices and between runs."""
-    return [part for cell in cells for part in (*_of_slices(cell), *_of_runs(cell))]
+UNKNOWN = Spread(Variance(math.nan, 1), Variance(0.0, 1), 0.0)
+"""Where there is but one unit."""
 
 
-def of_difference(x: Sequence[Runs], y: Sequence[Runs]) -> list[Variance]:
-    """Variances of the mean difference of score on the same slices."""
-    parts: list[Variance] = []
-    for ours, theirs in zip(x, y, strict=True):
-        less = ours.saved.mean(axis=0) - theirs.saved.mean(axis=0)
-        parts += _of_slices(Runs(less[None], ours.possible, ours.spent))
-        parts += [*_of_runs(ours), *_of_runs(theirs)]
-    return parts
+def spread_of_score(cell: Runs) -> Spread:
+    """Of the mean score of the training runs, between traces and between their units."""
+    cell = cell.by_unit()
+    if len(cell.sampled) < 2 or not cell.scored():
+        return UNKNOWN
+    return score_spread(cell.saved.mean(axis=0), cell.possible, cell.sampled.trace)
 
 
-def of_improvement(x: Sequence[Runs], y: Sequence[Runs]) -> list[Variance]:
-    """Variances of the mean probability of improvement."""
-    parts: list[Variance] = []
-    for ours, theirs in zip(x, y, strict=True):
-        better = improvements(ours, theirs)
-        parts += _of_mean(better.mean(axis=(0, 1))) or [UNKNOWN]
-        parts += [*_of_mean(better.mean(axis=(1, 2))), *_of_mean(better.mean(axis=(0, 2)))]
-    return parts
+def spread_of_mean(values: Floats, units: TracesUnits) -> Spread:
+    """Of the mean of a number of each slice [slices], between traces and between their units."""
+    if len(units) < 2:
+        return UNKNOWN
+    return spread_of(units.sums((values - values.mean()) / len(values)), units.trace)
+
+
+def of_runs(values: Floats) -> list[Variance]:
+    """Of the mean of a number of each training run [runs]; of a single run nothing is known."""
+    if len(values) < 2:
+        return []
+    return [Variance(float(values.var(ddof=1)) / len(values), len(values) - 1)]
+
+
+def over(parts: Sequence[Variance], environments: int) -> list[Variance]:
+    """Of the mean over environments, whose variances are given together."""
+    return [Variance(part.size / environments**2, part.freedom) for part in parts]
 
 
 def unvaried(value: float, counts: Sequence[int], confidence: float) -> tuple[float, float]:
@@ -66,24 +70,3 @@ def unvaried(value: float, counts: Sequence[int], confidence: float) -> tuple[fl
     rare = (1.0 - confidence / 100.0) / 2.0
     others = 1.0 - rare ** (1.0 / (len(counts) * min(counts)))
     return value * (1.0 - others), value * (1.0 - others) + others
-
-
-def _of_slices(cell: Runs) -> list[Variance]:
-    """Variance between slices of a ratio of sums, linearised about the score."""
-    count, possible = len(cell.possible), cell.possible.sum()
-    if count < 2 or not cell.scored():
-        return [UNKNOWN]
-    saved = cell.saved.mean(axis=0)
-    residual = (saved - saved.sum() / possible * cell.possible) / possible
-    return [Variance(float(OPTIMUM**2 * count / (count - 1) * (residual**2).sum()), count - 1)]
-
-
-def _of_runs(cell: Runs) -> list[Variance]:
-    return _of_mean(run_scores(cell))
-
-
-def _of_mean(values: Floats) -> list[Variance]:
-    """Variance of the mean of values; none from a single value."""
-    if len(values) < 2:
-        return []
-    return [Variance(float(values.var(ddof=1)) / len(values), len(values) - 1)]

@@ -132,7 +132,8 @@ def short(value: float) -> str:
 def legend(axes: Axes, **options: Any) -> None:
     """A legend, of what has a label."""
     if axes.get_legend_handles_labels()[1]:
-        axes.legend(**options)
+        # Where it is not said where it goes, matplotlib warns on slow machines.
+        axes.legend(**{"loc": "best", **options})
 
 
 def legend_above(axes: Axes) -> None:

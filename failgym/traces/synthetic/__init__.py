@@ -41,6 +41,7 @@ from failgym.traces.synthetic.profiles import (
     Profile,
     SystemA,
     SystemB,
+    independent_jobs,
 )
 from failgym.traces.synthetic.ranges import check
 from failgym.traces.synthetic.toy import toy
@@ -60,6 +61,7 @@ __all__ = [
     "SystemA",
     "SystemB",
     "generate",
+    "independent_jobs",
     "toy",
 ]
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from failgym.sim.shared.rules import LONGEST
 from failgym.traces import Trace
-from failgym.traces.synthetic import PROFILES
+from failgym.traces.synthetic import PROFILES, independent_jobs
 from failgym.worlds.settings.checked import Checked
 
-__all__ = ["TraceSource", "generated", "generates"]
+__all__ = ["TraceSource", "generated", "generates", "jobs_apart"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,3 +56,8 @@ def generates(source: str | Path | Trace, name: str) -> bool:
 def generated(source: str | Path | Trace) -> bool:
     """Is a trace generated from a profile, so that there may be others like it?"""
     return not isinstance(source, Trace) and str(source) in PROFILES
+
+
+def jobs_apart(source: str | Path | Trace) -> bool:
+    """Are the jobs of a trace independent of each other, as none of a real system are?"""
+    return generated(source) and independent_jobs(PROFILES[str(source)])

@@ -23,14 +23,14 @@ function fixed(value, digits = 1) {
   return (negative ? "−" : "") + text.replace("-", "");
 }
 
-const FEW = 10; // an interval of fewer slices says little, and is marked
+const FEW = 10; // an interval of fewer sampling units says little, and is marked
 const fewest = (counts) => counts.reduce((a, b) => Math.min(a, b), Infinity);
 
-// An interval, and the number of slices behind it if these are few.
+// An interval, and the number of units behind it if these are few.
 function rangeText({ low, high, units = Infinity }, digits = 1) {
   const known = Number.isFinite(low);
   const range = known ? `${fixed(low, digits)} to ${fixed(high, digits)}` : "no interval";
-  return units < FEW ? `${range} (${units} ${units === 1 ? "slice" : "slices"})` : range;
+  return units < FEW ? `${range} (${units} ${units === 1 ? "unit" : "units"})` : range;
 }
 
 const names = new Intl.Collator("en", { numeric: true });

@@ -46,7 +46,7 @@ function board(header, arrays) {
       const runs = arrays.counts[(f * count + p) * counts.length];
       if (!runs) return null;
       const saved = arrays.saved.subarray(savedAt, (savedAt += runs * size));
-      return { runs, saved, possible, spent };
+      return { runs, saved, possible, spent, units: field.units, traces: field.traces };
     });
     const number = header.fields.slice(0, f).filter((o) => o.forecast === field.forecast).length;
     return { ...field, possible, cells, number };
@@ -61,10 +61,10 @@ function board(header, arrays) {
     groups,
     overall: (forecast, p, a) => {
       const scored = groups[forecast].map((f) => fields[f]).filter(({ nothing }) => !nothing);
-      const units = fewest(scored.map(({ possible }) => possible.length));
+      const units = fewest(scored.map(({ traces }) => traces.length));
       return estimate(arrays.overall, (forecast * count + p) * aggregates.length + a, units);
     },
-    score: (f, p) => estimate(arrays.scores, f * count + p, fields[f].possible.length),
+    score: (f, p) => estimate(arrays.scores, f * count + p, fields[f].traces.length),
     costs: (f, p) => part(arrays.costs, f * count + p, terms.length),
     counted: (f, p) => {
       const [runs, decisions, illegal, seconds] = part(arrays.counts, f * count + p, counts.length);

@@ -1,12 +1,13 @@
-// The estimators of failgym/leaderboard (statistics.py, bootstrap.py), for what is not worked out
+// The estimators of failgym/leaderboard (statistics/estimators.py, bootstrap.py), for what is not worked out
 // beforehand: any policy against any other, and profiles of those that are chosen.
 
 const RESAMPLES = 1000;
 const OPTIMUM = 100;
 const LEAST_ROOM = 0.01;
-const SLICES = 0;
+const UNITS = 0;
 const ONE = 1;
 const OTHER = 2;
+const TRACES = 3;
 const drawn = new Map();
 
 // Mulberry32, by Tommy Ettinger (public domain): numbers in [0, 1).
@@ -20,7 +21,7 @@ function generator(seed) {
   };
 }
 
-// How large a share of each sample each of `count` is: [RESAMPLES x count].
+// How often each of `count` is drawn, over how often it is on average: [RESAMPLES x count].
 function shares(count, environment, stream) {
   const key = `${count}/${environment}/${stream}`;
   if (drawn.has(key)) return drawn.get(key);
@@ -28,9 +29,41 @@ function shares(count, environment, stream) {
   const size = Math.max(count - 1, 1);
   const found = new Float64Array(RESAMPLES * count);
   for (let r = 0; r < RESAMPLES; r++) {
-    for (let i = 0; i < size; i++) found[r * count + Math.floor(random() * count)] += 1 / size;
+    for (let i = 0; i < size; i++) found[r * count + Math.floor(random() * count)] += count / size;
   }
   drawn.set(key, found);
+  return found;
+}
+
+// How often each unit counts, over how often it does on average: [RESAMPLES x units]. The units of each
+// trace are drawn by themselves, and traces by `traceWeight`, as resampling.py says.
+function unitWeights(traces, traceWeight, environment) {
+  const count = Math.max(...traces) + 1;
+  if (count === 1) return shares(traces.length, environment, UNITS);
+  const found = new Float64Array(RESAMPLES * traces.length);
+  const ofTraces = shares(count, environment, TRACES);
+  for (let trace = 0; trace < count; trace++) {
+    const members = [...traces.keys()].filter((u) => traces[u] === trace);
+    const of = shares(members.length, environment, UNITS + 4 * (1 + trace));
+    for (let r = 0; r < RESAMPLES; r++) {
+      const whole = 1 + traceWeight * (ofTraces[r * count + trace] - 1);
+      members.forEach((u, i) => {
+        found[r * traces.length + u] = whole * of[r * members.length + i];
+      });
+    }
+  }
+  return found;
+}
+
+// How large a share of each sample each slice is: [RESAMPLES x slices].
+function sliceShares({ units, traces }, traceWeight, environment) {
+  const weights = unitWeights(traces, traceWeight, environment);
+  const found = new Float64Array(RESAMPLES * units.length);
+  for (let r = 0; r < RESAMPLES; r++) {
+    const drawn = units.map((unit) => weights[r * traces.length + unit]);
+    const whole = sum(drawn);
+    drawn.forEach((weight, k) => (found[r * units.length + k] = weight / whole));
+  }
   return found;
 }
 
@@ -52,20 +85,26 @@ function runScores({ runs, saved, possible, spent }) {
 }
 
 // The mean score of a cell in each sample.
-function sampledScores({ runs, saved, possible, spent }, environment, stream) {
-  const size = possible.length;
-  const slices = shares(size, environment, SLICES);
+function sampledScores(cell, traceWeight, environment, stream) {
+  const { runs, saved, possible, spent, traces } = cell;
+  const size = traces.length;
+  const units = unitWeights(traces, traceWeight, environment);
   const weights = shares(runs, environment, stream);
+  const [room, used] = [possible, spent].map((of) => unitSums(of, cell));
+  const ofRuns = Array.from({ length: runs }, (_, i) => {
+    const slices = possible.length;
+    return unitSums(saved.subarray(i * slices, (i + 1) * slices), cell);
+  });
   return Float64Array.from({ length: RESAMPLES }, (_, r) => {
     let all = 0;
     let most = 0;
     let total = 0;
-    for (let k = 0; k < size; k++) {
-      const share = slices[r * size + k];
-      if (!share) continue;
-      all += share * possible[k];
-      most += share * spent[k];
-      for (let i = 0; i < runs; i++) total += share * weights[r * runs + i] * saved[i * size + k];
+    for (let u = 0; u < size; u++) {
+      const weight = units[r * size + u];
+      if (!weight) continue;
+      all += weight * room[u];
+      most += weight * used[u];
+      for (let i = 0; i < runs; i++) total += (weight * weights[r * runs + i] * ofRuns[i][u]) / runs;
     }
     return enoughRoom(all, most) ? (OPTIMUM * total) / all : NaN;
   });
@@ -87,21 +126,18 @@ function difference(pairs) {
   let value = 0;
   for (const [x, y, environment] of pairs) {
     value += (average(runScores(x)) - average(runScores(y))) / pairs.length;
-    const ours = sampledScores(x, environment, ONE);
-    const theirs = sampledScores(y, environment, OTHER);
-    for (let r = 0; r < RESAMPLES; r++) samples[r] += (ours[r] - theirs[r]) / pairs.length;
     const [of_x, of_y] = [meanRun(x), meanRun(y)];
-    variances.push(
-      ...varianceOfSlices(of_x.map((saved, k) => saved - of_y[k]), x.possible, x.spent),
-      ...varianceOfMean(runScores(x)),
-      ...varianceOfMean(runScores(y)),
-    );
+    const spread = spreadOfScore(of_x.map((saved, k) => saved - of_y[k]), x);
+    const ours = sampledScores(x, spread.traceWeight, environment, ONE);
+    const theirs = sampledScores(y, spread.traceWeight, environment, OTHER);
+    for (let r = 0; r < RESAMPLES; r++) samples[r] += (ours[r] - theirs[r]) / pairs.length;
+    variances.push(...spread.parts, ...varianceOfMean(runScores(x)), ...varianceOfMean(runScores(y)));
   }
-  return { ...interval(value, samples, variances), units: unitsOf(pairs) };
+  return { ...interval(value, samples, over(variances, pairs.length)), units: unitsOf(pairs) };
 }
 
-// The smallest number of slices behind a comparison.
-const unitsOf = (pairs) => fewest(pairs.map(([{ possible }]) => possible.length));
+// The smallest number of units behind a comparison.
+const unitsOf = (pairs) => fewest(pairs.map(([{ traces }]) => traces.length));
 
 // Where x saves more than y: 1, as much: 1/2, less: 0; [runs of x][runs of y][slices].
 function improvements(x, y) {
@@ -130,25 +166,26 @@ function probabilityOfImprovement(pairs) {
     const byX = better.map((rows) => average(rows.map(average)));
     const byY = better[0].map((_, j) => average(better.map((rows) => average(rows[j]))));
     value += average(bySlice) / pairs.length;
-    if (bySlice.length < 2) variances.push(UNKNOWN);
-    variances.push(...[bySlice, byX, byY].flatMap(varianceOfMean));
-    const weighted = sampledImprovements(better, environment);
+    const spread = spreadOfMean(bySlice, x);
+    variances.push(...spread.parts, ...[byX, byY].flatMap(varianceOfMean));
+    const weighted = sampledImprovements(better, x, spread.traceWeight, environment);
     for (let r = 0; r < RESAMPLES; r++) samples[r] += weighted[r] / pairs.length;
   }
   if (said.size === 1 && units > 1) return { ...unvaried(value, pairs.length * units), units };
-  return { ...interval(value, samples, variances, [0, 1]), units };
+  return { ...interval(value, samples, over(variances, pairs.length), [0, 1]), units };
 }
 
-function sampledImprovements(better, environment) {
+function sampledImprovements(better, cell, traceWeight, environment) {
   const size = better[0][0].length;
-  const slices = shares(size, environment, SLICES);
+  const slices = sliceShares(cell, traceWeight, environment);
   const of_x = shares(better.length, environment, ONE);
   const of_y = shares(better[0].length, environment, OTHER);
   return Float64Array.from({ length: RESAMPLES }, (_, r) => {
     let total = 0;
     better.forEach((rows, i) =>
       rows.forEach((row, j) => {
-        const weight = of_x[r * better.length + i] * of_y[r * rows.length + j];
+        const weight =
+          (of_x[r * better.length + i] * of_y[r * rows.length + j]) / (better.length * rows.length);
         if (weight) for (let k = 0; k < size; k++) total += weight * slices[r * size + k] * row[k];
       }),
     );
@@ -185,7 +222,7 @@ function profile(all, thresholds) {
       const above = average(passed.flat().map((count) => (count > t ? 1 : 0)));
       value[t] += above / cells.length;
     });
-    addSampledProfiles(samples, passed, environment, cells.length);
+    addSampledProfiles(samples, passed, only(cell, kept), environment, cells.length);
   }
   const sorted = samples.map((each) => each.sort());
   return {
@@ -195,18 +232,30 @@ function profile(all, thresholds) {
   };
 }
 
-// Adds an environment's part: `passed` counts the thresholds that a run passes on a slice.
-function addSampledProfiles(samples, passed, environment, environments) {
+// The units of some slices, numbered anew.
+function only({ units, traces }, slices) {
+  const number = (values) => new Map([...new Set(values)].sort((a, b) => a - b).map((v, i) => [v, i]));
+  const kept = number(slices.map((k) => units[k]));
+  const of = number([...kept.keys()].map((unit) => traces[unit]));
+  return {
+    units: slices.map((k) => kept.get(units[k])),
+    traces: [...kept.keys()].map((unit) => of.get(traces[unit])),
+  };
+}
+
+// Adds an environment's part: `passed` counts the thresholds that a run passes on a slice. Traces count
+// whole, which errs on the wide side.
+function addSampledProfiles(samples, passed, cell, environment, environments) {
   const runs = passed.length;
   const size = passed[0].length;
-  const slices = shares(size, environment, SLICES);
+  const slices = sliceShares(cell, 1, environment);
   const weights = shares(runs, environment, ONE);
   const reached = new Float64Array(samples.length + 1);
   for (let r = 0; r < RESAMPLES; r++) {
     reached.fill(0);
     for (let i = 0; i < runs; i++) {
       for (let k = 0; k < size; k++) {
-        reached[passed[i][k]] += weights[r * runs + i] * slices[r * size + k];
+        reached[passed[i][k]] += (weights[r * runs + i] / runs) * slices[r * size + k];
       }
     }
     let above = 0;

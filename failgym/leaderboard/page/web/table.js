@@ -199,8 +199,8 @@ function meaning() {
   const view = shown.filter(({ nothing }) => !nothing).map(({ env }) => shortEnvironment(env));
   const without = shown.filter(({ nothing }) => nothing);
   const nothing = without.map((field) => `${shortEnvironment(field.env)}: ${field.nothing}. `).join("");
-  const few = shown.some(({ possible }) => possible.length < FEW)
-    ? ` An interval of fewer than ${FEW} slices says little: their number is behind it.`
+  const few = shown.some(({ traces }) => traces.length < FEW)
+    ? ` An interval of fewer than ${FEW} units says little: their number is behind it.`
     : "";
   const none = `${state.environment} has no such forecasts. `;
   const all =
@@ -210,7 +210,8 @@ function meaning() {
   return (
     `${start}${nothing}A score is 100 (replay − policy) / (replay − bound), a ratio of sums of costs over slices: ` +
     "0 is doing nothing, 100 the bound of a clairvoyant. Below: 95 % bootstrap intervals over " +
-    "slices and training runs, which end at 100. One training run says nothing of how the next " +
-    `would do.${few}`
+    "traces, then units (blocks of neighbouring slices, since jobs lie in several; single slices " +
+    "where they share nothing) and training runs, which end at 100. One trace says nothing of the " +
+    `next, nor one training run.${few}`
   );
 }

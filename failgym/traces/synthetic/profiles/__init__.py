@@ -6,6 +6,7 @@ publication gives it and that it was set so that the rest comes out.
 
 from __future__ import annotations
 
+from failgym.traces.synthetic.profiles.batch import BatchProfile
 from failgym.traces.synthetic.profiles.google_2011 import FAILING, RECURRING, Google2011
 from failgym.traces.synthetic.profiles.kumar import Environment, Kumar
 from failgym.traces.synthetic.profiles.lanl import Lanl2, Lanl20
@@ -31,6 +32,7 @@ __all__ = [
     "Profile",
     "SystemA",
     "SystemB",
+    "independent_jobs",
 ]
 
 Profile = Google2011 | OpenCloud | SystemA | SystemB | Lanl2 | Lanl20 | Panda10k | PandaDas
@@ -52,3 +54,13 @@ PROFILES: dict[str, Profile] = {
     )
 }
 """The profiles by name."""
+
+
+def independent_jobs(profile: Profile) -> bool:
+    """Does nothing join the jobs of a trace after a profile: no user, application or machine?
+
+    Those of system-a and system-b share sessions and bursts of failures, those on machines the
+    outages.
+    """
+    recurring = isinstance(profile, Google2011) and profile.applications is not None
+    return isinstance(profile, BatchProfile) and not recurring
