@@ -74,6 +74,7 @@ def evaluate(
     from failgym.evaluation.caller import check_playable
     from failgym.evaluation.measuring import clairvoyant
     from failgym.evaluation.measuring import measure as measured
+    from failgym.worlds.forecast import unattainable
 
     file = JsonFile.at(json)
     policies = [(spec, load_policy(spec)) for spec in policy]
@@ -91,6 +92,8 @@ def evaluate(
     evaluations = measure_all(places, policies, deterministic=not drawn)
     print_scores(evaluations)
     print_line(LEGEND)
+    if note := unattainable(scenario):
+        print_line(note)
     file.write(
         {
             "env": f"failgym/{scenario.name}",

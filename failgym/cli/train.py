@@ -143,10 +143,13 @@ def _trained(
     from failgym.agents.training.train import train
     from failgym.envs import resolve
     from failgym.evaluation.progress import progress_bar
+    from failgym.worlds.forecast import unattainable
 
     wanted = resolve(env)
     free = {field.name for field in dataclasses.fields(wanted)} - {"split"}  # that is --split
     scenario = override(wanted, changes, free)
+    if note := unattainable(scenario):
+        print_line(note)
     hyper = settings_for(
         settings.algo,
         scenario.name,

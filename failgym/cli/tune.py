@@ -63,12 +63,15 @@ def tune(
     from failgym.envs import resolve
     from failgym.evaluation.progress import progress_bar
     from failgym.tuning import tune
+    from failgym.worlds.forecast import unattainable
 
     _check_out(out)
     heuristic = _heuristic(load_policy(policy), policy)
     wanted = resolve(env)
     searched = {field.name for field in fields(wanted)} - {"split"}  # always fit and validation
     scenario = override(wanted, settings, searched)
+    if note := unattainable(scenario):
+        print_line(note)
     fixed = [part.partition("=")[0] for part in policy.partition(":")[2].split(",") if part]
     with progress_bar(f"tuning {heuristic.name}", trials, interactive()) as advance:
         tuned = tune(

@@ -15,6 +15,7 @@ from failgym.evaluation.evidence import score_of
 from failgym.evaluation.result import Evaluation
 from failgym.evaluation.room import Room
 from failgym.evaluation.runner import Run
+from failgym.worlds.forecast import unattainable
 from failgym.worlds.kinds import CLAIRVOYANT
 
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ def _evaluation(
         bound=first.bound_name,
         cost=float(costs.sum()),
         costs=dict(zip(TERMS, costs.sum(axis=0).tolist(), strict=True)),
+        forecast_note=unattainable(first.scenario),
         **measured,
     )
 

@@ -72,6 +72,8 @@ class Evaluation:
     illegal: int
     """actions that the mask forbade; each counted as CONTINUE"""
     steps_per_second: float
+    forecast_note: str | None = None
+    """why nobody has the forecast that was shown: it is drawn from how a record ends"""
     same_as_replay: bool = False
     """did it leave every task as replay does? Then nothing that it did made a difference"""
 

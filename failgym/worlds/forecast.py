@@ -29,25 +29,86 @@ from failgym.predictors.others import OtherPredictor, other_predictors
 from failgym.predictors.store import check_shapes, read_forecast
 from failgym.traces import Trace
 from failgym.worlds.scenario import Scenario
+from failgym.worlds.settings.source import generated
 from failgym.worlds.split import Part
 
-__all__ = ["DRAWN", "PREDICTORS", "forecast_of", "makers", "stored_predictor"]
+__all__ = ["DRAWN", "PREDICTORS", "forecast_of", "makers", "stored_predictor", "unattainable"]
 
 
-DRAWN: dict[str, Callable[..., Predictor]] = {
-    "none": NoForecast,
-    "perfect": Perfect,
+QUALITIES: dict[str, Callable[..., Calibrated]] = {
     "elsayed": Calibrated.elsayed,
     "rosa": Calibrated.rosa,
     "kumar": Calibrated.kumar,
 }
+"""Forecasts that are drawn from the outcomes, as good as a paper's."""
+
+
+def _by_job(make: Callable[..., Calibrated]) -> Callable[..., Calibrated]:
+    """The same, erring by whole jobs."""
+
+    def made(*, window: int, seed: int) -> Calibrated:
+        return make(window=window, seed=seed).by_job()
+
+    return made
+
+
+BY_JOB = {f"{name}_by_job": _by_job(make) for name, make in QUALITIES.items()}
+"""The same, erring by whole jobs and applications, as learned forecasts do."""
+
+DRAWN: dict[str, Callable[..., Predictor]] = {
+    "none": NoForecast,
+    "perfect": Perfect,
+    **QUALITIES,
+    **BY_JOB,
+}
 """What makes the predictors that learn nothing, by name."""
+
+
+FOR_SCENARIO = ("trained", "auto")
+"""Names that a scenario's decisions give a meaning."""
+
+
+def _trained(scenario: Scenario) -> Predictor:
+    """What learns from the train split what the decisions of a scenario go by.
+
+    Kills go by whether a task finishes at all, checkpoints by failures of the system in the last
+    windows (Kumar et al. 2020, section V), the others by whether an attempt fails.
+    """
+    clone, checkpoint, kill = scenario.clone, scenario.checkpoint, scenario.kill
+    target, samples = "fail", "moments"
+    if kill and not clone and not checkpoint:
+        target = "unfinished"
+    elif checkpoint and not clone and not kill:
+        target, samples = "system", "tail"
+    return _boosting(scenario.window, scenario.seed, target, samples)
+
+
+@lru_cache(maxsize=8)
+def _boosting(window: int, seed: int, target: str, samples: str) -> Predictor:
+    """One and the same for all worlds that ask for it, which then learn once."""
+    make: Any = LEARNED["gradient_boosting"]
+    return make(window=window, seed=seed, target=target, samples=samples)
+
+
+def _auto(scenario: Scenario) -> Predictor:
+    """`trained` on a record; on a generated trace what is drawn to the quality that a paper reports
+    of such forecasts, with the shared errors of trained ones.
+    """
+    if not generated(scenario.trace):
+        return _trained(scenario)
+    clone, checkpoint, kill = scenario.clone, scenario.checkpoint, scenario.kill
+    paper = "elsayed"
+    if kill and not clone and not checkpoint:
+        paper = "rosa"
+    elif checkpoint and not clone and not kill:
+        paper = "kumar"
+    return _named(f"{paper}_by_job", scenario)
 
 
 @lru_cache(maxsize=8)
 def _made(name: str, window: int, seed: int) -> Predictor:
     """The predictor of a name, one and the same for all worlds that ask for it."""
-    others = other_predictors((*DRAWN, *LEARNED))
+    others = other_predictors((*DRAWN, *LEARNED, *FOR_SCENARIO))
     if name in others:
         return OtherPredictor.made(others[name], window=window, seed=seed)
     make: Any = DRAWN[name] if name in DRAWN else LEARNED[name]
@@ -66,10 +127,10 @@ class _Predictors(Mapping[str, Callable[[Scenario], Predictor]]):
     def __getitem__(self, name: str) -> Callable[[Scenario], Predictor]:
         if name not in tuple(self):
             raise KeyError(name)
-        return partial(_named, name)
+        return {"trained": _trained, "auto": _auto}.get(name, partial(_named, name))
 
     def __iter__(self) -> Iterator[str]:
-        ours = (*DRAWN, *LEARNED)
+        ours = (*DRAWN, *LEARNED, *FOR_SCENARIO)
         return iter((*ours, *other_predictors(ours)))
 
     def __len__(self) -> int:
@@ -121,9 +182,22 @@ _OF_ANOTHER_PACKAGE = object()
 def makers(scenario: Scenario) -> tuple[object, ...]:
     """What the name of a scenario's forecast calls: a part of what decides its world."""
     named = scenario.forecast if isinstance(scenario.forecast, str) else ""
-    if named in other_predictors((*DRAWN, *LEARNED)):
+    if named in other_predictors((*DRAWN, *LEARNED, *FOR_SCENARIO)):
         return (_OF_ANOTHER_PACKAGE,)
     return (DRAWN.get(named),)
+
+
+def unattainable(scenario: Scenario) -> str | None:
+    """Why nobody has the forecast of a scenario: it is drawn from how a record ends."""
+    wanted = scenario.forecast
+    name = wanted if isinstance(wanted, str) else getattr(wanted, "name", type(wanted).__name__)
+    drawn = name in (*QUALITIES, *BY_JOB, "perfect") or isinstance(wanted, Calibrated | Perfect)
+    if not drawn or generated(scenario.trace):
+        return None
+    return (
+        f"forecast {name}: drawn from how the tasks of the record end, which nobody knows"
+        " beforehand; forecast=trained learns one from its train split"
+    )
 
 
 def stored_predictor(file: str) -> Learned:

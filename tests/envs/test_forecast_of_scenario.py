@@ -10,7 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from failgym.baselines import REGISTRY
 from failgym.envs import Scenario, resolve
+from failgym.evaluation import evaluate
+from failgym.leaderboard.suite.suites import SUITES, Course
 from failgym.predictors import (
     LEARNED,
     Calibrated,
@@ -25,7 +28,7 @@ from failgym.predictors import (
 from failgym.predictors.base import window_offsets
 from failgym.traces import Trace, generate
 from failgym.worlds.build import build_world, part_of, split_of
-from failgym.worlds.forecast import PREDICTORS, forecast_of
+from failgym.worlds.forecast import PREDICTORS, forecast_of, unattainable
 from failgym.worlds.scenario import Split
 from failgym.worlds.source import whole_trace
 from failgym.worlds.split import learned_from
@@ -292,3 +295,49 @@ def test_learned_predictors_by_name(name: str, world: str) -> None:
     assert np.array_equal(got.risk, expected.risk)
     assert np.array_equal(got.confidence, expected.confidence)
     assert np.array_equal(got.job_confidence, expected.job_confidence)
+
+
+class TestNamesThatTheDecisionsGiveAMeaning:
+    @pytest.mark.parametrize("course", SUITES["v1"].courses, ids=lambda course: course.env)
+    def test_trained_learns_what_suites_train(self, course: Course) -> None:
+        wanted = course.trained
+        if wanted is None:
+            return
+        made = PREDICTORS["trained"](course.scenario())
+        assert made is PREDICTORS["trained"](course.scenario()), "so that splits learn it once"
+        assert {name: getattr(made, name) for name in wanted} == wanted
+
+    @pytest.mark.parametrize(
+        ("name", "paper"),
+        [("Cloning-v0", "elsayed"), ("GracePeriod-v0", "rosa"), ("Checkpoint-v0", "kumar")],
+    )
+    def test_auto_draws_on_a_generated_trace(self, name: str, paper: str) -> None:
+        drawn, named = (
+            PREDICTORS[forecast](scenario(name)) for forecast in ("auto", f"{paper}_by_job")
+        )
+        assert isinstance(drawn, Calibrated)
+        assert drawn == named != PREDICTORS[paper](scenario(name))
+        assert drawn.job_share == 1.0
+
+    def test_auto_learns_on_a_record(self) -> None:
+        record = generate("google-2011-failing", jobs=300, seed=5)
+        for name, target in (("Cloning-v0", "fail"), ("GracePeriod-v0", "unfinished")):
+            wanted = scenario(name, trace=record)
+            made = PREDICTORS["auto"](wanted)
+            assert made.target == target  # pyright: ignore[reportAttributeAccessIssue]
+            both = [build_world(replace(wanted, forecast=f)) for f in ("auto", "trained")]
+            assert (both[0].tasks == both[1].tasks).all()
+
+    def test_nobody_has_a_forecast_that_is_drawn_from_a_record(self) -> None:
+        record = generate("google-2011-failing", jobs=300, seed=5)
+        for forecast in ("elsayed", "rosa_by_job", "perfect", Calibrated(), Perfect()):
+            on_record = scenario("Cloning-v0", trace=record, forecast=forecast)
+            assert "which nobody knows beforehand" in (unattainable(on_record) or "")
+            assert unattainable(scenario("Cloning-v0", forecast=forecast)) is None
+        for forecast in ("none", "auto", "trained", "random_forest", NoForecast()):
+            assert unattainable(scenario("Cloning-v0", trace=record, forecast=forecast)) is None
+        found = evaluate(
+            REGISTRY["give_up"](), scenario("Cloning-v0", trace=record), episodes=2, split="all"
+        )
+        assert (found.forecast_note or "").startswith("forecast elsayed: drawn from how")
+        assert found.to_json()["forecast_note"] == found.forecast_note

@@ -30,6 +30,7 @@ class Purpose(IntEnum):
     NODE_TIME = 7
     NODE_FALSE = 8
     LATENT = 9
+    FORECAST_SHARED = 10
 
 
 def _mix(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:

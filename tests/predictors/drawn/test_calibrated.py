@@ -11,6 +11,7 @@ import pytest
 from failgym.metrics import alarms, false_negative_rate
 from failgym.predictors import Calibrated, ClassQuality, Forecast, Predictor
 from failgym.predictors.base import task_classes
+from failgym.predictors.drawn.calibrated import _attempt_of
 from failgym.traces import Cause, Meta, Outcome, Trace
 from failgym.vocabulary import MINUTE
 
@@ -20,12 +21,16 @@ FPR = {0.1: 0.139, 0.5: 0.046, 0.9: 0.020, 0.95: 0.017, 0.99: 0.007}
 
 
 def make_trace(
-    duration: npt.NDArray[np.int64], outcome: npt.NDArray[np.int64], per_job: int = 1
+    duration: npt.NDArray[np.int64],
+    outcome: npt.NDArray[np.int64],
+    per_job: int = 1,
+    applications: int = 0,
 ) -> Trace:
     """Tasks of one attempt each, in jobs of some tasks that share the outcome of the first."""
     tasks = len(duration)
     first = outcome[::per_job]
     cause = np.where(outcome == Outcome.KILL, Cause.USER, Cause.INTRINSIC)
+    called = [f"application {at % max(applications, 1)}" for at in range(len(first))]
     return Trace.of(
         Meta("drawn"),
         jobs={
@@ -33,6 +38,7 @@ def make_trace(
             "submit": 0,
             "width": np.full(len(first), per_job),
             "outcome": first,
+            **({"user": ["u"] * len(first), "name": called} if applications else {}),
         },
         tasks={"job": np.arange(tasks) // per_job, "index": np.arange(tasks), "width": 1},
         attempts={
@@ -257,3 +263,81 @@ class TestClasses:
 def test_refuses_what_makes_no_sense(field: str, value: object) -> None:
     with pytest.raises(ValueError, match=field):
         Calibrated(**{field: value})  # pyright: ignore[reportArgumentType]
+
+
+def uneven(per_job: int = 20, applications: int = 0) -> Trace:
+    """Jobs of some tasks each, half of them with tasks that end differently."""
+    rng = np.random.default_rng(4)
+    jobs = TASKS // per_job
+    share = np.where(np.arange(jobs) % 2 == 0, 0.5, np.where(rng.random(jobs) < 0.5, 0.0, 1.0))
+    bad = rng.random(TASKS) < np.repeat(share, per_job)
+    return make_trace(durations(), bad * Outcome.KILL, per_job, applications)
+
+
+def concordance(flag: npt.NDArray[np.bool_], group: npt.NDArray[np.int64]) -> float:
+    """How much likelier than by chance two of a group are flagged alike; 1: always."""
+    size, flagged = np.bincount(group), np.bincount(group, flag)
+    rate = flagged.sum() / size.sum()
+    both = (flagged * (flagged - 1) / (size - 1)).sum() / size.sum()
+    return float((both - rate**2) / (rate * (1 - rate)))
+
+
+def test_without_shared_errors_nothing_changes(trace: Trace, elsayed: Forecast) -> None:
+    again = Calibrated(job_share=0.0, application_share=0.0).predict(trace)
+    assert (again.risk == elsayed.risk).all()
+    assert (again.confidence == elsayed.confidence).all()
+    # Of one task each, and of applications that run once, all are their own representatives.
+    alone = Calibrated().by_job().predict(trace)
+    assert (alone.risk == elsayed.risk).all()
+    assert (alone.confidence == elsayed.confidence).all()
+
+
+@pytest.mark.parametrize("share", [1.0, 0.5])
+def test_tasks_err_with_their_job(share: float) -> None:
+    trace = uneven()
+    job = trace.column("tasks", "job").astype(np.int64)
+    true = task_classes(trace) != 0
+    found = Calibrated.rosa().fit(trace).predict(trace)
+    shared = dataclasses.replace(Calibrated.rosa(), job_share=share).predict(trace)
+    flagged = shared.confidence.argmax(axis=1) != 0
+    if share == 1.0:
+        first = np.searchsorted(job, np.arange(job.max() + 1))
+        assert (shared.confidence == shared.confidence[first[job]]).all()
+    pure = np.isin(job, np.flatnonzero(np.bincount(job, true) % 20 == 0))
+    finishing, number = ~true & pure, np.unique(job[~true & pure], return_inverse=True)[1]
+    assert concordance(flagged[finishing], number) == pytest.approx(share**2, abs=0.05)
+    before = found.confidence.argmax(axis=1) != 0
+    for rows in (finishing, true & pure):
+        assert flagged[rows].mean() == pytest.approx(before[rows].mean(), abs=0.05)
+    # What ends differently in one job is no longer told apart.
+    apart, now = (of[true & ~pure].mean() - of[~true & ~pure].mean() for of in (before, flagged))
+    assert apart > 0.25
+    assert now < apart / 3.0 or share < 1.0
+
+
+def test_jobs_err_with_their_application() -> None:
+    trace = uneven(applications=50)
+    whole = dataclasses.replace(Calibrated.rosa(), job_share=1.0, application_share=1.0)
+    assert len(np.unique(whole.predict(trace).job_confidence)) <= 50
+    half = dataclasses.replace(whole, application_share=0.5).predict(trace).job_confidence
+    counts = np.unique(half, return_counts=True)[1]
+    assert (counts > 1).sum() <= 50
+    assert (counts == 1).sum() == pytest.approx(trace.rows("jobs") / 2, rel=0.05)
+
+
+def test_an_attempt_goes_with_one_as_late_or_the_last() -> None:
+    task, number = np.array([0, 0, 0, 1, 2, 2]), np.array([0, 1, 2, 0, 0, 1])
+    assert _attempt_of(task, number, np.array([1, 2, 2])).tolist() == [3, 3, 3, 4, 4, 5]
+    # Task 1 never ran: who would go with it keeps its own.
+    assert _attempt_of(np.array([0, 2, 2]), np.array([0, 0, 1]), np.array([1, 1, 0])).tolist() == [
+        0,
+        0,
+        0,
+    ]
+
+
+def test_shares_are_shares() -> None:
+    with pytest.raises(ValueError, match="job_share: expected a share, got 2"):
+        Calibrated(job_share=2)
+    with pytest.raises(ValueError, match="application_share: expected a share, got -1"):
+        Calibrated(application_share=-1)
