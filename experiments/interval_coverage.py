@@ -7,8 +7,8 @@ Many traces of an environment's profile are generated, and policies are run on t
 each. The truth is their score on all of them together. A nominal 95 % interval is then made of each
 K of them, in groups that share no trace, and it is counted how often it holds the truth: as
 `failgym.evaluation` makes intervals (traces, then jobs, stretched where few jobs decide), as
-leaderboards do, which know what slices cost and no more (traces, then blocks of neighbouring
-slices), and as both did before (percentiles of a bootstrap over slices of 256 tasks, whatever trace
+leaderboards do, which state what few blocks of jobs cost (traces, then these), and as both did
+before (percentiles of a bootstrap over slices of 256 tasks, whatever trace
 they are of). The brackets are Clopper and Pearson's interval of the share, 95 %.
 """
 
@@ -32,7 +32,7 @@ from failgym.cli.output import JsonFile, interactive, print_table
 from failgym.envs import resolve
 from failgym.evaluation import Anchors, score
 from failgym.evaluation.progress import Advance, progress_bar
-from failgym.evaluation.statistics.sampling_units import of_slices
+from failgym.leaderboard.suite.cost_blocks import BLOCKS
 
 __all__ = ["Coverage", "Sums", "coverage", "sums_of"]
 
@@ -66,7 +66,7 @@ class Coverage:
     width: float
     """median of it"""
     held_blocks: int
-    """by the interval over traces and blocks of slices"""
+    """by the interval over traces and few blocks"""
     width_blocks: float
     held_slices: int
     """by the interval over slices"""
@@ -108,10 +108,14 @@ def _over_jobs(group: Sequence[Sums], at: int) -> tuple[float, float]:
 
 
 def _over_blocks(group: Sequence[Sums], at: int) -> tuple[float, float]:
-    """The interval over traces and their blocks of slices."""
-    units = [of_slices(len(each.slices), apart=False) for each in group]
-    pairs = zip(group, units, strict=True)
-    return _over([np.stack([of.sums(x) for x in each.slices.T], 1) for each, of in pairs], at)
+    """The interval over traces and the blocks of jobs that leaderboards state."""
+    return _over([_in_blocks(each.jobs) for each in group], at)
+
+
+def _in_blocks(jobs: Floats) -> Floats:
+    """Sums over blocks of jobs that follow each other."""
+    count = min(len(jobs), BLOCKS)
+    return np.add.reduceat(jobs, -(-np.arange(count) * len(jobs) // count))
 
 
 def _over(units: Sequence[Floats], at: int) -> tuple[float, float]:
@@ -172,7 +176,7 @@ def main(
         f"{env}: coverage of 95 % intervals [%], and their median width",
         (
             *("policy", "traces", "truth", "over traces and jobs", ""),
-            *("over traces and blocks of slices", "", "over slices", ""),
+            *("over traces and few blocks", "", "over slices", ""),
         ),
         [
             (

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from failgym.predictors import LEARNED
 from failgym.traces import FORMATS
 from failgym.traces.synthetic import PROFILES
-from failgym.worlds.forecast import DRAWN
+from failgym.worlds.forecast import DRAWN, FOR_SCENARIO
 from tests.pages import TOP, page, table
 
 
@@ -39,7 +39,11 @@ def test_profiles_are_all_listed() -> None:
 
 def test_predictors_are_all_listed() -> None:
     shown = table(page("docs/forecasts.md").text)
-    assert [name for row in shown for name in re.findall(r"\w+", row[0])] == [*DRAWN, *LEARNED]
+    assert [name for row in shown for name in re.findall(r"\w+", row[0])] == [
+        *DRAWN,
+        *LEARNED,
+        *FOR_SCENARIO,
+    ]
 
 
 def test_whoever_a_rule_is_after_is_among_the_sources() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,7 +25,7 @@ from failgym.worlds.scenario import Scenario
 from failgym.worlds.settings.source import jobs_apart
 from failgym.worlds.world import LeastCosts, World
 
-__all__ = ["Evidence", "score_of", "slices_apart"]
+__all__ = ["Evidence", "score_of", "units_of"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -59,15 +59,12 @@ class Evidence:
             replay: of the slices.
             least: the least possible costs of the slices.
         """
-        costs, apart = world.task_costs(replay.outcomes), jobs_apart(scenario.trace)
+        units = units_of(scenario, world, len(replay.costs), replay.outcomes)
+        costs = world.task_costs(replay.outcomes)
         if costs is None or least.of_tasks is None:
             whole = replay.costs.sum(axis=1)
-            units = of_slices(len(whole), apart=slices_apart(scenario))
             possible = whole - least.costs.sum(axis=1)
             return cls(world, False, units, whole, possible, spent_by(world, replay))
-        task = replay.outcomes["task"]
-        job = split_of(scenario, scenario.split).column("tasks", "job")[task]
-        units = of_jobs(job, world.tasks["submit"][task], apart=apart)
         whole, price = costs.sum(axis=1), world.work_price
         work = metrics.task_work(replay.outcomes).astype(np.float64)
         spent = work * price if price > 0.0 else costs[:, _COMPLETION]
@@ -91,9 +88,23 @@ class Evidence:
         )
 
 
-def slices_apart(scenario: Scenario) -> bool:
-    """Do slices share nothing: whole jobs that nothing joins?"""
-    return scenario.slice_jobs > 0 and jobs_apart(scenario.trace)
+def units_of(
+    scenario: Scenario, world: World, slices: int, outcomes: Mapping[str, npt.NDArray[Any]]
+) -> SamplingUnits:
+    """What is resampled of some slices: jobs where each task has a cost of its own, else slices.
+
+    Args:
+        scenario: of the slices.
+        world: the same, compiled.
+        slices: how many they are, in order.
+        outcomes: of their tasks.
+    """
+    apart = jobs_apart(scenario.trace)
+    if world.task_costs(dict(outcomes)) is None:
+        return of_slices(slices, apart=apart and scenario.slice_jobs > 0)
+    task = outcomes["task"]
+    job = split_of(scenario, scenario.split).column("tasks", "job")[task]
+    return of_jobs(job, world.tasks["submit"][task], apart=apart)
 
 
 def score_of(

@@ -32,7 +32,16 @@ from failgym.worlds.scenario import Scenario
 from failgym.worlds.settings.source import generated
 from failgym.worlds.split import Part
 
-__all__ = ["DRAWN", "PREDICTORS", "forecast_of", "makers", "stored_predictor", "unattainable"]
+__all__ = [
+    "DRAWN",
+    "FOR_SCENARIO",
+    "OURS",
+    "PREDICTORS",
+    "forecast_of",
+    "makers",
+    "stored_predictor",
+    "unattainable",
+]
 
 
 QUALITIES: dict[str, Callable[..., Calibrated]] = {
@@ -62,10 +71,6 @@ DRAWN: dict[str, Callable[..., Predictor]] = {
     **BY_JOB,
 }
 """What makes the predictors that learn nothing, by name."""
-
-
-FOR_SCENARIO = ("trained", "auto")
-"""Names that a scenario's decisions give a meaning."""
 
 
 def _trained(scenario: Scenario) -> Predictor:
@@ -105,10 +110,16 @@ def _auto(scenario: Scenario) -> Predictor:
     return _named(f"{paper}_by_job", scenario)
 
 
+FOR_SCENARIO: dict[str, Callable[[Scenario], Predictor]] = {"trained": _trained, "auto": _auto}
+"""Forecasts that a scenario's decisions and trace give a meaning."""
+OURS = (*DRAWN, *LEARNED, *FOR_SCENARIO)
+"""Names that no other package can take."""
+
+
 @lru_cache(maxsize=8)
 def _made(name: str, window: int, seed: int) -> Predictor:
     """The predictor of a name, one and the same for all worlds that ask for it."""
-    others = other_predictors((*DRAWN, *LEARNED, *FOR_SCENARIO))
+    others = other_predictors(OURS)
     if name in others:
         return OtherPredictor.made(others[name], window=window, seed=seed)
     make: Any = DRAWN[name] if name in DRAWN else LEARNED[name]
@@ -127,11 +138,10 @@ class _Predictors(Mapping[str, Callable[[Scenario], Predictor]]):
     def __getitem__(self, name: str) -> Callable[[Scenario], Predictor]:
         if name not in tuple(self):
             raise KeyError(name)
-        return {"trained": _trained, "auto": _auto}.get(name, partial(_named, name))
+        return FOR_SCENARIO.get(name, partial(_named, name))
 
     def __iter__(self) -> Iterator[str]:
-        ours = (*DRAWN, *LEARNED, *FOR_SCENARIO)
-        return iter((*ours, *other_predictors(ours)))
+        return iter((*OURS, *other_predictors(OURS)))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -182,7 +192,7 @@ _OF_ANOTHER_PACKAGE = object()
 def makers(scenario: Scenario) -> tuple[object, ...]:
     """What the name of a scenario's forecast calls: a part of what decides its world."""
     named = scenario.forecast if isinstance(scenario.forecast, str) else ""
-    if named in other_predictors((*DRAWN, *LEARNED, *FOR_SCENARIO)):
+    if named in other_predictors(OURS):
         return (_OF_ANOTHER_PACKAGE,)
     return (DRAWN.get(named),)
 

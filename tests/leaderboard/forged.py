@@ -151,7 +151,14 @@ class Forger:
     def fail(self, number: int, status: str) -> None:
         """Declare that a policy has failed, as a run would."""
         nothing: dict[str, Any] = dict.fromkeys(("wasted", "overhead", "completion", "forfeited"))
-        nothing |= {"decisions": 0, "illegal": 0, "seconds": 0.0, "status": status, "reason": "x"}
+        nothing |= {
+            "cost_blocks": [],
+            "decisions": 0,
+            "illegal": 0,
+            "seconds": 0.0,
+            "status": status,
+            "reason": "x",
+        }
         for forecast in FORECASTS:
             rewrite(
                 self.actions(number, forecast), lambda rows: [r.update(actions=[]) for r in rows]

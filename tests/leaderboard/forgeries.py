@@ -296,6 +296,15 @@ FORGERIES: dict[str, Forgery] = {
     "no end of a cost": Forgery(of_row(RANDOM, wasted=float("-inf")), "wasted is -inf"),
     "what replay costs": Forgery(of_row(RANDOM, replay_cost=9.0), "replay_cost is 9"),
     "what replay spends": Forgery(of_row(RANDOM, replay_spent=9.0), "replay_spent is 9"),
+    "whose costs they are": Forgery(
+        of_row(RANDOM, cost_blocks=[0.0, 0.0]), "cost_blocks are others, computed anew"
+    ),
+    "how what replay costs is shared out": Forgery(
+        of_row(RANDOM, replay_cost_blocks=[9.0]), "replay_cost_blocks are others"
+    ),
+    "too many blocks": Forgery(
+        of_row(RANDOM, bound_cost_blocks=[1.0] * 16), "expected at most 15 numbers a row"
+    ),
     "how often it was asked": Forgery(of_row(RANDOM, decisions=1), "decisions is 1"),
     "what was illegal": Forgery(of_row(RANDOM, illegal=1), "illegal is 1"),
     "a row less": Forgery(lambda f: f.results(lambda rows: rows.pop(3)), "row is missing"),

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from failgym.envs.spaces import TERMS
 from failgym.leaderboard.page.source import COLUMNS, PolicyRun, Source
+from failgym.leaderboard.submission.tables import ANCHOR_BLOCKS, BLOCKS
 
 __all__ = ["ENVS", "entry", "results", "submission"]
 
@@ -38,6 +41,10 @@ def entry(name: str, kind: str = "baseline", training_seed: int | None = None) -
     )
 
 
+MADE_BLOCKS = 7
+"""Blocks of a made-up trace."""
+
+
 def results(
     skills: dict[tuple[str, int | None], float],
     *,
@@ -58,6 +65,8 @@ def results(
                 share = HELP[forecast] * (skill + 0.2 * rng.standard_normal(slices) * (skill != 0))
                 cost = replay - share * (replay - bound)
                 rows = pd.DataFrame(cost[:, None] * SHARES, columns=list(TERMS))
+                anchors = zip(ANCHOR_BLOCKS, (replay, bound, 2.0 * replay), strict=True)
+                blocks = {name: shared_out(of) for name, of in ((BLOCKS, cost), *anchors)}
                 rows = rows.assign(
                     policy=policy,
                     env=env,
@@ -68,6 +77,7 @@ def results(
                     replay_cost=replay,
                     bound_cost=bound,
                     replay_spent=2.0 * replay,
+                    **blocks,
                     decisions=rng.integers(100, 5_000, slices),
                     illegal=0,
                     seconds=rng.uniform(0.01, 0.1, slices),
@@ -76,6 +86,16 @@ def results(
                 )
                 parts.append(rows[list(COLUMNS)])
     return pd.concat(parts, ignore_index=True)
+
+
+def shared_out(costs: npt.NDArray[np.float64]) -> pd.Series[Any]:
+    """Costs of slices among blocks: each has its own, or lies across two of them."""
+    count = min(len(costs), MADE_BLOCKS)
+    share = np.zeros((len(costs), count))
+    at = np.arange(len(costs)) * count // len(costs)
+    share[np.arange(len(costs)), at] += 0.75
+    share[np.arange(len(costs)), np.minimum(at + 1, count - 1)] += 0.25
+    return pd.Series((share * costs[:, None]).tolist())
 
 
 def submission(rows: pd.DataFrame, entries: Sequence[PolicyRun], folder: str = "one") -> Source:

@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from failgym.envs.spaces import TERMS
 from failgym.leaderboard.page import write_page
 from failgym.leaderboard.page.cells import Field, fields_of
 from failgym.leaderboard.statistics.bootstrap import Bootstrap
@@ -310,17 +309,22 @@ def test_profiles_are_those_of_the_estimators(page: Any, fields: list[Field]) ->
 
 
 def test_traces_are_drawn_before_their_slices(browser: Any, tmp_path: Path) -> None:
-    rows = results(SKILLS, slices=40)
-    rows["seed"], rows["slice"] = rows["slice"] // 8, rows["slice"] % 8
-    rows.loc[rows["policy"] == "ppo", TERMS[0]] += 0.15 * rows["seed"] * rows["replay_cost"]
+    parts: list[pd.DataFrame] = []
+    for at in range(5):
+        worse = {key: skill - 0.15 * at * (key[0] == "ppo") for key, skill in SKILLS.items()}
+        parts.append(results(worse, slices=8, seed=at).assign(seed=at))
+    rows = pd.concat(parts, ignore_index=True)
     entries = [entry(name, KINDS.get(name, "baseline"), seed) for name, seed in SKILLS]
     source = submission(rows, entries)
     fields = fields_of([source])
+    assert fields[0].blocks.trace.tolist() == np.repeat(np.arange(5), 7).tolist()
     assert fields[0].units.trace.tolist() == np.repeat(np.arange(5), 4).tolist()
     x, y = cells_of(fields, "ppo"), cells_of(fields, "young")
     expected = Bootstrap().difference(x, y)
     width = expected.high - expected.low
-    alone = Bootstrap().difference([runs._replace(units=None) for runs in x], y)
+    each = [runs._replace(units=None, blocks=None) for runs in x]
+    other = [runs._replace(units=None, blocks=None) for runs in y]
+    alone = Bootstrap().difference(each, other)
     assert width > 1.5 * (alone.high - alone.low)
     write_page([source], tmp_path / "page.html")
     for page in opened(browser, (tmp_path / "page.html").as_uri()):

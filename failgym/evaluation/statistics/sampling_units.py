@@ -47,6 +47,8 @@ class SamplingUnits:
     """what a unit is: "job", "block of jobs", "slice" or "block of slices" """
     members: int
     """jobs, or slices, of the largest unit"""
+    by_task: bool = True
+    """are rows tasks? Else they are slices"""
 
     @property
     def count(self) -> int:
@@ -135,7 +137,7 @@ def of_slices(count: int, *, apart: bool) -> SamplingUnits:
     """
     length = max(1 if apart else _cube_root(count), math.ceil(count / MOST))
     name = "slice" if length == 1 else "block of slices"
-    return SamplingUnits(np.arange(count) // length, name, length)
+    return SamplingUnits(np.arange(count) // length, name, length, by_task=False)
 
 
 def _cube_root(count: int) -> int:

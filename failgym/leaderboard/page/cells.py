@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,12 +12,10 @@ import pandas as pd
 
 from failgym.envs import SCENARIOS
 from failgym.envs.spaces import TERMS
-from failgym.evaluation.evidence import slices_apart
 from failgym.evaluation.statistics.sampling_units import TracesUnits, of_slices
 from failgym.leaderboard.page.source import COLUMNS, Source
 from failgym.leaderboard.statistics.estimators import Runs
-from failgym.leaderboard.submission.tables import ANCHORS
-from failgym.leaderboard.suite.suites import SUITES
+from failgym.leaderboard.submission.tables import ANCHOR_BLOCKS, ANCHORS, BLOCKS
 
 __all__ = ["FORECASTS", "Cell", "Failure", "Field", "fields_of"]
 
@@ -29,6 +27,19 @@ FORECASTS = ("drawn", "trained", "none")
 OK = "ok"
 TOLERANCE = 1e-9
 """What costs of replay and bound may differ by, relative, for slices to be the same."""
+
+
+class Blocks(NamedTuple):
+    """Blocks of jobs, trace after trace."""
+
+    trace: Ints
+    """[blocks]"""
+    replay: Floats
+    """[blocks] cost of replay"""
+    possible: Floats
+    """[blocks] cost of replay - cost of the bound"""
+    spent: Floats
+    """[blocks] what replay spends"""
 
 
 @dataclass(frozen=True)
@@ -68,7 +79,9 @@ class Field:
     spent: Floats
     """[slices] what replay spends (`failgym.evaluation.room`)"""
     units: TracesUnits
-    """what is resampled: slices or blocks of neighbouring ones, of the trace of each seed"""
+    """what is resampled of slices: blocks of neighbouring ones, of the trace of each seed"""
+    blocks: Blocks = field(init=False)
+    """what is resampled of scores"""
     outcomes: dict[str, Cell | Failure] = field(default_factory=dict[str, "Cell | Failure"])
     """by policy"""
 
@@ -94,25 +107,10 @@ def fields_of(submissions: Sequence[Source]) -> list[Field]:
     if unknown:
         raise ValueError(f"forecast: expected one of {FORECASTS}, not {unknown}")
     groups.sort(key=lambda group: (order[group[1]], _rank(group[0])))
-    apart = {env: _slices_apart(submissions[0].digest, env) for env, _ in groups}
     return [
-        _field(
-            table[(table["env"] == env) & (table["forecast"] == forecast)],
-            env,
-            forecast,
-            apart=apart[env],
-        )
+        _field(table[(table["env"] == env) & (table["forecast"] == forecast)], env, forecast)
         for env, forecast in groups
     ]
-
-
-def _slices_apart(digest: str, env: str) -> bool:
-    """Do slices share nothing? Of those of suites that are not of this version it is not known."""
-    for suite in SUITES.values():
-        courses = [course for course in suite.courses if course.env == env]
-        if suite.digest == digest and not suite.real and courses:
-            return slices_apart(courses[0].scenario())
-    return False
 
 
 def _groups(table: pd.DataFrame) -> list[tuple[Any, Any]]:
@@ -126,7 +124,7 @@ def _rank(env: str) -> tuple[int, str]:
     return (known.index(env) if env in known else len(known)), env
 
 
-def _field(rows: pd.DataFrame, env: str, forecast: str, *, apart: bool) -> Field:
+def _field(rows: pd.DataFrame, env: str, forecast: str) -> Field:
     rows = rows.assign(training_seed=rows["training_seed"].fillna(-1).astype(np.int64))
     slices, which = np.unique(
         rows[["seed", "slice"]].to_numpy(np.int64), axis=0, return_inverse=True
@@ -135,8 +133,9 @@ def _field(rows: pd.DataFrame, env: str, forecast: str, *, apart: bool) -> Field
     rows = rows.sort_values(["policy", "training_seed", "at"], kind="stable")
     replay, bound, spent = _anchors(rows, slices, f"{env}, forecast {forecast}")
     _, counts = np.unique(slices[:, 0], return_counts=True)
-    units = TracesUnits.joined([of_slices(count, apart=apart) for count in counts.tolist()])
+    units = TracesUnits.joined([of_slices(count, apart=False) for count in counts.tolist()])
     found = Field(env, forecast, slices, replay, replay - bound, spent, units)
+    found.blocks = _anchor_blocks(rows, found, f"{env}, forecast {forecast}")
     names = rows["policy"].to_numpy()
     starts = np.flatnonzero(np.r_[True, names[1:] != names[:-1]])
     columns = {name: rows[name].to_numpy() for name in (*COLUMNS, "at")}
@@ -165,6 +164,31 @@ def _anchors(rows: pd.DataFrame, slices: Ints, where: str) -> list[Floats]:
     return anchors
 
 
+def _anchor_blocks(rows: pd.DataFrame, of: Field, where: str) -> Blocks:
+    """The blocks of all traces: the same for all policies.
+
+    Raises:
+        ValueError: if rows of one trace have not as many.
+    """
+    first = rows.drop_duplicates("at").sort_values("at")
+    columns: list[list[Any]] = [first[name].tolist() for name in ANCHOR_BLOCKS]
+    sums = [_by_block(column, of.slices[:, 0], where) for column in columns]
+    trace = np.repeat(np.arange(len(sums[0])), [len(each) for each in sums[0]])
+    replay, bound, spent = (np.concatenate(each) for each in sums)
+    return Blocks(trace, replay, replay - bound, spent)
+
+
+def _by_block(column: Sequence[Any], seeds: Ints, where: str) -> list[Floats]:
+    """Costs of the blocks of each trace, over its slices."""
+    found: list[Floats] = []
+    for seed in np.unique(seeds):
+        rows = [column[at] for at in np.flatnonzero(seeds == seed).tolist()]
+        if len({len(row) for row in rows}) != 1:
+            raise ValueError(f"{where}: expected as many blocks in each row of a trace")
+        found.append(np.sum(np.array(rows, dtype=np.float64), axis=0))
+    return found
+
+
 def _outcome(part: dict[str, npt.NDArray[Any]], of: Field) -> Cell | Failure:
     """A policy's rows, in order of training seed and slice."""
     name, seeds = part["policy"][0], np.unique(part["training_seed"])
@@ -184,8 +208,18 @@ def _outcome(part: dict[str, npt.NDArray[Any]], of: Field) -> Cell | Failure:
     unknown = int(np.isnan(costs).any(axis=0).sum())
     if unknown:
         return Failure("incomplete", unknown, "costs are missing")
+    where = f"{name}: {of.env}, forecast {of.forecast}"
+    cost = [
+        np.concatenate(_by_block(run, of.slices[:, 0], where))
+        for run in part[BLOCKS].reshape(shape).tolist()
+    ]
+    if any(len(run) != len(of.blocks.trace) for run in cost):
+        raise ValueError(f"{where}: expected {len(of.blocks.trace)} blocks, as of replay")
+    alone = TracesUnits(np.arange(len(of.blocks.trace)), of.blocks.trace)
+    saved = of.blocks.replay - np.array(cost)
+    by_block = Runs(saved, of.blocks.possible, of.blocks.spent, alone)
     return Cell(
-        Runs(of.replay - costs.sum(axis=0), of.possible, of.spent, of.units),
+        Runs(of.replay - costs.sum(axis=0), of.possible, of.spent, of.units, by_block),
         costs.mean(axis=1).sum(axis=1),
         int(part["decisions"].sum()),
         int(part["illegal"].sum()),

@@ -123,7 +123,10 @@ def _arrays(
         "counts": [counts(field, names) for field in fields],
         "possible": [field.possible for field in fields],
         "spent": [field.spent for field in fields],
+        "block_possible": [field.blocks.possible for field in fields],
+        "block_spent": [field.blocks.spent for field in fields],
         "saved": [cell.runs.saved for cell in cells if cell is not None],
+        "block_saved": [cell.runs.by_unit().saved for cell in cells if cell is not None],
     }
     return {name: _joined(parts) for name, parts in arrays.items()}
 
@@ -151,6 +154,7 @@ def _described(field: Field) -> dict[str, Any]:
         "slices": field.slices.tolist(),
         "units": field.units.of_row.tolist(),
         "traces": field.units.trace.tolist(),
+        "block_traces": field.blocks.trace.tolist(),
         "nothing": room.reason,
     }
 

@@ -16,7 +16,13 @@ from failgym.leaderboard.policy_process.players import Players
 from failgym.leaderboard.run.work_folder import WorkFolder
 from failgym.leaderboard.submission.entries import Entry
 from failgym.leaderboard.submission.records import Seconds
-from failgym.leaderboard.submission.tables import CELL_RESULTS, OK
+from failgym.leaderboard.submission.tables import (
+    ANCHOR_BLOCKS,
+    BLOCKS,
+    CELL_RESULTS,
+    OK,
+    lists,
+)
 from failgym.leaderboard.suite.episodes import Failure, Played, play
 from failgym.leaderboard.suite.suite_worlds import Reference, SuiteWorlds
 from failgym.leaderboard.suite.suites import Cell
@@ -59,7 +65,10 @@ def _table(reference: Reference, cell: Cell, played: Played) -> Any:
     return _episodes(
         reference,
         cell,
-        {term: pa.array(played.costs[:, i]) for i, term in enumerate(TERMS)},
+        {
+            **{term: pa.array(played.costs[:, i]) for i, term in enumerate(TERMS)},
+            BLOCKS: lists(played.blocks),
+        },
         decisions=played.decisions,
         illegal=played.illegal,
         seconds=played.seconds * share,
@@ -75,7 +84,10 @@ def _failed(reference: Reference, cell: Cell, failure: Failure) -> Any:
     return _episodes(
         reference,
         cell,
-        {term: pa.nulls(n, pa.float64()) for term in TERMS},
+        {
+            **{term: pa.nulls(n, pa.float64()) for term in TERMS},
+            BLOCKS: pa.array([[]] * n, pa.list_(pa.float64())),
+        },
         decisions=nothing,
         illegal=nothing,
         seconds=np.zeros(n),
@@ -94,6 +106,7 @@ def _episodes(reference: Reference, cell: Cell, terms: dict[str, Any], **measure
         "replay_cost": reference.replay,
         "bound_cost": reference.bound,
         "replay_spent": reference.spent,
+        **{name: lists(of) for name, of in zip(ANCHOR_BLOCKS, reference.blocks, strict=True)},
         **measured,
     }
     return pa.table([columns[name] for name in CELL_RESULTS.names], schema=CELL_RESULTS)

@@ -26,14 +26,28 @@ import pyarrow as pa
 
 from failgym.files import PARTIAL, replacing
 from failgym.leaderboard.submission.records import SUBMISSION_FILE, Seconds
-from failgym.leaderboard.submission.tables import ANCHORS, CELL_RESULTS, read_table, write_table
+from failgym.leaderboard.submission.tables import (
+    ANCHOR_BLOCKS,
+    ANCHORS,
+    CELL_RESULTS,
+    lists,
+    matrix,
+    read_table,
+    write_table,
+)
 from failgym.leaderboard.suite.suite_worlds import Reference
 from failgym.leaderboard.suite.suites import Cell
 
 __all__ = ["WorkFolder"]
 
 _PLAN = "plan.json"
-_REFERENCE = pa.schema([("slice", pa.int64()), *((anchor, pa.float64()) for anchor in ANCHORS)])
+_REFERENCE = pa.schema(
+    [
+        ("slice", pa.int64()),
+        *((anchor, pa.float64()) for anchor in ANCHORS),
+        *((blocks, pa.list_(pa.float64())) for blocks in ANCHOR_BLOCKS),
+    ]
+)
 _TRACE, _SECONDS = b"trace", b"seconds"
 """Keys of what is kept in the metadata of files."""
 
@@ -101,7 +115,8 @@ class WorkFolder:
     def save_reference(self, cell: Cell, reference: Reference) -> None:
         """Keep what replay and the bound cost."""
         columns = [reference.slices, reference.replay, reference.bound, reference.spent]
-        table = pa.table([pa.array(column) for column in columns], schema=_REFERENCE)
+        arrays = [pa.array(column) for column in columns] + [*map(lists, reference.blocks)]
+        table = pa.table(arrays, schema=_REFERENCE)
         about = {_TRACE: reference.trace_hash, _SECONDS: repr(reference.seconds)}
         table = table.replace_schema_metadata(about)
         write_table(table, self.reference_file(cell))
@@ -110,10 +125,12 @@ class WorkFolder:
         """What replay and the bound cost. Raises ValueError if it is not there."""
         file = self.reference_file(cell)
         table = read_table(file, _REFERENCE, str(file))
-        slices, replay, bound, spent = (np.asarray(column) for column in table.columns)
+        slices, replay, bound, spent = (np.asarray(column) for column in table.columns[:4])
+        of_replay, of_bound, of_spent = (matrix(column) for column in table.columns[4:])
         about = table.schema.metadata
         seconds = float(about[_SECONDS])
-        return Reference(slices, replay, bound, spent, about[_TRACE].decode(), seconds)
+        blocks, trace = (of_replay, of_bound, of_spent), about[_TRACE].decode()
+        return Reference(slices, replay, bound, spent, blocks, trace, seconds)
 
     def cell_file(self, key: tuple[str, int | None], cell: Cell) -> Path:
         """Where the episodes of a policy in a cell are."""

@@ -1,8 +1,9 @@
 """Intervals of a leaderboard's estimates: a stratified bootstrap of traces, slices, training runs.
 
-Every environment is a stratum. A sample draws its traces and their units (slices, or blocks of
-them: `failgym.evaluation.statistics`), the same for all policies, so that two of them are compared
-in pairs, and, apart from them, each policy's training runs. Units and runs are drawn crosswise
+Every environment is a stratum. A sample draws its traces and their units, the same for all
+policies, so that two of them are compared in pairs, and, apart from them, each policy's training
+runs. Units are blocks of jobs; of what is said of slices, and where tasks share machines, slices or
+blocks of them (`failgym.evaluation.statistics`). Units and runs are drawn crosswise
 (Owen, "The pigeonhole bootstrap", Annals of Applied Statistics 2007), which errs on the wide side.
 The interval is that between percentiles, stretched where few traces, units or runs are known or few
 decide. It knows only what varied: one training run says nothing of the next.
@@ -38,6 +39,7 @@ from failgym.leaderboard.statistics.estimators import (
     OPTIMUM,
     Runs,
     improvements,
+    mean_difference,
     pool,
     probability_of_improvement,
     run_scores,
@@ -160,8 +162,8 @@ class Bootstrap:
         if not pairs:
             return NONE
         for at, ours, theirs in pairs:
-            less = ours.saved.mean(axis=0) - theirs.saved.mean(axis=0)
-            spread = spread_of_score(ours._replace(saved=less[None]))
+            less = mean_difference(ours, theirs)
+            spread = spread_of_score(less)
             parts += spread.parts
             for runs, stream, sign in ((ours, ONE, 1.0), (theirs, OTHER, -1.0)):
                 scores, weights = self._drawn(runs, spread.trace_weight, at, stream)
@@ -227,8 +229,9 @@ class Bootstrap:
         self, runs: Runs, trace_weight: float, environment: int, stream: int
     ) -> tuple[Floats, Floats]:
         """Scores of the runs on drawn slices, and weights of drawn runs, [resamples, runs] each."""
-        units = self._units(runs.sampled, trace_weight, environment)
-        return run_scores(runs.by_unit(), units), self._runs(len(runs.saved), environment, stream)
+        units = runs.by_unit()
+        weights = self._units(units.sampled, trace_weight, environment)
+        return run_scores(units, weights), self._runs(len(runs.saved), environment, stream)
 
     def _units(self, units: TracesUnits, trace_weight: float, environment: int) -> Floats:
         """How often each unit counts, over how often it does on average [resamples, units]."""

@@ -26,6 +26,7 @@ __all__ = [
     "improvements",
     "iqm",
     "mean",
+    "mean_difference",
     "median",
     "optimality_gap",
     "pool",
@@ -61,6 +62,9 @@ class Runs(NamedTuple):
     units: TracesUnits | None = None
     """which slices say something only together, and of which trace they are; None: each speaks for
     itself, all of one trace"""
+    blocks: Runs | None = None
+    """the same costs by what is resampled for scores, where that is known better than by slices:
+    blocks of jobs, which may lie in several"""
 
     @property
     def sampled(self) -> TracesUnits:
@@ -68,7 +72,9 @@ class Runs(NamedTuple):
         return self.units or TracesUnits.each(len(self.possible))
 
     def by_unit(self) -> Runs:
-        """Sums over the slices of each unit, which then speaks for itself."""
+        """Sums over the slices of each unit, or the blocks; each then speaks for itself."""
+        if self.blocks is not None:
+            return self.blocks
         if self.units is None:
             return self
         spent = None if self.spent is None else self.units.sums(self.spent)
@@ -166,6 +172,13 @@ AGGREGATES: dict[str, Aggregate] = {
     "optimality_gap": optimality_gap,
 }
 """By name, in the order of a table."""
+
+
+def mean_difference(x: Runs, y: Runs) -> Runs:
+    """What a mean run of x saves over one of y, as a single run."""
+    less = x.saved.mean(axis=0) - y.saved.mean(axis=0)
+    blocks = mean_difference(x.blocks, y.blocks) if x.blocks and y.blocks else None
+    return x._replace(saved=less[None], blocks=blocks)
 
 
 def improvements(x: Runs, y: Runs) -> Floats:

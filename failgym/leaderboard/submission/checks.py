@@ -25,12 +25,15 @@ from failgym.leaderboard.submission.records import (
 )
 from failgym.leaderboard.submission.tables import (
     ACTIONS_FOLDER,
+    ANCHOR_BLOCKS,
+    BLOCKS,
     PREDICTORS_FOLDER,
     RESULTS,
     RESULTS_FILE,
     STATUSES,
     read_table,
 )
+from failgym.leaderboard.suite.cost_blocks import BLOCKS as MOST_BLOCKS
 from failgym.leaderboard.suite.episodes import MOST_REASON
 from failgym.leaderboard.suite.suites import Cell, Suite, suite_named
 
@@ -256,6 +259,14 @@ def read_results(folder: Path) -> Any:
         optional = name == "training_seed" or name in TERMS
         if table.column(name).null_count and not optional:
             raise ValueError(f"{RESULTS_FILE}: column {name!r} has a value that is missing")
+    for name in (BLOCKS, *ANCHOR_BLOCKS):
+        column: Any = table.column(name).combine_chunks()
+        flat = column.flatten()
+        most = max(column.value_lengths().to_pylist(), default=0)
+        if flat.null_count or not np.isfinite(flat.to_numpy()).all() or most > MOST_BLOCKS:
+            raise ValueError(
+                f"{RESULTS_FILE}: column {name!r}: expected at most {MOST_BLOCKS} numbers a row"
+            )
     for status in table.column("status").unique().to_pylist():
         if status not in STATUSES:
             raise ValueError(f"{RESULTS_FILE}: unknown status {status!r}")

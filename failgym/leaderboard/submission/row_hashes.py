@@ -71,8 +71,8 @@ def _places(results: Any) -> dict[Row, list[int]]:
 
 
 def _values(column: Any) -> Any:
-    """The values of a column: numbers, or objects where there are texts or nothing."""
-    if column.null_count or str(column.type) == "string":
+    """The values of a column: numbers, or objects where there are texts, lists or nothing."""
+    if column.null_count or str(column.type) == "string" or str(column.type).startswith("list"):
         return np.array(column.to_pylist(), dtype=object)
     return column.to_numpy()
 

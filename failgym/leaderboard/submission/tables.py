@@ -8,6 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -19,6 +21,8 @@ __all__ = [
     "ACTIONS",
     "ACTIONS_FOLDER",
     "ANCHORS",
+    "ANCHOR_BLOCKS",
+    "BLOCKS",
     "CELL_RESULTS",
     "CRASHED",
     "NONSENSE",
@@ -28,6 +32,8 @@ __all__ = [
     "RESULTS_FILE",
     "STATUSES",
     "TIMEOUT",
+    "lists",
+    "matrix",
     "read_table",
     "write_table",
 ]
@@ -47,6 +53,10 @@ STATUSES = (OK, CRASHED, TIMEOUT, NONSENSE)
 ANCHORS: Final = ("replay_cost", "bound_cost", "replay_spent")
 """Costs of replay and of the bound on a slice, which its score is measured between."""
 
+BLOCKS: Final = "cost_blocks"
+ANCHOR_BLOCKS: Final = tuple(f"{anchor}_blocks" for anchor in ANCHORS)
+"""Columns that hold for each slice how much of its costs is of which block of jobs."""
+
 RESULTS_FILE = "results.parquet"
 ACTIONS_FOLDER = "actions"
 PREDICTORS_FOLDER = "predictors"
@@ -63,6 +73,7 @@ _EPISODE = [("slice", pa.int64()), ("seed", pa.int64())]
 _MEASURED = [
     *((term, pa.float64()) for term in TERMS),
     *((anchor, pa.float64()) for anchor in ANCHORS),
+    *((blocks, pa.list_(pa.float64())) for blocks in (BLOCKS, *ANCHOR_BLOCKS)),
     *(("decisions", pa.int64()), ("illegal", pa.int64())),
     *(("seconds", pa.float64()), ("status", pa.string()), ("reason", pa.string())),
 ]
@@ -77,13 +88,30 @@ RESULTS: Final = pa.schema(
 """A row per episode. `seed` is the suite's number of the seed. The cost terms are null where the
 policy failed (`status`, `reason`); `replay_cost` and `bound_cost` are sums of terms on the same
 slice, and `replay_spent` is what replay's machine-time there costs, which says whether there is
-anything to gain (`failgym.evaluation.room`). `seconds` is wall time of engine and policy, shared
+anything to gain (`failgym.evaluation.room`). The columns of blocks share the slice's costs out
+among the blocks of its trace, as many in each row (`failgym.leaderboard.suite.cost_blocks`);
+`cost_blocks` is empty where the policy failed. `seconds` is wall time of engine and policy, shared
 among the episodes played together by their decisions [s]."""
 ACTIONS: Final = pa.schema([*_EPISODE, ("actions", pa.list_(pa.uint8()))])
 """A row per episode: its actions in the order in which they were asked for; after an action other
 than CONTINUE a decision may be asked again, so that there may be more of them than decisions."""
 CELL_RESULTS: Final = pa.schema([*_EPISODE, *_MEASURED, ("actions", pa.list_(pa.uint8()))])
 """Results and actions of one policy in one cell, while a run is under way."""
+
+
+def lists(values: npt.NDArray[np.float64]) -> Any:
+    """A matrix as a column with a list per row."""
+    offset = np.arange(len(values) + 1, dtype=np.int32) * values.shape[1]
+    return pa.ListArray.from_arrays(pa.array(offset), pa.array(values.ravel()))
+
+
+def matrix(column: Any) -> npt.NDArray[np.float64]:
+    """A column of lists as a matrix. Raises ValueError if they differ in length or have gaps."""
+    lengths = pc.unique(pc.list_value_length(column)).to_pylist()
+    flat = pc.list_flatten(column)
+    if len(lengths) > 1 or None in lengths or flat.null_count:
+        raise ValueError("expected as many numbers in each row")
+    return np.asarray(flat, dtype=np.float64).reshape(len(column), -1)
 
 
 def write_table(table: Table, path: Path) -> None:

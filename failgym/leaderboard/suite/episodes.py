@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from failgym.leaderboard.suite.cost_blocks import CostBlocks
 from failgym.sim.shared.batch import EpisodeBatch
 from failgym.sim.shared.records import Output
 from failgym.worlds.batches import lanes_that_fit, make_batch
@@ -72,6 +73,8 @@ class Played:
 
     costs: npt.NDArray[np.float64]
     """[slices, 4] by term"""
+    blocks: npt.NDArray[np.float64]
+    """[slices, blocks] sum of the terms, by what is resampled"""
     decisions: Ints
     """[slices]"""
     illegal: Ints
@@ -103,16 +106,23 @@ def play(world: World, scenario: Scenario, slices: Ints, answers: Answers) -> Pl
     lanes = lanes_that_fit(world, scenario, len(slices), scenario.order)
     answers.begin(lanes)
     begun, worked = time.perf_counter(), time.process_time()
-    game = _Game(make_batch(world, scenario, lanes, scenario.order), slices)
+    game = _Game(world, make_batch(world, scenario, lanes, scenario.order), slices)
     game.run(answers)
-    return game.played(time.perf_counter() - begun, time.process_time() - worked)
+    seconds, spent = time.perf_counter() - begun, time.process_time() - worked
+    outcomes = world.outcomes(game.states)
+    blocks = CostBlocks.of(scenario, world, slices, outcomes).costs(outcomes, game.costs)
+    return game.played(blocks, seconds, spent)
 
 
 class _Game:
     """Lanes, what is played in each, and what has been written down."""
 
-    def __init__(self, batch: EpisodeBatch, slices: Ints) -> None:
+    def __init__(self, world: World, batch: EpisodeBatch, slices: Ints) -> None:
         self.batch, self.slices = batch, slices
+        self.first = np.concatenate([[0], np.cumsum(world.own_sizes[slices])])
+        """of the states of the tasks of each slice"""
+        kind = batch.array("tasks", 0).dtype
+        self.states: npt.NDArray[Any] = np.zeros(int(self.first[-1]), kind)
         lanes = len(batch)
         self.at = np.full(lanes, -1, dtype=np.int64)  # position in the list of slices, -1: idle
         self.fresh = np.zeros(lanes, dtype=np.bool_)
@@ -167,12 +177,15 @@ class _Game:
         self.costs[at] = episodes["cost"][ended]
         self.decisions[at] = episodes["decisions"][ended]
         self.illegal[at] = episodes["illegal"][ended]
+        for lane, place in zip(ended.tolist(), at.tolist(), strict=True):
+            self.states[self.first[place] : self.first[place + 1]] = self.batch.own_states(lane)
         self.at[ended] = -1
 
-    def played(self, seconds: float, worked: float) -> Played:
+    def played(self, blocks: npt.NDArray[np.float64], seconds: float, worked: float) -> Played:
         """What happened, with the actions sorted by slice.
 
         Args:
+            blocks: [slices, blocks] what each costs.
             seconds: wall time of all [s].
             worked: processor time of all [s].
         """
@@ -182,6 +195,7 @@ class _Game:
         counts = np.bincount(of, minlength=len(self.slices))
         return Played(
             costs=self.costs,
+            blocks=blocks,
             decisions=self.decisions,
             illegal=self.illegal,
             actions=actions[order],

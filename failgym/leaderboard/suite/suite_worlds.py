@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.evaluation.anchors import Anchors
+from failgym.leaderboard.suite.cost_blocks import CostBlocks
 from failgym.leaderboard.suite.secret_seed import derived_seed
 from failgym.leaderboard.suite.suites import Cell, Course, Suite
 from failgym.worlds.build import build_world, split_of
@@ -36,6 +37,9 @@ class Reference:
     """[slices] sum of the terms"""
     spent: Floats
     """[slices] what replay spends (`failgym.evaluation.room`)"""
+    blocks: tuple[Floats, Floats, Floats]
+    """[slices, blocks] each: the same three by what is resampled
+    (`failgym.leaderboard.suite.cost_blocks`)"""
     trace_hash: str
     seconds: float = 0.0
     """processor time that it took to find out [s]"""
@@ -97,11 +101,19 @@ class SuiteWorlds:
             episodes=self.suite.course(cell.env).slices,
             seed=derived_seed(self.secret, cell.env, cell.seed),
         )
+        replay, evidence = anchors.replay, anchors.evidence
+        blocks = CostBlocks.of(anchors.scenario, anchors.world, replay.slices, replay.outcomes)
+        bound = evidence.replay - evidence.possible
         return Reference(
-            slices=anchors.replay.slices,
-            replay=anchors.replay.costs.sum(axis=1),
+            slices=replay.slices,
+            replay=replay.costs.sum(axis=1),
             bound=anchors.bound.sum(axis=1),
             spent=anchors.spent,
+            blocks=(
+                blocks.sums(evidence.replay),
+                blocks.sums(bound),
+                blocks.sums(evidence.spent),
+            ),
             trace_hash=self.trace_hash(cell),
             seconds=time.process_time() - begun,
         )

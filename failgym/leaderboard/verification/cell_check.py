@@ -17,7 +17,15 @@ from failgym.envs.spaces import TERMS
 from failgym.leaderboard.submission.layout import action_file
 from failgym.leaderboard.submission.proofs import Proof
 from failgym.leaderboard.submission.records import PolicyRecord
-from failgym.leaderboard.submission.tables import ACTIONS, OK, RESULTS_FILE, TIMEOUT, read_table
+from failgym.leaderboard.submission.tables import (
+    ACTIONS,
+    ANCHOR_BLOCKS,
+    BLOCKS,
+    OK,
+    RESULTS_FILE,
+    TIMEOUT,
+    read_table,
+)
 from failgym.leaderboard.suite.episodes import Failure, Played, play
 from failgym.leaderboard.suite.suite_worlds import Reference, SuiteWorlds
 from failgym.leaderboard.suite.suites import Cell
@@ -193,6 +201,7 @@ class CellCheck:
     def _empty(self, rows: Any, flat: Any) -> Iterator[str]:
         """A policy that failed has no numbers, and one reason."""
         empty = all(rows.column(term).null_count == rows.num_rows for term in TERMS)
+        empty = empty and not len(pc.list_flatten(rows.column(BLOCKS)))
         counted = any(pc.any(pc.not_equal(rows.column(n), 0)).as_py() for n in COUNTED)
         if not empty or counted or len(flat):
             yield f"{self._where()}: the policy failed, and yet there are results of it"
@@ -212,12 +221,24 @@ class CellCheck:
             yield from self._differences(rows, term, played.costs[:, i])
         yield from self._differences(rows, "decisions", played.decisions)
         yield from self._differences(rows, "illegal", played.illegal)
+        yield from self._other_blocks(rows, BLOCKS, played.blocks)
         yield from self._references(rows)
 
     def _references(self, rows: Any) -> Iterator[str]:
         yield from self._differences(rows, "replay_cost", self._reference.replay)
         yield from self._differences(rows, "bound_cost", self._reference.bound)
         yield from self._differences(rows, "replay_spent", self._reference.spent)
+        for name, blocks in zip(ANCHOR_BLOCKS, self._reference.blocks, strict=True):
+            yield from self._other_blocks(rows, name, blocks)
+
+    def _other_blocks(self, rows: Any, name: str, computed: Any) -> Iterator[str]:
+        """Where costs are shared out among blocks otherwise than was computed."""
+        for i, stated in enumerate(rows.column(name).to_pylist()):
+            near = len(stated) == len(computed[i]) and np.allclose(
+                stated, computed[i], rtol=TOLERANCE, atol=TOLERANCE
+            )
+            if not near:
+                yield f"{self._where(i)}: {name} are others, computed anew: {self._blame()}"
 
     def _differences(self, rows: Any, name: str, computed: Any) -> Iterator[str]:
         """Where a column is not what was computed."""

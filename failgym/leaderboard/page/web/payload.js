@@ -25,6 +25,16 @@ function floats(planes, count) {
   return new Float32Array(bytes.buffer);
 }
 
+// Takes the next numbers of an array, by its name.
+function reader(arrays) {
+  const at = {};
+  return (name, count) => {
+    const from = at[name] ?? 0;
+    at[name] = from + count;
+    return arrays[name].subarray(from, at[name]);
+  };
+}
+
 // Everything that the page shows, by policy, field (environment and forecast) and forecast.
 function board(header, arrays) {
   const { policies, aggregates, terms, counts } = header;
@@ -34,19 +44,19 @@ function board(header, arrays) {
     const [value, low, high] = part(array, row, 3);
     return { value, low, high, units };
   };
-  let possibleAt = 0;
-  let savedAt = 0;
+  const next = reader(arrays);
   const fields = header.fields.map((field, f) => {
     const size = field.slices.length;
-    const [possible, spent] = [arrays.possible, arrays.spent].map((of) =>
-      of.subarray(possibleAt, possibleAt + size),
-    );
-    possibleAt += size;
+    const [possible, spent] = ["possible", "spent"].map((name) => next(name, size));
+    const traces = field.block_traces;
+    const [room, used] = ["block_possible", "block_spent"].map((name) => next(name, traces.length));
     const cells = policies.map((_, p) => {
       const runs = arrays.counts[(f * count + p) * counts.length];
       if (!runs) return null;
-      const saved = arrays.saved.subarray(savedAt, (savedAt += runs * size));
-      return { runs, saved, possible, spent, units: field.units, traces: field.traces };
+      const saved = next("saved", runs * size);
+      const ofBlocks = next("block_saved", runs * traces.length);
+      const blocks = { runs, saved: ofBlocks, possible: room, spent: used, traces };
+      return { runs, saved, possible, spent, units: field.units, traces: field.traces, blocks };
     });
     const number = header.fields.slice(0, f).filter((o) => o.forecast === field.forecast).length;
     return { ...field, possible, cells, number };
@@ -61,10 +71,10 @@ function board(header, arrays) {
     groups,
     overall: (forecast, p, a) => {
       const scored = groups[forecast].map((f) => fields[f]).filter(({ nothing }) => !nothing);
-      const units = fewest(scored.map(({ traces }) => traces.length));
+      const units = fewest(scored.map((field) => field.block_traces.length));
       return estimate(arrays.overall, (forecast * count + p) * aggregates.length + a, units);
     },
-    score: (f, p) => estimate(arrays.scores, f * count + p, fields[f].traces.length),
+    score: (f, p) => estimate(arrays.scores, f * count + p, fields[f].block_traces.length),
     costs: (f, p) => part(arrays.costs, f * count + p, terms.length),
     counted: (f, p) => {
       const [runs, decisions, illegal, seconds] = part(arrays.counts, f * count + p, counts.length);

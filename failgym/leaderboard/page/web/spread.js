@@ -73,19 +73,17 @@ function unitSums(values, { units, traces }) {
   return total;
 }
 
-// How much of it a score's variance is between traces, and between their units; linearised.
-function spreadOfScore(saved, cell) {
-  const possible = unitSums(cell.possible, cell);
+// How much of it a score's variance is between traces, and between their blocks; linearised.
+function spreadOfScore(saved, { possible, spent, traces }) {
   const whole = sum(possible);
-  if (possible.length < 2 || !enoughRoom(whole, sum(cell.spent))) return UNKNOWN;
-  const ours = unitSums(saved, cell);
-  const ratio = sum(ours) / whole;
+  if (possible.length < 2 || !enoughRoom(whole, sum(spent))) return UNKNOWN;
+  const ratio = sum(saved) / whole;
   const rounding = (1e-9 * whole) / possible.length;
-  const parts = ours.map((value, u) => {
+  const parts = Float64Array.from(saved, (value, u) => {
     const residual = value - ratio * possible[u];
     return Math.abs(residual) <= rounding ? 0 : (OPTIMUM * residual) / whole;
   });
-  return spreadOf(parts, cell.traces);
+  return spreadOf(parts, traces);
 }
 
 // The same of the mean of a number of each slice.

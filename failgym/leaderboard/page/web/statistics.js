@@ -84,27 +84,22 @@ function runScores({ runs, saved, possible, spent }) {
   });
 }
 
-// The mean score of a cell in each sample.
-function sampledScores(cell, traceWeight, environment, stream) {
-  const { runs, saved, possible, spent, traces } = cell;
+// The mean score of a cell in each sample, over blocks.
+function sampledScores({ runs, blocks }, traceWeight, environment, stream) {
+  const { saved, possible, spent, traces } = blocks;
   const size = traces.length;
-  const units = unitWeights(traces, traceWeight, environment);
+  const drawn = unitWeights(traces, traceWeight, environment);
   const weights = shares(runs, environment, stream);
-  const [room, used] = [possible, spent].map((of) => unitSums(of, cell));
-  const ofRuns = Array.from({ length: runs }, (_, i) => {
-    const slices = possible.length;
-    return unitSums(saved.subarray(i * slices, (i + 1) * slices), cell);
-  });
   return Float64Array.from({ length: RESAMPLES }, (_, r) => {
     let all = 0;
     let most = 0;
     let total = 0;
     for (let u = 0; u < size; u++) {
-      const weight = units[r * size + u];
+      const weight = drawn[r * size + u];
       if (!weight) continue;
-      all += weight * room[u];
-      most += weight * used[u];
-      for (let i = 0; i < runs; i++) total += (weight * weights[r * runs + i] * ofRuns[i][u]) / runs;
+      all += weight * possible[u];
+      most += weight * spent[u];
+      for (let i = 0; i < runs; i++) total += (weight * weights[r * runs + i] * saved[i * size + u]) / runs;
     }
     return enoughRoom(all, most) ? (OPTIMUM * total) / all : NaN;
   });
@@ -126,17 +121,18 @@ function difference(pairs) {
   let value = 0;
   for (const [x, y, environment] of pairs) {
     value += (average(runScores(x)) - average(runScores(y))) / pairs.length;
-    const [of_x, of_y] = [meanRun(x), meanRun(y)];
-    const spread = spreadOfScore(of_x.map((saved, k) => saved - of_y[k]), x);
+    const [of_x, of_y] = [meanRun(x.blocks), meanRun(y.blocks)];
+    const spread = spreadOfScore(of_x.map((saved, u) => saved - of_y[u]), x.blocks);
     const ours = sampledScores(x, spread.traceWeight, environment, ONE);
     const theirs = sampledScores(y, spread.traceWeight, environment, OTHER);
     for (let r = 0; r < RESAMPLES; r++) samples[r] += (ours[r] - theirs[r]) / pairs.length;
     variances.push(...spread.parts, ...varianceOfMean(runScores(x)), ...varianceOfMean(runScores(y)));
   }
-  return { ...interval(value, samples, over(variances, pairs.length)), units: unitsOf(pairs) };
+  const units = fewest(pairs.map(([{ blocks }]) => blocks.traces.length));
+  return { ...interval(value, samples, over(variances, pairs.length)), units };
 }
 
-// The smallest number of units behind a comparison.
+// The smallest number of units of slices behind a comparison.
 const unitsOf = (pairs) => fewest(pairs.map(([{ traces }]) => traces.length));
 
 // Where x saves more than y: 1, as much: 1/2, less: 0; [runs of x][runs of y][slices].

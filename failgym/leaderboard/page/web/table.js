@@ -199,7 +199,7 @@ function meaning() {
   const view = shown.filter(({ nothing }) => !nothing).map(({ env }) => shortEnvironment(env));
   const without = shown.filter(({ nothing }) => nothing);
   const nothing = without.map((field) => `${shortEnvironment(field.env)}: ${field.nothing}. `).join("");
-  const few = shown.some(({ traces }) => traces.length < FEW)
+  const few = shown.some((field) => field.block_traces.length < FEW)
     ? ` An interval of fewer than ${FEW} units says little: their number is behind it.`
     : "";
   const none = `${state.environment} has no such forecasts. `;

@@ -1,4 +1,4 @@
-"""What the synthetic traces are calibrated to: one frozen dataclass per system, a file each.
+"""What the synthetic traces are calibrated to: frozen dataclasses, one for each system.
 
 Each field says where its value comes from: a publication, or *chosen*, which means that no
 publication gives it and that it was set so that the rest comes out.
