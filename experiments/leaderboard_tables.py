@@ -3,7 +3,7 @@
     python -m experiments.leaderboard_tables DIR [--out docs/results/leaderboard_v1.md]
 
 A table for each environment: the score of every policy with drawn forecasts, with trained ones and
-with none, and the 95 % intervals over slices and training runs, as on the page. A summary
+with none, and the 95 % intervals over blocks of jobs and training runs, as on the page. A summary
 (`experiments.results_pages`) has the highest scores of a rule as published, of a tuned one and of
 trained agents. Of many rules the highest score on these very slices is a lucky one: what agents are
 above it errs against them.
@@ -157,8 +157,8 @@ def main(
     command = dict.fromkeys(entry.command for entry in source.entries)
     head = [f"# Suite {source.suite}, failgym {source.failgym}", "", *(f"    {c}" for c in command)]
     about = (
-        "Scores with 95 % intervals over slices and training runs: 0 is replay, 100 the bound."
-        " By forecast: drawn at a stated quality, learned from the train split, none."
+        "Scores with 95 % intervals over blocks of jobs and training runs: 0 is replay, 100 the"
+        " bound. By forecast: drawn at a stated quality, learned from the train split, none."
     )
     with replacing(out) as partial:
         partial.write_text("\n".join([*head, "", about, *complete(source), ""]), "utf-8")

@@ -7,7 +7,7 @@ An agent is trained with the hyper-parameters that come with failgym, and once m
 what they say of what is learned from (`algorithms.training_options`, credit per task): on the
 trace as registered, shown all fields, with the environment's own rewards, tasks met all alike, from
 nothing, credited by the step. Each is judged on the test splits of traces that no other experiment
-uses, all slices taken together: 0 is replay, 100 the bound. The interval is over slices and seeds
+uses, all slices taken together: 0 is replay, 100 the bound. The interval is over jobs and seeds
 of training, that of the loss against the agent with all options paired.
 
 Runs go on where they were interrupted, and are only judged when they are there already.

@@ -10,10 +10,11 @@ import pytest
 from sklearn.neighbors import NearestNeighbors
 
 from failgym.arrow import pa
+from failgym.comparison import compare
 from failgym.comparison.jobs import jobs_of, tasks_of
 from failgym.comparison.recurrence import recurrence
 from failgym.comparison.resampling import Measured, area, blocks
-from failgym.traces import Outcome, Trace, TraceError, generate, read_google_2011, twin
+from failgym.traces import Meta, Outcome, Trace, TraceError, generate, read_google_2011, twin
 from failgym.traces.schema import TABLES
 from failgym.traces.split import select
 from failgym.traces.synthetic import PROFILES
@@ -309,3 +310,37 @@ def test_hours_stay_where_they_are() -> None:
     hour = made.column("jobs", "submit") // HOUR % 24
     assert (made.column("jobs", "submit").max() // HOUR) > 10 * 24
     assert (hour >= 13).mean() < 0.05  # moved by an hour at most, and stretched by a twentieth
+
+
+def test_names_of_jobs_are_no_applications() -> None:
+    """Where next to each job has a name of its own, jobs of one user and request recur."""
+    rng, jobs = np.random.default_rng(6), 1_200
+    user = np.arange(jobs) // 12 % 4  # sessions of twelve
+    typical = 60_000 * (1 + 20 * rng.random(jobs // 12)).astype(np.int64)
+    length = typical[np.arange(jobs) // 12]
+    submit = 300_000 * np.arange(jobs)
+    log = Trace.of(
+        Meta("a log"),
+        jobs={
+            "original_id": [str(at) for at in range(jobs)],
+            "submit": submit,
+            "width": 1,
+            "outcome": Outcome.FINISH,
+            "user": [f"user {at}" for at in user],
+            "name": [f"job {at}" for at in range(jobs)],
+        },
+        tasks={"job": np.arange(jobs), "index": 0, "width": 1},
+        attempts={
+            "task": np.arange(jobs),
+            "start": submit,
+            "end": submit + length,
+            "outcome": Outcome.FINISH,
+        },
+    )
+    like = twin(log, seed=2, part="all")
+    names = like.jobs.column("name").to_pylist()
+    assert len(set(names)) == len(names)
+    row = "successive jobs of a user: log run time"
+    found = compare(log, like).row(row)
+    assert found.reference.value > 0.8
+    assert found.others[0].value > found.reference.value - 0.15

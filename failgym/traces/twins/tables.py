@@ -22,13 +22,14 @@ def jobs(record: Record, plan: Timeline, kept: Kept, width: Ints) -> dict[str, A
     of = np.flatnonzero(kept.jobs)
     donor = plan.donor[of]
     columns = _taken(record, "jobs", donor)
+    called = plan.application[of] if record.names_recur else np.arange(len(of))
     columns |= {
         "original_id": [str(number + 1) for number in range(len(of))],
         "submit": plan.submit[of],
         "width": width[of],
         "outcome": kept.job_outcome[of],
         "user": _named(record, "jobs", "user", "user", plan.user[of], donor),
-        "name": _named(record, "jobs", "name", "application", plan.application[of], donor),
+        "name": _named(record, "jobs", "name", "application", called, donor),
         "group": _named(record, "jobs", "group", "group", record.group[donor], donor),
     }
     columns["exit_category"] = _without(
