@@ -30,6 +30,14 @@ def compare(
         Path, typer.Argument(metavar="DIR", help="The trace that others are to be like.")
     ],
     others: Annotated[list[Path], typer.Argument(metavar="DIR", help="The others.")],
+    predictors: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--predictors",
+            metavar="NAME",
+            help="Also let this predictor learn each trace's past and tell its future; repeatable.",
+        ),
+    ] = None,
     policies: Annotated[
         list[str] | None,
         typer.Option(
@@ -64,7 +72,13 @@ def compare(
             print_line(done)
 
     made = measure(
-        first, *rest, environments=policies or (), episodes=episodes, seed=seed, advance=advance
+        first,
+        *rest,
+        predictors=predictors or (),
+        environments=policies or (),
+        episodes=episodes,
+        seed=seed,
+        advance=advance,
     )
     _print(made)
     file.write(made.to_json())

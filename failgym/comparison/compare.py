@@ -11,6 +11,7 @@ import numpy as np
 from failgym.comparison import policies
 from failgym.comparison.apart import told_apart
 from failgym.comparison.jobs import attempts_of, jobs_of, tasks_of
+from failgym.comparison.own_predictors import told_by
 from failgym.comparison.prediction import predictability
 from failgym.comparison.recurrence import recurrence
 from failgym.comparison.resampling import NOTHING, Measured
@@ -67,6 +68,7 @@ class Comparison:
 def compare(
     reference: Trace,
     *others: Trace,
+    predictors: Sequence[str] = (),
     environments: Sequence[str] = (),
     episodes: int | None = None,
     seed: int = 0,
@@ -77,6 +79,7 @@ def compare(
     Args:
         reference: what the others are to be like.
         others: one or more.
+        predictors: names of ours that learn the first 70 % of each trace's time and tell the rest.
         environments: ids of environments in which rules are ranked on each; takes a while.
         episodes: slices of each at most that rules are scored on.
         seed: of the rows drawn, and of the intervals.
@@ -84,7 +87,8 @@ def compare(
 
     Raises:
         TraceError: if a trace has too few jobs to say anything.
-        ValueError: for an unknown environment, or one in which a trace leaves nothing to gain.
+        ValueError: for an unknown environment or predictor, a predictor whose package is not
+            installed, or an environment in which a trace leaves nothing to gain.
     """
     traces = (reference, *others)
     found = [_frames(trace) for trace in traces]
@@ -98,6 +102,10 @@ def compare(
     found = [_first(frames, number) for frames in found]
     each = [_of_each(frames, advance) for frames in found]
     rows = [Row(what, each[0][what], tuple(one[what] for one in each[1:])) for what in each[0]]
+    for name in predictors:
+        told = [told_by(trace, name) for trace in traces]
+        rows += [Row(what, told[0][what], tuple(one[what] for one in told[1:])) for what in told[0]]
+        advance(name)
     rows += _apart(found, seed, advance)
     for env in environments:
         rows += _ranks(traces, env, episodes, seed, advance)

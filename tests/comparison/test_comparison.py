@@ -192,3 +192,24 @@ def test_an_interval_ends_where_numbers_do() -> None:
     found = area(label, score, np.ones(800), blocks(800))
     assert found.low < found.value <= found.high == 1.0
     assert np.isnan(measured(np.zeros(9, dtype=np.int64), np.mean).low)
+
+
+def test_our_own_predictors_are_fitted_on_the_past_of_each_trace() -> None:
+    from sklearn.metrics import roc_auc_score
+
+    from failgym.predictors import LEARNED, GradientBoosting
+    from failgym.predictors.base import task_classes
+    from failgym.vocabulary import Outcome
+
+    traces = [generate("google-2011-applications", jobs=1_500, seed=seed) for seed in (1, 2)]
+    found = compare(*traces, predictors=["gradient_boosting"])
+    values = found.row("end of a task, told by gradient_boosting: by task")
+    for trace, one in zip(traces, (values.reference, *values.others), strict=True):
+        future = trace.split("test")
+        said = GradientBoosting().fit(trace.split("train")).predict(future).confidence[:, 0]
+        known = future.task_outcome != Outcome.CENSORED
+        expected = roc_auc_score((task_classes(future) == 0)[known], said[known])
+        assert one.value == pytest.approx(expected)
+        assert one.low < one.value < one.high
+    with pytest.raises(ValueError, match=f"predictors: expected one of {', '.join(LEARNED)}, got"):
+        compare(*traces, predictors=["oracle"])
