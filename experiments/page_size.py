@@ -31,6 +31,9 @@ from failgym.envs.spaces import TERMS
 from failgym.evaluation.progress import working
 from failgym.leaderboard.page import write_page
 from failgym.leaderboard.page.source import PolicyRun, Source
+from failgym.leaderboard.submission.tables import ANCHOR_BLOCKS
+from failgym.leaderboard.submission.tables import BLOCKS as MINE
+from failgym.leaderboard.suite.cost_blocks import BLOCKS
 from failgym.leaderboard.suite.suites import FORECASTS
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -72,6 +75,9 @@ def submission(number: int, episodes: int) -> Source:
         cost = replay - (skill + 0.2 * own.standard_normal(slices)) * (replay - bound)
         share = own.dirichlet(np.ones(len(TERMS)), slices)
         rows = pd.DataFrame(cost[:, None] * share, columns=list(TERMS))
+        block = np.eye(BLOCKS)[np.arange(slices) * BLOCKS // slices]
+        shared = zip((MINE, *ANCHOR_BLOCKS), (cost, replay, bound, replay), strict=True)
+        blocks = {name: pd.Series((of[:, None] * block).tolist()) for name, of in shared}
         parts.append(
             rows.assign(
                 policy=name,
@@ -83,6 +89,7 @@ def submission(number: int, episodes: int) -> Source:
                 replay_cost=replay,
                 bound_cost=bound,
                 replay_spent=replay,
+                **blocks,
                 decisions=own.integers(100, 5_000, slices),
                 illegal=0,
                 seconds=own.uniform(0.01, 0.1, slices),

@@ -36,7 +36,7 @@ JUDGED: dict[str, list[str]] = {
 SOME = {"Lineage-v0": (24, 4)}
 """How many slices, and the seed that draws them, where the baselines of which something is expected
 are not played on all."""
-UNSURE = {"Cloning-v0", "Mitigation-v0"}
+UNSURE = {"Cloning-v0", "Lineage-v0", "Mitigation-v0"}
 """Where a paper's policy helps, but few jobs decide, so that its interval reaches below 0."""
 FEW = 3
 """Slices on which the other baselines are played."""

@@ -132,13 +132,13 @@ class _Chosen:
         from failgym.known_names import unknown
         from failgym.predictors import LEARNED
         from failgym.predictors.others import OtherPredictor, other_predictors
-        from failgym.worlds.forecast import DRAWN, OURS, stored_predictor
+        from failgym.worlds.forecast import DRAWN, our_names, stored_predictor
 
         name, _, parameters = spec.partition(":")
         if name in DRAWN or name in LEARNED:
             make: Any = DRAWN[name] if name in DRAWN else LEARNED[name]
             return cls(name, _build(name, make, parameters), name in LEARNED)
-        others = other_predictors(OURS)
+        others = other_predictors(our_names())
         if name in others:
             made = _build(name, others[name].load(), parameters)
             return cls(name, OtherPredictor(others[name], made), True)

@@ -35,10 +35,10 @@ from failgym.worlds.split import Part
 __all__ = [
     "DRAWN",
     "FOR_SCENARIO",
-    "OURS",
     "PREDICTORS",
     "forecast_of",
     "makers",
+    "our_names",
     "stored_predictor",
     "unattainable",
 ]
@@ -112,14 +112,17 @@ def _auto(scenario: Scenario) -> Predictor:
 
 FOR_SCENARIO: dict[str, Callable[[Scenario], Predictor]] = {"trained": _trained, "auto": _auto}
 """Forecasts that a scenario's decisions and trace give a meaning."""
-OURS = (*DRAWN, *LEARNED, *FOR_SCENARIO)
-"""Names that no other package can take."""
+
+
+def our_names() -> tuple[str, ...]:
+    """Names that no other package can take."""
+    return (*DRAWN, *LEARNED, *FOR_SCENARIO)
 
 
 @lru_cache(maxsize=8)
 def _made(name: str, window: int, seed: int) -> Predictor:
     """The predictor of a name, one and the same for all worlds that ask for it."""
-    others = other_predictors(OURS)
+    others = other_predictors(our_names())
     if name in others:
         return OtherPredictor.made(others[name], window=window, seed=seed)
     make: Any = DRAWN[name] if name in DRAWN else LEARNED[name]
@@ -141,7 +144,8 @@ class _Predictors(Mapping[str, Callable[[Scenario], Predictor]]):
         return FOR_SCENARIO.get(name, partial(_named, name))
 
     def __iter__(self) -> Iterator[str]:
-        return iter((*OURS, *other_predictors(OURS)))
+        ours = our_names()
+        return iter((*ours, *other_predictors(ours)))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -192,7 +196,7 @@ _OF_ANOTHER_PACKAGE = object()
 def makers(scenario: Scenario) -> tuple[object, ...]:
     """What the name of a scenario's forecast calls: a part of what decides its world."""
     named = scenario.forecast if isinstance(scenario.forecast, str) else ""
-    if named in other_predictors(OURS):
+    if named in other_predictors(our_names()):
         return (_OF_ANOTHER_PACKAGE,)
     return (DRAWN.get(named),)
 
