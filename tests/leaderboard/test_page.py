@@ -228,3 +228,21 @@ def test_a_thousand_submissions_of_500_episodes_stay_small(tmp_path: Path) -> No
 
     few, more = size(2), size(12)
     assert few + (MANY - 2) * (more - few) / 10 < MOST_BYTES
+
+
+@pytest.mark.parametrize(
+    ("blocks", "said"),
+    [
+        ([9.0] * 7, "is not the same for all policies"),
+        ([9.0] * 6, "expected as many blocks in each row of a trace"),
+    ],
+)
+def test_blocks_of_replay_are_the_same_for_all_policies(blocks: list[float], said: str) -> None:
+    skills: dict[tuple[str, int | None], float] = {("young", None): 0.5, ("replay", None): 0.0}
+    rows = results(skills, slices=8)
+    fields_of([submission(rows, [entry(name) for name, _ in skills])])
+    stated = rows["replay_cost_blocks"].tolist()
+    stated[0] = blocks
+    forged = rows.assign(replay_cost_blocks=pd.Series(stated))
+    with pytest.raises(ValueError, match=f"replay_cost_blocks: .*{said}"):
+        fields_of([submission(forged, [entry(name) for name, _ in skills])])

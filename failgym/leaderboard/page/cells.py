@@ -168,13 +168,26 @@ def _anchor_blocks(rows: pd.DataFrame, of: Field, where: str) -> Blocks:
     """The blocks of all traces: the same for all policies.
 
     Raises:
-        ValueError: if rows of one trace have not as many.
+        ValueError: if they are not, or rows of one trace have not as many.
     """
-    first = rows.drop_duplicates("at").sort_values("at")
-    columns: list[list[Any]] = [first[name].tolist() for name in ANCHOR_BLOCKS]
-    sums = [_by_block(column, of.slices[:, 0], where) for column in columns]
-    trace = np.repeat(np.arange(len(sums[0])), [len(each) for each in sums[0]])
-    replay, bound, spent = (np.concatenate(each) for each in sums)
+    parts: list[list[Floats]] = [[], [], []]
+    seeds, places = (rows[name].to_numpy(np.int64) for name in ("seed", "at"))
+    for seed in np.unique(of.slices[:, 0]).tolist():
+        here = seeds == seed
+        _, first, at = np.unique(places[here], return_index=True, return_inverse=True)
+        for name, sums in zip(ANCHOR_BLOCKS, parts, strict=True):
+            column: npt.NDArray[Any] = rows[name].to_numpy()
+            lists: list[Sequence[float]] = column[here].tolist()
+            if len({len(one) for one in lists}) != 1:
+                raise ValueError(f"{name}: {where}: expected as many blocks in each row of a trace")
+            stated = np.array(lists, dtype=np.float64)
+            if not np.isclose(stated, stated[first][at], rtol=TOLERANCE, atol=TOLERANCE).all():
+                raise ValueError(f"{name}: seed {seed} of {where} is not the same for all policies")
+            sums.append(stated[first].sum(axis=0))
+    if len({tuple(map(len, sums)) for sums in parts}) != 1:
+        raise ValueError(f"{where}: expected as many blocks of replay as of the bound")
+    trace = np.repeat(np.arange(len(parts[0])), [len(each) for each in parts[0]])
+    replay, bound, spent = (np.concatenate(each) for each in parts)
     return Blocks(trace, replay, replay - bound, spent)
 
 
