@@ -17,7 +17,7 @@ from failgym.leaderboard.page.cells import Field, fields_of
 from failgym.leaderboard.statistics.bootstrap import Bootstrap
 from failgym.leaderboard.statistics.estimators import Runs
 from failgym.leaderboard.submission.proofs import Proof, Row
-from failgym.leaderboard.submission.tables import ANCHORS
+from failgym.leaderboard.submission.tables import ANCHOR_BLOCKS, ANCHORS
 from tests.conftest import PATIENCE
 from tests.leaderboard.made_up import ENVS, entry, results, submission
 
@@ -381,7 +381,7 @@ def test_a_phone_shows_it_without_scrolling_sideways(browser: Any, address: str)
 def test_policies_made_for_one_environment_are_ranked_there(browser: Any, tmp_path: Path) -> None:
     everywhere = results({("replay", None): 0.0}, slices=4)
     here = results({("young", None): 0.5, ("daly", None): 0.4}, envs=ENVS[2:3], slices=4)
-    anchors = ["env", "forecast", "slice", *ANCHORS]
+    anchors = ["env", "forecast", "slice", *ANCHORS, *ANCHOR_BLOCKS]
     here = here.drop(columns=anchors[3:]).merge(everywhere[anchors], on=anchors[:3])
     made_for_one = [entry(name) for name in ("replay", "young", "daly")]
     both = pd.concat([everywhere, here], ignore_index=True)
