@@ -31,6 +31,14 @@ class Purpose(IntEnum):
     NODE_FALSE = 8
     LATENT = 9
     FORECAST_SHARED = 10
+    WORK = 11
+    SLOW_ROW = 12
+    NEXT_FAILURE = 13
+    NEXT_EXTERNAL = 14
+    NEXT_CHANCE = 15
+    NEXT_GAP = 16
+    NEXT_RESTART = 17
+    GIVES_UP = 18
 
 
 def _mix(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
