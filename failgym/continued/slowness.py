@@ -42,6 +42,8 @@ class Slowness:
     """Class of the spread in its group, a place in `SPREADS`; -1 if the group has too few."""
     stated: Bools
     """Does the trace state the length of its attempts?"""
+    finished: Bools
+    """Did it finish?"""
 
     @classmethod
     def of(cls, trace: Trace, rows: Rows) -> Self:
@@ -62,7 +64,9 @@ class Slowness:
         log[task[known]] = ratio * others[known] / (others[known] + LEAST_SIBLINGS)
         told = np.zeros(tasks, dtype=np.bool_)
         told[task[known]] = True
-        return cls(told, log, _spreads(group, told, log), stated)
+        finished = np.zeros(tasks, dtype=np.bool_)
+        finished[rows.task[rows.ending == Ending.FINISH]] = True
+        return cls(told, log, _spreads(group, told, log), stated, finished)
 
 
 def _first_successes(rows: Rows) -> tuple[Ints, Ints]:
@@ -148,9 +152,13 @@ class Chance:
         return cls(joined(laws), of_spread)
 
     def cells(self, slowness: Slowness) -> Ints:
-        """The cell of each task, [tasks]; -1 where the trace states lengths."""
+        """The cell of each task, [tasks]; -1 where all attempts take the same time.
+
+        So it is where the trace states lengths. And of a task that never finished: its work is
+        drawn from the times that attempts took, in which chance is already.
+        """
         cell = np.where(slowness.spread >= 0, self.of_spread[slowness.spread], self.law.cells - 1)
-        return np.where(slowness.stated, -1, cell)
+        return np.where(slowness.stated | ~slowness.finished, -1, cell)
 
 
 def _shares_of_groups(group: Ints) -> Floats:
