@@ -6,6 +6,7 @@ Times lie on a coarse grid, so that events tie; durations are a few windows long
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -104,6 +105,16 @@ def random_rules(rng: np.random.Generator) -> Rules:
         grace_fail=int(rng.integers(0, 200)),
         grace_kill=int(rng.integers(0, 200)),
         beyond_record=rng.choice(["ghost", "ghost", "paper"]).item(),
+    )
+
+
+def continued_rules(rng: np.random.Generator, rules: Rules) -> Rules:
+    """The same rules, but the record goes on."""
+    return replace(
+        rules,
+        beyond_record="continued",
+        spare_attempts=int(rng.choice([0, 1, 3, 8])),
+        restarts=rng.choice(["limit", "record", "record"]).item(),
     )
 
 
