@@ -74,8 +74,7 @@ def continue_record(
         seed: key of the draws.
 
     Raises:
-        ValueError: if laws are needed and there are none, or of other tasks, or an attempt is
-            longer than any that is drawn.
+        ValueError: if laws are needed and there are none, or of another number of tasks.
     """
     if rules.beyond_record != "continued":
         return NOT_CONTINUED
@@ -86,7 +85,6 @@ def continue_record(
             f"continuation: expected {len(tasks)} tasks, as the trace has, got"
             f" {len(continuation.cell)}"
         )
-    _check_lengths(a)
     task, failed = a.task[a.started], rows["ending"] == Ending.INTRINSIC
     known = np.zeros(len(tasks), dtype=CONTINUED)
     known["stream"] = stream(seed, continuation.key)
@@ -102,28 +100,19 @@ def continue_record(
     return Beyond(known, pack(continuation), _longest(continuation, known), _gaps(continuation))
 
 
-def _check_lengths(a: Attempts) -> None:
-    """What a trace states is at most as long as what may be drawn."""
-    longest = np.maximum(np.where(a.started, a.end - a.start, 0), a.length)
-    if len(longest) and longest.max() > LONGEST_FATE:
-        i = int(np.argmax(longest))
-        raise ValueError(
-            f"attempts row {i}: expected at most {LONGEST_FATE} ms where the record is continued,"
-            f" got {longest[i]}"
-        )
-
-
 def _work(
     continuation: Continuation, a: Attempts, tasks: Records, failures: Ints, seed: int
 ) -> Floats:
     """W of each task (rule C2), infinite for never."""
-    cell = continuation.cell[np.arange(len(tasks)), np.minimum(failures, COUNTS - 1)]
-    work = draw_all(continuation.work, cell, uniform(seed, continuation.key, 0, Purpose.WORK))
-    stated = np.flatnonzero(a.started & (a.length >= 0))[::-1]
-    work[a.task[stated]] = a.length[stated]  # of repeated indices numpy keeps the last: the first
     finishes = tasks["own_finish"] < NEVER
-    work[finishes] = tasks["own_duration"][finishes]  # as long as the trace states, if it does
+    work = np.where(finishes, tasks["own_duration"], -1).astype(np.float64)
+    stated = np.flatnonzero(a.started & (a.length >= 0) & ~finishes[a.task])[::-1]
+    work[a.task[stated]] = a.length[stated]  # of repeated indices numpy keeps the last: the first
     work[~finishes & (tasks["kill_at"] < NEVER)] = np.inf
+    unknown = np.flatnonzero(work < 0)
+    cell = continuation.cell[unknown, np.minimum(failures[unknown], COUNTS - 1)]
+    u = uniform(seed, continuation.key[unknown], 0, Purpose.WORK)
+    work[unknown] = draw_all(continuation.work, cell, u)
     return work
 
 
@@ -134,8 +123,8 @@ def _lengths(a: Attempts, rows: Records, work: Floats, key: Ints, seed: int) -> 
     length = np.where(finishes, d, np.where(stated >= 0, stated, work))
     u = (1.0 + uniform(seed, key, rows["number"], Purpose.SLOW_ROW)) / 2.0
     length = np.where(~finishes & (d >= length), np.floor(d / u + 0.5), length)
-    length = np.clip(length, 1.0, LONGEST_FATE)
-    return np.where(np.isinf(work), NEVER, length.astype(np.int64))
+    never = np.isinf(work)
+    return np.where(never, NEVER, np.where(never, 1.0, np.maximum(length, 1.0)).astype(np.int64))
 
 
 def _longest(continuation: Continuation, known: Records) -> Ints:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from failgym.sim.shared.jit import called, kernel
@@ -22,7 +24,7 @@ ANSWERED, DRAWN = -2, -1
 
 
 @kernel
-def _mix(x: int) -> int:
+def _mix(x: Any) -> Any:
     """The finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014)."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -30,7 +32,7 @@ def _mix(x: int) -> int:
 
 
 @kernel
-def _on_unit(x: int) -> float:
+def _on_unit(x: Any) -> float:
     """53 bits as a number on [0, 1)."""
     return float(x >> np.uint64(11)) * 2.0**-53
 
@@ -43,7 +45,7 @@ def draw_slice(key: int, count: int, slices: int) -> int:
 
 
 @called
-def keyed(stream: int, number: int, purpose: int) -> float:
+def keyed(stream: Any, number: int, purpose: int) -> float:
     """The bits of `keys.uniform` for the seed and the task of a `keys.stream`."""
     golden = np.uint64(0x9E3779B97F4A7C15)
     x = _mix((stream ^ _mix(np.uint64(number) + golden)) + golden)
