@@ -1,10 +1,12 @@
 """The pinned world in slow, plain Python: the definition of its rules, the oracle of the kernels.
 
-Read `record` (what a trace says about a task), then `tasks` (the state of a task and its
-attempts), `decisions` (what may be answered), `world` (what happens, one small method per rule),
-`player` and `simulator` (answers in, rewards out) and `observe` (what the agent sees). Nothing here
-is shared with the compiled engine but keyed randomness, `Rules`, the list of fields, `Forecast` and
-`Context`. The scheduled world, in which tasks share machines, is `failgym.sim.reference.scheduled`.
+Read `record` (what a trace says about a task), then `tasks` (the state of a task and its attempts),
+`decisions` (what may be answered), `world` (what happens, one small method per rule), `player` and
+`simulator` (answers in, rewards out) and `observe` (what the agent sees). Nothing here is shared
+with the compiled engine but keyed randomness, `Rules`, the list of fields, `Forecast` and
+`Context`. Where records are continued, `fates` says how, and `continued` what differs of `world`;
+they also share `Continuation`. The scheduled world, in which tasks share machines, is
+`failgym.sim.reference.scheduled`.
 
 Time and order
 --------------
@@ -84,6 +86,79 @@ The rules
     resumed from included; or, with ``forecast_by="age"``, after whole windows of the time since it
     started, pauses and restore included, as external ends are keyed. Beyond its end the last risk
     is held. A prediction changes nothing but grace periods and when ``decide="alarm"`` asks.
+
+The continued record
+--------------------
+With ``beyond_record="continued"`` there are no ghosts. Rules C1 to C9 replace rule 6, and what
+rules 2, 4, 5, 7 and 9 say of ghosts, restarts, progress and ends. Their laws are in a
+`failgym.sim.shared.continuation.Continuation`. "Draw x from law l of cell c by P" means: x is the
+first value of the cell whose share is above u = uniform(seed, key, n, Purpose.P), where key is the
+task's, and n is stated; it is never (infinite) if there is none. Halves are rounded up.
+
+C1. *One fate.* A task's record goes on behind its last row with D = ``max_extra`` +
+    ``spare_attempts`` *drawn* attempts, numbered on from the number of its rows. What each would
+    meet is fixed by seed, task and number before anybody acts: C2 to C5 depend neither on who
+    starts it nor when. The pool of a departed task holds the recorded rows not yet started, then
+    the drawn attempts. A censored task has none, and neither has one without a started row.
+C2. *Work.* W of a task is never, if its record holds no FINISH and ends with the user's final kill
+    (rule 9): nobody knows how much there was to do. Else it is the length that the trace states
+    for the row of the first success, by (end, number), or where none FINISHes for the first
+    started row that has one stated; else the duration of the first success; else it is drawn from
+    `work` by WORK, n = 0, of the cell for as many failures as the record holds intrinsic ones
+    (J, counted over started rows).
+C3. *Speed.* F is the time in which an attempt would do all of W, undisturbed. Of a recorded row it
+    is its duration d if it FINISHed, else the length stated for it, else W. A row that did not
+    FINISH though d >= F was slow: F = d / u rounded, u = (1 + uniform(seed, key, number, SLOW_ROW))
+    / 2. Of a drawn attempt F = W x `slow` x chance, multiplied in this order, rounded; chance is
+    drawn from `chance` of the task's `chance_cell` by NEXT_CHANCE, n = number; 1 if that cell is -1
+    or nothing is drawn. F is at least 1, and of a drawn attempt at most `LONGEST_FATE`. If W is
+    never, so is F. The pace p of an attempt is W / F, 1 if W is never: after t ms of work it has
+    done floor(t x p) of W, and to do x of W takes x / p rounded, 0 for x = 0.
+C4. *Fates.* k of an attempt, recorded or drawn, is the number of intrinsic failures among the
+    fates of all lower-numbered attempts: started rows as recorded, drawn ones as they would fare
+    from the start (s = 0) undisturbed. A drawn attempt fails by itself (FAIL) when it has worked
+    T_fail, drawn from `failure` by NEXT_FAILURE, and is ended from outside (EVICT) T_ext after its
+    start, drawn from `external` by NEXT_EXTERNAL, both of the cell for k, n = number. From the
+    start it meets the earliest of T_fail, T_ext, F; at equal times failure, then external, then
+    FINISH.
+C5. *Recorded rows* have T_fail = d if they failed by themselves (INTRINSIC), T_ext = d if they
+    ended externally, and F as above.
+C6. *Position.* An attempt resumes from s, what the task's checkpoints hold of W (0 without). A
+    failure by itself lies at the position w = floor(T_fail x p). It comes when w - s is done, if s
+    < w; else it was no matter of position, and comes when the attempt has worked T_fail. FINISH
+    comes when W - s is done. For s = 0 these are T_fail and F themselves. If both come after
+    equally much work the attempt fails. The end from outside comes T_ext after the start, pauses
+    and restore included: at equal times failure comes before it, and it before FINISH. A recorded
+    row that neither resumed (s = 0) nor paused ends as recorded, d after its start, whatever else
+    is said here. But a row that the user's final kill ended (USER) has no end of its own before K
+    but FINISH, as in rule 9, and if W is never not even that. CENSORED rows end as recorded.
+C7. *Checkpoint.* It saves min(W, s + what the attempt has done of W when it begins), and the task
+    keeps the largest; a smaller or equal one is not kept. All else is as in rule 7. Accounts,
+    observations and forecasts count milliseconds worked, never W: the durable work of a task is
+    that of the chain of checkpoints behind the one it keeps.
+C8. *Patience.* With ``restarts="record"``: j is the number of intrinsic failures so far of
+    attempts that the cluster started, by the record or by a restart; not of the agent's clones and
+    retries. After an intrinsic failure of any attempt of a departed task the cluster restarts it,
+    unless RETRY has replaced that or the agent gave up, if it is *patient* at j. It is at j = 0. At
+    1 <= j <= J it is if a started row lies behind the j-th intrinsic failure of the record, in row
+    order; once it is not, it is not for any larger j. At j > J it gives up if
+    uniform(seed, key, j, GIVES_UP) < `gives_up` of the cell for j - 1, and stays so: it is patient
+    only if it was at all of J + 1 to j. With ``restarts="limit"`` it is if j is at most
+    ``restart_limit``. After an external end of a recorded row it restarts the task if a started
+    row lies behind it in the record; of a drawn attempt, if uniform(seed, key, number,
+    NEXT_RESTART) >= `ends_external` of the cell for its k. A restart takes place if, when it is
+    due, nothing of the task is alive, the pool is not empty, and the agent did not give up; else it
+    is dropped, and a later end may owe another. CLONE and RETRY start the first of the pool; if it
+    is empty they start nothing and count against the caps all the same. The restart that is owed at
+    departure (rule 1) is owed only where a recorded row is left.
+C9. *Gaps.* The gap behind a recorded row with a started row behind it is the recorded one; behind
+    any other attempt it is drawn by NEXT_GAP, n = number, from `gap_after_failure` after an
+    intrinsic failure, else from `gap_after_external`, of the cell for its k; 1 ms if never.
+
+A drawn attempt looks like the task's last started row: its risks and usage at the same windows,
+held beyond their end. Machine-time of drawn attempts goes to *ghost* where it would go to *lost*.
+More saved work is not always better: resumed at or behind the position of a failure, an attempt
+may fail later than from a little before it.
 
 Accounts
 --------

@@ -74,12 +74,21 @@ class Rules:
     grace_fail: int = 56 * MINUTE
     grace_kill: int = 83 * MINUTE
     """Class grace periods: 84th percentiles of execution time (Rosà et al. 2015, section IV)."""
-    beyond_record: Literal["ghost", "paper"] = "ghost"
-    """What an attempt beyond the record is: a ghost, or, with "paper", none except beside an
-    attempt that will finish (El-Sayed et al.'s accounting, only for reproducing their figures)."""
+    beyond_record: Literal["ghost", "continued", "paper"] = "ghost"
+    """What an attempt beyond the record is: a ghost, that fares as the last recorded one; what is
+    drawn from how attempts like it fared ("continued", rules C1 to C9); or, with "paper", none
+    except beside an attempt that will finish (El-Sayed et al.'s accounting, only for reproducing
+    their figures)."""
+    spare_attempts: int = 8
+    """``beyond_record="continued"``: a task is continued by ``max_extra`` and so many attempts;
+    when they are used up nothing more of it starts."""
+    restarts: Literal["limit", "record"] = "limit"
+    """How often the cluster restarts a departed task after intrinsic failures: up to
+    ``restart_limit``, or, with "record" (only where the record is continued), as it did in the
+    record."""
 
     def __post_init__(self) -> None:
-        for name in ("max_extra", "max_clones", "restart_limit"):
+        for name in ("max_extra", "max_clones", "restart_limit", "spare_attempts"):
             self._check(name, 0 <= getattr(self, name) <= MOST, f"0 to {MOST}")
         for name in ("checkpoint_cost", "restore_cost", "grace_evict", "grace_fail", "grace_kill"):
             self._check(name, 0 <= getattr(self, name) <= LONGEST, f"0 to {LONGEST} ms")
@@ -91,14 +100,29 @@ class Rules:
         choices = {
             "decide": ("every", "geometric", "alarm"),
             "forecast_by": ("progress", "age"),
-            "beyond_record": ("ghost", "paper"),
+            "beyond_record": ("ghost", "continued", "paper"),
+            "restarts": ("limit", "record"),
         }
         for name, allowed in choices.items():
             self._check(name, getattr(self, name) in allowed, f"one of {', '.join(allowed)}")
+        unknown = self.restarts == "record" and self.beyond_record != "continued"
+        self._check("restarts", not unknown, "'limit' unless beyond_record is 'continued'")
 
     def _check(self, name: str, good: bool, expected: str) -> None:
         if not good:
             raise ValueError(f"{name}: expected {expected}, got {getattr(self, name)!r}")
+
+    @property
+    def drawn_attempts(self) -> int:
+        """D: attempts by which a task goes on beyond its record, if that is continued (rule C1)."""
+        return self.max_extra + self.spare_attempts if self.beyond_record == "continued" else 0
+
+    @property
+    def most_unrecorded(self) -> int:
+        """Most attempts of a task that may start beside the recorded ones."""
+        if self.beyond_record == "continued":
+            return self.drawn_attempts
+        return self.max_extra + self.restart_limit + 1
 
     @property
     def young_interval(self) -> float:
