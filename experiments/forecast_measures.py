@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from failgym.baselines import GracePeriod, Replay
+from failgym.baselines import GracePeriod, Heuristic, Replay
 from failgym.envs import resolve
 from failgym.evaluation import run_policy, whole_trace_world
 from failgym.metrics import detection, resource_reduction
@@ -29,6 +29,7 @@ __all__ = [
     "calibration_error",
     "grace_of_days",
     "half_of_the_time",
+    "played",
     "quality",
     "reliability",
 ]
@@ -225,13 +226,8 @@ def _reductions(
 
     Over tasks that do not finish, in those of the jobs that do not.
     """
-    scenario = resolve("GracePeriod-v0").override(
-        trace=trace, split="all", forecast=forecast, decide="every", **periods
-    )
-    world = whole_trace_world(trace, scenario, known_only=True)
-    policy, replay = (
-        run_policy(world, scenario, rule()).outcomes for rule in (GracePeriod, Replay)
-    )
+    policy = played(trace, forecast, GracePeriod(), periods)
+    replay = played(trace, forecast, Replay(), periods)
     unfinished = jobs & (trace.column("jobs", "outcome") != Outcome.FINISH)
     where = unfinished[trace.column("tasks", "job")[replay["task"]]]
     found: dict[str, float] = {}
@@ -239,3 +235,21 @@ def _reductions(
         request = trace.column("tasks", name, missing=0)[policy["task"]]
         found[name] = resource_reduction(policy, replay, request, where)
     return {**found, "time": resource_reduction(policy, replay, 1.0, where)}
+
+
+def played(
+    trace: Trace, forecast: Forecast, rule: Heuristic, periods: dict[str, int]
+) -> dict[str, npt.NDArray[Any]]:
+    """What a rule makes of all tasks of a trace whose end is known, in the same order for all.
+
+    Args:
+        trace: whole.
+        forecast: of it.
+        rule: is asked at every window.
+        periods: class grace periods [ms], by field of a scenario; the paper's if there are none.
+    """
+    scenario = resolve("GracePeriod-v0").override(
+        trace=trace, split="all", forecast=forecast, decide="every", **periods
+    )
+    world = whole_trace_world(trace, scenario, known_only=True)
+    return run_policy(world, scenario, rule, threads=1).outcomes

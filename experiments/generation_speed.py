@@ -1,9 +1,12 @@
 """How fast each profile is generated, with usage and without.
 
-    python -m experiments.generation_speed [--tasks 200000] [--repeat 3] [--json FILE]
+    python -m experiments.generation_speed [--profile NAME ...] [--tasks 200000 | --jobs N]
+        [--repeat 5] [--json FILE]
 
-A profile is generated once small, which compiles what is compiled, then as often as asked for at
-about that many tasks; the figures are medians, of the process's own time on its core.
+A profile is generated once small, which compiles what is compiled, then as often as asked for with
+so many jobs, or at about so many tasks. The figures are medians: of the processor time of the
+process, which other work on the machine lengthens less, and of the wall time. The content hash of
+each trace is told too: it must be the same on any machine and any number of threads.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from typing import Annotated
 
 import typer
 
-from failgym.traces import generate
+from failgym.traces import Trace, generate
 from failgym.traces.synthetic import PROFILES
 
 SMALL = 300
@@ -33,42 +36,65 @@ class Rate:
     tasks: int
     windows: int
     tasks_per_second: float
+    """by processor time"""
+    tasks_per_second_by_clock: float
     tasks_per_second_without_usage: float
+    """by processor time"""
+    content_hash: str
 
 
-def measure(profile: str, tasks: int, repeat: int, seed: int) -> Rate:
-    """Generate about that many tasks, several times."""
+def measure(profile: str, tasks: int, jobs: int | None, repeat: int, seed: int) -> Rate:
+    """Generate so many jobs, or about so many tasks, several times."""
     small = generate(profile, jobs=SMALL, seed=seed)
-    jobs = max(1, round(SMALL * tasks / small.rows("tasks")))
-    made = generate(profile, jobs=jobs, seed=seed)
-    seconds: dict[bool, float] = {}
-    for usage in (True, False):
-        taken: list[float] = []
-        for _ in range(repeat):
-            begun = time.process_time()
-            generate(profile, jobs=jobs, seed=seed, usage=usage)
-            taken.append(time.process_time() - begun)
-        seconds[usage] = statistics.median(taken)
-    rows = made.rows("tasks")
-    return Rate(
-        profile, jobs, rows, made.rows("windows"), rows / seconds[True], rows / seconds[False]
-    )
+    if jobs is None:
+        jobs = max(1, round(SMALL * tasks / small.rows("tasks")))
+    made, processor, clock = _timed(profile, jobs, repeat, seed, usage=True)
+    rows, windows, content = made.rows("tasks"), made.rows("windows"), made.content_hash
+    del made  # before the next is made: both may be large
+    _, bare, _ = _timed(profile, jobs, repeat, seed, usage=False)
+    return Rate(profile, jobs, rows, windows, rows / processor, rows / clock, rows / bare, content)
+
+
+def _timed(
+    profile: str, jobs: int, repeat: int, seed: int, usage: bool
+) -> tuple[Trace, float, float]:
+    """The trace, and medians of processor and wall time [s]."""
+    processor: list[float] = []
+    clock: list[float] = []
+    made: Trace | None = None
+    for _ in range(repeat):
+        made = None
+        begun, seen = time.process_time(), time.perf_counter()
+        made = generate(profile, jobs=jobs, seed=seed, usage=usage)
+        processor.append(time.process_time() - begun)
+        clock.append(time.perf_counter() - seen)
+    assert made is not None, "repeat is at least 1"
+    return made, statistics.median(processor), statistics.median(clock)
 
 
 def main(
     tasks: Annotated[int, typer.Option(min=1000, help="Tasks of a trace, about.")] = 200_000,
-    repeat: Annotated[int, typer.Option(min=1, help="How often each is generated.")] = 3,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Jobs of a trace, instead.")] = None,
+    repeat: Annotated[int, typer.Option(min=1, help="How often each is generated.")] = 5,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the traces.")] = 0,
+    profile: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Repeatable; all by default.")
+    ] = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="Also write it there.")] = None,
 ) -> None:
-    """Measure every profile."""
+    """Measure profiles."""
+    for name in profile or ():
+        if name not in PROFILES:
+            raise typer.BadParameter(f"expected {', '.join(PROFILES)}; got {name!r}")
     rates: list[Rate] = []
-    for profile in PROFILES:
-        rate = measure(profile, tasks, repeat, seed)
+    for name in profile or PROFILES:
+        rate = measure(name, tasks, jobs, repeat, seed)
         rates.append(rate)
         print(
-            f"{profile:20} {rate.tasks:>9,} tasks  {rate.tasks_per_second:>11,.0f} tasks/s"
-            f"  without usage {rate.tasks_per_second_without_usage:>11,.0f}",
+            f"{name:24} {rate.tasks:>9,} tasks  {rate.tasks_per_second:>11,.0f} tasks/s"
+            f"  by the clock {rate.tasks_per_second_by_clock:>11,.0f}"
+            f"  without usage {rate.tasks_per_second_without_usage:>11,.0f}"
+            f"  content {rate.content_hash[:16]}",
             flush=True,
         )
     if json_file is not None:

@@ -178,6 +178,8 @@ def twin(
 
     check_name("DIR", folder)
     check_out(out)
+    if out.exists() and folder.exists() and out.samefile(folder):
+        raise ValueError(f"--out {out}: is the record itself: not written")
     begun = time.perf_counter()
     record = Trace.load(folder)
     make(record, jobs, seed, part="all" if whole else "train", private=private).save(out)

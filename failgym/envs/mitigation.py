@@ -237,9 +237,7 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
         """
         if not self._running:
             raise RuntimeError("step: expected a running episode; call reset first")
-        chosen = int(action)
-        if chosen != action or not 0 <= chosen < ACTIONS:
-            raise ValueError(f"action: expected 0 to {ACTIONS - 1}, got {action}")
+        chosen = self._checked(action)
         if self.strict and not self.batch.output.mask[0, chosen]:
             raise ValueError(f"action: {Action(chosen).name} is illegal in this decision")
         self._action[0] = chosen
@@ -250,6 +248,36 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
             self._renderer.answered(chosen)
             self._render_in_window()
         return out.obs[0].copy(), float(out.reward[0]), ended, False, self._info()
+
+    def _checked(self, action: int | np.int64) -> int:
+        """An action as a number. Raises ValueError for what is none."""
+        chosen = int(action)
+        if chosen != action or not 0 <= chosen < ACTIONS:
+            raise ValueError(f"action: expected 0 to {ACTIONS - 1}, got {action}")
+        return chosen
+
+    def simulate(self, action: int | np.int64) -> npt.NDArray[np.float64]:
+        """What the episode will have cost, if this is the answer and CONTINUE all later ones.
+
+        It is tried on a copy, which meets the same fates: the environment stays as it is.
+        `failgym.counterfactual.branch` tries all actions, of many episodes at once, and goes on
+        with any policy.
+
+        Returns:
+            float64 [4], cost by term, in the order of `failgym.envs.TERMS`.
+
+        Raises:
+            RuntimeError: before the first reset or after the end of the episode.
+            ValueError: for an action that is out of range or illegal.
+        """
+        if not self._running:
+            raise RuntimeError("simulate: expected a running episode; call reset first")
+        chosen = self._checked(action)
+        if not self.batch.output.mask[0, chosen]:
+            raise ValueError(f"action: {Action(chosen).name} is illegal in this decision")
+        wanted = np.zeros((1, ACTIONS), dtype=np.bool_)
+        wanted[0, chosen] = True
+        return self.batch.branched(wanted)[0, chosen]
 
     def render(self) -> Frame:  # pyright: ignore[reportIncompatibleMethodOverride]
         """The episode up to now: uint8 [576, 1024, 3], a text, or None for a window.

@@ -13,7 +13,7 @@ from failgym.envs.spaces import TERMS
 from failgym.leaderboard.page.source import COLUMNS, PolicyRun, Source
 from failgym.leaderboard.submission.tables import ANCHOR_BLOCKS, BLOCKS
 
-__all__ = ["ENVS", "entry", "results", "submission"]
+__all__ = ["ENVS", "entry", "results", "submission", "with_bound"]
 
 ENVS = (
     "Cloning-v0",
@@ -96,6 +96,16 @@ def shared_out(costs: npt.NDArray[np.float64]) -> pd.Series[Any]:
     share[np.arange(len(costs)), at] += 0.75
     share[np.arange(len(costs)), np.minimum(at + 1, count - 1)] += 0.25
     return pd.Series((share * costs[:, None]).tolist())
+
+
+def with_bound(rows: pd.DataFrame, bound: pd.Series[float]) -> pd.DataFrame:
+    """The rows with other costs of the bound, shared out among the blocks as before."""
+    factor = (bound / rows["bound_cost"]).tolist()
+    blocks = [
+        [x * by for x in of] for of, by in zip(rows["bound_cost_blocks"], factor, strict=True)
+    ]
+    shared = pd.Series(blocks, index=rows.index)
+    return rows.assign(bound_cost=bound, bound_cost_blocks=shared)
 
 
 def submission(rows: pd.DataFrame, entries: Sequence[PolicyRun], folder: str = "one") -> Source:

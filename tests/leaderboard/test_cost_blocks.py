@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,14 +14,15 @@ import pytest
 from failgym.baselines import REGISTRY
 from failgym.envs.spaces import TERMS
 from failgym.evaluation import Anchors, evaluate
-from failgym.leaderboard import SUITES, Suite
+from failgym.leaderboard import SUITES, Suite, merge, verify
+from failgym.leaderboard.page import write_page
 from failgym.leaderboard.page.cells import fields_of
 from failgym.leaderboard.page.source import read_source
 from failgym.leaderboard.statistics.bootstrap import Bootstrap
 from failgym.leaderboard.suite.cost_blocks import BLOCKS, CostBlocks
 from failgym.leaderboard.suite.suites import Course
 from failgym.worlds.build import split_of
-from tests.leaderboard.boards import baseline, submit
+from tests.leaderboard.boards import baseline, rehash, rewrite, submit
 
 PINNED = Course("GracePeriod-v0", slices=40, changes={"jobs": 900, "slice_tasks": 64})
 SCHEDULED = Course("Lineage-v0", slices=4, changes={"jobs": 40})
@@ -57,6 +58,79 @@ def test_blocks_add_up_to_their_slice(rows: list[dict[str, Any]]) -> None:
             assert sum(row[f"{anchor}_blocks"]) == pytest.approx(row[anchor])
         if row["policy"] == "replay":
             assert row["cost_blocks"] == pytest.approx(row["replay_cost_blocks"])
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A submission to be merged with."""
+    folder = tmp_path_factory.mktemp("board") / "other"
+    submit(folder, baseline("blind_kill"))
+    return folder
+
+
+def add_to(column: str) -> Callable[[dict[str, Any]], None]:
+    """Add a little to a cost, or to the last block of it."""
+
+    def change(row: dict[str, Any]) -> None:
+        if column.endswith("_blocks"):
+            row[column][-1] += 1e-3
+        else:
+            row[column] += 1e-3
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("column", "said"),
+    [
+        ("cost_blocks", r"cost_blocks add up to [\d.]+, its costs to [\d.]+"),
+        ("forfeited", r"cost_blocks add up to [\d.]+, its costs to [\d.]+"),
+        ("replay_cost_blocks", r"replay_cost_blocks add up to [\d.]+, replay_cost is [\d.]+"),
+        ("replay_cost", r"replay_cost_blocks add up to [\d.]+, replay_cost is [\d.]+"),
+        ("bound_cost", r"bound_cost_blocks add up to [\d.]+, bound_cost is [\d.]+"),
+        ("replay_spent_blocks", r"replay_spent_blocks add up to [\d.]+, replay_spent is [\d.]+"),
+    ],
+)
+def test_a_row_whose_blocks_do_not_add_up_is_not_loaded(
+    sound: Path, other: Path, copy: Path, tmp_path: Path, column: str, said: str
+) -> None:
+    """Its interval would be of something else than its score."""
+    rewrite(copy / "results.parquet", lambda rows: add_to(column)(rows[-1]))
+    rehash(copy)
+    last = pq.read_table(sound / "results.parquet").num_rows - 1
+    where = f"row {last} \\(random: GracePeriod-v0, forecast none, seed 1, slice "
+    line = f"^{copy}: results.parquet: {where}\\d+\\): {said}$"
+    with pytest.raises(ValueError, match=line):
+        read_source(copy)
+    with pytest.raises(ValueError, match=line):
+        write_page([sound, copy], tmp_path / "page.html")
+    with pytest.raises(ValueError, match=line):
+        merge([other, copy], tmp_path / "both")
+    assert verify(copy).problems, "which computes all anew, and says so"
+
+
+def test_costs_that_are_no_numbers_are_not_loaded(copy: Path) -> None:
+    rewrite(copy / "results.parquet", lambda rows: rows[0].update(bound_cost=float("nan")))
+    rehash(copy)
+    with pytest.raises(ValueError, match=r"bound_cost_blocks add up to [\d.]+, bound_cost is nan"):
+        read_source(copy)
+
+
+def test_rounding_is_no_disagreement(copy: Path) -> None:
+    def other_order(rows: list[dict[str, Any]]) -> None:
+        for row in rows:
+            row["replay_cost"] *= 1.0 + 2e-12
+            row["bound_cost"] += 1e-12 * row["replay_cost"]
+
+    rewrite(copy / "results.parquet", other_order)
+    rehash(copy)
+    read_source(copy)
+
+
+def test_a_policy_that_failed_has_no_blocks_and_is_loaded(failed: Path) -> None:
+    rows = pq.read_table(failed / "results.parquet").to_pylist()
+    assert [] in [row["cost_blocks"] for row in rows]
+    assert {entry.name for entry in read_source(failed).entries} == {"dead", "random"}
 
 
 def test_a_block_is_of_jobs_that_were_submitted_one_after_the_other() -> None:

@@ -184,7 +184,7 @@ def test_scores_are_those_of_the_bootstrap() -> None:
 
 def test_slices_are_told_apart_by_their_seeds() -> None:
     one = board("replay", slices=4)
-    again = one.results.assign(seed=1, replay_cost=9.0, bound_cost=1.0)
+    again = board("replay", slices=4, seed=1).results.assign(seed=1)
     made = replace(one, results=pd.concat([one.results, again], ignore_index=True))
     assert [field.slices.shape for field in fields_of([made])] == [(8, 2)] * 18
 
@@ -223,26 +223,39 @@ def test_a_thousand_submissions_of_500_episodes_stay_small(tmp_path: Path) -> No
         noise = np.random.default_rng(0)
         for each in made:
             assert len(each.results) == 504
-            each.results["wasted"] += noise.standard_normal(504)  # nothing to be compressed
+            more = noise.standard_normal(504)  # nothing to be compressed
+            each.results["wasted"] += more
+            for blocks, cost in zip(each.results["cost_blocks"], more, strict=True):
+                blocks[0] += cost
         return len(written(tmp_path / "page.html", *made))
 
     few, more = size(2), size(12)
     assert few + (MANY - 2) * (more - few) / 10 < MOST_BYTES
 
 
+def turned(blocks: list[float]) -> list[float]:
+    return blocks[::-1]
+
+
+def one_fewer(blocks: list[float]) -> list[float]:
+    return [*blocks[:-2], blocks[-2] + blocks[-1]]
+
+
 @pytest.mark.parametrize(
-    ("blocks", "said"),
+    ("share_out", "said"),
     [
-        ([9.0] * 7, "is not the same for all policies"),
-        ([9.0] * 6, "expected as many blocks in each row of a trace"),
+        (turned, "is not the same for all policies"),
+        (one_fewer, "expected as many blocks in each row of a trace"),
     ],
 )
-def test_blocks_of_replay_are_the_same_for_all_policies(blocks: list[float], said: str) -> None:
+def test_blocks_of_replay_are_the_same_for_all_policies(
+    share_out: Callable[[list[float]], list[float]], said: str
+) -> None:
     skills: dict[tuple[str, int | None], float] = {("young", None): 0.5, ("replay", None): 0.0}
     rows = results(skills, slices=8)
     fields_of([submission(rows, [entry(name) for name, _ in skills])])
     stated = rows["replay_cost_blocks"].tolist()
-    stated[0] = blocks
+    stated[0] = share_out(stated[0])
     forged = rows.assign(replay_cost_blocks=pd.Series(stated))
     with pytest.raises(ValueError, match=f"replay_cost_blocks: .*{said}"):
         fields_of([submission(forged, [entry(name) for name, _ in skills])])

@@ -19,7 +19,7 @@ from failgym.leaderboard.statistics.estimators import Runs
 from failgym.leaderboard.submission.proofs import Proof, Row
 from failgym.leaderboard.submission.tables import ANCHOR_BLOCKS, ANCHORS
 from tests.conftest import PATIENCE
-from tests.leaderboard.made_up import ENVS, entry, results, submission
+from tests.leaderboard.made_up import ENVS, entry, results, submission, with_bound
 
 EVIL = "lab:<img src=x onerror=alert(1)></script><script>alert(2)</script>"
 SKILLS: dict[tuple[str, int | None], float] = {
@@ -400,7 +400,7 @@ def barren(*envs: str, slices: int = 3) -> Any:
     rows = results({("replay", None): 0.0, ("young", None): 0.5}, slices=slices)
     rows = rows[rows["forecast"] == "none"]
     least = rows["replay_cost"] - 1e-3 * rows["replay_spent"]
-    rows["bound_cost"] = rows["bound_cost"].where(~rows["env"].isin(envs), least)
+    rows = with_bound(rows, rows["bound_cost"].where(~rows["env"].isin(envs), least))
     return submission(rows, [entry("replay"), entry("young")])
 
 
@@ -447,7 +447,7 @@ def test_where_nothing_can_be_saved_anywhere_the_page_still_opens(
     browser: Any, tmp_path: Path
 ) -> None:
     rows = results({("replay", None): 0.0}, envs=ENVS[:1], slices=3)
-    rows = rows.assign(bound_cost=rows["replay_cost"])
+    rows = with_bound(rows, rows["replay_cost"])
     write_page([submission(rows, [entry("replay")])], tmp_path / "page.html")
     for page in opened(browser, (tmp_path / "page.html").as_uri()):
         assert names(page) == ["replay"]

@@ -16,7 +16,9 @@ from failgym.sim.pinned.simulator import PinnedSimulator
 from failgym.sim.reference import ReferenceSimulator
 from tests.sim.close import all_close, close, ulps
 from tests.sim.random_worlds import (
+    continued_rules,
     random_context,
+    random_continuation,
     random_policy,
     random_rules,
     random_trace,
@@ -24,14 +26,22 @@ from tests.sim.random_worlds import (
 )
 
 
-def compare(seed: int) -> int:
-    """Play one random world in both; return how many decisions they agreed on."""
+def compare(seed: int, continued: bool = False) -> int:
+    """Play one random world in both; return how many decisions they agreed on.
+
+    Args:
+        seed: of the world.
+        continued: does its record go on? The rest of the world is the same.
+    """
     rng = np.random.default_rng(seed)
     trace, rules = random_trace(rng), random_rules(rng)
     context, weights = random_context(rng, trace, rules), random_weights(rng)
-    slow = ReferenceSimulator(trace, rules, context, weights, seed=seed)
+    laws = None
+    if continued:
+        rules, laws = continued_rules(rng, rules), random_continuation(rng, trace)
+    given = (trace, rules, context, weights, seed, laws)
+    slow, fast = ReferenceSimulator(*given), PinnedSimulator(*given)
     slow.on_event = lambda: _check_sum(slow)
-    fast = PinnedSimulator(trace, rules, context, weights, seed=seed)
     both = (slow, fast)
     policy = random_policy(np.random.default_rng(seed + 1))
     tasks = range(trace.rows("tasks"))
@@ -68,7 +78,10 @@ def _compare_accounts(slow: ReferenceSimulator, fast: PinnedSimulator) -> None:
 
 
 def main() -> None:
-    """Compare worlds until the time is up, or the first that differs."""
+    """Compare worlds until the time is up, or the first that differs.
+
+    Each is played as recorded, and with a record that goes on.
+    """
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--minutes", type=float, default=10.0)
@@ -76,12 +89,14 @@ def main() -> None:
     end, decisions = time.monotonic() + 60.0 * asked.minutes, 0
     for seed in count(asked.first):
         if time.monotonic() >= end:
-            print(f"{seed - asked.first} worlds, {decisions} decisions")
+            print(f"{seed - asked.first} worlds, played both ways, {decisions} decisions")
             return
-        try:
-            decisions += compare(seed)
-        except Exception as error:
-            raise SystemExit(f"seed {seed}: {type(error).__name__}: {error}") from error
+        for continued in (False, True):
+            try:
+                decisions += compare(seed, continued)
+            except Exception as error:
+                what = f"seed {seed}, continued={continued}"
+                raise SystemExit(f"{what}: {type(error).__name__}: {error}") from error
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from failgym.sim.shared.context import Context
+from failgym.sim.shared.continuation import COUNTS, Continuation, Law
 from failgym.sim.shared.forecast import Forecast
 from failgym.sim.shared.rules import Rules
 from failgym.traces import Cause, Meta, Outcome, Trace
@@ -60,6 +61,7 @@ class Example:
     asked: str | None = None
     cost: dict[str, float] = field(default_factory=dict[str, float])
     illegal: int = 0
+    continued: str = ""
 
     def trace(self) -> Trace:
         """The record: one job of as many tasks as the rows name."""
@@ -86,12 +88,16 @@ class Example:
         return Context(np.zeros((8, 24, 3)), np.zeros((1, 8), dtype=np.float32), forecast)
 
     def _rules(self) -> Rules:
-        return Rules(**self.rules)
+        beyond: dict[str, Any] = {"beyond_record": "continued", "restarts": "record"}
+        return Rules(**(beyond if self.continued else {}) | self.rules)
 
     def simulator(self, kind: type[Any]) -> Any:
         """A simulator of the example, not yet started."""
         trace = self.trace()
-        return kind(trace, self._rules(), self.context(trace))
+        given = (trace, self._rules(), self.context(trace))
+        if not self.continued:
+            return kind(*given)
+        return kind(*given, continuation=continuation_of(self.continued, trace.rows("tasks")))
 
     def answers(self) -> dict[tuple[int, str, str], list[Action]]:
         """(time, kind, attempt) -> the answers, in order."""
@@ -114,7 +120,7 @@ class Played(NamedTuple):
 
 def examples() -> Iterator[Example]:
     """All worked micro-examples."""
-    for path in sorted(FOLDER.glob("*.toml")):
+    for path in sorted([*FOLDER.glob("*.toml"), *FOLDER.glob("continued/*.toml")]):
         for values in tomllib.loads(path.read_text())["example"]:
             yield Example(**values)
 
@@ -178,6 +184,50 @@ def forecast_of(trace: Trace, risk: str, window: int) -> Forecast:
     assert len(said) == attempts, "a line of risks for every row"
     offset = np.cumsum([0, *map(len, said)]).astype(np.int64)
     return replace(none, offset=offset, risk=np.concatenate(said).astype(np.float32))
+
+
+TIMES = {
+    "fail": "failure",
+    "external": "external",
+    "work": "work",
+    "gap": "gap_after_failure",
+    "gap_external": "gap_after_external",
+}
+"""Word of an example -> law."""
+
+
+def continuation_of(text: str, tasks: int) -> Continuation:
+    """Laws that leave nothing to chance: one certain value, or never, per task and k."""
+    said: list[dict[int, dict[str, str]]] = [{} for _ in range(tasks)]
+    for line in lines(text):
+        task, k, *words = line.replace(":", " ").split()
+        said[int(task.removeprefix("t"))][int(k)] = dict(word.split("=") for word in words)
+    cells: list[dict[str, str]] = []
+    for each in said:
+        known = {"work": "1000"}
+        for k in range(COUNTS):
+            known = known | each.get(k, {})
+            cells.append(known)
+    whole = cells[::COUNTS]
+    laws = {law: _certain([cell.get(word) for cell in cells]) for word, law in TIMES.items()}
+    return Continuation(
+        cell=np.arange(tasks * COUNTS).reshape(tasks, COUNTS),
+        chance=_certain([task.get("chance") for task in whole]),
+        gives_up=np.array([float(cell.get("gives_up", 0)) for cell in cells]),
+        ends_external=np.array([float(cell.get("ends_external", 0)) for cell in cells]),
+        slow=np.array([float(task.get("slow", 1)) for task in whole]),
+        chance_cell=np.array([i if "chance" in task else -1 for i, task in enumerate(whole)]),
+        key=np.arange(tasks),
+        **laws,
+    )
+
+
+def _certain(values: Sequence[str | None]) -> Law:
+    """A cell per value: that one for sure; never for "-" or None."""
+    known = [value is not None and value != "-" for value in values]
+    certain = [float(value) for value in values if value is not None and value != "-"]
+    at = np.concatenate([[0], np.cumsum(known)]).astype(np.int64)
+    return Law(at, np.array(certain), np.ones(len(certain)))
 
 
 def _text(entry: LogEntry) -> str:

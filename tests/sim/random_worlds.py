@@ -6,11 +6,13 @@ Times lie on a coarse grid, so that events tie; durations are a few windows long
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from failgym.sim.shared.context import AGE_BUCKETS, CLASSES, SYSTEM_FIELDS, Context
+from failgym.sim.shared.continuation import COUNTS, Continuation, Law
 from failgym.sim.shared.forecast import Forecast
 from failgym.sim.shared.rules import Rules, Weights
 from failgym.traces import Cause, Meta, Outcome, Trace
@@ -104,6 +106,52 @@ def random_rules(rng: np.random.Generator) -> Rules:
         grace_kill=int(rng.integers(0, 200)),
         beyond_record=rng.choice(["ghost", "ghost", "paper"]).item(),
     )
+
+
+def continued_rules(rng: np.random.Generator, rules: Rules) -> Rules:
+    """The same rules, but the record goes on."""
+    return replace(
+        rules,
+        beyond_record="continued",
+        spare_attempts=int(rng.choice([0, 1, 3, 8])),
+        restarts=rng.choice(["limit", "record", "record"]).item(),
+    )
+
+
+def random_continuation(rng: np.random.Generator, trace: Trace) -> Continuation:
+    """Laws of a few cells with a few times each, some of them empty; every kind of task."""
+    cells, tasks = int(rng.integers(1, 6)), trace.rows("tasks")
+    times = np.unique(rng.integers(1, 300, int(rng.integers(1, 12)))).astype(np.float64)
+    return Continuation(
+        cell=rng.integers(0, cells, (tasks, COUNTS)),
+        failure=random_law(rng, cells, times),
+        external=random_law(rng, cells, times),
+        work=random_law(rng, cells, times, certain=True),
+        chance=random_law(rng, 3, np.array([0.25, 0.9, 1.0, 1.3, 4.0])),
+        gap_after_failure=random_law(rng, cells, times),
+        gap_after_external=random_law(rng, cells, times),
+        gives_up=rng.choice([0.0, 0.3, 1.0], cells),
+        ends_external=rng.choice([0.0, 0.3, 1.0], cells),
+        slow=rng.choice([0.3, 1.0, 1.0, 2.7], tasks),
+        chance_cell=rng.integers(-1, 3, tasks),
+        key=rng.permutation(100)[:tasks],
+    )
+
+
+def random_law(
+    rng: np.random.Generator, cells: int, values: np.ndarray[Any, Any], *, certain: bool = False
+) -> Law:
+    """In each cell some of the values; where it is certain, at least one, and one is drawn."""
+    at, value, share = [0], list[float](), list[float]()
+    for _ in range(cells):
+        count = int(rng.integers(1 if certain else 0, len(values) + 1))
+        chosen = np.sort(rng.choice(values, count, replace=False))
+        steps = np.cumsum(rng.random(count) + 1e-3)
+        whole = 1.0 if certain or rng.random() < 0.5 else float(rng.random())
+        value += chosen.tolist()
+        share += (whole * steps / steps[-1]).tolist() if count else []
+        at.append(len(value))
+    return Law(np.array(at), np.array(value), np.minimum(np.array(share), 1.0))
 
 
 def random_weights(rng: np.random.Generator) -> Weights:

@@ -10,7 +10,9 @@ WORLDS, CHUNK = 400, 50
 """`make check-long` goes on from there."""
 
 
+@pytest.mark.parametrize("continued", [False, True])
 @pytest.mark.parametrize("chunk", range(WORLDS // CHUNK))
-def test_kernel_and_reference_agree(chunk: int) -> None:
-    decisions = sum(compare(seed) for seed in range(chunk * CHUNK, (chunk + 1) * CHUNK))
+def test_kernel_and_reference_agree(chunk: int, continued: bool) -> None:
+    seeds = range(chunk * CHUNK, (chunk + 1) * CHUNK)
+    decisions = sum(compare(seed, continued) for seed in seeds)
     assert decisions > CHUNK

@@ -9,11 +9,13 @@ from pathlib import Path
 import pandas as pd
 
 from failgym.envs.spaces import TERMS
+from failgym.leaderboard.submission.block_sums import check_block_sums
 from failgym.leaderboard.submission.checks import read_results
 from failgym.leaderboard.submission.proofs import Proof, Row
 from failgym.leaderboard.submission.records import (
     SUBMISSION_FILE,
     PolicyRecord,
+    Submission,
     file_sha256,
     read_submission,
 )
@@ -75,13 +77,12 @@ class Source:
     def __post_init__(self) -> None:
         missing = [name for name in COLUMNS if name not in self.results.columns]
         if missing:
-            raise ValueError(f"{self.folder or RESULTS_FILE}: expected the columns {missing}")
+            raise ValueError(f"{RESULTS_FILE}: expected the columns {missing}")
         known = {entry.name for entry in self.entries}
         unknown = sorted(set(self.results["policy"].unique()) - known)
         if unknown:
-            raise ValueError(
-                f"{self.folder or RESULTS_FILE}: policies {unknown} not in {SUBMISSION_FILE}"
-            )
+            raise ValueError(f"{RESULTS_FILE}: policies {unknown} not in {SUBMISSION_FILE}")
+        check_block_sums(self.results)
 
 
 def read_source(folder: Path, verdicts: Verdicts | None = None) -> Source:
@@ -96,12 +97,17 @@ def read_source(folder: Path, verdicts: Verdicts | None = None) -> Source:
     """
     about = read_submission(folder)
     try:
-        table = read_results(folder)
-        check_rows_stated(about, table)
+        return _source(folder, about, verdicts)
     except ValueError as error:
         raise ValueError(f"{folder}: {error}") from error
+
+
+def _source(folder: Path, about: Submission, verdicts: Verdicts | None) -> Source:
+    """What a folder holds beside ``submission.json``. Raises ValueError."""
+    table = read_results(folder)
+    check_rows_stated(about, table)
     if file_sha256(folder / RESULTS_FILE) != about.files.get(RESULTS_FILE):
-        raise ValueError(f"{folder}: {RESULTS_FILE} was changed: its hash is another one")
+        raise ValueError(f"{RESULTS_FILE} was changed: its hash is another one")
     frame = table.to_pandas()
     seeds = table.column("training_seed").to_pylist()
     return Source(

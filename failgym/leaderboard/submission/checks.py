@@ -44,6 +44,7 @@ __all__ = [
     "expected_rows",
     "file_names",
     "file_problems",
+    "named_row",
     "read_results",
     "row_problems",
     "rows_of",
@@ -199,7 +200,7 @@ def row_problems(table: Any, expected: Sequence[Row]) -> Iterator[str]:
         for i, (row, wanted) in enumerate(zip(found, expected, strict=True)):
             for name, value, right in zip(KEYS, row, wanted, strict=True):
                 if value != right:
-                    yield f"row {i}: {name} is {value!r}, expected {right!r} ({_row(wanted)})"
+                    yield f"row {i}: {name} is {value!r}, expected {right!r} ({named_row(wanted)})"
                     return
     counts, wanted = Counter(found), set(expected)
     yield from _some("row is missing", [row for row in expected if row not in counts])
@@ -211,12 +212,13 @@ def row_problems(table: Any, expected: Sequence[Row]) -> Iterator[str]:
 
 def _some(what: str, rows: Sequence[Row]) -> Iterator[str]:
     for row in rows[:NAMED]:
-        yield f"{what}: {_row(row)}"
+        yield f"{what}: {named_row(row)}"
     if len(rows) > NAMED:
         yield f"{what}: and {len(rows) - NAMED} more"
 
 
-def _row(row: Row) -> str:
+def named_row(row: Row) -> str:
+    """A row by what tells it apart, for an error."""
     said = dict(zip(KEYS, row, strict=True))
     trained = (
         f", training seed {said['training_seed']}" if said["training_seed"] is not None else ""

@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from failgym.leaderboard.submission.block_sums import check_block_sums
 from failgym.leaderboard.submission.checks import (
     cells_of,
     changed_files,
@@ -46,7 +47,7 @@ def merge(folders: Sequence[Path], out: Path) -> Submission:
         ValueError: in one line: submissions to different suites, versions, traces or secret seeds,
             of different versions of failgym, a policy that is in two of them, or a name that
             misleads (`failgym.leaderboard.submission.policy_names`), a file that is missing or was
-            changed, or rows that no policy states.
+            changed, rows that no policy states, or blocks that do not add up to their row's costs.
         OSError: if ``out`` cannot be written.
     """
     if len(folders) < 2:
@@ -107,10 +108,11 @@ def _files(folder: Path, submission: Submission) -> list[str]:
 
 
 def _results(folder: Path, submission: Submission) -> Any:
-    """The table of results. Raises ValueError if it has not the rows of its policies."""
+    """The table of results. Raises ValueError if its rows cannot be shown."""
     try:
         table = read_results(folder)
         check_rows_stated(submission, table)
+        check_block_sums(table.to_pandas())
     except ValueError as error:
         raise ValueError(f"{folder}: {error}") from error
     return table

@@ -5,19 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from failgym.sim.pinned.accounts import charge_ended
+from failgym.sim.pinned.beyond import meet
 from failgym.sim.pinned.records import View, World
 from failgym.sim.shared.events import note, push, sort_key
-from failgym.sim.shared.jit import kernel
+from failgym.sim.shared.jit import held, kernel
 from failgym.sim.shared.windows import rounded
 from failgym.vocabulary import NEVER, Ending, Event, Outcome
 
-__all__ = ["begin", "date_end", "end_attempt", "own_outcome", "windows_matter"]
+__all__ = ["begin", "date_end", "end_attempt", "own_ending", "own_outcome", "windows_matter"]
 
 _END, _RESTORED, _START = int(Event.END), int(Event.RESTORED), int(Event.START)
 _WINDOW = int(Event.WINDOW)
 _FINISH, _INTRINSIC, _USER = int(Ending.FINISH), int(Ending.INTRINSIC), int(Ending.USER)
 _CENSORED = int(Ending.CENSORED)
-_FINISHED = int(Outcome.FINISH)
+_FINISHED, _FAILED = int(Outcome.FINISH), int(Outcome.FAIL)
+_EVICTED = int(Outcome.EVICT)
 
 
 @kernel
@@ -34,35 +36,53 @@ def work_needed(row: Any, f0: float) -> int:
 
 
 @kernel
-def ended_from_outside(w: World, task: Any, row: Any, start: int) -> int:
-    """When something outside ends an attempt that started at ``start``, else NEVER."""
+def _meet_recorded(w: World, task: Any, row: Any, run: Any) -> None:
+    """What an attempt that replays a row meets, or a ghost of it."""
+    run.inner = _INTRINSIC if row.ending == _INTRINSIC else _FINISH
+    run.outer = row.ending
+    run.fin = run.restored + work_needed(row, task.durable)
+    run.ext = run.start + row.duration
     if row.ending == _FINISH or row.ending == _INTRINSIC:
-        return NEVER
-    if row.ending == _USER:
-        return w.tasks[task.task].kill_at
-    return start + row.duration
+        run.ext = NEVER
+    elif row.ending == _USER:
+        run.ext = w.tasks[task.task].kill_at
+    elif row.ending == _CENSORED:
+        run.fin = NEVER
 
 
 @kernel
-def own_outcome(row: Any, run: Any) -> int:
-    """Outcome of an attempt left to itself: work done strictly before an outer end finishes it."""
-    outside = row.ending != _FINISH and row.ending != _INTRINSIC
-    if outside and row.ending != _CENSORED and run.fin < run.ext:
+def own_ending(run: Any) -> int:
+    """What ends an attempt left to itself: its work, if that is done strictly before an outer end.
+
+    A failure by itself comes before an outer end of the same millisecond.
+    """
+    if run.fin < run.ext or (run.fin == run.ext and run.inner == _INTRINSIC):
+        return run.inner
+    return run.outer
+
+
+@kernel
+def own_outcome(w: World, run: Any) -> int:
+    """Outcome of an attempt left to itself."""
+    ending = own_ending(run)
+    if ending == _FINISH:
         return _FINISHED
-    return row.outcome
+    if w.parameters[0].continued and run.ghost:
+        return _FAILED if ending == _INTRINSIC else _EVICTED
+    return w.rows[run.row].outcome
 
 
 @kernel
-def date_end(w: World, run: Any) -> None:
+def date_end(run: Any) -> None:
     """Work out when an attempt ends: anew, and never earlier, after each checkpoint.
 
     NEVER where the user's final kill takes it, which is an event of its own. The calendar holds one
     END of each attempt; if it comes up before the attempt ends, it is put back.
     """
-    row = w.rows[run.row]
-    run.end = run.fin
-    if row.ending == _CENSORED or run.ext <= run.fin:
-        run.end = NEVER if row.ending == _USER else run.ext
+    ending = own_ending(run)
+    run.end = run.fin if ending == run.inner else run.ext
+    if ending == _USER:
+        run.end = NEVER
 
 
 @kernel
@@ -76,31 +96,35 @@ def windows_matter(w: World, task: Any) -> bool:
 
 
 @kernel
-def begin(
-    w: World,
-    x: View,
-    task: Any,
-    local: int,
-    index: int,
-    ghost: bool,
-) -> None:
-    """Start row ``index`` of World.rows, or its ghost, now, from the task's checkpoint if any."""
+def begin(w: World, x: View, task: Any, local: int, ghost: bool, by_cluster: bool) -> None:
+    """Start the row before ``task.next``, or an attempt beyond the last one, now.
+
+    It resumes from the task's checkpoint if there is one.
+
+    Args:
+        ghost: is it beyond the record?
+        by_cluster: does the record or a restart start it?
+    """
     ep = x.ep
     p = w.parameters[0]
+    record = w.tasks[task.task]
+    index = record.rows_at + task.next - 1
     row = w.rows[index]
     i = ep.runs
     ep.runs += 1
     run = x.runs[i]
     run.row, run.local, run.ghost, run.alive = index, local, ghost, True
-    run.number, run.before = row.number, task.attempts
+    run.number, run.before, run.by_cluster = row.number, task.attempts, by_cluster
     if ghost:
-        run.number = w.tasks[task.task].numbers + task.ghosts
+        run.number = record.numbers + task.ghosts
         task.ghosts += 1
     run.next, run.kind, run.outcome, run.window = -1, 0, -1, 0
     run.start, run.ended, run.f0 = ep.now, -1, task.durable
     run.restored = ep.now + (p.restore_cost if task.durable > 0.0 else 0)
-    run.fin = run.restored + work_needed(row, task.durable)
-    run.ext = ended_from_outside(w, task, row, ep.now)
+    if p.continued:
+        meet(held(w.laws), w.beyond[task.task], record, row, task, run)
+    else:
+        _meet_recorded(w, task, row, run)
     run.pause_from, run.pause_until, run.paused = -1, -1, 0
     run.checkpoint_work, run.durable_work, run.saved = 0, 0, 0
     run.parent, run.parent_amount = task.best_run, task.best_amount
@@ -113,7 +137,7 @@ def begin(
     task.live += 1
     task.attempts += 1
     note(x, _START, task.task, run.number, int(ghost))
-    date_end(w, run)
+    date_end(run)
     if run.end != NEVER:
         push(x, run.end, sort_key(_END, task.task, run.number), local, i, 0)
     if run.restored > ep.now:

@@ -8,13 +8,16 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.sim.pinned import engine
+from failgym.sim.pinned.branch import branch
 from failgym.sim.pinned.compile import with_slices
 from failgym.sim.pinned.outcomes import outcome_table
 from failgym.sim.pinned.records import World
 from failgym.sim.pinned.state import make_state
 from failgym.sim.shared.batch import SMALLEST_CHUNK, EpisodeBatch
+from failgym.sim.shared.jit import way_in
 from failgym.sim.shared.records import Output
 from failgym.sim.shared.rules import Order, Rules
+from failgym.vocabulary import ACTIONS
 
 __all__ = ["Batch", "asked_tasks"]
 
@@ -41,9 +44,10 @@ class Batch(EpisodeBatch):
         *,
         log: bool = False,
     ) -> None:
+        self.order: Order = order
         state = make_state(world, rules, episodes, order, log)
         super().__init__(world, state, len(world.slices) - 1, threads)
-        self.rules, self.order = rules, order
+        self.rules = rules
 
     def _begin(self, chosen: npt.NDArray[np.int64], out: Output) -> None:
         self._enter(engine.run, engine.RESET, chosen, False, out)
@@ -51,9 +55,31 @@ class Batch(EpisodeBatch):
     def _answer(self, actions: npt.NDArray[np.int64], again: bool, out: Output) -> None:
         self._enter(engine.run, engine.STEP, actions, again, out)
 
+    def branched(self, wanted: npt.NDArray[np.bool_] | None = None) -> npt.NDArray[np.float64]:
+        """As `EpisodeBatch.branched` says, in compiled code and without observations."""
+        answers = self._answers(wanted)
+        found = np.full((len(self), ACTIONS, 4), np.nan)
+        spans, silent = self._spans(), _undecided(self.world)
+        room = make_state(self.world, self.rules, len(spans), self.order)
+        code = way_in(branch, self.world, silent, self.state, room, answers, found, 0, 0, 0)
+
+        def work(place: int, begin: int, end: int) -> int:
+            return code(self.world, silent, self.state, room, answers, found, begin, end, place)
+
+        self._in_threads(work, spans)
+        return found
+
     def outcomes(self, episode: int) -> dict[str, npt.NDArray[Any]]:
         """Outcome table of an episode: the fields of `TaskOutcome`, an array each."""
         return outcome_table(self.world, self.states(episode))
+
+
+def _undecided(world: World) -> World:
+    """The same world, where no action but CONTINUE is ever legal."""
+    parameters = world.parameters.copy()
+    for name in ("clone", "checkpoint", "kill", "give_up", "retry"):
+        parameters[name] = False
+    return world._replace(parameters=parameters)
 
 
 def asked_tasks(world: World, rules: Rules, tasks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from failgym.sim.pinned.attempts import date_end
+from failgym.sim.pinned.beyond import position
 from failgym.sim.pinned.records import View, World
 from failgym.sim.shared.accounts import work_of
 from failgym.sim.shared.events import note, push, sort_key
 from failgym.sim.shared.jit import kernel
-from failgym.vocabulary import Event
+from failgym.vocabulary import NEVER, Event
 
 __all__ = ["begin_checkpoint", "make_durable"]
 
@@ -17,8 +18,13 @@ _DURABLE = int(Event.DURABLE)
 
 
 @kernel
-def _fraction(w: World, run: Any, work: int) -> float:
-    """Share of the length that an attempt with so much own work has reached, at most 1."""
+def _reached(w: World, task: Any, run: Any, work: int) -> float:
+    """How far an attempt with so much own work has brought its task.
+
+    The share of the length, at most 1; where the record is continued, of the task's work [ms].
+    """
+    if w.parameters[0].continued:
+        return position(w.beyond[task.task], run, work)
     length = w.rows[run.row].length
     if length == 0:
         return 1.0
@@ -34,8 +40,9 @@ def begin_checkpoint(w: World, x: View, task: Any, local: int, i: int) -> None:
     run.checkpoint_work = work_of(run, ep.now)
     run.pause_from = ep.now
     run.pause_until = ep.now + cost
-    run.fin += cost
-    date_end(w, run)
+    if run.fin != NEVER:
+        run.fin += cost
+    date_end(run)
     key = sort_key(_DURABLE, task.task, run.number)
     push(x, run.pause_until, key, local, i, 0)
 
@@ -49,9 +56,9 @@ def make_durable(w: World, x: View, task: Any, i: int) -> None:
     run.durable_work = run.checkpoint_work
     task.checkpoints += 1
     note(x, _DURABLE, task.task, run.number, 0)
-    fraction = _fraction(w, run, run.checkpoint_work)
-    if fraction > task.durable:
-        task.durable = fraction
+    reached = _reached(w, task, run, run.checkpoint_work)
+    if reached > task.durable:
+        task.durable = reached
         task.best_run = i
         task.best_amount = run.checkpoint_work
         task.durable_work = run.chain + run.checkpoint_work

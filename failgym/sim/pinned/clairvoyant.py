@@ -152,7 +152,7 @@ def _least_cost(w: World, s: State, stage: int, saved: int) -> float:
             overhead += ep.now - run.start - work
             if not p.checkpoint and row.ending != _CENSORED:
                 wasted += work
-                if own_outcome(row, run) == _FINISHED:
+                if own_outcome(w, run) == _FINISHED:
                     longest = max(longest, work)
         i = run.next
     record: Any = w.tasks[task.task]
@@ -171,7 +171,7 @@ def _least_cost(w: World, s: State, stage: int, saved: int) -> float:
 def _ends_at(w: World, task: Any, run: Any) -> int:
     """When an attempt that will not finish ends; -1 if it will finish, or the user may kill it."""
     record: Any = w.tasks[task.task]
-    if record.kill_at != NEVER or own_outcome(w.rows[run.row], run) == _FINISHED:
+    if record.kill_at != NEVER or own_outcome(w, run) == _FINISHED:
         return -1
     return run.end
 
@@ -494,8 +494,14 @@ def clairvoyant(
         limit: decisions that the search for the plan of one task may answer.
 
     Raises:
-        ValueError: if the fate of a task is not known.
+        ValueError: if the fate of a task is not known, or the world continues the record, where the
+            arguments by which the search is short do not hold.
     """
+    if world.parameters[0]["continued"]:
+        raise ValueError(
+            'beyond_record: expected "ghost" or "paper", for which the clairvoyant is exact, got'
+            ' "continued"'
+        )
     tasks = np.asarray(tasks, dtype=np.int64)
     if world.tasks["censored"][tasks].any():
         raise ValueError("tasks: expected tasks of known fate, got one cut by the end of the data")

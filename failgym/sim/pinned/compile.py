@@ -24,6 +24,8 @@ from failgym.sim.shared.compile import (
     user_kill,
 )
 from failgym.sim.shared.context import Context
+from failgym.sim.shared.continuation import Continuation
+from failgym.sim.shared.continued import continue_record
 from failgym.sim.shared.rules import Rules, Weights
 from failgym.sim.shared.totals import check_totals
 from failgym.sim.shared.usage import usage_of
@@ -33,7 +35,12 @@ __all__ = ["compile_world", "with_slices"]
 
 
 def compile_world(
-    trace: Trace, rules: Rules, context: Context, weights: Weights | None = None, seed: int = 0
+    trace: Trace,
+    rules: Rules,
+    context: Context,
+    weights: Weights | None = None,
+    seed: int = 0,
+    continuation: Continuation | None = None,
 ) -> World:
     """Compile every task of a trace; `with_slices` then says which of them make up episodes.
 
@@ -42,11 +49,14 @@ def compile_world(
         rules: what may be decided, caps and costs.
         context: expectations, system table and forecast; the forecast must speak of this trace.
         weights: prices of the cost terms; all 1 by default.
-        seed: key of the lengths of attempts that were cut.
+        seed: key of the lengths of attempts that were cut, and of all that is drawn beyond the
+            record.
+        continuation: how the tasks go on, where the rules continue the record.
 
     Raises:
-        ValueError: if the forecast is of another trace, or of windows of another length, or the
-            rules allow more than fits into the engine's numbers.
+        ValueError: if the forecast is of another trace, or of windows of another length, the rules
+            need a continuation and there is none, or one of another number of tasks, or they allow
+            more than fits into the engine's numbers.
     """
     check_forecast(trace, rules, context.forecast)
     a = attempts_of(trace)
@@ -58,7 +68,11 @@ def compile_world(
     fails = by_job(job, tasks["own_fail"], tasks["own_duration"], trace.jobs.num_rows)
     low, high = running_medians(finishes.first, finishes.value)
     rows = rows_of(a, kill_at, context, usage, seed)
-    check_totals(rules, tasks, rows)
+    beyond = continue_record(rules, continuation, a, tasks, rows, seed)
+    if len(beyond.tasks):
+        check_totals(rules, tasks, rows, drawn=beyond.longest, gap=beyond.gap)
+    else:
+        check_totals(rules, tasks, rows)
     tasks["finish_at"], tasks["finishes"] = finishes.first[job], np.diff(finishes.first)[job]
     tasks["fail_at"], tasks["fails"] = fails.first[job], np.diff(fails.first)[job]
     return World(
@@ -82,6 +96,8 @@ def compile_world(
         interruption_index=time_index(context.interruption_times),
         expectations=context.expectations,
         lazy=lazy_intervals(context, rules),
+        beyond=beyond.tasks,
+        laws=beyond.laws,
     )
 
 

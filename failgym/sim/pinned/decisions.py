@@ -82,7 +82,7 @@ def _act(w: World, x: View, task: Any, action: int) -> None:
         depart(w, x, task, local, -1)
         task.extra += 1
         task.clones += 1
-        start_next(w, x, task, local, i)
+        start_next(w, x, task, local, i, False)
     elif action == _CHECKPOINT:
         depart(w, x, task, local, -1)
         begin_checkpoint(w, x, task, local, i)
@@ -92,7 +92,7 @@ def _act(w: World, x: View, task: Any, action: int) -> None:
         task.extra += 1
         task.retries += 1
         ep.retried = True
-        start_next(w, x, task, local, -1)
+        start_next(w, x, task, local, -1, False)
     elif ep.decision == _FAILED:
         give_up(w, x, task, local, i)
     else:

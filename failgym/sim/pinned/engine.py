@@ -11,7 +11,13 @@ from typing import Any
 
 from failgym.sim.pinned.accounts import costs
 from failgym.sim.pinned.ahead import look_ahead
-from failgym.sim.pinned.attempts import begin, end_attempt, own_outcome, windows_matter
+from failgym.sim.pinned.attempts import (
+    begin,
+    end_attempt,
+    own_ending,
+    own_outcome,
+    windows_matter,
+)
 from failgym.sim.pinned.checkpoints import make_durable
 from failgym.sim.pinned.decisions import apply, ask
 from failgym.sim.pinned.observe import observe
@@ -60,6 +66,7 @@ def _clear(task: Any, row: int) -> None:
     task.ghosts, task.extra, task.clones, task.retries = 0, 0, 0, 0
     task.checkpoints, task.failures, task.attempts, task.decisions = 0, 0, 0, 0
     task.owed_external, task.owed_failure, task.stamp = 0, 0, 0
+    task.own_failures, task.drawn_failures = 0, 0
     task.flagged, task.durable, task.durable_work = 0.0, 0.0, 0
     task.best_run, task.best_amount = -1, 0
     task.useful, task.lost, task.redundant, task.ghost = 0, 0, 0, 0
@@ -136,20 +143,20 @@ def start_episode(w: World, x: View, chosen: Any) -> None:
 def _end(w: World, x: View, local: int, i: int) -> bool:
     """An attempt's own end; True if a FAILED decision is asked."""
     task, run = x.tasks[local], x.runs[i]
-    row = w.rows[run.row]
-    outcome = own_outcome(row, run)
+    ending, outcome = own_ending(run), own_outcome(w, run)
     end_attempt(w, x, task, i, outcome)
     if task.settled:
         return False
     if outcome == _FINISH:
         succeed(w, x, task, i)
         return False
-    if row.ending == _INTRINSIC:
+    if ending == _INTRINSIC:
         task.failures += 1
+        task.own_failures += int(run.by_cluster)
         if not w.tasks[task.task].censored and ask(w, x, task, local, i, _FAILED):
             return True
         owe_after_failure(w, x, task, local, i)
-    elif row.ending == _EXTERNAL:
+    elif ending == _EXTERNAL:
         owe_after_external(w, x, task, local, i)
     settle_if_over(w, x, task)
     return False
@@ -173,7 +180,7 @@ def _recorded_start(w: World, x: View, task: Any, local: int) -> None:
     if task.departed or task.killed:
         return
     task.next += 1
-    begin(w, x, task, local, w.tasks[task.task].rows_at + task.next - 1, False)
+    begin(w, x, task, local, False, True)
     _expect_start(w, x, local, task)
 
 

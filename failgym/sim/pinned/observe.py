@@ -36,6 +36,7 @@ __all__ = ["observe"]
 
 _EXTERNAL, _INTRINSIC = int(Ending.EXTERNAL), int(Ending.INTRINSIC)
 _CENSORED = int(Outcome.CENSORED)
+_FAILED, _EVICTED = int(Outcome.FAIL), int(Outcome.EVICT)
 _SYSTEM = np.array([INDEX[name] for name in SYSTEM_TABLE])
 _RUNNING = SYSTEM_TABLE.index("running")
 
@@ -46,8 +47,12 @@ def _history(
 ) -> None:
     failed, external = 0.0, 0.0
     if task.ended >= 0:
-        row = w.rows[runs[task.ended].row]
-        if runs[task.ended].outcome == row.outcome and row.outcome != _CENSORED:
+        last = runs[task.ended]
+        row = w.rows[last.row]
+        if last.ghost and w.parameters[0].continued:
+            failed = 1.0 if last.outcome == _FAILED else 0.0
+            external = 1.0 if last.outcome == _EVICTED else 0.0
+        elif last.outcome == row.outcome and row.outcome != _CENSORED:
             failed = 1.0 if row.ending == _INTRINSIC else 0.0
             external = 1.0 if row.ending == _EXTERNAL else 0.0
     others_failed = up_to(w.fail_end, record.fail_at, record.fails, now)

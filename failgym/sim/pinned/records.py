@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from failgym.sim.shared.laws import Laws
 from failgym.sim.shared.records import Records
 
 __all__ = ["State", "View", "World"]
@@ -57,6 +58,10 @@ class World(NamedTuple):
     """see `Context.expectations`"""
     lazy: npt.NDArray[np.float64]
     """see `compile.lazy_intervals`"""
+    beyond: Records
+    """CONTINUED [tasks]; [0] unless the record is continued"""
+    laws: Laws
+    """from which its attempts are drawn"""
 
 
 class State(NamedTuple):

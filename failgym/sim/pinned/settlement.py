@@ -6,6 +6,7 @@ from typing import Any
 
 from failgym.sim.pinned.accounts import arrivals, charge_settled
 from failgym.sim.pinned.attempts import begin, end_attempt
+from failgym.sim.pinned.beyond import follows, gap_behind, is_patient, restarts_drawn
 from failgym.sim.pinned.records import View, World
 from failgym.sim.shared.events import note, push, sort_key
 from failgym.sim.shared.jit import kernel
@@ -103,16 +104,27 @@ def _waits_for_pending(w: World, x: View, task: Any) -> bool:
 
 
 @kernel
+def _may_restart(w: World, task: Any, cause: int) -> bool:
+    """Is anything left that a restart could start?"""
+    p = w.parameters[0]
+    if rows_left(w, task):
+        return True
+    if p.continued:
+        return task.ghosts < p.drawn
+    return cause == FAILURE_RESTART and not p.paper
+
+
+@kernel
 def settle_if_over(w: World, x: View, task: Any) -> None:
     """Settle a task of which nothing is alive or due."""
     if task.settled or task.live > 0:
         return
-    left = rows_left(w, task)
     if task.departed:
-        ghosts = not w.parameters[0].paper
-        if (task.owed_external > 0 and left) or (task.owed_failure > 0 and (left or ghosts)):
+        if task.owed_external > 0 and _may_restart(w, task, EXTERNAL_RESTART):
             return
-    elif left or _waits_for_pending(w, x, task):
+        if task.owed_failure > 0 and _may_restart(w, task, FAILURE_RESTART):
+            return
+    elif rows_left(w, task) or _waits_for_pending(w, x, task):
         return
     outcome = _CENSORED if w.tasks[task.task].censored else task.last_outcome
     settle(w, x, task, outcome, -1)
@@ -130,19 +142,29 @@ def _owe(x: View, task: Any, local: int, time: int, number: int, cause: int) -> 
 
 @kernel
 def owe_after_external(w: World, x: View, task: Any, local: int, i: int) -> None:
-    """An outer end of a departed task: the cluster owes the next recorded attempt, if any."""
-    if task.departed and not task.given_up and rows_left(w, task):
-        due = x.ep.now + w.rows[x.runs[i].row].gap
-        _owe(x, task, local, due, x.runs[i].number, EXTERNAL_RESTART)
+    """An outer end of a departed task: the cluster owes the next recorded attempt, if any.
+
+    Where the record is continued it owes the next of the pool, if it did or would have done so.
+    """
+    if not task.departed or task.given_up:
+        return
+    run = x.runs[i]
+    if w.parameters[0].continued:
+        owes = follows(w, task, run) or (run.ghost and restarts_drawn(w, task, run))
+    else:
+        owes = rows_left(w, task)
+    if owes:
+        due = x.ep.now + gap_behind(w, task, run, False)
+        _owe(x, task, local, due, run.number, EXTERNAL_RESTART)
 
 
 @kernel
 def owe_after_failure(w: World, x: View, task: Any, local: int, i: int) -> None:
-    """A failure of a departed task, left to the cluster: it owes a restart, up to the limit."""
-    limit = w.parameters[0].restart_limit
-    if task.departed and not task.given_up and task.failures <= limit:
-        due = x.ep.now + w.rows[x.runs[i].row].gap
-        _owe(x, task, local, due, x.runs[i].number, FAILURE_RESTART)
+    """A failure of a departed task, left to the cluster: it owes a restart if it is patient."""
+    if task.departed and not task.given_up and is_patient(w, task):
+        run = x.runs[i]
+        due = x.ep.now + gap_behind(w, task, run, True)
+        _owe(x, task, local, due, run.number, FAILURE_RESTART)
 
 
 @kernel
@@ -174,22 +196,29 @@ def give_up(w: World, x: View, task: Any, local: int, failed: int) -> None:
 
 
 @kernel
-def start_next(w: World, x: View, task: Any, local: int, beside: int) -> bool:
-    """Start the next recorded attempt of a departed task, or a ghost; False if neither may be.
+def _may_go_beyond(w: World, x: View, task: Any, beside: int) -> bool:
+    """May a task of which no recorded attempt is left start one beyond the record?"""
+    p = w.parameters[0]
+    if p.continued:
+        return task.ghosts < p.drawn
+    return not p.paper or (beside >= 0 and w.rows[x.runs[beside].row].ending == _FINISHES)
+
+
+@kernel
+def start_next(w: World, x: View, task: Any, local: int, beside: int, by_cluster: bool) -> bool:
+    """Start the next recorded attempt of a departed task, or one beyond; False if neither may be.
 
     Args:
         beside: the live attempt that is cloned, -1 for a retry or a restart. In the paper's
             accounting only a clone of an attempt that will finish goes beyond the record.
+        by_cluster: is it a restart?
     """
-    record = w.tasks[task.task]
-    if task.next < record.rows:
-        task.next += 1
-        begin(w, x, task, local, record.rows_at + task.next - 1, False)
-        return True
-    finishes = beside >= 0 and w.rows[x.runs[beside].row].ending == _FINISHES
-    if w.parameters[0].paper and not finishes:
+    ghost = not rows_left(w, task)
+    if ghost and not _may_go_beyond(w, x, task, beside):
         return False
-    begin(w, x, task, local, record.rows_at + record.rows - 1, True)
+    if not ghost:
+        task.next += 1
+    begin(w, x, task, local, ghost, by_cluster)
     return True
 
 
@@ -200,7 +229,6 @@ def restart(w: World, x: View, task: Any, local: int, cause: int) -> None:
         task.owed_external -= 1
     else:
         task.owed_failure -= 1
-    possible = cause == FAILURE_RESTART or rows_left(w, task)
-    if task.live == 0 and not task.given_up and possible:
-        start_next(w, x, task, local, -1)
+    if task.live == 0 and not task.given_up and _may_restart(w, task, cause):
+        start_next(w, x, task, local, -1, True)
     settle_if_over(w, x, task)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from failgym.sim.pinned.batch import Batch
 from failgym.sim.pinned.compile import compile_world, with_slices
 from failgym.sim.shared.context import Context
+from failgym.sim.shared.continuation import Continuation
 from failgym.sim.shared.outcomes import accounts_of
 from failgym.sim.shared.rules import Order, Rules, Weights
 from failgym.traces import Trace
@@ -33,9 +34,10 @@ class PinnedSimulator:
         context: Context,
         weights: Weights | None = None,
         seed: int = 0,
+        continuation: Continuation | None = None,
     ) -> None:
         self.rules = rules
-        self._compiled = compile_world(trace, rules, context, weights, seed)
+        self._compiled = compile_world(trace, rules, context, weights, seed, continuation)
         self.log: list[LogEntry] = []
 
     def start(self, tasks: Sequence[int], order: Order = "task") -> None:

@@ -14,7 +14,7 @@ __all__ = ["make_state"]
 
 def make_state(world: World, rules: Rules, episodes: int, order: Order, log: bool = False) -> State:
     """Room for a number of episodes over any slice of a world."""
-    extra = rules.max_extra + rules.restart_limit + 1
+    extra = rules.most_unrecorded
     per_task = world.tasks["rows"][world.order].astype(np.int64) + extra
     sizes = np.diff(world.slices)
     tasks = int(sizes.max(initial=1))

@@ -1,10 +1,12 @@
 """The pinned world in slow, plain Python: the definition of its rules, the oracle of the kernels.
 
-Read `record` (what a trace says about a task), then `tasks` (the state of a task and its
-attempts), `decisions` (what may be answered), `world` (what happens, one small method per rule),
-`player` and `simulator` (answers in, rewards out) and `observe` (what the agent sees). Nothing here
-is shared with the compiled engine but keyed randomness, `Rules`, the list of fields, `Forecast` and
-`Context`. The scheduled world, in which tasks share machines, is `failgym.sim.reference.scheduled`.
+Read `record` (what a trace says about a task), then `tasks` (the state of a task and its attempts),
+`decisions` (what may be answered), `world` (what happens, one small method per rule), `player` and
+`simulator` (answers in, rewards out) and `observe` (what the agent sees). Nothing here is shared
+with the compiled engine but keyed randomness, `Rules`, the list of fields, `Forecast` and
+`Context`. Where records are continued, `fates` says how, and `continued` what differs of `world`;
+they also share `Continuation`. The scheduled world, in which tasks share machines, is
+`failgym.sim.reference.scheduled`.
 
 Time and order
 --------------
@@ -106,12 +108,12 @@ C2. *Work.* W of a task is never, if its record holds no FINISH and ends with th
     (J, counted over started rows).
 C3. *Speed.* F is the time in which an attempt would do all of W, undisturbed. Of a recorded row it
     is its duration d if it FINISHed, else the length stated for it, else W. A row that did not
-    FINISH though d >= F was slow: F = d / u rounded, u = (1 + uniform(seed, key, number,
-    SLOW_ROW)) / 2. Of a drawn attempt F = W x `slow` x chance, multiplied in this order, rounded;
-    chance is drawn from `chance` of the task's `chance_cell` by NEXT_CHANCE, n = number; 1 if that
-    cell is -1 or nothing is drawn. F is at least 1 and at most `LONGEST_FATE`. If W is never, so
-    is F. The pace p of an attempt is W / F, 1 if W is never: after t ms of work it has done
-    floor(t x p) of W, and to do x of W takes x / p rounded, 0 for x = 0.
+    FINISH though d >= F was slow: F = d / u rounded, u = (1 + uniform(seed, key, number, SLOW_ROW))
+    / 2. Of a drawn attempt F = W x `slow` x chance, multiplied in this order, rounded; chance is
+    drawn from `chance` of the task's `chance_cell` by NEXT_CHANCE, n = number; 1 if that cell is -1
+    or nothing is drawn. F is at least 1, and of a drawn attempt at most `LONGEST_FATE`. If W is
+    never, so is F. The pace p of an attempt is W / F, 1 if W is never: after t ms of work it has
+    done floor(t x p) of W, and to do x of W takes x / p rounded, 0 for x = 0.
 C4. *Fates.* k of an attempt, recorded or drawn, is the number of intrinsic failures among the
     fates of all lower-numbered attempts: started rows as recorded, drawn ones as they would fare
     from the start (s = 0) undisturbed. A drawn attempt fails by itself (FAIL) when it has worked
@@ -122,14 +124,14 @@ C4. *Fates.* k of an attempt, recorded or drawn, is the number of intrinsic fail
 C5. *Recorded rows* have T_fail = d if they failed by themselves (INTRINSIC), T_ext = d if they
     ended externally, and F as above.
 C6. *Position.* An attempt resumes from s, what the task's checkpoints hold of W (0 without). A
-    failure by itself lies at the position w = floor(T_fail x p). It comes when w - s is done, if
-    s < w; else it was no matter of position, and comes when the attempt has worked T_fail. FINISH
+    failure by itself lies at the position w = floor(T_fail x p). It comes when w - s is done, if s
+    < w; else it was no matter of position, and comes when the attempt has worked T_fail. FINISH
     comes when W - s is done. For s = 0 these are T_fail and F themselves. If both come after
     equally much work the attempt fails. The end from outside comes T_ext after the start, pauses
     and restore included: at equal times failure comes before it, and it before FINISH. A recorded
-    row that neither resumed (s = 0) nor paused ends as recorded, whatever else is said here. A row
-    that the user's final kill ended (USER) has no end of its own before K but FINISH, as in rule 9,
-    and if W is never not even that. CENSORED rows end as recorded.
+    row that neither resumed (s = 0) nor paused ends as recorded, d after its start, whatever else
+    is said here. But a row that the user's final kill ended (USER) has no end of its own before K
+    but FINISH, as in rule 9, and if W is never not even that. CENSORED rows end as recorded.
 C7. *Checkpoint.* It saves min(W, s + what the attempt has done of W when it begins), and the task
     keeps the largest; a smaller or equal one is not kept. All else is as in rule 7. Accounts,
     observations and forecasts count milliseconds worked, never W: the durable work of a task is

@@ -16,7 +16,7 @@ from failgym.sim.shared.context import SYSTEM_TABLE, Context
 from failgym.sim.shared.fields import FIELDS, HIGH, INDEX, LOW
 from failgym.sim.shared.rules import Rules
 from failgym.traces import Trace
-from failgym.vocabulary import MINUTE, SECOND, Action, Ending, SimOutcome
+from failgym.vocabulary import MINUTE, SECOND, Action, Ending
 
 __all__ = [
     "HOUR_BINS",
@@ -127,7 +127,7 @@ class Observer:
         }
 
     def _history(self, task: Task, run: Run, now: int) -> Values:
-        ending = _last_ending(task)
+        ending = None if task.last_ended is None else task.last_ended.ended_by()
         siblings = self._siblings(task)
         finished = sum(s.success is not None and s.success.end <= now for s in siblings)
         others = max(1, self._job_width[task.record.job] - 1)
@@ -229,14 +229,6 @@ class Observer:
         successes = [sibling.success for sibling in self._siblings(task)]
         durations = sorted(row.duration for row in successes if row is not None and row.end <= now)
         return durations[(len(durations) - 1) // 2] if durations else 0
-
-
-def _last_ending(task: Task) -> Ending | None:
-    """What ended the attempt that ended last; None if it did not end as its row did, or was cut."""
-    last = task.last_ended
-    if last is None or last.outcome != last.row.outcome or last.outcome is SimOutcome.CENSORED:
-        return None
-    return last.row.ending
 
 
 def _request(trace: Trace, record: TaskRecord) -> Values:

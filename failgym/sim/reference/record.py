@@ -37,6 +37,8 @@ class Row:
     """u: the share of L after which the end came; 1 for FINISH."""
     gap: int
     """From the end to the start of the next started row, at least 0 [ms]."""
+    stated: int | None = None
+    """The length that the trace states; None if it states none [ms]."""
 
     @property
     def duration(self) -> int:
@@ -255,6 +257,7 @@ def _started_rows(
             length=length,
             share=share,
             gap=0 if following is None else max(0, following - row.end),
+            stated=row.length,
         )
 
 

@@ -8,12 +8,15 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from failgym.sim.reference.continued import ContinuedWorld
+from failgym.sim.reference.fates import ContinuedRecord, continue_record
 from failgym.sim.reference.observe import Observer
 from failgym.sim.reference.player import Costs, Player
-from failgym.sim.reference.record import read_records
+from failgym.sim.reference.record import TaskRecord, read_records
 from failgym.sim.reference.tasks import Task
 from failgym.sim.reference.world import Questions, World
 from failgym.sim.shared.context import Context
+from failgym.sim.shared.continuation import Continuation
 from failgym.sim.shared.fields import FIELDS
 from failgym.sim.shared.rules import Rules, Weights
 from failgym.traces import Trace
@@ -54,10 +57,13 @@ class ReferenceSimulator(Player):
         rules: what may be decided, and at which cost.
         context: what the observation knows besides the record.
         weights: what is charged for.
-        seed: key of the lengths that the trace does not give.
+        seed: key of the lengths that the trace does not give, and of what is drawn behind it.
+        continuation: how its records go on; read with ``beyond_record="continued"``, which needs
+            it.
 
     Raises:
-        ValueError: if an attempt started and its end is unknown.
+        ValueError: if an attempt started and its end is unknown, or the continuation is missing or
+            of another number of tasks.
     """
 
     def __init__(
@@ -67,6 +73,7 @@ class ReferenceSimulator(Player):
         context: Context,
         weights: Weights | None = None,
         seed: int = 0,
+        continuation: Continuation | None = None,
     ) -> None:
         super().__init__(weights)
         self.rules = rules
@@ -74,6 +81,12 @@ class ReferenceSimulator(Player):
         """Called after every event and every action; for tests."""
         self._context = context
         self._records = read_records(trace, rules, context.forecast, seed)
+        self._continued: list[ContinuedRecord] | None = None
+        if rules.beyond_record == "continued":
+            laws = _checked(continuation, len(self._records))
+            self._continued = [
+                continue_record(record, rules, laws, seed) for record in self._records
+            ]
         self._observer = Observer(trace, self._records, rules, context)
         self.start([])
 
@@ -86,10 +99,17 @@ class ReferenceSimulator(Player):
                 clock; "time" plays them side by side.
         """
         records = sorted((self._records[row] for row in tasks), key=lambda r: (r.submit, r.task))
-        self._world = World(records, self.rules, self._context.forecast)
+        self._world = self._new_world(records)
         self._world.after_event = lambda: self.on_event()
         self._order = order
         self.begin(self._episode())
+
+    def _new_world(self, records: Sequence[TaskRecord]) -> World:
+        forecast = self._context.forecast
+        if self._continued is None:
+            return World(records, self.rules, forecast)
+        continued = [self._continued[record.task] for record in records]
+        return ContinuedWorld(continued, self.rules, forecast)
 
     def _episode(self) -> Questions:
         """Everything that happens, with the questions in between."""
@@ -158,6 +178,18 @@ class ReferenceSimulator(Player):
         if not begun and (asked is None or asked.task is not task):
             return 0
         return task.completion(self._world.now)
+
+
+def _checked(continuation: Continuation | None, tasks: int) -> Continuation:
+    """The continuation, or one clear line why it does not do."""
+    if continuation is None:
+        raise ValueError("continuation: expected one with beyond_record='continued', got none")
+    if len(continuation.cell) != tasks:
+        raise ValueError(
+            f"continuation: expected as many tasks as the trace has, {tasks},"
+            f" got {len(continuation.cell)}"
+        )
+    return continuation
 
 
 def _outcome(task: Task) -> TaskOutcome:

@@ -32,16 +32,19 @@ class Saved(NamedTuple):
 
 @dataclass(eq=False)
 class Run:
-    """An attempt that was started: a row of the record replayed, or a ghost of the last one."""
+    """An attempt that was started: a row of the record replayed, or one beyond the record."""
 
     row: Row
     number: int
     ghost: bool
+    """Beyond the record."""
     start: int
+    by_agent: bool = False
+    """A clone or a retry; the record or a restart of the cluster started it otherwise."""
     resumed: float = 0.0
-    """f0: the fraction of the task's work that it resumed from."""
+    """What it resumed from: f0, a fraction of the task's work (rule 7), or s (C6) [ms]."""
     resumed_work: int = 0
-    """Work behind that fraction, over the whole chain of checkpoints [ms]."""
+    """Own work behind that, over the whole chain of checkpoints [ms]."""
     parent: Saved | None = None
     """The checkpoint that it resumed from."""
     transfer: int = 0
@@ -110,8 +113,18 @@ class Run:
 
     def work_done_at(self) -> int:
         """When the needed work is done, if no further checkpoint begins."""
+        return self.has_worked_at(self.needed())
+
+    def has_worked_at(self, work: int) -> int:
+        """When it has worked so long, if no further checkpoint begins [ms]."""
         pauses = sum(pause.end - pause.start for pause in self.pauses)
-        return self.start + self.transfer + self.restore + self.needed() + pauses
+        return self.start + self.transfer + self.restore + work + pauses
+
+    def ended_by(self) -> Ending | None:
+        """What ended it; None if it is alive, did not end as its row did, or was cut."""
+        if self.outcome != self.row.outcome or self.outcome is SimOutcome.CENSORED:
+            return None
+        return self.row.ending
 
 
 @dataclass(eq=False)
@@ -136,9 +149,9 @@ class Task:
     owed: list[Owed] = field(default_factory=list[Owed])
     last_ended: Run | None = None
     durable: float = 0.0
-    """f: largest durable fraction."""
+    """The most that a checkpoint holds: f, a fraction (rule 7), or of W (C7) [ms]."""
     durable_work: int = 0
-    """Work behind it, over the whole chain of checkpoints [ms]."""
+    """Own work behind it, over the whole chain of checkpoints [ms]."""
     best: Saved | None = None
     """The checkpoint that holds it."""
 

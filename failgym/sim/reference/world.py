@@ -103,16 +103,16 @@ class World:
             task.pool.remove(row)
             self._start(task, row, row.number, ghost=False)
 
-    def _start_next(self, task: Task, cloned: Run | None = None) -> None:
+    def _start_next(self, task: Task, cloned: Run | None = None, *, by_agent: bool = False) -> None:
         """Rule 2: the first attempt of the pool, or a ghost, or (paper mode) nothing."""
         record = task.record
         if task.pool:
             row = task.pool.pop(0)
-            self._start(task, row, row.number, ghost=False)
+            self._start(task, row, row.number, ghost=False, by_agent=by_agent)
         elif self._may_make_ghost(cloned):
             number = record.row_count + task.ghosts
             task.ghosts += 1
-            self._start(task, record.rows[-1], number, ghost=True)
+            self._start(task, record.rows[-1], number, ghost=True, by_agent=by_agent)
 
     def _may_make_ghost(self, cloned: Run | None) -> bool:
         """Rule 2: always, or in paper mode as the clone of an attempt whose row FINISHes."""
@@ -120,9 +120,16 @@ class World:
             return True
         return cloned is not None and cloned.row.ending is Ending.FINISH
 
-    def _start(self, task: Task, row: Row, number: int, *, ghost: bool) -> None:
-        """Start an attempt now, from the task's durable fraction (rule 7)."""
-        run = Run(row, number, ghost, start=self.now)
+    def _new_run(self, task: Task, row: Row, number: int, *, ghost: bool, by_agent: bool) -> Run:
+        """An attempt that starts now."""
+        del task
+        return Run(row, number, ghost, self.now, by_agent)
+
+    def _start(
+        self, task: Task, row: Row, number: int, *, ghost: bool, by_agent: bool = False
+    ) -> None:
+        """Start an attempt now, from what the task's checkpoints hold (rule 7)."""
+        run = self._new_run(task, row, number, ghost=ghost, by_agent=by_agent)
         if task.durable > 0.0:
             run.resumed, run.resumed_work = task.durable, task.durable_work
             run.parent, run.restore = task.best, self.rules.restore_cost
@@ -181,7 +188,7 @@ class World:
             self._succeed(task, run)
             return
         replaced = False
-        if run.row.ending is Ending.INTRINSIC:
+        if run.ended_by() is Ending.INTRINSIC:
             task.failures += 1
             replaced = yield from self._ask_failed(task, run)
         if task.departed and not task.given_up and not replaced:
@@ -337,12 +344,16 @@ class World:
         run.durable = pause.work
         task.checkpoints += 1
         self._write(Event.DURABLE, task, run.number)
-        length = run.row.length
-        fraction = min(1.0, run.resumed + pause.work / length) if length > 0 else 1.0
-        if fraction > task.durable:
+        held = self._held(run, pause)
+        if held > task.durable:
             run.saved = pause.work
-            task.durable, task.durable_work = fraction, run.resumed_work + pause.work
+            task.durable, task.durable_work = held, run.resumed_work + pause.work
             task.best = Saved(run, pause.work)
+
+    def _held(self, run: Run, pause: Pause) -> float:
+        """Rule 7: the fraction of the task's work that a checkpoint holds."""
+        length = run.row.length
+        return min(1.0, run.resumed + pause.work / length) if length > 0 else 1.0
 
     # --- decisions ------------------------------------------------------------------------------
 
@@ -393,7 +404,7 @@ class World:
             self._depart(task)
             task.extra += 1
             task.clones += 1
-            self._start_next(task, cloned=run)
+            self._start_next(task, cloned=run, by_agent=True)
         elif action is Action.CHECKPOINT:
             self._depart(task)
             self._checkpoint(task, run)
@@ -402,7 +413,7 @@ class World:
             task.owed.clear()
             task.extra += 1
             task.retries += 1
-            self._start_next(task)
+            self._start_next(task, by_agent=True)
         elif kind is Decision.FAILED:
             self._depart(task)
             task.owed.clear()

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from failgym.sim.scheduled import engine
 from failgym.sim.scheduled.memory.rooms import Rooms
 from failgym.sim.scheduled.memory.snapshots import Snapshots
-from failgym.sim.scheduled.memory.state import make_state, needs_of
+from failgym.sim.scheduled.memory.state import make_state, needs_of, taken_state
 from failgym.sim.scheduled.outcomes import outcome_table
 from failgym.sim.scheduled.records import Part, Short, World
 from failgym.sim.scheduled.rules import ScheduledRules
@@ -112,6 +112,10 @@ class ScheduledBatch(EpisodeBatch):
     def _copied_state(self) -> Any:
         self.rooms = self.rooms.copied()
         return super()._copied_state()._replace(places=self.rooms.places, shared=self.state.shared)
+
+    def _taken_state(self, episodes: npt.NDArray[np.int64]) -> Any:
+        self.rooms = self.rooms.taken(episodes.tolist())
+        return taken_state(self.state, episodes, self.rooms)
 
     def array(self, name: str, episode: int) -> npt.NDArray[Any]:
         """An array of an episode, such as "tasks" or "runs", with all the room that there is."""

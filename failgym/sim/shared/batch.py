@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,8 @@ __all__ = [
     "EpisodeBatch",
 ]
 
+COPIES, COPIED_BYTES = 4_096, 1 << 28
+"""Copies that are played together at most, and the memory that they take."""
 SMALLEST_CHUNK = 256
 """Episodes that are worth a thread: below, handing them over costs more than stepping them."""
 
@@ -52,6 +55,13 @@ def _copied(arrays: Any) -> Any:
     if hasattr(arrays, "dtype"):
         return arrays.copy("K")  # laid out as it is: the engine's code is made for that
     return arrays._make(_copied(array) for array in arrays)
+
+
+def _rows(arrays: Any, episodes: npt.NDArray[np.int64]) -> Any:
+    """Copies of rows of an array, or of each in a tuple of arrays and tuples."""
+    if hasattr(arrays, "dtype"):
+        return arrays[episodes]
+    return arrays._make(_rows(array, episodes) for array in arrays)
 
 
 def _bytes(arrays: Any) -> int:
@@ -125,6 +135,69 @@ class EpisodeBatch(ABC):
 
     def _copied_state(self) -> Any:
         return _copied(self.state)
+
+    def taken(self, episodes: npt.NDArray[np.int64]) -> Self:
+        """Copies of some episodes, as a batch of their own; each goes on as the original does.
+
+        Args:
+            episodes: [n] which, in any order, each as often as wanted; at least one.
+
+        Raises:
+            ValueError: for none, or one that does not exist.
+            MemoryError: in one line, if there is no room for them.
+        """
+        chosen = np.asarray(episodes, dtype=np.int64)
+        if not len(chosen) or chosen.min() < 0 or chosen.max() >= len(self):
+            raise ValueError(f"episodes: expected some from 0 to {len(self) - 1}")
+        check_room(self.bytes_each * len(chosen), f"copies of {len(chosen)} episodes")
+        twin: Any = object.__new__(type(self))
+        twin.__dict__.update(self.__getstate__())
+        twin.state = twin._taken_state(chosen)
+        twin.outputs = tuple(_rows(out, chosen) for out in self.outputs)
+        return twin
+
+    def _taken_state(self, episodes: npt.NDArray[np.int64]) -> Any:
+        return _rows(self.state, episodes)
+
+    def branched(self, wanted: npt.NDArray[np.bool_] | None = None) -> npt.NDArray[np.float64]:
+        """What episodes cost in the end, by the answer to their open decision.
+
+        Every answer is tried on a copy, which then goes on with CONTINUE; the episodes themselves
+        stay as they are.
+
+        Args:
+            wanted: [N, ACTIONS] which answers to try; illegal ones are not. All, if None.
+
+        Returns:
+            float64 [N, ACTIONS, 4], by term; NaN for what was not tried, and after the end.
+
+        Raises:
+            ValueError: if ``wanted`` has another shape.
+        """
+        found = np.full((len(self), ACTIONS, 4), np.nan)
+        episode, action = np.nonzero(self._answers(wanted))
+        for part in self.parts(len(episode)):
+            twin = self.taken(episode[part])
+            twin.step(action[part].astype(np.int64))
+            nothing = np.zeros(len(twin), dtype=np.int64)
+            while not twin.state.episodes["done"].all():
+                twin.step(nothing)
+            found[episode[part], action[part]] = twin.state.episodes["cost"]
+        return found
+
+    def parts(self, copies: int) -> list[slice]:
+        """A number of copies of episodes in parts that may be played together."""
+        most = max(1, min(COPIES, COPIED_BYTES // self.bytes_each))
+        return [slice(first, first + most) for first in range(0, copies, most)]
+
+    def _answers(self, wanted: npt.NDArray[np.bool_] | None) -> npt.NDArray[np.bool_]:
+        """Which answers to open decisions are to be tried, [N, ACTIONS]."""
+        legal = (self.output.mask > 0) & ~self.state.episodes["done"][:, np.newaxis]
+        if wanted is None:
+            return legal
+        if wanted.shape != legal.shape:
+            raise ValueError(f"wanted: expected shape {legal.shape}, got {wanted.shape}")
+        return legal & wanted
 
     @property
     def nbytes(self) -> int:
@@ -225,14 +298,25 @@ class EpisodeBatch(ABC):
         code, n = self._code(run, out, given), len(self.state.episodes)
         if self.threads == 1 or n < 2 * SMALLEST_CHUNK:
             return code(self.world, self.state, out, 0, n, what, given, again)
-        chunks = min(self.threads, n // SMALLEST_CHUNK)
-        spans = list(pairwise(n * i // chunks for i in range(chunks + 1)))
 
-        def work(begin: int, end: int) -> int:
+        def work(place: int, begin: int, end: int) -> int:
             return code(self.world, self.state, out, begin, end, what, given, again)
 
-        futures = [self._workers().submit(work, *span) for span in spans[1:]]
-        return work(*spans[0]) + sum(future.result() for future in futures)
+        return self._in_threads(work, self._spans())
+
+    def _spans(self) -> list[tuple[int, int]]:
+        """The episodes that each thread is given: from one number to before another."""
+        n = len(self.state.episodes)
+        chunks = max(1, min(self.threads, n // SMALLEST_CHUNK))
+        return list(pairwise(n * i // chunks for i in range(chunks + 1)))
+
+    def _in_threads(
+        self, work: Callable[[int, int, int], int], spans: Sequence[tuple[int, int]]
+    ) -> int:
+        """Sum of what ``work(number of the span, begin, end)`` returns, a thread for each span."""
+        numbered = [(place, *span) for place, span in enumerate(spans)]
+        futures = [self._workers().submit(work, *span) for span in numbered[1:]]
+        return work(*numbered[0]) + sum(future.result() for future in futures)
 
     def _code(self, run: Any, out: Output, given: Any) -> Any:
         """The engine's code for this batch's arrays, looked up when one of them is another."""

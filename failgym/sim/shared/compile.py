@@ -262,6 +262,8 @@ def parameters(rules: Rules, weights: Weights, record: np.dtype[np.void] = PARAM
     p["spacing"] = SPACINGS.index(rules.decide)
     p["by_age"] = rules.forecast_by == "age"
     p["paper"] = rules.beyond_record == "paper"
+    p["continued"], p["drawn"] = rules.beyond_record == "continued", rules.drawn_attempts
+    p["by_record"] = rules.restarts == "record"
     p["young"] = rules.young_interval
     p["checkpoint_minutes"] = log_minutes(rules.checkpoint_cost)
     p["restore_minutes"] = log_minutes(rules.restore_cost)

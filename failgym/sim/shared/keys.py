@@ -11,7 +11,7 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Purpose", "uniform"]
+__all__ = ["Purpose", "stream", "uniform"]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -48,6 +48,18 @@ def _mix(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     return x ^ (x >> np.uint64(31))
 
 
+def _keyed(key: npt.NDArray[np.uint64], part: npt.ArrayLike) -> npt.NDArray[np.uint64]:
+    """Keys with one part more."""
+    with np.errstate(over="ignore"):
+        words = np.asarray(part, dtype=np.int64).astype(np.uint64)
+        return _mix((key ^ _mix(words + _GOLDEN)) + _GOLDEN)
+
+
+def stream(seed: int, task: npt.ArrayLike) -> npt.NDArray[np.uint64]:
+    """The first half of the keys of `uniform`: kernels draw from it (`draws.keyed`)."""
+    return _keyed(np.full(1, seed % 2**64, dtype=np.uint64), task)
+
+
 def uniform(
     seed: int, task: npt.ArrayLike, attempt: npt.ArrayLike, purpose: Purpose
 ) -> npt.NDArray[np.float64]:
@@ -59,10 +71,6 @@ def uniform(
         attempt: attempt numbers.
         purpose: what the number is for.
     """
-    with np.errstate(over="ignore"):
-        key = np.full(1, seed % 2**64, dtype=np.uint64)
-        for part in (task, attempt, int(purpose)):
-            words = np.asarray(part, dtype=np.int64).astype(np.uint64)
-            key = _mix((key ^ _mix(words + _GOLDEN)) + _GOLDEN)
+    key = _keyed(_keyed(stream(seed, task), attempt), int(purpose))
     shape = np.broadcast_shapes(np.shape(task), np.shape(attempt))
     return (key >> np.uint64(11)).astype(np.float64).reshape(shape) * 2.0**-53

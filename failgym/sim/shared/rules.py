@@ -113,6 +113,18 @@ class Rules:
             raise ValueError(f"{name}: expected {expected}, got {getattr(self, name)!r}")
 
     @property
+    def drawn_attempts(self) -> int:
+        """D: attempts by which a task goes on beyond its record, if that is continued (rule C1)."""
+        return self.max_extra + self.spare_attempts if self.beyond_record == "continued" else 0
+
+    @property
+    def most_unrecorded(self) -> int:
+        """Most attempts of a task that may start beside the recorded ones."""
+        if self.beyond_record == "continued":
+            return self.drawn_attempts
+        return self.max_extra + self.restart_limit + 1
+
+    @property
     def young_interval(self) -> float:
         """Young's interval sqrt(2 C MTBF) [ms] (Young, CACM 1974; Kumar et al., section VI-B)."""
         return (2.0 * self.checkpoint_cost * self.mtbf) ** 0.5

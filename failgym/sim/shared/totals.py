@@ -22,7 +22,13 @@ MOST_TIME = NEVER - 2 * LATEST
 
 
 def check_totals(
-    rules: Rules, tasks: Records, rows: Records, slowest: float = 1.0, extra: int = 0
+    rules: Rules,
+    tasks: Records,
+    rows: Records,
+    slowest: float = 1.0,
+    extra: int = 0,
+    drawn: Ints | None = None,
+    gap: Ints | None = None,
 ) -> None:
     """Raise ValueError, in one line, if a policy could bring about more than `MOST_TIME`.
 
@@ -35,10 +41,16 @@ def check_totals(
         rows: ROW [attempts that can run], those of a task together.
         slowest: speed of the slowest machine.
         extra: what else may keep the slots of an attempt, where nobody shares the storage [ms].
+        drawn: [tasks] how long an attempt beyond the record can run, where that is continued [ms].
+        gap: [tasks] how long it may be until one is restarted there [ms].
     """
     longest = _longest(tasks, rows) / slowest
     attempts = tasks["rows"] + _extra_attempts(rules)
+    if drawn is not None:
+        longest = np.maximum(longest, drawn)
     most: Floats = attempts * (longest + _overhead(rules, longest) + extra) * tasks["width"]
+    if gap is not None:
+        most += attempts * gap
     total = float(most.sum())
     if not total <= MOST_TIME:
         task = int(np.argmax(most))
@@ -63,6 +75,8 @@ def _longest(tasks: Records, rows: Records) -> Ints:
 def _extra_attempts(rules: Rules) -> int:
     """Attempts of a task that may be started beside those of the record."""
     asked = rules.clone or rules.checkpoint or rules.kill or rules.give_up or rules.retry
+    if asked and rules.beyond_record == "continued":
+        return rules.drawn_attempts
     own = rules.max_extra if rules.clone or rules.retry else 0
     return own + (rules.restart_limit + 1 if asked else 0)
 

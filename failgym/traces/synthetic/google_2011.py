@@ -7,7 +7,7 @@ evicted or requeued; the attempts in a row, with their waits; what the end of th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -48,7 +48,7 @@ from failgym.traces.synthetic.quantiles import (
 )
 from failgym.traces.synthetic.ranges import check_rows, within_reach
 from failgym.traces.synthetic.tables import identifiers, in_order, meta_of, texts
-from failgym.traces.synthetic.usage import usage_windows
+from failgym.traces.synthetic.usage import Habit, usage_windows
 from failgym.traces.tables import Meta
 from failgym.traces.trace import Trace
 from failgym.vocabulary import HOUR, Cause, Outcome
@@ -86,6 +86,8 @@ def generate_google_2011(
     if usage_rng is not None:
         requested = np.asarray(columns["cpu"]), np.asarray(columns["memory"])
         runs = running(job, task, rows, recorded, *requested)
+        if job.habits is not None and law is not None:
+            runs = replace(runs, habit=Habit(job.habits.application, law.usage))
         windows = usage_windows(profile.usage, runs, usage_rng)
     return in_order(
         _meta(profile, job),
@@ -186,9 +188,9 @@ def _task_fates(
     count = round(profile.never_started * int((fate == KILLED).sum()))
     if job.habits is None:
         waiting[choose(rng, may_wait, count)] = True
-    else:  # whole jobs of an application wait
+    else:  # whole jobs wait
         places = np.flatnonzero(may_wait)
-        waiting[places[np.argsort(-job.habits.luck[of[places]], kind="stable")[:count]]] = True
+        waiting[places[np.argsort(rng.random(n)[of[places]], kind="stable")[:count]]] = True
     return fate, waiting
 
 

@@ -39,6 +39,8 @@ Columns = dict[str, Any]
 """Applications as columns by the name of a habit: one entry per application."""
 BATCH = (2, 8)
 """Priorities of batch jobs, from and to."""
+TINY = 1e-9
+"""Weight of an application that no rare one takes after, where none has more."""
 JITTER = 1e-6
 """What tells jobs of equal habits apart when they are put in order."""
 
@@ -86,6 +88,8 @@ class Pool:
     hours: Floats
     regularity: Floats
     campaigns: Ints
+    first: Ints  # number of the first of these; -1: at a time of its own
+    turns: Ints
     counts: Ints  # jobs by outcome, (applications, 3)
     several: Ints  # 1 if jobs have several tasks
 
@@ -97,13 +101,23 @@ def recurring_jobs(
     span = within_reach(n / (profile.jobs_per_hour * profile.sampling) * HOUR)
     pool = _pool(profile, law, n, rng)
     total = pool.counts.sum(axis=1)
-    runs = recurrence.runs(
-        total, pool.campaigns, pool.owner, pool.hours, pool.regularity, span, law.office, rng
+    slower = max(law.jobs_per_hour * span / HOUR / n, 1.0)
+    alone = int(pool.turns.max(initial=0)) + 1 + np.arange(len(pool.turns))
+    rhythm = recurrence.Rhythm(
+        pool.campaigns,
+        np.where(pool.first < 0, -1 - np.arange(len(pool.first)), pool.first),
+        pool.owner,
+        slower * pool.hours,
+        pool.regularity,
+        np.where(pool.turns > 0, pool.turns, alone),
     )
+    runs = recurrence.runs(total, rhythm, span, law.office, rng)
     fate = recurrence.alike(pool.counts, law.stretch, rng)
     name = recurrence.names(total, pool.names, rng)
     luck = rng.random(len(total))
     order = np.argsort(runs.submit, kind="stable")
+    submit, of = runs.submit[order], runs.application[order]
+    order = order[recurrence.mixed(pool.owner[of], pool.several[of], law.mixed, rng)]
     of = runs.application[order]
     fate, multi = fate[order], pool.several[of] == 1
     tasks = _widths(profile, pool, of, multi, rng)
@@ -127,7 +141,7 @@ def recurring_jobs(
         pool.unfinished[of],
         luck[of],
     )
-    jobs = Jobs(runs.submit[order], fate, multi, tasks, time, pool.owner[of], span)
+    jobs = Jobs(submit, fate, multi, tasks, time, pool.owner[of], span)
     return Recurring(jobs, pool.priority[of], pool.scheduling_class[of], habits)
 
 
@@ -181,6 +195,7 @@ def _pool(profile: Google2011, law: Applications, n: int, rng: np.random.Generat
     campaigns = np.ceil(total / np.maximum(listed["jobs"], 1.0)).astype(np.int64)
     always = listed["hours"] >= law.always
     listed["campaigns"] = np.where(always, 1, np.maximum(campaigns, 1))
+    listed["first"] = np.zeros(len(total), dtype=np.int64)
     listed["hours"] = np.where(always, np.inf, listed["hours"])
     parts = [listed | {"counts": counts, "several": several}]
     parts += [_rare(profile, law, listed, several, *each, rng) for each in rare]
@@ -255,15 +270,13 @@ def _rare(
     end: int,
     rng: np.random.Generator,
 ) -> Columns:
-    """Rare applications: each takes after some of the listed ones, a habit from each."""
+    """Rare applications: each takes after a listed one."""
     n = len(runs)
     if not len(after):
         after = np.arange(len(several))
-    upto = np.cumsum(listed["jobs"][after])
+    upto = np.cumsum(listed["rare"][after] + TINY)
     model = after[np.searchsorted(upto, rng.random(n) * upto[-1], side="right")]
     columns = {name: values[model] for name, values in listed.items()}
-    for request in ("cpu", "memory", "disk"):
-        columns[request] = listed[request][after[rng.integers(0, len(after), n)]]
     for name in ("tasks", "minutes"):
         columns[name] = columns[name] * np.exp(law.rare_spread * rng.standard_normal(n))
     counts = np.zeros((n, ENDS), dtype=np.int64)
@@ -272,14 +285,20 @@ def _rare(
     factor = np.exp(law.rare_spread * rng.standard_normal(len(fresh)))
     exact = np.clip(columns["memory"][fresh] * factor, 0.0, 0.5)
     columns["memory"][fresh] = np.rint(exact * GRID) / GRID
-    other = rng.random(n) < law.rare_users
-    owner = np.where(other, skewed(rng, profile.user_skew, profile.users, n), columns["owner"])
+    first = (rng.random(n) * listed["campaigns"][model]).astype(np.int64)
+    others = np.setdiff1d(np.arange(profile.users), listed["owner"])
+    owner = columns["owner"]
+    if len(others):
+        other = others[skewed(rng, profile.user_skew, len(others), n)]
+        owner = np.where(rng.random(n) < law.rare_users, other, owner)
     return columns | {
         "owner": owner,
         "hours": law.rare_hours.sample(rng, n),
         "names": np.full(n, law.rare_names),
         "regularity": np.ones(n),
         "campaigns": np.ones(n, dtype=np.int64),
+        "first": np.where(np.isinf(listed["hours"][model]), -1, first),
+        "turns": np.zeros(n, dtype=np.int64),
         "counts": counts,
         "several": several[model],
     }

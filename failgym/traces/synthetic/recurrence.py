@@ -29,44 +29,94 @@ class Runs:
     submit: Ints  # [ms]
 
 
-def runs(
-    counts: Ints,
-    campaigns: Ints,
-    owner: Ints,
-    hours: Floats,
-    regularity: Floats,
-    span: int,
-    office: float,
-    rng: np.random.Generator,
-) -> Runs:
+@dataclass(frozen=True)
+class Rhythm:
+    """When applications run: one entry per application."""
+
+    campaigns: Ints  # over how many its runs are spread evenly, at least 1
+    first: Ints  # number of the first of these
+    owner: Ints  # its user, whose campaigns of one number are at about the same time
+    hours: Floats  # how long a campaign lasts, infinite for all the time
+    regularity: Floats  # shape of the gamma law of the gaps between the runs of a campaign
+    turns: Ints  # the same number for those that take turns, one of its own for each other
+
+
+def runs(counts: Ints, rhythm: Rhythm, span: int, office: float, rng: np.random.Generator) -> Runs:
     """When the runs of applications are submitted within `span` ms.
 
     Args:
         counts: runs of each application.
-        campaigns: over how many campaigns they are spread evenly, at least 1.
-        owner: user of each application; campaigns of one user begin together.
-        hours: how long a campaign lasts; one that would outlast the span lasts all of it.
-        regularity: shape of the gamma law of the gaps between the runs of a campaign.
-        span: [ms].
+        rhythm: of each application. The longest campaign of a user of one number is anywhere, the
+            others somewhere in it. Applications that take turns have the same gaps, and follow
+            each other within them.
+        span: [ms]; a campaign that would outlast it lasts all of it.
         office: rate at which campaigns begin in office hours, over that of other hours.
         rng: what it is drawn from.
     """
     application = np.repeat(np.arange(len(counts)), counts)
-    part = position_in_group(counts) * campaigns[application] // np.maximum(counts, 1)[application]
+    campaigns = rhythm.campaigns[application]
+    part = position_in_group(counts) * campaigns // np.maximum(counts, 1)[application]
     fresh = np.diff(application, prepend=-1) + np.abs(np.diff(part, prepend=0)) > 0
     campaign = np.cumsum(fresh) - 1
     of = application[fresh]
-    length = np.minimum(hours[of] * HOUR, span)
-    _, moment = np.unique(owner[of] * (len(application) + 1) + part[fresh], return_inverse=True)
-    begin = _begins(span - length, rng.random(len(of))[moment], office)
+    part = part[fresh] + rhythm.first[of]
+    _, turn, steps = np.unique(rhythm.turns, return_inverse=True, return_counts=True)
+    place = np.empty(len(turn), dtype=np.int64)
+    place[np.argsort(turn, kind="stable")] = position_in_group(steps)
+    together = _code(turn[of], part)
+    begin, length = _campaigns(
+        rhythm, of, _code(rhythm.owner[of], part), together, span, office, rng
+    )
     sizes = np.bincount(campaign, minlength=len(of))
-    gap = rng.standard_gamma(regularity[application]) + LEAST_GAP
+    drawn = rng.standard_gamma(rhythm.regularity[application]) + LEAST_GAP
+    gap = drawn[_first_alike(together[campaign], position_in_group(sizes))]
+    uniform = rng.random(int(together.max(initial=-1)) + 1)[together]
+    phase = (uniform + (steps[turn] - 1 - place)[of]) / steps[turn][of]
     passed = np.cumsum(gap)
     before = (passed - gap)[first_of_group(sizes)]
-    total = np.bincount(campaign, gap, len(of))
-    since = passed - before[campaign] - gap * rng.random(len(of))[campaign]
-    submit = begin[campaign] + length[campaign] * np.clip(since / total[campaign], 0.0, 1.0)
+    since = passed - before[campaign] - gap * phase[campaign]
+    share = since / np.bincount(campaign, gap, len(of))[campaign]
+    submit = begin[campaign] + length[campaign] * np.clip(share, 0.0, 1.0)
     return Runs(application, np.clip(submit.astype(np.int64), 0, max(span - 1, 0)))
+
+
+def _campaigns(
+    rhythm: Rhythm,
+    of: Ints,
+    moment: Ints,
+    together: Ints,
+    span: int,
+    office: float,
+    rng: np.random.Generator,
+) -> tuple[Floats, Floats]:
+    """When campaigns begin, and how long they last [ms].
+
+    `of` is the application of each, `moment` the same for those of a user at about the same time,
+    `together` for those that take turns.
+    """
+    length = np.minimum(rhythm.hours[of] * HOUR, span)
+    always = length >= span
+    longest = np.zeros(int(moment.max(initial=-1)) + 1)
+    np.maximum.at(longest, moment, np.where(always, 0.0, length))
+    begin = _begins(span - longest, rng.random(len(longest)), office)
+    place = rng.random(int(together.max(initial=-1)) + 1)[together]
+    return np.where(always, 0.0, begin[moment] + place * (longest[moment] - length)), length
+
+
+def _code(one: Ints, other: Ints) -> Ints:
+    """A number, from 0, for each pair of numbers."""
+    return np.unique(_pair(one, other), return_inverse=True)[1]
+
+
+def _first_alike(one: Ints, other: Ints) -> Ints:
+    """The first position at which each pair of numbers is found."""
+    _, first, inverse = np.unique(_pair(one, other), return_index=True, return_inverse=True)
+    return first[inverse]
+
+
+def _pair(one: Ints, other: Ints) -> Ints:
+    low, high = int(other.min(initial=0)), int(other.max(initial=0))
+    return one * (high - low + 1) + other - low
 
 
 def _begins(latest: Floats, uniform: Floats, office: float) -> Floats:
@@ -115,6 +165,25 @@ def in_bundles(owner: Ints, bundle: float, rng: np.random.Generator) -> Floats:
     number = np.empty(len(order), dtype=np.int64)
     number[order] = np.cumsum(fresh) - 1
     return rng.standard_normal(len(order))[number]
+
+
+def mixed(owner: Ints, kind: Ints, block: int, rng: np.random.Generator) -> Ints:
+    """Which run comes at each place, for runs in order of submission; those of a user change.
+
+    Of so many runs of a user in a row, those of each kind are spread evenly, in their order.
+    """
+    places = np.argsort(owner, kind="stable")
+    sizes = np.bincount(owner)
+    shift = rng.integers(0, block, len(sizes))[owner[places]]
+    part = _code(owner[places], (position_in_group(sizes) + shift) // block)
+    group = _code(part, kind[places])
+    members = np.bincount(group)
+    rank = np.empty(len(group), dtype=np.int64)
+    rank[np.argsort(group, kind="stable")] = position_in_group(members)
+    at = (rank + rng.random(len(members))[group]) / members[group]
+    run = np.empty(len(owner), dtype=np.int64)
+    run[places] = places[np.lexsort((at, part))]
+    return run
 
 
 def names(counts: Ints, share: Floats, rng: np.random.Generator) -> Ints:

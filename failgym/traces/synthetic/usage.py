@@ -39,6 +39,26 @@ SURE_GROWTH = 2.3
 
 
 @dataclass(frozen=True)
+class Habit:
+    """What the applications of jobs are used to use."""
+
+    application: Ints  # of each job
+    bands: tuple[float, float, float]  # of cpu, memory, I/O: see `Applications.usage`
+
+    def drawn(self, rng: np.random.Generator, job: Ints, band: float) -> Ints:
+        """Positions in a table, near to each other for the same application of these jobs.
+
+        Beyond the ends of the table they go back, so that each position is as likely as any other.
+        """
+        applications = int(self.application.max(initial=-1)) + 1
+        level = rng.integers(0, TABLE, applications)[self.application[job]]
+        width = round(band * TABLE)
+        found = level + rng.integers(0, width + 1, len(job)) - width // 2
+        found = np.where(found < 0, -1 - found, found)
+        return np.where(found >= TABLE, 2 * TABLE - 1 - found, found)
+
+
+@dataclass(frozen=True)
 class Running:
     """What ran and is to be measured."""
 
@@ -56,6 +76,7 @@ class Running:
     memory: Floats
     # One entry per job.
     job_fate: Ints
+    habit: Habit | None = None  # None: every job by itself
 
 
 @dataclass(frozen=True)
@@ -130,7 +151,8 @@ def _kept_windows(upto: int, dense: int, thinning: float) -> Ints:
 
 
 def _cpu(law: CpuLaw, runs: Running, windows: Windows, rng: np.random.Generator) -> Singles:
-    mean = _by_fate(rng, [_quantiles(table) for table in law.use], runs.fate) * runs.cpu
+    tables = np.stack([_quantiles(table) for table in law.use])
+    mean = tables[runs.fate, _drawn(rng, runs, runs.job, 0)] * runs.cpu
     use = mean.astype(np.float32)[windows.task] * _noise(rng, law.noise, windows)
     return _rounded(np.minimum(use, LARGEST))
 
@@ -151,7 +173,7 @@ def _memory(
     level += (1 - level) * rise.astype(np.float32)
     mean = level * _noise(rng, law.noise, windows)
     most = mean * (1 + _pick(rng, _quantiles(law.spike), len(mean)))
-    peak = _pick(rng, _quantiles(law.peak), len(grows)).astype(np.float64)
+    peak = _quantiles(law.peak)[_drawn(rng, runs, runs.job, 1)].astype(np.float64)
     exceeds = _exceeding(law, runs, windows, grows, rng)
     peak[exceeds] = _pick(rng, _quantiles(law.excess), len(exceeds))
     peak = np.minimum(peak * runs.memory, LARGEST)
@@ -201,7 +223,7 @@ def _exceeding(
 
 def _io(law: IoLaw, runs: Running, windows: Windows, rng: np.random.Generator) -> Singles:
     of_job = np.asarray(law.median)[runs.job_fate]
-    of_job *= _pick(rng, _lognormal(law.job_spread), len(of_job))
+    of_job *= _lognormal(law.job_spread)[_drawn(rng, runs, np.arange(len(of_job)), 2)]
     of_task = of_job[runs.job] * _pick(rng, _lognormal(law.task_spread), len(runs.job))
     of_attempt = of_task[runs.task] * np.where(runs.fails, law.failing, 1.0)
     rate = of_attempt.astype(np.float32)[windows.attempt] * _noise(rng, law.noise, windows)
@@ -234,9 +256,11 @@ def _pick(rng: np.random.Generator, table: Singles, n: int) -> Singles:
     return table[rng.integers(0, TABLE, n, dtype=np.uint16)]
 
 
-def _by_fate(rng: np.random.Generator, tables: list[Singles], fate: Ints) -> Singles:
-    """For each task an entry of its outcome's table."""
-    return np.stack(tables)[fate, rng.integers(0, TABLE, len(fate), dtype=np.uint16)]
+def _drawn(rng: np.random.Generator, runs: Running, job: Ints, resource: int) -> Any:
+    """Positions in a table, one for each of these jobs; resources are those of `Habit.bands`."""
+    if runs.habit is None:
+        return rng.integers(0, TABLE, len(job), dtype=np.uint16)
+    return runs.habit.drawn(rng, job, runs.habit.bands[resource])
 
 
 def _between(rng: np.random.Generator, bounds: tuple[float, float], n: int) -> Floats:

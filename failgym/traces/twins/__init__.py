@@ -28,7 +28,7 @@ from failgym.traces.twins.lasting import Lasting
 from failgym.traces.twins.moments import bursts, in_bursts
 from failgym.traces.twins.partners import partners
 from failgym.traces.twins.private import rare, requests, stand_ins
-from failgym.traces.twins.record import Record
+from failgym.traces.twins.record import Record, with_tasks
 from failgym.traces.twins.shapes import Shapes, shapes
 from failgym.traces.twins.timeline import Timeline, timeline
 
@@ -62,14 +62,19 @@ def twin(
 
     Raises:
         TraceError: for a record without jobs, or a number out of its range; for fewer applications
-            than `private`.
+            than `private`; if nothing of the train part has run yet; for more jobs than come in
+            2,230 years.
     """
     _check(trace, jobs, seed, part, private)
     source = trace.split("train", boundary_share) if part == "train" else trace
-    record = Record(source)
+    record = Record(with_tasks(source))
     if not source.rows("tasks"):
         raise TraceError(f"{source.meta.source}: no tasks, so nothing to learn a twin from")
-    wanted = source.rows("jobs") if jobs is None else jobs
+    if _ran(trace) and not _ran(source):
+        raise TraceError(
+            f"{source.meta.source}: nothing had run yet; learn from all of it (--whole)"
+        )
+    wanted = record.trace.rows("jobs") if jobs is None else jobs
     streams = [_generator(one) for one in np.random.SeedSequence(seed).spawn(7)]
     together = bursts(record)
     lasting = Lasting.of(record, streams[0])
@@ -95,6 +100,11 @@ def _check(trace: Trace, jobs: int | None, seed: int, part: str, private: int) -
             raise TraceError(f"{name} is {value}, expected at least {least}")
     if not trace.rows("jobs"):
         raise TraceError(f"{trace.meta.source}: no jobs, so nothing to learn a twin from")
+
+
+def _ran(trace: Trace) -> bool:
+    """Did any attempt run?"""
+    return bool(trace.present("attempts", "start").any())
 
 
 def _tables(

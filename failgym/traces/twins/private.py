@@ -56,7 +56,8 @@ def requests(record: Record, private: int) -> dict[str, Floats]:
 
     Its own request if at least `private` jobs have it. Others are put together in order of (cpu,
     memory, disk), until so many jobs are in a group, and a group requests its mean
-    (microaggregation: Domingo-Ferrer and Mateo-Sanz, IEEE TKDE 2002).
+    (microaggregation: Domingo-Ferrer and Mateo-Sanz, IEEE TKDE 2002). If all of these are fewer
+    jobs, each requests what the next one in that order does that so many jobs have.
     """
     own = {name: record.trace.column("tasks", name, missing=np.nan).copy() for name in COLUMNS}
     if private < 2 or not record.trace.rows("tasks"):
@@ -64,10 +65,13 @@ def requests(record: Record, private: int) -> dict[str, Floats]:
     filled = np.stack([np.nan_to_num(values, nan=-1.0) for values in own.values()])
     _, first, request = np.unique(filled, axis=1, return_index=True, return_inverse=True)
     request = request.ravel()
-    jobs = _jobs_of(record, request)
+    of_jobs = _jobs_of(record, request)
+    jobs = np.array([len(some) for some in of_jobs])
     rare = np.flatnonzero(jobs < private)
+    if len({job for one in rare for job in of_jobs[one].tolist()}) < private:
+        return _as_the_next(own, first, request, rare)
     group = np.full(len(jobs), -1)
-    group[rare] = _groups(jobs[rare], private)
+    group[rare] = _groups([of_jobs[one] for one in rare], private)
     of = group[request]
     for values in own.values():
         known = np.isfinite(values[first[rare]])
@@ -78,18 +82,33 @@ def requests(record: Record, private: int) -> dict[str, Floats]:
     return own
 
 
-def _jobs_of(record: Record, request: Ints) -> Ints:
-    """How many jobs have each request, (requests,)."""
-    pairs = np.unique(np.stack([request, record.trace.column("tasks", "job")]), axis=1)[0]
-    return np.bincount(pairs, minlength=int(request.max()) + 1)
+def _as_the_next(
+    own: dict[str, Floats], first: Ints, request: Ints, rare: Ints
+) -> dict[str, Floats]:
+    """Requests in which each rare one is the next one in order that is not, or the last of these;
+    `first` is a task with each, `request` that of each task.
+    """
+    common = np.setdiff1d(np.arange(len(first)), rare)
+    stands = np.arange(len(first))
+    stands[rare] = common[np.searchsorted(common, rare).clip(max=len(common) - 1)]
+    return {name: values[first[stands[request]]] for name, values in own.items()}
 
 
-def _groups(jobs: Ints, private: int) -> Ints:
-    """The group of each of some requests in order, each of so many jobs at least."""
-    group, inside, number = np.zeros(len(jobs), dtype=np.int64), 0, 0
-    for at, count in enumerate(jobs.tolist()):
+def _jobs_of(record: Record, request: Ints) -> list[Ints]:
+    """The jobs with each request, (requests,)."""
+    number, job = np.unique(np.stack([request, record.trace.column("tasks", "job")]), axis=1)
+    return np.split(job, np.cumsum(np.bincount(number))[:-1])
+
+
+def _groups(jobs: list[Ints], private: int) -> Ints:
+    """The group of each of some requests in order, of so many different jobs at least; the jobs
+    with each.
+    """
+    group, number = np.zeros(len(jobs), dtype=np.int64), 0
+    inside = set[int]()
+    for at, some in enumerate(jobs):
         group[at] = number
-        inside += count
-        if inside >= private:
-            inside, number = 0, number + 1
+        inside.update(some.tolist())
+        if len(inside) >= private:
+            inside, number = set[int](), number + 1
     return np.minimum(group, max(number - 1, 0))

@@ -8,11 +8,13 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from failgym.traces.schema import TABLES
+from failgym.traces.split import select
 from failgym.traces.trace import Trace
 from failgym.traces.twins.rows import begins
 from failgym.vocabulary import DAY, MINUTE, SECOND, Cause, Outcome
 
-__all__ = ["Flags", "Floats", "Ints", "Record"]
+__all__ = ["Flags", "Floats", "Ints", "Record", "with_tasks"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -203,3 +205,12 @@ class Record:
         lower, upper = (low + high)[some] // 2, (low + high + 1)[some] // 2
         found[some] = (sorted_run[lower] + sorted_run[upper]) / 2.0
         return found
+
+
+def with_tasks(trace: Trace) -> Trace:
+    """Without the jobs of which no task is known: those submitted just before a record was cut."""
+    some = np.bincount(trace.column("tasks", "job"), minlength=trace.rows("jobs")) > 0
+    if some.all():
+        return trace
+    tables = select({name: trace.table(name) for name in TABLES}, {"jobs": some}).tables
+    return Trace(trace.meta, **tables)

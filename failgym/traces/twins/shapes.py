@@ -64,7 +64,8 @@ def shapes(
     whole = ~record.in_turn[donor]  # its waits are stretched too
     stretch = _to_the_moment(record, plan, job, donor, bursts, stretch, whole, rng)
     residual = lasting.residuals(plan.donor, rng)
-    return _attempts(record, plan, job, donor, stretch, whole, residual)
+    longer_wait = np.exp(JITTER * rng.standard_normal(len(width)))
+    return _attempts(record, plan, job, donor, stretch, whole, residual, longer_wait)
 
 
 def _mixed(
@@ -148,26 +149,33 @@ def _attempts(
     stretch: Floats,
     whole: Flags,
     residual: Floats,
+    longer_wait: Floats,
 ) -> Shapes:
-    """The attempts of the tasks: their donors' run times, stretched, and waits.
+    """The attempts of the tasks: their donors' run times, stretched, and waits, as much longer as
+    `longer_wait` says of each job.
 
     Of tasks that are taken `whole`, all times since submission of the job are stretched.
     """
     task, within, attempt = rows_of(record.trace.task_first, donor)
     factor, unit = stretch[task], record.unit
     base, origin = plan.submit[job[task]], record.submit[plan.donor[job[task]]]
-    more = np.rint(record.run[attempt] * (factor - 1.0) / unit).astype(np.int64) * unit
-    before = _sum_before(more, within)
+    end = record.trace.column("attempts", "end")[attempt].astype(np.int64)
+    ran = record.trace.present("attempts", "start")[attempt]
+    begin = np.where(ran, record.trace.column("attempts", "start")[attempt], end)
+    queued = record.queued[attempt]
+
+    unasked = (within == 0) & ~record.trace.present("attempts", "queued")[attempt]
+    waited = begin - np.where(unasked, np.minimum(origin, begin), queued)
+    wait = _longer(waited, longer_wait[job[task]], unit)
+    more = _longer(record.run[attempt], factor, unit)
+    before = _sum_before(wait + more, within)
 
     def moved(times: Ints, later: Ints) -> Ints:
         stretched = np.rint((times - origin) * factor / unit).astype(np.int64) * unit
         return base + np.where(whole[task], stretched, times - origin + later)
 
-    end = record.trace.column("attempts", "end")[attempt].astype(np.int64)
-    ran = record.trace.present("attempts", "start")[attempt]
-    begin = np.where(ran, record.trace.column("attempts", "start")[attempt], end)
-    start = moved(begin, before)
-    ended = np.maximum(moved(end, before + more), start + (ran & (end > begin)) * unit)
+    start = moved(begin, before + wait)
+    ended = np.maximum(moved(end, before + wait + more), start + (ran & (end > begin)) * unit)
     continued = record.censored[attempt]
     late = np.where(continued, residual[job[task]], 0.0).astype(np.int64) // unit * unit
     return Shapes(
@@ -175,12 +183,19 @@ def _attempts(
         task_donor=donor,
         task=task,
         donor=attempt,
-        queued=np.minimum(moved(record.queued[attempt], before), start),
+        queued=np.minimum(moved(queued, before), start),
         start=start,
         end=ended + late,
         factor=factor,
         continued=continued,
     )
+
+
+def _longer(time: Ints, by: Floats, unit: int) -> Ints:
+    """How much longer times become [ms]: by a unit at least, if that is not much of them."""
+    more = np.rint(time * (by - 1.0) / unit)
+    least = np.where(JITTER * time >= unit, np.sign(by - 1.0), 0.0)
+    return np.where(more == 0.0, least, more).astype(np.int64) * unit
 
 
 def _sum_before(values: Ints, within: Ints) -> Ints:

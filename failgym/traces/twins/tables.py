@@ -62,9 +62,9 @@ def attempts(record: Record, shape: Shapes, kept: Kept, task: Ints) -> dict[str,
     queued = record.trace.present("attempts", "queued")[donor]
     length = record.trace.column("attempts", "length")[donor]
     longer = np.rint(length * shape.factor[of]).astype(np.int64)
-    longer = np.where(
-        kept.outcome[of] == Outcome.FINISH, finish - start, np.maximum(longer, finish - start)
-    )
+    ran = np.where(start >= 0, finish - start, 0)
+    longer = np.where(kept.outcome[of] == Outcome.FINISH, ran, np.maximum(longer, ran))
+    newly_cut = censored & ~record.censored[donor]  # what had been known of it is not yet
     columns |= {
         "task": task[shape.task[of]],
         "queued": np.ma.array(shape.queued[of], mask=~queued),
@@ -72,7 +72,7 @@ def attempts(record: Record, shape: Shapes, kept: Kept, task: Ints) -> dict[str,
         "end": finish,
         "outcome": kept.outcome[of],
         "cause": np.ma.array(kept.cause[of], mask=kept.cause[of] < 0),
-        "length": np.ma.array(longer, mask=(length < 0) | (start < 0) | censored),
+        "length": np.ma.array(longer, mask=(length < 0) | newly_cut),
     }
     for name in ("exit_code", "mean_cpu", "mean_memory", "max_memory"):
         columns[name] = _without(columns[name], censored)

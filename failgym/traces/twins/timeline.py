@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from failgym.traces.schema import LATEST, TraceError
 from failgym.traces.twins.record import Flags, Floats, Ints, Record
 from failgym.traces.twins.rows import begins, rows_of
-from failgym.vocabulary import HOUR, MINUTE
+from failgym.vocabulary import DAY, HOUR, MINUTE
 
 __all__ = ["Timeline", "timeline"]
 
@@ -51,6 +52,9 @@ def timeline(record: Record, jobs: int, still: Flags, rng: np.random.Generator) 
         jobs: how many.
         still: [jobs of the record] that are not moved in time, since they end in a burst.
         rng: of all draws.
+
+    Raises:
+        TraceError: for more jobs than it can be repeated for.
     """
     applications = _Applications.of(record, still)
     layout = _Layout.of(applications, rng)
@@ -60,8 +64,7 @@ def timeline(record: Record, jobs: int, still: Flags, rng: np.random.Generator) 
         drawn.append(_epoch(record, applications, layout, epoch, rng))
         total += len(drawn[-1].donor)
         epoch += 1
-        if not len(drawn[-1].donor):
-            break
+        _check_goes_on(record, jobs, total, len(drawn[-1].donor), epoch)
     share = 1.0
     if epoch == 1 and total > jobs:
         share = jobs / total
@@ -77,6 +80,21 @@ def timeline(record: Record, jobs: int, still: Flags, rng: np.random.Generator) 
         epoch=np.concatenate([np.full(len(one.donor), at) for at, one in enumerate(drawn)]),
         thinned=share,
     )
+
+
+def _check_goes_on(record: Record, jobs: int, total: int, last: int, epoch: int) -> None:
+    """Can the record be repeated once more, if so many jobs are not enough? `last` came last."""
+    if total >= jobs:
+        return
+    source, days = record.trace.meta.source, record.period // DAY
+    if not total:
+        raise TraceError(f"{source}: no jobs came in its first {days} whole days")
+    said = f"jobs is {jobs}, expected at most"
+    if not last:
+        raise TraceError(f"{said} {total}: none came in the first {days} whole days of {source}")
+    if not record.stock.all() and (epoch + (jobs - total) // last) * record.period > LATEST:
+        most = LATEST // record.period * last
+        raise TraceError(f"{said} {most}: more would last {LATEST / DAY / 365.25:,.0f} years")
 
 
 @dataclass(frozen=True)
@@ -150,16 +168,20 @@ def _epoch(
     submit = known.first[chosen][of] + np.rint(since * _stretch(chosen, rng)[of])
     submit = np.rint(submit + _shift(record, known, layout, chosen, rng)[of]).astype(np.int64)
     there = record.submit[donor] < record.period
-    if epoch:
+    if record.period == record.span:  # its last jobs come when it ends
+        there[:] = True
+    if epoch and not record.stock.all():
         there &= ~record.stock[donor]
     submit = np.where(known.still[donor], record.submit[donor], submit)
-    submit = submit // record.unit * record.unit
-    submit = np.where(record.stock[donor], 0, submit.clip(record.unit, record.period - 1))
+    last = max((record.period - 1) // record.unit, 1) * record.unit
+    submit = (submit // record.unit * record.unit).clip(record.unit, last)
+    submit = np.where(record.stock[donor], 0, submit)
     fresh = np.where(known.lasting[chosen], 0, epoch)
     key = np.stack([layout.user, chosen, layout.copy, fresh], axis=1)[of]
+    later = 0 if record.stock.all() else epoch * record.period  # a set of jobs only grows
     return _Drawn(
         donor[there],
-        submit[there] + epoch * record.period,
+        submit[there] + later,
         layout.user[of][there],
         key[there],
         of[there],

@@ -11,6 +11,7 @@ from failgym.sim.pinned.batch import asked_tasks
 from failgym.sim.pinned.compile import compile_world, with_slices
 from failgym.sim.pinned.records import World as Tables
 from failgym.sim.shared.compile import parameters
+from failgym.sim.shared.continuation import Continuation
 from failgym.traces import Outcome, Trace
 from failgym.world_cache import kept_or_built
 from failgym.worlds.context import context_of, with_system
@@ -84,11 +85,29 @@ def _compiled(scenario: Scenario, part: Part, known: Trace) -> Tables:
     """A part of a trace at prices of 1, without slices."""
     forecast = forecast_of(scenario, part, known)
     context = with_system(context_of(known, forecast, scenario.window), part.whole)
-    return compile_world(part.trace, scenario, context, seed=scenario.seed)
+    continuation = _continuation(scenario, part, known)
+    return compile_world(
+        part.trace, scenario, context, seed=scenario.seed, continuation=continuation
+    )
+
+
+def _continuation(scenario: Scenario, part: Part, known: Trace) -> Continuation | None:
+    """How the tasks of a part go on, counted from the trace that is known; None if they do not."""
+    if scenario.beyond_record != "continued":
+        return None
+    from failgym.continued import fit
+
+    return fit(known).of(part.trace, part.tasks)
 
 
 def _pricing(scenario: Scenario) -> Scenario:
-    """The scenario whose tasks set the prices: the train split, whatever a forecast says of it."""
+    """The scenario whose tasks set the prices: the train split, whatever a forecast says of it.
+
+    They are replayed, and nothing of them goes on beyond its record.
+    """
     split: Split = "all" if scenario.split == "all" else "train"
     decide = "every" if scenario.decide == "alarm" else scenario.decide
-    return replace(scenario, split=split, forecast="none", decide=decide)
+    priced = replace(scenario, split=split, forecast="none", decide=decide)
+    if scenario.beyond_record == "continued":
+        return replace(priced, beyond_record="ghost", restarts="limit")
+    return priced

@@ -90,7 +90,7 @@ class PinnedWorld:
     def _most_events(self, rules: Rules) -> int:
         """Entries of the log of a whole slice, at most, and one more."""
         runs = self.tasks["rows"][self.tables.order].astype(np.int64)
-        runs += rules.max_extra + rules.restart_limit + 1
+        runs += rules.most_unrecorded
         events = np.concatenate([[0], np.cumsum(_EVENTS_OF_A_RUN * runs + _EVENTS_OF_A_TASK)])
         return int(np.diff(events[self.tables.slices]).max(initial=0)) + 1
 

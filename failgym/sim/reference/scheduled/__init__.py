@@ -23,7 +23,8 @@ The rules
 1.  *Departed from the start.* A task arrives when it is submitted; its started rows are its pool,
     and the first of them wants to run at once. Clones, retries, restarts and ghosts are as in the
     pinned world; they too want to run, and queue like any other. A user's final kill K is due at
-    max(now, K) from the arrival on. A task without a row to run is in no episode.
+    max(now, K) from the arrival on. A task without a row to run is in no episode. Records are not
+    continued (``beyond_record="continued"``): that is refused.
 2.  *Latent rows.* The simulated cluster makes its own evictions, losses and requeues. A row that
     they ended (outcome EVICT or LOST; cause machine, preemption or requeue; walltime too, with
     ``walltime_kill``) FINISHes instead, after the length given; else after the duration, drawn once

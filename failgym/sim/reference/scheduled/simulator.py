@@ -63,7 +63,7 @@ class ReferenceScheduledSimulator(Player):
 
     Raises:
         ValueError: if the trace has no machines, or machines, outages, stages or tasks that cannot
-            be simulated; the message is one line.
+            be simulated, or the rules continue records; the message is one line.
     """
 
     def __init__(
@@ -77,6 +77,10 @@ class ReferenceScheduledSimulator(Player):
         nodes: NodePredictions | None = None,
     ) -> None:
         super().__init__(weights)
+        if rules.beyond_record == "continued":
+            raise ValueError(
+                "beyond_record: expected 'ghost' or 'paper' in the scheduled world, got 'continued'"
+            )
         self.rules = rules
         self.on_event: Callable[[], None] = lambda: None
         """Called after every event and every action; for tests."""

@@ -8,7 +8,7 @@ every record before it reads it, so that memory is taken only as far as an episo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -176,10 +176,14 @@ class Rooms:
 
     def copied(self) -> Rooms:
         """The same arrays once more."""
+        return self.taken(range(len(self.arrays)))
+
+    def taken(self, episodes: Iterable[int]) -> Rooms:
+        """Copies of the arrays of some episodes, for a batch of their own."""
         twin = Rooms(0, self.needs)
         twin.most = self.most
-        twin.arrays = [[array.copy() for array in arrays] for arrays in self.arrays]
-        twin.places = self.places.copy()
+        twin.arrays = [[array.copy() for array in self.arrays[episode]] for episode in episodes]
+        twin.places = np.zeros((len(twin.arrays), len(Part), 2), dtype=np.int64)
         twin.locate()
         return twin
 

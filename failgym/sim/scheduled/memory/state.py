@@ -22,7 +22,7 @@ from failgym.sim.scheduled.records import (
 )
 from failgym.sim.scheduled.workflow.dags import DAG_EPISODE
 
-__all__ = ["make_state", "needs_of"]
+__all__ = ["make_state", "needs_of", "taken_state"]
 
 FIRST_RUNS = 64
 """Attempts in memory at once that there is room for at first; it grows."""
@@ -122,4 +122,20 @@ def make_state(world: World, episodes: int, rooms: Rooms, snapshots: Snapshots) 
         dags=np.zeros(n, dtype=DAG_EPISODE),
         finish=np.zeros((n, machines), dtype=np.int64),
         history=make_history(world.parameters[0], n),
+    )
+
+
+def taken_state(state: State, episodes: Ints, rooms: Rooms) -> State:
+    """The state of copies of some episodes, whose other arrays are in these rooms."""
+    return state._replace(
+        episodes=state.episodes[episodes],
+        places=rooms.places,
+        machines=state.machines[episodes],
+        tree=state.tree[episodes],
+        queues=state.queues[episodes],
+        levels=state.levels[episodes],
+        counters=state.counters[episodes],
+        dags=state.dags[episodes],
+        finish=state.finish[episodes],
+        history=state.history._make(array[episodes] for array in state.history),
     )

@@ -15,7 +15,9 @@ from typing import Annotated
 
 from failgym.traces.synthetic.quantiles import Numbers, QuantileTable
 from failgym.traces.synthetic.ranges import (
+    Amount,
     Between,
+    Count,
     Deviation,
     Filled,
     Level,
@@ -79,6 +81,10 @@ class Application:
     """How long a campaign of runs lasts."""
     regularity: Regularity
     """How regularly runs of a campaign follow each other."""
+    turns: Number
+    """The same for applications that take turns, as the steps of a workflow; 0: it takes none."""
+    rare: Amount
+    """Jobs of the rare applications that take after it, in a record, or in proportion to them."""
 
     def faults(self) -> Iterator[tuple[str, str]]:
         """What does not fit in the shares of ends."""
@@ -97,6 +103,9 @@ class Applications:
 
     catalogue: Annotated[tuple[Application, ...], Filled()]
     """The common applications."""
+    jobs_per_hour: Rate
+    """In the record. The campaigns of a trace that has fewer last as much longer: what is left of a
+    record if jobs are left out lasts as long as it did."""
     batch: Share
     """Share of jobs of batch priorities. The profile's mix of outcomes and widths, and its
     quantiles of run times, are those of these jobs."""
@@ -132,9 +141,14 @@ class Applications:
     in common."""
     bundle: Runs
     """Runs that a user submits together, on what is the same input, by the mean."""
+    mixed: Count
+    """Runs of a user in a row among which jobs of one task and of several are spread evenly."""
     stretch: Runs
     """Runs of an application in a row that end alike, if it has several ways to end: 1 if each run
     ends by chance, more if a change breaks what follows until it is mended."""
+    usage: tuple[Share, Share, Share]
+    """Cpu, memory and I/O: share of the range of quantiles of usage, over request, in which that of
+    all tasks of one application lies; of I/O that of jobs."""
     office: Shape
     """Campaigns begun in office hours, 9 to 17 o'clock on five days of seven, over those of other
     hours of the same length."""
@@ -148,6 +162,6 @@ def catalogue(file: str) -> tuple[Application, ...]:
 
 
 def _application(row: dict[str, str]) -> Application:
-    whole = ("owner", "priority", "scheduling_class")
+    whole = ("owner", "priority", "scheduling_class", "turns")
     numbers = {name: int(text) if name in whole else float(text) for name, text in row.items()}
     return Application(**numbers)  # type: ignore[arg-type]
