@@ -22,9 +22,9 @@ brackets is an interval of the difference, drawn less observed: 2.5 to 97.5 % wh
 resampled. It holds what chance does among the hidden jobs, not what it does in the fit.
 
 `--work` says how the work of a task is drawn that the visible record does not finish: of all
-lengths in its cell ("any"), of those longer than what its attempts ran until something outside
-ended them ("longer"), or of these anew for each number of failures ("anew"). `--chance` lets
-attempts of such tasks differ by chance too.
+lengths in its cell ("any"), of those longer than what its attempts ran that did not fail by
+themselves ("longer", as C2 has it), or of these anew for each number of failures ("anew").
+`--chance` lets attempts of such tasks differ by chance too.
 """
 
 # pyright: reportUnknownMemberType=false, reportMissingTypeStubs=false
@@ -251,7 +251,7 @@ def draw(rows: list[Row], path: Path) -> None:
 
 def main(
     trace: Annotated[Path, typer.Argument(help="A stored trace.")],
-    work: Annotated[str, typer.Option(help=" or ".join(get_args(Work)))] = "any",
+    work: Annotated[str, typer.Option(help=" or ".join(get_args(Work)))] = "longer",
     chance: Annotated[bool, typer.Option(help="Drawn work differs by chance too.")] = False,
     most: Annotated[int, typer.Option(min=2, help="Attempts of a task.")] = 60,
     draws: Annotated[int, typer.Option(min=1, help="Draw seeds.")] = 5,
