@@ -4,8 +4,8 @@
     python tests/continued/lifelines_curves.py
 
 lifelines asks for an older pandas than failgym is developed with, so its curves are kept here and
-it is not installed beside failgym. Rows of many ties, some of which enter late; no moment at which all
-that are at risk end though others enter later, which lifelines treats otherwise.
+it is not installed beside failgym. Rows of many ties, some of which enter late; no moment at which
+all that are at risk end though others enter later, which lifelines treats otherwise.
 """
 
 from __future__ import annotations

@@ -105,7 +105,9 @@ C2. *Work.* W of a task is never, if its record holds no FINISH and ends with th
     for the row of the first success, by (end, number), or where none FINISHes for the first
     started row that has one stated; else the duration of the first success; else it is drawn from
     `work` by WORK, n = 0, of the cell for as many failures as the record holds intrinsic ones
-    (J, counted over started rows).
+    (J, counted over started rows), of the times above r alone, the longest duration of a started
+    row that did not fail by itself (0 without): by h + (1 - h) u in place of u, where h is the
+    share of the last value that is at most r (0 without). If no time is above r, W = r + 1.
 C3. *Speed.* F is the time in which an attempt would do all of W, undisturbed. Of a recorded row it
     is its duration d if it FINISHed, else the length stated for it, else W. A row that did not
     FINISH though d >= F was slow: F = d / u rounded, u = (1 + uniform(seed, key, number, SLOW_ROW))

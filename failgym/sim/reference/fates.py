@@ -179,7 +179,19 @@ def _work(record: TaskRecord, draws: Draws) -> int | None:
         return stated[0]
     if success is not None:
         return success.duration
-    return draws.time(draws.laws.work, len(_failed(record)), 0, Purpose.WORK)
+    return _unfinished_work(record, draws)
+
+
+def _unfinished_work(record: TaskRecord, draws: Draws) -> int:
+    """C2: more than what any of its attempts ran until something outside ended it [ms]."""
+    law, cell = draws.laws.work, draws.cell(len(_failed(record)))
+    ran = [row.duration for row in record.rows if row.ending is not Ending.INTRINSIC]
+    longest = max(ran, default=0)
+    entries = range(int(law.at[cell]), int(law.at[cell + 1]))
+    over = max((float(law.share[e]) for e in entries if law.value[e] <= longest), default=0.0)
+    share = over + (1.0 - over) * draws.uniform(0, Purpose.WORK)
+    longer = [int(law.value[e]) for e in entries if law.value[e] > longest and law.share[e] > share]
+    return longer[0] if longer else longest + 1
 
 
 def _recorded_fate(row: Row, failures: int, work: int | None, draws: Draws) -> Fate:

@@ -35,7 +35,7 @@ class Law:
     at: Ints
     """[cells + 1] Cell c has entries ``at[c]`` to ``at[c + 1] - 1``; none if they are equal."""
     value: Floats
-    """[entries] Values; of a time, whole milliseconds."""
+    """[entries] Values, ascending within a cell; of a time, whole milliseconds."""
     share: Floats
     """[entries] Chance of this value or one before it in the cell, ascending, at most 1."""
 
@@ -51,6 +51,8 @@ class Law:
         inner[self.at] = False  # where a cell begins the share may fall
         if (np.diff(self.share)[inner[1:-1]] < 0.0).any():
             raise ValueError("share: expected ascending chances within a cell")
+        if (np.diff(self.value)[inner[1:-1]] < 0.0).any():
+            raise ValueError("value: expected ascending values within a cell")
 
     @property
     def cells(self) -> int:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from failgym.sim.shared.compile import Attempts
 from failgym.sim.shared.continuation import COUNTS, LONGEST_FATE, Continuation
 from failgym.sim.shared.keys import Purpose, stream, uniform
-from failgym.sim.shared.laws import NO_LAWS, Laws, draw_all, pack
+from failgym.sim.shared.laws import NO_LAWS, Laws, draw_all, pack, share_up_to
 from failgym.sim.shared.records import Records, record_type
 from failgym.sim.shared.rules import Rules
 from failgym.vocabulary import NEVER, Ending
@@ -93,7 +93,9 @@ def continue_record(
     known["failures"] = np.bincount(task[failed], minlength=len(tasks))
     filled = np.flatnonzero(tasks["rows"])
     known["ends_failed"][filled] = failed[(tasks["rows_at"] + tasks["rows"] - 1)[filled]]
-    known["work"] = _work(continuation, a, tasks, known["failures"], seed)
+    ran = np.zeros(len(tasks))
+    np.maximum.at(ran, task[~failed], rows["duration"][~failed].astype(np.float64))
+    known["work"] = _work(continuation, a, tasks, known["failures"], ran, seed)
     before = np.cumsum(failed) - failed
     rows["past"] = np.minimum(before - before[tasks["rows_at"][task]], COUNTS - 1)
     rows["length"] = _lengths(a, rows, known["work"][task], continuation.key[task], seed)
@@ -101,9 +103,9 @@ def continue_record(
 
 
 def _work(
-    continuation: Continuation, a: Attempts, tasks: Records, failures: Ints, seed: int
+    continuation: Continuation, a: Attempts, tasks: Records, failures: Ints, ran: Floats, seed: int
 ) -> Floats:
-    """W of each task (rule C2), infinite for never."""
+    """W of each task (rule C2), infinite for never; `ran` is its r."""
     finishes = tasks["own_finish"] < NEVER
     work = np.where(finishes, tasks["own_duration"], -1).astype(np.float64)
     stated = np.flatnonzero(a.started & (a.length >= 0) & ~finishes[a.task])[::-1]
@@ -111,8 +113,10 @@ def _work(
     work[~finishes & (tasks["kill_at"] < NEVER)] = np.inf
     unknown = np.flatnonzero(work < 0)
     cell = continuation.cell[unknown, np.minimum(failures[unknown], COUNTS - 1)]
-    u = uniform(seed, continuation.key[unknown], 0, Purpose.WORK)
-    work[unknown] = draw_all(continuation.work, cell, u)
+    over = share_up_to(continuation.work, cell, ran[unknown])
+    u = over + (1.0 - over) * uniform(seed, continuation.key[unknown], 0, Purpose.WORK)
+    drawn = draw_all(continuation.work, cell, u)
+    work[unknown] = np.where(np.isinf(drawn), ran[unknown] + 1.0, drawn)
     return work
 
 

@@ -22,7 +22,11 @@ __all__ = [
     "draw",
     "draw_all",
     "pack",
+    "share_up_to",
 ]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 FAILURE, EXTERNAL, GAP_AFTER_FAILURE, GAP_AFTER_EXTERNAL, CHANCE = range(5)
 """The laws from which kernels draw, in the order in which they lie. `CHANCE`, which has cells of
@@ -71,17 +75,28 @@ def draw(laws: Any, law: int, cell: int, u: float) -> float:
     return laws.value[found] if found < end else np.inf
 
 
-def draw_all(
-    law: Law, cell: npt.NDArray[np.int64], u: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
+def draw_all(law: Law, cell: Ints, u: Floats) -> Floats:
     """What `draw` gives for many at once, [draws]; every cell must have entries."""
+    found = _first_above(law.share, law, cell, u)
+    return np.where(
+        found < law.at[cell + 1], law.value[np.minimum(found, len(law.value) - 1)], np.inf
+    )
+
+
+def share_up_to(law: Law, cell: Ints, value: Floats) -> Floats:
+    """The share of each cell that is at most a value, [draws]; every cell must have entries."""
+    found = _first_above(law.value, law, cell, value)
+    return np.where(found > law.at[cell], law.share[np.maximum(found - 1, 0)], 0.0)
+
+
+def _first_above(numbers: Floats, law: Law, cell: Ints, than: Floats) -> Ints:
+    """The first entry of each cell whose number is above another; the cell's end without."""
     low, left = law.at[cell], np.diff(law.at)[cell]
     while len(left) and left.max() > 0:
         half = left >> 1
-        above = law.share[np.minimum(low + half, len(law.share) - 1)] > u
+        above = numbers[np.minimum(low + half, len(numbers) - 1)] > than
         low, left = (
             np.where(above | (left == 0), low, low + half + 1),
             np.where(above, half, np.maximum(left - half - 1, 0)),
         )
-    found = np.minimum(low, len(law.value) - 1)
-    return np.where(low < law.at[cell + 1], law.value[found], np.inf)
+    return low
