@@ -26,6 +26,7 @@ from failgym.sim.shared.keys import Purpose, uniform
 from failgym.sim.shared.rules import Rules
 from failgym.traces import Cause, Meta, Outcome, Trace
 from failgym.vocabulary import Action, Decision, Event, LogEntry, OpenDecision, SimOutcome
+from tests.sim.golden import Example, play
 from tests.sim.random_worlds import (
     random_attempts,
     random_context,
@@ -409,3 +410,58 @@ def test_the_scheduled_world_continues_no_record() -> None:
     trace, rules = trace_of([failure(0, 9)]), ScheduledRules(beyond_record="continued")
     with pytest.raises(ValueError, match=r"^beyond_record: expected .* got 'continued'$"):
         ReferenceScheduledSimulator(trace, rules, silent(trace, rules))
+
+
+# --- corners of worlds ----------------------------------------------------------------------------
+
+
+def corner(*rows: str, laws: str, actions: str, **rules: Any) -> list[str]:
+    """Events of a task under these rules, written as in the worked examples."""
+    example = Example("made", "by hand", "\n".join(rows), "", {}, rules, 1, continued=laws)
+    return play(replace(example, actions=actions), example.simulator(ReferenceSimulator)).log
+
+
+def test_up_to_the_limit_the_cluster_restarts_what_it_started() -> None:
+    """C8: with a limit of 1 it restarts after its first failure, not after its second."""
+    log = corner(
+        "t0: 0 0 100 FAIL INTRINSIC",
+        "t0: 0 150 200 FAIL INTRINSIC",
+        laws="t0 0: gap=5",
+        actions="0 WINDOW t0/0 CLONE",
+        clone=True,
+        restarts="limit",
+        restart_limit=1,
+        max_extra=1,
+        window=1000,
+    )
+    # the clone, attempt 1, fails first and is not counted; what is owed for it finds 0 alive
+    assert "50 END t0/1 FAIL" in log
+    assert "150 START t0/2 ghost" in log
+    failed_twice = corner(
+        "t0: 0 0 100 FAIL INTRINSIC",
+        "t0: 0 150 200 FAIL INTRINSIC",
+        laws="t0 0: fail=10 gap=5",
+        actions="0 WINDOW t0/0 CLONE",
+        clone=True,
+        restarts="limit",
+        restart_limit=1,
+        max_extra=1,
+        window=1000,
+    )
+    assert failed_twice[-2:] == ["160 END t0/2 FAIL", "160 SETTLED t0 FAIL"]
+
+
+def test_what_the_user_ended_finishes_only_before_the_kill() -> None:
+    """C6: cloned at 0, the row that the user killed at 100 would be done at 100, or at 99."""
+    for length, end in ((100, "KILL"), (99, "FINISH")):
+        log = corner(
+            "t0: 0 0 60 EVICT PREEMPTION L=300",
+            f"t0: 0 60 100 KILL USER L={length}",
+            "t0: 0 65 95 FINISH",
+            laws="t0 0: work=30",
+            actions="0 WINDOW t0/0 CLONE",
+            clone=True,
+            max_extra=1,
+            window=1000,
+        )
+        assert f"{length} END t0/1 {end}" in log
