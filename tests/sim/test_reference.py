@@ -10,6 +10,7 @@ import pytest
 
 from failgym.sim.reference import ReferenceSimulator
 from failgym.sim.shared.context import Context
+from failgym.sim.shared.continuation import Continuation
 from failgym.sim.shared.fields import HIGH, LOW
 from failgym.sim.shared.rules import Rules, Weights
 from failgym.traces import Outcome, Trace
@@ -17,13 +18,15 @@ from failgym.vocabulary import Action, Event, LogEntry, SimOutcome, TaskOutcome
 from tests.sim.golden import examples
 from tests.sim.random_worlds import (
     random_context,
+    random_continuation,
     random_policy,
     random_rules,
     random_trace,
     random_weights,
 )
 
-SEEDS = range(100)
+GHOSTS, SEEDS = 100, range(130)
+"""Worlds; those behind the first so many continue their records."""
 
 Order = Literal["task", "time"]
 
@@ -33,10 +36,13 @@ class World(NamedTuple):
     rules: Rules
     context: Context
     weights: Weights
+    continuation: Continuation | None
 
     def simulator(self, **rules: object) -> ReferenceSimulator:
         changed = replace(self.rules, **rules)
-        return ReferenceSimulator(self.trace, changed, self.context, self.weights, seed=5)
+        return ReferenceSimulator(
+            self.trace, changed, self.context, self.weights, 5, self.continuation
+        )
 
     def tasks(self) -> range:
         return range(self.trace.rows("tasks"))
@@ -51,7 +57,16 @@ class Played(NamedTuple):
 def random_world(seed: int) -> World:
     rng = np.random.default_rng(seed)
     trace, rules = random_trace(rng), random_rules(rng)
-    return World(trace, rules, random_context(rng, trace, rules), random_weights(rng))
+    context, weights = random_context(rng, trace, rules), random_weights(rng)
+    if seed < GHOSTS:
+        return World(trace, rules, context, weights, None)
+    rules = replace(
+        rules,
+        beyond_record="continued",
+        restarts=rng.choice(["limit", "record"]).item(),
+        spare_attempts=int(rng.choice([0, 1, 8])),
+    )
+    return World(trace, rules, context, weights, random_continuation(rng, trace))
 
 
 def order_of(seed: int) -> Order:
@@ -254,7 +269,7 @@ def test_observations_lie_in_their_bounds(seed: int) -> None:
         assert (observation <= HIGH).all()
 
 
-@pytest.mark.parametrize("seed", SEEDS[::6])
+@pytest.mark.parametrize("seed", SEEDS[:GHOSTS:6])
 def test_free_and_frequent_checkpoints_lose_no_external_work(seed: int) -> None:
     """Saved every millisecond, a task that finishes loses at most 1 ms an attempt."""
     world = random_world(seed)
