@@ -144,12 +144,12 @@ C8. *Patience.* After every end of an attempt of a departed task but FINISH the 
     record (in an untouched task too) or by a restart; never at the end of the agent's clones and
     retries. After an intrinsic failure, the j-th of attempts that it started, it declines with
     ``restarts="record"``, for j <= J, if no row lies behind the j-th intrinsic failure of the
-    record, in row order; for j > J, if uniform(seed, key, j, GIVES_UP) < `gives_up` of the cell for
-    j - 1; with ``restarts="limit"``, if j > ``restart_limit``. After an external end it declines, of
-    a recorded row, if no row lies behind it; of a drawn attempt, if uniform(seed, key, number,
-    NEXT_RESTART) < `ends_external` of the cell for its k. A row lies behind another if it started,
-    not before the other's end, and has a larger number. RETRY changes nothing of whether the
-    cluster declines. A restart takes place if, when it is due, nothing of the task is alive, the
+    record, by (end, number); for j > J, if uniform(seed, key, j, GIVES_UP) < `gives_up` of the cell
+    for j - 1; with ``restarts="limit"``, if j > ``restart_limit``. After an external end it
+    declines, of a recorded row, if no row lies behind it; of a drawn attempt, if uniform(seed, key,
+    number, NEXT_RESTART) < `ends_external` of the cell for its k. A row lies behind another if it
+    started, not before the other's end, and has a larger number. RETRY changes nothing of whether
+    the cluster declines. A restart takes place if, when it is due, nothing of the task is alive, the
     pool is not empty, the agent did not give up and the cluster has not declined; else it is
     dropped, and a later end may owe another. What cannot take place any more is not due (rule 11).
     CLONE and RETRY start the first of the pool; if it is empty they start nothing and count against
