@@ -15,6 +15,8 @@ from failgym.sim.shared.rules import Rules
 from tests.sim.golden import Example, continuation_of
 
 FAILS, EVICTED = "t0: 0 0 100 FAIL INTRINSIC", "t0: 0 0 100 EVICT PREEMPTION"
+AT_ONCE, SHORT = "t0: 0 0 0 EVICT PREEMPTION", "t0: 0 0 20 EVICT PREEMPTION"
+LATER_FAILS = "t0: 0 100 200 FAIL INTRINSIC"
 USER = "t0: 0 {start} {end} KILL USER"
 
 
@@ -51,19 +53,23 @@ def test_what_the_data_cut_off_and_what_never_ran_has_none(row: str) -> None:
         ([USER.format(start=0, end=100)], None),
         (["t0: 0 0 90 FINISH", USER.format(start=10, end=100)], 90),
         # a kill by the user that is not final
-        ([USER.format(start=0, end=100), "t0: 100 100 150 FAIL INTRINSIC"], 31),
+        ([USER.format(start=0, end=20), "t0: 100 100 150 FAIL INTRINSIC"], 31),
         # the first success by its end, not by its number; whatever was stated of other rows
         (["t0: 0 0 90 FINISH", "t0: 0 10 60 FINISH"], 50),
         (["t0: 0 0 40 EVICT PREEMPTION L=500", "t0: 0 40 90 FINISH"], 50),
         # no success: the first length stated
         ([FAILS, f"{EVICTED} L=300", f"{EVICTED} L=400"], 300),
         # else drawn, of the cell for the intrinsic failures of the record
-        ([EVICTED], 30),
-        ([FAILS, EVICTED], 31),
+        ([SHORT], 30),
+        ([FAILS, SHORT], 31),
         ([FAILS, FAILS], 32),
-        (["t0: 0 0 100 FAIL MACHINE", FAILS], 31),
-        (["t0: 0 - 100 FAIL INTRINSIC", EVICTED], 30),
+        (["t0: 0 0 20 FAIL MACHINE", FAILS], 31),
+        (["t0: 0 - 100 FAIL INTRINSIC", SHORT], 30),
         ([FAILS] * 5, 33),
+        # above what ran until something outside ended it, or just above
+        ([EVICTED], 101),
+        (["t0: 0 0 30 EVICT PREEMPTION"], 31),
+        (["t0: 0 0 29 EVICT PREEMPTION"], 30),
     ],
 )
 def test_work(rows: list[str], expected: int | None) -> None:
@@ -99,7 +105,7 @@ def test_what_did_not_finish_takes_as_long_as_stated_or_as_the_work(
 def test_what_did_not_finish_in_time_was_slow(least: int) -> None:
     share = (1.0 + float(uniform(0, 0, 0, Purpose.SLOW_ROW)[()])) / 2.0
     slow = int(100 / share + 0.5)
-    assert record_of(EVICTED, laws=f"t0 0: work={least}").fates[0].full_time == slow
+    assert record_of(FAILS, laws=f"t0 1: work={least}").fates[0].full_time == slow
     assert 100 < slow <= 200
 
 
@@ -119,7 +125,7 @@ def test_what_did_not_finish_in_time_was_slow(least: int) -> None:
 def test_a_drawn_attempt_takes_the_work_as_slow_as_its_task_and_chance_are(
     law: str, expected: int
 ) -> None:
-    assert record_of(EVICTED, laws=f"t0 0: {law}").fates[1].full_time == expected
+    assert record_of(AT_ONCE, laws=f"t0 0: {law}").fates[1].full_time == expected
 
 
 def test_work_is_done_whole_and_time_is_rounded() -> None:
@@ -147,7 +153,7 @@ def test_at_equal_times_the_failure_comes_first(
     [
         ([EVICTED], "fail=50", {0: 0, 1: 0, 2: 1, 3: 2, 4: 3}),
         # those that would end otherwise before count as not failed
-        ([EVICTED], "fail=50 work=49", {0: 0, 1: 0, 2: 0, 3: 0, 4: 0}),
+        ([AT_ONCE], "fail=50 work=49", {0: 0, 1: 0, 2: 0, 3: 0, 4: 0}),
         ([EVICTED], "fail=50 external=49", {0: 0, 1: 0, 2: 0, 3: 0, 4: 0}),
         # machines are no failure of the attempt's own, and what never started is none
         (["t0: 0 0 100 FAIL MACHINE", FAILS], "", {0: 0, 1: 0, 2: 1, 3: 1, 4: 1, 5: 1}),
@@ -174,30 +180,41 @@ def test_times_are_drawn_of_the_cell_for_the_failures_before() -> None:
 # --- C8: patience, C9: gaps -----------------------------------------------------------------------
 
 
-def patience(record: ContinuedRecord) -> list[bool]:
-    return [record.is_patient(failures) for failures in range(5)]
+def declines(record: ContinuedRecord) -> list[bool]:
+    """After the first to the fourth failure of what the cluster started."""
+    return [record.declines_after_failure(j) for j in range(1, 5)]
 
 
 def test_the_cluster_is_as_patient_as_the_record() -> None:
     """Sure to give up beyond it; the record ends with a failure, or with something behind it."""
     never = "t0 0: gives_up=1"
-    assert patience(record_of(FAILS, FAILS, laws=never)) == [True, True, False, False, False]
-    assert patience(record_of(FAILS, FAILS, EVICTED, laws=never)) == [True] * 3 + [False] * 2
+    assert declines(record_of(FAILS, LATER_FAILS, laws=never)) == [False, True, True, True]
+    evicted = "t0: 0 200 300 EVICT PREEMPTION"
+    assert declines(record_of(FAILS, LATER_FAILS, evicted, laws=never)) == [False] * 2 + [True] * 2
+
+
+def test_what_began_before_lies_not_behind() -> None:
+    """The second failure of the record, by its end, is row 0."""
+    rows = ["t0: 0 0 200 FAIL INTRINSIC", "t0: 0 10 50 FAIL INTRINSIC", "t0: 0 60 300 FINISH"]
+    assert declines(record_of(*rows))[:2] == [False, True]
+    assert record_of(*rows, laws="t0 0: gap=7").gap(0, failed=True) == 7
+    assert record_of(*rows).gap(1, failed=True) == 10
 
 
 def test_beyond_the_record_the_share_is_that_of_the_failures_before() -> None:
     """Only after two failures does a cluster give up at the next."""
     laws = "t0 2: gives_up=1\nt0 3: gives_up=0"
-    assert patience(record_of(EVICTED, laws=laws)) == [True, True, True, False, False]
+    assert declines(record_of(EVICTED, laws=laws)) == [False, False, True, False]
 
 
 def test_after_an_external_end_the_cluster_does_as_the_record_did() -> None:
     """Beyond it a drawn attempt is restarted or not, by the share for its k."""
-    record = record_of(EVICTED, FAILS, EVICTED, laws="t0 1: ends_external=1", extra=0, spare=2)
-    assert [record.restarts_after_external(number) for number in (0, 2)] == [True, False]
-    assert [record.restarts_after_external(number) for number in (3, 4)] == [False, False]
+    rows = [EVICTED, LATER_FAILS, "t0: 0 200 300 EVICT PREEMPTION"]
+    record = record_of(*rows, laws="t0 1: ends_external=1", extra=0, spare=2)
+    assert [record.declines_after_external(number) for number in (0, 2)] == [False, True]
+    assert [record.declines_after_external(number) for number in (3, 4)] == [True, True]
     record = record_of(EVICTED, laws="t0 0: fail=50 ends_external=0\nt0 1: ends_external=1")
-    assert [record.restarts_after_external(number) for number in (1, 2)] == [True, False]
+    assert [record.declines_after_external(number) for number in (1, 2)] == [False, True]
 
 
 def test_gaps() -> None:

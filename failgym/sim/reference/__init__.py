@@ -149,8 +149,8 @@ C8. *Patience.* After every end of an attempt of a departed task but FINISH the 
     declines, of a recorded row, if no row lies behind it; of a drawn attempt, if uniform(seed, key,
     number, NEXT_RESTART) < `ends_external` of the cell for its k. A row lies behind another if it
     started, not before the other's end, and has a larger number. RETRY changes nothing of whether
-    the cluster declines. A restart takes place if, when it is due, nothing of the task is alive, the
-    pool is not empty, the agent did not give up and the cluster has not declined; else it is
+    the cluster declines. A restart takes place if, when it is due, nothing of the task is alive,
+    the pool is not empty, the agent did not give up and the cluster has not declined; else it is
     dropped, and a later end may owe another. What cannot take place any more is not due (rule 11).
     CLONE and RETRY start the first of the pool; if it is empty they start nothing and count against
     the caps all the same. The restart that is owed at departure (rule 1) is owed only where a

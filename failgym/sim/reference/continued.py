@@ -140,24 +140,30 @@ class ContinuedWorld(World):
 
     # --- restarts -------------------------------------------------------------------------------
 
-    def _owe_restart(self, task: Task, run: Run) -> None:
-        """C8: a restart is owed if the cluster is patient, after the gap of C9."""
-        continued = self._of(task)
-        failed = run.ended_by() is Ending.INTRINSIC
-        if failed:
-            restarts = self._is_patient(task)
-        else:
-            restarts = continued.restarts_after_external(run.number)
-        if restarts:
-            due = self.now + continued.gap(run.number, failed=failed)
-            self._owe(task, Owed(due, run.number, may_be_ghost=False))
+    def _came_to_its_end(self, task: Task, run: Run) -> None:
+        """C8: the cluster may decline at the end of what it started itself; that voids all owed."""
+        if not run.by_agent and self._declines(task, run):
+            task.declined = True
+            task.owed.clear()
 
-    def _is_patient(self, task: Task) -> bool:
-        """C8: as the record and its stratum were, or up to a limit."""
-        failures = _failures_of_the_cluster(task)
+    def _declines(self, task: Task, run: Run) -> bool:
+        """C8: as the record and its stratum did, or beyond a limit."""
+        ending = run.ended_by()
+        if ending is Ending.EXTERNAL:
+            return self._of(task).declines_after_external(run.number)
+        if ending is not Ending.INTRINSIC:
+            return False
+        j = _failures_of_the_cluster(task)
         if self.rules.restarts == "limit":
-            return failures <= self.rules.restart_limit
-        return self._of(task).is_patient(failures)
+            return j > self.rules.restart_limit
+        return self._of(task).declines_after_failure(j)
+
+    def _owe_restart(self, task: Task, run: Run) -> None:
+        """C8: a restart is owed unless the cluster has declined, after the gap of C9."""
+        if not task.declined:
+            failed = run.ended_by() is Ending.INTRINSIC
+            due = self.now + self._of(task).gap(run.number, failed=failed)
+            self._owe(task, Owed(due, run.number, may_be_ghost=False))
 
 
 def _failures_of_the_cluster(task: Task) -> int:

@@ -101,40 +101,41 @@ class ContinuedRecord:
 
     # --- patience (C8) and gaps (C9) ------------------------------------------------------------
 
-    def is_patient(self, failures: int) -> bool:
-        """C8: does the cluster restart the task after so many failures of what it started?"""
-        return not any(self._gives_up(j) for j in range(1, failures + 1))
-
-    def _gives_up(self, j: int) -> bool:
-        """C8: at its j-th failure, as the record did; beyond the record, by the stratum's share."""
-        failed = _failed(self.record)
+    def declines_after_failure(self, j: int) -> bool:
+        """C8: does the cluster start nothing more after the j-th failure of what it started?"""
+        failed = sorted(_failed(self.record), key=lambda row: (row.end, row.number))
         if j <= len(failed):
-            return self._is_last(failed[j - 1].number)
+            return self._next_start(failed[j - 1].number) is None
         share = self.draws.laws.gives_up[self.draws.cell(j - 1)]
         return bool(self.draws.uniform(j, Purpose.GIVES_UP) < share)
 
-    def restarts_after_external(self, number: int) -> bool:
-        """C8: does the cluster restart the task after an external end of this attempt?"""
+    def declines_after_external(self, number: int) -> bool:
+        """C8: does the cluster start nothing more after an external end of this attempt?"""
         if self._is_recorded(number):
-            return not self._is_last(number)
+            return self._next_start(number) is None
         share = self.draws.laws.ends_external[self.draws.cell(self.fates[number].failures)]
-        return bool(self.draws.uniform(number, Purpose.NEXT_RESTART) >= share)
+        return bool(self.draws.uniform(number, Purpose.NEXT_RESTART) < share)
 
     def gap(self, number: int, *, failed: bool) -> int:
         """C9: from the end of this attempt to the restart that follows [ms]."""
-        if self._is_recorded(number) and not self._is_last(number):
-            return next(row.gap for row in self.record.rows if row.number == number)
+        if self._is_recorded(number) and (start := self._next_start(number)) is not None:
+            return start - self._row(number).end
         laws = self.draws.laws
         law = laws.gap_after_failure if failed else laws.gap_after_external
         time = self.draws.time(law, self.fates[number].failures, number, Purpose.NEXT_GAP)
         return 1 if time is None else time
 
+    def _next_start(self, number: int) -> int | None:
+        """C8, C9: the first start of a row that lies behind a recorded one; None without."""
+        end = self._row(number).end
+        behind = [row for row in self.record.rows if row.number > number and row.start >= end]
+        return min((row.start for row in behind), default=None)
+
+    def _row(self, number: int) -> Row:
+        return next(row for row in self.record.rows if row.number == number)
+
     def _is_recorded(self, number: int) -> bool:
         return number < self.record.row_count
-
-    def _is_last(self, number: int) -> bool:
-        """Does no started row lie behind it in the record?"""
-        return number == self.record.rows[-1].number
 
 
 def continue_record(

@@ -160,6 +160,8 @@ class Task:
     kill_at: int | None = None
     """When the grace period is over, once armed."""
     killed: bool = False
+    declined: bool = False
+    """C8: the cluster starts nothing more of it."""
     user_killed: bool = False
     """K has passed."""
     settled: int | None = None

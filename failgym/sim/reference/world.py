@@ -182,6 +182,7 @@ class World:
     def _ends(self, task: Task, run: Run, outcome: SimOutcome) -> Questions:
         """An attempt comes to its own end, and what follows from that."""
         self._close(task, run, outcome)
+        self._came_to_its_end(task, run)
         if task.settled is not None:
             return
         if outcome is SimOutcome.FINISH:
@@ -194,6 +195,9 @@ class World:
         if task.departed and not task.given_up and not replaced:
             self._owe_restart(task, run)
         self._check_settled(task)
+
+    def _came_to_its_end(self, task: Task, run: Run) -> None:
+        """Ghosts and records that are not continued: nothing more."""
 
     def _close(self, task: Task, run: Run, outcome: SimOutcome) -> None:
         """The attempt is over, whatever ended it."""
