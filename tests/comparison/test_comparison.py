@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
 from failgym.cli import run
 from failgym.comparison import Comparison, compare
-from failgym.comparison.jobs import jobs_of, tasks_of
+from failgym.comparison.apart import told_apart
+from failgym.comparison.jobs import JOB, TASK, jobs_of, tasks_of
 from failgym.comparison.policies import Ranked, kendall
 from failgym.comparison.resampling import RESAMPLES, Measured, area, blocks, measured
 from failgym.traces import Trace, TraceError, generate, twin
@@ -213,3 +215,18 @@ def test_our_own_predictors_are_fitted_on_the_past_of_each_trace() -> None:
         assert one.low < one.value < one.high
     with pytest.raises(ValueError, match=f"predictors: expected one of {', '.join(LEARNED)}, got"):
         compare(*traces, predictors=["oracle"])
+
+
+def test_tasks_are_not_told_apart_by_their_jobs() -> None:
+    """Tasks of one job are alike: trees that saw some of them would know the others' trace."""
+    traces: list[dict[str, Any]] = []
+    for seed in (1, 2):
+        rng, jobs = np.random.default_rng(seed), 100
+        rows = pd.DataFrame({name: rng.standard_normal(jobs) for name in (*JOB, *TASK, "wait")})
+        rows["finished"], rows["number"], rows["outcome"] = 1.0, 0.0, 0.0
+        rows["job"] = rows["submit"] = np.arange(jobs)
+        wide = rows.loc[np.repeat(np.arange(jobs), 10)].reset_index(drop=True)
+        traces.append({"jobs": rows.drop(columns="job"), "tasks": wide, "attempts": wide})
+    found = told_apart(*traces)
+    assert len(found) == 5
+    assert all(one.low <= 0.5 <= one.high for one in found.values())
