@@ -159,6 +159,7 @@ def test_the_command_compares_and_ranks(
         (["twin", "{0}", "--out", "{2}", "--jobs", "0"], "jobs is 0, expected at least 1"),
         (["twin", "{0}", "--out", "{2}", "--private", "0"], "private is 0, expected at least 1"),
         (["compare", "{0}", "{2}"], "no such folder: expected a saved trace"),
+        (["compare", "{0}", "{1}", "--plot", "{2}/a.svg"], "no such folder"),
         (["compare", "{0}", "{1}", "--plot", "{2}.bmp"], "expected a file that ends in .png"),
         (["compare", "{0}", "{1}", "--policies", "Nowhere-v0"], "Nowhere-v0"),
     ],
@@ -227,6 +228,6 @@ def test_tasks_are_not_told_apart_by_their_jobs() -> None:
         rows["job"] = rows["submit"] = np.arange(jobs)
         wide = rows.loc[np.repeat(np.arange(jobs), 10)].reset_index(drop=True)
         traces.append({"jobs": rows.drop(columns="job"), "tasks": wide, "attempts": wide})
-    found = told_apart(*traces)
+    found = told_apart(traces[0], traces[1])
     assert len(found) == 5
     assert all(one.low <= 0.5 <= one.high for one in found.values())
