@@ -81,5 +81,5 @@ def _jobs(rows: pd.DataFrame) -> Ints:
     """The number of the job of each row, in order of time; each row is one where none is said."""
     if "job" not in rows:
         return np.arange(len(rows), dtype=np.int64)
-    of = rows.groupby(["submit", "job"]).ngroup()
+    of: Any = rows.groupby(["submit", "job"]).ngroup()
     return of.to_numpy(np.int64)
