@@ -20,7 +20,8 @@ __all__ = ["compare"]
 LEGEND = """\
 []: 95 % interval, jobs (slices, for scores) in 20 blocks of time resampled; correlations: of a
 number of each job with that of the one before; told apart: area under the curve of boosted trees
-that tell a row of the first trace from one of the other, .5 if they cannot, 1 if they always can;
+that tell a row of the first trace from one of the other, .5 if they cannot, 1 if they always can,
+less if both are more alike than chance makes two, as where one is a copy;
 end of a task: area under the curve of foretelling that it finishes, in the later 30 % of a trace"""
 """What the words of the table mean."""
 

@@ -70,6 +70,7 @@ def attempts_of(trace: Trace) -> pd.DataFrame:
     attempts["number"] = np.arange(len(task)) - trace.task_first[task]
     attempts["run"] = attempts["end"] - attempts["start"]
     attempts["wait"] = attempts["start"] - attempts["queued"]
-    attempts["submit"] = trace.column("jobs", "submit")[trace.column("tasks", "job")[task]]
+    attempts["job"] = trace.column("tasks", "job")[task]
+    attempts["submit"] = trace.column("jobs", "submit")[attempts["job"]]
     ran = attempts["start"].notna() & (attempts["submit"] > 0)
     return attempts[ran & (attempts["outcome"] != Outcome.CENSORED)].reset_index(drop=True)

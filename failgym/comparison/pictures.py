@@ -21,6 +21,8 @@ def check(path: Path) -> None:
     """Raise ValueError if no picture can be drawn there."""
     if path.suffix not in KINDS:
         raise ValueError(f"--plot {path}: expected a file that ends in {', '.join(KINDS)}")
+    if not path.absolute().parent.is_dir():
+        raise ValueError(f"--plot {path}: no such folder: {path.absolute().parent}")
     if importlib.util.find_spec("matplotlib") is None:
         raise ValueError("--plot: needs matplotlib: pip install failgym[plots]")
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from failgym.evaluation.statistics import resampling
 from failgym.evaluation.statistics.interval_width import Variance, stretch
 
-__all__ = ["Flags", "Floats", "Ints", "Measured", "area", "blocks", "measured"]
+__all__ = ["Flags", "Floats", "Ints", "Measured", "area", "blocks", "measured", "stretched"]
 
 Flags = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -75,6 +75,13 @@ def interval(
     ends = value + wider * (np.percentile(known, [edge, 100.0 - edge]) - value)
     low, high = np.clip(ends, *possible)
     return Measured(float(value), float(low), float(high))
+
+
+def stretched(found: Measured, by: float, possible: tuple[float, float]) -> Measured:
+    """The same with an interval that is so many times as wide, between possible numbers."""
+    ends = found.value + by * (np.array([found.low, found.high]) - found.value)
+    low, high = np.clip(ends, *possible)
+    return Measured(found.value, float(low), float(high))
 
 
 def measured(

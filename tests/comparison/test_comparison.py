@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
 from failgym.cli import run
 from failgym.comparison import Comparison, compare
-from failgym.comparison.jobs import jobs_of, tasks_of
+from failgym.comparison.apart import told_apart
+from failgym.comparison.jobs import JOB, TASK, jobs_of, tasks_of
 from failgym.comparison.policies import Ranked, kendall
 from failgym.comparison.resampling import RESAMPLES, Measured, area, blocks, measured
 from failgym.traces import Trace, TraceError, generate, twin
@@ -157,6 +159,7 @@ def test_the_command_compares_and_ranks(
         (["twin", "{0}", "--out", "{2}", "--jobs", "0"], "jobs is 0, expected at least 1"),
         (["twin", "{0}", "--out", "{2}", "--private", "0"], "private is 0, expected at least 1"),
         (["compare", "{0}", "{2}"], "no such folder: expected a saved trace"),
+        (["compare", "{0}", "{1}", "--plot", "{2}/a.svg"], "no such folder"),
         (["compare", "{0}", "{1}", "--plot", "{2}.bmp"], "expected a file that ends in .png"),
         (["compare", "{0}", "{1}", "--policies", "Nowhere-v0"], "Nowhere-v0"),
     ],
@@ -213,3 +216,18 @@ def test_our_own_predictors_are_fitted_on_the_past_of_each_trace() -> None:
         assert one.low < one.value < one.high
     with pytest.raises(ValueError, match=f"predictors: expected one of {', '.join(LEARNED)}, got"):
         compare(*traces, predictors=["oracle"])
+
+
+def test_tasks_are_not_told_apart_by_their_jobs() -> None:
+    """Tasks of one job are alike: trees that saw some of them would know the others' trace."""
+    traces: list[dict[str, Any]] = []
+    for seed in (1, 2):
+        rng, jobs = np.random.default_rng(seed), 100
+        rows = pd.DataFrame({name: rng.standard_normal(jobs) for name in (*JOB, *TASK, "wait")})
+        rows["finished"], rows["number"], rows["outcome"] = 1.0, 0.0, 0.0
+        rows["job"] = rows["submit"] = np.arange(jobs)
+        wide = rows.loc[np.repeat(np.arange(jobs), 10)].reset_index(drop=True)
+        traces.append({"jobs": rows.drop(columns="job"), "tasks": wide, "attempts": wide})
+    found = told_apart(traces[0], traces[1])
+    assert len(found) == 5
+    assert all(one.low <= 0.5 <= one.high for one in found.values())
