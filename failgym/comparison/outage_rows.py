@@ -106,9 +106,11 @@ def _bursts(seen: Observed) -> dict[str, Measured]:
     size = np.bincount(hit)[chain].astype(np.float64)
     return {
         BURSTS: measured(
-            seen.block, lambda weight: float(weight @ several / weight.sum()), possible=(0.0, 1.0)
+            seen.block,
+            lambda weight: _mean(several.astype(np.float64), weight),
+            possible=(0.0, 1.0),
         ),
-        SIZE: measured(seen.block[led], lambda weight: float(weight @ size[led] / weight.sum()))
+        SIZE: measured(seen.block[led], lambda weight: _mean(size[led], weight))
         if led.any()
         else NOTHING,
     }
@@ -142,13 +144,19 @@ def _median(values: Floats, weight: Floats) -> float:
     return _quantile(values, weight, 0.5)
 
 
+def _mean(values: Floats, weight: Floats) -> float:
+    """NaN of a resample without any."""
+    total = weight.sum()
+    return float(weight @ values / total) if total > 0.0 else np.nan
+
+
 def _deviation(values: Floats, weight: Floats) -> float:
-    mean = (weight @ values) / weight.sum()
-    return float(np.sqrt(weight @ (values - mean) ** 2 / weight.sum()))
+    return float(np.sqrt(_mean((values - _mean(values, weight)) ** 2, weight)))
 
 
 def _variation(values: Floats, weight: Floats) -> float:
-    return _deviation(values, weight) / float(weight @ values / weight.sum())
+    mean = _mean(values, weight)
+    return _deviation(values, weight) / mean if mean > 0.0 else np.nan
 
 
 def _shape(values: Floats, weight: Floats) -> float:
