@@ -16,8 +16,8 @@ def one_thread() -> AbstractContextManager[Any]:
     """Lets OpenMP run one thread within.
 
     scikit-learn's boosted trees start as many as there are cores. They wait for each other at every
-    node of a tree, so that all wait where one of the cores is not free: the past and the future of a
-    log of 28,000 jobs take 6 s with one thread, and 18 to 89 s with 2 to 8 on two busy cores.
+    node of a tree, so that all wait where one of the cores is not free: on two busy cores the past
+    and the future of a log of 28,000 jobs take 6 s with one thread, and 18 to 89 s with 2 to 8.
     """
     from threadpoolctl import threadpool_limits
 
