@@ -3,10 +3,12 @@
     python -m experiments.record_twins --trace DIR [--profile NAME] [--seeds 3]
         [--policies ID ...] [--episodes 100] [--json FILE]
 
-A record is cut at 70 % of its time. Beside its future stand its past, twins of the past (so many
-seeds, as many jobs as the past) and a profile (as many jobs), all at equal numbers of jobs
-(`failgym.comparison`). The last columns say by how much the twins, on average, and the profile are
-further from the future than the past is: a twin should not be by more than .05.
+A record is cut at 70 % of its jobs (of its outages, if it has no jobs). Beside its future stand its
+past, twins of the past (so many seeds, as many jobs, or as long, as the past) and a profile (as
+many jobs; its default, for a record without), all at equal numbers of jobs, and over equal times
+for outages (`failgym.comparison`). The last columns say by how much the twins, on average, and the
+profile are further from the future than the past is: a twin should not be by more than .05. Of
+times and numbers of machines the distance is the log of the ratio.
 
 With ``--policies`` all rules of an environment are ranked on each: Kendall's tau with their ranks
 on the future. The most that can be asked is that of the two halves of the future. Intervals are
@@ -42,6 +44,8 @@ class Beside:
     past: Measured
     twins: tuple[Measured, ...]
     profile: Measured | None
+    by_ratio: bool = False
+    """Has it a unit, so that distances are logs of ratios?"""
 
     @property
     def twins_further(self) -> float:
@@ -61,7 +65,10 @@ class Beside:
 
     def _distance(self, value: float) -> float:
         """From the future; how well traces are told apart is a distance already."""
-        return value if np.isnan(self.future.value) else abs(value - self.future.value)
+        future = self.future.value
+        if np.isnan(future):
+            return value
+        return abs(float(np.log(value / future))) if self.by_ratio else abs(value - future)
 
 
 def beside(
@@ -75,7 +82,7 @@ def beside(
     past, future = (record.split(part, BOUNDARY) for part in ("train", "test"))
     jobs = past.rows("jobs")
     twins = [twin(past, seed=seed, part="all") for seed in seeds]
-    made = [] if profile is None else [generate(profile, jobs=jobs, seed=0)]
+    made = [] if profile is None else [generate(profile, jobs=jobs or None, seed=0)]
     found = compare(future, past, *twins, *made, environments=environments, episodes=episodes)
     return [_row(row, len(twins), bool(made)) for row in found.rows]
 
@@ -83,7 +90,7 @@ def beside(
 def _row(row: Row, twins: int, profile: bool) -> Beside:
     past, *others = row.others
     made = others[twins] if profile else None
-    return Beside(row.what, row.reference, past, tuple(others[:twins]), made)
+    return Beside(row.what, row.reference, past, tuple(others[:twins]), made, row.by_ratio)
 
 
 def tau_of_halves(record: Trace, environment: str, episodes: int) -> Measured:

@@ -18,11 +18,17 @@ if TYPE_CHECKING:
 __all__ = ["compare"]
 
 LEGEND = """\
-[]: 95 % interval, jobs (slices, for scores) in 20 blocks of time resampled; correlations: of a
-number of each job with that of the one before; told apart: area under the curve of boosted trees
-that tell a row of the first trace from one of the other, .5 if they cannot, 1 if they always can,
-less if both are more alike than chance makes two, as where one is a copy;
-end of a task: area under the curve of foretelling that it finishes, in the later 30 % of a trace"""
+[]: 95 % interval, jobs (outages; slices, for scores) in 20 blocks of time resampled; told apart:
+area under the curve of boosted trees that tell a row of the first trace from one of the other, .5
+if they cannot, 1 if they always can, less if both are more alike than chance makes two, as where
+one is a copy"""
+OF_JOBS = """\
+correlations: of a number of each job with that of the one before; end of a task: area under the
+curve of foretelling that it finishes, in the later 30 % of a trace"""
+OF_OUTAGES = """\
+outages: those that began in the first so many days of each trace, from its first job on (its first
+outage, without jobs); burst: outages of several machines, each within 5 minutes of the one before;
+gap: from the beginning of an outage to that of the next"""
 """What the words of the table mean."""
 
 
@@ -56,7 +62,7 @@ def compare(
         Path | None, typer.Option("--plot", metavar="FILE", help="Also draw it: .png, .svg, .pdf.")
     ] = None,
 ) -> None:
-    """Compare traces: how jobs recur, how well ends are foretold, what tells them apart."""
+    """Compare traces: how jobs recur, how ends are foretold, outages; what tells them apart."""
     from failgym.comparison import compare as measure
     from failgym.comparison import pictures
     from failgym.traces import Trace
@@ -94,8 +100,15 @@ def _print(made: Comparison) -> None:
     for letter, name in zip(named, made.names, strict=True):
         print_line(f"{letter}: {name}")
     rows = [(row.what, *(_cell(one) for one in (row.reference, *row.others))) for row in made.rows]
-    print_table(f"{made.jobs:,} jobs of each", ("", *named), rows)
+    amounts = (f"{made.jobs:,} jobs" * bool(made.jobs), f"{made.days:,.1f} days of outages")
+    title = " and ".join(amount for amount in amounts[: 1 + bool(made.days)] if amount)
+    print_table(f"{title} of each", ("", *named), rows)
     print_line(LEGEND)
+    for there, legend in ((made.jobs, OF_JOBS), (made.days, OF_OUTAGES)):
+        if there:
+            print_line(legend)
+    for why in made.left_out:
+        print_line(f"left out: {why}")
 
 
 def _cell(measured: Measured) -> str:

@@ -161,6 +161,10 @@ def twin(
     jobs: Annotated[
         int | None, typer.Option(help="Jobs; as many as what was learned from by default.")
     ] = None,
+    days: Annotated[
+        float | None,
+        typer.Option(help="Length of the twin of outages alone, without jobs; as learned from."),
+    ] = None,
     seed: Seed = 0,
     whole: Annotated[
         bool, typer.Option("--whole", help="Learn from all of the record, not its train part.")
@@ -182,7 +186,8 @@ def twin(
         raise ValueError(f"--out {out}: is the record itself: not written")
     begun = time.perf_counter()
     record = Trace.load(folder)
-    make(record, jobs, seed, part="all" if whole else "train", private=private).save(out)
+    part = "all" if whole else "train"
+    make(record, jobs, seed, days=days, part=part, private=private).save(out)
     _report(out, begun)
 
 

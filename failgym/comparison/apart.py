@@ -12,9 +12,10 @@ import numpy as np
 import pandas as pd
 
 from failgym.comparison.jobs import JOB, TASK
+from failgym.comparison.outages import Observed
 from failgym.comparison.resampling import NOTHING, Ints, Measured, area, blocks, stretched
 
-__all__ = ["told_apart"]
+__all__ = ["outages_told_apart", "told_apart"]
 
 FOLDS = 3
 UNTRAINED = (1.0 / FOLDS + 1.0 / (FOLDS - 1)) / (1.0 / FOLDS)
@@ -33,6 +34,8 @@ FEATURES: tuple[tuple[str, str, Sequence[str]], ...] = (
     ("attempts", "number, wait, run time, ending", ("number", "wait", "run", "outcome")),
 )
 """Of what, in words, by which columns."""
+OUTAGE = ("machine_gap", "cluster_gap", "repair", "hour", "weekday")
+OUTAGES = "told apart: outages by gaps of machine and cluster, repair, hour, day"
 
 
 def told_apart(
@@ -50,6 +53,15 @@ def told_apart(
         name = f"told apart: {table} by {words}"
         found[name] = _area(rows[0], rows[1], columns, seed)
     return found
+
+
+def outages_told_apart(
+    first: Observed | None, second: Observed | None, seed: int = 0
+) -> dict[str, Measured]:
+    """The same of the outages of two traces; nothing where one has too few."""
+    if first is None or second is None:
+        return {OUTAGES: NOTHING}
+    return {OUTAGES: _area(first.frame(), second.frame(), OUTAGE, seed)}
 
 
 def _area(first: pd.DataFrame, second: pd.DataFrame, columns: Sequence[str], seed: int) -> Measured:

@@ -3,66 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from failgym.comparison import policies
-from failgym.comparison.apart import told_apart
+from failgym.comparison.apart import outages_told_apart, told_apart
 from failgym.comparison.jobs import attempts_of, jobs_of, tasks_of
+from failgym.comparison.outage_rows import outage_rows
+from failgym.comparison.outages import LEAST_OUTAGES, Observed, days, observed
 from failgym.comparison.own_predictors import told_by
 from failgym.comparison.prediction import predictability
 from failgym.comparison.recurrence import recurrence
 from failgym.comparison.resampling import NOTHING, Measured
+from failgym.comparison.result import Comparison, Row
+from failgym.comparison.threads import one_thread
 from failgym.traces import Trace, TraceError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Comparison", "Row", "compare"]
+__all__ = ["compare"]
 
 LEAST_JOBS = 100
 """Jobs of a trace that are compared, at least."""
-
-
-@dataclass(frozen=True)
-class Row:
-    """What is measured, on the reference and on each of the others."""
-
-    what: str
-    reference: Measured
-    """NaN for what says how far another is from it"""
-    others: tuple[Measured, ...]
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """A reference and other traces, compared."""
-
-    names: tuple[str, ...]
-    """of the traces, the reference first"""
-    jobs: int
-    """that were compared of each"""
-    rows: tuple[Row, ...]
-
-    def row(self, what: str) -> Row:
-        """The row of that name. Raises KeyError if there is none."""
-        for row in self.rows:
-            if row.what == what:
-                return row
-        raise KeyError(what)
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values; null for what a trace does not say."""
-        return {
-            "traces": list(self.names),
-            "jobs": self.jobs,
-            "rows": [
-                {"what": row.what, "values": [_plain(one) for one in (row.reference, *row.others)]}
-                for row in self.rows
-            ],
-        }
 
 
 def compare(
@@ -74,7 +36,10 @@ def compare(
     seed: int = 0,
     advance: Callable[[str], None] = lambda _: None,
 ) -> Comparison:
-    """Compare traces at equal numbers of jobs: of each the first that came after its data began.
+    """Compare traces at equal numbers of jobs, of each the first that came after its data began;
+    and outages over equal lengths of time (`failgym.comparison.outages`).
+
+    Where a trace has too few jobs, as one of outages alone has, the rows on jobs are left out.
 
     Args:
         reference: what the others are to be like.
@@ -86,30 +51,75 @@ def compare(
         advance: is told what has been done.
 
     Raises:
-        TraceError: if a trace has too few jobs to say anything.
+        TraceError: if a trace has too few jobs to say anything, and predictors or environments are
+            asked for or not all traces have outages to compare.
         ValueError: for an unknown environment or predictor, a predictor whose package is not
             installed, or an environment in which a trace leaves nothing to gain.
     """
     traces = (reference, *others)
-    found = [_frames(trace) for trace in traces]
+    found, seen = [_frames(trace) for trace in traces], observed(traces)
     number = min(len(frames["jobs"]) for frames in found)
+    without = [_no_outages(t) for t, o in zip(traces, seen, strict=True) if o is None]
+    left_out: list[str] = []
+    rows: list[Row] = []
     if number < LEAST_JOBS:
-        few = next(t for t, f in zip(traces, found, strict=True) if len(f["jobs"]) == number)
-        raise TraceError(
-            f"{few.meta.source}: {number} jobs came after its data began,"
-            f" expected at least {LEAST_JOBS}"
-        )
-    found = [_first(frames, number) for frames in found]
-    each = [_of_each(frames, advance) for frames in found]
-    rows = [Row(what, each[0][what], tuple(one[what] for one in each[1:])) for what in each[0]]
+        few = _too_few(traces, found, number)
+        if predictors or environments or None in seen:
+            raise TraceError("; ".join([few, *without]))
+        number, left_out = 0, [f"{few}: no rows on jobs"]
+    with one_thread():
+        if number:
+            found = [_first(frames, number) for frames in found]
+            rows = _of_jobs(traces, found, predictors, seed, advance)
+        if len(without) < len(traces):
+            rows += _of_outages(seen, seed, advance)
+            left_out += without
+        for env in environments:
+            rows += _ranks(traces, env, episodes, seed, advance)
+    names = tuple(trace.meta.source for trace in traces)
+    return Comparison(names, number, days(seen), tuple(left_out), tuple(rows))
+
+
+def _too_few(traces: Sequence[Trace], found: Sequence[dict[str, pd.DataFrame]], number: int) -> str:
+    few = next(t for t, f in zip(traces, found, strict=True) if len(f["jobs"]) == number)
+    return (
+        f"{few.meta.source}: {number} jobs came after its data began, expected at least"
+        f" {LEAST_JOBS}"
+    )
+
+
+def _no_outages(trace: Trace) -> str:
+    return (
+        f"{trace.meta.source}: fewer than {LEAST_OUTAGES} outages to compare: no values on outages"
+    )
+
+
+def _of_jobs(
+    traces: Sequence[Trace],
+    found: Sequence[dict[str, pd.DataFrame]],
+    predictors: Sequence[str],
+    seed: int,
+    advance: Callable[[str], None],
+) -> list[Row]:
+    rows = _beside([_of_each(frames, advance) for frames in found])
     for name in predictors:
-        told = [told_by(trace, name) for trace in traces]
-        rows += [Row(what, told[0][what], tuple(one[what] for one in told[1:])) for what in told[0]]
+        rows += _beside([told_by(trace, name) for trace in traces])
         advance(name)
-    rows += _apart(found, seed, advance)
-    for env in environments:
-        rows += _ranks(traces, env, episodes, seed, advance)
-    return Comparison(tuple(trace.meta.source for trace in traces), number, tuple(rows))
+    return rows + _apart(found, seed, advance)
+
+
+def _of_outages(
+    seen: Sequence[Observed | None], seed: int, advance: Callable[[str], None]
+) -> list[Row]:
+    rows = _beside([outage_rows(one) for one in seen])
+    distances = [outages_told_apart(seen[0], one, seed) for one in seen[1:]]
+    advance("outages")
+    return rows + _distances(distances)
+
+
+def _beside(each: Sequence[dict[str, Measured]]) -> list[Row]:
+    """What was measured of each trace, as rows."""
+    return [Row(what, each[0][what], tuple(one[what] for one in each[1:])) for what in each[0]]
 
 
 def _frames(trace: Trace) -> dict[str, pd.DataFrame]:
@@ -154,6 +164,11 @@ def _apart(
     for one in closed[1:]:
         distances.append(told_apart(closed[0], one, seed))
         advance("told apart")
+    return _distances(distances)
+
+
+def _distances(distances: Sequence[dict[str, Measured]]) -> list[Row]:
+    """How far each of the others is from the reference, as rows."""
     if not distances:
         return []
     return [Row(what, NOTHING, tuple(one[what] for one in distances)) for what in distances[0]]
@@ -182,7 +197,3 @@ def _ranks(
     ]
     taus = tuple(policies.kendall(found[0], one) for one in found[1:])
     return [*rows, Row(f"{env}: Kendall's tau of {len(rules)} rules' ranks", NOTHING, taus)]
-
-
-def _plain(measured: Measured) -> list[float | None]:
-    return [None if np.isnan(value) else round(float(value), 6) for value in measured]

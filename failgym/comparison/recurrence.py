@@ -12,7 +12,7 @@ import pandas as pd
 
 from failgym.comparison.resampling import NOTHING, Floats, Measured, blocks, measured
 
-__all__ = ["recurrence"]
+__all__ = ["correlation", "recurrence"]
 
 LEAST_PAIRS = 50
 """Successive jobs that a correlation is told of at least."""
@@ -52,10 +52,11 @@ def lag(jobs: pd.DataFrame, by: str, column: str) -> Measured:
     now = there[column].to_numpy(np.float64)[pairs]
     then = before.to_numpy(np.float64)[pairs]
     block = blocks(len(there))[pairs]
-    return measured(block, lambda weight: _correlation(now, then, weight), possible=(-1.0, 1.0))
+    return measured(block, lambda weight: correlation(now, then, weight), possible=(-1.0, 1.0))
 
 
-def _correlation(x: Floats, y: Floats, weight: Floats) -> float:
+def correlation(x: Floats, y: Floats, weight: Floats) -> float:
+    """Pearson's r of weighted pairs; NaN where all x or all y are equal."""
     total = weight.sum()
     x, y = x - (weight @ x) / total, y - (weight @ y) / total
     scale = np.sqrt((weight @ (x * x)) * (weight @ (y * y)))

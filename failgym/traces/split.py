@@ -37,19 +37,25 @@ class Parted(NamedTuple, Generic[AnyTrace]):
 
 
 def boundary(trace: Tables, share: float) -> int:
-    """The least submit time [ms] by which at least a `share` of the jobs was submitted."""
+    """The least time [ms] by which at least a `share` of the jobs was submitted; of the outages had
+    begun, in a trace without jobs; 0 in one without either.
+    """
     if not 0.0 < share < 1.0:
         raise ValueError(f"boundary_share is {share}, expected a share between 0 and 1")
-    submits = np.sort(trace.column("jobs", "submit"))
-    if not len(submits):
+    times = (
+        trace.column("jobs", "submit") if trace.rows("jobs") else trace.column("outages", "down")
+    )
+    times = np.sort(times)
+    if not len(times):
         return 0
-    return int(submits[max(int(np.ceil(share * len(submits))) - 1, 0)])
+    return int(times[max(int(np.ceil(share * len(times))) - 1, 0)])
 
 
 def split(trace: AnyTrace, part: str, share: float) -> Parted[AnyTrace]:
     """The part of a trace before or after `boundary(trace, share)`, and the rows that it kept.
 
-    `test`: the jobs submitted after the boundary, whole. `train`: the jobs submitted until then,
+    `test`: the jobs submitted after the boundary, whole; of a trace without jobs, the outages that
+    began after it. `train`: the jobs submitted until then,
     cut at the boundary: a run that starts later vanishes and one that ends later is CENSORED
     there. An attempt that waits at the boundary stays, CENSORED and never started; so does the
     first row behind a cut between two attempts of a task, since the task's fate was not yet known.
@@ -61,7 +67,8 @@ def split(trace: AnyTrace, part: str, share: float) -> Parted[AnyTrace]:
     tables = {name: trace.table(name) for name in TABLES}
     early = trace.column("jobs", "submit") <= at
     if part == "test":
-        kept = select(tables, {"jobs": ~early})
+        later = trace.column("outages", "down") > at
+        kept = select(tables, {"jobs": ~early} if trace.rows("jobs") else {"outages": later})
         end = trace.meta.end
     else:
         kept = _cut(trace, tables, early, at)

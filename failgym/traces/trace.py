@@ -80,7 +80,8 @@ class Trace(Tables):
         """The earlier or the later part of the trace, parted by time of job submission.
 
         `test` holds the jobs submitted after `boundary(boundary_share)`; `train` the others, as
-        they were known at the boundary (`failgym.traces.split`). Raises ValueError for another
+        they were known at the boundary (`failgym.traces.split`). A trace without jobs is parted by
+        when its outages began. Raises ValueError for another
         part or a share outside (0, 1).
         """
         return split(self, part, boundary_share).trace

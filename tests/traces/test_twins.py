@@ -300,7 +300,7 @@ def test_what_cannot_be_asked_for(record: Trace, arguments: dict[str, Any], mess
 
 def test_a_record_without_jobs_has_none(record: Trace) -> None:
     nobody = _only(record, np.zeros(record.rows("jobs"), dtype=np.bool_))
-    with pytest.raises(TraceError, match="no jobs, so nothing to learn a twin from"):
+    with pytest.raises(TraceError, match="no jobs and no outages, so nothing to learn from"):
         twin(nobody)
 
 

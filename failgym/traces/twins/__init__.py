@@ -7,7 +7,8 @@
 - `partners`: the other job that each is mixed with, so that it lies between two;
 - `lasting`: heavy tails, and how what the end of the record cut off goes on;
 - `moments`: bursts of endings that stay bursts;
-- `shapes`: tasks and attempts; `cut`: the end of the data; `machines`, `tables`;
+- `shapes`: tasks and attempts; `cut`: the end of the data; `tables`;
+- `machines`, `outages`: which machine fails when, for how long;
 - `private`: what a twin does not show.
 """
 
@@ -19,7 +20,7 @@ from typing import Any, Literal
 import numpy as np
 
 from failgym.traces.order import in_order
-from failgym.traces.schema import TraceError
+from failgym.traces.schema import LATEST, TraceError
 from failgym.traces.tables import Meta
 from failgym.traces.trace import Trace
 from failgym.traces.twins import machines, tables
@@ -31,11 +32,12 @@ from failgym.traces.twins.private import rare, requests, stand_ins
 from failgym.traces.twins.record import Record, with_tasks
 from failgym.traces.twins.shapes import Shapes, shapes
 from failgym.traces.twins.timeline import Timeline, timeline
+from failgym.vocabulary import DAY
 
 __all__ = ["MOST_JOBS", "twin"]
 
 MOST_JOBS = 10_000_000
-"""The largest twin [jobs]."""
+"""The largest twin [jobs; outages, of a record without jobs]."""
 
 
 def twin(
@@ -43,6 +45,7 @@ def twin(
     jobs: int | None = None,
     seed: int = 0,
     *,
+    days: float | None = None,
     part: Literal["train", "all"] = "train",
     boundary_share: float = 0.7,
     private: int = 1,
@@ -54,6 +57,8 @@ def twin(
         jobs: how many; as many as what was learned from, if None. Fewer are whole applications of
             it, drawn at random; more are the record over and over, each time resampled.
         seed: at least 0.
+        days: how long the twin of a record without jobs is; as long as what was learned from, if
+            None. More are that time over and over, each time resampled.
         part: what it is learned from: the record's train part, or all of it.
         boundary_share: where the train part ends.
         private: each job of an application with fewer jobs is made after one of so many alike
@@ -61,12 +66,15 @@ def twin(
             there are of such applications, and about when, is still told.
 
     Raises:
-        TraceError: for a record without jobs, or a number out of its range; for fewer applications
-            than `private`; if nothing of the train part has run yet; for more jobs than come in
-            2,230 years.
+        TraceError: for a record without jobs and outages, or a number out of its range; for fewer
+            applications than `private`; for `days` of a record with jobs, `jobs` or `private` of
+            one without; if nothing of the train part has run yet; for more jobs than come in 2,230
+            years.
     """
-    _check(trace, jobs, seed, part, private)
+    _check(trace, jobs, seed, part, private, days)
     source = trace.split("train", boundary_share) if part == "train" else trace
+    if not source.rows("jobs"):
+        return _of_outages(trace, Record(source), days, seed)
     record = Record(with_tasks(source))
     if not source.rows("tasks"):
         raise TraceError(f"{source.meta.source}: no tasks, so nothing to learn a twin from")
@@ -90,7 +98,21 @@ def twin(
     return in_order(_meta(trace, source, seen.end), **made)
 
 
-def _check(trace: Trace, jobs: int | None, seed: int, part: str, private: int) -> None:
+def _of_outages(trace: Trace, record: Record, days: float | None, seed: int) -> Trace:
+    """A twin of machines and their outages alone."""
+    end = record.span if days is None else max(round(days * DAY), 1)
+    most = record.span * MOST_JOBS / record.trace.rows("outages")
+    if end > most:
+        raise TraceError(f"days is {end / DAY:g}, expected at most {most / DAY:.0f}")
+    streams = [_generator(one) for one in np.random.SeedSequence(seed).spawn(2)]
+    row = machines.moved(record, 1.0, streams[0])
+    made = machines.tables(record, row, streams[1], end)
+    return in_order(_meta(trace, record.trace, end), **made)
+
+
+def _check(
+    trace: Trace, jobs: int | None, seed: int, part: str, private: int, days: float | None
+) -> None:
     if part not in ("train", "all"):
         raise TraceError(f"part is {part!r}, expected 'train' or 'all'")
     if jobs is not None and not 1 <= jobs <= MOST_JOBS:
@@ -98,8 +120,17 @@ def _check(trace: Trace, jobs: int | None, seed: int, part: str, private: int) -
     for name, value, least in (("seed", seed, 0), ("private", private, 1)):
         if value < least:
             raise TraceError(f"{name} is {value}, expected at least {least}")
-    if not trace.rows("jobs"):
-        raise TraceError(f"{trace.meta.source}: no jobs, so nothing to learn a twin from")
+    if days is not None and not 0.0 < days <= LATEST / DAY:
+        raise TraceError(f"days is {days:g}, expected more than 0 and at most {LATEST // DAY}")
+    source = trace.meta.source
+    if not trace.rows("jobs") and not trace.rows("outages"):
+        raise TraceError(f"{source}: no jobs and no outages, so nothing to learn from")
+    if trace.rows("jobs") and days is not None:
+        raise TraceError(f"days is {days:g}: {source} has jobs, so say how many jobs")
+    if not trace.rows("jobs") and jobs is not None:
+        raise TraceError(f"jobs is {jobs}: {source} has outages alone, so say how many days")
+    if not trace.rows("jobs") and private != 1:
+        raise TraceError(f"private is {private}: {source} has no jobs, so no applications to mix")
 
 
 def _ran(trace: Trace) -> bool:
@@ -133,6 +164,7 @@ def _meta(trace: Trace, source: Trace, end: int) -> Meta:
         time_origin=trace.meta.time_origin,
         end=end,
         remarks={"twin": f"learned from the trace of content {source.content_hash}"},
+        unix_origin=trace.meta.unix_origin,
     )
 
 

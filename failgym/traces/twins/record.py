@@ -44,18 +44,30 @@ class Record:
 
     @cached_property
     def span(self) -> int:
-        """How long the record is [ms]: to the end of its data, else to its last end."""
+        """How long the record is [ms]: to the end of its data, else to its last end; of an outage,
+        if there are no jobs.
+        """
         end = self.trace.meta.end
-        ends = self.trace.column("attempts", "end")
-        return max(int(ends.max(initial=0)) if end is None else end, 1)
+        alone = (("outages", "down"), ("outages", "up"))
+        ends = (("attempts", "end"),) if self.trace.rows("jobs") else alone
+        last = max(int(self.trace.column(*one).max(initial=0)) for one in ends)
+        return max(last if end is None else end, 1)
 
     @cached_property
     def period(self) -> int:
         """After how long it is repeated [ms]: whole weeks or days, so that these stay."""
         if self.span < 2 * DAY:
             return self.span
-        unit = 7 * DAY if self.span >= WEEKS * 7 * DAY else DAY
-        return self.span // unit * unit
+        return self.span // self.rhythm * self.rhythm
+
+    @cached_property
+    def rhythm(self) -> int:
+        """By what times can be moved so that hours stay [ms]: a week or a day; any, if it has not
+        two days.
+        """
+        if self.span < 2 * DAY:
+            return self.unit
+        return 7 * DAY if self.span >= WEEKS * 7 * DAY else DAY
 
     @cached_property
     def unit(self) -> int:
