@@ -1,0 +1,77 @@
+"""Environments whose records are continued: fitted on the train split, played bit for bit alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+import failgym
+from failgym.baselines import Replay
+from failgym.continued import fit
+from failgym.envs import resolve
+from failgym.sim.pinned.simulator import PinnedSimulator
+from failgym.sim.reference import ReferenceSimulator
+from failgym.worlds.context import context_of, with_system
+from failgym.worlds.forecast import forecast_of
+from failgym.worlds.source import whole_trace
+from failgym.worlds.split import split_trace
+from tests.envs.worlds import legal, play
+
+PINNED = ("failgym/Cloning-v0", "failgym/GracePeriod-v0", "failgym/Checkpoint-v0")
+CONTINUED: dict[str, Any] = {"beyond_record": "continued", "restarts": "record", "jobs": 400}
+
+
+@pytest.mark.parametrize("env_id", PINNED)
+def test_an_episode_is_the_same_again(env_id: str) -> None:
+    first, again = (play(gym.make(env_id, **CONTINUED), 3, 400) for _ in range(2))
+    assert first == again
+
+
+@pytest.mark.parametrize("env_id", PINNED)
+def test_the_world_is_that_of_the_reference(env_id: str) -> None:
+    """On the test split, with laws of the train split, from the trace to the last account."""
+    scenario = resolve(env_id).override(**CONTINUED | {"split": "test", "max_extra": 3})
+    part = split_trace(whole_trace(scenario), scenario, "test")
+    known = split_trace(whole_trace(scenario), scenario, "train").trace
+    forecast = forecast_of(scenario, part, known)
+    context = with_system(context_of(known, forecast, scenario.window), part.whole)
+    laws = fit(known).of(part.trace, part.tasks)
+    given: dict[str, Any] = {"seed": scenario.seed, "continuation": laws}
+    slow = ReferenceSimulator(part.trace, scenario, context, **given)
+    fast = PinnedSimulator(part.trace, scenario, context, **given)
+    both = (slow, fast)
+    rng = np.random.default_rng(0)
+    tasks = rng.choice(part.trace.rows("tasks"), 40, replace=False).tolist()
+    for sim in both:
+        sim.start(tasks)
+    while slow.decision is not None:
+        assert slow.decision == fast.decision
+        assert slow.mask == fast.mask
+        action = int(legal(np.array(slow.mask), rng)[0])
+        for sim in both:
+            sim.step(action)
+    assert fast.decision is None
+    assert slow.accounts() == fast.accounts()
+    assert [tuple(entry) for entry in slow.log] == [tuple(entry) for entry in fast.log]
+    assert any(entry.detail for entry in slow.log if entry.kind == 9) or env_id != PINNED[0]
+
+
+def test_what_was_recorded_is_played_as_ever() -> None:
+    """CONTINUE alone: continued or not, every task ends as it did."""
+    plain: Any = gym.make(PINNED[0], jobs=400).unwrapped
+    continued: Any = gym.make(PINNED[0], **CONTINUED).unwrapped
+    for env in (plain, continued):
+        env.reset(options={"slice": 0})
+        while not env.step(0)[2]:
+            pass
+    mine, theirs = plain.outcomes(), continued.outcomes()
+    for name in ("end", "outcome", "useful", "lost", "redundant", "attempts"):
+        assert mine[name].tolist() == theirs[name].tolist()
+
+
+def test_scores_wait_for_an_exact_clairvoyant() -> None:
+    with pytest.raises(ValueError, match='beyond_record: expected "ghost" or "paper"'):
+        failgym.evaluate(Replay(), PINNED[1], **CONTINUED)
