@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from failgym.envs.spaces import TERMS
+from failgym.leaderboard.submission.block_sums import check_block_sums
 from failgym.leaderboard.submission.checks import read_results
 from failgym.leaderboard.submission.proofs import Proof, Row
 from failgym.leaderboard.submission.records import (
@@ -102,6 +103,10 @@ def read_source(folder: Path, verdicts: Verdicts | None = None) -> Source:
         raise ValueError(f"{folder}: {error}") from error
     if file_sha256(folder / RESULTS_FILE) != about.files.get(RESULTS_FILE):
         raise ValueError(f"{folder}: {RESULTS_FILE} was changed: its hash is another one")
+    try:
+        check_block_sums(table)
+    except ValueError as error:
+        raise ValueError(f"{folder}: {error}") from error
     frame = table.to_pandas()
     seeds = table.column("training_seed").to_pylist()
     return Source(
