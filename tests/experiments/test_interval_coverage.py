@@ -1,4 +1,4 @@
-"""The simulation of coverage: what is judged, what traces are made to differ by, what is counted."""
+"""The simulation of coverage: what is judged, what traces differ by, how it is counted."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +22,7 @@ from failgym.leaderboard.statistics.bootstrap import Bootstrap
 from failgym.leaderboard.suite.cost_blocks import BLOCKS, CostBlocks
 from failgym.leaderboard.suite.suites import Course
 from failgym.worlds.build import split_of
-from tests.leaderboard.boards import baseline, submit
+from tests.leaderboard.boards import baseline, rehash, rewrite, submit
 
 PINNED = Course("GracePeriod-v0", slices=40, changes={"jobs": 900, "slice_tasks": 64})
 SCHEDULED = Course("Lineage-v0", slices=4, changes={"jobs": 40})
@@ -57,6 +58,21 @@ def test_blocks_add_up_to_their_slice(rows: list[dict[str, Any]]) -> None:
             assert sum(row[f"{anchor}_blocks"]) == pytest.approx(row[anchor])
         if row["policy"] == "replay":
             assert row["cost_blocks"] == pytest.approx(row["replay_cost_blocks"])
+
+
+def test_a_page_refuses_blocks_that_do_not_add_up(board: Path, tmp_path: Path) -> None:
+    """Else an interval, which is of blocks, could be made as narrow as one likes."""
+    forged = tmp_path / "forged"
+    shutil.copytree(board, forged)
+
+    def more_than_it_costs(rows: list[dict[str, Any]]) -> None:
+        rows[3]["cost_blocks"] = [1.0 + cost for cost in rows[3]["cost_blocks"]]
+
+    rewrite(forged / "results.parquet", more_than_it_costs)
+    rehash(forged)
+    expected = "results.parquet: row 3: column 'cost_blocks': expected numbers that add up to"
+    with pytest.raises(ValueError, match=expected):
+        read_source(forged)
 
 
 def test_a_block_is_of_jobs_that_were_submitted_one_after_the_other() -> None:
