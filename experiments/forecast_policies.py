@@ -116,7 +116,8 @@ class Outcome:
     score: float
     low: float
     high: float
-    """with its 95 % bootstrap interval over slices; 0 is replay, 100 the clairvoyant"""
+    """with its 95 % bootstrap interval over jobs (blocks of jobs where something joins them); 0 is
+    replay, 100 the clairvoyant"""
     published: float
     """score with the parameter as published"""
     published_low: float

@@ -144,8 +144,8 @@ def _cell(place: Place, name: str) -> str:
         return NOTHING
     if score is None:
         return NOT_PLAYED
-    slices = len(place.field.slices)
-    return interval(score) + (f" ({slices} slices)" if slices < FEW else "")
+    blocks = len(place.field.blocks.trace)
+    return interval(score) + (f" ({blocks} blocks)" if blocks < FEW else "")
 
 
 def main(

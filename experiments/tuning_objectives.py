@@ -9,8 +9,9 @@ the others. The test split is not touched.
 
 `highest score` is what tuning does if nothing else is said; `sure and proved` is what
 `failgym.tuning` does: the lower end of the interval of the gain, on the first seven tenths of what
-is seen, and adopted if it is better on the rest. The others are winsorised gains, medians of folds,
-and the lower end of the interval of the score itself.
+is seen, and adopted if it is better on the rest. Here that interval is over slices, which share
+jobs: `failgym.tuning` resamples jobs, and is sure of less. The others are winsorised gains, medians
+of folds, and the lower end of the interval of the score itself.
 """
 
 from __future__ import annotations

@@ -35,7 +35,8 @@ class Validation:
     """of its best action in each decision"""
     low: float | None
     high: float | None
-    """95 % bootstrap interval of that; None where the room hangs on too few slices"""
+    """95 % bootstrap interval of that, over what `evaluate` resamples (jobs, blocks of jobs, blocks
+    of slices); None where the room hangs on too few of them"""
     stochastic: float | None
     """score of actions drawn with its probabilities; None for an algorithm that learns none"""
 

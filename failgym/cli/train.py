@@ -208,6 +208,7 @@ def _print(result: TrainingResult) -> None:
     ]
     print_line(f"{result.algo} in {result.env}: score on the validation split")
     print_table("", ("steps", "best\naction", "95 %\ninterval", "drawn\naction"), rows)
+    print_line("intervals are over jobs, in blocks where something joins them, or blocks of slices")
     if result.warm_start is not None:
         agreement = result.warm_start["agreement"]
         known = "-" if agreement is None else f"{agreement:.1%}"

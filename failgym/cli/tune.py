@@ -135,6 +135,9 @@ def _write(
 
 
 def _print(tuned: Tuned, given: Heuristic, env: str, out: Path) -> None:
+    from failgym.evaluation.result import FEW, plural
+    from failgym.tuning.objective import ADOPTED, SURE
+
     best, default = tuned.best, tuned.default
     rows: list[tuple[Cell, ...]] = [
         (field.name, *(_shown(getattr(policy, field.name)) for policy in (given, tuned.found)))
@@ -142,7 +145,9 @@ def _print(tuned: Tuned, given: Heuristic, env: str, out: Path) -> None:
     ]
     print_line(f"{given.name} in {env}: best of {tuned.trials:,} trials")
     print_table("", ("", "given", "found"), rows)
-    print_line(f"gain on fit: {_interval(tuned.gain)}; on validation: {_interval(tuned.proof)}")
+    gain, proof = (_interval(found) for found in (tuned.gain, tuned.proof))
+    print_line(f"gain on fit: {gain} ({SURE:.0f} %); on validation: {proof} ({ADOPTED:.0f} %)")
+    print_line(f"intervals are over {plural(tuned.unit, FEW)}")
     if tuned.adopted:
         print_line(f"adopted: score on validation {default.value:.1f} -> {best.value:.1f}")
     else:

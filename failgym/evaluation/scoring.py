@@ -48,6 +48,7 @@ def score(
     traces: Ints | None = None,
     confidence: float = CONFIDENCE,
     if_room: bool = False,
+    resamples: int = RESAMPLES,
 ) -> Score:
     """100 (replay - policy) / (replay - bound), a ratio of sums over sampling units.
 
@@ -70,6 +71,7 @@ def score(
         confidence: of the interval [%].
         if_room: give an interval all the same: it says where the score lies if there is something
             to gain.
+        resamples: bootstrap samples.
 
     Returns:
         NaN for what there is not.
@@ -85,7 +87,7 @@ def score(
     total = possible.sum()
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed)))
     spread = score_spread(saved, possible, trace)
-    samples = _scores(resampled(sums, trace, spread.trace_weight, rng))
+    samples = _scores(resampled(sums, trace, spread.trace_weight, rng, resamples))
     if if_room:
         samples = samples[~np.isnan(samples)]
     ends = percentiles(samples, confidence)

@@ -53,7 +53,7 @@ class Tuned:
     """with the best parameters found"""
     gain: Score
     """points of score that the found ones are above the given ones, on the slices that were
-    searched on: a policy gains less elsewhere"""
+    searched on, with an interval of `SURE` per cent: a policy gains less elsewhere"""
     proof: Score
     """the same on the validation split, with an interval of `ADOPTED` per cent"""
     best: Score
@@ -62,6 +62,8 @@ class Tuned:
     """of the heuristic as it was given, likewise"""
     trials: int
     """sets of parameters that were tried, the given one included"""
+    unit: str
+    """what is resampled for the intervals, as in `failgym.evaluation.Evaluation.unit`"""
 
     @property
     def adopted(self) -> bool:
@@ -143,4 +145,5 @@ def _judged(
         best=later.score(costs if adopted else later.given),
         default=later.score(later.given),
         trials=trials,
+        unit=later.evidence.units.name,
     )

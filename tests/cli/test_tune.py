@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -36,7 +37,8 @@ def test_what_is_found_is_written_and_evaluated(
     assert invoke(*SEARCH, 6, "--out", out) == 0
     shown = capsys.readouterr().out
     assert "young in failgym/Checkpoint-v0: best of 6 trials" in shown
-    assert "gain on fit: " in shown
+    assert re.search(r"gain on fit: .* \(95 %\); on validation: .* \(60 %\)\n", shown)
+    assert "intervals are over blocks of jobs\n" in shown
     assert f"written to {out}" in shown
     found = load_heuristic(out)
     assert isinstance(found, Young)

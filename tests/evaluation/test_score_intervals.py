@@ -14,7 +14,6 @@ from failgym.baselines import REGISTRY, RandomPolicy
 from failgym.envs import SCENARIOS, resolve
 from failgym.evaluation import Anchors, evaluate, score
 from failgym.evaluation.measuring import measure
-from failgym.evaluation.statistics import resampling
 from failgym.evaluation.statistics.interval_width import freedom_of
 from failgym.evaluation.statistics.sampling_units import MOST, of_jobs, of_slices
 from failgym.traces.synthetic import PROFILES, generate
@@ -28,7 +27,7 @@ GRACE = resolve("GracePeriod-v0", {"jobs": 400, "slice_tasks": 16})
 PINNED = [name for name, scenario in SCENARIOS.items() if scenario.world == "pinned"]
 TRUTH = 30.0
 """Score of the policy in all simulations."""
-TRIALS = 400
+TRIALS, SAMPLES = 400, 400
 COVERED = (0.92, 0.995)
 """Share of the trials in which a 95 % interval should hold the truth: of so many trials, 93 %, less
 a standard error. Where a few jobs hold most of the room, intervals err on the wide side."""
@@ -129,6 +128,15 @@ def test_few_jobs_that_hold_nearly_all_count_as_few() -> None:
     assert freedom_of(even) == 999.0
 
 
+def test_three_traces_tell_how_heavy_the_tails_of_their_jobs_are() -> None:
+    """Then degrees of freedom are those of Satterthwaite: of n normal parts nearly n."""
+    heavy = np.array([1.0, -1.0, 1.0, -1.0, *np.tile([0.001, -0.001], 498)])
+    assert freedom_of(heavy, traces=2) == freedom_of(heavy)
+    assert freedom_of(heavy, traces=3) == pytest.approx(8.0, rel=0.01)
+    normal = np.random.default_rng(0).standard_normal(100_000)
+    assert freedom_of(normal, traces=3) == pytest.approx(100_000, rel=0.02)
+
+
 def jobs_of(rng: Rng, traces: int, jobs: int, sizes: Callable[[int], Floats], **of: float) -> Table:
     """Traces of jobs of one to eight tasks, which are saved or not together.
 
@@ -178,7 +186,9 @@ def over_jobs(table: Table, seed: int, apart: bool = True) -> tuple[float, float
         traces.append(np.full(units.count, trace))
     room = np.concatenate(possible)
     found = score(
-        room, room - np.concatenate(saved), 0.0 * room, seed, traces=np.concatenate(traces)
+        *(room, room - np.concatenate(saved), 0.0 * room, seed),
+        traces=np.concatenate(traces),
+        resamples=SAMPLES,
     )
     return found.low, found.high
 
@@ -188,13 +198,8 @@ def over_slices(table: Table, seed: int) -> tuple[float, float]:
     order = np.lexsort((table.submit, table.trace))
     first = np.arange(0, len(order), 16)
     saved, room = (np.add.reduceat(x[order], first) for x in (table.saved, table.possible))
-    found = score(room, room - saved, 0.0 * room, seed)
+    found = score(room, room - saved, 0.0 * room, seed, resamples=SAMPLES)
     return found.low, found.high
-
-
-@pytest.fixture
-def few_samples(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resampling, "RESAMPLES", 400)
 
 
 SIMULATED: dict[str, Callable[[Rng], Table]] = {
@@ -211,19 +216,16 @@ SIMULATED: dict[str, Callable[[Rng], Table]] = {
 }
 
 
-@pytest.mark.usefixtures("few_samples")
 @pytest.mark.parametrize("name", SIMULATED)
 def test_intervals_hold_the_truth_as_often_as_they_say(name: str) -> None:
     assert COVERED[0] <= coverage(SIMULATED[name], over_jobs) <= COVERED[1]
 
 
-@pytest.mark.usefixtures("few_samples")
 def test_slices_that_share_jobs_say_too_little() -> None:
     held = coverage(SIMULATED["jobs alike"], over_slices)
     assert held < coverage(SIMULATED["jobs alike"], over_jobs) - 0.05
 
 
-@pytest.mark.usefixtures("few_samples")
 def test_jobs_that_depend_on_those_before_need_blocks() -> None:
     def sessions(rng: Rng) -> Table:
         return jobs_of(rng, 1, 300, lambda n: rng.gamma(4.0, 0.25, n), runs=0.5)

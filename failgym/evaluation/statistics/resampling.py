@@ -59,7 +59,7 @@ def spread_of(parts: Floats, trace: Ints) -> Spread:
     within = parts - (totals / counts)[trace]
     unbiased = counts / np.maximum(counts - 1, 1)
     units = float((within**2 * unbiased[trace]).sum())
-    of_units = Variance(units, freedom_of(within))
+    of_units = Variance(units, freedom_of(within, len(counts)))
     if len(counts) == 1:
         return Spread(of_units, Variance(0.0, 1.0), 0.0)
     traces = len(counts) / (len(counts) - 1) * float((totals**2).sum())
@@ -71,7 +71,13 @@ def spread_of(parts: Floats, trace: Ints) -> Spread:
     return Spread(of_units, Variance(more, freedom), float(np.sqrt(more / (traces + units))))
 
 
-def resampled(sums: Floats, trace: Ints, trace_weight: float, rng: np.random.Generator) -> Floats:
+def resampled(
+    sums: Floats,
+    trace: Ints,
+    trace_weight: float,
+    rng: np.random.Generator,
+    samples: int = RESAMPLES,
+) -> Floats:
     """Sums over bootstrap samples of traces and of their units.
 
     Args:
@@ -79,17 +85,18 @@ def resampled(sums: Floats, trace: Ints, trace_weight: float, rng: np.random.Gen
         trace: [units] the trace of each, numbered from 0 without gaps.
         trace_weight: c of the `Spread`.
         rng: draws the samples.
+        samples: how many.
 
     Returns:
-        [RESAMPLES, columns]
+        [samples, columns]
     """
     count = int(trace.max()) + 1
-    weights = np.ones((RESAMPLES, count))
+    weights = np.ones((samples, count))
     if trace_weight > 0.0:
-        weights += trace_weight * (drawn(count, RESAMPLES, rng) - 1.0)
-    total = np.zeros((RESAMPLES, sums.shape[1]))
+        weights += trace_weight * (drawn(count, samples, rng) - 1.0)
+    total = np.zeros((samples, sums.shape[1]))
     for number in range(count):
-        total += weights[:, [number]] * _of_trace(sums[trace == number], rng)
+        total += weights[:, [number]] * _of_trace(sums[trace == number], rng, samples)
     return total
 
 
@@ -105,8 +112,8 @@ def drawn(n: int, size: int, rng: np.random.Generator) -> Floats:
     return counts.astype(np.float64) * (n / max(n - 1, 1))
 
 
-def _of_trace(sums: Floats, rng: np.random.Generator) -> Floats:
-    """Sums over samples of units [RESAMPLES, columns]; drawn in parts: a sample is as long as n."""
+def _of_trace(sums: Floats, rng: np.random.Generator, samples: int) -> Floats:
+    """Sums over samples of units [samples, columns]; drawn in parts: a sample is as long as n."""
     part = max(1, DRAWN_BYTES // (8 * len(sums)))
-    sizes = [min(part, RESAMPLES - first) for first in range(0, RESAMPLES, part)]
+    sizes = [min(part, samples - first) for first in range(0, samples, part)]
     return np.concatenate([drawn(len(sums), size, rng) @ sums for size in sizes])

@@ -1,6 +1,7 @@
 // Intervals from samples, as wide as failgym/evaluation/statistics says.
 
 const NORMAL = 1.959963984540054; // 97.5 % quantile of the normal distribution
+const MANY_TRACES = 3; // from which on the fourth moment of their units is taken as known
 
 function percentile(sorted, share) {
   const at = share * (sorted.length - 1);
@@ -106,7 +107,7 @@ function spreadOf(parts, traces) {
   const within = parts.map((part, u) => part - totals[traces[u]] / members[traces[u]]);
   const unbiased = (trace) => members[trace] / Math.max(members[trace] - 1, 1);
   const units = sum(within.map((part, u) => part ** 2 * unbiased(traces[u])));
-  const ofUnits = [units, freedomOf(within)];
+  const ofUnits = [units, freedomOf(within, count)];
   const between = count > 1 ? (count / (count - 1)) * sum(totals.map((total) => total ** 2)) : 0;
   const more = between - units;
   if (!(more > 0)) return { parts: [ofUnits], traceWeight: 0 };
@@ -115,10 +116,11 @@ function spreadOf(parts, traces) {
 }
 
 // Degrees of freedom of the variance of a sum, as interval_width.py says.
-function freedomOf(parts) {
+function freedomOf(parts, traces) {
   const count = parts.length;
   const fourth = sum(parts.map((part) => part ** 4));
   if (fourth <= 0) return Math.max(count - 1, 1);
   const like = sum(parts.map((part) => part ** 2)) ** 2 / fourth;
-  return like < count ? Math.min(like / (1 - like / count), count - 1) : count - 1;
+  const factor = traces >= MANY_TRACES ? 2 : 1;
+  return like < count ? Math.min((factor * like) / (1 - like / count), count - 1) : count - 1;
 }

@@ -210,8 +210,8 @@ function meaning() {
   return (
     `${start}${nothing}A score is 100 (replay − policy) / (replay − bound), a ratio of sums of costs over slices: ` +
     "0 is doing nothing, 100 the bound of a clairvoyant. Below: 95 % bootstrap intervals over " +
-    "traces, then units (blocks of neighbouring slices, since jobs lie in several; single slices " +
-    "where they share nothing) and training runs, which end at 100. One trace says nothing of the " +
-    `next, nor one training run.${few}`
+    "traces, then units (blocks of jobs that follow each other, wherever their tasks lie; of " +
+    "neighbouring slices where tasks share machines) and training runs, which end at 100. One trace " +
+    `says nothing of the next, nor one training run.${few}`
   );
 }
