@@ -17,6 +17,10 @@ from failgym.traces.synthetic.profiles.kumar import (
     Sessions,
     Usage,
 )
+from failgym.traces.synthetic.profiles.kumar_applications import (
+    Parts,
+    RecurringApplications,
+)
 from failgym.traces.synthetic.profiles.outages import OutageLaw
 from failgym.traces.synthetic.quantiles import Numbers, QuantileTable
 from failgym.traces.synthetic.ranges import (
@@ -248,3 +252,27 @@ class SystemA(Kumar):
     """Jobs that lost their file system (Kumar et al., section V-C, of System B)."""
     exit_out_of_memory: ExitCode = 137
     """Kumar et al., section V-A."""
+    applications: RecurringApplications | None = None
+    """By default jobs are dealt to sessions."""
+
+
+APPLICATIONS = RecurringApplications(
+    runs=QuantileTable(((0.1, 4.0), (0.5, 25.0), (0.9, 110.0), (0.99, 300.0)), 1.0, 400.0),
+    sittings=QuantileTable(
+        ((0.5, 1.0), (0.8, 4.0), (0.9, 6.0), (0.95, 9.0), (0.99, 13.0), (0.999, 16.0)), 1.0, 30.0
+    ),
+    hours=QuantileTable(((0.1, 1.7), (0.5, 26.0), (0.9, 93.0)), 0.0, 720.0),
+    regularity=0.5,
+    office=4.5,
+    skew=1.2,
+    run=Parts(0.7, 0.298),
+    odd=0.09,
+    nodes=Parts(0.8, 0.2),
+    end=Parts(0.5, 0.3),
+    failure=Parts(0.1, 0.1),
+    request=Parts(0.75, 0.2),
+    usual=0.9,
+    own_request=0.06,
+    usage=0.5,
+)
+A_RECURRING = SystemA(name="system-a-applications", applications=APPLICATIONS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
 from failgym.traces.synthetic.profiles.kumar import (
@@ -16,7 +16,12 @@ from failgym.traces.synthetic.profiles.kumar import (
     Sessions,
     Usage,
 )
+from failgym.traces.synthetic.profiles.kumar_applications import (
+    Parts,
+    RecurringApplications,
+)
 from failgym.traces.synthetic.profiles.outages import OutageLaw
+from failgym.traces.synthetic.profiles.system_a import APPLICATIONS
 from failgym.traces.synthetic.quantiles import Numbers, QuantileTable
 from failgym.traces.synthetic.ranges import (
     Amount,
@@ -207,3 +212,11 @@ class SystemB(Kumar):
     """Jobs that lost their file system (Kumar et al., section V-C)."""
     exit_out_of_memory: ExitCode = 137
     """Kumar et al., section V-A."""
+    applications: RecurringApplications | None = None
+    """By default jobs are dealt to sessions."""
+
+
+B_RECURRING = SystemB(
+    name="system-b-applications",
+    applications=replace(APPLICATIONS, failure=Parts(0.0, 0.0)),
+)
