@@ -154,7 +154,7 @@ def draw_habits(
 
     own = np.where(odd, 0.0, law.run.rest**0.5 * rng.standard_normal(n))
     usual = np.where(rng.random(number) < law.usual, sittings.application, applications + alone)
-    apart = rng.random(n) < law.own_request
+    apart = ranks(rng.random(n) + ~odd) < round(law.own_request * n)
     level = rng.standard_normal((4, applications))[:, sittings.application] * law.usage**0.5
     level += rng.standard_normal((4, number)) * (1.0 - law.usage) ** 0.5
     return Habits(

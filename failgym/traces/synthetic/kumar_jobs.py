@@ -35,6 +35,8 @@ SYSTEM = MEMORY
 """The exit category of failures of the system, and of jobs that run out of memory."""
 ROUNDS = 4
 """How often what depends on each other is corrected."""
+LEAST_FACTOR = 0.25
+"""Of run times scaled, at least."""
 LONG = 600.0
 """Only what runs take beyond this is scaled [s]."""
 
@@ -203,18 +205,17 @@ def _first_runs(
         order = rng.permutation(n)
     else:  # every exit has wide jobs and narrow ones
         order = np.argsort(scale.nodes, kind="stable")[evenly(rng, n)]
-    score = np.zeros(n) if habits is not None else normal_score(stratified(rng, n))
+    score = normal_score(stratified(rng, n))
     own_end, run, exposure, factor = np.zeros(n, dtype=np.int64), np.ones(n), 1.0, 0.0
     taken = failures * published / published.sum()
     for _ in range(ROUNDS):
         counts = quotas((published * n + taken).tolist(), n)
         own_end[order] = np.repeat(np.arange(len(counts)), counts)
-        wanted = None
-        if habits is not None:
-            score = habits.scores(own_end)
-            if environment.exit_node_seconds is None:
-                wanted = _apart(environment, scale, own_end)
-        run = scale.scaled(own_end, _run_times(environment, own_end, score), wanted)
+        if habits is None:
+            run = scale.scaled(own_end, _run_times(environment, own_end, score))
+        else:
+            run = _run_times(environment, own_end, habits.scores(own_end))
+            run = scale.scaled(own_end, run, _wanted(environment, scale, own_end, run))
         own, common = hazard.own(run), hazard.common(start, run)
         exposure = _exposure(environment.shared_part, own, common)
         ratio = threshold / (hazard.factor * (own + exposure * common))
@@ -225,15 +226,24 @@ def _first_runs(
     return own_end, run, exposure, factor
 
 
-def _apart(environment: Environment, scale: Scale, own_end: Ints) -> Floats:
-    """Node-seconds of each end if nodes and run times were drawn apart, job by job."""
+def _wanted(environment: Environment, scale: Scale, own_end: Ints, run: Floats) -> Floats | None:
+    """Node-seconds of each end as if nodes and run times were drawn apart, job by job.
+
+    What runs that meet their walltime have too many, the others have too few, so that the
+    environment has what it would. None where the environment says what ends have.
+    """
+    if environment.exit_node_seconds is not None:
+        return None
     score = np.empty(len(own_end))
     for end in np.unique(own_end):
         here = np.flatnonzero(own_end == end)
         score[here] = normal_score((np.arange(len(here)) + 0.5) / len(here))
-    run: Floats = np.minimum(_run_times(environment, own_end, score), scale.longest)
-    time: Floats = np.bincount(own_end, weights=run, minlength=MEMORY + 1).astype(np.float64)
-    return time * float(scale.nodes.mean())
+    apart: Floats = np.minimum(_run_times(environment, own_end, score), scale.longest)
+    time = np.bincount(own_end, weights=apart, minlength=MEMORY + 1) * float(scale.nodes.mean())
+    met = float((run * scale.nodes)[own_end == WALLTIME].sum())
+    others = float(time.sum() - time[WALLTIME])
+    factor = (others + float(time[WALLTIME]) - met) / max(others, 1.0)
+    return np.asarray(time * max(factor, LEAST_FACTOR), dtype=np.float64)
 
 
 def _exposure(part: float | None, own: Floats, common: Floats) -> float:

@@ -73,7 +73,7 @@ class RecurringApplications:
     """Sittings in which all jobs request the nodes and the walltime that are usual for the
     application; in the others, what is usual for the sitting."""
     own_request: Share
-    """Jobs that request nodes and walltime of their own."""
+    """Jobs that request nodes and walltime of their own: the odd ones first."""
     usage: Share
     """Part of the variance of a sitting's log usage that its application has in common."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
 from failgym.traces.synthetic.profiles.kumar import (
@@ -275,4 +275,11 @@ APPLICATIONS = RecurringApplications(
     own_request=0.06,
     usage=0.5,
 )
-A_RECURRING = SystemA(name="system-a-applications", applications=APPLICATIONS)
+A_RECURRING = SystemA(
+    name="system-a-applications",
+    environments=tuple(
+        replace(environment, runtime=factor)
+        for environment, factor in zip(SystemA().environments, (1.26, 0.66, 1.45, 0.8), strict=True)
+    ),
+    applications=APPLICATIONS,
+)
