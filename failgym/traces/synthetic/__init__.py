@@ -7,7 +7,7 @@ meets them: `google_2011`, `opencloud`, `kumar` (system-a and system-b), `lanl_2
 - all: `quantiles` samples with little noise, `tables` makes the columns a trace, `ranges` says
   which values the fields of a profile may have;
 - profiles with applications that recur: `recurrence` (when they run), and for google-2011
-  `google_2011_applications` (which jobs they have);
+  `google_2011_pool` and `google_2011_applications` (which jobs they have);
 - google-2011 and opencloud: `batch` makes jobs of many tasks, `failures` counts how often each
   fails, `usage` makes their windows;
 - system-a and system-b: `kumar_jobs` makes jobs and requeues from the `hazard`, `kumar_requests`
