@@ -408,7 +408,7 @@ def test_want_of_memory_is_one_line(
 def test_synth_names_all_profiles(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("COLUMNS", "300")
     assert invoke("trace", "synth", "--help") == 0
     assert ", ".join(PROFILES) in capsys.readouterr().out
 

@@ -6,12 +6,13 @@ meets them: `google_2011`, `opencloud`, `kumar` (system-a and system-b), `lanl_2
 
 - all: `quantiles` samples with little noise, `tables` makes the columns a trace, `ranges` says
   which values the fields of a profile may have;
-- google-2011 with applications that recur: `recurrence` (when they run), `google_2011_applications`
-  (which jobs they have);
+- profiles with applications that recur: `recurrence` (when they run), and for google-2011
+  `google_2011_pool` and `google_2011_applications` (which jobs they have);
 - google-2011 and opencloud: `batch` makes jobs of many tasks, `failures` counts how often each
   fails, `usage` makes their windows;
-- system-a and system-b: `kumar_jobs` makes jobs and requeues from the `hazard`, `sessions` deals
-  them to users, `kumar_usage` makes their windows;
+- system-a and system-b: `kumar_jobs` makes jobs and requeues from the `hazard`, `kumar_requests`
+  what they ask for, `sessions` deals them to users, `kumar_usage` makes their windows; where
+  applications recur, `kumar_applications` says in which order jobs have what;
 - clusters whose machines fail: `outages`, `gangs` (which machines a job has), `spark_cluster` (the
   simulation behind panda-10k).
 """
@@ -29,6 +30,8 @@ from failgym.traces.synthetic.opencloud import generate_opencloud
 from failgym.traces.synthetic.panda_10k import generate_panda_10k
 from failgym.traces.synthetic.panda_das import generate_panda_das
 from failgym.traces.synthetic.profiles import (
+    A_RECURRING,
+    B_RECURRING,
     FAILING,
     PROFILES,
     RECURRING,
@@ -48,6 +51,8 @@ from failgym.traces.synthetic.toy import toy
 from failgym.traces.trace import Trace
 
 __all__ = [
+    "A_RECURRING",
+    "B_RECURRING",
     "FAILING",
     "PROFILES",
     "RECURRING",

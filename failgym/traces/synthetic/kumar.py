@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from failgym.traces.synthetic.kumar_applications import Habits, draw_habits
 from failgym.traces.synthetic.kumar_jobs import (
     MEMORY,
     SUCCESS,
@@ -14,6 +15,7 @@ from failgym.traces.synthetic.kumar_jobs import (
     Jobs,
     draw_attempts,
     draw_jobs,
+    span_of,
 )
 from failgym.traces.synthetic.kumar_usage import Measured, window_columns
 from failgym.traces.synthetic.outages import domains, draw_outages
@@ -40,9 +42,13 @@ def generate_kumar(
     usage_rng: np.random.Generator | None = None,
 ) -> Trace:
     """A trace of `jobs` jobs after the profile, with usage windows if there is a `usage_rng`."""
-    job = draw_jobs(profile, jobs, rng)
+    habits = None
+    if profile.applications is not None:
+        span = span_of(profile, jobs)
+        habits = draw_habits(profile, profile.applications, jobs, span, _stream(rng, 4))
+    job = draw_jobs(profile, jobs, rng, habits)
     runs = draw_attempts(profile, job, rng)
-    dealt = deal(profile.sessions, job.run, job.environment, _stream(rng, 1))
+    dealt = _dealt(profile, job, habits, _stream(rng, 1))
     full = _out_of_memory(profile, job, runs, _stream(rng, 3))
     return _trace(profile, job, runs, dealt, full, _stream(rng, 2), usage_rng)
 
@@ -52,6 +58,13 @@ def _stream(rng: np.random.Generator, number: int) -> np.random.Generator:
     parent = cast(np.random.SeedSequence, rng.bit_generator.seed_seq)
     seeds = np.random.SeedSequence(parent.entropy, spawn_key=(*parent.spawn_key, number))
     return np.random.Generator(np.random.PCG64(seeds))
+
+
+def _dealt(profile: Kumar, job: Jobs, habits: Habits | None, rng: np.random.Generator) -> Dealt:
+    """The sittings of habits, or sessions that jobs are dealt to."""
+    if habits is None:
+        return deal(profile.sessions, job.run, job.environment, rng)
+    return Dealt(habits.sitting, habits.user, habits.application, habits.level)
 
 
 def _out_of_memory(profile: Kumar, job: Jobs, runs: Attempts, rng: np.random.Generator) -> Flags:
@@ -93,6 +106,7 @@ def _trace(
             duration=np.minimum(end, span) - start,
             cause=np.where(cut, -1, runs.cause),  # what comes after the data has no foreboding
             out_of_memory=full & ~cut,
+            level=dealt.level,
         )
         others["windows"] = window_columns(profile, measured, usage_rng)
     outcome[cut], cause[cut] = Outcome.CENSORED, -1
@@ -169,8 +183,12 @@ def _job_columns(
     first = np.flatnonzero(np.diff(runs.job, prepend=-1))
     category = np.where(np.isfinite(job.first_failure), SYSTEM, job.own_end)
     users = [f"u{number:03d}" for number in range(profile.sessions.users)]
-    names = [f"{user}-{n}" for user in users for n in range(profile.sessions.applications)]
-    name = dealt.user * profile.sessions.applications + dealt.application
+    if profile.applications is None:
+        names = [f"{user}-{n}" for user in users for n in range(profile.sessions.applications)]
+        name = dealt.user * profile.sessions.applications + dealt.application
+    else:
+        names = [f"a{number:06d}" for number in range(int(dealt.application.max()) + 1)]
+        name = dealt.application
     return {
         "original_id": identifiers(len(job.run)),
         "user": texts(users, dealt.user[dealt.session]),

@@ -14,16 +14,16 @@ import numpy as np
 
 from failgym.traces.schema import LATEST
 from failgym.traces.synthetic.hazard import Hazard, shared_hazard
+from failgym.traces.synthetic.kumar_applications import Habits, Rows
+from failgym.traces.synthetic.kumar_requests import environments, memory_of, nodes_of, walltimes
 from failgym.traces.synthetic.profiles.kumar import Environment, Kumar, Runs
 from failgym.traces.synthetic.quantiles import (
     Floats,
     Ints,
     QuantileTable,
-    allot,
     evenly,
     normal_score,
     quotas,
-    skewed,
     stratified,
 )
 from failgym.traces.synthetic.ranges import within_reach
@@ -35,6 +35,8 @@ SYSTEM = MEMORY
 """The exit category of failures of the system, and of jobs that run out of memory."""
 ROUNDS = 4
 """How often what depends on each other is corrected."""
+LEAST_FACTOR = 0.25
+"""Of run times scaled, at least."""
 LONG = 600.0
 """Only what runs take beyond this is scaled [s]."""
 
@@ -89,14 +91,18 @@ class Scale:
         met = own_end == WALLTIME
         return float((run * self.nodes)[met].sum()) / self.environment.exit_node_seconds[-1]
 
-    def scaled(self, own_end: Ints, run: Floats) -> Floats:
-        """The run times [s] scaled, but for the first `LONG` seconds of each."""
+    def scaled(self, own_end: Ints, run: Floats, wanted: Floats | None = None) -> Floats:
+        """The run times [s] scaled, but for the first `LONG` seconds of each.
+
+        To the node-seconds `wanted` of each end; by default to those of the environment, if any.
+        """
         most = np.minimum(self.longest, self.largest / self.nodes)
         run = np.minimum(run, most)
-        share = self.share(own_end, run)
-        if share is None or self.environment.exit_node_seconds is None:
-            return run
-        wanted = np.array([*self.environment.exit_node_seconds, 0.0]) * share
+        if wanted is None:
+            share = self.share(own_end, run)
+            if share is None or self.environment.exit_node_seconds is None:
+                return run
+            wanted = np.array([*self.environment.exit_node_seconds, 0.0]) * share
         for _ in range(2):
             beyond = np.maximum(run - LONG, 0.0)
             short = np.bincount(own_end, (run - beyond) * self.nodes, len(wanted))
@@ -107,35 +113,53 @@ class Scale:
         return run
 
 
-def draw_jobs(profile: Kumar, n: int, rng: np.random.Generator) -> Jobs:
-    """`n` jobs in order of submission, with their first runs."""
+def span_of(profile: Kumar, n: int) -> float:
+    """How long `n` jobs take to come [s]."""
     span = n / (profile.jobs_per_day * profile.sampling) * 86_400.0
     within_reach(span * SECOND)
+    return span
+
+
+def draw_jobs(
+    profile: Kumar, n: int, rng: np.random.Generator, habits: Habits | None = None
+) -> Jobs:
+    """`n` jobs in order of submission, with their first runs.
+
+    Which job has what is drawn, unless there are `habits`, which put the jobs in order.
+    """
+    span = span_of(profile, n)
     shared = shared_hazard(profile, span, rng)
-    submit = np.sort(rng.random(n)) * span
+    submit = np.sort(rng.random(n)) * span if habits is None else habits.submit
     start = submit + profile.queue_minutes.sample(rng, n) * 60.0
-    environment = allot(rng, [e.jobs for e in profile.environments], n)
+    environment = environments(profile, n, rng) if habits is None else habits.environment
     nodes = np.ones(n, dtype=np.int64)
     wide = np.flatnonzero(np.array([e.multi for e in profile.environments])[environment])
-    nodes[wide] = np.rint(profile.multi_nodes.sample(rng, len(wide)))
-    memory = _requests(profile, n, rng) if profile.requests_memory else None
+    nodes[wide] = nodes_of(profile, wide, rng, habits)
+    memory = memory_of(profile, n, rng, habits) if profile.requests_memory else None
     hazard = Hazard.of(profile, shared, nodes, np.zeros(n) if memory is None else memory)
     own_end = np.empty(n, dtype=np.int64)
-    run, threshold = np.empty(n), -np.log1p(-stratified(rng, n))
+    luck = stratified(rng, n) if habits is None else habits.uniform(habits.failure, rng)
+    run, threshold = np.empty(n), -np.log1p(-luck)
     factor, exposure, share = np.empty(n), np.empty(n), None
     for number, e in enumerate(profile.environments):
         here = np.flatnonzero(environment == number)
         if len(here):
             scale = Scale(e, profile.largest, profile.walltime_limit / SECOND, nodes[here], share)
             own_end[here], run[here], exposure[here], factor[here] = _first_runs(
-                e, scale, hazard.rows(here), start[here], threshold[here], rng
+                e,
+                scale,
+                hazard.rows(here),
+                start[here],
+                threshold[here],
+                rng,
+                None if habits is None else habits.rows(here),
             )
             share = scale.share(own_end[here], run[here])
     hazard = hazard.exposed(exposure).scaled(factor)
     first_failure = hazard.age(start, threshold, run)
     length = run * np.exp(np.where(own_end == SUCCESS, 0.0, rng.exponential(profile.beyond_end, n)))
     length = np.minimum(length, LATEST / SECOND)
-    walltime = np.ceil(profile.overestimate.sample(rng, n) * length / 60.0) * 60.0
+    walltime = walltimes(profile, length, run, rng, habits)
     walltime = np.minimum(walltime, profile.walltime_limit / SECOND)
     walltime = np.where(own_end == WALLTIME, run, np.maximum(walltime, run))
     return Jobs(
@@ -154,14 +178,6 @@ def draw_jobs(profile: Kumar, n: int, rng: np.random.Generator) -> Jobs:
     )
 
 
-def _requests(profile: Kumar, n: int, rng: np.random.Generator) -> Floats:
-    """The memory that each job requests, of a node's: there are kinds that request alike."""
-    law = profile.sessions
-    kind = skewed(rng, law.skew, law.users, n)
-    habit = rng.beta(1.2, 2.5, law.users)[kind]
-    return np.clip(habit + 0.1 * rng.standard_normal(n), 0.01, 1.0)
-
-
 def _first_runs(
     environment: Environment,
     scale: Scale,
@@ -169,6 +185,7 @@ def _first_runs(
     start: Floats,
     threshold: Floats,
     rng: np.random.Generator,
+    habits: Rows | None = None,
 ) -> tuple[Ints, Floats, float, float]:
     """Own ends, run times [s], exposure to shared hazards and hazard factor in one environment.
 
@@ -182,7 +199,9 @@ def _first_runs(
     memory = environment.out_of_memory
     published = np.array([success, *others, memory]) / total
     failures = round((system - memory) / total * n)
-    if environment.exit_node_seconds is None:
+    if habits is not None:
+        order = habits.in_order(scale.nodes, stratified=environment.multi)
+    elif environment.exit_node_seconds is None:
         order = rng.permutation(n)
     else:  # every exit has wide jobs and narrow ones
         order = np.argsort(scale.nodes, kind="stable")[evenly(rng, n)]
@@ -192,7 +211,11 @@ def _first_runs(
     for _ in range(ROUNDS):
         counts = quotas((published * n + taken).tolist(), n)
         own_end[order] = np.repeat(np.arange(len(counts)), counts)
-        run = scale.scaled(own_end, _run_times(environment, own_end, score))
+        if habits is None:
+            run = scale.scaled(own_end, _run_times(environment, own_end, score))
+        else:
+            run = _run_times(environment, own_end, habits.scores(own_end))
+            run = scale.scaled(own_end, run, _wanted(environment, scale, own_end, run))
         own, common = hazard.own(run), hazard.common(start, run)
         exposure = _exposure(environment.shared_part, own, common)
         ratio = threshold / (hazard.factor * (own + exposure * common))
@@ -201,6 +224,26 @@ def _first_runs(
             factor = float(ratio[hit[-1]]) * (1 + 1e-9)
         taken = np.bincount(own_end[hit], minlength=len(counts)).astype(np.float64)
     return own_end, run, exposure, factor
+
+
+def _wanted(environment: Environment, scale: Scale, own_end: Ints, run: Floats) -> Floats | None:
+    """Node-seconds of each end as if nodes and run times were drawn apart, job by job.
+
+    What runs that meet their walltime have too many, the others have too few, so that the
+    environment has what it would. None where the environment says what ends have.
+    """
+    if environment.exit_node_seconds is not None:
+        return None
+    score = np.empty(len(own_end))
+    for end in np.unique(own_end):
+        here = np.flatnonzero(own_end == end)
+        score[here] = normal_score((np.arange(len(here)) + 0.5) / len(here))
+    apart: Floats = np.minimum(_run_times(environment, own_end, score), scale.longest)
+    time = np.bincount(own_end, weights=apart, minlength=MEMORY + 1) * float(scale.nodes.mean())
+    met = float((run * scale.nodes)[own_end == WALLTIME].sum())
+    others = float(time.sum() - time[WALLTIME])
+    factor = (others + float(time[WALLTIME]) - met) / max(others, 1.0)
+    return np.asarray(time * max(factor, LEAST_FACTOR), dtype=np.float64)
 
 
 def _exposure(part: float | None, own: Floats, common: Floats) -> float:

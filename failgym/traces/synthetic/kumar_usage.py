@@ -52,6 +52,7 @@ class Measured:
     duration: Ints  # in the data [ms]; not above 0: not started by their end
     cause: Ints  # of the system's failure; -1 for another end
     out_of_memory: Flags
+    level: Floats | None = None  # normal scores of what sessions use, (4, sessions); None: any
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ def _lean(strain: Singles, used: Singles, at: Ints, tail: Tail, where: Ints, nea
 def _levels(profile: Kumar, ran: Measured, rng: np.random.Generator) -> Levels:
     law = profile.usage
     sessions = int(ran.session.max(initial=-1)) + 1
-    of_session = rng.standard_normal((4, sessions))
+    of_session = rng.standard_normal((4, sessions)) if ran.level is None else ran.level
     busy = BUSY[0] + BUSY[1] * rng.random(sessions) - STALL
     jobs = int(ran.job.max(initial=-1)) + 1
     of_job = np.array(law.spread)[:, None] * rng.standard_normal((4, jobs))

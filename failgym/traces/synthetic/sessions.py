@@ -25,6 +25,7 @@ class Dealt:
     session: Ints
     user: Ints
     application: Ints
+    level: Floats | None = None  # normal scores of its usage, (4, sessions); None: any
 
 
 def deal(law: Sessions, run: Floats, kind: Ints, rng: np.random.Generator) -> Dealt:

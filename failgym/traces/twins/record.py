@@ -76,6 +76,21 @@ class Record:
         whole = all((self.trace.column(*one, missing=0) % SECOND == 0).all() for one in columns)
         return SECOND if whole else 1
 
+    @cached_property
+    def wait_unit(self) -> int:
+        """The unit in which waits are whole [ms]: a minute, where a scheduler looks once a minute.
+
+        The coarsest of which all but a hundredth of the waits are multiples.
+        """
+        ran = self.trace.present("attempts", "start") & self.trace.present("attempts", "queued")
+        start = self.trace.column("attempts", "start", missing=0)[ran].astype(np.int64)
+        waits = start - self.queued[ran]
+        waits = waits[waits > 0]
+        for unit in (MINUTE, 10 * SECOND, SECOND):
+            if unit > self.unit and len(waits) and (waits % unit == 0).mean() > 0.99:
+                return unit
+        return self.unit
+
     # --- Jobs -------------------------------------------------------------------------------------
 
     @cached_property

@@ -166,7 +166,7 @@ def _attempts(
 
     unasked = (within == 0) & ~record.trace.present("attempts", "queued")[attempt]
     waited = begin - np.where(unasked, np.minimum(origin, begin), queued)
-    wait = _longer(waited, longer_wait[job[task]], unit)
+    wait = _longer(waited, longer_wait[job[task]], record.wait_unit)
     more = _longer(record.run[attempt], factor, unit)
     before = _sum_before(wait + more, within)
 

@@ -13,10 +13,12 @@ from failgym.traces.synthetic.profiles.lanl import Lanl2, Lanl20
 from failgym.traces.synthetic.profiles.opencloud import OpenCloud
 from failgym.traces.synthetic.profiles.outages import OutageLaw
 from failgym.traces.synthetic.profiles.panda import Panda10k, PandaDas
-from failgym.traces.synthetic.profiles.system_a import SystemA
-from failgym.traces.synthetic.profiles.system_b import SystemB
+from failgym.traces.synthetic.profiles.system_a import A_RECURRING, SystemA
+from failgym.traces.synthetic.profiles.system_b import B_RECURRING, SystemB
 
 __all__ = [
+    "A_RECURRING",
+    "B_RECURRING",
     "FAILING",
     "PROFILES",
     "RECURRING",
@@ -47,6 +49,8 @@ PROFILES: dict[str, Profile] = {
         OpenCloud(),
         SystemA(),
         SystemB(),
+        A_RECURRING,
+        B_RECURRING,
         Lanl2(),
         Lanl20(),
         Panda10k(),

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
+from failgym.traces.synthetic.profiles.kumar_applications import RecurringApplications
 from failgym.traces.synthetic.profiles.outages import OutageLaw
 from failgym.traces.synthetic.quantiles import LARGEST, Numbers, QuantileTable
 from failgym.traces.synthetic.ranges import (
@@ -279,3 +280,5 @@ class Kumar:
     """Exit code of shared failures."""
     exit_out_of_memory: ExitCode
     """Exit code of failures of machines that are out of memory; those of the others have none."""
+    applications: RecurringApplications | None
+    """What users run again and again; if None, jobs are dealt to sessions after their run times."""

@@ -54,6 +54,12 @@ class OpenCloud(BatchProfile):
     separate settings of speculation for mappers and reducers; the copies that speculation starts;
     the machines on which tasks ran, and their outages, of which nothing is published; bytes between
     stages, hence edges.
+
+    Jobs are drawn apart: no application recurs. El-Sayed et al. tell the number of users (73) and
+    nothing of how successive jobs of one resemble each other, name no application of this cluster,
+    and had no predictor learn from its users. The one Hadoop record at hand in Rumen's form is of
+    another cluster, 19 jobs of five users within 28 minutes and without names: a user has nine at
+    most. Habits estimated from so few would be chosen ones.
     """
 
     empty: ClassVar[str] = (
