@@ -26,7 +26,7 @@ from failgym.sim.shared.laws import (
 )
 from failgym.vocabulary import NEVER, Ending
 
-__all__ = ["follows", "gap_behind", "is_patient", "meet", "position", "restarts_drawn"]
+__all__ = ["after_own", "gap_behind", "meet", "position"]
 
 _FINISH, _INTRINSIC, _USER = int(Ending.FINISH), int(Ending.INTRINSIC), int(Ending.USER)
 _EXTERNAL, _CENSORED = int(Ending.EXTERNAL), int(Ending.CENSORED)
@@ -136,44 +136,48 @@ def position(c: Any, run: Any, work: int) -> float:
 
 
 @called
-def _patient(laws: Any, c: Any, failures: int) -> bool:
-    """Does the cluster restart a task after so many failures of what it started (rule C8)?"""
-    known = int(c.failures)
-    if failures >= known > 0 and c.ends_failed:
-        return False
-    for j in range(known + 1, failures + 1):
-        if keyed(c.stream, j, _GIVES_UP) < laws.gives_up[c.cell[min(j - 1, COUNTS - 1)]]:
-            return False
-    return True
+def _declines_after_failure(laws: Any, c: Any, row: Any, failures: int) -> bool:
+    """Does the cluster decline at the last of so many intrinsic failures of what it started?
 
-
-@kernel
-def is_patient(w: World, task: Any) -> bool:
-    """Does the cluster restart a departed task after its last intrinsic failure?"""
-    p = w.parameters[0]
-    if p.by_record:
-        return _patient(held(w.laws), w.beyond[task.task], task.own_failures)
-    failures = task.own_failures if p.continued else task.failures
-    return failures <= p.restart_limit
-
-
-@kernel
-def follows(w: World, task: Any, run: Any) -> bool:
-    """Does an attempt replay a row that another started row follows?"""
-    record = w.tasks[task.task]
-    return not run.ghost and run.row + 1 < record.rows_at + record.rows
+    Args:
+        laws: `Laws`, held.
+        c: CONTINUED of the task.
+        row: row ``failures - 1`` of the record, if there are as many.
+        failures: j.
+    """
+    if failures <= c.failures:
+        return row.ends
+    cell = c.cell[min(failures - 1, COUNTS - 1)]
+    return keyed(c.stream, failures, _GIVES_UP) < laws.gives_up[cell]
 
 
 @called
-def _goes_on(laws: Any, c: Any, run: Any) -> bool:
-    """Is a drawn attempt that was ended from outside followed by a restart (rule C8)?"""
-    return keyed(c.stream, run.number, _NEXT_RESTART) >= laws.ends_external[c.cell[run.past]]
+def _declines_after_drawn(laws: Any, c: Any, run: Any) -> bool:
+    """Does the cluster decline at the end of a drawn attempt from outside?"""
+    return keyed(c.stream, run.number, _NEXT_RESTART) < laws.ends_external[c.cell[run.past]]
 
 
 @kernel
-def restarts_drawn(w: World, task: Any, run: Any) -> bool:
-    """Does the cluster restart a task after an outer end of a drawn attempt?"""
-    return _goes_on(held(w.laws), w.beyond[task.task], run)
+def after_own(w: World, task: Any, run: Any, ending: int) -> None:
+    """An attempt has ended that the cluster started: does it decline (rule C8)?"""
+    p = w.parameters[0]
+    declines = False
+    if ending == _INTRINSIC:
+        task.own_failures += 1
+        j = task.own_failures
+        if p.by_record:
+            record, c = w.tasks[task.task], w.beyond[task.task]
+            row = w.rows[record.rows_at + min(j, record.rows) - 1]
+            declines = _declines_after_failure(held(w.laws), c, row, j)
+        else:
+            declines = j > p.restart_limit
+    elif ending == _EXTERNAL:
+        if run.ghost:
+            declines = _declines_after_drawn(held(w.laws), w.beyond[task.task], run)
+        else:
+            declines = w.rows[run.row].gap < 0
+    if declines:
+        task.declined = True
 
 
 @called
@@ -187,6 +191,7 @@ def _drawn_gap(laws: Any, c: Any, run: Any, failed: bool) -> int:
 @kernel
 def gap_behind(w: World, task: Any, run: Any, failed: bool) -> int:
     """Time from the end of an attempt to the restart that follows it [ms]."""
-    if w.parameters[0].continued and not follows(w, task, run):
+    gap = w.rows[run.row].gap
+    if w.parameters[0].continued and (run.ghost or gap < 0):
         return _drawn_gap(held(w.laws), w.beyond[task.task], run, failed)
-    return w.rows[run.row].gap
+    return gap

@@ -18,6 +18,7 @@ from failgym.sim.pinned.attempts import (
     own_outcome,
     windows_matter,
 )
+from failgym.sim.pinned.beyond import after_own
 from failgym.sim.pinned.checkpoints import make_durable
 from failgym.sim.pinned.decisions import apply, ask
 from failgym.sim.pinned.observe import observe
@@ -66,7 +67,7 @@ def _clear(task: Any, row: int) -> None:
     task.ghosts, task.extra, task.clones, task.retries = 0, 0, 0, 0
     task.checkpoints, task.failures, task.attempts, task.decisions = 0, 0, 0, 0
     task.owed_external, task.owed_failure, task.stamp = 0, 0, 0
-    task.own_failures, task.drawn_failures = 0, 0
+    task.declined, task.own_failures, task.drawn_failures = False, 0, 0
     task.flagged, task.durable, task.durable_work = 0.0, 0.0, 0
     task.best_run, task.best_amount = -1, 0
     task.useful, task.lost, task.redundant, task.ghost = 0, 0, 0, 0
@@ -150,9 +151,10 @@ def _end(w: World, x: View, local: int, i: int) -> bool:
     if outcome == _FINISH:
         succeed(w, x, task, i)
         return False
+    if run.by_cluster and w.parameters[0].continued:
+        after_own(w, task, run, ending)
     if ending == _INTRINSIC:
         task.failures += 1
-        task.own_failures += int(run.by_cluster)
         if not w.tasks[task.task].censored and ask(w, x, task, local, i, _FAILED):
             return True
         owe_after_failure(w, x, task, local, i)

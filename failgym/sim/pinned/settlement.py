@@ -6,7 +6,7 @@ from typing import Any
 
 from failgym.sim.pinned.accounts import arrivals, charge_settled
 from failgym.sim.pinned.attempts import begin, end_attempt
-from failgym.sim.pinned.beyond import follows, gap_behind, is_patient, restarts_drawn
+from failgym.sim.pinned.beyond import gap_behind
 from failgym.sim.pinned.records import View, World
 from failgym.sim.shared.events import note, push, sort_key
 from failgym.sim.shared.jit import kernel
@@ -107,10 +107,10 @@ def _waits_for_pending(w: World, x: View, task: Any) -> bool:
 def _may_restart(w: World, task: Any, cause: int) -> bool:
     """Is anything left that a restart could start?"""
     p = w.parameters[0]
+    if p.continued:
+        return not task.declined and (rows_left(w, task) or task.ghosts < p.drawn)
     if rows_left(w, task):
         return True
-    if p.continued:
-        return task.ghosts < p.drawn
     return cause == FAILURE_RESTART and not p.paper
 
 
@@ -142,26 +142,20 @@ def _owe(x: View, task: Any, local: int, time: int, number: int, cause: int) -> 
 
 @kernel
 def owe_after_external(w: World, x: View, task: Any, local: int, i: int) -> None:
-    """An outer end of a departed task: the cluster owes the next recorded attempt, if any.
-
-    Where the record is continued it owes the next of the pool, if it did or would have done so.
-    """
-    if not task.departed or task.given_up:
-        return
-    run = x.runs[i]
-    if w.parameters[0].continued:
-        owes = follows(w, task, run) or (run.ghost and restarts_drawn(w, task, run))
-    else:
-        owes = rows_left(w, task)
-    if owes:
+    """An outer end of a departed task: the cluster owes the next recorded attempt, if any."""
+    if task.departed and not task.given_up and _may_restart(w, task, EXTERNAL_RESTART):
+        run = x.runs[i]
         due = x.ep.now + gap_behind(w, task, run, False)
         _owe(x, task, local, due, run.number, EXTERNAL_RESTART)
 
 
 @kernel
 def owe_after_failure(w: World, x: View, task: Any, local: int, i: int) -> None:
-    """A failure of a departed task, left to the cluster: it owes a restart if it is patient."""
-    if task.departed and not task.given_up and is_patient(w, task):
+    """A failure of a departed task, left to the cluster: it owes a restart, up to the limit."""
+    if not task.departed or task.given_up:
+        return
+    p = w.parameters[0]
+    if not task.declined if p.continued else task.failures <= p.restart_limit:
         run = x.runs[i]
         due = x.ep.now + gap_behind(w, task, run, True)
         _owe(x, task, local, due, run.number, FAILURE_RESTART)

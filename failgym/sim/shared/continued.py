@@ -24,6 +24,7 @@ __all__ = ["CONTINUED", "NOT_CONTINUED", "Beyond", "continue_record"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
 
 CONTINUED = record_type(
     stream="u8",  # of its draws, see `keys.stream`
@@ -32,7 +33,6 @@ CONTINUED = record_type(
     cell=f"{COUNTS}i4",
     chance_cell="i4",
     failures="i4",  # J: intrinsic failures of its started rows
-    ends_failed="?",  # is the last started row one of them?
 )
 """How a task goes on beyond its record."""
 
@@ -91,13 +91,13 @@ def continue_record(
     known["slow"], known["cell"] = continuation.slow, continuation.cell
     known["chance_cell"] = continuation.chance_cell
     known["failures"] = np.bincount(task[failed], minlength=len(tasks))
-    filled = np.flatnonzero(tasks["rows"])
-    known["ends_failed"][filled] = failed[(tasks["rows_at"] + tasks["rows"] - 1)[filled]]
     ran = np.zeros(len(tasks))
     np.maximum.at(ran, task[~failed], rows["duration"][~failed].astype(np.float64))
     known["work"] = _work(continuation, a, tasks, known["failures"], ran, seed)
     before = np.cumsum(failed) - failed
     rows["past"] = np.minimum(before - before[tasks["rows_at"][task]], COUNTS - 1)
+    rows["gap"] = _behind(tasks, rows, task)
+    rows["ends"] = _ends(tasks, rows, task, failed)
     rows["length"] = _lengths(a, rows, known["work"][task], continuation.key[task], seed)
     return Beyond(known, pack(continuation), _longest(continuation, known), _gaps(continuation))
 
@@ -129,6 +129,35 @@ def _lengths(a: Attempts, rows: Records, work: Floats, key: Ints, seed: int) -> 
     length = np.where(~finishes & (d >= length), np.floor(d / u + 0.5), length)
     never = np.isinf(work)
     return np.where(never, NEVER, np.where(never, 1.0, np.maximum(length, 1.0)).astype(np.int64))
+
+
+def _behind(tasks: Records, rows: Records, task: Ints) -> Ints:
+    """Time from the end of each row to the first start behind it (rules C8, C9), -1 without."""
+    start, end = rows["start"], rows["start"] + rows["duration"]
+    beyond = (tasks["rows_at"] + tasks["rows"])[task]
+    behind = np.arange(1, len(rows) + 1)  # rows of a task start one after another
+    early = np.arange(len(rows))
+    while len(early):
+        early = early[behind[early] < beyond[early]]
+        early = early[start[behind[early]] < end[early]]
+        behind[early] += 1
+    known = np.flatnonzero(behind < beyond)
+    gap = np.full(len(rows), -1, dtype=np.int64)
+    gap[known] = start[behind[known]] - end[known]
+    return gap
+
+
+def _ends(tasks: Records, rows: Records, task: Ints, failed: Bools) -> Bools:
+    """Does no row lie behind the j-th intrinsic failure of a task, by end? Told by row j - 1."""
+    at = np.flatnonzero(failed)
+    end = (rows["start"] + rows["duration"])[at]
+    ordered = at[np.lexsort((at, end, task[at]))]
+    first = np.searchsorted(task[ordered], task[ordered])
+    ends = np.zeros(len(rows), dtype=np.bool_)
+    ends[tasks["rows_at"][task[ordered]] + np.arange(len(ordered)) - first] = (
+        rows["gap"][ordered] < 0
+    )
+    return ends
 
 
 def _longest(continuation: Continuation, known: Records) -> Ints:
