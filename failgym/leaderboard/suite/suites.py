@@ -125,7 +125,7 @@ class Suite:
         return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
-_SINCE: dict[str, Any] = {"twin": 0}
+_SINCE: dict[str, Any] = {"twin": 0, "spare_attempts": 8, "restarts": "limit"}
 """Fields of scenarios that are younger than the first suites, and what they are without them."""
 
 
