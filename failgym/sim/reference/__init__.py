@@ -138,23 +138,23 @@ C7. *Checkpoint.* It saves min(W, s + what the attempt has done of W when it beg
     keeps the largest; a smaller or equal one is not kept. All else is as in rule 7. Accounts,
     observations and forecasts count milliseconds worked, never W: the durable work of a task is
     that of the chain of checkpoints behind the one it keeps.
-C8. *Patience.* After every intrinsic failure and every external end of an attempt of a departed task
-    the cluster restarts the task after a gap, unless RETRY has replaced that, the agent gave up, or
-    the cluster has *declined*. It declines, for good, at the end of an attempt that it started itself, by the
-    record (in an untouched task too) or by a restart; never at the end of the agent's clones and
-    retries. After an intrinsic failure, the j-th of attempts that it started, it declines with
-    ``restarts="record"``, for j <= J, if no row lies behind the j-th intrinsic failure of the
-    record, by (end, number); for j > J, if uniform(seed, key, j, GIVES_UP) < `gives_up` of the cell
-    for j - 1; with ``restarts="limit"``, if j > ``restart_limit``. After an external end, whatever
-    ``restarts`` says, it declines, of a recorded row, if no row lies behind it; of a drawn attempt,
-    if uniform(seed, key, number, NEXT_RESTART) < `ends_external` of the cell for its k. A row lies behind another if it
-    started, not before the other's end, and has a larger number. RETRY changes nothing of whether
-    the cluster declines. A restart takes place if, when it is due, nothing of the task is alive,
-    the pool is not empty, the agent did not give up and the cluster has not declined; else it is
-    dropped, and a later end may owe another. What cannot take place any more is not due (rule 11).
-    CLONE and RETRY start the first of the pool; if it is empty they start nothing and count against
-    the caps all the same. The restart that is owed at departure (rule 1) is owed only where a
-    recorded row is left.
+C8. *Patience.* After every intrinsic failure and every external end of an attempt of a departed
+    task the cluster restarts the task after a gap, unless RETRY has replaced that, the agent gave
+    up, or the cluster has *declined*. It declines, for good, at the end of an attempt that it
+    started itself, by the record (in an untouched task too) or by a restart; never at the end of
+    the agent's clones and retries. After an intrinsic failure, the j-th of attempts that it
+    started, it declines with ``restarts="record"``, for j <= J, if no row lies behind the j-th
+    intrinsic failure of the record, by (end, number); for j > J, if uniform(seed, key, j, GIVES_UP)
+    < `gives_up` of the cell for j - 1; with ``restarts="limit"``, if j > ``restart_limit``. After
+    an external end, whatever ``restarts`` says, it declines, of a recorded row, if no row lies
+    behind it; of a drawn attempt, if uniform(seed, key, number, NEXT_RESTART) < `ends_external` of
+    the cell for its k. A row lies behind another if it started, not before the other's end, and has
+    a larger number. RETRY changes nothing of whether the cluster declines. A restart takes place
+    if, when it is due, nothing of the task is alive, the pool is not empty, the agent did not give
+    up and the cluster has not declined; else it is dropped, and a later end may owe another. What
+    cannot take place any more is not due (rule 11). CLONE and RETRY start the first of the pool; if
+    it is empty they start nothing and count against the caps all the same. The restart that is owed
+    at departure (rule 1) is owed only where a recorded row is left.
 C9. *Gaps.* The gap behind a recorded row with a row behind it is the time from its end to the first
     start behind it; behind any other attempt it is drawn by NEXT_GAP, n = number, from
     `gap_after_failure` after an intrinsic failure, else from `gap_after_external`, of the cell for
