@@ -105,7 +105,6 @@ def test_kinds_of_traces_are_judged_by_seed_or_by_trace(trace: Trace) -> None:
     assert (one.count, two.count) == (1, 2)
     late = trace.split("test", BOUNDARY)
     assert one.jobs == late.rows("jobs")
-    said, more = ({share.what for share in found.shares} for found in (one, two))
-    assert said <= more
-    assert all("periods chosen" in what for what in more - said), "where no percentile will do"
+    assert {share.what for share in one.shares} <= {share.what for share in two.shares}
+    assert one.minutes == (None,), "so few jobs leave no percentile that would do"
     assert one.hours == pytest.approx(14 * 24, rel=0.1)
