@@ -72,6 +72,8 @@ def compare(
     file = JsonFile.at(json)
     if plot is not None:
         pictures.check(plot)
+        if json is not None and plot.resolve() == json.resolve():
+            raise typer.BadParameter(f"--plot: expected another file than --json, got {plot}")
     first, *rest = [Trace.load(folder) for folder in (reference, *others)]
 
     def advance(done: str) -> None:

@@ -10,12 +10,13 @@ from failgym.comparison.apart import outages_told_apart, told_apart
 from failgym.comparison.jobs import attempts_of, jobs_of, tasks_of
 from failgym.comparison.outage_rows import outage_rows
 from failgym.comparison.outages import LEAST_OUTAGES, Observed, days, observed
-from failgym.comparison.own_predictors import told_by
+from failgym.comparison.own_predictors import check_predictor, told_by
 from failgym.comparison.prediction import predictability
 from failgym.comparison.recurrence import recurrence
 from failgym.comparison.resampling import NOTHING, Measured
 from failgym.comparison.result import Comparison, Row
 from failgym.comparison.threads import one_thread
+from failgym.envs import resolve
 from failgym.traces import Trace, TraceError
 
 if TYPE_CHECKING:
@@ -53,9 +54,11 @@ def compare(
     Raises:
         TraceError: if a trace has too few jobs to say anything, and predictors or environments are
             asked for or not all traces have outages to compare.
-        ValueError: for an unknown environment or predictor, a predictor whose package is not
-            installed, or an environment in which a trace leaves nothing to gain.
+        ValueError: at once for an unknown environment or predictor, a predictor whose package is
+            not installed, or a seed below 0; later for an environment in which a trace leaves
+            nothing to gain.
     """
+    _check(predictors, environments, seed)
     traces = (reference, *others)
     found, seen = [_frames(trace) for trace in traces], observed(traces)
     number = min(len(frames["jobs"]) for frames in found)
@@ -78,6 +81,16 @@ def compare(
             rows += _ranks(traces, env, episodes, seed, advance)
     names = tuple(trace.meta.source for trace in traces)
     return Comparison(names, number, days(seen), tuple(left_out), tuple(rows))
+
+
+def _check(predictors: Sequence[str], environments: Sequence[str], seed: int) -> None:
+    """What can be told before anything is measured, which takes minutes."""
+    if seed < 0:
+        raise ValueError(f"seed: expected 0 or more, got {seed}")
+    for name in predictors:
+        check_predictor(name)
+    for env in environments:
+        resolve(env)
 
 
 def _too_few(traces: Sequence[Trace], found: Sequence[dict[str, pd.DataFrame]], number: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -231,3 +232,31 @@ def test_tasks_are_not_told_apart_by_their_jobs() -> None:
     found = told_apart(traces[0], traces[1])
     assert len(found) == 5
     assert all(one.low <= 0.5 <= one.high for one in found.values())
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"predictors": ["nope"]}, "predictors: expected one of random_forest, .*, got 'nope'"),
+        ({"environments": ["nope-v0"]}, "unknown environment 'nope-v0'"),
+        ({"seed": -1}, "seed: expected 0 or more, got -1"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_at_once(
+    record: Trace, asked: dict[str, Any], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = import_module("failgym.comparison.compare")
+    monkeypatch.setattr(module, "tasks_of", None)  # what is measured first
+    with pytest.raises(ValueError, match=said):
+        compare(record, record, **asked)
+
+
+def test_one_file_is_not_written_over_the_other(
+    tmp_path: Path, record: Trace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record.save(tmp_path / "record")
+    both = str(tmp_path / "found.svg")
+    folder = str(tmp_path / "record")
+    assert run(["trace", "compare", folder, folder, "--json", both, "--plot", both]) == 2
+    assert "--plot: expected another file than --json" in capsys.readouterr().err
+    assert not Path(both).exists()
