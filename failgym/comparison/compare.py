@@ -10,12 +10,13 @@ from failgym.comparison.apart import outages_told_apart, told_apart
 from failgym.comparison.jobs import attempts_of, jobs_of, tasks_of
 from failgym.comparison.outage_rows import outage_rows
 from failgym.comparison.outages import LEAST_OUTAGES, Observed, days, observed
-from failgym.comparison.own_predictors import told_by
+from failgym.comparison.own_predictors import check_predictor, told_by
 from failgym.comparison.prediction import predictability
 from failgym.comparison.recurrence import recurrence
 from failgym.comparison.resampling import NOTHING, Measured
 from failgym.comparison.result import Comparison, Row
 from failgym.comparison.threads import one_thread
+from failgym.envs import resolve
 from failgym.traces import Trace, TraceError
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ __all__ = ["compare"]
 
 LEAST_JOBS = 100
 """Jobs of a trace that are compared, at least."""
+SEEDS = 2**32
+"""How many seeds there are, from 0."""
 
 
 def compare(
@@ -53,9 +56,11 @@ def compare(
     Raises:
         TraceError: if a trace has too few jobs to say anything, and predictors or environments are
             asked for or not all traces have outages to compare.
-        ValueError: for an unknown environment or predictor, a predictor whose package is not
-            installed, or an environment in which a trace leaves nothing to gain.
+        ValueError: for a seed below 0 or from 2**32 on, an unknown environment or predictor, before
+            anything is measured; for a predictor whose package is not installed, or an environment
+            in which a trace leaves nothing to gain.
     """
+    _check(predictors, environments, seed)
     traces = (reference, *others)
     found, seen = [_frames(trace) for trace in traces], observed(traces)
     number = min(len(frames["jobs"]) for frames in found)
@@ -78,6 +83,15 @@ def compare(
             rows += _ranks(traces, env, episodes, seed, advance)
     names = tuple(trace.meta.source for trace in traces)
     return Comparison(names, number, days(seen), tuple(left_out), tuple(rows))
+
+
+def _check(predictors: Sequence[str], environments: Sequence[str], seed: int) -> None:
+    if not 0 <= seed < SEEDS:
+        raise ValueError(f"seed is {seed}, expected at least 0 and below {SEEDS}")
+    for name in predictors:
+        check_predictor(name)
+    for env in environments:
+        resolve(env)
 
 
 def _too_few(traces: Sequence[Trace], found: Sequence[dict[str, pd.DataFrame]], number: int) -> str:

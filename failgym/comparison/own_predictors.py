@@ -13,7 +13,13 @@ from failgym.predictors.models import packages_of
 from failgym.traces import Trace
 from failgym.vocabulary import Outcome
 
-__all__ = ["told_by"]
+__all__ = ["check_predictor", "told_by"]
+
+
+def check_predictor(name: str) -> None:
+    """Raise ValueError if none that learns has that name."""
+    if name not in LEARNED:
+        raise ValueError(f"predictors: expected one of {', '.join(LEARNED)}, got {name!r}")
 
 
 def told_by(trace: Trace, name: str) -> dict[str, Measured]:
@@ -29,8 +35,7 @@ def told_by(trace: Trace, name: str) -> dict[str, Measured]:
     Raises:
         ValueError: for an unknown predictor, or one whose package is not installed.
     """
-    if name not in LEARNED:
-        raise ValueError(f"predictors: expected one of {', '.join(LEARNED)}, got {name!r}")
+    check_predictor(name)
     rows = [f"end of a task, told by {name}: {how}" for how in ("by job", "by task")]
     past, future = trace.split("train"), trace.split("test")
     make: Any = LEARNED[name]

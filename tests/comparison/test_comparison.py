@@ -162,6 +162,7 @@ def test_the_command_compares_and_ranks(
         (["compare", "{0}", "{1}", "--plot", "{2}/a.svg"], "no such folder"),
         (["compare", "{0}", "{1}", "--plot", "{2}.bmp"], "expected a file that ends in .png"),
         (["compare", "{0}", "{1}", "--policies", "Nowhere-v0"], "Nowhere-v0"),
+        (["compare", "{0}", "{1}", "--json", "{2}.svg", "--plot", "{2}.svg"], "of --json"),
     ],
 )
 def test_bad_input_is_one_line(
@@ -176,6 +177,25 @@ def test_bad_input_is_one_line(
     said = capsys.readouterr().err
     assert message in said
     assert len(said.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"seed": -1}, "seed is -1, expected at least 0"),
+        ({"seed": 2**32}, "expected at least 0 and below 4294967296"),
+        ({"predictors": ["oracle"]}, "predictors: expected one of .*, got 'oracle'"),
+        ({"environments": ["Nowhere-v0"]}, "Nowhere-v0"),
+    ],
+)
+def test_what_is_unknown_is_refused_before_anything_is_measured(
+    asked: dict[str, Any], message: str
+) -> None:
+    done: list[str] = []
+    record = generate("google-2011", jobs=200)
+    with pytest.raises(ValueError, match=message):
+        compare(record, record, advance=done.append, **asked)
+    assert done == []
 
 
 def test_intervals_hold_the_truth_where_jobs_hang_together() -> None:
