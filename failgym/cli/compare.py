@@ -72,8 +72,8 @@ def compare(
     file = JsonFile.at(json)
     if plot is not None:
         pictures.check(plot)
-        if json is not None and plot.resolve() == json.resolve():
-            raise typer.BadParameter(f"--plot: expected another file than --json, got {plot}")
+        if file.path is not None and file.path == plot.resolve():
+            raise ValueError(f"--plot {plot}: is the file of --json, expected another")
     first, *rest = [Trace.load(folder) for folder in (reference, *others)]
 
     def advance(done: str) -> None:

@@ -26,6 +26,8 @@ __all__ = ["compare"]
 
 LEAST_JOBS = 100
 """Jobs of a trace that are compared, at least."""
+SEEDS = 2**32
+"""How many seeds there are, from 0."""
 
 
 def compare(
@@ -54,9 +56,9 @@ def compare(
     Raises:
         TraceError: if a trace has too few jobs to say anything, and predictors or environments are
             asked for or not all traces have outages to compare.
-        ValueError: at once for an unknown environment or predictor, a predictor whose package is
-            not installed, or a seed below 0; later for an environment in which a trace leaves
-            nothing to gain.
+        ValueError: at once for a seed below 0 or from 2**32 on, an unknown environment or
+            predictor, or a predictor whose package is not installed; later for an environment in
+            which a trace leaves nothing to gain.
     """
     _check(predictors, environments, seed)
     traces = (reference, *others)
@@ -85,8 +87,8 @@ def compare(
 
 def _check(predictors: Sequence[str], environments: Sequence[str], seed: int) -> None:
     """What can be told before anything is measured, which takes minutes."""
-    if seed < 0:
-        raise ValueError(f"seed: expected 0 or more, got {seed}")
+    if not 0 <= seed < SEEDS:
+        raise ValueError(f"seed is {seed}, expected at least 0 and below {SEEDS}")
     for name in predictors:
         check_predictor(name)
     for env in environments:

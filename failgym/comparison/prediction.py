@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from failgym.comparison.resampling import NOTHING, Floats, Measured, area, blocks
+from failgym.comparison.resampling import NOTHING, Flags, Floats, Ints, Measured, area, blocks
 
 __all__ = ["predictability"]
 
@@ -44,7 +44,14 @@ def predictability(tasks: pd.DataFrame) -> dict[str, Measured]:
     block = blocks(int(job.max()) + 1)[job]
     label = late["finished"].to_numpy(np.bool_)
     scores = zip(names, (told, told, past), (by_job, each, by_job), strict=True)
-    return {name: area(label, score, weight, block) for name, score, weight in scores}
+    return {name: _area(label, score, weight, block) for name, score, weight in scores}
+
+
+def _area(label: Flags, score: Floats, weight: Floats, block: Ints) -> Measured:
+    """The area under the curve; nothing if all tasks are told alike: nothing was learned then."""
+    if score.min() == score.max():
+        return NOTHING
+    return area(label, score, weight, block)
 
 
 def _user(early: pd.DataFrame, late: pd.DataFrame) -> Floats:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from failgym.comparison import Comparison, compare
 from failgym.comparison.apart import told_apart
 from failgym.comparison.jobs import JOB, TASK, jobs_of, tasks_of
 from failgym.comparison.policies import Ranked, kendall
+from failgym.comparison.prediction import predictability
 from failgym.comparison.resampling import RESAMPLES, Measured, area, blocks, measured
 from failgym.traces import Trace, TraceError, generate, twin
 from tests.traces.recurring import recurring
@@ -163,6 +163,7 @@ def test_the_command_compares_and_ranks(
         (["compare", "{0}", "{1}", "--plot", "{2}/a.svg"], "no such folder"),
         (["compare", "{0}", "{1}", "--plot", "{2}.bmp"], "expected a file that ends in .png"),
         (["compare", "{0}", "{1}", "--policies", "Nowhere-v0"], "Nowhere-v0"),
+        (["compare", "{0}", "{1}", "--json", "{2}.svg", "--plot", "{2}.svg"], "of --json"),
     ],
 )
 def test_bad_input_is_one_line(
@@ -177,6 +178,25 @@ def test_bad_input_is_one_line(
     said = capsys.readouterr().err
     assert message in said
     assert len(said.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"seed": -1}, "seed is -1, expected at least 0"),
+        ({"seed": 2**32}, "expected at least 0 and below 4294967296"),
+        ({"predictors": ["oracle"]}, "predictors: expected one of .*, got 'oracle'"),
+        ({"environments": ["Nowhere-v0"]}, "Nowhere-v0"),
+    ],
+)
+def test_what_is_unknown_is_refused_before_anything_is_measured(
+    asked: dict[str, Any], message: str
+) -> None:
+    done: list[str] = []
+    record = generate("google-2011", jobs=200)
+    with pytest.raises(ValueError, match=message):
+        compare(record, record, advance=done.append, **asked)
+    assert done == []
 
 
 def test_intervals_hold_the_truth_where_jobs_hang_together() -> None:
@@ -234,29 +254,10 @@ def test_tasks_are_not_told_apart_by_their_jobs() -> None:
     assert all(one.low <= 0.5 <= one.high for one in found.values())
 
 
-@pytest.mark.parametrize(
-    ("asked", "said"),
-    [
-        ({"predictors": ["nope"]}, "predictors: expected one of random_forest, .*, got 'nope'"),
-        ({"environments": ["nope-v0"]}, "unknown environment 'nope-v0'"),
-        ({"seed": -1}, "seed: expected 0 or more, got -1"),
-    ],
-)
-def test_what_cannot_be_measured_is_refused_at_once(
-    record: Trace, asked: dict[str, Any], said: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    module = import_module("failgym.comparison.compare")
-    monkeypatch.setattr(module, "tasks_of", None)  # what is measured first
-    with pytest.raises(ValueError, match=said):
-        compare(record, record, **asked)
-
-
-def test_one_file_is_not_written_over_the_other(
-    tmp_path: Path, record: Trace, capsys: pytest.CaptureFixture[str]
-) -> None:
-    record.save(tmp_path / "record")
-    both = str(tmp_path / "found.svg")
-    folder = str(tmp_path / "record")
-    assert run(["trace", "compare", folder, folder, "--json", both, "--plot", both]) == 2
-    assert "--plot: expected another file than --json" in capsys.readouterr().err
-    assert not Path(both).exists()
+def test_what_tells_nobody_apart_tells_nothing(record: Trace) -> None:
+    """Without users and names, and with one request for all, .5 would be no measurement."""
+    tasks = tasks_of(record)
+    alike = tasks.assign(user=np.nan, name=np.nan, cpu=0.5, memory=0.5, disk=0.5)
+    alike = alike.assign(priority=1, scheduling_class=1, tasks=1.0)
+    told = predictability(alike)
+    assert all(np.isnan(one.value) for one in told.values())

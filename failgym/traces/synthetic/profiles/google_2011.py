@@ -315,19 +315,19 @@ task-minutes are as published. Jobs of other priorities, and the numbers of task
 the record, up to `job_tasks`.
 
 How closely it resembles the record's later 6.1 hours, by `failgym trace compare`: 9,452 jobs, seeds
-0 to 2 (in brackets: those later hours; what 6.6 earlier ones have). No number comes from the later
-hours, but which habits there are was decided with the whole record in sight. Correlation of
-successive jobs of a user, of whether all tasks finish .34 to .44 (.43; .41), of log run time .70 to
-.73 (.80; .76), of log tasks .18 to .21 (.14; .10), of requested cpu .66 to .70 (.65; .60); of one
-name, of finishing .87 to .93 (.92; .87), of log run time .90 to .92 (.91; .91), of log tasks .88 to
-.97 (.98; .98), of cpu 1.00 (1.00; .89); distinct (cpu, memory), of jobs, .12 (.13; .11); median
-coefficient of variation of the run times in a job of five tasks or more .02 to .03 (.05; .04). How
-a task ends is told at its arrival with AUC .95 to .96, weighted by job (.97; .96), .72 to .80 by
-task (.76; .87), .77 to .81 by the user's past (.81; .76). A boosted classifier tells its jobs from
-the later ones with AUC .82 by 13 features (the earlier ones: .68), .72 to .74 by requests (.64),
-.60 to .62 by tasks and run time (.56), its tasks with 1.00 (.99), its attempts with .92 to .93
-(.95). Profile google-2011 has correlations of -.01 to .01 and no names, and is told by 13 features
-with 1.00.
+0 to 2, of which as many as those hours have, the first 4,050, are compared (in brackets: those
+later hours; what 6.6 earlier ones have). No number comes from the later hours, but which habits
+there are was decided with the whole record in sight. Correlation of successive jobs of a user, of
+whether all tasks finish .34 to .44 (.43; .41), of log run time .70 to .73 (.80; .76), of log tasks
+.18 to .21 (.14; .10), of requested cpu .66 to .70 (.65; .60); of one name, of finishing .87 to .93
+(.92; .87), of log run time .90 to .92 (.91; .91), of log tasks .88 to .97 (.98; .98), of cpu 1.00
+(1.00; .89); distinct (cpu, memory), of jobs, .12 (.13; .11); median coefficient of variation of the
+run times in a job of five tasks or more .02 to .03 (.05; .04). How a task ends is told at its
+arrival with AUC .95 to .96, weighted by job (.97; .96), .72 to .80 by task (.76; .87), .77 to .81
+by the user's past (.81; .76). A boosted classifier tells its jobs from the later ones with AUC .81
+to .82 by 13 features (the earlier ones: .67), .71 to .73 by requests (.63), .61 to .62 by tasks and
+run time (.56), its tasks with .94 to .95 (.84), its attempts with .76 to .79 (.66). Profile
+google-2011 has correlations of -.01 to .01 and no names, and is told by 13 features with 1.00.
 
 Departure: the covariance of log request and log machine-time in unfinished tasks
 (`request_covariance`; 1.2, 1.0 and -.6 for cpu, memory and disk, recovered from what Rosà et al.
