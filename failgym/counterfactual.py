@@ -71,18 +71,24 @@ def branch(env: Any, policy: Predicts | None = None, *, deterministic: bool = Tr
         twin = batch.taken(episode[part])
         twin.step(action[part].astype(np.int64))
         caller = Caller(player, len(twin), deterministic, policy_name(policy))
-        _play(twin, caller)
+        _play(twin, caller, policy_name(policy))
         costs[episode[part], action[part]] = twin.state.episodes["cost"]
     return Branches(costs)
 
 
-def _play(batch: EpisodeBatch, caller: Caller) -> None:
-    """Let a policy play all episodes to their ends."""
+def _play(batch: EpisodeBatch, caller: Caller, name: str) -> None:
+    """Let a policy play all episodes to their ends; what it made of earlier decisions is unknown.
+
+    So one that carries a state would begin in the middle of an episode, and is refused.
+    """
     while True:
         live = ~batch.state.episodes["done"]
         if not live.any():
             return
-        batch.step(caller.act(batch.output, live))
+        actions = caller.act(batch.output, live)
+        if caller.carries_state:
+            raise ValueError(f"policy {name!r}: expected one without a state, which is not known")
+        batch.step(actions)
 
 
 def _batch_of(env: Any) -> EpisodeBatch:

@@ -171,3 +171,15 @@ def test_policies_for_other_rules_are_refused() -> None:
 
     with pytest.raises(ValueError, match="policy 'picky': made for another environment"):
         branch(batched("failgym/Cloning-v0"), Picky())
+
+
+def test_policies_that_carry_a_state_are_refused() -> None:
+    class Recurrent:
+        name = "recurrent"
+
+        def predict(self, observation: Any, state: Any = None, **_: Any) -> Any:
+            steps = 0 if state is None else state
+            return np.zeros(len(observation), dtype=np.int64), steps + 1
+
+    with pytest.raises(ValueError, match="policy 'recurrent': expected one without a state"):
+        branch(batched("failgym/Cloning-v0"), Recurrent())

@@ -121,6 +121,11 @@ class Caller:
         self._starts = np.ones(lanes, dtype=np.bool_)
         self._actions = np.zeros(lanes, dtype=np.int64)
 
+    @property
+    def carries_state(self) -> bool:
+        """Has the policy returned a state?"""
+        return self._state is not None
+
     def begin(self, lanes: Bools) -> None:
         """Say which lanes [lanes] have begun an episode."""
         self._starts |= lanes

@@ -63,8 +63,8 @@ The rules
     if nothing had been said. A second KILL ends it now. Grace is the mean of the class grace
     periods weighted by the forecast's confidences (their plain mean if these are all 0), or 0 with
     ``grace=False``.
-9.  *User kill.* If the row that ends last, by (end, number), has cause USER and did not end in the
-    millisecond of its start, the user kills the task at that time K, whatever the agent did. An
+9.  *User kill.* If the row that ends last, by (end, number), has cause USER and no row of the task
+    starts in that millisecond, the user kills the task at that time K, whatever the agent did. An
     attempt that replays a row with cause USER that ends at K has no end of its own before K, but
     FINISHes if its work is done strictly before. Other rows with cause USER are requeues.
 10. *Censored tasks* (a CENSORED row and no FINISH) are replayed as recorded; nothing is asked about

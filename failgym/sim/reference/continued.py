@@ -108,11 +108,14 @@ class ContinuedWorld(World):
     def _depart(self, task: Task) -> None:
         """C1: behind the recorded rows of the pool come the drawn attempts.
 
-        C8: so a restart is owed at departure only where a recorded row is left.
+        C8: so a restart is owed at departure only where a recorded row is left, and none where the
+        cluster had declined by then.
         """
         if not task.departed:
             super()._depart(task)
             task.pool += self._of(task).drawn
+            if task.declined:
+                task.owed.clear()
 
     def _start_next(self, task: Task, cloned: Run | None = None, *, by_agent: bool = False) -> None:
         """C8: the first attempt of the pool; nothing if it is empty."""

@@ -206,13 +206,14 @@ def _submit(raw: Sequence[_RawRow], job_submit: int) -> int:
 
 
 def _user_kill(raw: Sequence[_RawRow]) -> int | None:
-    """K: the end of the row that ends last, if its cause is USER and it took any time (rule 9)."""
+    """K: the end of the row that ends last, if its cause is USER and none starts then (rule 9)."""
     ended = [(row.end, row.number) for row in raw if row.end is not None]
     if not ended:
         return None
     end, number = max(ended)
     last = raw[number]
-    return end if last.cause == Cause.USER and last.start != end else None
+    starts = any(row.start == end for row in raw)
+    return end if last.cause == Cause.USER and not starts else None
 
 
 def _pending(raw: Sequence[_RawRow], user_kill: int | None) -> Pending | None:
