@@ -161,9 +161,36 @@ C9. *Gaps.* The gap behind a recorded row with a row behind it is the time from 
     its k; 1 ms if never.
 
 A drawn attempt looks like the task's last started row: its risks and usage at the same windows,
-held beyond their end. Machine-time of drawn attempts goes to *ghost* where it would go to *lost*.
+held beyond their end; but its risks are those of A1 to A4 where the forecast draws alarms.
+Machine-time of drawn attempts goes to *ghost* where it would go to *lost*.
 More saved work is not always better: resumed at or behind the position of a failure, an attempt
 may fail later than from a little before it.
+
+Alarms of drawn attempts
+------------------------
+A `Forecast` may have ``alarms``, an `failgym.sim.shared.alarms.AlarmLaw`. Then the risk of a drawn
+attempt of a continued record is not that of the last started row: the attempt has at most one true
+alarm and up to `FALSE_ALARMS` false ones, by its own fate. "Draw ... by P" is as above, with the
+seed of the alarms in place of the world's, and n the attempt's number, if no other is stated. Of
+what is *shared*, u is the job's, ``job_true`` or ``job_false`` of the task, if uniform(seed, key,
+number, ALARM_SHARED) < ``job_share``.
+
+A1. *The fate that is foretold* is the one that C4 gives the attempt from the start, undisturbed. It
+    ends badly at T if it fails by itself at T = T_fail or, with ``outside``, if it is ended from
+    outside at T = T_ext; its end is the earliest of T_fail, T_ext, F.
+A2. *True alarm.* An attempt that ends badly draws a score from ``true_score`` by ALARM_TRUE
+    (shared); none, no alarm. It draws a lead from ``lead`` by ALARM_LEAD, and the alarm is on from
+    max(0, T - lead) to T.
+A3. *False alarms* are alarms of failures that do not come. T'_0 = 0; T'_j, j = 1 to `FALSE_ALARMS`,
+    is drawn from ``false_time``, of the times above T'_(j-1) alone, by ALARM_FALSE, n = number x
+    `FALSE_ALARMS` + j - 1 (for j = 1 it is shared). From the first on that is never, or not before
+    the attempt's end (A1), there are no more. Alarm j draws a score from ``false_score`` by
+    ALARM_FALSE_SCORE, and a lead from ``lead`` by ALARM_FALSE_LEAD, both with that n, and is on
+    from max(0, T'_j - lead) to T'_j. Its score is never none.
+A4. *Risk.* An alarm that is on from a to b is seen in window i if ceil(a / window), but at most
+    floor((b - 1) / window), <= i <= floor((b - 1) / window): at least in one. The risk in window i,
+    counted as in rule 13, is the highest score of those seen, else ``prior``. Before window 0 it is
+    0, as of any attempt.
 
 Accounts
 --------
@@ -177,10 +204,19 @@ attempt's other work went.
 
 Costs
 -----
-Wasted is lost + redundant + ghost; overhead is checkpoint + restore; completion is the time from
-submission to settlement, charged as it passes; forfeited, for a task that the record finishes and
-the simulation does not, is the machine-time of its recorded success, and its recorded completion
-time again.
+A vector of terms, the cost their sum. Wasted is lost + redundant + ghost; overhead is checkpoint +
+restore; completion is the time from submission to settlement, charged as it passes; forfeited, for
+a task that the record finishes and the simulation does not, is the machine-time of its recorded
+success, and its recorded completion time again; others is 0 here.
+
+With ``Weights.task_value`` (only where the record is continued) what is forfeited is the value of a
+task, whatever the record did with it:
+
+V1. *Value.* A task is worth ``task_value`` x W x width machine-milliseconds, with W as in C2; 0 if
+    W is never, if the task is censored, or if it has no started row. Nobody wants what its user
+    killed in the end; and who runs what is worth less than it costs would do best to run nothing.
+V2. *Forfeited.* A task that settles otherwise than by FINISH forfeits its value then, in replay
+    too. Its completion time is not charged again. So a rescue gains what a false kill loses.
 """
 
 from failgym.sim.reference.simulator import ReferenceSimulator

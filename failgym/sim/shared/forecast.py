@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from failgym.sim.shared.alarms import AlarmLaw
+
 __all__ = ["Forecast"]
 
 
@@ -32,6 +34,9 @@ class Forecast:
     """[tasks, 4] Confidence that the task ends in FINISH, EVICT, FAIL, KILL; in [0, 1]."""
     job_confidence: npt.NDArray[np.float32]
     """[jobs] Confidence that the job does not finish; in [0, 1]."""
+    alarms: AlarmLaw | None = None
+    """What the risks of drawn attempts follow (rules A1 to A4 of `failgym.sim.reference`); None:
+    they look like the task's last started row."""
 
     @staticmethod
     def none(trace_hash: str, jobs: int, tasks: int, attempts: int, window: int) -> Forecast:

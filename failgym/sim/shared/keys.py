@@ -39,6 +39,12 @@ class Purpose(IntEnum):
     NEXT_GAP = 16
     NEXT_RESTART = 17
     GIVES_UP = 18
+    ALARM_SHARED = 19
+    ALARM_TRUE = 20
+    ALARM_LEAD = 21
+    ALARM_FALSE = 22
+    ALARM_FALSE_SCORE = 23
+    ALARM_FALSE_LEAD = 24
 
 
 def _mix(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:

@@ -23,8 +23,7 @@ The rules
 1.  *Departed from the start.* A task arrives when it is submitted; its started rows are its pool,
     and the first of them wants to run at once. Clones, retries, restarts and ghosts are as in the
     pinned world; they too want to run, and queue like any other. A user's final kill K is due at
-    max(now, K) from the arrival on. A task without a row to run is in no episode. Records are not
-    continued (``beyond_record="continued"``): that is refused.
+    max(now, K) from the arrival on. A task without a row to run is in no episode.
 2.  *Latent rows.* The simulated cluster makes its own evictions, losses and requeues. A row that
     they ended (outcome EVICT or LOST; cause machine, preemption or requeue; walltime too, with
     ``walltime_kill``) FINISHes instead, after the length given; else after the duration, drawn once
@@ -104,11 +103,42 @@ The rules
 21. *Episode.* It begins with the first submission. Standing tasks queue before that: they run for
     a given time and FINISH, unless a machine kills or the scheduler pre-empts them, and then run
     for it again. The episode ends when all of its own tasks have settled; only they are asked and
-    charged. If nothing can happen any more those left settle as CENSORED.
+    charged. If nothing can happen any more those left settle as CENSORED. With ``charge="episode"``
+    it ends when all of its tasks have settled, standing ones too, whatever became of its own; all
+    are charged at the same prices, and what those that are not its own cost is the term *others*:
+    their wasted and overhead, their completion, from submission (of a standing task, from the
+    beginning of the episode) to settlement, and what they forfeit. A standing task has no value.
 22. *Observed* of other tasks and of the system is what happened in the episode. The system ends an
     attempt by EVICT or LOST, or as its record says, by a FAIL whose cause is not its own. Of an
     offer: what ``rank_hybd`` goes by, which is the time that the task takes on this machine and on
     the next one, and its upward rank; and since when the machine is up, in the whole trace.
+
+The continued record
+--------------------
+With ``beyond_record="continued"`` rules C1 to C9 of the pinned world (`failgym.sim.reference`), its
+V1 and V2 and its A1 to A4 hold as after departure, but for what K1 to K7 say. They replace what
+rules 1 to 4 and 18 say of ghosts and of the lengths of rows.
+
+K1. *Rows.* A row that never started and whose length is known (rule 3) counts as a started row of
+    that duration which FINISHes. A *latent* row is one that rule 2 names: what ended it is
+    simulated. J, C2's r, and what lies behind a row go by the record all the same.
+K2. *Latent rows* meet no end from outside. One may have failed by itself later: T_fail is drawn
+    from `failure` of the cell for its k by NEXT_FAILURE, n = its number, of the times above its
+    duration alone, as C2 says it of work; never if there is none. F is as in C3. For the k of later
+    attempts (C4) it fails by itself if T_fail <= F.
+K3. *Outside.* Drawn attempts meet no T_ext: the simulated cluster makes evictions, losses and
+    requeues, and they owe no restart and count for nothing in C8 (rule 12). An attempt that is
+    requeued meets the same fate anew, under the same number. Other recorded rows that were ended
+    from outside keep T_ext = d, counted from when the attempt starts to run anew.
+K4. *Machines.* At the slowest speed v that the attempt runs at it takes F / v for all of W, T_fail
+    / v and T_ext / v for these, each rounded. The pace is W over that F, and the position of a
+    failure w = floor(T_fail x W / F) by the times before division: of the task, not the machine.
+    Where the trace gives compute times, the time for all of W is M x F / W, M being the longest of
+    the times on the attempt's machines; T_fail is scaled alike, T_ext not. What is never stays so.
+K5. *Age* for alarms (A4) is as in rule 12, and their times are divided by the speed as T_fail is.
+K6. *A recomputation* takes as long as the attempt that finished the task would from scratch.
+K7. *The truth*, where rule 9 estimates by it, is the time from the start to the end that an attempt
+    would meet undisturbed from what it resumes from, on a machine of speed 1.
 
 Accounts
 --------
@@ -119,7 +149,7 @@ with all that it took.
 The cost of the episode is the sum of those of its own tasks or, where completion is that of jobs,
 of its jobs, each from the submission of its first own task until the last has settled
 (``unit_costs``): what a decision about it is credited with. What others wait because of it is
-theirs.
+theirs, also where the episode is charged for it.
 """
 
 from failgym.sim.reference.scheduled.schedulers import Query
