@@ -1,6 +1,6 @@
-"""The continued record: what attempts meet, recorded or drawn, and whether the cluster goes on.
+"""The continued record: what attempts meet, recorded or drawn.
 
-Rules C1 to C9 of `failgym.sim.reference`. Attempts of a departed task start in the order of their
+Rules C4 to C6 of `failgym.sim.reference`. Attempts of a departed task start in the order of their
 numbers, so what a drawn one would meet is drawn when it starts: it depends on seed, task and number
 alone.
 """
@@ -11,44 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from failgym.sim.pinned.records import World
-from failgym.sim.shared.continuation import COUNTS, LONGEST_FATE
+from failgym.sim.shared.beyond import drawn_failure, drawn_length, left_to_do
+from failgym.sim.shared.continuation import COUNTS
 from failgym.sim.shared.draws import keyed
-from failgym.sim.shared.jit import called, held, kernel
+from failgym.sim.shared.jit import called, kernel
 from failgym.sim.shared.keys import Purpose
-from failgym.sim.shared.laws import (
-    CHANCE,
-    EXTERNAL,
-    FAILURE,
-    GAP_AFTER_EXTERNAL,
-    GAP_AFTER_FAILURE,
-    draw,
-)
+from failgym.sim.shared.laws import EXTERNAL, draw
 from failgym.vocabulary import NEVER, Ending
 
-__all__ = ["after_own", "gap_behind", "meet", "position"]
+__all__ = ["meet"]
 
 _FINISH, _INTRINSIC, _USER = int(Ending.FINISH), int(Ending.INTRINSIC), int(Ending.USER)
 _EXTERNAL, _CENSORED = int(Ending.EXTERNAL), int(Ending.CENSORED)
-_NEXT_FAILURE, _NEXT_EXTERNAL = int(Purpose.NEXT_FAILURE), int(Purpose.NEXT_EXTERNAL)
-_NEXT_CHANCE, _NEXT_GAP = int(Purpose.NEXT_CHANCE), int(Purpose.NEXT_GAP)
-_NEXT_RESTART, _GIVES_UP = int(Purpose.NEXT_RESTART), int(Purpose.GIVES_UP)
-_LONGEST = float(LONGEST_FATE)
-
-
-# --- What an attempt meets ------------------------------------------------------------------------
-
-
-@kernel
-def _drawn_length(laws: Any, c: Any, number: int) -> float:
-    """F of a drawn attempt (rule C3)."""
-    chance = 1.0
-    if c.chance_cell >= 0:
-        found = draw(laws, CHANCE, c.chance_cell, keyed(c.stream, number, _NEXT_CHANCE))
-        chance = found if found < np.inf else 1.0
-    if c.work == np.inf:
-        return np.inf
-    return min(max(np.floor(c.work * c.slow * chance + 0.5), 1.0), _LONGEST)
+_NEXT_EXTERNAL = int(Purpose.NEXT_EXTERNAL)
 
 
 @kernel
@@ -66,12 +41,8 @@ def _date(c: Any, run: Any, length: float, fails: float) -> None:
         fails: T_fail [ms], infinite for never.
     """
     run.pace = _pace(c, length)
-    finishes = length
-    if run.f0 > 0.0:
-        finishes = np.floor((c.work - run.f0) / run.pace + 0.5)
-        point = np.floor(fails * run.pace)
-        if run.f0 < point:
-            fails = np.floor((point - run.f0) / run.pace + 0.5)
+    point = np.floor(fails * run.pace)
+    fails, finishes = left_to_do(c.work, run.f0, run.pace, length, fails, point)
     run.inner = _INTRINSIC if fails <= finishes else _FINISH
     until = min(fails, finishes)
     run.fin = run.restored + int(until) if until < np.inf else NEVER
@@ -80,10 +51,10 @@ def _date(c: Any, run: Any, length: float, fails: float) -> None:
 @kernel
 def _meet_drawn(laws: Any, c: Any, task: Any, run: Any) -> None:
     """What a drawn attempt meets; the task counts it if it would fail from the start (rule C4)."""
-    run.past = min(c.failures + task.drawn_failures, COUNTS - 1)
+    run.past = min(c.before + task.drawn_failures, COUNTS - 1)
     cell, number = c.cell[run.past], run.number
-    length = _drawn_length(laws, c, number)
-    fails = draw(laws, FAILURE, cell, keyed(c.stream, number, _NEXT_FAILURE))
+    length = drawn_length(laws, c, number)
+    fails = drawn_failure(laws, c, number, run.past)
     outside = draw(laws, EXTERNAL, cell, keyed(c.stream, number, _NEXT_EXTERNAL))
     if fails < np.inf and fails <= outside and fails <= length:
         task.drawn_failures += 1
@@ -124,74 +95,3 @@ def meet(laws: Any, c: Any, record: Any, row: Any, task: Any, run: Any) -> None:
         _meet_drawn(laws, c, task, run)
     else:
         _meet_row(c, record, row, run)
-
-
-@kernel
-def position(c: Any, run: Any, work: int) -> float:
-    """What a checkpoint saves of the task's work that begins after so much own work (rule C7)."""
-    return min(c.work, run.f0 + np.floor(work * run.pace))
-
-
-# --- Whether the cluster goes on ------------------------------------------------------------------
-
-
-@called
-def _declines_after_failure(laws: Any, c: Any, row: Any, failures: int) -> bool:
-    """Does the cluster decline at the last of so many intrinsic failures of what it started?
-
-    Args:
-        laws: `Laws`, held.
-        c: CONTINUED of the task.
-        row: row ``failures - 1`` of the record, if there are as many.
-        failures: j.
-    """
-    if failures <= c.failures:
-        return row.ends
-    cell = c.cell[min(failures - 1, COUNTS - 1)]
-    return keyed(c.stream, failures, _GIVES_UP) < laws.gives_up[cell]
-
-
-@called
-def _declines_after_drawn(laws: Any, c: Any, run: Any) -> bool:
-    """Does the cluster decline at the end of a drawn attempt from outside?"""
-    return keyed(c.stream, run.number, _NEXT_RESTART) < laws.ends_external[c.cell[run.past]]
-
-
-@kernel
-def after_own(w: World, task: Any, run: Any, ending: int) -> None:
-    """An attempt has ended that the cluster started: does it decline (rule C8)?"""
-    p = w.parameters[0]
-    declines = False
-    if ending == _INTRINSIC:
-        task.own_failures += 1
-        j = task.own_failures
-        if p.by_record:
-            record, c = w.tasks[task.task], w.beyond[task.task]
-            row = w.rows[record.rows_at + min(j, record.rows) - 1]
-            declines = _declines_after_failure(held(w.laws), c, row, j)
-        else:
-            declines = j > p.restart_limit
-    elif ending == _EXTERNAL:
-        if run.ghost:
-            declines = _declines_after_drawn(held(w.laws), w.beyond[task.task], run)
-        else:
-            declines = w.rows[run.row].gap < 0
-    if declines:
-        task.declined = True
-
-
-@called
-def _drawn_gap(laws: Any, c: Any, run: Any, failed: bool) -> int:
-    """Time from the end of an attempt to a restart, where the record has none (rule C9)."""
-    law = GAP_AFTER_FAILURE if failed else GAP_AFTER_EXTERNAL
-    gap = draw(laws, law, c.cell[run.past], keyed(c.stream, run.number, _NEXT_GAP))
-    return int(gap) if gap < np.inf else 1
-
-
-@kernel
-def gap_behind(w: World, task: Any, run: Any, failed: bool) -> int:
-    """Time from the end of an attempt to the restart that follows it [ms]."""
-    gap = w.rows[run.row].gap
-    if w.parameters[0].continued and (run.ghost or gap < 0):
-        return _drawn_gap(held(w.laws), w.beyond[task.task], run, failed)
-    return gap

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from failgym.sim.pinned.attempts import date_end
-from failgym.sim.pinned.beyond import position
 from failgym.sim.pinned.records import View, World
 from failgym.sim.shared.accounts import work_of
+from failgym.sim.shared.beyond import position
 from failgym.sim.shared.events import note, push, sort_key
 from failgym.sim.shared.jit import kernel
 from failgym.vocabulary import NEVER, Event

@@ -18,7 +18,6 @@ from failgym.sim.pinned.attempts import (
     own_outcome,
     windows_matter,
 )
-from failgym.sim.pinned.beyond import after_own
 from failgym.sim.pinned.checkpoints import make_durable
 from failgym.sim.pinned.decisions import apply, ask
 from failgym.sim.pinned.observe import observe
@@ -33,6 +32,7 @@ from failgym.sim.pinned.settlement import (
     settle_if_over,
     succeed,
 )
+from failgym.sim.shared.beyond import after_own
 from failgym.sim.shared.draws import ANSWERED, DRAWN, RESET, STEP, draw_slice
 from failgym.sim.shared.events import kind_of, note, pop, push, sort_key
 from failgym.sim.shared.fields import AT

@@ -6,8 +6,8 @@ from typing import Any
 
 from failgym.sim.pinned.accounts import arrivals, charge_settled
 from failgym.sim.pinned.attempts import begin, end_attempt
-from failgym.sim.pinned.beyond import gap_behind
 from failgym.sim.pinned.records import View, World
+from failgym.sim.shared.beyond import gap_behind
 from failgym.sim.shared.events import note, push, sort_key
 from failgym.sim.shared.jit import kernel
 from failgym.sim.shared.restarts import EXTERNAL_RESTART, FAILURE_RESTART, rows_left, void_restarts

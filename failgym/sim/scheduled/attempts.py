@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from failgym.sim.scheduled.accounts import charge_run
+from failgym.sim.scheduled.beyond import comes_to_be, from_scratch, meet
 from failgym.sim.scheduled.cluster.machines import release, take
 from failgym.sim.scheduled.cluster.storage import lose_write
 from failgym.sim.scheduled.cluster.system import count_end
@@ -27,6 +28,7 @@ __all__ = [
     "create",
     "date_end",
     "drop",
+    "ending_of",
     "forget",
     "free_record",
     "free_slots",
@@ -113,17 +115,22 @@ def create(
     run, task = x.runs[i], x.tasks[local]
     x.ep.alive += 1
     record = w.tasks[task.task]
+    new = False
     if number < 0:
         number = w.rows[row].number
         if ghost:
             number = record.numbers + task.ghosts
             task.ghosts += 1
+        new = True
     run.row, run.local, run.number, run.ghost, run.alive = row, local, number, ghost, False
     run.state, run.recomputes = _BLOCKED, recomputes
     run.width, run.level = record.width, record.priority
     run.start, run.ended, run.end, run.outcome = -1, -1, NEVER, -1
     run.saved, run.placements, run.machine, run.write, run.killed_by = 0, -1, -1, -1, -1
     run.restored, run.pause_from, run.durable_work, run.chain = NEVER, -1, 0, 0
+    run.past, run.by_cluster = 0, False
+    if new and w.parameters[0].continued:
+        comes_to_be(w, task, run)
     _link(x, task, i)
     task.blocked += 1
     return i
@@ -198,6 +205,21 @@ def _dearest(w: World, x: View, i: int, task: int) -> int:
 
 
 @called
+def _machines_of(w: World, x: View, i: int) -> tuple[float, int]:
+    """Speed of the slowest machine of a run, and its longest compute time there, -1 without."""
+    if len(w.dags.costs) > 0:
+        return 1.0, _dearest(w, x, i, x.tasks[x.runs[i].local].task)
+    return _slowest(w, x, i), -1
+
+
+@called
+def _meets_fate(w: World, x: View, run: Any) -> bool:
+    """Does a run meet what the continued record has for it?"""
+    standing = x.tasks[run.local].remaining >= 0
+    return w.parameters[0].continued and not run.recomputes and not standing
+
+
+@called
 def _size_up(w: World, x: View, i: int, row: Any) -> None:
     """Length and duration of a run on its machines."""
     run = x.runs[i]
@@ -217,6 +239,8 @@ def _size_up(w: World, x: View, i: int, row: Any) -> None:
             run.length = rounded(row.length / speed)
             run.duration = rounded(row.duration / speed)
     if run.recomputes:
+        if w.parameters[0].continued:
+            run.length = int(from_scratch(w, x, i, *_machines_of(w, x, i)))
         if w.parameters[0].unpersist:
             run.length += repeated(w, x, run.local)
         run.duration = run.length
@@ -227,7 +251,10 @@ def ending_of(w: World, x: View, run: Any) -> int:
     """What ends a run; what stands at the beginning, and recomputations, finish."""
     if run.recomputes or x.tasks[run.local].remaining >= 0:
         return _FINISHES
-    return w.rows[run.row].ending
+    ending = w.rows[run.row].ending
+    if w.parameters[0].continued and (run.ghost or ending in (_FINISHES, _INTRINSIC)):
+        return run.inner
+    return ending
 
 
 @called
@@ -268,13 +295,14 @@ def own_outcome(w: World, x: View, run: Any) -> int:
     """Outcome of a run that ends by itself, or at its walltime."""
     if run.wall < run.own:
         return _KILL
-    if ending_of(w, x, run) == _FINISHES:
+    ending = ending_of(w, x, run)
+    if ending == _FINISHES:
         return _FINISH
-    row = w.rows[run.row]
-    outside = row.ending != _INTRINSIC
-    if outside and row.ending != _CENSORS and run.fin < run.ext and run.pause_from < 0:
+    if ending == _INTRINSIC:
+        return _FAIL
+    if ending != _CENSORS and run.fin < run.ext and run.pause_from < 0:
         return _FINISH
-    return row.outcome
+    return w.rows[run.row].outcome
 
 
 # --- Start and end --------------------------------------------------------------------------------
@@ -340,11 +368,24 @@ def _unlink_level(x: View, i: int) -> None:
 
 
 @called
+def _replay(w: World, x: View, run: Any) -> None:
+    """When a run that starts now ends, as its row did."""
+    ending = ending_of(w, x, run)
+    run.fin = run.restored + _work_needed(w, run, ending)
+    run.ext = NEVER
+    if ending == _USER:
+        run.ext = w.tasks[x.tasks[run.local].task].kill_at
+    elif ending in (_EXTERNAL, _CENSORS):
+        run.ext = x.ep.now + run.duration
+
+
+@called
 def _date(w: World, x: View, i: int) -> None:
     """When a run that starts now will have done what."""
     p, ep, run = w.parameters[0], x.ep, x.runs[i]
     task, row = x.tasks[run.local], w.rows[run.row]
-    _size_up(w, x, i, row)
+    if not _meets_fate(w, x, run):
+        _size_up(w, x, i, row)
     run.f0, run.parent, run.parent_amount, run.chain = 0.0, -1, 0, 0
     if not run.recomputes:
         run.f0, run.chain = task.durable, task.durable_work
@@ -353,13 +394,10 @@ def _date(w: World, x: View, i: int) -> None:
     if p.transfers and p.stages:
         run.transferred += transfer_time(w, x, run.local, run.machine)
     run.restored = run.transferred + (p.restore_cost if run.f0 > 0.0 else 0)
-    ending = ending_of(w, x, run)
-    run.fin = run.restored + _work_needed(w, run, ending)
-    run.ext = NEVER
-    if ending == _USER:
-        run.ext = w.tasks[task.task].kill_at
-    elif ending in (_EXTERNAL, _CENSORS):
-        run.ext = ep.now + run.duration
+    if _meets_fate(w, x, run):
+        meet(w, x, i, *_machines_of(w, x, i))
+    else:
+        _replay(w, x, run)
     run.wall = NEVER
     walltime = w.tasks[task.task].walltime
     if p.walltime_kill and walltime > 0 and not run.recomputes and task.remaining < 0:
@@ -426,7 +464,7 @@ def stop(w: World, x: View, i: int, outcome: int) -> None:
     note(x, _END, task.task, run.number, outcome)
     if run.write >= 0:
         lose_write(w, x, i)
-    count_end(x, outcome, w.rows[run.row].ending == _EXTERNAL)
+    count_end(x, outcome, ending_of(w, x, run) == _EXTERNAL)
     run.state, run.alive, run.ended, run.outcome = _ENDED, False, ep.now, outcome
     task.live -= 1
     ep.running -= 1

@@ -320,7 +320,15 @@ def least_costs(world: World) -> Floats:
 
     Args:
         world: a compiled world with episodes.
+
+    Raises:
+        ValueError: if its record is continued: a drawn attempt may be faster than any recorded one.
     """
+    if world.parameters["continued"][0]:
+        raise ValueError(
+            'beyond_record: expected "ghost" or "paper", for which the bound is proved, got'
+            ' "continued"'
+        )
     p, fate = world.parameters[0], fates(world)
     charge = _charge_jobs if p["by_job"] else _charge_tasks
     capacity = Capacity.of(world)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from failgym.sim.scheduled.accounts import charge_write
 from failgym.sim.scheduled.attempts import date_end, vacate
@@ -11,6 +11,7 @@ from failgym.sim.scheduled.queue.queues import request_pass
 from failgym.sim.scheduled.records import RunState
 from failgym.sim.scheduled.workflow.outputs import output_saved, output_unwritten, output_writing
 from failgym.sim.shared.accounts import work_of
+from failgym.sim.shared.beyond import position
 from failgym.sim.shared.events import note
 from failgym.sim.shared.jit import called
 from failgym.vocabulary import NEVER, Event
@@ -35,19 +36,31 @@ def begin_checkpoint(w: World, x: View, i: int) -> None:
 
 
 @called
+def _reached(w: World, task: Any, run: Any) -> float:
+    """How far a run had brought its task when its checkpoint began.
+
+    The share of the length, at most 1; where the record is continued, of the task's work [ms].
+    """
+    if w.parameters[0].continued:
+        return float(position(w.beyond[task.task], run, run.checkpoint_work))
+    if run.length == 0:
+        return 1.0
+    return float(min(1.0, run.f0 + run.checkpoint_work / run.length))
+
+
+@called
 def _progress_saved(w: World, x: View, i: int) -> None:
     """Complete a checkpoint; the task keeps it if it holds more than the one it has."""
     run = x.runs[i]
     task, now = x.tasks[run.local], x.ep.now
     run.paused += now - run.pause_from
-    run.fin += now - run.pause_from
+    if run.fin != NEVER:
+        run.fin += now - run.pause_from
     run.pause_from, run.pause_until = -1, now
     run.durable_work = run.checkpoint_work
-    fraction = 1.0
-    if run.length > 0:
-        fraction = min(1.0, run.f0 + run.checkpoint_work / run.length)
-    if fraction > task.durable:
-        task.durable = fraction
+    reached = _reached(w, task, run)
+    if reached > task.durable:
+        task.durable = reached
         task.best_run, task.best_amount = i, run.checkpoint_work
         task.durable_work = run.chain + run.checkpoint_work
         task.most_durable = max(task.most_durable, task.durable_work)

@@ -23,6 +23,7 @@ from failgym.sim.scheduled.rules import (
     check_duration,
     check_nodes,
 )
+from failgym.sim.scheduled.workflow.dags import Dags
 from failgym.sim.scheduled.workflow.workflows import compile_dags
 from failgym.sim.shared.compile import (
     Attempts,
@@ -36,10 +37,12 @@ from failgym.sim.shared.compile import (
     user_kill,
 )
 from failgym.sim.shared.context import Context
+from failgym.sim.shared.continuation import Continuation
+from failgym.sim.shared.continued import NOT_CONTINUED, Beyond, Played, continue_record
 from failgym.sim.shared.keys import Purpose, uniform
 from failgym.sim.shared.records import Records
 from failgym.sim.shared.rules import Weights
-from failgym.sim.shared.totals import check_totals
+from failgym.sim.shared.totals import LONGEST_LENGTH, check_totals
 from failgym.sim.shared.usage import usage_of
 from failgym.traces import Trace
 from failgym.vocabulary import NEVER, Cause, Ending, Outcome
@@ -147,22 +150,72 @@ def _draw_latent(
     rows["length"][at] = length
 
 
+def _latent(rows: Records, a: Attempts, rules: ScheduledRules) -> Bools:
+    """Rows that were ended by what the simulated cluster makes itself (rule 2)."""
+    kept = np.flatnonzero(a.started)
+    outcome, cause = a.outcome[kept], a.cause[kept]
+    causes = [Cause.MACHINE, Cause.PREEMPTION, Cause.REQUEUE, Cause.USER]
+    causes += [Cause.WALLTIME] if rules.walltime_kill else []
+    by_cluster = np.isin(outcome, (Outcome.EVICT, Outcome.LOST)) | np.isin(cause, causes)
+    return (rows["ending"] == Ending.EXTERNAL) & by_cluster
+
+
+def _finish(rows: Records, latent: Bools) -> None:
+    """What ended latent rows is simulated: left alone, they finish."""
+    rows["ending"][latent], rows["outcome"][latent] = Ending.FINISH, Outcome.FINISH
+
+
 def _let_run(
     rows: Records, tasks: Records, a: Attempts, synthetic: Bools, rules: ScheduledRules, seed: int
 ) -> None:
     """What the record's cluster ended runs on here."""
-    kept = np.flatnonzero(a.started)
-    outcome, cause, task = a.outcome[kept], a.cause[kept], a.task[kept]
-    causes = [Cause.MACHINE, Cause.PREEMPTION, Cause.REQUEUE, Cause.USER]
-    causes += [Cause.WALLTIME] if rules.walltime_kill else []
-    by_cluster = np.isin(outcome, (Outcome.EVICT, Outcome.LOST)) | np.isin(cause, causes)
-    latent = (rows["ending"] == Ending.EXTERNAL) & by_cluster
+    kept, latent = np.flatnonzero(a.started), _latent(rows, a, rules)
     unknown = latent & (a.length[kept] < 0)
-    _draw_latent(rows, unknown, task, tasks, a, a.started & ~synthetic, seed)
+    _draw_latent(rows, unknown, a.task[kept], tasks, a, a.started & ~synthetic, seed)
     rows["duration"][latent] = rows["length"][latent]
     rows["fraction"][latent] = 1.0
-    rows["ending"][latent], rows["outcome"][latent] = Ending.FINISH, Outcome.FINISH
+    _finish(rows, latent)
     rows["gap"][synthetic[kept] | np.append(synthetic[kept][1:], False)] = 0
+
+
+def _go_on(
+    rows: Records,
+    tasks: Records,
+    a: Attempts,
+    synthetic: Bools,
+    rules: ScheduledRules,
+    seed: int,
+    continuation: Continuation | None,
+) -> Beyond:
+    """How the tasks go on where the record is continued (rules K1, K2); v0's rows where it is not.
+
+    A latent row then takes as long as it would undisturbed; where that is never, as it ran.
+    """
+    if rules.beyond_record != "continued":
+        _let_run(rows, tasks, a, synthetic, rules, seed)
+        return NOT_CONTINUED
+    latent = _latent(rows, a, rules)
+    played = Played(latent, synthetic[a.started])
+    beyond = continue_record(rules, continuation, a, tasks, rows, seed, played)
+    _finish(rows, latent)
+    ever = latent & (rows["length"] < NEVER)
+    length = rows["length"][ever]
+    rows["duration"][ever] = np.minimum(length, beyond.fails[ever]).astype(np.int64)
+    return beyond
+
+
+def _longest_drawn(beyond: Beyond, tasks: Records, dags: Dags, speed: float) -> Ints | None:
+    """How long a drawn attempt of each task can run on the machine that suits it least [ms]."""
+    if not len(beyond.tasks):
+        return None
+    longest = beyond.longest / speed
+    if len(dags.costs):
+        work = np.maximum(beyond.tasks["work"], 1.0)
+        slower = dags.costs.max(axis=1) * (beyond.longest / work)
+        longest = np.where(np.isinf(work), beyond.longest, slower)
+    return np.where(tasks["censored"], 0, np.ceil(np.minimum(longest, LONGEST_LENGTH))).astype(
+        np.int64
+    )
 
 
 def _fill_tasks(trace: Trace, tasks: Records, rules: ScheduledRules) -> None:
@@ -230,6 +283,7 @@ def compile_scheduled(
     weights: Weights | None = None,
     seed: int = 0,
     nodes: NodePredictions | None = None,
+    continuation: Continuation | None = None,
 ) -> World:
     """Compile a trace; `with_episodes` or `with_members` then say what episodes are made of.
 
@@ -238,13 +292,16 @@ def compile_scheduled(
         rules: what may be decided, caps and costs, and how the cluster works.
         context: expectations and forecast; the forecast must speak of this trace.
         weights: prices of the cost terms; all 1 by default.
-        seed: key of the lengths of attempts that were cut.
+        seed: key of the lengths of attempts that were cut, and of all that is drawn beyond the
+            record.
         nodes: when machines are predicted to fail; by default never.
+        continuation: how the tasks go on, where the rules continue the record.
 
     Raises:
         ValueError: one line that names what is wrong with the machines, outages, costs or stages,
-            the task that is too wide, the times that are too long, or the forecasts that are of
-            another trace or cluster.
+            the task that is too wide, the times that are too long, the forecasts that are of
+            another trace or cluster, or the continuation that is missing or of another number of
+            tasks.
     """
     check_forecast(trace, rules, context.forecast)
     recorded = attempts_of(trace)
@@ -257,12 +314,16 @@ def compile_scheduled(
     usage = usage_of(trace, rules.window)
     rows = rows_of(a, kill_at, context, usage, seed)
     _fill_tasks(trace, tasks, rules)
-    _let_run(rows, tasks, a, synthetic, rules, seed)
+    beyond = _go_on(rows, tasks, a, synthetic, rules, seed, continuation)
     machines, machine_rows = cluster_of(trace)
-    write = int(tasks["write"].max(initial=0))
-    check_totals(rules, tasks, rows, float(machines["speed"].min()), write)
+    write, slowest = int(tasks["write"].max(initial=0)), float(machines["speed"].min())
+    if not len(beyond.tasks):
+        check_totals(rules, tasks, rows, slowest, write)
     outages, in_time = outages_of(trace, rules, machines, machine_rows)
     dags = compile_dags(trace, rules, tasks, rows, machines, machine_rows)
+    if len(beyond.tasks):
+        drawn = _longest_drawn(beyond, tasks, dags, slowest)
+        check_totals(rules, tasks, rows, slowest, write, drawn, beyond.gap)
     _check_widths(rules, tasks, machines)
     none = np.zeros(0, dtype=np.int64)
     silent = NodePredictions(np.zeros(len(machines) + 1, dtype=np.int64), none)
@@ -290,6 +351,9 @@ def compile_scheduled(
         request=requests(trace),
         expectations=context.expectations,
         lazy=lazy_intervals(context, rules),
+        beyond=beyond.tasks,
+        laws=beyond.laws,
+        fails=beyond.fails,
     )
 
 

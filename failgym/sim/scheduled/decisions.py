@@ -117,7 +117,7 @@ def _act(w: World, x: View, action: int) -> None:
             void_restarts(task)
             task.retries += 1
             ep.retried = True
-        start_next(w, x, local, i if action == _CLONE else -1)
+        start_next(w, x, local, i if action == _CLONE else -1, False)
     elif action == _CHECKPOINT:
         if ep.decision == _OUTPUT:
             begin_output_write(w, x, i)

@@ -12,6 +12,7 @@ from failgym.sim.scheduled.accounts import costs
 from failgym.sim.scheduled.attempts import (
     INTRINSIC,
     OUTSIDE,
+    ending_of,
     forget,
     free_slots,
     own_outcome,
@@ -38,6 +39,7 @@ from failgym.sim.scheduled.queue.passes import run_pass
 from failgym.sim.scheduled.records import Short, State
 from failgym.sim.scheduled.settlement import (
     execute_kill,
+    note_end,
     owe_after_external,
     owe_after_failure,
     restart,
@@ -108,10 +110,12 @@ def _finish(w: World, x: View, i: int) -> bool:
 def _end_otherwise(w: World, x: View, i: int, outcome: int) -> bool:
     """A run ends by itself without having done its work; True if a FAILED decision is asked."""
     run = x.runs[i]
-    local, ending = run.local, w.rows[run.row].ending
+    local, ending = run.local, ending_of(w, x, run)
     task, at_walltime = x.tasks[local], run.wall < run.own
     stop(w, x, i, outcome)
     free_slots(w, x, i)
+    if run.by_cluster and w.parameters[0].continued and not at_walltime:
+        note_end(w, x, i, ending)
     if at_walltime:
         task.last_ending = OUTSIDE
     elif ending == _FAILS:
@@ -213,7 +217,7 @@ def _start(w: World, x: View, time: int, local: int, cause: int, stamp: int) -> 
     if not task.settled:
         x.ep.now = time
     if _arrive(w, x, local):
-        start_next(w, x, local, -1)
+        start_next(w, x, local, -1, True)
 
 
 @called

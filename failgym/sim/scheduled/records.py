@@ -15,6 +15,7 @@ import numpy.typing as npt
 from failgym.sim.scheduled.queue.estimates import History
 from failgym.sim.scheduled.workflow.dags import Dags, DagState
 from failgym.sim.shared import records as shared
+from failgym.sim.shared.laws import Laws
 from failgym.sim.shared.records import Records
 
 __all__ = [
@@ -358,6 +359,12 @@ class World(NamedTuple):
     request: npt.NDArray[np.float32]
     expectations: npt.NDArray[np.float64]
     lazy: npt.NDArray[np.float64]
+    beyond: Records
+    """CONTINUED [tasks]; [0] unless the record is continued"""
+    laws: Laws
+    """from which its attempts are drawn"""
+    fails: npt.NDArray[np.float64]
+    """[attempts to run] T_fail of the rows [ms]; [0] unless the record is continued"""
 
 
 class State(NamedTuple):

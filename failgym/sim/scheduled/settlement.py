@@ -12,6 +12,7 @@ from failgym.sim.scheduled.tasks import prepare
 from failgym.sim.scheduled.workflow.lineage import admit, descendants
 from failgym.sim.scheduled.workflow.outputs import settled, wanted_again
 from failgym.sim.scheduled.workflow.quantiles import insert
+from failgym.sim.shared.beyond import after_own, gap_behind
 from failgym.sim.shared.events import note, push, sort_key
 from failgym.sim.shared.jit import called
 from failgym.sim.shared.restarts import EXTERNAL_RESTART, FAILURE_RESTART, rows_left, void_restarts
@@ -27,6 +28,7 @@ __all__ = [
     "execute_kill",
     "give_up",
     "is_alive",
+    "note_end",
     "owe_after_external",
     "owe_after_failure",
     "requeue",
@@ -66,7 +68,10 @@ def copy_of(w: World, x: View, i: int) -> int:
     The record of the run may be free already: what it says still stands.
     """
     run = x.runs[i]
-    return create(w, x, run.local, run.row, run.ghost, run.recomputes, run.number)
+    past, by_cluster = run.past, run.by_cluster
+    again = create(w, x, run.local, run.row, run.ghost, run.recomputes, run.number)
+    x.runs[again].past, x.runs[again].by_cluster = past, by_cluster
+    return again
 
 
 @called
@@ -91,12 +96,28 @@ def _finishes(w: World, x: View, i: int) -> bool:
 
 
 @called
-def start_next(w: World, x: View, local: int, beside: int) -> None:
-    """Queue the next row of the task, or a ghost.
+def _drawn_left(w: World, task: Any) -> bool:
+    """Where the record is continued: is a drawn attempt left in the pool (rule C1)?"""
+    return task.ghosts < w.parameters[0].drawn and not w.tasks[task.task].censored
+
+
+@called
+def _may_go_beyond(w: World, x: View, task: Any, beside: int) -> bool:
+    """May a task of which no row is left start an attempt beyond its record?"""
+    p = w.parameters[0]
+    if p.continued:
+        return _drawn_left(w, task)
+    return not p.paper or _finishes(w, x, beside)
+
+
+@called
+def start_next(w: World, x: View, local: int, beside: int, by_cluster: bool) -> None:
+    """Queue the next row of the task, or an attempt beyond its record.
 
     Args:
         beside: the live attempt that is cloned, -1 for a retry or a restart. In the paper's
             accounting only a clone of an attempt that will finish goes beyond the record.
+        by_cluster: does the record or a restart start it?
     """
     task = x.tasks[local]
     record = w.tasks[task.task]
@@ -104,20 +125,37 @@ def start_next(w: World, x: View, local: int, beside: int) -> None:
     if task.next < record.rows:
         row, ghost = record.rows_at + task.next, False
         task.next += 1
-    elif w.parameters[0].paper and not _finishes(w, x, beside):
+    elif not _may_go_beyond(w, x, task, beside):
         return
-    enter(w, x, create(w, x, local, row, ghost, False, -1))
+    i = create(w, x, local, row, ghost, False, -1)
+    x.runs[i].by_cluster = by_cluster
+    enter(w, x, i)
+
+
+@called
+def note_end(w: World, x: View, i: int, ending: int) -> None:
+    """An attempt has ended that the cluster started: does it decline (rule C8)?"""
+    after_own(w, x.tasks[x.runs[i].local], x.runs[i], ending)
+
+
+@called
+def _may_restart(w: World, task: Any, cause: int) -> bool:
+    """Is anything left that a restart could start?"""
+    p, left = w.parameters[0], rows_left(w, task)
+    if p.continued:
+        return not task.declined and (left or _drawn_left(w, task))
+    return left or (cause == FAILURE_RESTART and not p.paper)
 
 
 @called
 def _owe(w: World, x: View, local: int, i: int, cause: int) -> None:
-    """Put a restart on the calendar, after the gap that the record shows."""
+    """Put a restart on the calendar, after the gap that the record shows, or one drawn."""
     task, run = x.tasks[local], x.runs[i]
     if cause == EXTERNAL_RESTART:
         task.owed_external += 1
     else:
         task.owed_failure += 1
-    due = x.ep.now + w.rows[run.row].gap
+    due = x.ep.now + gap_behind(w, task, run, cause == FAILURE_RESTART)
     push(x, due, sort_key(_START, task.task, run.number), local, cause, task.stamp)
 
 
@@ -125,7 +163,7 @@ def _owe(w: World, x: View, local: int, i: int, cause: int) -> None:
 def owe_after_external(w: World, x: View, local: int, i: int) -> None:
     """An end that the record follows with a restart: the cluster owes the next row, if any."""
     task = x.tasks[local]
-    if not task.given_up and rows_left(w, task):
+    if not task.given_up and _may_restart(w, task, EXTERNAL_RESTART):
         _owe(w, x, local, i, EXTERNAL_RESTART)
 
 
@@ -133,7 +171,10 @@ def owe_after_external(w: World, x: View, local: int, i: int) -> None:
 def owe_after_failure(w: World, x: View, local: int, i: int) -> None:
     """A failure left to the cluster: it owes a restart, up to the limit."""
     task = x.tasks[local]
-    if not task.given_up and task.failures <= w.parameters[0].restart_limit:
+    p = w.parameters[0]
+    if task.given_up:
+        return
+    if not task.declined if p.continued else task.failures <= p.restart_limit:
         _owe(w, x, local, i, FAILURE_RESTART)
 
 
@@ -146,8 +187,10 @@ def restart(w: World, x: View, local: int, cause: int) -> None:
     else:
         task.owed_failure -= 1
     possible = cause == FAILURE_RESTART or rows_left(w, task)
+    if w.parameters[0].continued:
+        possible = _may_restart(w, task, cause)
     if not is_alive(task) and not task.given_up and possible:
-        start_next(w, x, local, -1)
+        start_next(w, x, local, -1, True)
     settle_if_over(w, x, local)
 
 
@@ -292,9 +335,9 @@ def settle_if_over(w: World, x: View, local: int) -> None:
     task = x.tasks[local]
     if task.settled or is_alive(task):
         return
-    left = rows_left(w, task)
-    ghosts = not w.parameters[0].paper
-    if (task.owed_external > 0 and left) or (task.owed_failure > 0 and (left or ghosts)):
+    if task.owed_external > 0 and _may_restart(w, task, EXTERNAL_RESTART):
+        return
+    if task.owed_failure > 0 and _may_restart(w, task, FAILURE_RESTART):
         return
     settle(w, x, local, task.last_outcome, -1)
 

@@ -18,6 +18,7 @@ from failgym.sim.scheduled.compile import (
 from failgym.sim.scheduled.records import RunState
 from failgym.sim.scheduled.rules import NodePredictions, ScheduledRules
 from failgym.sim.shared.context import Context
+from failgym.sim.shared.continuation import Continuation
 from failgym.sim.shared.outcomes import accounts_of
 from failgym.sim.shared.rules import Weights
 from failgym.traces import Trace
@@ -63,9 +64,12 @@ class ScheduledSimulator:
         seed: int = 0,
         *,
         nodes: NodePredictions | None = None,
+        continuation: Continuation | None = None,
     ) -> None:
         self.rules = rules
-        self._compiled = compile_scheduled(trace, rules, context, weights, seed, nodes)
+        self._compiled = compile_scheduled(
+            trace, rules, context, weights, seed, nodes, continuation
+        )
         self.log: list[LogEntry] = []
         self.queries: list[Query] = []
 

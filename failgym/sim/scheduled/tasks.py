@@ -46,6 +46,7 @@ def _clear_task(w: World, task: Any, at: int) -> None:
     task.queued, task.blocked, task.due = 0, 0, 0
     task.departed, task.settled, task.given_up = True, False, False
     task.armed, task.killed, task.pending, task.failed = False, False, False, False
+    task.declined, task.own_failures, task.drawn_failures = False, 0, 0
     task.last_outcome, task.outcome, task.end, task.last_ending = -1, -1, -1, 0
     task.ghosts, task.extra, task.clones, task.retries = 0, 0, 0, 0
     task.checkpoints, task.failures, task.attempts, task.decisions = 0, 0, 0, 0

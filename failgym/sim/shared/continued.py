@@ -13,14 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.sim.shared.compile import Attempts
-from failgym.sim.shared.continuation import COUNTS, LONGEST_FATE, Continuation
+from failgym.sim.shared.continuation import COUNTS, LONGEST_FATE, Continuation, Law
 from failgym.sim.shared.keys import Purpose, stream, uniform
 from failgym.sim.shared.laws import NO_LAWS, Laws, draw_all, pack, share_up_to
 from failgym.sim.shared.records import Records, record_type
 from failgym.sim.shared.rules import Rules
 from failgym.vocabulary import NEVER, Ending
 
-__all__ = ["CONTINUED", "NOT_CONTINUED", "Beyond", "continue_record"]
+__all__ = ["CONTINUED", "NOT_CONTINUED", "Beyond", "Played", "continue_record"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -33,6 +33,7 @@ CONTINUED = record_type(
     cell=f"{COUNTS}i4",
     chance_cell="i4",
     failures="i4",  # J: intrinsic failures of its started rows
+    before="i4",  # intrinsic failures among the fates of its rows: k of its first drawn attempt
 )
 """How a task goes on beyond its record."""
 
@@ -47,10 +48,25 @@ class Beyond(NamedTuple):
     """[tasks] how long a drawn attempt can run, until the user's final kill aside [ms]"""
     gap: Ints
     """[tasks] longest time until a restart that is drawn [ms]"""
+    fails: Floats
+    """[started attempts] T_fail [ms], infinite for never"""
+
+
+class Played(NamedTuple):
+    """What of the rows is not as the trace has it, [started attempts] each (rule K1)."""
+
+    latent: Bools
+    """was it ended by what the world simulates?"""
+    supposed: Bools
+    """did it never start in the record?"""
 
 
 NOT_CONTINUED = Beyond(
-    np.zeros(0, dtype=CONTINUED), NO_LAWS, np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    np.zeros(0, dtype=CONTINUED),
+    NO_LAWS,
+    np.zeros(0, dtype=np.int64),
+    np.zeros(0, dtype=np.int64),
+    np.zeros(0),
 )
 """What stands for that where the record is not continued."""
 
@@ -62,6 +78,7 @@ def continue_record(
     tasks: Records,
     rows: Records,
     seed: int,
+    played: Played | None = None,
 ) -> Beyond:
     """Work out how tasks go on; the rows get their undisturbed length F and their past failures.
 
@@ -72,6 +89,7 @@ def continue_record(
         tasks: TASK [tasks].
         rows: ROW [started attempts], changed in place.
         seed: key of the draws.
+        played: where not all rows are played as they ended.
 
     Raises:
         ValueError: if laws are needed and there are none, or of another number of tasks.
@@ -86,36 +104,109 @@ def continue_record(
             f" {len(continuation.cell)}"
         )
     task, failed = a.task[a.started], rows["ending"] == Ending.INTRINSIC
+    none = np.zeros(len(rows), dtype=np.bool_)
+    latent, supposed = (none, none) if played is None else played
     known = np.zeros(len(tasks), dtype=CONTINUED)
     known["stream"] = stream(seed, continuation.key)
     known["slow"], known["cell"] = continuation.slow, continuation.cell
     known["chance_cell"] = continuation.chance_cell
     known["failures"] = np.bincount(task[failed], minlength=len(tasks))
     ran = np.zeros(len(tasks))
-    np.maximum.at(ran, task[~failed], rows["duration"][~failed].astype(np.float64))
-    known["work"] = _work(continuation, a, tasks, known["failures"], ran, seed)
-    before = np.cumsum(failed) - failed
-    rows["past"] = np.minimum(before - before[tasks["rows_at"][task]], COUNTS - 1)
-    rows["gap"] = _behind(tasks, rows, task)
+    ran_on = ~(failed | supposed)
+    np.maximum.at(ran, task[ran_on], rows["duration"][ran_on].astype(np.float64))
+    successes = _successes(tasks, rows, task, supposed)
+    known["work"] = _work(continuation, a, tasks, successes, known["failures"], ran, seed)
+    rows["gap"] = _behind(rows, task, ~supposed)
     rows["ends"] = _ends(tasks, rows, task, failed)
     rows["length"] = _lengths(a, rows, known["work"][task], continuation.key[task], seed)
-    return Beyond(known, pack(continuation), _longest(continuation, known), _gaps(continuation))
+    fails, bad = _failures(continuation, rows, task, failed, latent, seed)
+    past = _counted(bad, task)
+    rows["past"] = np.minimum(past, COUNTS - 1)
+    filled = np.flatnonzero(tasks["rows"])
+    last = tasks["rows_at"][filled] + tasks["rows"][filled] - 1
+    known["before"][filled] = past[last] + bad[last]
+    longest, gaps = _longest(continuation, known), _gaps(continuation)
+    return Beyond(known, pack(continuation), longest, gaps, fails)
+
+
+def _successes(tasks: Records, rows: Records, task: Ints, supposed: Bools) -> Ints:
+    """How long the first success of each task took [ms], -1 without.
+
+    Where the record has none it is the first of those that are supposed to have run.
+    """
+    took = np.where(tasks["own_finish"] < NEVER, tasks["own_duration"], -1).astype(np.int64)
+    at = np.flatnonzero(supposed)[::-1]
+    at = at[took[task[at]] < 0]
+    took[task[at]] = rows["duration"][at]  # of repeated indices numpy keeps the last: the first
+    return took
+
+
+def _failures(
+    continuation: Continuation,
+    rows: Records,
+    task: Ints,
+    failed: Bools,
+    latent: Bools,
+    seed: int,
+) -> tuple[Floats, Bools]:
+    """T_fail of each row (rules C5, K2), and whether it fails from the start (rule C4).
+
+    Whether a latent row fails depends on the fates of the rows of its task before: of all tasks the
+    first one is drawn, then the second one, and so on.
+    """
+    fails = np.where(failed, rows["duration"].astype(np.float64), np.inf)
+    bad = failed.copy()
+    length = rows["length"].astype(np.float64)
+    at = np.flatnonzero(latent)
+    place = np.arange(len(at)) - np.searchsorted(task[at], task[at])
+    order = np.argsort(place, kind="stable")
+    by_place = np.split(at[order], np.cumsum(np.bincount(place)))[:-1] if len(at) else []
+    drawn = np.zeros(int(task.max(initial=-1)) + 1, dtype=np.int64)
+    recorded = _counted(failed, task)
+    for chosen in by_place:
+        of = task[chosen]
+        k = np.minimum(recorded[chosen] + drawn[of], COUNTS - 1)
+        u = uniform(seed, continuation.key[of], rows["number"][chosen], Purpose.NEXT_FAILURE)
+        cell, ran = continuation.cell[of, k], rows["duration"][chosen].astype(np.float64)
+        fails[chosen] = _draw_above(continuation.failure, cell, ran, u)
+        bad[chosen] = fails[chosen] <= length[chosen]
+        drawn[of] += bad[chosen]
+    return fails, bad
+
+
+def _counted(flags: Bools, task: Ints) -> Ints:
+    """How many rows of the same task before each row are flagged."""
+    before = np.cumsum(flags) - flags
+    return before - before[np.searchsorted(task, task)]
+
+
+def _draw_above(law: Law, cell: Ints, least: Floats, u: Floats) -> Floats:
+    """Draw from the values of each cell that are above another number (rule C2)."""
+    if not len(law.value):
+        return np.full(len(cell), np.inf)
+    over = share_up_to(law, cell, least)
+    return draw_all(law, cell, over + (1.0 - over) * u)
 
 
 def _work(
-    continuation: Continuation, a: Attempts, tasks: Records, failures: Ints, ran: Floats, seed: int
+    continuation: Continuation,
+    a: Attempts,
+    tasks: Records,
+    successes: Ints,
+    failures: Ints,
+    ran: Floats,
+    seed: int,
 ) -> Floats:
     """W of each task (rule C2), infinite for never; `ran` is its r."""
-    finishes = tasks["own_finish"] < NEVER
-    work = np.where(finishes, tasks["own_duration"], -1).astype(np.float64)
+    finishes = successes >= 0
+    work = successes.astype(np.float64)
     stated = np.flatnonzero(a.started & (a.length >= 0) & ~finishes[a.task])[::-1]
     work[a.task[stated]] = a.length[stated]  # of repeated indices numpy keeps the last: the first
     work[~finishes & (tasks["kill_at"] < NEVER)] = np.inf
     unknown = np.flatnonzero(work < 0)
     cell = continuation.cell[unknown, np.minimum(failures[unknown], COUNTS - 1)]
-    over = share_up_to(continuation.work, cell, ran[unknown])
-    u = over + (1.0 - over) * uniform(seed, continuation.key[unknown], 0, Purpose.WORK)
-    drawn = draw_all(continuation.work, cell, u)
+    u = uniform(seed, continuation.key[unknown], 0, Purpose.WORK)
+    drawn = _draw_above(continuation.work, cell, ran[unknown], u)
     work[unknown] = np.where(np.isinf(drawn), ran[unknown] + 1.0, drawn)
     return work
 
@@ -131,19 +222,20 @@ def _lengths(a: Attempts, rows: Records, work: Floats, key: Ints, seed: int) -> 
     return np.where(never, NEVER, np.where(never, 1.0, np.maximum(length, 1.0)).astype(np.int64))
 
 
-def _behind(tasks: Records, rows: Records, task: Ints) -> Ints:
+def _behind(rows: Records, task: Ints, started: Bools) -> Ints:
     """Time from the end of each row to the first start behind it (rules C8, C9), -1 without."""
-    start, end = rows["start"], rows["start"] + rows["duration"]
-    beyond = (tasks["rows_at"] + tasks["rows"])[task]
-    behind = np.arange(1, len(rows) + 1)  # rows of a task start one after another
-    early = np.arange(len(rows))
+    at = np.flatnonzero(started)
+    start = rows["start"][at]
+    end, beyond = start + rows["duration"][at], np.searchsorted(task[at], task[at], side="right")
+    behind = np.arange(1, len(at) + 1)  # rows of a task start one after another
+    early = np.arange(len(at))
     while len(early):
         early = early[behind[early] < beyond[early]]
         early = early[start[behind[early]] < end[early]]
         behind[early] += 1
     known = np.flatnonzero(behind < beyond)
     gap = np.full(len(rows), -1, dtype=np.int64)
-    gap[known] = start[behind[known]] - end[known]
+    gap[at[known]] = start[behind[known]] - end[known]
     return gap
 
 

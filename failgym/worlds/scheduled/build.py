@@ -12,6 +12,7 @@ from failgym.sim.scheduled.compile import EpisodeTasks, compile_scheduled, with_
 from failgym.sim.scheduled.records import PARAMETERS
 from failgym.sim.scheduled.records import World as Tables
 from failgym.sim.shared.compile import parameters
+from failgym.sim.shared.continuation import Continuation
 from failgym.sim.shared.rules import Weights
 from failgym.traces import Trace
 from failgym.world_cache import kept_or_built
@@ -57,8 +58,9 @@ def _tables(scenario: Scenario) -> Tables:
     known = simulated(scenario, learned_from(scenario.split), whole).trace
     tables = _compiled(scenario, part, known)
     chosen = _chosen(scenario, part, tables)
-    prices = _prices(scenario, tables, chosen)
-    if scenario.split not in ("train", "all"):
+    if scenario.split in ("train", "all") and scenario.beyond_record != "continued":
+        prices = _prices(scenario, tables, chosen)
+    else:
         prices = _train_prices(scenario, whole, part, tables)
     tables = tables._replace(parameters=_priced(tables, scenario, prices))
     return with_members(tables, slices_of(scenario, part.trace, tables, chosen))
@@ -88,7 +90,7 @@ def simulated(scenario: Scenario, split: Split, whole: Trace) -> Part:
     nothing = dict.fromkeys(scenario.kind.decisions, False)
     nothing |= dict.fromkeys((field.name for field in fields(Prices)), 1.0)
     same = {"name": "", "forecast": "none", "seed": 0, "split": "all", "node_forecast": "none"}
-    return _struck(replace(scenario, **nothing, **same), split, whole)
+    return _struck(_ending(replace(scenario, **nothing, **same)), split, whole)
 
 
 @lru_cache(maxsize=8)
@@ -129,7 +131,19 @@ def _compiled(scenario: Scenario, part: Part, known: Trace) -> Tables:
     forecast = forecast_of(scenario, part, known)
     context = context_of(known, forecast, scenario.window)  # the load is the simulated cluster's
     nodes = node_predictions(scenario, part)
-    return compile_scheduled(part.trace, scenario, context, seed=scenario.seed, nodes=nodes)
+    continuation = _continuation(scenario, part, known)
+    return compile_scheduled(
+        part.trace, scenario, context, None, scenario.seed, nodes, continuation
+    )
+
+
+def _continuation(scenario: Scenario, part: Part, known: Trace) -> Continuation | None:
+    """How the tasks of a part go on, counted from the trace that is known; None if they do not."""
+    if scenario.beyond_record != "continued":
+        return None
+    from failgym.continued import fit
+
+    return fit(known).of(part.trace, part.tasks)
 
 
 def _chosen(scenario: Scenario, part: Part, tables: Tables) -> Bools:
@@ -145,12 +159,23 @@ def _chosen(scenario: Scenario, part: Part, tables: Tables) -> Bools:
 
 
 def _train_prices(scenario: Scenario, whole: Trace, part: Part, tables: Tables) -> Weights:
-    """The prices that the tasks of the train split set; they may be the same as those at hand."""
-    train = replace(scenario, split="train", forecast="none", node_forecast="none")
-    other = simulated(scenario, "train", whole)
-    if other.trace is not part.trace:
+    """The prices that the tasks of the train split set; they may be the same as those at hand.
+
+    They are replayed, and nothing of them goes on beyond its record.
+    """
+    split: Split = "all" if scenario.split == "all" else "train"
+    train = _ending(replace(scenario, split=split, forecast="none", node_forecast="none"))
+    other = simulated(scenario, split, whole)
+    if other.trace is not part.trace or scenario.beyond_record == "continued":
         tables = _compiled(train, other, other.trace)
     return _prices(scenario, tables, _chosen(train, other, tables))
+
+
+def _ending(scenario: Scenario) -> Scenario:
+    """The scenario in which nothing goes on beyond its record."""
+    if scenario.beyond_record == "continued":
+        return replace(scenario, beyond_record="ghost", restarts="limit")
+    return scenario
 
 
 def _prices(scenario: Scenario, tables: Tables, chosen: Bools) -> Weights:

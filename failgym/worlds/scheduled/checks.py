@@ -11,9 +11,9 @@ __all__ = ["check"]
 
 def check(scenario: Scenario) -> None:
     """Raise ValueError, naming the field, if rules, cluster and slices do not fit together."""
-    for name, needed in (("order", "time"), ("beyond_record", "ghost")):
-        same = getattr(scenario, name) == needed
-        _expect(scenario, name, same, f'"{needed}" in the scheduled world')
+    _expect(scenario, "order", scenario.order == "time", '"time" in the scheduled world')
+    known = scenario.beyond_record in ("ghost", "continued")
+    _expect(scenario, "beyond_record", known, '"ghost" or "continued" in the scheduled world')
     ranked = scenario.scheduler == "rank_hybd" or scenario.node_forecast == "none"
     _expect(scenario, "node_forecast", ranked, '"none" unless scheduler="rank_hybd"')
     struck: dict[str, Any] = {"failed_share": 0.0, "job_machines": ()}

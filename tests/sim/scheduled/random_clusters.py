@@ -7,7 +7,7 @@ few machines.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -15,12 +15,15 @@ import numpy as np
 
 from failgym.sim.scheduled.rules import ESTIMATORS, NodePredictions, ScheduledRules
 from failgym.sim.shared.context import Context
+from failgym.sim.shared.continuation import Continuation
 from failgym.sim.shared.rules import Weights
 from failgym.traces import Meta, Trace
 from tests.sim.random_worlds import (
+    continued_rules,
     gappy,
     random_attempts,
     random_context,
+    random_continuation,
     random_rules,
     random_weights,
     random_windows,
@@ -43,11 +46,13 @@ class Cluster:
     own: tuple[int, ...] | None
     standing: tuple[tuple[int, int], ...]
     seed: int
+    continuation: Continuation | None = None
 
     def simulator(self, kind: type[Any]) -> Any:
         """A simulator of the cluster, not yet started."""
         rest = (self.rules, self.context, self.weights)
-        return kind(self.trace, *rest, seed=self.seed, nodes=self.nodes)
+        beyond = {} if self.continuation is None else {"continuation": self.continuation}
+        return kind(self.trace, *rest, seed=self.seed, nodes=self.nodes, **beyond)
 
     def start(self, simulator: Any) -> None:
         """Begin the episode."""
@@ -81,6 +86,14 @@ def random_cluster(seed: int) -> Cluster:
         standing=standing,
         seed=seed,
     )
+
+
+def continued_cluster(seed: int) -> Cluster:
+    """The same cluster, whose tasks go on beyond their records."""
+    cluster, rng = random_cluster(seed), np.random.default_rng([seed, 1])
+    rules: Any = continued_rules(rng, cluster.rules)
+    laws = random_continuation(rng, cluster.trace)
+    return replace(cluster, rules=rules, continuation=laws)
 
 
 def cluster_machines(trace: Trace) -> list[int]:

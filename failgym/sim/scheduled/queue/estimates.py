@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from failgym.sim.scheduled.beyond import undisturbed
 from failgym.sim.scheduled.rules import ESTIMATORS, SCHEDULERS
 from failgym.sim.shared.jit import called
 from failgym.vocabulary import HOUR, MINUTE, Ending, Outcome
@@ -194,6 +195,8 @@ def _own_time(w: Any, x: Any, i: int) -> int:
     remaining = x.tasks[run.local].remaining
     if remaining >= 0:
         return remaining
+    if w.parameters[0].continued:
+        return undisturbed(w, x, i)
     row = w.rows[run.row]
     return row.length if row.ending == _FINISHES else row.duration
 

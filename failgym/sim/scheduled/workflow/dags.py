@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from failgym.sim.shared.jit import called
 from failgym.sim.shared.records import Records
+from failgym.vocabulary import NEVER
 
 __all__ = [
     "DAG_EPISODE",
@@ -436,5 +437,6 @@ def compute_time(w: Any, task: int, machine: int) -> int:
         return int(w.dags.costs[task, machine])
     if w.tasks[task].rows == 0:
         return 0
-    length, speed = w.rows[w.tasks[task].rows_at].length, w.machines[machine].speed
+    row, speed = w.rows[w.tasks[task].rows_at], w.machines[machine].speed
+    length = row.length if row.length < NEVER else row.duration
     return int(length) if speed == 1.0 else math.floor(length / speed + 0.5)

@@ -11,6 +11,7 @@ from failgym.sim.scheduled.rules import check_duration
 from failgym.sim.scheduled.workflow.dags import EDGE, STAGE, Dags
 from failgym.sim.shared.records import Records
 from failgym.traces import Trace
+from failgym.vocabulary import NEVER
 
 if TYPE_CHECKING:
     from failgym.sim.scheduled.rules import ScheduledRules
@@ -240,7 +241,8 @@ def compile_dags(
         return dags
     length = np.zeros(len(stage), dtype=np.int64)
     runs = tasks["rows"] > 0
-    length[runs] = rows["length"][tasks["rows_at"][runs]]
+    first = rows[tasks["rows_at"][runs]]
+    length[runs] = np.where(first["length"] < NEVER, first["length"], first["duration"])
     rank = _upward_ranks(dags, order, _mean_compute(length, machines["speed"], dags.costs))
     return dags._replace(rank=rank, rising=_places(rank), falling=_places(-rank))
 
