@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,16 @@ import pytest
 from failgym.sim.pinned.simulator import PinnedSimulator
 from failgym.sim.scheduled import ScheduledSimulator
 from failgym.sim.scheduled.rules import ScheduledRules
+from failgym.sim.shared.continuation import Law
 from failgym.sim.shared.rules import Rules
 from failgym.traces import Cause, Meta, Outcome, Trace
 from failgym.vocabulary import Action, Event
-from tests.sim.random_worlds import random_context, random_rules, random_weights
+from tests.sim.random_worlds import (
+    random_context,
+    random_continuation,
+    random_rules,
+    random_weights,
+)
 
 ROOM = 10_000
 """Slots of the one machine."""
@@ -58,6 +64,33 @@ def test_infinite_capacity_is_the_pinned_world(chunk: int) -> None:
             assert {name: ours[name] for name in theirs} == theirs, seed
         decisions += sum(entry.kind == Event.DECISION for entry in pinned.log)
     assert decisions > 20
+
+
+@pytest.mark.parametrize("chunk", range(5))
+def test_so_it_is_where_records_go_on(chunk: int) -> None:
+    """Where nothing is evicted: what the scheduled world simulates itself, the record has not."""
+    decisions = 0
+    for seed in range(chunk * 40, chunk * 40 + 40):
+        rng = np.random.default_rng(seed)
+        trace = seamless_trace(rng)
+        shared = random_shared_rules(rng) | {"beyond_record": "continued", "restarts": "record"}
+        shared["spare_attempts"] = int(rng.integers(0, 5))
+        rules, weights = Rules(**shared), random_weights(rng)
+        context, laws = random_context(rng, trace, rules), random_continuation(rng, trace)
+        laws = replace(laws, external=Law.never(laws.failure.cells))
+        pinned = PinnedSimulator(trace, rules, context, weights, seed, laws)
+        scheduled = ScheduledSimulator(
+            trace, ScheduledRules(**shared), context, weights, seed, continuation=laws
+        )
+        tasks = range(trace.rows("tasks"))
+        pinned.start(tasks, order="time")
+        scheduled.start(tasks)
+        costs = [play(sim, seed) for sim in (pinned, scheduled)]
+        assert costs[1].tolist() == pytest.approx(costs[0].tolist(), rel=1e-9, abs=1e-9), seed
+        assert by_task(scheduled.log) == by_task(pinned.log), seed
+        assert tuple(scheduled.accounts()) == tuple(pinned.accounts()), seed
+        decisions += sum(entry.kind == Event.DECISION for entry in pinned.log)
+    assert decisions > 100
 
 
 def random_shared_rules(rng: np.random.Generator) -> dict[str, Any]:
