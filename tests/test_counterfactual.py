@@ -45,10 +45,17 @@ def played(batch: EpisodeBatch, episode: int, action: int, policy: Any) -> npt.N
     return twin.state.episodes["cost"][episode].copy()
 
 
-@pytest.mark.parametrize("env_id", IDS)
+CONTINUED = {"beyond_record": "continued", "restarts": "record"}
+SCHEDULED = [f"failgym/{name}-v0" for name in ("Mitigation", "Workflow", "Lineage")]
+
+
+@pytest.mark.parametrize(
+    ("env_id", "fields"),
+    [*((env_id, {}) for env_id in IDS), *((env_id, CONTINUED) for env_id in SCHEDULED)],
+)
 @pytest.mark.parametrize("informed", [False, True])
-def test_costs_are_those_of_a_run(env_id: str, informed: bool) -> None:
-    env = batched(env_id)
+def test_costs_are_those_of_a_run(env_id: str, fields: dict[str, Any], informed: bool) -> None:
+    env = batched(env_id, **fields)
     batch: EpisodeBatch = env.unwrapped.batch
     policy = None
     if informed:

@@ -393,10 +393,10 @@ def test_batches_threads_and_copies_change_nothing(monkeypatch: pytest.MonkeyPat
 def test_what_cannot_be_is_refused_in_one_line() -> None:
     trace = trace_of([(0, 30, *EVICTED, None)])
     context = random_context(np.random.default_rng(0), trace, RULES)
-    with pytest.raises(ValueError, match="^continuation: expected laws"):
+    with pytest.raises(ValueError, match=r"^continuation: expected laws"):
         compile_scheduled(trace, RULES, context)
-    with pytest.raises(ValueError, match="^continuation: expected 1 tasks, as the trace has, got"):
+    with pytest.raises(ValueError, match=r"^continuation: expected 1 tasks, as the trace has, got"):
         compile_scheduled(trace, RULES, context, continuation=laws(2))
     world = compiled(trace)
-    with pytest.raises(ValueError, match='^beyond_record: expected "ghost" or "paper"'):
+    with pytest.raises(ValueError, match=r'^beyond_record: expected "ghost" or "paper"'):
         bounds.least_costs(world)
