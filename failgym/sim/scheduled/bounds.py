@@ -20,6 +20,9 @@ sure to be paid is not. Every number here is at most that of any policy, by thes
   tasks as it likes, does no worse than the cluster. On it, to serve what has the least work left
   leaves the fewest tasks undone at any moment, however fast it is by then (Schrage, 1968), and so
   gives the least sum of completion times. The same holds of jobs.
+- *A continued record.* Its fates are fixed before anybody acts, so the least time in which a task
+  can succeed is known (`failgym.sim.scheduled.least`). That it settles otherwise is taken to be
+  possible at once, and to waste nothing.
 - *Waste.* Without checkpoints all work of attempts that ended without success is wasted; of a task
   that does not finish, all work is, saved or not. Overhead, transfers and the rest are at least 0.
 
@@ -320,15 +323,7 @@ def least_costs(world: World) -> Floats:
 
     Args:
         world: a compiled world with episodes.
-
-    Raises:
-        ValueError: if its record is continued: a drawn attempt may be faster than any recorded one.
     """
-    if world.parameters["continued"][0]:
-        raise ValueError(
-            'beyond_record: expected "ghost" or "paper", for which the bound is proved, got'
-            ' "continued"'
-        )
     p, fate = world.parameters[0], fates(world)
     charge = _charge_jobs if p["by_job"] else _charge_tasks
     capacity = Capacity.of(world)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from failgym.sim.scheduled.least import least_times
 from failgym.sim.scheduled.records import World
 from failgym.sim.shared.records import Records
 from failgym.vocabulary import NEVER, Ending
@@ -88,6 +89,9 @@ def fates(world: World) -> Fates:
         world: a compiled world; its episodes do not matter.
     """
     p, tasks, rows = world.parameters[0], world.tasks, world.rows
+    if p["continued"]:
+        nothing = np.zeros(len(tasks))
+        return Fates(least_times(world), nothing, nothing, nothing)
     length, duration = _fastest(world)
     stranding = bool((world.outages["up"] >= NEVER).any())
     clones = min(int(p["max_clones"]), int(p["max_extra"])) if p["clone"] else 0

@@ -11,7 +11,7 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Purpose", "stream", "uniform"]
+__all__ = ["Purpose", "stream", "uniform", "uniform_of"]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -77,6 +77,13 @@ def uniform(
         attempt: attempt numbers.
         purpose: what the number is for.
     """
-    key = _keyed(_keyed(stream(seed, task), attempt), int(purpose))
     shape = np.broadcast_shapes(np.shape(task), np.shape(attempt))
-    return (key >> np.uint64(11)).astype(np.float64).reshape(shape) * 2.0**-53
+    return uniform_of(stream(seed, task), attempt, purpose).reshape(shape)
+
+
+def uniform_of(
+    streams: npt.NDArray[np.uint64], attempt: npt.ArrayLike, purpose: Purpose
+) -> npt.NDArray[np.float64]:
+    """The numbers of `uniform` for the seed and the tasks of some `stream`."""
+    key = _keyed(_keyed(streams, attempt), int(purpose))
+    return (key >> np.uint64(11)).astype(np.float64) * 2.0**-53

@@ -19,6 +19,7 @@ __all__ = [
     "GAP_AFTER_FAILURE",
     "NO_LAWS",
     "Laws",
+    "chance_of",
     "draw",
     "draw_all",
     "pack",
@@ -73,6 +74,12 @@ def draw(laws: Any, law: int, cell: int, u: float) -> float:
     first, end = laws.at[at], laws.at[at + 1]
     found = first + up_to(laws.share, first, end - first, u)
     return laws.value[found] if found < end else np.inf
+
+
+def chance_of(laws: Laws) -> Law:
+    """The law of chance among packed ones, of which it is the last."""
+    at = laws.at[CHANCE * (len(laws.gives_up) + 1) :]
+    return Law(at - at[0], laws.value[at[0] :], laws.share[at[0] :])
 
 
 def draw_all(law: Law, cell: Ints, u: Floats) -> Floats:

@@ -17,6 +17,7 @@ import pytest
 from failgym.sim.scheduled import ScheduledSimulator, bounds
 from failgym.sim.scheduled.batch import ScheduledBatch
 from failgym.sim.scheduled.compile import EpisodeTasks, compile_scheduled, with_members
+from failgym.sim.scheduled.least import least_times
 from failgym.sim.scheduled.records import World
 from failgym.sim.scheduled.rules import ScheduledRules
 from failgym.sim.shared.continuation import COUNTS, Continuation, Law
@@ -47,6 +48,10 @@ def certain(*times: float) -> Law:
     """One cell from which one of some times is drawn, each as likely; none: never."""
     share = np.arange(1, len(times) + 1) / max(len(times), 1)
     return Law(np.array([0, len(times)]), np.array(times, dtype=np.float64), share)
+
+
+def certain_chance(factor: float) -> Law:
+    return Law(np.array([0, 1]), np.array([factor]), np.ones(1))
 
 
 def laws(tasks: int, **changes: Any) -> Continuation:
@@ -306,7 +311,7 @@ def test_fates_do_not_depend_on_who_starts_an_attempt_or_when() -> None:
     """Where nothing is saved and all machines are alike; evicted attempts have them again."""
     compared = 0
     plain = {"checkpoint": False, "transfer_bandwidth": 0.0, "walltime_kill": False}
-    for seed in range(700):
+    for seed in range(450):
         cluster = continued_cluster(seed)
         table = {name: cluster.trace.column("machines", name) for name in ("slots", "speed")}
         if len(np.unique(table["speed"])) > 1 or cluster.trace.rows("costs"):
@@ -316,7 +321,7 @@ def test_fates_do_not_depend_on_who_starts_an_attempt_or_when() -> None:
         for at in first.keys() & second.keys():
             assert first[at] == second[at], (seed, at)
             compared += 1
-    assert compared > 30
+    assert compared > 25
 
 
 def batch_of(cluster: Cluster, episodes: int, threads: int = 1) -> ScheduledBatch:
@@ -397,6 +402,30 @@ def test_what_cannot_be_is_refused_in_one_line() -> None:
         compile_scheduled(trace, RULES, context)
     with pytest.raises(ValueError, match=r"^continuation: expected 1 tasks, as the trace has, got"):
         compile_scheduled(trace, RULES, context, continuation=laws(2))
-    world = compiled(trace)
-    with pytest.raises(ValueError, match=r'^beyond_record: expected "ghost" or "paper"'):
-        bounds.least_costs(world)
+
+
+def test_no_policy_costs_less_than_the_bound() -> None:
+    positive, compared = 0, 0
+    for cluster in some_clusters(60):
+        batch = batch_of(cluster, 4)
+        least = bounds.least_costs(batch.world)[0].sum()
+        batch.reset(np.zeros(4, dtype=np.int64))
+        costs(batch, np.arange(4) + cluster.seed)
+        paid = batch.state.episodes["cost"].sum(axis=1)
+        assert (paid >= least * (1.0 - 1e-9)).all(), cluster.seed
+        positive += least > 0.0
+        compared += 4
+    assert compared == 240
+    assert positive > 30
+
+
+def test_the_bound_is_what_the_only_way_costs() -> None:
+    """F of the row is 100 ms, of drawn ones 50: with checkpoints a ms may be lost to rounding."""
+    task = [(0, 30, *EVICTED, None)]
+    found = least_times(compiled(trace_of(task), replace(RULES, checkpoint=False)))
+    assert found.tolist() == [100.0]
+    fast = certain_chance(0.5)
+    found = least_times(
+        compiled(trace_of(task, speed=2.0), chance=fast, chance_cell=np.zeros(1, int))
+    )
+    assert found.tolist() == [24.0]
