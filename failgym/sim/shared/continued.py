@@ -20,7 +20,14 @@ from failgym.sim.shared.records import Records, record_type
 from failgym.sim.shared.rules import Rules
 from failgym.vocabulary import NEVER, Ending
 
-__all__ = ["CONTINUED", "NOT_CONTINUED", "Beyond", "Played", "continue_record"]
+__all__ = [
+    "CONTINUED",
+    "NOT_CONTINUED",
+    "Beyond",
+    "Played",
+    "continue_record",
+    "machine_time_of_work",
+]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -127,6 +134,16 @@ def continue_record(
     known["before"][filled] = past[last] + bad[last]
     longest, gaps = _longest(continuation, known), _gaps(continuation)
     return Beyond(known, pack(continuation), longest, gaps, fails)
+
+
+def machine_time_of_work(tasks: Records, beyond: Beyond) -> Ints:
+    """W x width of each task (rule C2) [machine-ms].
+
+    0 where W is never, the task is censored or it has no row to run.
+    """
+    work = beyond.tasks["work"]
+    nothing = np.isinf(work) | tasks["censored"] | (tasks["rows"] == 0)
+    return np.where(nothing, 0.0, work).astype(np.int64) * tasks["width"]
 
 
 def _successes(tasks: Records, rows: Records, task: Ints, supposed: Bools) -> Ints:

@@ -20,8 +20,11 @@ from failgym.sim.scheduled.compile import EpisodeTasks, compile_scheduled, with_
 from failgym.sim.scheduled.least import least_times
 from failgym.sim.scheduled.records import World
 from failgym.sim.scheduled.rules import ScheduledRules
+from failgym.sim.shared.compile import attempts_of, rows_of, tasks_of, user_kill
 from failgym.sim.shared.continuation import COUNTS, Continuation, Law
+from failgym.sim.shared.continued import continue_record, machine_time_of_work
 from failgym.sim.shared.keys import Purpose, uniform
+from failgym.sim.shared.usage import usage_of
 from failgym.traces import Cause, Meta, Outcome, Trace
 from failgym.vocabulary import NEVER, Action, Event
 from tests.sim.random_worlds import random_context, random_policy
@@ -213,7 +216,7 @@ def test_failures_of_latent_rows_count_for_later_ones() -> None:
     rows.append((90, 100, *FAILED, None))
     cells = np.array([[0, 1, 2, 3]])
     four = Law(np.arange(5), np.array([50.0, 60.0, 70.0, 80.0]), np.ones(4))
-    law = {
+    law: dict[str, Any] = {
         **dict.fromkeys(("external", "gap_after_failure", "gap_after_external"), Law.never(4)),
         "work": Law(np.arange(5), np.full(4, 100.0), np.ones(4)),
         **{"gives_up": np.zeros(4), "ends_external": np.zeros(4), "cell": cells},
@@ -244,6 +247,23 @@ def test_a_row_of_known_length_counts_as_one_that_finishes() -> None:
     assert world.beyond["work"].tolist() == [70.0]
     assert world.rows["gap"].tolist() == [-1, -1]
     assert world.rows["length"].tolist()[1] == 70
+
+
+def test_the_machine_time_of_work() -> None:
+    tasks: list[list[Row]] = [
+        [(0, 30, *EVICTED, None)],
+        [(0, 30, Outcome.KILL, Cause.USER, None)],
+        [(0, 30, Outcome.CENSORED, None, None)],
+        [(0, 30, Outcome.FINISH, None, None)],
+    ]
+    trace = trace_of(*tasks)
+    context = random_context(np.random.default_rng(0), trace, RULES)
+    a, record = attempts_of(trace), user_kill(attempts_of(trace))
+    table = tasks_of(trace, a, record, RULES, context)
+    rows = rows_of(a, record, context, usage_of(trace, RULES.window), 0)
+    table["width"] = 3
+    beyond = continue_record(RULES, laws(4), a, table, rows, 0)
+    assert machine_time_of_work(table, beyond).tolist() == [300, 0, 0, 90]
 
 
 def test_nobody_finishes_what_its_user_killed() -> None:

@@ -73,7 +73,8 @@ def test_so_it_is_where_records_go_on(chunk: int) -> None:
     for seed in range(chunk * 40, chunk * 40 + 40):
         rng = np.random.default_rng(seed)
         trace = seamless_trace(rng)
-        shared = random_shared_rules(rng) | {"beyond_record": "continued", "restarts": "record"}
+        shared = random_shared_rules(rng)
+        shared |= {"beyond_record": "continued", "restarts": "record"}
         shared["spare_attempts"] = int(rng.integers(0, 5))
         rules, weights = Rules(**shared), random_weights(rng)
         context, laws = random_context(rng, trace, rules), random_continuation(rng, trace)
