@@ -239,7 +239,7 @@ def _size_up(w: World, x: View, i: int, row: Any) -> None:
             run.length = rounded(row.length / speed)
             run.duration = rounded(row.duration / speed)
     if run.recomputes:
-        if w.parameters[0].continued:
+        if w.parameters[0].continued and task.remaining < 0:
             run.length = int(from_scratch(w, x, i, *_machines_of(w, x, i)))
         if w.parameters[0].unpersist:
             run.length += repeated(w, x, run.local)

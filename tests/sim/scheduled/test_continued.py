@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pytest
 
 from failgym.sim.scheduled import ScheduledSimulator, bounds
+from failgym.sim.scheduled.attempts import RECOMPUTATION
 from failgym.sim.scheduled.batch import ScheduledBatch
 from failgym.sim.scheduled.compile import EpisodeTasks, compile_scheduled, with_members
 from failgym.sim.scheduled.least import least_times
@@ -342,6 +343,38 @@ def test_fates_do_not_depend_on_who_starts_an_attempt_or_when() -> None:
             assert first[at] == second[at], (seed, at)
             compared += 1
     assert compared > 25
+
+
+def test_recomputations_take_as_long_as_the_first_time() -> None:
+    """K6: where nothing was saved, so that who finished a task had begun from scratch."""
+    compared, of_drawn = 0, 0
+    plain = {"checkpoint": False, "transfer_bandwidth": 0.0, "unpersist": False}
+    plain |= {"outputs": "lost", "save_outputs": False, "walltime_kill": False}
+    for seed in range(350):
+        cluster = continued_cluster(seed)
+        alike = len(np.unique(cluster.trace.column("machines", "speed"))) == 1
+        workflow = cluster.trace.rows("stage_edges") and cluster.trace.rows("outages")
+        if not (alike and workflow) or cluster.trace.rows("costs"):
+            continue
+        rules: Any = replace(cluster.rules, **plain)
+        sim = run(replace(cluster, rules=rules), seed)
+        began: dict[tuple[int, int], tuple[int, int]] = {}
+        took: dict[tuple[int, int], int] = {}
+        for entry in sim.log:
+            at = (entry.task, entry.number)
+            if entry.kind == Event.START:
+                began[at] = (entry.time, entry.detail)
+            if entry.kind == Event.END and entry.detail == Outcome.FINISH and at in began:
+                since, detail = began[at]
+                if detail == RECOMPUTATION:
+                    assert entry.time - since == took[at], (seed, at)
+                    compared += 1
+                    of_drawn += at[1] >= len(
+                        np.flatnonzero(attempts_of(cluster.trace).task == at[0])
+                    )
+                took.setdefault(at, entry.time - since)
+    assert compared > 15
+    assert of_drawn > 0
 
 
 def batch_of(cluster: Cluster, episodes: int, threads: int = 1) -> ScheduledBatch:
