@@ -19,6 +19,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from failgym.predictors.base import CLASSES, Predictor, check_trace
+from failgym.predictors.drawn.alarms import Alarms
 from failgym.predictors.drawn.calibrated import Calibrated
 from failgym.predictors.drawn.classes import ClassQuality
 from failgym.predictors.drawn.node_failures import CalibratedNodes, NodeForecast
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CLASSES",
     "LEARNED",
+    "Alarms",
     "Calibrated",
     "CalibratedNodes",
     "ClassQuality",

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from failgym.files import replacing
 from failgym.memory import available, size_text
 from failgym.predictors.base import check_trace
+from failgym.predictors.stored_alarms import alarm_arrays, alarms_in
 from failgym.sim.shared.forecast import Forecast
 from failgym.traces.trace import Trace
 
@@ -30,7 +31,9 @@ __all__ = [
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
-_VERSION = 1
+_VERSION, _WITH_ALARMS = 1, 2
+"""Of the format: of forecasts without a law of alarms, which older versions of failgym read, and of
+those with one."""
 MOST_BYTES = 1 << 32
 """Of the arrays in a file that is read: a small archive may unpack to anything."""
 _ARRAYS = {"offset": np.int64, "risk": np.float32, "confidence": np.float32}
@@ -39,12 +42,14 @@ _KINDS: dict[str, type[np.generic]] = {**_ARRAYS, "job_confidence": np.float32}
 
 def save_forecast(forecast: Forecast, path: str | Path) -> None:
     """Write the forecast to the file `path`, whole or not at all. Raises OSError."""
+    law = forecast.alarms
     arrays: dict[str, npt.NDArray[Any]] = {
-        "version": np.array(_VERSION, dtype=np.int64),
+        "version": np.array(_WITH_ALARMS if law else _VERSION, dtype=np.int64),
         "trace_hash": np.array(forecast.trace_hash),
         "window": np.array(forecast.window, dtype=np.int64),
     }
-    write_arrays(path, {**arrays, **{name: getattr(forecast, name) for name in _KINDS}})
+    arrays |= {name: getattr(forecast, name) for name in _KINDS}
+    write_arrays(path, {**arrays, **(alarm_arrays(law) if law else {})})
 
 
 def load_forecast(path: str | Path, trace: Trace) -> Forecast:
@@ -69,8 +74,9 @@ def read_forecast(path: str | Path) -> Forecast:
     """
     content = read_arrays(path, "a saved forecast")
     try:
-        if int(content["version"]) != _VERSION:
-            raise ValueError(f"format version {content['version']}, expected {_VERSION}")
+        version = int(content["version"])
+        if version not in (_VERSION, _WITH_ALARMS):
+            raise ValueError(f"format version {version}, expected {_VERSION} or {_WITH_ALARMS}")
         for name, kind in _KINDS.items():
             if content[name].dtype != kind:
                 raise ValueError(f"{name} is {content[name].dtype}, expected {np.dtype(kind)}")
@@ -78,6 +84,7 @@ def read_forecast(path: str | Path) -> Forecast:
             trace_hash=str(content["trace_hash"]),
             window=int(content["window"]),
             **{name: content[name] for name in _KINDS},
+            alarms=alarms_in(content) if version == _WITH_ALARMS else None,
         )
     except KeyError as error:
         raise ValueError(f"{path}: not a saved forecast: {error.args[0]} is missing") from error
@@ -99,6 +106,9 @@ def check_shapes(forecast: Forecast, trace: Trace) -> None:
         got: tuple[int, ...] = getattr(forecast, name).shape
         if got != shape:
             raise ValueError(f"forecast: {name} has shape {list(got)}, expected {list(shape)}")
+    if forecast.alarms is not None and len(forecast.alarms.job_true) != trace.rows("tasks"):
+        tasks = len(forecast.alarms.job_true)
+        raise ValueError(f"forecast: alarms of {tasks} tasks, expected {trace.rows('tasks')}")
     if forecast.window < 1:
         raise ValueError(f"forecast: window is {forecast.window} ms, expected at least 1")
     if risk.ndim != 1 or offset[0] != 0 or offset[-1] != len(risk) or np.any(np.diff(offset) < 0):

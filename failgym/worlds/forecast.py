@@ -14,6 +14,7 @@ import numpy as np
 
 from failgym.predictors import (
     LEARNED,
+    Alarms,
     Calibrated,
     Forecast,
     Learned,
@@ -24,11 +25,13 @@ from failgym.predictors import (
     load_predictor,
 )
 from failgym.predictors.base import window_offsets
+from failgym.predictors.drawn.alarms import Shown
 from failgym.predictors.models import holds_predictor, is_fitted, packages_of
 from failgym.predictors.others import OtherPredictor, other_predictors
 from failgym.predictors.store import check_shapes, read_forecast
 from failgym.traces import Trace
 from failgym.worlds.scenario import Scenario
+from failgym.worlds.selection import shown_tasks
 from failgym.worlds.settings.source import generated
 from failgym.worlds.split import Part
 
@@ -64,11 +67,18 @@ def _by_job(make: Callable[..., Calibrated]) -> Callable[..., Calibrated]:
 BY_JOB = {f"{name}_by_job": _by_job(make) for name, make in QUALITIES.items()}
 """The same, erring by whole jobs and applications, as learned forecasts do."""
 
+ALARMS: dict[str, Callable[..., Alarms]] = {
+    "elsayed_alarms": Alarms.elsayed,
+    "kumar_alarms": Alarms.kumar,
+}
+"""The same qualities, in alarms whose age tells nothing; of attempts beyond a record too."""
+
 DRAWN: dict[str, Callable[..., Predictor]] = {
     "none": NoForecast,
     "perfect": Perfect,
     **QUALITIES,
     **BY_JOB,
+    **ALARMS,
 }
 """What makes the predictors that learn nothing, by name."""
 
@@ -174,14 +184,14 @@ def forecast_of(scenario: Scenario, part: Part, known: Trace) -> Forecast:
     if isinstance(wanted, Forecast):
         return _aligned(wanted, part)
     if not isinstance(wanted, str):
-        return _predicted(wanted, part.trace, known)
+        return _predicted(wanted, scenario, part, known)
     if wanted in PREDICTORS:
-        return _predicted(PREDICTORS[wanted](scenario), part.trace, known)
+        return _predicted(PREDICTORS[wanted](scenario), scenario, part, known)
     if not Path(wanted).is_file():
         names = ", ".join(PREDICTORS)
         raise ValueError(f"forecast: expected one of {names} or a file, got {wanted!r}")
     if holds_predictor(wanted):
-        return _predicted(stored_predictor(wanted), part.trace, known)
+        return _predicted(stored_predictor(wanted), scenario, part, known)
     try:
         return _aligned(read_forecast(wanted), part)
     except ValueError as error:
@@ -205,7 +215,8 @@ def unattainable(scenario: Scenario) -> str | None:
     """Why nobody has the forecast of a scenario: it is drawn from how a record ends."""
     wanted = scenario.forecast
     name = wanted if isinstance(wanted, str) else getattr(wanted, "name", type(wanted).__name__)
-    drawn = name in (*QUALITIES, *BY_JOB, "perfect") or isinstance(wanted, Calibrated | Perfect)
+    names = (*QUALITIES, *BY_JOB, *ALARMS, "perfect")
+    drawn = name in names or isinstance(wanted, Alarms | Calibrated | Perfect)
     if not drawn or generated(scenario.trace):
         return None
     return (
@@ -222,8 +233,14 @@ def stored_predictor(file: str) -> Learned:
     return predictor
 
 
-def _predicted(predictor: Predictor | Learned, trace: Trace, known: Trace) -> Forecast:
-    """What a predictor says of a trace; it is fitted before, unless it has learned already."""
+def _predicted(
+    predictor: Predictor | Learned, scenario: Scenario, part: Part, known: Trace
+) -> Forecast:
+    """What a predictor says of a part; it is fitted before, unless it has learned already."""
+    trace = part.trace
+    if isinstance(predictor, Alarms):
+        shown = shown_tasks(scenario, trace) & part.own_tasks
+        return predictor.predict(trace, Shown(shown, part.tasks, part.jobs))
     if not isinstance(predictor, Learned):
         return predictor.fit(known).predict(trace)
     with packages_of(predictor.name):
@@ -289,4 +306,5 @@ def _of_part(forecast: Forecast, part: Part) -> Forecast:
         risk=forecast.risk[at],
         confidence=forecast.confidence[part.tasks],
         job_confidence=forecast.job_confidence[part.jobs],
+        alarms=forecast.alarms and forecast.alarms.of_tasks(part.tasks),
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from statistics import NormalDist
 from typing import Self
 
 import numpy as np
@@ -11,6 +10,13 @@ import numpy.typing as npt
 
 from failgym.predictors.base import attempt_numbers, window_offsets
 from failgym.predictors.drawn.classes import ClassQuality, draw_classes, draw_jobs
+from failgym.predictors.drawn.levels import (
+    KUMAR_MODELS,
+    Levels,
+    as_levels,
+    binormal_levels,
+    check_levels,
+)
 from failgym.predictors.drawn.representatives import representatives
 from failgym.predictors.parameters import check_whole
 from failgym.sim.shared.forecast import Forecast
@@ -23,17 +29,6 @@ __all__ = ["KUMAR_MODELS", "Calibrated", "ClassQuality"]
 Floats = npt.NDArray[np.float64]
 Floats32 = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.int64]
-Levels = float | tuple[float, ...]
-
-KUMAR_MODELS: dict[str, tuple[float, float]] = {
-    "shared single": (2.1, 0.8),
-    "nonshared single": (2.5, 1.0),
-    "nonshared multi": (3.2, 1.5),
-    "system b multi": (2.8, 0.5),
-}
-"""Distance d' and spread s of the binormal model behind each row of Kumar et al.'s Table VIII:
-scores of failing jobs are N(d', s), of the others N(0, 1). Fitted to the table's 24 cells."""
-
 
 JOB_SHARE, APPLICATION_SHARE = 1.0, 0.9
 """Shares of the error of learned forecasts that are the job's and the application's."""
@@ -99,16 +94,7 @@ class Calibrated:
     """Different seeds draw independent forecasts."""
 
     def __post_init__(self) -> None:
-        threshold, recall, fpr = (_levels(x) for x in (self.threshold, self.recall, self.fpr))
-        if not len(threshold) == len(recall) == len(fpr) > 0:
-            raise ValueError("threshold, recall, fpr: expected the same number of levels")
-        rising = bool(np.all(np.diff(threshold) > 0))
-        if not rising or threshold[0] <= self.prior or threshold[-1] > 1.0 or self.prior < 0.0:
-            raise ValueError("threshold: expected increasing levels in (prior, 1], prior >= 0")
-        for name, rates in (("recall", recall), ("fpr", fpr)):
-            falling = bool(np.all(np.diff(rates) < 0))
-            if not falling or rates[0] > 1.0 or rates[-1] < 0.0:
-                raise ValueError(f"{name}: expected decreasing shares in [0, 1]")
+        check_levels(self.threshold, self.recall, self.fpr, self.prior)
         if not 0.0 <= self.at_start <= 1.0:
             raise ValueError(f"at_start: expected a probability, got {self.at_start}")
         if self.delay < 1 or self.window < 1 or (self.lead is not None and self.lead < 0):
@@ -170,7 +156,7 @@ class Calibrated:
             raise ValueError(f"base_rate: expected a share in (0, 1), got {base_rate}")
         if model not in KUMAR_MODELS:
             raise ValueError(f"model: expected one of {', '.join(KUMAR_MODELS)}, got {model!r}")
-        threshold, recall, fpr = _binormal_levels(*KUMAR_MODELS[model], base_rate)
+        threshold, recall, fpr = binormal_levels(*KUMAR_MODELS[model], base_rate)
         return cls(threshold, recall, fpr, prior=0.0, lead=lead, window=window, seed=seed)
 
     def fit(self, trace: Trace) -> Self:
@@ -203,9 +189,9 @@ class Calibrated:
 
     def _scores(self, fails: npt.NDArray[np.bool_], latent: Floats) -> Floats:
         """The risk after the alarm, [attempts]; the prior for those that raise none."""
-        levels = np.array([1.0, *reversed(_levels(self.threshold))])
+        levels = np.array([1.0, *reversed(as_levels(self.threshold))])
         scores = np.empty(len(latent))
-        for group, rates in ((fails, _levels(self.recall)), (~fails, _levels(self.fpr))):
+        for group, rates in ((fails, as_levels(self.recall)), (~fails, as_levels(self.fpr))):
             reached = np.interp(latent[group], [0.0, *reversed(rates)], levels)
             scores[group] = np.where(latent[group] < rates[0], reached, self.prior)
         return scores
@@ -243,28 +229,3 @@ def _two_levels(windows: Integers, quiet: Integers, prior: float, score: Floats)
     lengths = np.stack([quiet, windows - quiet], axis=1)
     values = np.stack([np.full(len(score), prior), score], axis=1).astype(np.float32)
     return np.repeat(values.ravel(), lengths.ravel())
-
-
-def _levels(value: Levels) -> tuple[float, ...]:
-    return value if isinstance(value, tuple) else (value,)
-
-
-def _binormal_levels(
-    distance: float, spread: float, base_rate: float, points: int = 64
-) -> tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]]:
-    """Risks, recalls and false-positive rates along a binormal model's curve.
-
-    From the median score of attempts that do not fail up to where the risk ceases to rise.
-    """
-    top = distance + 3.0 * spread
-    if spread < 1.0:
-        top = min(top, distance / (1.0 - spread**2))
-    failing, other = NormalDist(distance, spread), NormalDist()
-    odds = base_rate / (1.0 - base_rate)
-    scores = [top * i / points for i in range(points)]
-    ratios = [odds * failing.pdf(x) / other.pdf(x) for x in scores]
-    return (
-        tuple(ratio / (1.0 + ratio) for ratio in ratios),
-        tuple(1.0 - failing.cdf(x) for x in scores),
-        tuple(1.0 - other.cdf(x) for x in scores),
-    )

@@ -19,7 +19,7 @@ from failgym.sim.shared.keys import Purpose
 from failgym.sim.shared.laws import EXTERNAL, draw
 from failgym.vocabulary import NEVER, Ending
 
-__all__ = ["meet"]
+__all__ = ["ends_badly", "meet", "undisturbed_end"]
 
 _FINISH, _INTRINSIC, _USER = int(Ending.FINISH), int(Ending.INTRINSIC), int(Ending.USER)
 _EXTERNAL, _CENSORED = int(Ending.EXTERNAL), int(Ending.CENSORED)
@@ -49,13 +49,41 @@ def _date(c: Any, run: Any, length: float, fails: float) -> None:
 
 
 @kernel
+def _outside(laws: Any, c: Any, run: Any) -> float:
+    """T_ext of a drawn attempt (rule C4)."""
+    return draw(laws, EXTERNAL, c.cell[run.past], keyed(c.stream, run.number, _NEXT_EXTERNAL))
+
+
+@kernel
+def undisturbed_end(laws: Any, c: Any, run: Any) -> float:
+    """When a drawn attempt would end from the start [ms]; infinite for never (rule A1)."""
+    length = drawn_length(laws, c, run.number)
+    return min(drawn_failure(laws, c, run.number, run.past), _outside(laws, c, run), length)
+
+
+@kernel
+def ends_badly(laws: Any, c: Any, run: Any, outside_too: bool) -> bool:
+    """Would a drawn attempt fail by itself from the start, or be ended from outside? (A1)
+
+    Args:
+        laws: `Laws`, held.
+        c: CONTINUED of its task.
+        run: the attempt, with its number and past failures.
+        outside_too: does an end from outside count?
+    """
+    length = drawn_length(laws, c, run.number)
+    fails, outside = drawn_failure(laws, c, run.number, run.past), _outside(laws, c, run)
+    if fails < np.inf and fails <= outside and fails <= length:
+        return True
+    return outside_too and outside < np.inf and outside <= length
+
+
+@kernel
 def _meet_drawn(laws: Any, c: Any, task: Any, run: Any) -> None:
     """What a drawn attempt meets; the task counts it if it would fail from the start (rule C4)."""
     run.past = min(c.before + task.drawn_failures, COUNTS - 1)
-    cell, number = c.cell[run.past], run.number
-    length = drawn_length(laws, c, number)
-    fails = drawn_failure(laws, c, number, run.past)
-    outside = draw(laws, EXTERNAL, cell, keyed(c.stream, number, _NEXT_EXTERNAL))
+    length = drawn_length(laws, c, run.number)
+    fails, outside = drawn_failure(laws, c, run.number, run.past), _outside(laws, c, run)
     if fails < np.inf and fails <= outside and fails <= length:
         task.drawn_failures += 1
     run.outer = _EXTERNAL

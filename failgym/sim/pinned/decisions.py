@@ -6,6 +6,7 @@ from typing import Any
 
 from failgym.sim.pinned.checkpoints import begin_checkpoint
 from failgym.sim.pinned.records import View, World
+from failgym.sim.pinned.risks import risk_of
 from failgym.sim.pinned.settlement import (
     depart,
     execute_kill,
@@ -20,7 +21,6 @@ from failgym.sim.shared.legal import (
     ONLY_CONTINUE,
     legal_failed,
     legal_window,
-    risk_of,
     window_index,
 )
 from failgym.sim.shared.restarts import void_restarts
@@ -53,7 +53,7 @@ def close(w: World, x: View, task: Any) -> None:
     """Close the open decision; a failure that was not answered is left to the cluster."""
     ep = x.ep
     run = x.runs[ep.run]
-    task.flagged = max(task.flagged, risk_of(w, run, window_index(w, run, ep.now)))
+    task.flagged = max(task.flagged, risk_of(w, task, run, window_index(w, run, ep.now)))
     if ep.decision == _FAILED:
         if not ep.retried:
             owe_after_failure(w, x, task, ep.local, ep.run)

@@ -22,6 +22,7 @@ from failgym.sim.pinned.checkpoints import make_durable
 from failgym.sim.pinned.decisions import apply, ask
 from failgym.sim.pinned.observe import observe
 from failgym.sim.pinned.records import State, View, World
+from failgym.sim.pinned.risks import risk_of
 from failgym.sim.pinned.settlement import (
     execute_kill,
     kill_all,
@@ -37,7 +38,7 @@ from failgym.sim.shared.draws import ANSWERED, DRAWN, RESET, STEP, draw_slice
 from failgym.sim.shared.events import kind_of, note, pop, push, sort_key
 from failgym.sim.shared.fields import AT
 from failgym.sim.shared.jit import entry, held, kernel
-from failgym.sim.shared.legal import ONLY_CONTINUE, legal_window, risk_of, window_index
+from failgym.sim.shared.legal import ONLY_CONTINUE, legal_window, window_index
 from failgym.sim.shared.records import Output
 from failgym.sim.shared.windows import next_window, window_until
 from failgym.vocabulary import NEVER, Decision, Ending, Event, Outcome
@@ -208,7 +209,7 @@ def _window(w: World, x: View, task: Any, key: int, local: int, i: int) -> bool:
     run.window = _window_after(w, x.ep, task, run)
     p = w.parameters[0]
     push(x, run.start + run.window * p.window, key, local, i, 0)
-    if p.spacing == _ALARM and risk_of(w, run, window_index(w, run, x.ep.now)) < p.alarm:
+    if p.spacing == _ALARM and risk_of(w, task, run, window_index(w, run, x.ep.now)) < p.alarm:
         return False
     return ask(w, x, task, local, i, _WINDOW)
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from failgym.sim.pinned.records import View, World
+from failgym.sim.pinned.risks import risk_of
 from failgym.sim.shared.accounts import work_of
 from failgym.sim.shared.context import (
     HOUR_BINS,
@@ -141,7 +142,8 @@ def observe(w: World, x: View, obs: Any, mask: Any) -> None:
     _history(w, task, record, x.runs, run, now, finished, obs)
     median = _sibling_median(w, record, now, finished)
     progress_fields(w, task.durable_work, record, age, unsaved, median, obs)
-    forecast_fields(w, record, run, index, unsaved, obs)
+    risk, before = risk_of(w, task, run, index), risk_of(w, task, run, index - 1)
+    forecast_fields(w, record, risk, before, unsaved, obs)
     cost_fields(w, record, now - record.first_start, age, unsaved, obs)
     _system(w, now, obs)
     mask_fields(x.ep, obs, mask)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from failgym.sim.shared.alarm_risks import AlarmTables
 from failgym.sim.shared.laws import Laws
 from failgym.sim.shared.records import Records
 
@@ -62,6 +63,8 @@ class World(NamedTuple):
     """CONTINUED [tasks]; [0] unless the record is continued"""
     laws: Laws
     """from which its attempts are drawn"""
+    alarms: AlarmTables
+    """from which their alarms are drawn"""
 
 
 class State(NamedTuple):

@@ -59,7 +59,7 @@ from failgym.sim.shared.draws import DRAWN, RESET, STEP, draw_slice
 from failgym.sim.shared.events import kind_of, note, pop, push, sort_key
 from failgym.sim.shared.fields import AT
 from failgym.sim.shared.jit import called, entry, held
-from failgym.sim.shared.legal import ONLY_CONTINUE, legal_window, risk_of, window_index
+from failgym.sim.shared.legal import ONLY_CONTINUE, legal_window, recorded_risk, window_index
 from failgym.sim.shared.records import Output
 from failgym.sim.shared.windows import next_window, window_until
 from failgym.vocabulary import NEVER, Decision, Ending, Event, Outcome
@@ -177,7 +177,7 @@ def _window(w: World, x: View, key: int, i: int) -> bool:
     p = w.parameters[0]
     run.window = _window_after(w, x, i)
     push(x, run.start + run.window * p.window, key, run.local, i, run.stamp)
-    if p.spacing == _ALARM and risk_of(w, run, window_index(w, run, x.ep.now)) < p.alarm:
+    if p.spacing == _ALARM and recorded_risk(w, run, window_index(w, run, x.ep.now)) < p.alarm:
         return False
     return ask(w, x, i, _WINDOW)
 

@@ -12,7 +12,7 @@ from failgym.sim.shared.accounts import work_of
 from failgym.sim.shared.context import SYSTEM_BIN
 from failgym.sim.shared.fields import AT, group_of
 from failgym.sim.shared.jit import called
-from failgym.sim.shared.legal import window_index
+from failgym.sim.shared.legal import recorded_risk, window_index
 from failgym.sim.shared.observe import (
     cost_fields,
     decision_fields,
@@ -140,7 +140,9 @@ def observe(w: World, x: View, obs: Any, mask: Any) -> None:
     usage_fields(w, w.rows[run.row], run.chain + work_of(run, now), obs)
     _history(w, x, task, record, task.attempts if dispatch else run.before, obs)
     progress_fields(w, task.most_durable, record, age, unsaved, median, obs)
-    forecast_fields(w, record, run, window_index(w, run, now), unsaved, obs)
+    index = window_index(w, run, now)
+    risk, risk_before = recorded_risk(w, run, index), recorded_risk(w, run, index - 1)
+    forecast_fields(w, record, risk, risk_before, unsaved, obs)
     cost_fields(w, record, since_start, age, unsaved, obs)
     if w.parameters[0].stages:
         observe_lineage(w, x, ep.local, age, median, obs)

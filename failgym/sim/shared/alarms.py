@@ -7,7 +7,7 @@ population that is shown.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -81,3 +81,7 @@ class AlarmLaw:
             value = getattr(self, name)
             if not ((value >= 0.0) & (value < 1.0)).all():
                 raise ValueError(f"{name}: expected numbers on [0, 1)")
+
+    def of_tasks(self, tasks: npt.NDArray[np.int64]) -> AlarmLaw:
+        """The law for some tasks, by their rows."""
+        return replace(self, job_true=self.job_true[tasks], job_false=self.job_false[tasks])

@@ -13,7 +13,7 @@ __all__ = [
     "ONLY_CONTINUE",
     "legal_failed",
     "legal_window",
-    "risk_of",
+    "recorded_risk",
     "window_index",
 ]
 
@@ -33,8 +33,8 @@ def window_index(w: Any, run: Any, now: int) -> int:
 
 
 @kernel
-def risk_of(w: Any, run: Any, index: int) -> Any:
-    """Forecast risk of an attempt after so many windows, held at the last one."""
+def recorded_risk(w: Any, run: Any, index: int) -> Any:
+    """Forecast risk of the row of an attempt after so many windows, held at the last one."""
     row = w.rows[run.row]
     if row.risks == 0:
         return w.risk[-1]

@@ -14,7 +14,6 @@ from failgym.sim.shared.context import (
 )
 from failgym.sim.shared.fields import AT, HIGH, INDEX, LOW, group_of
 from failgym.sim.shared.jit import kernel
-from failgym.sim.shared.legal import risk_of
 from failgym.sim.shared.usage import USAGE_FIELDS
 from failgym.vocabulary import ACTIONS, HOUR, MINUTE, Action, Decision
 
@@ -148,12 +147,11 @@ def progress_fields(
 
 
 @kernel
-def forecast_fields(w: Any, record: Any, run: Any, index: int, unsaved: int, obs: Any) -> None:
-    """Write the forecast group."""
-    risk = risk_of(w, run, index)
+def forecast_fields(w: Any, record: Any, risk: Any, before: Any, unsaved: int, obs: Any) -> None:
+    """Write the forecast group; ``before`` is the risk one window before."""
     cost = w.parameters[0].checkpoint_cost
     put(obs, AT.risk, risk)
-    put(obs, AT.risk_change, risk - risk_of(w, run, index - 1))
+    put(obs, AT.risk_change, risk - before)
     put(obs, AT.confidence_finish, record.confidence[0])
     put(obs, AT.confidence_evict, record.confidence[1])
     put(obs, AT.confidence_fail, record.confidence[2])
