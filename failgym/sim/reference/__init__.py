@@ -168,6 +168,9 @@ may fail later than from a little before it.
 
 Alarms of drawn attempts
 ------------------------
+The kernels of the pinned world play these rules; this reference does not yet, and refuses such a
+forecast where records are continued.
+
 A `Forecast` may have ``alarms``, an `failgym.sim.shared.alarms.AlarmLaw`. Then the risk of a drawn
 attempt of a continued record is not that of the last started row: the attempt has at most one true
 alarm and up to `FALSE_ALARMS` false ones, by its own fate. "Draw ... by P" is as above, with the
@@ -204,19 +207,10 @@ attempt's other work went.
 
 Costs
 -----
-A vector of terms, the cost their sum. Wasted is lost + redundant + ghost; overhead is checkpoint +
+Wasted is lost + redundant + ghost; overhead is checkpoint +
 restore; completion is the time from submission to settlement, charged as it passes; forfeited, for
 a task that the record finishes and the simulation does not, is the machine-time of its recorded
-success, and its recorded completion time again; others is 0 here.
-
-With ``Weights.task_value`` (only where the record is continued) what is forfeited is the value of a
-task, whatever the record did with it:
-
-V1. *Value.* A task is worth ``task_value`` x W x width machine-milliseconds, with W as in C2; 0 if
-    W is never, if the task is censored, or if it has no started row. Nobody wants what its user
-    killed in the end; and who runs what is worth less than it costs would do best to run nothing.
-V2. *Forfeited.* A task that settles otherwise than by FINISH forfeits its value then, in replay
-    too. Its completion time is not charged again. So a rescue gains what a false kill loses.
+success, and its recorded completion time again.
 """
 
 from failgym.sim.reference.simulator import ReferenceSimulator

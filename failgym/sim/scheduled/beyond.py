@@ -84,7 +84,7 @@ def slowed(w: World, c: Any, time: float, speed: float, dearest: int) -> float:
 
 @called
 def from_scratch(w: World, x: View, i: int, speed: float, dearest: int) -> float:
-    """How long an attempt works that does all of its task's work (rules K4, K6) [ms]."""
+    """How long an attempt works that does all of its task's work (rules K4, K5) [ms]."""
     run = x.runs[i]
     task, row = x.tasks[run.local].task, w.rows[run.row]
     length = _length(w, task, run.row, run.number)
@@ -132,7 +132,7 @@ def meet(w: World, x: View, i: int, speed: float, dearest: int) -> None:
 
 @called
 def undisturbed(w: World, x: Any, i: int) -> int:
-    """Time from start to end that an attempt would meet on a machine of speed 1 (rule K7) [ms].
+    """Time from start to end that an attempt would meet on a machine of speed 1 (rule K6) [ms].
 
     It resumes from what the task has saved by now. Where only its user ends it, it would start now.
     """

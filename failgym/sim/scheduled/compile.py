@@ -304,6 +304,11 @@ def compile_scheduled(
             tasks.
     """
     check_forecast(trace, rules, context.forecast)
+    if rules.beyond_record == "continued" and context.forecast.alarms is not None:
+        raise ValueError(
+            "forecast: expected one without alarms of drawn attempts, which only the pinned world"
+            " plays, where beyond_record is 'continued'"
+        )
     recorded = attempts_of(trace)
     a, synthetic = _with_runs_of_known_length(trace, recorded)
     kill_at = user_kill(recorded)

@@ -146,9 +146,6 @@ class Weights:
     """Weight of completion time, in units of ``time_scale``."""
     forfeited: float = 1.0
     """Weight of forfeited tasks: their finished work and their recorded completion time again."""
-    task_value: float | None = None
-    """Value of a task in its own machine-time, which it forfeits unless it finishes, at the price
-    of ``wasted``; in place of ``forfeited``. None: only what the record finishes is forfeited."""
     work_scale: float = 1.0
     """Mean machine-time of a task of the train split [machine-ms]."""
     time_scale: float = 1.0

@@ -1,4 +1,4 @@
-"""Records that go on in the scheduled world: rules K1 to K7, without another simulator.
+"""Records that go on in the scheduled world: rules K1 to K6, without another simulator.
 
 On one endless machine the world is the pinned one: `test_pinned_limit`.
 """
@@ -21,6 +21,7 @@ from failgym.sim.scheduled.compile import EpisodeTasks, compile_scheduled, with_
 from failgym.sim.scheduled.least import least_times
 from failgym.sim.scheduled.records import World
 from failgym.sim.scheduled.rules import ScheduledRules
+from failgym.sim.shared.alarms import AlarmLaw
 from failgym.sim.shared.compile import attempts_of, rows_of, tasks_of, user_kill
 from failgym.sim.shared.continuation import COUNTS, Continuation, Law
 from failgym.sim.shared.continued import continue_record, machine_time_of_work
@@ -279,7 +280,7 @@ def test_nobody_finishes_what_its_user_killed() -> None:
 
 
 def test_the_truth_is_the_time_to_the_end() -> None:
-    """K7: a short attempt by its truth fills a hole in front of the head of the queue."""
+    """K6: a short attempt by its truth fills a hole in front of the head of the queue."""
     rules = replace(RULES, scheduler="easy_backfill", estimator="oracle")
     trace = trace_of([(0, 30, *EVICTED, None)], speed=0.5)
     context = random_context(np.random.default_rng(0), trace, rules)
@@ -346,7 +347,7 @@ def test_fates_do_not_depend_on_who_starts_an_attempt_or_when() -> None:
 
 
 def test_recomputations_take_as_long_as_the_first_time() -> None:
-    """K6: where nothing was saved, so that who finished a task had begun from scratch."""
+    """K5: where nothing was saved, so that who finished a task had begun from scratch."""
     compared, of_drawn = 0, 0
     plain = {"checkpoint": False, "transfer_bandwidth": 0.0, "unpersist": False}
     plain |= {"outputs": "lost", "save_outputs": False, "walltime_kill": False}
@@ -482,3 +483,24 @@ def test_the_bound_is_what_the_only_way_costs() -> None:
         compiled(trace_of(task, speed=2.0), chance=fast, chance_cell=np.zeros(1, int))
     )
     assert found.tolist() == [24.0]
+
+
+def test_alarms_of_drawn_attempts_are_refused() -> None:
+    cluster = continued_cluster(0)
+    tasks = cluster.trace.rows("tasks")
+    alarms = AlarmLaw(
+        seed=0,
+        prior=0.0,
+        true_score=Law.never(1),
+        false_time=Law.never(1),
+        false_score=Law.never(1),
+        lead=certain(1.0),
+        job_share=0.0,
+        job_true=np.zeros(tasks),
+        job_false=np.zeros(tasks),
+        outside=False,
+    )
+    forecast = replace(cluster.context.forecast, alarms=alarms)
+    context = replace(cluster.context, forecast=forecast)
+    with pytest.raises(ValueError, match="^forecast: expected one without alarms of drawn"):
+        compile_scheduled(cluster.trace, cluster.rules, context, continuation=cluster.continuation)
