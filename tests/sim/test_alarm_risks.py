@@ -292,5 +292,5 @@ def test_the_reference_refuses_what_it_does_not_play() -> None:
     context, laws = random_context(rng, trace, rules), random_continuation(rng, trace)
     alarms = random_alarms(rng, trace.rows("tasks"))
     context = replace(context, forecast=replace(context.forecast, alarms=alarms))
-    with pytest.raises(ValueError, match="^forecast: expected one without alarms"):
+    with pytest.raises(ValueError, match=r"^forecast: expected one without alarms"):
         ReferenceSimulator(trace, rules, context, continuation=laws)

@@ -502,5 +502,5 @@ def test_alarms_of_drawn_attempts_are_refused() -> None:
     )
     forecast = replace(cluster.context.forecast, alarms=alarms)
     context = replace(cluster.context, forecast=forecast)
-    with pytest.raises(ValueError, match="^forecast: expected one without alarms of drawn"):
+    with pytest.raises(ValueError, match=r"^forecast: expected one without alarms of drawn"):
         compile_scheduled(cluster.trace, cluster.rules, context, continuation=cluster.continuation)
