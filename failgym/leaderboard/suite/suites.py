@@ -129,6 +129,9 @@ _SINCE: dict[str, Any] = {
     "twin": 0,
     "spare_attempts": 8,
     "restarts": "limit",
+    "charge": "own",
+    "task_value": None,
+    "waiting_price": None,
 }
 """Fields of scenarios that are younger than the first suites, and what they are without them."""
 

@@ -168,15 +168,13 @@ may fail later than from a little before it.
 
 Alarms of drawn attempts
 ------------------------
-The kernels of the pinned world play these rules; this reference does not yet, and refuses such a
-forecast where records are continued.
-
 A `Forecast` may have ``alarms``, an `failgym.sim.shared.alarms.AlarmLaw`. Then the risk of a drawn
 attempt of a continued record is not that of the last started row: the attempt has at most one true
-alarm and up to `FALSE_ALARMS` false ones, by its own fate. "Draw ... by P" is as above, with the
-seed of the alarms in place of the world's, and n the attempt's number, if no other is stated. Of
-what is *shared*, u is the job's, ``job_true`` or ``job_false`` of the task, if uniform(seed, key,
-number, ALARM_SHARED) < ``job_share``.
+alarm and up to `FALSE_ALARMS` false ones, by its own fate. "Draw x from a law by P" is as above,
+from the law's one cell, with the seed of the alarms in place of the world's here and in every
+uniform below, and n the attempt's number, if no other is stated. Of what is *shared*, u is the
+job's, ``job_true`` or ``job_false`` of the task, if uniform(seed, key, number, ALARM_SHARED) <
+``job_share``.
 
 A1. *The fate that is foretold* is the one that C4 gives the attempt from the start, undisturbed. It
     ends badly at T if it fails by itself at T = T_fail or, with ``outside``, if it is ended from
@@ -185,15 +183,17 @@ A2. *True alarm.* An attempt that ends badly draws a score from ``true_score`` b
     (shared); none, no alarm. It draws a lead from ``lead`` by ALARM_LEAD, and the alarm is on from
     max(0, T - lead) to T.
 A3. *False alarms* are alarms of failures that do not come. T'_0 = 0; T'_j, j = 1 to `FALSE_ALARMS`,
-    is drawn from ``false_time``, of the times above T'_(j-1) alone, by ALARM_FALSE, n = number x
-    `FALSE_ALARMS` + j - 1 (for j = 1 it is shared). From the first on that is never, or not before
-    the attempt's end (A1), there are no more. Alarm j draws a score from ``false_score`` by
-    ALARM_FALSE_SCORE, and a lead from ``lead`` by ALARM_FALSE_LEAD, both with that n, and is on
-    from max(0, T'_j - lead) to T'_j. Its score is never none.
+    is drawn from ``false_time``, of the times above T'_(j-1) alone, as C2 says it of work, by
+    ALARM_FALSE, n = number x `FALSE_ALARMS` + j - 1 (for j = 1 it is shared); never if there is
+    none. From the first on that is never, or not before the attempt's end (A1), there are no more.
+    Alarm j draws a score from ``false_score`` by ALARM_FALSE_SCORE, and a lead from ``lead`` by
+    ALARM_FALSE_LEAD, both with that n, and is on from max(0, T'_j - lead) to T'_j. Its score is
+    never none.
 A4. *Risk.* An alarm that is on from a to b is seen in window i if ceil(a / window), but at most
-    floor((b - 1) / window), <= i <= floor((b - 1) / window): at least in one. The risk in window i,
-    counted as in rule 13, is the highest score of those seen, else ``prior``. Before window 0 it is
-    0, as of any attempt.
+    floor((b - 1) / window), <= i <= floor((b - 1) / window): at least in one, so that a short one
+    may be seen a little before it is on. The risk in window i, counted as in rule 13, is the
+    highest score of those seen, else ``prior``. Nothing is held beyond the end. Before window 0 it
+    is 0, as of any attempt.
 
 Accounts
 --------
@@ -207,10 +207,20 @@ attempt's other work went.
 
 Costs
 -----
-Wasted is lost + redundant + ghost; overhead is checkpoint +
+A vector of terms, the cost their sum. Wasted is lost + redundant + ghost; overhead is checkpoint +
 restore; completion is the time from submission to settlement, charged as it passes; forfeited, for
 a task that the record finishes and the simulation does not, is the machine-time of its recorded
-success, and its recorded completion time again.
+success, and its recorded completion time again; others is 0 here.
+
+With ``Weights.task_value`` (only where the record is continued) what is forfeited is the value of a
+task, whatever the record did with it:
+
+V1. *Value.* A task is worth ``task_value`` x W x width machine-milliseconds, with W as in C2; 0 if
+    W is never, if the task is censored, or if it has no started row. Nobody wants what its user
+    killed in the end; and who runs what is worth less than it costs would do best to run nothing.
+V2. *Forfeited.* A task that settles otherwise than by FINISH forfeits its value then, in replay
+    too, at the price of wasted machine-time; the weight of forfeited multiplies it. Its completion
+    time is not charged again. So a rescue gains what a false kill loses.
 """
 
 from failgym.sim.reference.simulator import ReferenceSimulator

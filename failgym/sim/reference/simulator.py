@@ -62,8 +62,8 @@ class ReferenceSimulator(Player):
             it.
 
     Raises:
-        ValueError: if an attempt started and its end is unknown, the continuation is missing or of
-            another number of tasks, or drawn attempts are to raise alarms.
+        ValueError: if an attempt started and its end is unknown, or the continuation is missing or
+            of another number of tasks.
     """
 
     def __init__(
@@ -84,8 +84,6 @@ class ReferenceSimulator(Player):
         self._continued: list[ContinuedRecord] | None = None
         if rules.beyond_record == "continued":
             laws = _checked(continuation, len(self._records))
-            if context.forecast.alarms is not None:
-                raise ValueError("forecast: expected one without alarms of drawn attempts")
             self._continued = [
                 continue_record(record, rules, laws, seed) for record in self._records
             ]

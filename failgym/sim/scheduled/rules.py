@@ -119,6 +119,9 @@ class ScheduledRules(Rules):
     """Speed of a transfer between two machines [bytes/ms]; 0: transfers take no time."""
     completion: Literal["tasks", "jobs"] = "tasks"
     """Whose unsettled time is charged as completion time."""
+    charge: Literal["own", "episode"] = "own"
+    """Who is charged, and until when: the slice's own tasks until they have settled, or all tasks
+    that the episode holds, until all have."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -128,6 +131,7 @@ class ScheduledRules(Rules):
             "estimator": ESTIMATORS,
             "outputs": ("kept", "lost"),
             "completion": ("tasks", "jobs"),
+            "charge": ("own", "episode"),
         }
         for name, allowed in choices.items():
             self._check(name, getattr(self, name) in allowed, f"one of {', '.join(allowed)}")

@@ -103,7 +103,11 @@ The rules
 21. *Episode.* It begins with the first submission. Standing tasks queue before that: they run for
     a given time and FINISH, unless a machine kills or the scheduler pre-empts them, and then run
     for it again. The episode ends when all of its own tasks have settled; only they are asked and
-    charged. If nothing can happen any more those left settle as CENSORED.
+    charged. If nothing can happen any more those left settle as CENSORED. With ``charge="episode"``
+    it ends when all of its tasks have settled, standing ones too, whatever became of its own; all
+    are charged at the same prices, and what those that are not its own cost is the term *others*:
+    their wasted and overhead, their completion, from submission (of a standing task, from the
+    beginning of the episode) to settlement, and what they forfeit. A standing task has no value.
 22. *Observed* of other tasks and of the system is what happened in the episode. The system ends an
     attempt by EVICT or LOST, or as its record says, by a FAIL whose cause is not its own. Of an
     offer: what ``rank_hybd`` goes by, which is the time that the task takes on this machine and on
@@ -111,11 +115,9 @@ The rules
 
 The continued record
 --------------------
-The kernels play these rules; this reference does not yet, and refuses continued records.
-
-With ``beyond_record="continued"`` rules C1 to C9 of the pinned world (`failgym.sim.reference`) hold
-as after departure, but for what K1 to K6 say. They replace what rules 1 to 4 and 18 say of ghosts
-and of the lengths of rows.
+With ``beyond_record="continued"`` rules C1 to C9 of the pinned world (`failgym.sim.reference`) and
+its V1 and V2 hold as after departure, but for what K1 to K6 say. They replace what rules 1 to 4 and
+18 say of ghosts and of the lengths of rows. Forecasts with alarms of drawn attempts are refused.
 
 K1. *Rows.* A row that never started and whose length is known (rule 3) counts as a started row of
     that duration which FINISHes. A *latent* row is one that rule 2 names: what ended it is
@@ -146,7 +148,7 @@ with all that it took.
 The cost of the episode is the sum of those of its own tasks or, where completion is that of jobs,
 of its jobs, each from the submission of its first own task until the last has settled
 (``unit_costs``): what a decision about it is credited with. What others wait because of it is
-theirs.
+theirs, also where the episode is charged for it.
 """
 
 from failgym.sim.reference.scheduled.schedulers import Query
