@@ -10,7 +10,7 @@ estimate. Learners can take the difference of two actions for what it is.
 >>> _ = env.reset(seed=1)
 >>> tried = branch(env)
 >>> tried.costs.shape, bool((tried.gains[:, 0] == 0.0).all())
-((4, 5, 4), True)
+((4, 5, 5), True)
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy.typing as npt
 from failgym.evaluation.caller import Caller, Predicts, playing_by, policy_name
 from failgym.sim.shared.batch import EpisodeBatch
 from failgym.sim.shared.rules import Rules
-from failgym.vocabulary import ACTIONS
+from failgym.vocabulary import ACTIONS, TERMS
 
 __all__ = ["Branches", "branch"]
 
@@ -34,7 +34,7 @@ class Branches(NamedTuple):
     """What N episodes cost in the end, by the answer to their open decision."""
 
     costs: Floats
-    """[N, ACTIONS, 4] by term, in the order of `failgym.envs.TERMS`, of the whole episode; NaN for
+    """[N, ACTIONS, 5] by term, in the order of `failgym.envs.TERMS`, of the whole episode; NaN for
     what is illegal, and for all answers of an episode that is over"""
 
     @property
@@ -66,7 +66,7 @@ def branch(env: Any, policy: Predicts | None = None, *, deterministic: bool = Tr
     player = playing_by(policy, _rules_of(env))
     legal = (batch.output.mask > 0) & ~batch.state.episodes["done"][:, np.newaxis]
     episode, action = np.nonzero(legal)
-    costs = np.full((len(batch), ACTIONS, 4), np.nan)
+    costs = np.full((len(batch), ACTIONS, len(TERMS)), np.nan)
     for part in batch.parts(len(episode)):
         twin = batch.taken(episode[part])
         twin.step(action[part].astype(np.int64))

@@ -20,6 +20,7 @@ __all__ = [
     "MINUTE",
     "NEVER",
     "SECOND",
+    "TERMS",
     "Accounts",
     "Action",
     "Cause",
@@ -46,6 +47,12 @@ DAY = 24 * HOUR
 """One day [ms]."""
 NEVER = 2**62
 """A time that does not come [ms]."""
+
+
+TERMS = ("wasted", "overhead", "completion", "forfeited", "others")
+"""The terms of a cost, and of a reward: machine-time that led to nothing; that of checkpoints; the
+time until tasks settle; the tasks that do not finish; and all of that for tasks that the episode
+does not ask about, where it is charged for them."""
 
 
 # --- How attempts end -----------------------------------------------------------------------------

@@ -40,7 +40,7 @@ class Step(NamedTuple):
     last_elapsed: list[int]
     """ms since their last decision, [k]; empty where there are no tasks"""
     costs: Floats | None
-    """what they cost by reward term, [k, 4]; None where there are no such terms, or none ended"""
+    """what they cost by reward term, [k, 5]; None where there are no such terms, or none ended"""
 
 
 def stepper(env: VectorEnv[Any, Any, Any]) -> Callable[[Ints], Step]:

@@ -64,7 +64,7 @@ class EpisodeTally:
         Args:
             ended: which they are, [k].
             costs: what they cost by reward term, in the order of `failgym.envs.spaces.TERMS`,
-                [k, 4]; None where there are no such terms.
+                [k, 5]; None where there are no such terms.
 
         Returns:
             For each of them, under the names of `Monitor`, return ``r``, length ``l`` [decisions]

@@ -264,7 +264,7 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
         with any policy.
 
         Returns:
-            float64 [4], cost by term, in the order of `failgym.envs.TERMS`.
+            float64 [5], cost by term, in the order of `failgym.envs.TERMS`.
 
         Raises:
             RuntimeError: before the first reset or after the end of the episode.

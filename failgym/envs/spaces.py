@@ -12,7 +12,7 @@ from gymnasium import spaces
 
 from failgym.known_names import nearest
 from failgym.sim.shared.fields import HIGH, INDEX, LOW
-from failgym.vocabulary import ACTIONS
+from failgym.vocabulary import ACTIONS, TERMS
 
 __all__ = [
     "TERMS",
@@ -27,8 +27,6 @@ __all__ = [
     "totals",
 ]
 
-TERMS = ("wasted", "overhead", "completion", "forfeited")
-"""Names of the reward terms, in the order of `records.Output.terms`."""
 TOTALS = (
     *("useful", "lost", "redundant", "ghost", "checkpoint", "restore"),
     *("forfeited", "decisions", "illegal", "tasks", "slice"),

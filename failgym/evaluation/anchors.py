@@ -83,7 +83,7 @@ class Anchors:
 
     @property
     def bound(self) -> Floats:
-        """Least possible cost of each slice by term [slices, 4]."""
+        """Least possible cost of each slice by term [slices, 5]."""
         return self.least.costs
 
     @property

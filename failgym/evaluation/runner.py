@@ -18,6 +18,7 @@ from failgym.evaluation.caller import Caller, Predicts, playing_by, policy_name
 from failgym.evaluation.progress import Advance, silent
 from failgym.sim.shared.batch import EpisodeBatch
 from failgym.sim.shared.rules import Order, Rules
+from failgym.vocabulary import TERMS
 from failgym.worlds.batches import lanes_that_fit, make_batch
 from failgym.worlds.world import World
 
@@ -40,7 +41,7 @@ class Run:
     slices: Ints
     """[slices] the slices, in the order of the rows below"""
     costs: npt.NDArray[np.float64]
-    """[slices, 4] cost by term: wasted, overhead, completion, forfeited"""
+    """[slices, 5] cost by term"""
     outcomes: dict[str, npt.NDArray[Any]]
     """an array per field of `TaskOutcome`, with a row per task, slice after slice"""
     decisions: int
@@ -124,7 +125,7 @@ class _Ledger:
         sizes = world.own_sizes[slices]
         self.slices = slices
         self.first = np.concatenate([[0], np.cumsum(sizes)])
-        self.costs = np.zeros((len(slices), 4))
+        self.costs = np.zeros((len(slices), len(TERMS)))
         self.states: npt.NDArray[Any] = np.zeros(int(self.first[-1]), batch.array("tasks", 0).dtype)
         self.decisions = 0
         self.illegal = 0

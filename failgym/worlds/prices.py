@@ -18,19 +18,24 @@ Ints = npt.NDArray[np.int64]
 def prices_of(scenario: Scenario, tables: Any, tasks: Ints, times: Ints) -> Weights:
     """The weights of a scenario, in units of the mean machine-time and completion time of tasks.
 
+    Where the scenario says what waiting costs, completion time is in units of machine-time too.
+
     Args:
         scenario: says the weights.
         tables: compiled: TASK and ROW records.
         tasks: whose machine-time sets the prices, as trace rows.
         times: whose mean is the unit of completion time [ms].
     """
+    work, time = _mean_work(tables, tasks), max(float(times.mean()), 1.0)
+    price = scenario.waiting_price
     return Weights(
         wasted=scenario.weight_wasted,
         overhead=scenario.weight_overhead,
-        completion=scenario.weight_completion,
+        completion=scenario.weight_completion * (1.0 if price is None else price),
         forfeited=scenario.weight_forfeited,
-        work_scale=_mean_work(tables, tasks),
-        time_scale=max(float(times.mean()), 1.0),
+        task_value=scenario.task_value,
+        work_scale=work,
+        time_scale=time if price is None else work,
     )
 
 

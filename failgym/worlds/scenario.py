@@ -86,6 +86,10 @@ class Scenario(
 def _typed(kind: type[Scenario], name: str, value: Any) -> Any:
     """A value of the field's type; whole numbers pass for real ones. Raises ValueError."""
     expected = get_type_hints(kind)[name]
+    if expected == float | None:
+        if value is None:
+            return None
+        expected = float
     if expected in (int, float, bool):
         whole = isinstance(value, int) and not isinstance(value, bool)
         if expected is float and whole:

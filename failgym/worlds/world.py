@@ -16,18 +16,18 @@ __all__ = ["Bound", "Down", "LeastCosts", "OpenAttempt", "Scene", "World"]
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Bound = Callable[[Any, Rules, Ints], Floats]
-"""(tables, rules, tasks) -> the least possible cost of each task, by term, float64 [tasks, 4]."""
+"""(tables, rules, tasks) -> the least possible cost of each task, by term, float64 [tasks, 5]."""
 
 
 class LeastCosts(NamedTuple):
     """What no policy can pay less than."""
 
     costs: Floats
-    """[slices, 4] by term"""
+    """[slices, 5] by term"""
     unproven: int
     """tasks of which only the least cost found is known: the search was cut short"""
     of_tasks: Floats | None = None
-    """[tasks of the slices, 4] by term; None where tasks do not cost apart from each other"""
+    """[tasks of the slices, 5] by term; None where tasks do not cost apart from each other"""
 
 
 class Scene(NamedTuple):
@@ -125,7 +125,7 @@ class World(Protocol):
         ...
 
     def task_costs(self, outcomes: dict[str, npt.NDArray[Any]]) -> Floats | None:
-        """What each task of a table of outcomes has cost, by term, [tasks, 4].
+        """What each task of a table of outcomes has cost, by term, [tasks, 5].
 
         None where tasks do not cost apart from each other.
         """

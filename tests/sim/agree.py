@@ -23,6 +23,7 @@ from tests.sim.random_worlds import (
     random_rules,
     random_trace,
     random_weights,
+    valued,
 )
 
 
@@ -39,6 +40,7 @@ def compare(seed: int, continued: bool = False) -> int:
     laws = None
     if continued:
         rules, laws = continued_rules(rng, rules), random_continuation(rng, trace)
+        weights = valued(np.random.default_rng([seed, 2]), weights)
     given = (trace, rules, context, weights, seed, laws)
     slow, fast = ReferenceSimulator(*given), PinnedSimulator(*given)
     slow.on_event = lambda: _check_sum(slow)

@@ -17,13 +17,20 @@ import numpy as np
 from failgym.sim.shared.context import Context
 from failgym.sim.shared.continuation import COUNTS, Continuation, Law
 from failgym.sim.shared.forecast import Forecast
-from failgym.sim.shared.rules import Rules
+from failgym.sim.shared.rules import Rules, Weights
 from failgym.traces import Cause, Meta, Outcome, Trace
-from failgym.vocabulary import Accounts, Action, Decision, Event, LogEntry, OpenDecision, SimOutcome
+from failgym.vocabulary import (
+    TERMS,
+    Accounts,
+    Action,
+    Decision,
+    Event,
+    LogEntry,
+    OpenDecision,
+    SimOutcome,
+)
 
 FOLDER = Path(__file__).parents[1] / "golden" / "rules"
-
-COST_TERMS = ("wasted", "overhead", "completion", "forfeited")
 
 
 class Simulator(Protocol):
@@ -39,7 +46,7 @@ class Simulator(Protocol):
     @property
     def decision(self) -> OpenDecision | None: ...
     @property
-    def terms(self) -> tuple[float, float, float, float]: ...
+    def terms(self) -> tuple[float, ...]: ...
     @property
     def log(self) -> list[LogEntry]: ...
 
@@ -62,6 +69,8 @@ class Example:
     cost: dict[str, float] = field(default_factory=dict[str, float])
     illegal: int = 0
     continued: str = ""
+    task_value: float | None = None
+    weight_forfeited: float = 1.0
 
     def trace(self) -> Trace:
         """The record: one job of as many tasks as the rows name."""
@@ -94,7 +103,8 @@ class Example:
     def simulator(self, kind: type[Any]) -> Any:
         """A simulator of the example, not yet started."""
         trace = self.trace()
-        given = (trace, self._rules(), self.context(trace))
+        weights = Weights(forfeited=self.weight_forfeited, task_value=self.task_value)
+        given = (trace, self._rules(), self.context(trace), weights)
         if not self.continued:
             return kind(*given)
         return kind(*given, continuation=continuation_of(self.continued, trace.rows("tasks")))
@@ -134,7 +144,7 @@ def lines(text: str) -> list[str]:
 def play(example: Example, simulator: Simulator) -> Played:
     """Answer every decision as the example says."""
     simulator.start(range(len({line.split()[0] for line in lines(example.rows)})))
-    answers, asked, cost = example.answers(), list[str](), np.zeros(len(COST_TERMS))
+    answers, asked, cost = example.answers(), list[str](), np.zeros(len(TERMS))
     times: Counter[tuple[int, str, str]] = Counter()
     while (decision := simulator.decision) is not None:
         key = (
@@ -152,7 +162,7 @@ def play(example: Example, simulator: Simulator) -> Played:
         log=[text for entry in simulator.log if (text := _text(entry))],
         asked=asked,
         accounts={k: int(v) for k, v in simulator.accounts()._asdict().items() if v},
-        cost={k: float(v) for k, v in zip(COST_TERMS, cost, strict=True) if v},
+        cost={k: float(v) for k, v in zip(TERMS, cost, strict=True) if v},
         illegal=simulator.illegal,
         busy=simulator.busy(),
         unused=[str(key) for key, given in answers.items() if times[key] < len(given)],

@@ -163,6 +163,12 @@ def random_weights(rng: np.random.Generator) -> Weights:
     return Weights(wasted, overhead, completion, forfeited, work_scale, time_scale)
 
 
+def valued(rng: np.random.Generator, weights: Weights) -> Weights:
+    """The same weights; three in four times tasks have a value, 0 among others."""
+    value = rng.choice([0.0, 1.0, 4.0, 16.0]) if rng.random() < 0.75 else None
+    return replace(weights, task_value=None if value is None else float(value))
+
+
 def random_context(rng: np.random.Generator, trace: Trace, rules: Rules) -> Context:
     """Random expectations and system rows; a random forecast with gaps, or none."""
     expectations = rng.random((CLASSES, AGE_BUCKETS, 3))

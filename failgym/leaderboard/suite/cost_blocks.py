@@ -75,7 +75,7 @@ class CostBlocks:
 
         Args:
             outcomes: of the tasks.
-            costs: [slices, 4] of the slices, by term.
+            costs: [slices, 5] of the slices, by term.
         """
         of_tasks = self.world.task_costs(outcomes) if self.by_task else costs
         assert of_tasks is not None, "rows are tasks only where tasks have costs"

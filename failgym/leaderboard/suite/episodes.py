@@ -16,6 +16,7 @@ import numpy.typing as npt
 from failgym.leaderboard.suite.cost_blocks import CostBlocks
 from failgym.sim.shared.batch import EpisodeBatch
 from failgym.sim.shared.records import Output
+from failgym.vocabulary import TERMS
 from failgym.worlds.batches import lanes_that_fit, make_batch
 from failgym.worlds.scenario import Scenario
 from failgym.worlds.world import World
@@ -72,7 +73,7 @@ class Played:
     """Costs, counts and actions of each slice, and where the time went."""
 
     costs: npt.NDArray[np.float64]
-    """[slices, 4] by term"""
+    """[slices, 5] by term"""
     blocks: npt.NDArray[np.float64]
     """[slices, blocks] sum of the terms, by what is resampled"""
     decisions: Ints
@@ -127,7 +128,7 @@ class _Game:
         self.at = np.full(lanes, -1, dtype=np.int64)  # position in the list of slices, -1: idle
         self.fresh = np.zeros(lanes, dtype=np.bool_)
         self.begun = 0
-        self.costs = np.zeros((len(slices), 4))
+        self.costs = np.zeros((len(slices), len(TERMS)))
         self.decisions = np.zeros(len(slices), dtype=np.int64)
         self.illegal = np.zeros(len(slices), dtype=np.int64)
         self.waited = self.worked = 0.0  # for answers [s]: wall time, and processor time of ours

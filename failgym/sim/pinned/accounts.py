@@ -86,11 +86,8 @@ def arrivals(w: World, x: View) -> None:
 
 
 @kernel
-def costs(w: World, x: View) -> tuple[float, float, float, float]:
-    """The cost of the episode up to now, by term; each at least 0.
-
-    The terms are wasted, overhead, completion, forfeited.
-    """
+def costs(w: World, x: View) -> tuple[float, float, float, float, float]:
+    """The cost of the episode up to now, in the order of `TERMS`; each at least 0."""
     ep = x.ep
     p = w.parameters[0]
     if ep.merged:
@@ -101,4 +98,5 @@ def costs(w: World, x: View) -> tuple[float, float, float, float]:
         p.overhead * (ep.checkpoint + ep.restore),
         p.completion * completion,
         p.forfeited_work * ep.forfeited_work + p.forfeited_time * ep.forfeited_time,
+        0.0,
     )

@@ -15,7 +15,7 @@ from failgym.sim.pinned.decisions import apply
 from failgym.sim.pinned.engine import advance
 from failgym.sim.pinned.records import State, View, World
 from failgym.sim.shared.jit import entry, held, kernel
-from failgym.vocabulary import ACTIONS
+from failgym.vocabulary import ACTIONS, TERMS
 
 __all__ = ["branch"]
 
@@ -59,7 +59,7 @@ def branch(
         undecided: the same world, where no action but CONTINUE is ever legal.
         room: where the copies are played, one after the other.
         answers: [N, ACTIONS] those to try, all of them legal.
-        found: [N, ACTIONS, 4] costs by term; written where an answer is tried.
+        found: [N, ACTIONS, 5] costs by term; written where an answer is tried.
         place: the row of ``room`` that is used.
 
     Returns:
@@ -83,7 +83,7 @@ def branch(
             _copy(s, e, room, place)
             _play(w, silent, x, action)
             spent = costs(w, x)
-            for k in range(4):
+            for k in range(len(TERMS)):
                 found[e, action, k] = spent[k]
             tried += 1
     return tried

@@ -34,7 +34,7 @@ from failgym.sim.pinned.state import make_state
 from failgym.sim.shared.accounts import work_of
 from failgym.sim.shared.jit import entry, kernel
 from failgym.sim.shared.rules import Rules
-from failgym.vocabulary import NEVER, Action, Decision, Ending, Outcome
+from failgym.vocabulary import NEVER, TERMS, Action, Decision, Ending, Outcome
 
 __all__ = ["SEARCH_LIMIT", "Bound", "clairvoyant", "clairvoyant_costs"]
 
@@ -68,7 +68,7 @@ CHOICE = np.dtype(
 FOUND = np.dtype(
     [
         ("cost", "f8"),
-        ("terms", "f8", (4,)),
+        ("terms", "f8", (len(TERMS),)),
         ("decisions", "i8"),  # answers of the plan, CONTINUE included
         ("choices", "i8"),  # of them, other than CONTINUE
         ("nodes", "i8"),  # decisions answered in the search
@@ -84,8 +84,8 @@ class Bound:
     """The cheapest plans of some tasks."""
 
     costs: npt.NDArray[np.float64]
-    """[tasks, 4] cost of each task under its plan by term: wasted, overhead, completion, forfeited;
-    weighted, each at least 0"""
+    """[tasks, 5] cost of each task under its plan, in the order of `TERMS`; weighted, each at least
+    0"""
     exact: npt.NDArray[np.bool_]
     """[tasks] was the search completed? Else the plan is the best one found within the limit."""
     decisions: npt.NDArray[np.int64]
@@ -123,10 +123,10 @@ def _keep_if_better(
 ) -> None:
     """Keep the plan that has just been played to its end, if it is the best so far."""
     terms = costs(w, View(s.episodes[0], s.tasks[0], s.runs[0], s.heap[0], s.log[0]))
-    total = terms[0] + terms[1] + terms[2] + terms[3]
+    total = terms[0] + terms[1] + terms[2] + terms[3] + terms[4]
     if total < found.cost:
         found.cost, found.decisions, found.choices = total, answered, depth
-        for k in range(4):
+        for k in range(len(TERMS)):
             found.terms[k] = terms[k]
         for k in range(depth):
             plan[k] = path[k]
@@ -157,7 +157,7 @@ def _least_cost(w: World, s: State, stage: int, saved: int) -> float:
         i = run.next
     record: Any = w.tasks[task.task]
     width = record.width
-    charged = terms[0] + terms[1] + terms[2] + terms[3]
+    charged = terms[0] + terms[1] + terms[2] + terms[3] + terms[4]
     if stage != _WORTHY and stage != _SEQUENCE:
         return charged + width * (p.overhead * overhead + p.wasted * (wasted - longest))
     run = runs[ep.run]
@@ -526,5 +526,5 @@ def clairvoyant(
 def clairvoyant_costs(
     world: World, rules: Rules, tasks: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.float64]:
-    """Cost terms of each task under its cheapest plan, [tasks, 4]: `Bound.costs`."""
+    """Cost terms of each task under its cheapest plan, [tasks, 5]: `Bound.costs`."""
     return clairvoyant(world, rules, tasks).costs

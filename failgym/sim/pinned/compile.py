@@ -27,6 +27,7 @@ from failgym.sim.shared.compile import (
 from failgym.sim.shared.context import Context
 from failgym.sim.shared.continuation import Continuation
 from failgym.sim.shared.continued import continue_record
+from failgym.sim.shared.forfeits import set_forfeits
 from failgym.sim.shared.rules import Rules, Weights
 from failgym.sim.shared.totals import check_totals
 from failgym.sim.shared.usage import usage_of
@@ -56,10 +57,12 @@ def compile_world(
 
     Raises:
         ValueError: if the forecast is of another trace, or of windows of another length, the rules
-            need a continuation and there is none, or one of another number of tasks, or they allow
+            need a continuation and there is none, or one of another number of tasks, tasks have a
+            value and the record is not continued, or they allow
             more than fits into the engine's numbers.
     """
     check_forecast(trace, rules, context.forecast)
+    weights = weights or Weights()
     a = attempts_of(trace)
     kill_at = user_kill(a)
     tasks = tasks_of(trace, a, kill_at, rules, context)
@@ -74,10 +77,11 @@ def compile_world(
         check_totals(rules, tasks, rows, drawn=beyond.longest, gap=beyond.gap)
     else:
         check_totals(rules, tasks, rows)
+    set_forfeits(tasks, beyond, weights)
     tasks["finish_at"], tasks["finishes"] = finishes.first[job], np.diff(finishes.first)[job]
     tasks["fail_at"], tasks["fails"] = fails.first[job], np.diff(fails.first)[job]
     return World(
-        parameters=parameters(rules, weights or Weights()),
+        parameters=parameters(rules, weights),
         tasks=tasks,
         rows=rows,
         order=np.zeros(0, dtype=np.int64),

@@ -41,7 +41,7 @@ from failgym.sim.shared.jit import entry, held, kernel
 from failgym.sim.shared.legal import ONLY_CONTINUE, legal_window, window_index
 from failgym.sim.shared.records import Output
 from failgym.sim.shared.windows import next_window, window_until
-from failgym.vocabulary import NEVER, Decision, Ending, Event, Outcome
+from failgym.vocabulary import NEVER, TERMS, Decision, Ending, Event, Outcome
 
 __all__ = ["advance", "run", "start_episode"]
 
@@ -131,7 +131,7 @@ def start_episode(w: World, x: View, chosen: Any) -> None:
     ep.useful, ep.lost, ep.redundant, ep.ghost = 0, 0, 0, 0
     ep.checkpoint, ep.restore = 0, 0
     ep.forfeited_work, ep.forfeited_time, ep.forfeited = 0, 0, 0
-    for k in range(4):
+    for k in range(len(TERMS)):
         ep.cost[k] = 0.0
     ep.now = w.tasks[chosen[0]].submit if n > 0 else 0
     for local in range(n):
@@ -274,7 +274,7 @@ def _charge_step(w: World, x: View, terms: Any) -> float:
     """Write the terms of the reward since the last decision; return their sum."""
     now = costs(w, x)
     total = 0.0
-    for k in range(4):
+    for k in range(len(TERMS)):
         terms[k] = x.ep.cost[k] - now[k]
         x.ep.cost[k] = now[k]
         total += terms[k]
@@ -335,7 +335,7 @@ def _run_one(w: World, x: View, out: Output, e: int, chosen: int, action: int, a
         if not (ep.done and again):
             return
         out.final_elapsed[e], out.elapsed[e] = out.elapsed[e], 0
-        for k in range(4):
+        for k in range(len(TERMS)):
             out.final_terms[e, k], out.terms[e, k] = out.terms[e, k], 0.0
         stepping, chosen = False, DRAWN
 

@@ -37,7 +37,7 @@ _FINISHES, _INTRINSIC, _EXTERNAL = int(Ending.FINISH), int(Ending.INTRINSIC), in
 
 @kernel
 def settle(w: World, x: View, task: Any, outcome: int, finisher: int) -> None:
-    """Settle a task now; a task that the record finishes and the agent does not is forfeited."""
+    """Settle a task now: one that is worth something and does not finish is forfeited."""
     ep = x.ep
     record = w.tasks[task.task]
     if ep.merged:
@@ -47,10 +47,10 @@ def settle(w: World, x: View, task: Any, outcome: int, finisher: int) -> None:
     ep.waiting -= 1
     ep.waiting_submit -= record.submit
     ep.completed += ep.now - record.submit
-    if record.record_outcome == _FINISH and outcome != _FINISH:
+    if record.forfeits and outcome != _FINISH:
         ep.forfeited += 1
-        ep.forfeited_work += record.record_work
-        ep.forfeited_time += record.record_end - record.submit
+        ep.forfeited_work += record.forfeit_work
+        ep.forfeited_time += record.forfeit_time
     note(x, _SETTLED, task.task, -1, outcome)
 
 

@@ -1,4 +1,4 @@
-"""What happens in a pinned world whose records are continued, where that differs (C1 to C9)."""
+"""What happens in a pinned world whose records are continued, where that differs (C1 to C9, V2)."""
 
 from __future__ import annotations
 
@@ -95,10 +95,15 @@ class ContinuedWorld(World):
     """A pinned world in which attempts beyond the record meet fates that were drawn."""
 
     def __init__(
-        self, continued: Sequence[ContinuedRecord], rules: Rules, forecast: Forecast
+        self,
+        continued: Sequence[ContinuedRecord],
+        rules: Rules,
+        forecast: Forecast,
+        by_value: bool,
     ) -> None:
         super().__init__([each.record for each in continued], rules, forecast)
         self._continued = {each.record.task: each for each in continued}
+        self._by_value = by_value
 
     def _of(self, task: Task) -> ContinuedRecord:
         return self._continued[task.record.task]
@@ -140,6 +145,13 @@ class ContinuedWorld(World):
         """C7: what a checkpoint saves of the task's work [ms]."""
         assert isinstance(run, ContinuedRun)
         return run.held_after(pause.work)
+
+    def _forfeit(self, task: Task) -> None:
+        """V2: where tasks have a value, whatever the record did with this one."""
+        if self._by_value:
+            self.forfeited_work += self._of(task).value
+        else:
+            super()._forfeit(task)
 
     # --- restarts -------------------------------------------------------------------------------
 

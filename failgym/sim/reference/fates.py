@@ -98,6 +98,15 @@ class ContinuedRecord:
     fates: dict[int, Fate]
     """By number of the attempt, of started rows and of drawn attempts."""
     draws: Draws
+    work: int | None
+    """C2: W, None if it is never [ms]."""
+
+    @property
+    def value(self) -> int:
+        """V1: what the task is worth if its own machine-time is worth 1 a ms [machine-ms]."""
+        if self.work is None or self.record.censored or not self.record.rows:
+            return 0
+        return self.work * self.record.width
 
     # --- patience (C8) and gaps (C9) ------------------------------------------------------------
 
@@ -153,7 +162,7 @@ def continue_record(
     for row in drawn:
         fate = fates[row.number] = _drawn_fate(row.number, failures, work, draws)
         failures += fate.fails_from_start()
-    return ContinuedRecord(record, drawn, fates, draws)
+    return ContinuedRecord(record, drawn, fates, draws, work)
 
 
 def _drawn_rows(record: TaskRecord, rules: Rules) -> tuple[Row, ...]:

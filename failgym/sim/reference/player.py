@@ -22,6 +22,10 @@ class Costs(NamedTuple):
     forfeited_time: int = 0
 
 
+def _change(before: Costs, after: Costs) -> Costs:
+    return Costs(*(new - old for new, old in zip(after, before, strict=True)))
+
+
 class Player:
     """Plays an episode, decision by decision."""
 
@@ -32,8 +36,8 @@ class Player:
     def begin(self, play: Generator[Question, Action, None]) -> None:
         """Run an episode to its first decision."""
         self._question: Question | None = None
-        self._charged = Costs()
-        self._terms = (0.0, 0.0, 0.0, 0.0)
+        self._charged, self._charged_others = Costs(), Costs()
+        self._terms = (0.0,) * 5
         self.illegal = 0
         self._play = play
         self._ask_next(None)
@@ -57,11 +61,13 @@ class Player:
             self.illegal += 1
             answer = Action.CONTINUE
         self._ask_next(answer)
-        costs = self.costs()
-        self._terms = self._weighted(self._charged, costs)
-        self._charged = costs
-        wasted, overhead, completion, forfeited = self._terms
-        return wasted + overhead + completion + forfeited
+        costs, others = self.costs(), self.costs_of_others()
+        change = _change(self._charged, costs), _change(self._charged_others, others)
+        wasted, overhead, completion, forfeited = (0.0 - term for term in self.priced(change[0]))
+        of_others = 0.0 - sum(self.priced(change[1]))
+        self._terms = wasted, overhead, completion, forfeited, of_others
+        self._charged, self._charged_others = costs, others
+        return sum(self._terms)
 
     @property
     def mask(self) -> tuple[bool, ...]:
@@ -72,24 +78,26 @@ class Player:
         return tuple(action is Action.CONTINUE or action in asked.legal for action in Action)
 
     @property
-    def terms(self) -> tuple[float, float, float, float]:
-        """Wasted, overhead, completion and forfeited in the last reward, weighted, at most 0."""
+    def terms(self) -> tuple[float, ...]:
+        """The last reward by term, in the order of `TERMS`, weighted, each at most 0."""
         return self._terms
 
     def costs(self) -> Costs:
         """Costs up to now."""
         raise NotImplementedError
 
-    def _weighted(self, before: Costs, after: Costs) -> tuple[float, float, float, float]:
-        """The change of the costs as reward terms."""
-        change = Costs(*(new - old for new, old in zip(after, before, strict=True)))
-        wasted, overhead, completion, forfeited = self.priced(change)
-        return 0.0 - wasted, 0.0 - overhead, 0.0 - completion, 0.0 - forfeited
+    def costs_of_others(self) -> Costs:
+        """What tasks have cost that the episode does not ask about; nothing unless it is charged
+        for them.
+        """
+        return Costs()
 
     def priced(self, costs: Costs) -> tuple[float, float, float, float]:
         """Costs by term: wasted, overhead, completion, forfeited; weighted."""
         w = self.weights
         forfeited = costs.forfeited_work / w.work_scale + costs.forfeited_time / w.time_scale
+        if w.task_value is not None:  # V1, V2
+            forfeited = w.wasted * w.task_value * costs.forfeited_work / w.work_scale
         return (
             w.wasted * costs.wasted / w.work_scale,
             w.overhead * costs.overhead / w.work_scale,

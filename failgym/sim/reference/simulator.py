@@ -63,7 +63,7 @@ class ReferenceSimulator(Player):
 
     Raises:
         ValueError: if an attempt started and its end is unknown, or the continuation is missing or
-            of another number of tasks.
+            of another number of tasks, or tasks have a value and no record is continued.
     """
 
     def __init__(
@@ -82,6 +82,8 @@ class ReferenceSimulator(Player):
         self._context = context
         self._records = read_records(trace, rules, context.forecast, seed)
         self._continued: list[ContinuedRecord] | None = None
+        if self.weights.task_value is not None and rules.beyond_record != "continued":
+            raise ValueError("task_value: expected None unless beyond_record is 'continued'")
         if rules.beyond_record == "continued":
             laws = _checked(continuation, len(self._records))
             self._continued = [
@@ -109,7 +111,8 @@ class ReferenceSimulator(Player):
         if self._continued is None:
             return World(records, self.rules, forecast)
         continued = [self._continued[record.task] for record in records]
-        return ContinuedWorld(continued, self.rules, forecast)
+        by_value = self.weights.task_value is not None
+        return ContinuedWorld(continued, self.rules, forecast, by_value)
 
     def _episode(self) -> Questions:
         """Everything that happens, with the questions in between."""

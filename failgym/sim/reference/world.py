@@ -249,13 +249,18 @@ class World:
             self._settle(task, SimOutcome(pending.outcome))
 
     def _settle(self, task: Task, outcome: SimOutcome, winner: Run | None = None) -> None:
-        """Rule 11: the task is over; a recorded success that was given away is charged."""
+        """Rule 11: the task is over; it may have been worth something."""
         if task.record.censored:
             outcome = SimOutcome.CENSORED
         task.settle(outcome, winner, self.now)
         self._write(Event.SETTLED, task, detail=outcome)
+        if outcome is not SimOutcome.FINISH:
+            self._forfeit(task)
+
+    def _forfeit(self, task: Task) -> None:
+        """A recorded success that was given away is charged."""
         success = task.record.success
-        if success is not None and outcome is not SimOutcome.FINISH:
+        if success is not None:
             self.forfeited_work += task.record.width * success.duration
             self.forfeited_time += task.record.end - task.record.submit
 

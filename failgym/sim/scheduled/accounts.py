@@ -1,4 +1,4 @@
-"""Where machine-time goes in the scheduled world; the episode is charged for its own tasks only."""
+"""Where machine-time goes in the scheduled world, and who is charged for it (rule 21)."""
 
 from __future__ import annotations
 
@@ -10,13 +10,22 @@ from failgym.sim.shared.jit import called
 if TYPE_CHECKING:
     from failgym.sim.scheduled.records import View, World
 
-__all__ = ["arrivals", "charge_run", "charge_settled", "charge_write", "costs", "settle_time"]
+__all__ = [
+    "arrivals",
+    "charge_run",
+    "charge_settled",
+    "charge_write",
+    "costs",
+    "settle_time",
+    "settle_time_of_other",
+]
 
 
 @called
 def _charge(x: View, task: Any, account: int, amount: int) -> None:
     """Charge lost, redundant or ghost work."""
     ep, own = x.ep, amount if task.own else 0
+    ep.others_wasted += amount - own
     x.jobs[task.job].wasted += own
     if account == LOST:
         task.lost += amount
@@ -48,6 +57,8 @@ def _charge_overhead(x: View, task: Any, transfer: int, restore: int, checkpoint
         ep.restore += restore
         ep.checkpoint += checkpoint
         x.jobs[task.job].overhead += checkpoint + restore
+    else:
+        ep.others_overhead += checkpoint + restore
 
 
 @called
@@ -119,8 +130,20 @@ def settle_time(w: World, x: View, task: Any, submit: int) -> None:
 
 
 @called
+def settle_time_of_other(x: View, task: Any, submit: int) -> None:
+    """A task that is not its own is settled, and the episode is charged for it."""
+    ep = x.ep
+    since = ep.beginning if task.remaining >= 0 else submit
+    if since > ep.now:
+        return
+    ep.others_waiting -= 1
+    ep.others_waiting_submit -= since
+    ep.others_completed += ep.now - since
+
+
+@called
 def arrivals(w: World, x: View) -> None:
-    """Count the own tasks, or jobs, that have been submitted by now.
+    """Count the tasks that are charged, or own jobs, that have been submitted by now.
 
     What settled before it was submitted, for want of an input, costs no time.
     """
@@ -135,21 +158,41 @@ def arrivals(w: World, x: View) -> None:
     at = w.member_at[ep.slice]
     while ep.charged < ep.tasks:
         settled = ep.charged < ep.prepared and x.tasks[ep.charged].settled
-        if w.member_own[at + ep.charged] and not settled:
+        own = w.member_own[at + ep.charged]
+        if (own or w.parameters[0].others) and not settled:
             submit = w.tasks[w.members[at + ep.charged]].submit
+            if ep.charged < ep.standing:
+                submit = ep.beginning
             if submit > ep.now:
                 break
-            ep.waiting += 1
-            ep.waiting_submit += submit
+            if own:
+                ep.waiting += 1
+                ep.waiting_submit += submit
+            else:
+                ep.others_waiting += 1
+                ep.others_waiting_submit += submit
         ep.charged += 1
 
 
 @called
-def costs(w: World, x: View) -> tuple[float, float, float, float]:
-    """The cost of the episode's own tasks up to now, by term; each at least 0.
+def _cost_of_others(w: World, ep: Any) -> float:
+    """What the tasks that are not its own have cost up to now, if the episode is charged for it."""
+    p = w.parameters[0]
+    if not p.others:
+        return 0.0
+    completion = ep.others_completed + ep.others_waiting * ep.now - ep.others_waiting_submit
+    return (
+        p.wasted * ep.others_wasted
+        + p.overhead * ep.others_overhead
+        + p.completion * completion
+        + p.forfeited_work * ep.others_forfeited_work
+        + p.forfeited_time * ep.others_forfeited_time
+    )
 
-    The terms are wasted, overhead, completion, forfeited.
-    """
+
+@called
+def costs(w: World, x: View) -> tuple[float, float, float, float, float]:
+    """The cost of the episode up to now, in the order of `TERMS`; each at least 0."""
     p, ep = w.parameters[0], x.ep
     arrivals(w, x)
     completion = ep.completed + ep.waiting * ep.now - ep.waiting_submit
@@ -158,4 +201,5 @@ def costs(w: World, x: View) -> tuple[float, float, float, float]:
         p.overhead * (ep.checkpoint + ep.restore),
         p.completion * completion,
         p.forfeited_work * ep.forfeited_work + p.forfeited_time * ep.forfeited_time,
+        _cost_of_others(w, ep),
     )

@@ -25,9 +25,11 @@ sure to be paid is not. Every number here is at most that of any policy, by thes
   possible at once, and to waste nothing.
 - *Waste.* Without checkpoints all work of attempts that ended without success is wasted; of a task
   that does not finish, all work is, saved or not. Overhead, transfers and the rest are at least 0.
+- *Others*, where the episode is charged for them (``charge="episode"``), are bounded together with
+  its own, in one cluster. What stands at the beginning is not counted, nor what the data cut.
 
 The cost of a task is at least the cheaper of success and no success. Bounds of the terms are added
-up task by task (job by job where jobs are charged), so that the sum of the four is a bound of the
+up task by task (job by job where jobs are charged), so that their sum is a bound of the
 cost; a single term is not a bound of that term.
 """
 
@@ -42,13 +44,15 @@ import numpy.typing as npt
 
 from failgym.sim.scheduled.fates import Fates, fates, kill_limit
 from failgym.sim.scheduled.records import World
-from failgym.vocabulary import NEVER, Outcome
+from failgym.vocabulary import NEVER, TERMS
 
 __all__ = ["Capacity", "Earliest", "earliest", "least_costs", "shortest_first"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
+
+_OTHERS = TERMS.index("others")
 
 
 class Earliest(NamedTuple):
@@ -205,36 +209,35 @@ def _served(release: Floats, work: Floats, capacity: Capacity) -> float:
 
 
 class _Choice(NamedTuple):
-    """Own tasks of an episode and what either way to settle costs, [own] each."""
+    """Tasks of an episode and what either way to settle costs, [tasks] each."""
 
     submit: Floats
     job: Ints
     settle: Floats
-    """[own, 2] earliest, with success and without [ms]; inf if it cannot be, -inf if before it
+    """[tasks, 2] earliest, with success and without [ms]; inf if it cannot be, -inf if before it
     arrives"""
     wasted: Floats
-    """[own, 2] cost"""
+    """[tasks, 2] cost"""
     forfeited: Floats
-    """[own, 2] cost"""
+    """[tasks, 2] cost"""
     start: Floats
     must: Bools
     work: Floats
     """machine-time if it succeeds [ms]"""
 
 
-def _choices(world: World, episode: int, fate: Fates) -> _Choice:
+def _choices(world: World, episode: int, fate: Fates, found: Earliest, own: Bools) -> _Choice:
+    """What some of the tasks of an episode may do; ``own``: [members] which."""
     at = slice(world.member_at[episode], world.member_at[episode + 1])
-    own = world.member_own[at]
-    found = earliest(world, episode, fate)
     p, chosen, finish = world.parameters[0], found.tasks[own], found.finish[own]
     tasks = world.tasks[chosen]
     submit, width = tasks["submit"].astype(np.float64), tasks["width"].astype(np.float64)
     stuck = found.cut_off[own] | (~np.isfinite(finish) & ~np.isfinite(fate.failure[chosen]))
     failure = np.where(stuck, -np.inf, fate.failure[chosen])
     waste = np.where(stuck, 0.0, fate.failure_waste[chosen])
-    recorded = tasks["record_end"] - tasks["submit"]
-    forfeit = p["forfeited_work"] * tasks["record_work"] + p["forfeited_time"] * recorded
-    forfeit = np.where(tasks["record_outcome"] == Outcome.FINISH, forfeit, 0.0)
+    forfeit = (
+        p["forfeited_work"] * tasks["forfeit_work"] + p["forfeited_time"] * tasks["forfeit_time"]
+    )
     return _Choice(
         submit=submit,
         job=world.member_job[at][own].astype(np.int64),
@@ -257,7 +260,7 @@ def _charge_tasks(c: _Choice, p: Any, capacity: Capacity) -> Floats:
     served = _served(c.start[must], c.work[must], capacity)
     total = settle[~must].sum() + max(float(settle[must].sum()), served)
     wasted, forfeited = (np.take_along_axis(x, way, axis=1).sum() for x in (c.wasted, c.forfeited))
-    return np.array([wasted, 0.0, p["completion"] * (total - c.submit.sum()), forfeited])
+    return np.array([wasted, 0.0, p["completion"] * (total - c.submit.sum()), forfeited, 0.0])
 
 
 def _charge_jobs(c: _Choice, p: Any, capacity: Capacity) -> Floats:
@@ -280,7 +283,7 @@ def _charge_jobs(c: _Choice, p: Any, capacity: Capacity) -> Floats:
             free += settle
     served = _served(np.array(released), np.array(works), capacity)
     total = free + max(bound, served) - submits
-    return np.array([wasted, 0.0, p["completion"] * total, forfeited])
+    return np.array([wasted, 0.0, p["completion"] * total, forfeited, 0.0])
 
 
 def _work_bound(c: _Choice, must: Ints, capacity: Capacity) -> float:
@@ -317,7 +320,7 @@ def _cheapest_job(c: _Choice, own: Ints, floor: float, p: Any) -> tuple[float, f
 
 
 def least_costs(world: World) -> Floats:
-    """Least cost of each episode by term, [episodes, 4]: wasted, overhead, completion, forfeited.
+    """Least cost of each episode, [episodes, 5], in the order of `TERMS`.
 
     Their sum is at most the cost of any policy in that episode; weighted as in the world.
 
@@ -328,9 +331,16 @@ def least_costs(world: World) -> Floats:
     charge = _charge_jobs if p["by_job"] else _charge_tasks
     capacity = Capacity.of(world)
     episodes = len(world.member_at) - 1
-    out = np.zeros((episodes, 4))
+    out = np.zeros((episodes, len(TERMS)))
     for i in range(episodes):
-        choices = _choices(world, i, fate)
-        if len(choices.submit):
+        at = slice(world.member_at[i], world.member_at[i + 1])
+        found, own = earliest(world, i, fate), world.member_own[at]
+        if own.any():
+            choices = _choices(world, i, fate, found, own)
             out[i] = np.maximum(charge(choices, p, capacity), 0.0)  # rounding errors
+        if p["others"]:
+            counted = (world.member_remaining[at] < 0) & ~world.tasks["censored"][found.tasks]
+            choices = _choices(world, i, fate, found, counted)
+            everything = charge(choices, p, capacity).sum() if counted.any() else 0.0
+            out[i, _OTHERS] = max(everything - out[i].sum(), 0.0)
     return out

@@ -39,6 +39,7 @@ from failgym.sim.shared.compile import (
 from failgym.sim.shared.context import Context
 from failgym.sim.shared.continuation import Continuation
 from failgym.sim.shared.continued import NOT_CONTINUED, Beyond, Played, continue_record
+from failgym.sim.shared.forfeits import set_forfeits
 from failgym.sim.shared.keys import Purpose, uniform
 from failgym.sim.shared.records import Records
 from failgym.sim.shared.rules import Weights
@@ -248,6 +249,7 @@ def _parameters(
     p["scheduler"] = SCHEDULERS.index(rules.scheduler)
     p["estimator"] = ESTIMATORS.index(rules.estimator)
     p["outputs_lost"], p["by_job"] = rules.outputs == "lost", rules.completion == "jobs"
+    p["others"] = rules.charge == "episode"
     p["transfers"] = rules.transfer_bandwidth > 0
     p["streams"], p["detection_delay"] = rules.storage_streams, rules.detection_delay
     p["machines"], p["slots"] = len(machines), machines["slots"].sum()
@@ -300,8 +302,8 @@ def compile_scheduled(
     Raises:
         ValueError: one line that names what is wrong with the machines, outages, costs or stages,
             the task that is too wide, the times that are too long, the forecasts that are of
-            another trace or cluster, or the continuation that is missing or of another number of
-            tasks.
+            another trace or cluster, the continuation that is missing or of another number of
+            tasks, or values of tasks whose record is not continued.
     """
     check_forecast(trace, rules, context.forecast)
     if rules.beyond_record == "continued" and context.forecast.alarms is not None:
@@ -319,7 +321,9 @@ def compile_scheduled(
     usage = usage_of(trace, rules.window)
     rows = rows_of(a, kill_at, context, usage, seed)
     _fill_tasks(trace, tasks, rules)
+    weights = weights or Weights()
     beyond = _go_on(rows, tasks, a, synthetic, rules, seed, continuation)
+    set_forfeits(tasks, beyond, weights)
     machines, machine_rows = cluster_of(trace)
     write, slowest = int(tasks["write"].max(initial=0)), float(machines["speed"].min())
     if not len(beyond.tasks):
@@ -334,7 +338,7 @@ def compile_scheduled(
     silent = NodePredictions(np.zeros(len(machines) + 1, dtype=np.int64), none)
     predictions = check_nodes(silent if nodes is None else nodes, len(machines))
     return World(
-        parameters=_parameters(trace, rules, weights or Weights(), tasks, machines),
+        parameters=_parameters(trace, rules, weights, tasks, machines),
         tasks=tasks,
         rows=rows,
         members=none,

@@ -62,7 +62,7 @@ from failgym.sim.shared.jit import called, entry, held
 from failgym.sim.shared.legal import ONLY_CONTINUE, legal_window, recorded_risk, window_index
 from failgym.sim.shared.records import Output
 from failgym.sim.shared.windows import next_window, window_until
-from failgym.vocabulary import NEVER, Decision, Ending, Event, Outcome
+from failgym.vocabulary import NEVER, TERMS, Decision, Ending, Event, Outcome
 
 if TYPE_CHECKING:
     from failgym.sim.scheduled.records import View, World
@@ -286,7 +286,7 @@ def advance(w: World, x: View) -> bool:
     """Run to the next decision; False at the end of the episode, or where arrays are too small."""
     ep = x.ep
     while True:
-        if ep.own_left == 0:
+        if (ep.left if w.parameters[0].others else ep.own_left) == 0:
             ep.done, ep.mask = True, 0
             return False
         if not has_room(w, x):
@@ -306,7 +306,7 @@ def _charge_step(w: World, x: View, terms: Any) -> float:
     """Write the terms of the reward since the last decision; return their sum."""
     now = costs(w, x)
     total = 0.0
-    for k in range(4):
+    for k in range(len(TERMS)):
         terms[k] = x.ep.cost[k] - now[k]
         x.ep.cost[k] = now[k]
         total += terms[k]
@@ -398,7 +398,7 @@ def _run_one(w: World, x: View, out: Output, e: int, what: int, given: int, agai
         if not (ep.done and again):
             return
         out.final_elapsed[e], out.elapsed[e] = out.elapsed[e], 0
-        for k in range(4):
+        for k in range(len(TERMS)):
             out.final_terms[e, k], out.terms[e, k] = out.terms[e, k], 0.0
         _choose(w, x, DRAWN)
         phase = _CHOSEN

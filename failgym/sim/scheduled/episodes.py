@@ -15,7 +15,7 @@ from failgym.sim.scheduled.tasks import clear_account, prepare
 from failgym.sim.scheduled.workflow.dag_state import begin_dags
 from failgym.sim.shared.events import push, sort_key
 from failgym.sim.shared.jit import called
-from failgym.vocabulary import NEVER, Event
+from failgym.vocabulary import NEVER, TERMS, Event
 
 if TYPE_CHECKING:
     from failgym.sim.scheduled.records import View, World
@@ -84,13 +84,16 @@ def _clear_episode(ep: Any, now: int) -> None:
     ep.offered, ep.offers = -1, 0
     ep.decisions, ep.illegal, ep.slot_time = 0, 0, 0
     ep.arrived, ep.waiting, ep.waiting_submit, ep.completed = 0, 0, 0, 0
-    ep.charged, ep.outage = 0, 0
+    ep.charged, ep.outage, ep.beginning = 0, 0, now
+    ep.others_wasted, ep.others_overhead = 0, 0
+    ep.others_waiting, ep.others_waiting_submit, ep.others_completed = 0, 0, 0
+    ep.others_forfeited_work, ep.others_forfeited_time = 0, 0
     ep.pass_due, ep.passes, ep.searches = False, 0, 0
     ep.alive, ep.running, ep.queued, ep.joined = 0, 0, 0, 0
     ep.writes, ep.service, ep.write_stamp, ep.write_due = 0, 0, 0, NEVER
     clear_account(ep)
     ep.forfeited_work, ep.forfeited_time, ep.forfeited = 0, 0, 0
-    for k in range(4):
+    for k in range(len(TERMS)):
         ep.cost[k] = 0.0
 
 
@@ -158,7 +161,7 @@ def begin_episode(w: World, x: View, chosen: int) -> None:
         else:
             now = min(now, w.tasks[row].submit)
     _clear_episode(ep, now if now != NEVER else 0)
-    ep.own_left, ep.arrival = ep.own, ep.standing
+    ep.own_left, ep.left, ep.arrival = ep.own, ep.tasks, ep.standing
     _begin_jobs(w, x)
     _begin_runs(x)
     begin_machines(w, x)

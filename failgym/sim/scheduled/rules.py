@@ -135,6 +135,8 @@ class ScheduledRules(Rules):
         }
         for name, allowed in choices.items():
             self._check(name, getattr(self, name) in allowed, f"one of {', '.join(allowed)}")
+        by_task = self.charge == "own" or self.completion == "tasks"
+        self._check("charge", by_task, "'own' where the completion of jobs is charged")
         self._check("history", 1 <= self.history <= MOST_HISTORY, f"1 to {MOST_HISTORY}")
         streams = 0 <= self.storage_streams <= MOST_STREAMS
         self._check("storage_streams", streams, f"0 to {MOST_STREAMS}")

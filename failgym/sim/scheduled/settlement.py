@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from failgym.sim.scheduled.accounts import arrivals, charge_settled, settle_time
+from failgym.sim.scheduled.accounts import (
+    arrivals,
+    charge_settled,
+    settle_time,
+    settle_time_of_other,
+)
 from failgym.sim.scheduled.attempts import create, drop, free_record, stop, vacate
 from failgym.sim.scheduled.queue.queues import join
 from failgym.sim.scheduled.records import RunState
@@ -223,7 +228,7 @@ def _remember(x: View, task: Any, time: int) -> None:
 
 @called
 def _settle_one(w: World, x: View, local: int, outcome: int, finisher: int) -> None:
-    """Settle a task now; a task that the record finishes and the agent does not is forfeited.
+    """Settle a task now: one that is worth something and does not finish is forfeited.
 
     One that the end of the data cut settles as CENSORED, whatever became of it.
     """
@@ -232,20 +237,27 @@ def _settle_one(w: World, x: View, local: int, outcome: int, finisher: int) -> N
     if record.censored and task.remaining < 0:
         outcome = _CENSORED
     charge_settled(x, task, finisher)
-    if task.own:
+    charged = task.own or w.parameters[0].others
+    if charged:
         arrivals(w, x)
     task.settled, task.outcome, task.end = True, outcome, ep.now
+    ep.left -= 1
+    if charged and not task.own:
+        settle_time_of_other(x, task, record.submit)
+        if record.forfeits and outcome != _FINISH and task.remaining < 0:
+            ep.others_forfeited_work += record.forfeit_work
+            ep.others_forfeited_time += record.forfeit_time
     if task.own:
         ep.own_left -= 1
         x.jobs[task.job].own_left -= 1
         settle_time(w, x, task, record.submit)
-        if record.record_outcome == _FINISH and outcome != _FINISH:
+        if record.forfeits and outcome != _FINISH:
             ep.forfeited += 1
-            ep.forfeited_work += record.record_work
-            ep.forfeited_time += record.record_end - record.submit
+            ep.forfeited_work += record.forfeit_work
+            ep.forfeited_time += record.forfeit_time
             job = x.jobs[task.job]
-            job.forfeited_work += record.record_work
-            job.forfeited_time += record.record_end - record.submit
+            job.forfeited_work += record.forfeit_work
+            job.forfeited_time += record.forfeit_time
     note(x, _SETTLED, task.task, -1, outcome)
     if outcome == _FINISH:
         _remember(x, task, x.runs[finisher].ended - x.runs[finisher].start)
@@ -275,12 +287,13 @@ def settle(w: World, x: View, local: int, outcome: int, finisher: int) -> None:
 
 @called
 def settle_rest(w: World, x: View) -> None:
-    """Nothing will happen any more: own tasks that have not settled never will, by trace row."""
+    """Nothing happens any more: what is charged and has not settled never will, by trace row."""
     begin = w.member_at[x.ep.slice]
     prepare(w, x, x.ep.tasks - 1)
     for k in range(begin, begin + x.ep.tasks):
         local = w.member_by_row[k]
-        if x.tasks[local].own and not x.tasks[local].settled:
+        charged = x.tasks[local].own or w.parameters[0].others
+        if charged and not x.tasks[local].settled:
             drop_waiting(w, x, local)
             _settle_one(w, x, local, _CENSORED, -1)
 

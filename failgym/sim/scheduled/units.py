@@ -68,8 +68,8 @@ def _task_cost(w: World, ep: Any, task: Any) -> float:
     wasted = task.lost + task.redundant + task.ghost
     time = (task.end if task.settled else ep.now) - record.submit
     work, lost_time = 0, 0
-    if task.settled and record.record_outcome == _FINISH and task.outcome != _FINISH:
-        work, lost_time = record.record_work, record.record_end - record.submit
+    if task.settled and task.outcome != _FINISH:
+        work, lost_time = record.forfeit_work, record.forfeit_time
     return _weighted(w, wasted, task.checkpoint + task.restore, time, work, lost_time)
 
 

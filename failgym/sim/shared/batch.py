@@ -17,7 +17,7 @@ from failgym.memory import check_room
 from failgym.sim.shared.fields import FIELDS
 from failgym.sim.shared.jit import way_in
 from failgym.sim.shared.records import Output
-from failgym.vocabulary import ACTIONS
+from failgym.vocabulary import ACTIONS, TERMS
 
 __all__ = [
     "SMALLEST_CHUNK",
@@ -35,7 +35,7 @@ def _output(episodes: int, record: np.dtype[np.void], units: int) -> Output:
         obs=np.zeros((episodes, len(FIELDS)), dtype=np.float32),
         mask=np.zeros((episodes, ACTIONS), dtype=np.int8),
         reward=np.zeros(episodes),
-        terms=np.zeros((episodes, 4)),
+        terms=np.zeros((episodes, len(TERMS))),
         terminated=np.zeros(episodes, dtype=np.bool_),
         elapsed=np.zeros(episodes, dtype=np.int64),
         task=np.full(episodes, -1, dtype=np.int64),
@@ -44,7 +44,7 @@ def _output(episodes: int, record: np.dtype[np.void], units: int) -> Output:
         unit=np.full(episodes, -1, dtype=np.int64),
         unit_cost=np.zeros(episodes),
         final=np.zeros(episodes, dtype=record),
-        final_terms=np.zeros((episodes, 4)),
+        final_terms=np.zeros((episodes, len(TERMS))),
         final_elapsed=np.zeros(episodes, dtype=np.int64),
         final_unit_costs=np.zeros((episodes, units)),
     )
@@ -169,12 +169,12 @@ class EpisodeBatch(ABC):
             wanted: [N, ACTIONS] which answers to try; illegal ones are not. All, if None.
 
         Returns:
-            float64 [N, ACTIONS, 4], by term; NaN for what was not tried, and after the end.
+            float64 [N, ACTIONS, 5], by term; NaN for what was not tried, and after the end.
 
         Raises:
             ValueError: if ``wanted`` has another shape.
         """
-        found = np.full((len(self), ACTIONS, 4), np.nan)
+        found = np.full((len(self), ACTIONS, len(TERMS)), np.nan)
         episode, action = np.nonzero(self._answers(wanted))
         for part in self.parts(len(episode)):
             twin = self.taken(episode[part])

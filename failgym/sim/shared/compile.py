@@ -273,6 +273,9 @@ def parameters(rules: Rules, weights: Weights, record: np.dtype[np.void] = PARAM
     p["completion"] = weights.completion / weights.time_scale
     p["forfeited_work"] = weights.forfeited / weights.work_scale
     p["forfeited_time"] = weights.forfeited / weights.time_scale
+    if weights.task_value is not None:
+        value = weights.forfeited * weights.task_value * weights.wasted
+        p["forfeited_work"], p["forfeited_time"] = value / weights.work_scale, 0.0
     return p
 
 

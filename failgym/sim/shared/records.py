@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from failgym.vocabulary import TERMS
+
 __all__ = [
     "EPISODE",
     "EVENT",
@@ -72,6 +74,9 @@ TASK = record_type(
     record_outcome="i1",
     record_end="i8",
     record_work="i8",  # machine-time of the first FINISH row, 0 if none
+    forfeits="?",  # is something forfeited unless it finishes?
+    forfeit_work="i8",  # what: machine-ms
+    forfeit_time="i8",  # and ms of completion time
     rows_at="i8",  # first started row in World.rows
     rows="i4",  # started rows
     numbers="i4",  # rows of the record, never-started ones included
@@ -146,7 +151,7 @@ EPISODE = record_type(
     forfeited_work="i8",
     forfeited_time="i8",
     forfeited="i4",
-    cost="4f8",  # cumulative terms: wasted, overhead, completion, forfeited
+    cost=f"{len(TERMS)}f8",  # cumulative, by term
 )
 """One episode."""
 
@@ -245,7 +250,7 @@ class Output(NamedTuple):
     reward: npt.NDArray[np.float64]
     """[N]"""
     terms: npt.NDArray[np.float64]
-    """[N, 4] the reward by term: wasted, overhead, completion, forfeited"""
+    """[N, 5] the reward by term, in the order of `failgym.vocabulary.TERMS`"""
     terminated: npt.NDArray[np.bool_]
     """[N]"""
     elapsed: npt.NDArray[np.int64]
@@ -264,7 +269,7 @@ class Output(NamedTuple):
     final: Records
     """EPISODE [N]: the episode that ended in this step, where one did"""
     final_terms: npt.NDArray[np.float64]
-    """[N, 4] the terms of that step, where the next episode has begun"""
+    """[N, 5] the terms of that step, where the next episode has begun"""
     final_elapsed: npt.NDArray[np.int64]
     """[N] its elapsed time"""
     final_unit_costs: npt.NDArray[np.float64]

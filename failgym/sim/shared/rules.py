@@ -146,10 +146,10 @@ class Weights:
     """Weight of completion time, in units of ``time_scale``."""
     forfeited: float = 1.0
     """Weight of forfeited tasks: their finished work and their recorded completion time again."""
-    task_value: float | None = None
-    """Value of a task in its own machine-time, which it forfeits unless it finishes, at the price
-    of ``wasted``, times ``forfeited`` (rules V1, V2). None: only what the record finishes is."""
     work_scale: float = 1.0
     """Mean machine-time of a task of the train split [machine-ms]."""
     time_scale: float = 1.0
     """Mean completion time of a task of the train split [ms]."""
+    task_value: float | None = None
+    """Value of a task in its own machine-time, which it forfeits unless it finishes, at the price
+    of ``wasted``, times ``forfeited`` (rules V1, V2). None: only what the record finishes is."""

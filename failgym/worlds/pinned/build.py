@@ -12,6 +12,7 @@ from failgym.sim.pinned.compile import compile_world, with_slices
 from failgym.sim.pinned.records import World as Tables
 from failgym.sim.shared.compile import parameters
 from failgym.sim.shared.continuation import Continuation
+from failgym.sim.shared.rules import Weights
 from failgym.traces import Outcome, Trace
 from failgym.world_cache import kept_or_built
 from failgym.worlds.context import context_of, with_system
@@ -86,9 +87,8 @@ def _compiled(scenario: Scenario, part: Part, known: Trace) -> Tables:
     forecast = forecast_of(scenario, part, known)
     context = with_system(context_of(known, forecast, scenario.window), part.whole)
     continuation = _continuation(scenario, part, known)
-    return compile_world(
-        part.trace, scenario, context, seed=scenario.seed, continuation=continuation
-    )
+    weights = Weights(task_value=scenario.task_value)
+    return compile_world(part.trace, scenario, context, weights, scenario.seed, continuation)
 
 
 def _continuation(scenario: Scenario, part: Part, known: Trace) -> Continuation | None:
@@ -109,5 +109,5 @@ def _pricing(scenario: Scenario) -> Scenario:
     decide = "every" if scenario.decide == "alarm" else scenario.decide
     priced = replace(scenario, split=split, forecast="none", decide=decide)
     if scenario.beyond_record == "continued":
-        return replace(priced, beyond_record="ghost", restarts="limit")
+        return replace(priced, beyond_record="ghost", restarts="limit", task_value=None)
     return priced

@@ -18,19 +18,18 @@ Floats = npt.NDArray[np.float64]
 
 
 def task_costs(tables: Tables, outcomes: Mapping[str, npt.NDArray[Any]]) -> Floats:
-    """Cost of settled tasks by term, [tasks, 4]: wasted, overhead, completion, forfeited.
+    """Cost of settled tasks by term, [tasks, 5], in the order of `TERMS`.
 
     Args:
         tables: say the prices.
         outcomes: table of outcomes of the tasks (`failgym.vocabulary.TaskOutcome`).
     """
     prices = tables.parameters[0]
-    submit = outcomes["submit"]
-    lost = (outcomes["recorded_outcome"] == Outcome.FINISH) & (
-        outcomes["outcome"] != Outcome.FINISH
-    )
-    forfeited = prices["forfeited_work"] * outcomes["recorded_work"] + prices["forfeited_time"] * (
-        outcomes["recorded_end"] - submit
+    submit, record = outcomes["submit"], tables.tasks[outcomes["task"]]
+    lost = record["forfeits"] & (outcomes["outcome"] != Outcome.FINISH)
+    forfeited = (
+        prices["forfeited_work"] * record["forfeit_work"]
+        + prices["forfeited_time"] * record["forfeit_time"]
     )
     return np.stack(
         [
@@ -38,6 +37,7 @@ def task_costs(tables: Tables, outcomes: Mapping[str, npt.NDArray[Any]]) -> Floa
             prices["overhead"] * task_work(outcomes, ("checkpoint", "restore")),
             prices["completion"] * (outcomes["end"] - submit),
             np.where(lost, forfeited, 0.0),
+            np.zeros(len(submit)),
         ],
         axis=1,
     )

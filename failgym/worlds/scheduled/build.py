@@ -132,8 +132,9 @@ def _compiled(scenario: Scenario, part: Part, known: Trace) -> Tables:
     context = context_of(known, forecast, scenario.window)  # the load is the simulated cluster's
     nodes = node_predictions(scenario, part)
     continuation = _continuation(scenario, part, known)
+    weights = Weights(task_value=scenario.task_value)
     return compile_scheduled(
-        part.trace, scenario, context, None, scenario.seed, nodes, continuation
+        part.trace, scenario, context, weights, scenario.seed, nodes, continuation
     )
 
 
@@ -174,7 +175,7 @@ def _train_prices(scenario: Scenario, whole: Trace, part: Part, tables: Tables) 
 def _ending(scenario: Scenario) -> Scenario:
     """The scenario in which nothing goes on beyond its record."""
     if scenario.beyond_record == "continued":
-        return replace(scenario, beyond_record="ghost", restarts="limit")
+        return replace(scenario, beyond_record="ghost", restarts="limit", task_value=None)
     return scenario
 
 

@@ -27,7 +27,16 @@ class Prices(Checked):
     weight_forfeited: float = 1.0
     """Price of the finished work of a forfeited task and of its recorded completion time again."""
 
+    task_value: float | None = None
+    """Value of a task, in machine-time for each of its own: what it forfeits unless it finishes, in
+    replay too, at the price of wasted work times `weight_forfeited` (only where the record is
+    continued). None: what the record finishes and the agent does not is forfeited."""
+    waiting_price: float | None = None
+    """Price of an hour of completion time in machine-hours, times `weight_completion`. None: it is
+    priced in mean completion times of a task."""
+
     def __post_init__(self) -> None:
         for field in fields(Prices):
-            good = 0.0 <= getattr(self, field.name) < math.inf
+            given = getattr(self, field.name)
+            good = given is None or 0.0 <= given < math.inf
             self._check(field.name, good, "at least 0, finite")

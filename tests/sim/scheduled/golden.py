@@ -16,8 +16,17 @@ import numpy as np
 from failgym.sim.scheduled.rules import NodePredictions, ScheduledRules
 from failgym.sim.shared.context import Context
 from failgym.traces import Meta, Trace
-from failgym.vocabulary import Accounts, Action, Decision, Event, LogEntry, OpenDecision, SimOutcome
-from tests.sim.golden import COST_TERMS, FOLDER, attempt, forecast_of, lines
+from failgym.vocabulary import (
+    TERMS,
+    Accounts,
+    Action,
+    Decision,
+    Event,
+    LogEntry,
+    OpenDecision,
+    SimOutcome,
+)
+from tests.sim.golden import FOLDER, attempt, forecast_of, lines
 
 Options = dict[str, str]
 
@@ -217,7 +226,7 @@ def play(example: Example, simulator: Simulator) -> Played:
     tasks = [t for t in range(count) if t not in dict(standing)]
     own = [_row(name) for name in example.own.split()] or None
     simulator.start(tasks, own, standing)
-    answers, asked, cost = example.answers(), list[str](), np.zeros(len(COST_TERMS))
+    answers, asked, cost = example.answers(), list[str](), np.zeros(len(TERMS))
     times: Counter[tuple[int, str, str]] = Counter()
     while (decision := simulator.decision) is not None:
         name = f"t{decision.task}/{decision.attempt}"
@@ -234,7 +243,7 @@ def play(example: Example, simulator: Simulator) -> Played:
         log=log_text(simulator.log),
         asked=asked,
         accounts={k: int(v) for k, v in simulator.accounts()._asdict().items() if v},
-        cost={k: float(v) for k, v in zip(COST_TERMS, cost, strict=True) if v},
+        cost={k: float(v) for k, v in zip(TERMS, cost, strict=True) if v},
         outcomes={
             task: {name: int(outcomes[task][name]) for name in fields}
             for task, fields in example.outcomes.items()

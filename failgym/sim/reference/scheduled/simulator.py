@@ -81,6 +81,8 @@ class ReferenceScheduledSimulator(Player):
             raise ValueError(
                 "beyond_record: expected 'ghost' or 'paper' in the scheduled world, got 'continued'"
             )
+        if self.weights.task_value is not None or rules.charge != "own":
+            raise ValueError("task_value, charge: expected None and 'own' in this reference")
         self.rules = rules
         self.on_event: Callable[[], None] = lambda: None
         """Called after every event and every action; for tests."""
