@@ -13,7 +13,7 @@ import pytest
 from failgym.baselines import REGISTRY
 from failgym.counterfactual import branch
 from failgym.sim.shared.batch import EpisodeBatch
-from failgym.vocabulary import ACTIONS
+from failgym.vocabulary import ACTIONS, TERMS
 from tests.envs.worlds import IDS, legal, make, small
 
 EPISODES = 3
@@ -131,7 +131,7 @@ def test_simulate_is_what_comes_of_it() -> None:
     expected = env.simulate(0)
     again = env.simulate(0)
     assert expected.tobytes() == again.tobytes()
-    total, ended = np.zeros(4), False
+    total, ended = np.zeros(len(TERMS)), False
     while not ended:
         _, _, ended, _, info = env.step(0)
         total -= info["reward_terms"]

@@ -32,7 +32,7 @@ from failgym.sim.pinned.records import World
 from failgym.sim.shared.rules import Rules
 from failgym.traces import Cause, Meta, Outcome, Trace, toy
 from failgym.traces.synthetic import generate
-from failgym.vocabulary import ACTIONS
+from failgym.vocabulary import ACTIONS, TERMS
 from failgym.worlds.build import build_world
 from failgym.worlds.source import whole_trace
 from tests.chains import single_jobs
@@ -48,7 +48,7 @@ GRACE = resolve("GracePeriod-v0", {"jobs": 400, "slice_tasks": 16})
 
 def nothing(world: World, rules: Rules, tasks: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
     """A bound that needs no baseline: nothing costs anything."""
-    return np.zeros((len(tasks), 4))
+    return np.zeros((len(tasks), len(TERMS)))
 
 
 class Recurrent:
@@ -361,7 +361,7 @@ def test_an_evaluation_is_json() -> None:
     written = json.loads(json.dumps(result.to_json(), allow_nan=False))
     assert written["env"] == "failgym/Cloning-v0"
     assert written["split"] == "test"
-    assert set(written["costs"]) == {"wasted", "overhead", "completion", "forfeited"}
+    assert set(written["costs"]) == set(TERMS)
     assert result.cost == pytest.approx(sum(result.costs.values()))
 
 

@@ -78,8 +78,9 @@ class EpisodeTally:
             return [{"r": r, "l": n, "t": now} for r, n in zip(returns, lengths, strict=True)]
         columns = (returns, lengths, *costs.T.tolist())
         return [
-            {"r": r, "l": n, "t": now, "wasted": w, "overhead": o, "completion": c, "forfeited": f}
-            for r, n, w, o, c, f in zip(*columns, strict=True)
+            {"r": r, "l": n, "t": now}
+            | {"wasted": w, "overhead": v, "completion": c, "forfeited": f, "others": o}
+            for r, n, w, v, c, f, o in zip(*columns, strict=True)
         ]
 
 

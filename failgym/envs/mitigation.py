@@ -85,7 +85,7 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
     ## Rewards
 
     Minus the change of the cost since the last decision. The return of an episode is minus its
-    final cost. The cost is a sum of four named terms (`info["reward_terms"]`):
+    final cost. The cost is a sum of five named terms (`info["reward_terms"]`):
 
     | term | what is charged | in units of |
     |---|---|---|
@@ -93,9 +93,13 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
     | overhead | checkpoints and restores | mean machine-time of a task |
     | completion | the time integral of unsettled tasks, or jobs | their mean completion time |
     | forfeited | work and time of tasks that the record finishes and the agent does not | both |
+    | others | all of that, of tasks that are not asked about | as above |
 
     The means are those of the train split; the weights are fields of the scenario. That of jobs
-    (`completion="jobs"`) is the mean length of their critical paths.
+    (`completion="jobs"`) is the mean length of their critical paths. Where `waiting_price` is
+    given, completion time is priced in machine-time. Where `task_value` is, every task that does
+    not finish forfeits that many times its own work, in replay too. With `charge="episode"` the
+    tasks that are there beside those asked about are charged too.
 
     ## Starting State
 

@@ -185,7 +185,7 @@ def left_down(**meta: Any) -> Trace:
 def test_machines_that_are_down_to_the_end_of_the_data_are_back_then() -> None:
     """Else what they hold would be lost to workflows that outlast the data: no policy's doing."""
     anchors = Anchors.of(scenario(WORKFLOW, trace=left_down()), split="test")
-    *_, completion, forfeited = anchors.replay.costs[-1]
+    *_, completion, forfeited, _ = anchors.replay.costs[-1]
     assert forfeited == 0
     assert completion > anchors.replay.costs[:-1, 2].max()
     assert (anchors.bound.sum(axis=1) <= anchors.replay.costs.sum(axis=1)).all()

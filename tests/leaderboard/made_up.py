@@ -25,7 +25,7 @@ ENVS = (
 )
 HELP = {"drawn": 1.0, "trained": 0.6, "none": 0.2}
 """What forecasts make of a skill."""
-SHARES = np.array([0.45, 0.1, 0.4, 0.05])
+SHARES = np.array([0.45, 0.1, 0.4, 0.03, 0.02])
 """Of the cost, by term."""
 
 

@@ -17,7 +17,7 @@ from failgym.sim.shared.batch import SMALLEST_CHUNK, EpisodeBatch
 from failgym.sim.shared.jit import way_in
 from failgym.sim.shared.records import Output
 from failgym.sim.shared.rules import Order, Rules
-from failgym.vocabulary import ACTIONS
+from failgym.vocabulary import ACTIONS, TERMS
 
 __all__ = ["Batch", "asked_tasks"]
 
@@ -58,7 +58,7 @@ class Batch(EpisodeBatch):
     def branched(self, wanted: npt.NDArray[np.bool_] | None = None) -> npt.NDArray[np.float64]:
         """As `EpisodeBatch.branched` says, in compiled code and without observations."""
         answers = self._answers(wanted)
-        found = np.full((len(self), ACTIONS, 4), np.nan)
+        found = np.full((len(self), ACTIONS, len(TERMS)), np.nan)
         spans, silent = self._spans(), _undecided(self.world)
         room = make_state(self.world, self.rules, len(spans), self.order)
         code = way_in(branch, self.world, silent, self.state, room, answers, found, 0, 0, 0)

@@ -88,7 +88,7 @@ def simulated(scenario: Scenario, split: Split, whole: Trace) -> Part:
     if not (scenario.failed_share or scenario.job_machines):
         return _on_cluster(scenario, split, whole)
     nothing = dict.fromkeys(scenario.kind.decisions, False)
-    nothing |= dict.fromkeys((field.name for field in fields(Prices)), 1.0)
+    nothing |= {field.name: field.default for field in fields(Prices)} | {"charge": "own"}
     same = {"name": "", "forecast": "none", "seed": 0, "split": "all", "node_forecast": "none"}
     return _struck(_ending(replace(scenario, **nothing, **same)), split, whole)
 

@@ -115,7 +115,7 @@ def world_of(trace: Trace, weights: Weights | None = None, **rules: Any) -> Worl
 class TestEpisodes:
     def test_a_task_alone_takes_its_time(self) -> None:
         world = world_of(finishing([70], submits=[5]))
-        assert least_costs(world).tolist() == [[0, 0, 70, 0]]
+        assert least_costs(world).tolist() == [[0, 0, 70, 0, 0]]
 
     def test_tasks_share_the_slots(self) -> None:
         lengths = [30, 10, 20]
@@ -146,13 +146,13 @@ class TestEpisodes:
 
     def test_what_may_be_killed_need_not_run(self) -> None:
         trace, kept = finishing([70]), Weights(forfeited=0.25)
-        assert least_costs(world_of(trace, kill=True)).tolist() == [[0, 0, 70, 0]]
-        assert least_costs(world_of(trace, kept, kill=True)).tolist() == [[0, 0, 0, 35]]
+        assert least_costs(world_of(trace, kill=True)).tolist() == [[0, 0, 70, 0, 0]]
+        assert least_costs(world_of(trace, kept, kill=True)).tolist() == [[0, 0, 0, 35, 0]]
 
     def test_machines_that_never_come_back_may_strand_tasks(self) -> None:
         trace = finishing([70], down=[(0, 10, None)])
         assert least_costs(world_of(trace, Weights(forfeited=0.0)))[0].sum() == 0
-        assert least_costs(world_of(trace)).tolist() == [[0, 0, 70, 0]]
+        assert least_costs(world_of(trace)).tolist() == [[0, 0, 70, 0, 0]]
 
     def test_the_critical_path_of_a_diamond(self) -> None:
         trace = diamond([10, 20, 30, 5], wide=True)
@@ -162,8 +162,8 @@ class TestEpisodes:
         assert found.finish.tolist() == [10, 30, 40, 45]
         assert found.must.all()
         assert not found.cut_off.any()
-        assert least_costs(world).tolist() == [[0, 0, 10 + 30 + 40 + 45, 0]]
-        assert least_costs(world_of(trace, completion="jobs")).tolist() == [[0, 0, 45, 0]]
+        assert least_costs(world).tolist() == [[0, 0, 10 + 30 + 40 + 45, 0, 0]]
+        assert least_costs(world_of(trace, completion="jobs")).tolist() == [[0, 0, 45, 0, 0]]
 
     def test_what_a_killed_parent_cuts_off_may_settle_at_once(self) -> None:
         world = world_of(diamond([10, 20, 30, 5], wide=True), Weights(forfeited=0.0), kill=True)
@@ -205,7 +205,7 @@ class TestEpisodes:
             },
         )
         world = world_of(trace, scheduler="rank_hybd", completion="jobs")
-        assert least_costs(world).tolist() == [[0, 0, 25 + 35 + 40, 0]]
+        assert least_costs(world).tolist() == [[0, 0, 25 + 35 + 40, 0, 0]]
 
     def test_failures_are_waste_and_a_users_kill_comes_in_time(self) -> None:
         trace = Trace.of(
@@ -226,7 +226,7 @@ class TestEpisodes:
         fate = fates(world)
         assert (fate.success[0], fate.failure[0]) == (120, 90)
         assert earliest(world, 0, fate).finish[0] == INF
-        assert least_costs(world).tolist() == [[0, 0, 90, 0]]
+        assert least_costs(world).tolist() == [[0, 0, 90, 0, 0]]
 
 
 def diamond(lengths: list[int], *, wide: bool) -> Trace:

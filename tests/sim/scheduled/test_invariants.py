@@ -12,7 +12,7 @@ import pytest
 from failgym.sim.scheduled import ScheduledSimulator
 from failgym.sim.shared.rules import Weights
 from failgym.traces import Outcome
-from failgym.vocabulary import Action, Event
+from failgym.vocabulary import TERMS, Action, Event
 from tests.sim.random_worlds import random_policy
 from tests.sim.scheduled.random_clusters import Cluster, random_cluster, runnable_tasks
 from tests.sim.scheduled.recount import Recount
@@ -35,7 +35,7 @@ def play(cluster: Cluster) -> tuple[Any, np.ndarray[Any, Any] | None]:
     sim = cluster.simulator(ScheduledSimulator)
     policy = random_policy(np.random.default_rng(cluster.seed + 2))
     cluster.start(sim)
-    cost, reward = np.zeros(4), 0.0
+    cost, reward = np.zeros(len(TERMS)), 0.0
     if sim.decision is None:
         return sim, None
     while sim.decision is not None:
@@ -95,7 +95,7 @@ def is_censored(cluster: Cluster, task: int) -> bool:
 
 
 def final_cost(cluster: Cluster, outcomes: Sequence[Any]) -> list[float]:
-    """The four terms from the table of outcomes: wasted, overhead, completion, forfeited."""
+    """The terms from the table of outcomes; others cost it nothing."""
     own = set(own_tasks(cluster))
     charged = [x for x in outcomes if x.task in own]
     wasted = sum(x.lost + x.redundant + x.ghost for x in charged)
@@ -111,6 +111,7 @@ def final_cost(cluster: Cluster, outcomes: Sequence[Any]) -> list[float]:
         weights.overhead * overhead / weights.work_scale,
         weights.completion * completion(cluster, charged) / weights.time_scale,
         weights.forfeited * (work / weights.work_scale + time / weights.time_scale),
+        0.0,
     ]
 
 

@@ -20,7 +20,7 @@ from failgym.sim.scheduled.rules import ScheduledRules
 from failgym.sim.shared.continuation import Law
 from failgym.sim.shared.rules import Rules
 from failgym.traces import Cause, Meta, Outcome, Trace
-from failgym.vocabulary import Action, Event
+from failgym.vocabulary import TERMS, Action, Event
 from tests.sim.random_worlds import (
     random_context,
     random_continuation,
@@ -153,7 +153,7 @@ def play(sim: Any, seed: int) -> np.ndarray[Any, Any]:
     A task is neither killed nor saved in the millisecond of a clone or a retry: in the scheduled
     world that would still be in the queue.
     """
-    cost, asked = np.zeros(4), defaultdict[tuple[int, ...], int](int)
+    cost, asked = np.zeros(len(TERMS)), defaultdict[tuple[int, ...], int](int)
     while (decision := sim.decision) is not None:
         asked[tuple(decision)] += 1
         sim.step(_answer(seed, decision, asked[tuple(decision)], sim.mask))

@@ -14,7 +14,7 @@ from failgym.sim.shared.fields import INDEX
 from failgym.sim.shared.records import Output
 from failgym.sim.shared.rules import Order, Rules
 from failgym.traces import Outcome
-from failgym.vocabulary import ACTIONS, LOG, Action, Decision, Event, TaskOutcome
+from failgym.vocabulary import ACTIONS, LOG, TERMS, Action, Decision, Event, TaskOutcome
 from failgym.worlds.world import Bound, Down, LeastCosts, OpenAttempt, Scene
 
 __all__ = ["ROW", "TASK", "Tables", "ToyWorld"]
@@ -27,7 +27,7 @@ TASK = np.dtype(
 )
 ROW = np.dtype([("duration", "i8"), ("outcome", "i1")])
 EPISODE = np.dtype(
-    [("key", "u8"), ("done", "?"), ("decision", "i1"), ("cost", "f8", 4), ("paid", "f8", 4)]
+    [("key", "u8"), ("done", "?"), ("decision", "i1"), ("cost", "f8", 5), ("paid", "f8", 5)]
     + [
         (name, "i8")
         for name in (
@@ -261,13 +261,13 @@ class ToyWorld:
         return None
 
     def least_costs(self, rules: Rules, slices: Ints, bound: Bound | None = None) -> LeastCosts:
-        costs = np.zeros((len(slices), 4))
+        costs = np.zeros((len(slices), len(TERMS)))
         for i, chosen in enumerate(slices.tolist()):
             for task in self.tables.order[self.tables.at[chosen] : self.tables.at[chosen + 1]]:
                 costs[i] += min(self._plans(int(task)), key=sum)
         return LeastCosts(costs, 0)
 
-    def _plans(self, task: int) -> list[tuple[float, float, float, float]]:
+    def _plans(self, task: int) -> list[tuple[float, float, float, float, float]]:
         """What it costs to give a task up after one, two, ... failures, or never, by term."""
         record = self.tables.tasks[task]
         rows = self.tables.rows[record["rows_at"] : record["rows_at"] + record["rows"]]
@@ -276,8 +276,8 @@ class ToyWorld:
         finishes = record["record_outcome"] == Outcome.FINISH
         forfeit = self.tables.forfeited * finished_work(self.tables, task) * finishes
         failed = (rows["outcome"] != Outcome.FINISH)[:-1]
-        early = [(cost, 0.0, 0.0, forfeit) for cost, f in zip(lost, failed, strict=False) if f]
-        return [*early, (lost[-1], 0.0, 0.0, 0.0)]
+        early = [(cost, 0.0, 0.0, forfeit, 0.0) for cost, f in zip(lost, failed, strict=False) if f]
+        return [*early, (lost[-1], 0.0, 0.0, 0.0, 0.0)]
 
     def scene(self, order: Order) -> Scene:
         return Scene(one_by_one=False, machines=1, restore_cost=0, transfers=False)
