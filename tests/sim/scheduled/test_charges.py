@@ -111,7 +111,7 @@ def test_no_policy_costs_less_than_the_bound() -> None:
 
 
 def test_jobs_are_not_charged_for_with_the_episode() -> None:
-    with pytest.raises(ValueError, match="^charge: expected 'own' where the completion of jobs"):
+    with pytest.raises(ValueError, match=r"^charge: expected 'own' where the completion of jobs"):
         ScheduledRules(charge="episode", completion="jobs")
 
 
