@@ -16,6 +16,7 @@ from failgym.sim.pinned.simulator import PinnedSimulator
 from failgym.sim.reference import ReferenceSimulator
 from tests.sim.close import all_close, close, ulps
 from tests.sim.random_worlds import (
+    alarming,
     continued_rules,
     random_context,
     random_continuation,
@@ -41,6 +42,7 @@ def compare(seed: int, continued: bool = False) -> int:
     if continued:
         rules, laws = continued_rules(rng, rules), random_continuation(rng, trace)
         weights = valued(np.random.default_rng([seed, 2]), weights)
+        context = alarming(np.random.default_rng([seed, 3]), context, trace.rows("tasks"))
     given = (trace, rules, context, weights, seed, laws)
     slow, fast = ReferenceSimulator(*given), PinnedSimulator(*given)
     slow.on_event = lambda: _check_sum(slow)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from failgym.sim.shared.alarms import AlarmLaw
 from failgym.sim.shared.context import Context
 from failgym.sim.shared.continuation import COUNTS, Continuation, Law
 from failgym.sim.shared.forecast import Forecast
@@ -71,6 +72,7 @@ class Example:
     continued: str = ""
     task_value: float | None = None
     weight_forfeited: float = 1.0
+    alarms: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def trace(self) -> Trace:
         """The record: one job of as many tasks as the rows name."""
@@ -94,6 +96,8 @@ class Example:
         forecast = forecast_of(trace, self.risk, self._rules().window)
         if self.confidence:
             forecast.confidence[:] = self.confidence
+        if self.alarms:
+            forecast = replace(forecast, alarms=alarms_of(self.alarms, trace.rows("tasks")))
         return Context(np.zeros((8, 24, 3)), np.zeros((1, 8), dtype=np.float32), forecast)
 
     def _rules(self) -> Rules:
@@ -228,6 +232,21 @@ def continuation_of(text: str, tasks: int) -> Continuation:
         slow=np.array([float(task.get("slow", 1)) for task in whole]),
         chance_cell=np.array([i if "chance" in task else -1 for i, task in enumerate(whole)]),
         key=np.arange(tasks),
+        **laws,
+    )
+
+
+def alarms_of(said: dict[str, Any], tasks: int) -> AlarmLaw:
+    """A law of alarms that leaves nothing to chance; what is not said never comes."""
+    names = ("true_score", "false_time", "false_score", "lead")
+    laws = {name: _certain([None if name not in said else str(said[name])]) for name in names}
+    return AlarmLaw(
+        seed=0,
+        prior=said["prior"],
+        job_share=0.0,
+        job_true=np.zeros(tasks),
+        job_false=np.zeros(tasks),
+        outside=said.get("outside", False),
         **laws,
     )
 

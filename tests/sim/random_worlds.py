@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from failgym.sim.shared.alarms import AlarmLaw
 from failgym.sim.shared.context import AGE_BUCKETS, CLASSES, SYSTEM_FIELDS, Context
 from failgym.sim.shared.continuation import COUNTS, Continuation, Law
 from failgym.sim.shared.forecast import Forecast
@@ -167,6 +168,27 @@ def valued(rng: np.random.Generator, weights: Weights) -> Weights:
     """The same weights; three in four times tasks have a value, 0 among others."""
     value = rng.choice([0.0, 1.0, 4.0, 16.0]) if rng.random() < 0.75 else None
     return replace(weights, task_value=None if value is None else float(value))
+
+
+def alarming(rng: np.random.Generator, context: Context, tasks: int) -> Context:
+    """The same context; half the times the forecast draws alarms, with small leads among others."""
+    if rng.random() < 0.5:
+        return context
+    times = np.unique(rng.integers(1, 300, int(rng.integers(1, 12)))).astype(np.float64)
+    scores = np.unique(rng.choice([0.0, 0.2, 0.31, 0.7, 1.0], 3))
+    law = AlarmLaw(
+        seed=int(rng.integers(100)),
+        prior=float(rng.choice([0.0, 0.05, 0.3])),
+        true_score=random_law(rng, 1, scores),
+        false_time=random_law(rng, 1, times),
+        false_score=random_law(rng, 1, scores, certain=True),
+        lead=random_law(rng, 1, np.array([1.0, 5.0, 40.0, 500.0]), certain=True),
+        job_share=float(rng.choice([0.0, 0.5, 1.0])),
+        job_true=rng.random(tasks),
+        job_false=rng.random(tasks),
+        outside=bool(rng.random() < 0.5),
+    )
+    return replace(context, forecast=replace(context.forecast, alarms=law))
 
 
 def random_context(rng: np.random.Generator, trace: Trace, rules: Rules) -> Context:

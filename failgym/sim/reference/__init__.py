@@ -193,7 +193,7 @@ A4. *Risk.* An alarm that is on from a to b is seen in window i if ceil(a / wind
     floor((b - 1) / window), <= i <= floor((b - 1) / window): at least in one, so that a short one
     may be seen a little before it is on. The risk in window i, counted as in rule 13, is the
     highest score of those seen, else ``prior``. Nothing is held beyond the end. Before window 0 it
-    is 0, as of any attempt.
+    is that of window 0, as of any attempt.
 
 Accounts
 --------

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from failgym.sim.reference.alarms import Alarms
 from failgym.sim.reference.fates import ContinuedRecord, Fate
 from failgym.sim.reference.record import Row
 from failgym.sim.reference.tasks import Owed, Pause, Run, Task
@@ -131,8 +132,14 @@ class ContinuedWorld(World):
 
     def _new_run(self, task: Task, row: Row, number: int, *, ghost: bool, by_agent: bool) -> Run:
         """C1: whoever starts it, and when: its fate is that of its number."""
-        fate = self._of(task).fates[number]
-        return ContinuedRun(row, number, ghost, self.now, by_agent, fate=fate)
+        known = self._of(task)
+        fate = known.fates[number]
+        run = ContinuedRun(row, number, ghost, self.now, by_agent, fate=fate)
+        law = self.forecast.alarms
+        if ghost and law is not None:
+            key = int(known.draws.laws.key[task.record.task])
+            run.alarms = Alarms(law, task.record.task, key, number, fate, self.rules.window)
+        return run
 
     # --- ends and checkpoints -------------------------------------------------------------------
 

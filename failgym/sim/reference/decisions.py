@@ -33,7 +33,12 @@ def windows_behind(rules: Rules, run: Run, now: int) -> int:
 
 
 def risk_at(forecast: Forecast, run: Run, position: int) -> np.float32:
-    """Risk of an attempt after so many windows, held beyond both ends; 0 if unknown."""
+    """Risk of an attempt after so many windows, held beyond both ends; 0 if unknown.
+
+    A drawn attempt that raises alarms has risks of its own (A4).
+    """
+    if run.alarms is not None:
+        return run.alarms.risk(position)
     first, beyond = (int(x) for x in forecast.offset[run.row.attempt : run.row.attempt + 2])
     if first == beyond:
         return np.float32(0.0)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from failgym.sim.reference.alarms import Alarms
 from failgym.sim.reference.record import Row, TaskRecord, round_half_up
 from failgym.sim.shared.rules import Rules
 from failgym.vocabulary import Ending, SimOutcome
@@ -61,6 +62,8 @@ class Run:
     """Its own work that a kept checkpoint holds [ms]."""
     account: str = ""
     """Where its unsaved work went: useful, redundant, ghost, lost or in_flight."""
+    alarms: Alarms | None = None
+    """What a drawn attempt raises, if the forecast draws alarms of it (A1 to A4)."""
 
     def __post_init__(self) -> None:
         self.length = self.row.length
