@@ -20,15 +20,13 @@ def envs(json: Json = None) -> None:
     from dataclasses import asdict
 
     from failgym.baselines.base import enabled
-    from failgym.envs.spaces import TERMS
 
     file = JsonFile.at(json)
     scenarios = _scenarios()
     rows: list[tuple[Cell, ...]] = []
     for name, scenario in scenarios.items():
         decisions = ", ".join(enabled(scenario))
-        weights = {term: getattr(scenario, f"weight_{term}") for term in TERMS}
-        charged = ", ".join(f"{term} {weight:g}" for term, weight in weights.items() if weight)
+        charged = ", ".join(f"{what} {price:g}" for what, price in _prices(scenario).items())
         spacing = scenario.decide
         if spacing == "geometric":
             spacing = f"geometric {scenario.factor:g}"
@@ -43,6 +41,17 @@ def envs(json: Json = None) -> None:
         rows.append((f"failgym/{name}", world, trace, decisions, spacing, forecast, size, charged))
     print_table("Environments", COLUMNS, rows, unbroken=frozenset({"trace"}))
     file.write({f"failgym/{name}": asdict(scenario) for name, scenario in scenarios.items()})
+
+
+def _prices(scenario: Scenario) -> dict[str, float]:
+    """What is charged for, and at which weight."""
+    from failgym.worlds.settings.prices import WEIGHTS
+
+    weights = {term: getattr(scenario, f"weight_{term}") for term in WEIGHTS}
+    found = {term: weight for term, weight in weights.items() if weight}
+    named = {"task value": scenario.task_value, "an hour's wait": scenario.waiting_price}
+    found |= {name: price for name, price in named.items() if price is not None}
+    return found | ({"others": 1.0} if scenario.charge == "episode" else {})
 
 
 def _scenarios() -> dict[str, Scenario]:

@@ -47,15 +47,15 @@ class TooLarge(Exception):
 def paid(sim: PinnedSimulator) -> np.ndarray[Any, Any]:
     """Cost terms of the one task of an episode that is over, from the outcome table."""
     (task,), p = sim.outcomes(), sim.batch.world.parameters[0]
-    forfeited = task.recorded_outcome == Outcome.FINISH != task.outcome
-    recorded_time = task.recorded_end - task.submit
+    record, forfeited = sim.batch.world.tasks[task.task], task.outcome != Outcome.FINISH
     return np.array(
         [
             p["wasted"] * (task.lost + task.redundant + task.ghost),
             p["overhead"] * (task.checkpoint + task.restore),
             p["completion"] * (task.end - task.submit),
-            p["forfeited_work"] * task.recorded_work * forfeited
-            + p["forfeited_time"] * recorded_time * forfeited,
+            p["forfeited_work"] * record["forfeit_work"] * forfeited
+            + p["forfeited_time"] * record["forfeit_time"] * forfeited,
+            0.0,
         ]
     )
 
@@ -231,7 +231,7 @@ def test_of_the_default_scenarios_is_exact_and_can_be_played(scored: Any) -> Non
 def play(
     world: World, rules: Rules, bound: Bound, chosen: np.ndarray[Any, Any]
 ) -> np.ndarray[Any, Any]:
-    """Play plans in the batched environment; cost terms of the chosen tasks [chosen, 4]."""
+    """Play plans in the batched environment; cost terms of the chosen tasks [chosen, 5]."""
     plans = np.zeros((len(chosen), int(bound.decisions[chosen].max())), dtype=np.int64)
     for row, i in zip(plans, chosen, strict=True):
         row[: bound.decisions[i]] = bound.actions(i)

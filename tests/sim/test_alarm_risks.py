@@ -13,7 +13,6 @@ from failgym.predictors import Alarms
 from failgym.sim.pinned.batch import Batch
 from failgym.sim.pinned.compile import compile_world, with_slices
 from failgym.sim.pinned.simulator import PinnedSimulator
-from failgym.sim.reference import ReferenceSimulator
 from failgym.sim.shared.alarms import FALSE_ALARMS, AlarmLaw
 from failgym.sim.shared.context import Context
 from failgym.sim.shared.continuation import COUNTS, Continuation, Law
@@ -284,13 +283,3 @@ def test_a_law_of_other_tasks_is_refused() -> None:
         compile_world(trace, rules, context, continuation=laws)
     plain = replace(rules, beyond_record="ghost", restarts="limit")
     assert not len(compile_world(trace, plain, context).alarms.tasks)
-
-
-def test_the_reference_refuses_what_it_does_not_play() -> None:
-    rng = np.random.default_rng(1)
-    trace, rules = random_trace(rng), continued_rules(rng, random_rules(rng))
-    context, laws = random_context(rng, trace, rules), random_continuation(rng, trace)
-    alarms = random_alarms(rng, trace.rows("tasks"))
-    context = replace(context, forecast=replace(context.forecast, alarms=alarms))
-    with pytest.raises(ValueError, match=r"^forecast: expected one without alarms"):
-        ReferenceSimulator(trace, rules, context, continuation=laws)

@@ -54,7 +54,7 @@ class Alarms:
     def raised(self) -> Sequence[Alarm]:
         """A2, A3: all of them, the true one first."""
         bad, end = self._foretold()
-        true = [] if bad is None else self._true(bad)
+        true: Sequence[Alarm] = () if bad is None else self._true(bad)
         return [*true, *self._false(end)]
 
     def _foretold(self) -> tuple[int | None, float]:

@@ -7,7 +7,10 @@ from dataclasses import dataclass, fields
 
 from failgym.worlds.settings.checked import Checked
 
-__all__ = ["Prices"]
+__all__ = ["WEIGHTS", "Prices"]
+
+WEIGHTS = ("wasted", "overhead", "completion", "forfeited")
+"""Terms of the cost that have a weight of their own; what others cost has theirs."""
 
 
 @dataclass(frozen=True, kw_only=True)
