@@ -41,6 +41,7 @@ from failgym.baselines.prediction_aware import PredictionAware
 from failgym.baselines.random_policy import RandomPolicy
 from failgym.baselines.rank_hybd import RankHybd
 from failgym.baselines.replay import Replay
+from failgym.baselines.reroll import Reroll
 from failgym.baselines.retry_cap import RetryCap
 from failgym.baselines.size import Size
 from failgym.baselines.spark_speculation import SparkSpeculation
@@ -81,6 +82,7 @@ __all__ = [
     "RandomPolicy",
     "RankHybd",
     "Replay",
+    "Reroll",
     "RetryCap",
     "Size",
     "SparkSpeculation",
@@ -97,6 +99,7 @@ _TABLES = (
     "spark_speculation",
     "late",
     "forking",
+    "reroll",
     "give_up",
     "grace_period",
     "optimal_stopping",

@@ -27,11 +27,15 @@ EVERYWHERE = {"replay", "random"}
 OUTPUTS = {"checkpoint_all", "greedy", "size", "aware", "periodic_outputs"}
 PLACING = {"rank_hybd", "flaw", "lemon_nodes"}
 COPYING = {"spark_speculation", "late", "forking"}
+REROLLING = {"reroll"}
 PREDICTING = {"ml_checkpoint", "ml_periodic", "prediction_aware", "expected_loss"}
 COMBINED = {"clone_and_save", "kill_or_clone", "all_measures", "stop_or_copy"}
 SAVING = PREDICTING | {"young", "daly", "lazy", "introspective", "before_walltime"}
 COMPATIBLE = {
-    "Cloning-v0": EVERYWHERE | COPYING | {"retry_cap", "back_off", "algorithm_1", "give_up"},
+    "Cloning-v0": EVERYWHERE
+    | COPYING
+    | REROLLING
+    | {"retry_cap", "back_off", "algorithm_1", "give_up"},
     "GracePeriod-v0": EVERYWHERE
     | {"grace_period", "optimal_stopping", "immediate_kill", "blind_kill"},
     "Checkpoint-v0": EVERYWHERE | SAVING,
