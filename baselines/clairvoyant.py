@@ -26,7 +26,7 @@ class Clairvoyant:
 
     >>> bound = Clairvoyant().plan("GracePeriod-v0")
     >>> bound.costs.shape[1], bool(bound.exact.all())
-    (4, True)
+    (5, True)
     """
 
     limit: int = SEARCH_LIMIT
@@ -57,5 +57,5 @@ class Clairvoyant:
     def costs(
         self, scenario: str | Scenario, tasks: npt.NDArray[np.int64] | None = None
     ) -> npt.NDArray[np.float64]:
-        """Cost terms of each task under its cheapest plan, [tasks, 4]; see `plan`."""
+        """Cost terms of each task under its cheapest plan, [tasks, 5]; see `plan`."""
         return self.plan(scenario, tasks).costs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -20,11 +20,20 @@ from failgym.sim.pinned.compile import compile_world, with_slices
 from failgym.sim.pinned.records import World
 from failgym.sim.pinned.simulator import PinnedSimulator
 from failgym.sim.shared.context import Context
+from failgym.sim.shared.continuation import Continuation
 from failgym.sim.shared.rules import Rules, Weights
 from failgym.traces import Cause, Meta, Outcome, Trace
 from failgym.worlds.build import build_world
 from failgym.worlds.pinned.world import PinnedWorld
-from tests.sim.random_worlds import random_context, random_rules, random_trace, random_weights
+from tests.sim.random_worlds import (
+    continued_rules,
+    random_context,
+    random_continuation,
+    random_rules,
+    random_trace,
+    random_weights,
+    valued,
+)
 
 PINNED = sorted(name for name, scenario in SCENARIOS.items() if scenario.world == "pinned")
 MOST_STEPS = 1_000
@@ -38,6 +47,10 @@ class Case(NamedTuple):
     rules: Rules
     context: Context
     weights: Weights
+    continuation: Continuation | None = None
+
+
+Maker = Callable[[np.random.Generator], Case]
 
 
 class TooLarge(Exception):
@@ -173,11 +186,24 @@ def _chain_row(
     }
 
 
+def continued(make: Maker) -> Maker:
+    """The same cases, whose records go on; three in four times tasks have a value."""
+
+    def made(rng: np.random.Generator) -> Case:
+        case = make(rng)
+        rules = replace(continued_rules(rng, case.rules), spare_attempts=int(rng.integers(0, 3)))
+        laws = random_continuation(rng, case.trace)
+        return case._replace(rules=rules, weights=valued(rng, case.weights), continuation=laws)
+
+    made.__name__ = f"continued_{make.__name__}"
+    return made
+
+
 def check(case: Case) -> Iterator[str]:
     """Compare the bound of every task of a world with brute force, and say what came of it."""
-    trace, rules, context, weights = case
-    world = compile_world(trace, rules, context, weights)
-    sim = PinnedSimulator(trace, rules, context, weights)
+    trace, rules, context, weights, laws = case
+    world = compile_world(trace, rules, context, weights, continuation=laws)
+    sim = PinnedSimulator(trace, rules, context, weights, continuation=laws)
     for task in np.flatnonzero(~world.tasks["censored"] & (world.tasks["rows"] > 0)):
         bound = clairvoyant(world, rules, np.array([task]), limit=50_000)
         terms = replayed(sim, int(task), bound.actions(0))
@@ -195,13 +221,14 @@ def check(case: Case) -> Iterator[str]:
             yield "inexact"
 
 
-MAKERS = (any_case, like_scenario, chain_case)
+RECORDED = (any_case, like_scenario, chain_case)
+MAKERS = (*RECORDED, *map(continued, RECORDED))
 
 
 @pytest.mark.parametrize(
     ("make", "seeds"),
     [
-        *((any_case, 24), (like_scenario, 36), (chain_case, 36)),
+        *zip(MAKERS, (24, 36, 36) * 2, strict=True),
         *(pytest.param(make, 200, marks=pytest.mark.campaign) for make in MAKERS),
     ],
 )
@@ -254,6 +281,17 @@ def test_no_heuristic_is_cheaper_on_any_task(scored: Any, one_in: int) -> None:
             run = run_policy(single, scenario, baseline(), chosen, threads=1)
             least = bound.costs[chosen].sum(axis=1)
             assert (run.costs.sum(axis=1) >= least - 1e-9).all(), baseline.name
+
+
+@pytest.mark.parametrize("name", ["Cloning-v0", "GracePeriod-v0"])
+def test_where_the_record_goes_on_it_is_exact_and_can_be_played(name: str) -> None:
+    fields = {"beyond_record": "continued", "restarts": "record", "task_value": 4.0}
+    scenario = resolve(name, {"split": "test", "jobs": 2_000, **fields})
+    world, bound = build_world(scenario).tables, Clairvoyant().plan(scenario)
+    assert bound.exact.all()
+    busiest = np.argsort(-bound.choices, kind="stable")[:100]
+    played = play(world, scenario, bound, busiest)
+    np.testing.assert_allclose(played, bound.costs[busiest], rtol=1e-9, atol=1e-9)
 
 
 def test_a_task_of_unknown_fate_has_no_bound() -> None:

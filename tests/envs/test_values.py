@@ -51,9 +51,11 @@ def test_rescues_gain_what_false_kills_lose() -> None:
         rescued, lost = (finished & ~before).sum(), (~finished & before).sum()
         change = paid[:, FORFEITED].sum() - replayed[:, FORFEITED].sum()
         if isinstance(policy, GiveUp):
-            assert rescued == 0 < lost and change > 0.0
+            assert rescued == 0 < lost
+            assert change > 0.0
         else:
-            assert lost == 0 < rescued and change < 0.0
+            assert lost == 0 < rescued
+            assert change < 0.0
 
 
 def test_without_a_value_nothing_changes() -> None:
@@ -86,7 +88,7 @@ def test_both_are_read_from_the_command_line() -> None:
 
 
 def test_the_reward_is_minus_the_change_of_all_terms() -> None:
-    fields = {**CONTINUED, "task_value": 4.0, "waiting_price": 1.0}
+    fields: dict[str, Any] = {**CONTINUED, "task_value": 4.0, "waiting_price": 1.0}
     env = gym.make("failgym/Cloning-v0", **fields)
     rng = np.random.default_rng(0)
     for episode in range(5):

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from failgym.sim.pinned.batch import Batch
-from failgym.sim.pinned.clairvoyant import clairvoyant
 from failgym.sim.pinned.compile import compile_world, with_slices
 from failgym.sim.pinned.records import World
 from failgym.sim.pinned.simulator import PinnedSimulator
@@ -100,12 +99,6 @@ def test_more_drawn_time_than_fits_is_refused() -> None:
     compile_world(trace, few, context, continuation=laws)
     with pytest.raises(ValueError, match=r"^task \d+: 3\.52e\+13 ms on .* too much"):
         compile_world(trace, many, context, continuation=laws)
-
-
-def test_the_clairvoyant_refuses() -> None:
-    world, rules = tables(1)
-    with pytest.raises(ValueError, match=r'^beyond_record: expected "ghost" or "paper"'):
-        clairvoyant(world, rules, world.order)
 
 
 @pytest.mark.parametrize("order", ["task", "time"])

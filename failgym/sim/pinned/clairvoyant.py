@@ -8,7 +8,9 @@ cost terms never decrease as time goes on, so a plan that is sure to cost as muc
 far is dropped half-way.
 
 Without further argument that search is exact for all rules. Some arguments make it short; each
-holds as its docstring says, and is tested against brute force over all action sequences:
+holds as its docstring says, and is tested against brute force over all action sequences. Where the
+record is continued, what is behind it meets fates of its own, and more saved work may be worse
+(rule C6): there only those hold that do not speak of what comes next, as `_next_stage` says.
 
 - `_finishes_at_once`: a record that is one successful attempt is best left alone, or killed;
 - `_least_cost`, `_unsaved_at_end`, `_cost_of_failure`: what is sure to be charged is counted now;
@@ -196,7 +198,7 @@ def _cost_of_failure(w: World, ep: Any, task: Any, run: Any) -> float:
     p = w.parameters[0]
     record: Any = w.tasks[task.task]
     end = _ends_at(w, task, run)
-    if end < 0:
+    if end < 0 or p.continued:
         return 0.0
     row: Any = w.rows[run.row]
     if row.length == 0:
@@ -317,6 +319,18 @@ def _worth_saving(w: World, s: State) -> bool:
 
 
 @kernel
+def _last_chance(w: World, s: State) -> bool:
+    """Is this the last window of an attempt that fails at which a checkpoint becomes durable?"""
+    run: Any = s.runs[0, s.episodes[0].run]
+    p = w.parameters[0]
+    if own_outcome(w, run) == _FINISHED:
+        return False
+    following = run.start + run.window * p.window
+    durable = s.episodes[0].now + p.checkpoint_cost < run.end
+    return durable and following + p.checkpoint_cost >= run.end
+
+
+@kernel
 def _worth_trying(w: World, s: State, kill: bool, stage: int, saved: int) -> int:
     """Actions other than CONTINUE to try at the open decision, a bit each."""
     ep = s.episodes[0]
@@ -328,8 +342,10 @@ def _worth_trying(w: World, s: State, kill: bool, stage: int, saved: int) -> int
     if ep.decision == _WINDOW:
         if not kill:
             wanted &= _ANY & ~(1 << _KILL)
-        if stage == _WORTHY and not _worth_saving(w, s):
-            wanted &= _ANY & ~(1 << _CHECKPOINT)
+        if stage == _WORTHY:
+            worth = _last_chance(w, s) if w.parameters[0].continued else _worth_saving(w, s)
+            if not worth:
+                wanted &= _ANY & ~(1 << _CHECKPOINT)
         if stage == _SEQUENCE and saved == ep.run:
             wanted &= _ANY & ~(1 << _CHECKPOINT)
     return wanted
@@ -449,21 +465,24 @@ def _next_stage(w: World, record: Any, stage: int, kill: bool) -> int:
       they are made as early as possible, one after the other. So an attempt left unsaved at a
       window is saved once more at most.
     - `_ALL`: all.
+
+    Where the record is continued a copy may be quicker than the original, an attempt beyond the
+    record may finish, and no sequence is regular. Kills at once, and sequences, are as they are:
+    neither argument speaks of what an attempt meets.
     """
     p = w.parameters[0]
     if stage == _REPLAY and p.kill and not _cut(w, record):
         return _KILL_AT_ONCE
     if stage in (_REPLAY, _KILL_AT_ONCE):
-        alone = not (p.clone or p.checkpoint or p.retry or p.give_up) or _finishes_at_once(
-            w, record
-        )
+        alone = not (p.clone or p.checkpoint or p.retry or p.give_up)
+        alone = alone or (not p.continued and _finishes_at_once(w, record))
         if alone and not kill:
             return _OVER
         return _WORTHY if p.checkpoint else _ALL
     if stage == _WORTHY:
         if not _is_sequence(w, record):
             return _ALL
-        return _OVER if _is_regular(w, record) else _SEQUENCE
+        return _OVER if not p.continued and _is_regular(w, record) else _SEQUENCE
     return _OVER
 
 
@@ -494,21 +513,15 @@ def clairvoyant(
         limit: decisions that the search for the plan of one task may answer.
 
     Raises:
-        ValueError: if the fate of a task is not known, or the world continues the record, where the
-            arguments by which the search is short do not hold.
+        ValueError: if the fate of a task is not known.
     """
-    if world.parameters[0]["continued"]:
-        raise ValueError(
-            'beyond_record: expected "ghost" or "paper", for which the clairvoyant is exact, got'
-            ' "continued"'
-        )
     tasks = np.asarray(tasks, dtype=np.int64)
     if world.tasks["censored"][tasks].any():
         raise ValueError("tasks: expected tasks of known fate, got one cut by the end of the data")
     n = len(tasks)
     single = world._replace(order=tasks, slices=np.arange(n + 1, dtype=np.int64))
     longest = int(world.tasks["rows"][tasks].max(initial=1))
-    depth = 2 * (longest + rules.max_extra + rules.restart_limit) + 32
+    depth = 2 * (longest + rules.max_extra + rules.most_unrecorded) + 32
     state = make_state(single, rules, depth + 1, "task")
     path, plans = np.zeros(depth, dtype=CHOICE), np.zeros((n, depth), dtype=CHOICE)
     found = np.zeros(n, dtype=FOUND)
