@@ -9,6 +9,7 @@ from failgym.known_names import nearest
 from failgym.sim.scheduled.rules import ScheduledRules
 from failgym.worlds.kinds import Kind, kind_of
 from failgym.worlds.settings.cluster import Cluster
+from failgym.worlds.settings.continuation import Continuing
 from failgym.worlds.settings.prediction import NodePrediction, Prediction
 from failgym.worlds.settings.prices import Prices
 from failgym.worlds.settings.slicing import Slicing
@@ -19,7 +20,7 @@ from failgym.worlds.settings.surroundings import Strikes, Surroundings
 __all__ = ["SETTINGS", "Scenario", "Split"]
 
 SETTINGS = (
-    *(TraceSource, Splitting, Slicing, Prediction, Prices),
+    *(TraceSource, Splitting, Slicing, Prediction, Prices, Continuing),
     *(Cluster, Surroundings, Strikes, NodePrediction),
 )
 """What a scenario is composed of, beside its rules."""
@@ -31,6 +32,7 @@ class Scenario(
     Strikes,
     Surroundings,
     Cluster,
+    Continuing,
     Prices,
     Prediction,
     Slicing,

@@ -76,6 +76,21 @@ def test_the_world_around_it_changes_no_fate(
 def test_attempts_of_another_draw_meet_other_fates(
     reroll: tuple[Fates, dict[tuple[int, int], int]],
 ) -> None:
-    known, other = reroll[0], fates(Reroll(), seed=1)[0]
+    known, other = reroll[0], fates(Reroll(), draw_seed=1)[0]
+    both = known.keys() & other.keys()
+    assert sum(known[key] != other[key] for key in both) > len(both) / 2
+
+
+@pytest.mark.parametrize("fields", [{"task_share": 1.0}, {"strata": "all"}])
+def test_what_is_chosen_of_the_laws_decides_fates(
+    fields: dict[str, Any], reroll: tuple[Fates, dict[tuple[int, int], int]]
+) -> None:
+    known, other = reroll[0], fates(Reroll(), **fields)[0]
     both = known.keys() & other.keys()
     assert any(known[key] != other[key] for key in both)
+
+
+def test_what_is_chosen_of_the_laws_is_checked() -> None:
+    for wrong in ({"task_share": 1.5}, {"strata": "user"}, {"draw_seed": -1}):
+        with pytest.raises(ValueError, match=f"^{next(iter(wrong))}: expected "):
+            resolve("Cloning-v0", wrong)

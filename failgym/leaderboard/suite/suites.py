@@ -132,6 +132,9 @@ _SINCE: dict[str, Any] = {
     "charge": "own",
     "task_value": None,
     "waiting_price": None,
+    "task_share": None,
+    "strata": "name",
+    "draw_seed": 0,
 }
 """Fields of scenarios that are younger than the first suites, and what they are without them."""
 

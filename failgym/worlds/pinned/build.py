@@ -11,11 +11,11 @@ from failgym.sim.pinned.batch import asked_tasks
 from failgym.sim.pinned.compile import compile_world, with_slices
 from failgym.sim.pinned.records import World as Tables
 from failgym.sim.shared.compile import parameters
-from failgym.sim.shared.continuation import Continuation
 from failgym.sim.shared.rules import Weights
 from failgym.traces import Outcome, Trace
 from failgym.world_cache import kept_or_built
 from failgym.worlds.context import context_of, with_system
+from failgym.worlds.continuation import continuation_of
 from failgym.worlds.forecast import forecast_of, makers
 from failgym.worlds.pinned.world import PinnedWorld
 from failgym.worlds.prices import completion_times, prices_of
@@ -86,18 +86,9 @@ def _compiled(scenario: Scenario, part: Part, known: Trace) -> Tables:
     """A part of a trace at prices of 1, without slices."""
     forecast = forecast_of(scenario, part, known)
     context = with_system(context_of(known, forecast, scenario.window), part.whole)
-    continuation = _continuation(scenario, part, known)
+    continuation = continuation_of(scenario, part, known)
     weights = Weights(task_value=scenario.task_value)
     return compile_world(part.trace, scenario, context, weights, scenario.seed, continuation)
-
-
-def _continuation(scenario: Scenario, part: Part, known: Trace) -> Continuation | None:
-    """How the tasks of a part go on, counted from the trace that is known; None if they do not."""
-    if scenario.beyond_record != "continued":
-        return None
-    from failgym.continued import fit
-
-    return fit(known).of(part.trace, part.tasks)
 
 
 def _pricing(scenario: Scenario) -> Scenario:

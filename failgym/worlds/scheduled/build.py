@@ -12,11 +12,11 @@ from failgym.sim.scheduled.compile import EpisodeTasks, compile_scheduled, with_
 from failgym.sim.scheduled.records import PARAMETERS
 from failgym.sim.scheduled.records import World as Tables
 from failgym.sim.shared.compile import parameters
-from failgym.sim.shared.continuation import Continuation
 from failgym.sim.shared.rules import Weights
 from failgym.traces import Trace
 from failgym.world_cache import kept_or_built
 from failgym.worlds.context import context_of
+from failgym.worlds.continuation import continuation_of
 from failgym.worlds.forecast import forecast_of, makers
 from failgym.worlds.prices import completion_times, prices_of
 from failgym.worlds.scenario import Scenario, Split
@@ -131,20 +131,11 @@ def _compiled(scenario: Scenario, part: Part, known: Trace) -> Tables:
     forecast = forecast_of(scenario, part, known)
     context = context_of(known, forecast, scenario.window)  # the load is the simulated cluster's
     nodes = node_predictions(scenario, part)
-    continuation = _continuation(scenario, part, known)
+    continuation = continuation_of(scenario, part, known)
     weights = Weights(task_value=scenario.task_value)
     return compile_scheduled(
         part.trace, scenario, context, weights, scenario.seed, nodes, continuation
     )
-
-
-def _continuation(scenario: Scenario, part: Part, known: Trace) -> Continuation | None:
-    """How the tasks of a part go on, counted from the trace that is known; None if they do not."""
-    if scenario.beyond_record != "continued":
-        return None
-    from failgym.continued import fit
-
-    return fit(known).of(part.trace, part.tasks)
 
 
 def _chosen(scenario: Scenario, part: Part, tables: Tables) -> Bools:

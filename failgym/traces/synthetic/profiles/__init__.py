@@ -7,7 +7,12 @@ publication gives it and that it was set so that the rest comes out.
 from __future__ import annotations
 
 from failgym.traces.synthetic.profiles.batch import BatchProfile
-from failgym.traces.synthetic.profiles.google_2011 import FAILING, RECURRING, Google2011
+from failgym.traces.synthetic.profiles.google_2011 import (
+    FAILING,
+    RECURRING,
+    RECURRING_FAILING,
+    Google2011,
+)
 from failgym.traces.synthetic.profiles.kumar import Environment, Kumar
 from failgym.traces.synthetic.profiles.lanl import Lanl2, Lanl20
 from failgym.traces.synthetic.profiles.opencloud import OpenCloud
@@ -22,6 +27,7 @@ __all__ = [
     "FAILING",
     "PROFILES",
     "RECURRING",
+    "RECURRING_FAILING",
     "Environment",
     "Google2011",
     "Kumar",
@@ -46,6 +52,7 @@ PROFILES: dict[str, Profile] = {
         Google2011(),
         FAILING,
         RECURRING,
+        RECURRING_FAILING,
         OpenCloud(),
         SystemA(),
         SystemB(),

@@ -9,7 +9,7 @@ counts in the first 12.7 hours of the trace that the last one describes.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
 from failgym.traces.synthetic.profiles.applications import Applications, catalogue
@@ -338,3 +338,18 @@ the paper's.
 Not reproduced: the drift of habits over weeks, new names of old applications that come back later,
 what runs at the start of the record.
 """
+
+RECURRING_FAILING = replace(
+    RECURRING,
+    name="google-2011-applications-failing",
+    finished_with_failure=0.1,
+    longest=DAY,
+    job_tasks=100,
+)
+"""google-2011-applications, where more fails and no job is of more weight than many others.
+
+Of the jobs that finish one in ten has a failed attempt, not one in four hundred as published: at
+that mix few jobs of a trace hold any, and what a policy gains on them is chance. No task takes more
+than a day, and no job has more than 100 tasks: else one job of a thousand long ones holds half of
+what can be gained. What a retry is worth after one failure and after two, run times up to a day,
+and who runs what, are as in google-2011-applications."""

@@ -1,0 +1,23 @@
+"""How the tasks of a part of a trace go on beyond their records."""
+
+from __future__ import annotations
+
+from failgym.sim.shared.continuation import Continuation
+from failgym.traces import Trace
+from failgym.worlds.scenario import Scenario
+from failgym.worlds.split import Part
+
+__all__ = ["continuation_of"]
+
+DRAW = 2**40
+"""Rows of a trace are fewer: what is drawn anew is keyed to rows of another trace."""
+
+
+def continuation_of(scenario: Scenario, part: Part, known: Trace) -> Continuation | None:
+    """By laws that are counted from the trace that is known; None if records do not go on."""
+    if scenario.beyond_record != "continued":
+        return None
+    from failgym.continued import fit
+
+    habits = fit(known, task_share=scenario.task_share, finest=scenario.strata)
+    return habits.of(part.trace, part.tasks + DRAW * scenario.draw_seed)
