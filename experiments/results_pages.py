@@ -9,6 +9,8 @@
     python -m experiments.results_pages --agents agents.json
     python -m experiments.agents_elsewhere --traces DIR --json elsewhere.json
     python -m experiments.results_pages --elsewhere elsewhere.json
+    python -m experiments.sensitivity --json sensitivity.json
+    python -m experiments.results_pages --sensitivity sensitivity.json
     python -m experiments.results_pages --leaderboard DIR  # what `failgym leaderboard run` wrote
 
 What is measured stands in a page of ``docs/results/`` between two comments, ``<!-- scores -->`` and
@@ -26,6 +28,7 @@ import typer
 
 from experiments.leaderboard_tables import summary
 from experiments.markdown import replaced, table
+from experiments.sensitivity import rows_of
 from failgym.baselines import REGISTRY
 from failgym.envs import SCENARIOS
 from failgym.files import replacing
@@ -41,12 +44,15 @@ PAGES = {
     "unseen": "README.md",
     "leaderboard": "docs/results/leaderboard.md",
     "speed": "docs/results/speed.md",
+    "sensitivity": "docs/results/sensitivity.md",
 }
 """The page that each generated part stands in."""
 TEST_SPLIT = "test split"
 """Where agents are judged on the registered trace."""
 FILE: dict[str, Any] = {"metavar": "FILE", "exists": True, "dir_okay": False}
 """Of the options that name what was measured."""
+SURE = 0.7
+"""Kendall's tau-b below which both rankings are shown."""
 SINGLE = 1
 """Episodes of an environment that `gym.make` makes."""
 
@@ -183,6 +189,27 @@ def unseen(rows: Sequence[dict[str, Any]]) -> str:
     return agents([row for row in rows if row["place"] != TEST_SPLIT])
 
 
+def sensitivity(content: dict[str, Any]) -> str:
+    """How rankings hold when a constant is another, as `experiments.sensitivity` wrote it.
+
+    Below `SURE` the whole ranking is shown.
+    """
+    rows = rows_of(content)
+    cells = [
+        [row.name, row.tau.text, row.best(), f"{row.scores['reroll']:.1f}"]
+        if "reroll" in row.scores
+        else [row.name, row.tau.text, row.best(), ""]
+        for row in rows
+    ]
+    lines = table(["constant", "tau-b", "best three", "`reroll`"], cells)
+    turned = [row for row in rows if row.tau.value < SURE]
+    shown_whole = [rows[0], *turned] if turned else []
+    whole = [f"- {row.name}: {row.best(len(row.scores))}." for row in shown_whole]
+    said = ", ".join(f"`{name}={value}`" for name, value in content["fields"].items())
+    count = f"`{content['env']}` with {said}; {len(content['traces'])} traces."
+    return "\n".join([count, "", *lines, *(["", *whole] if whole else [])])
+
+
 def _estimate(value: Sequence[float]) -> str:
     """Of a value and the ends of its interval."""
     return _interval(dict(zip(("value", "low", "high"), value, strict=True)))
@@ -210,6 +237,7 @@ def main(
     speed_file: Annotated[Path | None, typer.Option("--speed", **FILE)] = None,
     tuned_file: Annotated[Path | None, typer.Option("--tuned", **FILE)] = None,
     agents_file: Annotated[Path | None, typer.Option("--agents", **FILE)] = None,
+    sensitivity_file: Annotated[Path | None, typer.Option("--sensitivity", **FILE)] = None,
     elsewhere_file: Annotated[Path | None, typer.Option("--elsewhere", **FILE)] = None,
     leaderboard: Annotated[
         Path | None, typer.Option("--leaderboard", metavar="DIR", exists=True, file_okay=False)
@@ -223,6 +251,7 @@ def main(
         ("agents", agents_file, agents),
         ("unseen", agents_file, unseen),
         ("elsewhere", elsewhere_file, agents),
+        ("sensitivity", sensitivity_file, sensitivity),
     ]
     for name, file, written in given:
         if file is not None:
