@@ -15,6 +15,9 @@ The environment is played with ``beyond_record="continued"``, ``restarts="record
 each task and an hour's wait at one machine-hour, all weights 1, unless `--set` says otherwise.
 """
 
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportMissingTypeStubs=false
+
 from __future__ import annotations
 
 import json

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,23 @@ from experiments.results_pages import sensitivity as page
 from experiments.sensitivity import PLAYED, changes, rows_of, tau_of
 from failgym.envs import resolve
 
-SMALL = ("jobs=300", "max_extra=2", "forecast=elsayed_alarms", "trace=google-2011-failing")
+SMALL = ("jobs=200", "max_extra=2", "forecast=elsayed_alarms", "trace=google-2011-failing")
 
 
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], str, Path]:
+def few() -> Iterator[None]:
+    """Fewer values of what has many."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sensitivity, "DRAWS", (4,))
+        patch.setattr(sensitivity, "VALUES", (1.0, 16.0))
+        patch.setattr(sensitivity, "LIMITS", (10,))
+        yield
+
+
+@pytest.fixture(scope="module")
+def measured(
+    few: None, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[dict[str, Any], str, Path]:
     """What the command wrote on two small traces, what it printed, and the file."""
     file = tmp_path_factory.mktemp("sensitivity") / "found.json"
     return json.loads(run(file)[0]), run(file)[1], file
@@ -85,12 +98,12 @@ def test_the_page_shows_whole_rankings_where_they_turn(
 ) -> None:
     content = json.loads(json.dumps(measured[0]))
     for trace in content["traces"].values():
-        for rule in trace["draw 1"]:
-            trace["draw 1"][rule] = -trace["as it is"][rule]
+        for rule in trace["draw 4"]:
+            trace["draw 4"][rule] = -trace["as it is"][rule]
     lines = page(content).splitlines()
     assert lines[0].endswith("2 traces.")
     assert any(line.startswith("- as it is: ") for line in lines)
-    assert any(line.startswith("- draw 1: ") for line in lines)
+    assert any(line.startswith("- draw 4: ") for line in lines)
 
 
 def test_tau_of_equal_and_of_turned_rankings() -> None:
