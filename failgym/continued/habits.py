@@ -10,7 +10,7 @@ import numpy.typing as npt
 from failgym.continued.patience import habits_after
 from failgym.continued.rows import Rows
 from failgym.continued.slowness import Chance, Slowness
-from failgym.continued.strata import LEVELS, Cells, Finest
+from failgym.continued.strata import LEVELS, Cells, Finest, enough
 from failgym.continued.survival import Lives, joined
 from failgym.sim.shared.continuation import Continuation, Law
 from failgym.traces import Trace
@@ -106,7 +106,9 @@ def fit(
     The times until an intrinsic failure, an external end, and the end of the work are Kaplan-Meier
     curves by time worked, in which all other ends censor: the rest of the first two is never, the
     work ends with the longest time seen. Where no stratum has enough, nothing ever happens but the
-    end of the work, by the curve of all attempts.
+    end of the work, by the curve of all attempts. No attempt beyond a record is the first of its
+    task, and what fails early fails in its first: where a stratum holds enough later attempts,
+    failures are counted of these alone.
 
     Args:
         trace: what was known, as a train split.
@@ -129,7 +131,7 @@ def fit(
             raise ValueError(f"{name}: expected at least 1, got {least}")
     rows = Rows.of(trace)
     cells = Cells.of(trace, rows, finest, least_rows, least_jobs)
-    failure, external, work = _risks(trace, rows, cells)
+    failure, external, work = _risks(trace, rows, cells, least_rows, least_jobs)
     after_failure, gives_up = habits_after(
         trace, rows, cells, Ending.INTRINSIC, least_rows, least_jobs
     )
@@ -151,21 +153,29 @@ def fit(
     )
 
 
-def _risks(trace: Trace, rows: Rows, cells: Cells) -> tuple[Law, Law, Law]:
+def _risks(
+    trace: Trace, rows: Rows, cells: Cells, least_rows: int, least_jobs: int
+) -> tuple[Law, Law, Law]:
     """Laws of `failure`, `external` and `work`, of all cells."""
     known = np.flatnonzero(rows.known)
     ending, duration = rows.ending[known], rows.duration[known]
+    job, first = rows.job[known], rows.first[known]
     made: dict[Ending, list[Law]] = {
         Ending.INTRINSIC: [],
         Ending.EXTERNAL: [],
         Ending.FINISH: [],
     }
     for level, cell in enumerate(cells.of_rows(trace, rows)):
-        first, behind = cells.level_at[level], cells.level_at[level + 1]
-        counted = np.flatnonzero(cell[known] >= 0)
-        lives = Lives.of(cell[known][counted] - first, duration[counted], behind - first)
+        begin, behind = cells.level_at[level], cells.level_at[level + 1]
+        of = cell[known] - begin
+        counted = np.flatnonzero(of >= 0)
+        again = np.where(first, -1, of)
+        told = enough(again, job, behind - begin, least_rows, least_jobs)
+        later = counted[~first[counted] | ~told[of[counted]]]
         for end, laws in made.items():
-            laws.append(lives.law(ending[counted] == end, closed=end == Ending.FINISH))
+            chosen = later if end == Ending.INTRINSIC else counted
+            lives = Lives.of(of[chosen], duration[chosen], behind - begin)
+            laws.append(lives.law(ending[chosen] == end, closed=end == Ending.FINISH))
     everything = Lives.of(np.zeros(len(known), dtype=np.int64), duration, 1)
     made[Ending.INTRINSIC].append(Law.never(1))
     made[Ending.EXTERNAL].append(Law.never(1))

@@ -36,6 +36,8 @@ class Rows:
     """Is it known how long it ran? See `_age_unknown`."""
     length: Ints
     """Undisturbed length that the trace states [ms], else -1."""
+    first: Bools
+    """Is it the first of its task that started?"""
     behind: Ints
     """Rows of the task behind it in the trace, never-started ones included."""
 
@@ -66,6 +68,7 @@ class Rows:
             past=np.minimum(past, COUNTS - 1),
             known=~_age_unknown(a.start[kept], job, submit),
             length=a.length[kept],
+            first=head == np.arange(len(kept)),
             behind=a.first[1:][task] - 1 - kept,
         )
 

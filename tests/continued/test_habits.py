@@ -38,8 +38,8 @@ def test_a_hand_counted_trace() -> None:
     ]
     habits, made = laws(trace_of(jobs, end=1000), least_rows=1, least_jobs=1, finest="all")
     first, second = made.cell[0, 0], made.cell[0, 1]
-    # At 10 one of four (10, 20, 30, 40) fails; at 20 one of three is evicted; ends at 30, 40.
-    assert entries(habits.failure, first) == [(10.0, 0.25)]
+    # At 20 one of three (20, 30, 40) is evicted; ends at 30, 40. The only later one does not fail.
+    assert entries(habits.failure, first) == []
     assert entries(habits.external, first) == [(20.0, round(1 / 3, 9))]
     assert entries(habits.work, first) == [(30.0, 0.5), (40.0, 1.0)]
     assert entries(habits.failure, second) == []
@@ -48,6 +48,19 @@ def test_a_hand_counted_trace() -> None:
     assert entries(habits.gap_after_external, first) == [(7.0, 1.0)]
     assert habits.gives_up[first] == habits.ends_external[first] == 0.0
     assert (made.cell[:, 2:] == second).all(), "no attempt has failed twice: as after one"
+
+
+def test_failures_are_those_of_later_attempts_where_there_are_enough() -> None:
+    first = [Job([[(100, 110, "fail")]]) for _ in range(3)]
+    later = [Job([[(100, 130, "evict"), (130, 190, "fail")]]) for _ in range(2)]
+    trace = trace_of(first + later, end=1000)
+    habits, made = laws(trace, least_rows=2, least_jobs=2, finest="all")
+    cell = made.cell[0, 0]
+    assert entries(habits.failure, cell) == [(60.0, 1.0)], "both later ones fail at 60"
+    assert entries(habits.external, cell) == [(30.0, 0.5)], "of all: two of the four left at 30"
+    habits, made = laws(trace, least_rows=3, least_jobs=3, finest="all")
+    # Of all: at 10 three of seven fail; at 60 two of the two that are left.
+    assert entries(habits.failure, made.cell[0, 0]) == [(10.0, round(3 / 7, 9)), (60.0, 1.0)]
 
 
 def test_a_user_s_kill_and_the_end_of_the_data_censor() -> None:
