@@ -73,6 +73,9 @@ def random_cluster(seed: int) -> Cluster:
     grid = int(rng.choice([1, 10, 10, 50]))
     trace = random_trace(rng, grid, gangs=scheduler != "rank_hybd", theme=theme)
     rules = random_scheduled_rules(rng, scheduler, grid, theme)
+    if rules.completion == "tasks":  # from a stream of its own: other clusters stay as they were
+        charge: Any = np.random.default_rng([seed, 4]).choice(["own", "episode"]).item()
+        rules = replace(rules, charge=charge)
     context = random_context(rng, trace, rules)
     tasks, own, standing = _episode(rng, trace, grid)
     return Cluster(

@@ -257,7 +257,7 @@ def compiled(cluster: Cluster) -> World:
 
 
 def paid(cluster: Cluster, world: World, sim: Any) -> float:
-    """What an episode that is over has cost, from the outcomes of its own tasks."""
+    """What an episode that is over has cost: from the outcomes of its own tasks, and of others."""
     p = world.parameters[0]
     own = set(world.members[world.member_own].tolist())
     outcomes = [o for o in sim.outcomes() if o.task in own]
@@ -272,7 +272,8 @@ def paid(cluster: Cluster, world: World, sim: Any) -> float:
         jobs.setdefault(int(world.tasks["job"][o.task]) if by_job else o.task, []).append(o)
     times = [max(o.end for o in j) - min(o.submit for o in j) for j in jobs.values()]
     late = [max(time, 0) for time in times]  # what is cut off may settle before it arrives
-    return float(cost + p["completion"] * sum(late))
+    others = sum(sim.priced(sim.costs_of_others()))
+    return float(cost + p["completion"] * sum(late) + others)
 
 
 def started(cluster: Cluster) -> Any:

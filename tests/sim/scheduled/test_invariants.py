@@ -95,9 +95,19 @@ def is_censored(cluster: Cluster, task: int) -> bool:
 
 
 def final_cost(cluster: Cluster, outcomes: Sequence[Any]) -> list[float]:
-    """The terms from the table of outcomes; others cost it nothing."""
-    own = set(own_tasks(cluster))
-    charged = [x for x in outcomes if x.task in own]
+    """The terms from the table of outcomes."""
+    own, standing = set(own_tasks(cluster)), {task for task, _ in cluster.standing}
+    terms = _terms(cluster, [x for x in outcomes if x.task in own])
+    if cluster.rules.charge == "own":
+        return [*terms, 0.0]
+    begin = min(x.submit for x in outcomes if x.task not in standing)
+    stood = [replace(x, submit=begin, recorded_outcome=-1) for x in outcomes if x.task in standing]
+    others = [x for x in outcomes if x.task not in own | standing]
+    return [*terms, sum(_terms(cluster, [*stood, *others]))]
+
+
+def _terms(cluster: Cluster, charged: Sequence[Any]) -> list[float]:
+    """What tasks cost: wasted, overhead, completion, forfeited."""
     wasted = sum(x.lost + x.redundant + x.ghost for x in charged)
     overhead = sum(x.checkpoint + x.restore for x in charged)
     forfeited = [
@@ -111,7 +121,6 @@ def final_cost(cluster: Cluster, outcomes: Sequence[Any]) -> list[float]:
         weights.overhead * overhead / weights.work_scale,
         weights.completion * completion(cluster, charged) / weights.time_scale,
         weights.forfeited * (work / weights.work_scale + time / weights.time_scale),
-        0.0,
     ]
 
 

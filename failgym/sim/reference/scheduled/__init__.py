@@ -115,8 +115,7 @@ The rules
 
 The continued record
 --------------------
-The kernels play these rules, and ``charge="episode"``. This reference does not yet: it refuses
-both.
+The kernels play these rules. This reference does not yet, and refuses continued records.
 
 With ``beyond_record="continued"`` rules C1 to C9 of the pinned world (`failgym.sim.reference`) and
 its V1 and V2 hold as after departure, but for what K1 to K6 say. They replace what rules 1 to 4 and

@@ -81,8 +81,8 @@ class ReferenceScheduledSimulator(Player):
             raise ValueError(
                 "beyond_record: expected 'ghost' or 'paper' in the scheduled world, got 'continued'"
             )
-        if self.weights.task_value is not None or rules.charge != "own":
-            raise ValueError("task_value, charge: expected None and 'own' in this reference")
+        if self.weights.task_value is not None:
+            raise ValueError("task_value: expected None unless beyond_record is 'continued'")
         self.rules = rules
         self.on_event: Callable[[], None] = lambda: None
         """Called after every event and every action; for tests."""
@@ -212,6 +212,15 @@ class ReferenceScheduledSimulator(Player):
         own = [task for task in self._world.tasks if task.own]
         forfeited = (self._world.forfeited_work, self._world.forfeited_time)
         return self._costs(own, *forfeited)
+
+    def costs_of_others(self) -> Costs:
+        """Rule 21: costs of the tasks that are not its own, if the episode is charged for them."""
+        if self.rules.charge == "own":
+            return Costs()
+        others = [task for task in self._world.tasks if not task.own]
+        lost = [task.record for task in others if task.is_forfeited and not task.standing]
+        work = sum(x.width * x.success.duration for x in lost if x.success is not None)
+        return self._costs(others, work, sum(x.end - x.submit for x in lost))
 
     def unit_costs(self) -> dict[int, float]:
         """Weighted cost up to now of each unit that is charged, by its trace row.

@@ -39,11 +39,11 @@ class World(Life):
     # --- the episode ----------------------------------------------------------------------------
 
     def play(self) -> Questions:
-        """Rule 21: from the first submission until every own task has settled."""
+        """Rule 21: from the first submission until every task that is charged has settled."""
         arriving = [task for task in self.tasks if not task.standing]
         self.began = self.now = min((task.record.submit for task in arriving), default=0)
         self._begin(arriving)
-        while self._own_unsettled():
+        while self._charged_unsettled():
             event = self.calendar.next()
             if event is not None:
                 self.now = event.time
@@ -51,12 +51,14 @@ class World(Life):
             elif not self.scheduler.place_held():
                 break
             self.after_event()
-        for task in self._own_unsettled():
+        for task in self._charged_unsettled():
             self.settle(task, SimOutcome.CENSORED, alone=True)
 
-    def _own_unsettled(self) -> list[ClusterTask]:
+    def _charged_unsettled(self) -> list[ClusterTask]:
         """In order of trace row."""
-        left = [task for task in self.tasks if task.own and task.settled is None]
+        everybody = self.rules.charge == "episode"
+        charged = [task for task in self.tasks if task.own or everybody]
+        left = [task for task in charged if task.settled is None]
         return sorted(left, key=lambda task: task.record.task)
 
     def _begin(self, arriving: list[ClusterTask]) -> None:
