@@ -196,7 +196,7 @@ def sensitivity(content: dict[str, Any]) -> str:
     """
     rows = rows_of(content)
     cells = [
-        [row.name, row.tau.text, row.best(), f"{row.scores['reroll']:.1f}"]
+        [row.name, row.tau.text, row.best(), f"{round(row.scores['reroll'], 1) + 0.0:.1f}"]
         if "reroll" in row.scores
         else [row.name, row.tau.text, row.best(), ""]
         for row in rows

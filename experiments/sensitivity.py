@@ -105,7 +105,7 @@ class Row:
     def best(self, count: int = 3) -> str:
         """The best rules, in words."""
         chosen = list(self.scores.items())[:count]
-        return ", ".join(f"{rule} {score:.1f}" for rule, score in chosen)
+        return ", ".join(f"{rule} {round(score, 1) + 0.0:.1f}" for rule, score in chosen)
 
 
 def changes(scenario: Scenario) -> Iterator[Change]:
