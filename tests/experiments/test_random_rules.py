@@ -69,8 +69,9 @@ def test_rules_are_drawn_from_what_is_shown_and_may_be_done() -> None:
 
 def test_the_one_that_saves_most_is_chosen() -> None:
     scenario = resolve("GracePeriod-v0", SMALL)
-    never = RandomRule(*[Question("age", 1e9)] * 3, {"window": (0, 0, 0, 0)})
-    at_once = RandomRule(*[Question("age", 1e9)] * 3, {"window": (3, 3, 3, 3)})
+    any_ = Question("age", 1e9)
+    never = RandomRule(any_, any_, any_, {"window": (0, 0, 0, 0)})
+    at_once = RandomRule(any_, any_, any_, {"window": (3, 3, 3, 3)})
     costs = [
         evaluate(rule, "GracePeriod-v0", split="train", **SMALL).cost for rule in (never, at_once)
     ]
