@@ -13,14 +13,15 @@ REL, ABS = 1e-12, 1e-9
 """How far apart costs may lie, which are summed in another order."""
 
 
-def close(found: float, expected: float, rel: float = REL) -> bool:
+def close(found: float, expected: float, rel: float = REL, least: float = ABS) -> bool:
     """Within a share of what is expected, or the least distance; nothing is near NaN."""
-    return abs(found - expected) <= max(rel * abs(expected), ABS)
+    return abs(found - expected) <= max(rel * abs(expected), least, ABS)
 
 
-def all_close(found: Sequence[float], expected: Sequence[float]) -> bool:
+def all_close(found: Sequence[float], expected: Sequence[float], least: float = ABS) -> bool:
     """One by one, and there are as many."""
-    return len(found) == len(expected) and all(map(close, found, expected))
+    as_many = len(found) == len(expected)
+    return as_many and all(close(*pair, least=least) for pair in zip(found, expected, strict=True))
 
 
 def ulps(a: np.ndarray, b: np.ndarray) -> int:

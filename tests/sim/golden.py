@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from failgym.sim.shared.alarms import AlarmLaw
 from failgym.sim.shared.context import Context
 from failgym.sim.shared.continuation import COUNTS, Continuation, Law
+from failgym.sim.shared.fields import INDEX
 from failgym.sim.shared.forecast import Forecast
 from failgym.sim.shared.rules import Rules, Weights
 from failgym.traces import Cause, Meta, Outcome, Trace
@@ -43,11 +45,12 @@ class Simulator(Protocol):
     def step(self, action: int) -> float: ...
     def accounts(self) -> Accounts: ...
     def busy(self) -> int: ...
+    def observation(self) -> npt.NDArray[np.float32]: ...
 
     @property
     def decision(self) -> OpenDecision | None: ...
     @property
-    def terms(self) -> tuple[float, ...]: ...
+    def terms(self) -> Sequence[float]: ...
     @property
     def log(self) -> list[LogEntry]: ...
 
@@ -71,8 +74,10 @@ class Example:
     illegal: int = 0
     continued: str = ""
     task_value: float | None = None
+    weight_wasted: float = 1.0
     weight_forfeited: float = 1.0
     alarms: dict[str, Any] = field(default_factory=dict[str, Any])
+    foretold: str | None = None
 
     def trace(self) -> Trace:
         """The record: one job of as many tasks as the rows name."""
@@ -107,7 +112,9 @@ class Example:
     def simulator(self, kind: type[Any]) -> Any:
         """A simulator of the example, not yet started."""
         trace = self.trace()
-        weights = Weights(forfeited=self.weight_forfeited, task_value=self.task_value)
+        weights = Weights(
+            wasted=self.weight_wasted, forfeited=self.weight_forfeited, task_value=self.task_value
+        )
         given = (trace, self._rules(), self.context(trace), weights)
         if not self.continued:
             return kind(*given)
@@ -124,6 +131,8 @@ class Played(NamedTuple):
 
     log: list[str]
     asked: list[str]
+    risks: list[np.float32]
+    """What is shown of the risk at each of these decisions."""
     accounts: dict[str, int]
     cost: dict[str, float]
     illegal: int
@@ -148,7 +157,8 @@ def lines(text: str) -> list[str]:
 def play(example: Example, simulator: Simulator) -> Played:
     """Answer every decision as the example says."""
     simulator.start(range(len({line.split()[0] for line in lines(example.rows)})))
-    answers, asked, cost = example.answers(), list[str](), np.zeros(len(TERMS))
+    answers, cost = example.answers(), np.zeros(len(TERMS))
+    asked, risks = list[str](), list[np.float32]()
     times: Counter[tuple[int, str, str]] = Counter()
     while (decision := simulator.decision) is not None:
         key = (
@@ -157,6 +167,7 @@ def play(example: Example, simulator: Simulator) -> Played:
             f"t{decision.task}/{decision.attempt}",
         )
         asked.append(" ".join(map(str, key)))
+        risks.append(simulator.observation()[INDEX["risk"]])
         given = answers.get(key, [])
         action = given[times[key]] if times[key] < len(given) else Action.CONTINUE
         times[key] += 1
@@ -165,6 +176,7 @@ def play(example: Example, simulator: Simulator) -> Played:
     return Played(
         log=[text for entry in simulator.log if (text := _text(entry))],
         asked=asked,
+        risks=risks,
         accounts={k: int(v) for k, v in simulator.accounts()._asdict().items() if v},
         cost={k: float(v) for k, v in zip(TERMS, cost, strict=True) if v},
         illegal=simulator.illegal,
@@ -237,18 +249,25 @@ def continuation_of(text: str, tasks: int) -> Continuation:
 
 
 def alarms_of(said: dict[str, Any], tasks: int) -> AlarmLaw:
-    """A law of alarms that leaves nothing to chance; what is not said never comes."""
-    names = ("true_score", "false_time", "false_score", "lead")
-    laws = {name: _certain([None if name not in said else str(said[name])]) for name in names}
+    """The law of alarms of an example; what is not said never comes."""
+    nobody = [0.0] * tasks
+    laws = ("true_score", "false_time", "false_score", "lead")
     return AlarmLaw(
         seed=0,
         prior=said["prior"],
-        job_share=0.0,
-        job_true=np.zeros(tasks),
-        job_false=np.zeros(tasks),
+        job_share=said.get("job_share", 0.0),
+        job_true=np.array(said.get("job_true", nobody)),
+        job_false=np.array(said.get("job_false", nobody)),
         outside=said.get("outside", False),
-        **laws,
+        **{name: _one_cell(said.get(name, [])) for name in laws},
     )
+
+
+def _one_cell(said: float | Sequence[tuple[float, float]]) -> Law:
+    """One value for sure, or values with the shares up to them."""
+    steps = [(said, 1.0)] if isinstance(said, int | float) else said
+    value, share = np.array(steps, dtype=np.float64).reshape(-1, 2).T
+    return Law(np.array([0, len(value)]), value, share)
 
 
 def _certain(values: Sequence[str | None]) -> Law:

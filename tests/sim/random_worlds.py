@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from failgym.sim.shared.alarms import AlarmLaw
 from failgym.sim.shared.context import AGE_BUCKETS, CLASSES, SYSTEM_FIELDS, Context
@@ -161,34 +162,48 @@ def random_weights(rng: np.random.Generator) -> Weights:
         float(x) for x in rng.choice([0.0, 0.5, 1.0, 3.0], 4)
     )
     work_scale, time_scale = (float(x) for x in rng.uniform(1, 1000, 2))
-    return Weights(wasted, overhead, completion, forfeited, work_scale, time_scale)
+    return Weights(
+        wasted, overhead, completion, forfeited, work_scale=work_scale, time_scale=time_scale
+    )
 
 
 def valued(rng: np.random.Generator, weights: Weights) -> Weights:
-    """The same weights; three in four times tasks have a value, 0 among others."""
-    value = rng.choice([0.0, 1.0, 4.0, 16.0]) if rng.random() < 0.75 else None
-    return replace(weights, task_value=None if value is None else float(value))
+    """The same weights, but tasks have a value; in two worlds of three."""
+    value = float(rng.choice([0.0, 0.5, 1.0, 4.0, 16.0]))
+    return replace(weights, task_value=value) if rng.random() < 2 / 3 else weights
 
 
-def alarming(rng: np.random.Generator, context: Context, tasks: int) -> Context:
-    """The same context; half the times the forecast draws alarms, with small leads among others."""
-    if rng.random() < 0.5:
-        return context
+def alarming(rng: np.random.Generator, context: Context, job: npt.NDArray[np.int64]) -> Context:
+    """The same context, but drawn attempts raise alarms; in two worlds of three.
+
+    Args:
+        rng: a stream of its own.
+        context: what else is known.
+        job: of each task.
+    """
+    law = random_alarms(rng, job)
+    forecast = replace(context.forecast, alarms=law)
+    return replace(context, forecast=forecast) if rng.random() < 2 / 3 else context
+
+
+def random_alarms(rng: np.random.Generator, job: npt.NDArray[np.int64]) -> AlarmLaw:
+    """A few scores and times each, some of them none; leads from 1 ms to longer than any life."""
+    scores = np.array([0.0, 0.02, 0.3, 0.5, 0.7, 0.9, 1.0])
     times = np.unique(rng.integers(1, 300, int(rng.integers(1, 12)))).astype(np.float64)
-    scores = np.unique(rng.choice([0.0, 0.2, 0.31, 0.7, 1.0], 3))
-    law = AlarmLaw(
-        seed=int(rng.integers(100)),
-        prior=float(rng.choice([0.0, 0.05, 0.3])),
+    leads = np.array([1.0, 5.0, 10.0, 40.0, 1000.0])
+    shared = rng.random((2, int(job.max(initial=0)) + 1))
+    return AlarmLaw(
+        seed=int(rng.integers(0, 2**63)),
+        prior=float(rng.choice([0.0, 0.02, 0.3])),
         true_score=random_law(rng, 1, scores),
         false_time=random_law(rng, 1, times),
         false_score=random_law(rng, 1, scores, certain=True),
-        lead=random_law(rng, 1, np.array([1.0, 5.0, 40.0, 500.0]), certain=True),
+        lead=random_law(rng, 1, leads, certain=True),
         job_share=float(rng.choice([0.0, 0.5, 1.0])),
-        job_true=rng.random(tasks),
-        job_false=rng.random(tasks),
+        job_true=shared[0, job],
+        job_false=shared[1, job],
         outside=bool(rng.random() < 0.5),
     )
-    return replace(context, forecast=replace(context.forecast, alarms=law))
 
 
 def random_context(rng: np.random.Generator, trace: Trace, rules: Rules) -> Context:

@@ -4,6 +4,7 @@ import importlib
 import importlib.util
 from typing import Any
 
+import numpy as np
 import pytest
 
 from failgym.sim.reference import ReferenceSimulator
@@ -30,6 +31,10 @@ def test_worked_example(example: Example, simulator: type[Any]) -> None:
     assert not played.unused
     if example.asked is not None:
         assert played.asked == lines(example.asked), example.why
+    if example.foretold is not None:
+        told = [line.rsplit(" ", 1) for line in lines(example.foretold)]
+        assert played.asked == [what for what, _ in told], example.why
+        assert played.risks == [np.float32(risk) for _, risk in told], example.why
     if example.cost:
         assert played.cost == example.cost, example.why
 

@@ -1,12 +1,12 @@
-"""What happens in a pinned world whose records are continued, where that differs (C1 to C9, V2)."""
+"""What happens in a pinned world whose records are continued, where that differs (C1 to C9)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from failgym.sim.reference.alarms import Alarms
+from failgym.sim.reference.alarms import foretell
 from failgym.sim.reference.fates import ContinuedRecord, Fate
 from failgym.sim.reference.record import Row
 from failgym.sim.reference.tasks import Owed, Pause, Run, Task
@@ -37,6 +37,14 @@ class ContinuedRun(Run):
             return super().ended_by()
         known = {SimOutcome.FAIL: Ending.INTRINSIC, SimOutcome.EVICT: Ending.EXTERNAL}
         return None if self.outcome is None else known.get(self.outcome)
+
+    def was_struck(self) -> bool:
+        """Did it end from outside?
+
+        So does a row that the data cut off, of a task that FINISHes (rule 10).
+        """
+        cut = self.outcome is SimOutcome.CENSORED and self.row.ending is Ending.EXTERNAL
+        return cut or self.ended_by() is Ending.EXTERNAL
 
     def held_after(self, worked: int) -> int:
         """C7: what a checkpoint saves of the task's work after so much own work [ms]."""
@@ -96,15 +104,10 @@ class ContinuedWorld(World):
     """A pinned world in which attempts beyond the record meet fates that were drawn."""
 
     def __init__(
-        self,
-        continued: Sequence[ContinuedRecord],
-        rules: Rules,
-        forecast: Forecast,
-        by_value: bool,
+        self, continued: Sequence[ContinuedRecord], rules: Rules, forecast: Forecast
     ) -> None:
         super().__init__([each.record for each in continued], rules, forecast)
         self._continued = {each.record.task: each for each in continued}
-        self._by_value = by_value
 
     def _of(self, task: Task) -> ContinuedRecord:
         return self._continued[task.record.task]
@@ -131,14 +134,13 @@ class ContinuedWorld(World):
             self._start(task, row, row.number, ghost=ghost, by_agent=by_agent)
 
     def _new_run(self, task: Task, row: Row, number: int, *, ghost: bool, by_agent: bool) -> Run:
-        """C1: whoever starts it, and when: its fate is that of its number."""
-        known = self._of(task)
-        fate = known.fates[number]
+        """C1: whoever starts it, and when: its fate is that of its number, as are its alarms."""
+        fate = self._of(task).fates[number]
         run = ContinuedRun(row, number, ghost, self.now, by_agent, fate=fate)
         law = self.forecast.alarms
         if ghost and law is not None:
-            key = int(known.draws.laws.key[task.record.task])
-            run.alarms = Alarms(law, task.record.task, key, number, fate, self.rules.window)
+            draws = replace(self._of(task).draws, seed=law.seed)
+            run.foretold = foretell(law, draws, number, fate, self.rules.window)
         return run
 
     # --- ends and checkpoints -------------------------------------------------------------------
@@ -153,12 +155,12 @@ class ContinuedWorld(World):
         assert isinstance(run, ContinuedRun)
         return run.held_after(pause.work)
 
+    # --- settlement -----------------------------------------------------------------------------
+
     def _forfeit(self, task: Task) -> None:
-        """V2: where tasks have a value, whatever the record did with this one."""
-        if self._by_value:
-            self.forfeited_work += self._of(task).value
-        else:
-            super()._forfeit(task)
+        """V2: what the task was worth, whatever the record did with it."""
+        super()._forfeit(task)
+        self.forfeited_value += self._of(task).value()
 
     # --- restarts -------------------------------------------------------------------------------
 
@@ -170,10 +172,10 @@ class ContinuedWorld(World):
 
     def _declines(self, task: Task, run: Run) -> bool:
         """C8: as the record and its stratum did, or beyond a limit."""
-        ending = run.ended_by()
-        if ending is Ending.EXTERNAL:
+        assert isinstance(run, ContinuedRun)
+        if run.was_struck():
             return self._of(task).declines_after_external(run.number)
-        if ending is not Ending.INTRINSIC:
+        if run.ended_by() is not Ending.INTRINSIC:
             return False
         j = _failures_of_the_cluster(task)
         if self.rules.restarts == "limit":

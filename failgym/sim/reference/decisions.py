@@ -33,12 +33,13 @@ def windows_behind(rules: Rules, run: Run, now: int) -> int:
 
 
 def risk_at(forecast: Forecast, run: Run, position: int) -> np.float32:
-    """Risk of an attempt after so many windows, held beyond both ends; 0 if unknown.
+    """Risk of an attempt after so many windows.
 
-    A drawn attempt that raises alarms has risks of its own (A4).
+    By a forecast of its row it is held beyond both ends, and 0 if unknown; a drawn attempt may have
+    alarms of its own (A4).
     """
-    if run.alarms is not None:
-        return run.alarms.risk(position)
+    if run.foretold is not None:
+        return run.foretold.risk(position)
     first, beyond = (int(x) for x in forecast.offset[run.row.attempt : run.row.attempt + 2])
     if first == beyond:
         return np.float32(0.0)

@@ -15,7 +15,7 @@ from failgym.sim.shared.keys import Purpose, uniform
 from failgym.sim.shared.rules import Rules
 from failgym.vocabulary import Ending
 
-__all__ = ["ContinuedRecord", "Draws", "Fate", "continue_record"]
+__all__ = ["ContinuedRecord", "Draws", "Fate", "continue_record", "draw", "draw_above"]
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,36 @@ class Fate:
         """C3: the time that so much of W takes [ms]."""
         return 0 if work == 0 else round_half_up(work / self.pace)
 
+    def from_start(self) -> tuple[int | None, Ending | None]:
+        """C4: begun at the start and undisturbed, how long does it live, and what ends it?"""
+        ends = (
+            (self.fails_after, Ending.INTRINSIC),
+            (self.struck_after, Ending.EXTERNAL),
+            (self.full_time, Ending.FINISH),
+        )
+        known = [(time, ending) for time, ending in ends if time is not None]
+        return min(known, key=lambda end: end[0], default=(None, None))  # of equals the first
+
     def fails_from_start(self) -> bool:
         """C4: begun at the start and undisturbed, does it fail by itself?"""
-        if self.fails_after is None:
-            return False
-        others = [time for time in (self.struck_after, self.full_time) if time is not None]
-        return all(self.fails_after <= time for time in others)
+        return self.from_start()[1] is Ending.INTRINSIC
+
+
+def draw(law: Law, cell: int, u: float) -> float | None:
+    """The first value of the cell whose share is above u; None if there is none."""
+    for entry in range(int(law.at[cell]), int(law.at[cell + 1])):
+        if law.share[entry] > u:
+            return float(law.value[entry])
+    return None
+
+
+def draw_above(law: Law, cell: int, than: int, u: float) -> int | None:
+    """C2: a time of the cell above another, of those alone; None if there is none [ms]."""
+    entries = range(int(law.at[cell]), int(law.at[cell + 1]))
+    over = max((float(law.share[e]) for e in entries if law.value[e] <= than), default=0.0)
+    share = over + (1.0 - over) * u
+    left = [int(law.value[e]) for e in entries if law.value[e] > than and law.share[e] > share]
+    return left[0] if left else None
 
 
 @dataclass(frozen=True)
@@ -75,11 +99,7 @@ class Draws:
 
     def draw(self, law: Law, cell: int, number: int, purpose: Purpose) -> float | None:
         """The first value of the cell whose share is above u; None if there is none."""
-        u = self.uniform(number, purpose)
-        for entry in range(int(law.at[cell]), int(law.at[cell + 1])):
-            if law.share[entry] > u:
-                return float(law.value[entry])
-        return None
+        return draw(law, cell, self.uniform(number, purpose))
 
     def time(self, law: Law, failures: int, number: int, purpose: Purpose) -> int | None:
         """A time from the cell for so many failures; None is never [ms]."""
@@ -99,11 +119,10 @@ class ContinuedRecord:
     """By number of the attempt, of started rows and of drawn attempts."""
     draws: Draws
     work: int | None
-    """C2: W, None if it is never [ms]."""
+    """W; None is never [ms]."""
 
-    @property
     def value(self) -> int:
-        """V1: what the task is worth if its own machine-time is worth 1 a ms [machine-ms]."""
+        """V1: what the task is worth where a machine-ms of its work is worth one [machine-ms]."""
         if self.work is None or self.record.censored or not self.record.rows:
             return 0
         return self.work * self.record.width
@@ -197,11 +216,8 @@ def _unfinished_work(record: TaskRecord, draws: Draws) -> int:
     law, cell = draws.laws.work, draws.cell(len(_failed(record)))
     ran = [row.duration for row in record.rows if row.ending is not Ending.INTRINSIC]
     longest = max(ran, default=0)
-    entries = range(int(law.at[cell]), int(law.at[cell + 1]))
-    over = max((float(law.share[e]) for e in entries if law.value[e] <= longest), default=0.0)
-    share = over + (1.0 - over) * draws.uniform(0, Purpose.WORK)
-    longer = [int(law.value[e]) for e in entries if law.value[e] > longest and law.share[e] > share]
-    return longer[0] if longer else longest + 1
+    drawn = draw_above(law, cell, longest, draws.uniform(0, Purpose.WORK))
+    return longest + 1 if drawn is None else drawn
 
 
 def _recorded_fate(row: Row, failures: int, work: int | None, draws: Draws) -> Fate:

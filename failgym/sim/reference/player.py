@@ -20,6 +20,8 @@ class Costs(NamedTuple):
     completion: int = 0
     forfeited_work: int = 0
     forfeited_time: int = 0
+    forfeited_value: int = 0
+    """W x width of tasks that did not FINISH (V1)."""
 
 
 def _change(before: Costs, after: Costs) -> Costs:
@@ -95,9 +97,10 @@ class Player:
     def priced(self, costs: Costs) -> tuple[float, float, float, float]:
         """Costs by term: wasted, overhead, completion, forfeited; weighted."""
         w = self.weights
-        forfeited = costs.forfeited_work / w.work_scale + costs.forfeited_time / w.time_scale
-        if w.task_value is not None:  # V1, V2
-            forfeited = w.wasted * w.task_value * costs.forfeited_work / w.work_scale
+        if w.task_value is None:
+            forfeited = costs.forfeited_work / w.work_scale + costs.forfeited_time / w.time_scale
+        else:  # V2: at the price of wasted machine-time
+            forfeited = w.wasted * w.task_value * costs.forfeited_value / w.work_scale
         return (
             w.wasted * costs.wasted / w.work_scale,
             w.overhead * costs.overhead / w.work_scale,

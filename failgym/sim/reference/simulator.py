@@ -63,7 +63,7 @@ class ReferenceSimulator(Player):
 
     Raises:
         ValueError: if an attempt started and its end is unknown, or the continuation is missing or
-            of another number of tasks, or tasks have a value and no record is continued.
+            of another number of tasks, or a task has a value and no record is continued.
     """
 
     def __init__(
@@ -111,8 +111,7 @@ class ReferenceSimulator(Player):
         if self._continued is None:
             return World(records, self.rules, forecast)
         continued = [self._continued[record.task] for record in records]
-        by_value = self.weights.task_value is not None
-        return ContinuedWorld(continued, self.rules, forecast, by_value)
+        return ContinuedWorld(continued, self.rules, forecast)
 
     def _episode(self) -> Questions:
         """Everything that happens, with the questions in between."""
@@ -172,6 +171,7 @@ class ReferenceSimulator(Player):
             completion=sum(self._completion(task) for task in world.tasks),
             forfeited_work=world.forfeited_work,
             forfeited_time=world.forfeited_time,
+            forfeited_value=world.forfeited_value,
         )
 
     def _completion(self, task: Task) -> int:

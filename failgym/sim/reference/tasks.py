@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-from failgym.sim.reference.alarms import Alarms
+import numpy as np
+
 from failgym.sim.reference.record import Row, TaskRecord, round_half_up
 from failgym.sim.shared.rules import Rules
 from failgym.vocabulary import Ending, SimOutcome
 
-__all__ = ["Owed", "Pause", "Run", "Saved", "Task"]
+__all__ = ["Foretold", "Owed", "Pause", "Run", "Saved", "Task"]
+
+
+class Foretold(Protocol):
+    """What is foretold of one attempt, in place of what the forecast says of its row."""
+
+    def risk(self, position: int) -> np.float32:
+        """The risk after so many windows."""
+        ...
 
 
 class Pause(NamedTuple):
@@ -60,10 +69,10 @@ class Run:
     """Work done when its latest durable checkpoint began, kept or not; 0 before the first [ms]."""
     saved: int = 0
     """Its own work that a kept checkpoint holds [ms]."""
+    foretold: Foretold | None = None
+    """A1 to A4: what is foretold by its fate; None: what the forecast says of its row."""
     account: str = ""
     """Where its unsaved work went: useful, redundant, ghost, lost or in_flight."""
-    alarms: Alarms | None = None
-    """What a drawn attempt raises, if the forecast draws alarms of it (A1 to A4)."""
 
     def __post_init__(self) -> None:
         self.length = self.row.length

@@ -41,6 +41,8 @@ class World:
         self.tasks = [Task(record, pool=list(record.rows)) for record in records]
         self.forfeited_work = 0
         self.forfeited_time = 0
+        self.forfeited_value = 0
+        """W x width of the tasks that did not FINISH and are worth something (V1) [machine-ms]."""
         self.after_event: Callable[[], None] = lambda: None
         """Called after every event and every action."""
         self._heap: list[tuple[int, Event, int, int, int, _Handler]] = []
@@ -249,7 +251,7 @@ class World:
             self._settle(task, SimOutcome(pending.outcome))
 
     def _settle(self, task: Task, outcome: SimOutcome, winner: Run | None = None) -> None:
-        """Rule 11: the task is over; it may have been worth something."""
+        """Rule 11: the task is over; one that does not FINISH forfeits something."""
         if task.record.censored:
             outcome = SimOutcome.CENSORED
         task.settle(outcome, winner, self.now)
@@ -258,7 +260,7 @@ class World:
             self._forfeit(task)
 
     def _forfeit(self, task: Task) -> None:
-        """A recorded success that was given away is charged."""
+        """A recorded success was given away (costs)."""
         success = task.record.success
         if success is not None:
             self.forfeited_work += task.record.width * success.duration
