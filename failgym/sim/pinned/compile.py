@@ -12,7 +12,7 @@ import numpy as np
 from failgym.sim.pinned.records import World
 from failgym.sim.pinned.siblings import by_job, running_medians
 from failgym.sim.pinned.system_table import row_index, time_index
-from failgym.sim.shared.alarm_risks import NO_ALARMS, AlarmTables, alarm_tables
+from failgym.sim.shared.alarm_risks import alarm_tables
 from failgym.sim.shared.compile import (
     Ints,
     attempts_of,
@@ -103,15 +103,8 @@ def compile_world(
         lazy=lazy_intervals(context, rules),
         beyond=beyond.tasks,
         laws=beyond.laws,
-        alarms=_alarms(context, continuation if len(beyond.tasks) else None),
+        alarms=alarm_tables(context.forecast.alarms, continuation if len(beyond.tasks) else None),
     )
-
-
-def _alarms(context: Context, continuation: Continuation | None) -> AlarmTables:
-    """What alarms of drawn attempts follow; nothing if there are none."""
-    if continuation is None:
-        return NO_ALARMS
-    return alarm_tables(context.forecast.alarms, continuation.key)
 
 
 def with_slices(world: World, tasks: Ints, slice_tasks: int) -> World:

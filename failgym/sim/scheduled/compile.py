@@ -25,6 +25,7 @@ from failgym.sim.scheduled.rules import (
 )
 from failgym.sim.scheduled.workflow.dags import Dags
 from failgym.sim.scheduled.workflow.workflows import compile_dags
+from failgym.sim.shared.alarm_risks import alarm_tables
 from failgym.sim.shared.compile import (
     Attempts,
     attempts_of,
@@ -306,11 +307,6 @@ def compile_scheduled(
             tasks, or values of tasks whose record is not continued.
     """
     check_forecast(trace, rules, context.forecast)
-    if rules.beyond_record == "continued" and context.forecast.alarms is not None:
-        raise ValueError(
-            "forecast: expected one without alarms of drawn attempts, which only the pinned world"
-            " plays, where beyond_record is 'continued'"
-        )
     recorded = attempts_of(trace)
     a, synthetic = _with_runs_of_known_length(trace, recorded)
     kill_at = user_kill(recorded)
@@ -362,6 +358,7 @@ def compile_scheduled(
         lazy=lazy_intervals(context, rules),
         beyond=beyond.tasks,
         laws=beyond.laws,
+        alarms=alarm_tables(context.forecast.alarms, continuation if len(beyond.tasks) else None),
         fails=beyond.fails,
     )
 

@@ -8,6 +8,7 @@ from failgym.sim.scheduled.attempts import forget, vacate
 from failgym.sim.scheduled.checkpoints import begin_checkpoint, begin_output_write
 from failgym.sim.scheduled.cluster.placing import answer_dispatch
 from failgym.sim.scheduled.records import RunState
+from failgym.sim.scheduled.risks import risk_of
 from failgym.sim.scheduled.settlement import (
     execute_kill,
     give_up,
@@ -23,7 +24,6 @@ from failgym.sim.shared.legal import (
     ONLY_CONTINUE,
     legal_failed,
     legal_window,
-    recorded_risk,
     window_index,
 )
 from failgym.sim.shared.restarts import void_restarts
@@ -77,7 +77,7 @@ def _close(w: World, x: View) -> None:
     """Close the open decision; a failure that was not answered is left to the cluster."""
     ep, i, local = x.ep, x.ep.run, x.ep.local
     run, task = x.runs[i], x.tasks[local]
-    task.flagged = max(task.flagged, recorded_risk(w, run, window_index(w, run, ep.now)))
+    task.flagged = max(task.flagged, risk_of(w, task.task, run, window_index(w, run, ep.now)))
     if ep.decision == _FAILED:
         if not ep.retried:
             owe_after_failure(w, x, local, i)
@@ -147,7 +147,7 @@ def _place(w: World, x: View, action: int) -> bool:
     """Answer a DISPATCH decision; True if another one is open."""
     i, run, task = x.ep.run, x.runs[x.ep.run], x.tasks[x.ep.local]
     run.chain = task.durable_work
-    risk = recorded_risk(w, run, window_index(w, run, x.ep.now))
+    risk = risk_of(w, task.task, run, window_index(w, run, x.ep.now))
     again = answer_dispatch(w, x, action)
     if not again or x.ep.run != i:
         task.flagged = max(task.flagged, risk)

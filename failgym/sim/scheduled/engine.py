@@ -37,6 +37,7 @@ from failgym.sim.scheduled.memory.views import view_of
 from failgym.sim.scheduled.observe import observe
 from failgym.sim.scheduled.queue.passes import run_pass
 from failgym.sim.scheduled.records import Short, State
+from failgym.sim.scheduled.risks import risk_of
 from failgym.sim.scheduled.settlement import (
     execute_kill,
     note_end,
@@ -59,7 +60,7 @@ from failgym.sim.shared.draws import DRAWN, RESET, STEP, draw_slice
 from failgym.sim.shared.events import kind_of, note, pop, push, sort_key
 from failgym.sim.shared.fields import AT
 from failgym.sim.shared.jit import called, entry, held
-from failgym.sim.shared.legal import ONLY_CONTINUE, legal_window, recorded_risk, window_index
+from failgym.sim.shared.legal import ONLY_CONTINUE, legal_window, window_index
 from failgym.sim.shared.records import Output
 from failgym.sim.shared.windows import next_window, window_until
 from failgym.vocabulary import NEVER, TERMS, Decision, Ending, Event, Outcome
@@ -177,8 +178,10 @@ def _window(w: World, x: View, key: int, i: int) -> bool:
     p = w.parameters[0]
     run.window = _window_after(w, x, i)
     push(x, run.start + run.window * p.window, key, run.local, i, run.stamp)
-    if p.spacing == _ALARM and recorded_risk(w, run, window_index(w, run, x.ep.now)) < p.alarm:
-        return False
+    if p.spacing == _ALARM:
+        task, index = x.tasks[run.local].task, window_index(w, run, x.ep.now)
+        if risk_of(w, task, run, index) < p.alarm:
+            return False
     return ask(w, x, i, _WINDOW)
 
 

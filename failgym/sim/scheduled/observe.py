@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 from failgym.sim.scheduled.attempts import INTRINSIC, OUTSIDE
 from failgym.sim.scheduled.cluster.placing import offer_after, predicted
 from failgym.sim.scheduled.cluster.system import interruptions, turn_bins
+from failgym.sim.scheduled.risks import risk_of
 from failgym.sim.scheduled.workflow.lineage_fields import observe_lineage
 from failgym.sim.shared.accounts import work_of
 from failgym.sim.shared.context import SYSTEM_BIN
 from failgym.sim.shared.fields import AT, group_of
 from failgym.sim.shared.jit import called
-from failgym.sim.shared.legal import recorded_risk, window_index
+from failgym.sim.shared.legal import window_index
 from failgym.sim.shared.observe import (
     cost_fields,
     decision_fields,
@@ -141,7 +142,8 @@ def observe(w: World, x: View, obs: Any, mask: Any) -> None:
     _history(w, x, task, record, task.attempts if dispatch else run.before, obs)
     progress_fields(w, task.most_durable, record, age, unsaved, median, obs)
     index = window_index(w, run, now)
-    risk, risk_before = recorded_risk(w, run, index), recorded_risk(w, run, index - 1)
+    risk = risk_of(w, task.task, run, index)
+    risk_before = risk_of(w, task.task, run, index - 1)
     forecast_fields(w, record, risk, risk_before, unsaved, obs)
     cost_fields(w, record, since_start, age, unsaved, obs)
     if w.parameters[0].stages:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from failgym.sim.scheduled.queue.estimates import History
 from failgym.sim.scheduled.workflow.dags import Dags, DagState
 from failgym.sim.shared import records as shared
+from failgym.sim.shared.alarm_risks import AlarmTables
 from failgym.sim.shared.laws import Laws
 from failgym.sim.shared.records import Records
 
@@ -373,6 +374,8 @@ class World(NamedTuple):
     """CONTINUED [tasks]; [0] unless the record is continued"""
     laws: Laws
     """from which its attempts are drawn"""
+    alarms: AlarmTables
+    """from which their alarms are drawn"""
     fails: npt.NDArray[np.float64]
     """[attempts to run] T_fail of the rows [ms]; [0] unless the record is continued"""
 

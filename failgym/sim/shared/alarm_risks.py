@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.sim.shared.alarms import FALSE_ALARMS, AlarmLaw
+from failgym.sim.shared.continuation import Continuation
 from failgym.sim.shared.draws import keyed
 from failgym.sim.shared.jit import called
 from failgym.sim.shared.keys import Purpose, stream
@@ -69,18 +70,19 @@ NO_ALARMS = AlarmTables(
 """What stands where a forecast has no law of alarms, or no record is continued."""
 
 
-def alarm_tables(law: AlarmLaw | None, key: npt.NDArray[np.int64]) -> AlarmTables:
+def alarm_tables(law: AlarmLaw | None, continuation: Continuation | None) -> AlarmTables:
     """What kernels draw alarms from.
 
     Args:
         law: of the forecast, if it has one.
-        key: [tasks] what the draws of each task are keyed to, see `Continuation.key`.
+        continuation: of the record, if it goes on.
 
     Raises:
         ValueError: for a law of another number of tasks.
     """
-    if law is None:
+    if law is None or continuation is None:
         return NO_ALARMS
+    key = continuation.key
     if len(law.job_true) != len(key):
         raise ValueError(f"alarms: expected {len(key)} tasks, got {len(law.job_true)}")
     tasks, settings = np.zeros(len(key), dtype=ALARMED), np.zeros(1, dtype=ALARM_SETTINGS)

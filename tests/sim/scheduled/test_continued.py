@@ -21,7 +21,6 @@ from failgym.sim.scheduled.compile import EpisodeTasks, compile_scheduled, with_
 from failgym.sim.scheduled.least import least_times
 from failgym.sim.scheduled.records import World
 from failgym.sim.scheduled.rules import ScheduledRules
-from failgym.sim.shared.alarms import AlarmLaw
 from failgym.sim.shared.compile import attempts_of, rows_of, tasks_of, user_kill
 from failgym.sim.shared.continuation import COUNTS, Continuation, Law
 from failgym.sim.shared.continued import continue_record, machine_time_of_work
@@ -483,24 +482,3 @@ def test_the_bound_is_what_the_only_way_costs() -> None:
         compiled(trace_of(task, speed=2.0), chance=fast, chance_cell=np.zeros(1, int))
     )
     assert found.tolist() == [24.0]
-
-
-def test_alarms_of_drawn_attempts_are_refused() -> None:
-    cluster = continued_cluster(0)
-    tasks = cluster.trace.rows("tasks")
-    alarms = AlarmLaw(
-        seed=0,
-        prior=0.0,
-        true_score=Law.never(1),
-        false_time=Law.never(1),
-        false_score=Law.never(1),
-        lead=certain(1.0),
-        job_share=0.0,
-        job_true=np.zeros(tasks),
-        job_false=np.zeros(tasks),
-        outside=False,
-    )
-    forecast = replace(cluster.context.forecast, alarms=alarms)
-    context = replace(cluster.context, forecast=forecast)
-    with pytest.raises(ValueError, match=r"^forecast: expected one without alarms of drawn"):
-        compile_scheduled(cluster.trace, cluster.rules, context, continuation=cluster.continuation)

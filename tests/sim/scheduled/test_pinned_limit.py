@@ -18,10 +18,12 @@ from failgym.sim.pinned.simulator import PinnedSimulator
 from failgym.sim.scheduled import ScheduledSimulator
 from failgym.sim.scheduled.rules import ScheduledRules
 from failgym.sim.shared.continuation import Law
+from failgym.sim.shared.fields import INDEX
 from failgym.sim.shared.rules import Rules
 from failgym.traces import Cause, Meta, Outcome, Trace
 from failgym.vocabulary import TERMS, Action, Event
 from tests.sim.random_worlds import (
+    alarming,
     random_context,
     random_continuation,
     random_rules,
@@ -68,8 +70,11 @@ def test_infinite_capacity_is_the_pinned_world(chunk: int) -> None:
 
 @pytest.mark.parametrize("chunk", range(5))
 def test_so_it_is_where_records_go_on(chunk: int) -> None:
-    """Where nothing is evicted: what the scheduled world simulates itself, the record has not."""
-    decisions = 0
+    """Where nothing is evicted: what the scheduled world simulates itself, the record has not.
+
+    What attempts beyond the record alarm of is the same too.
+    """
+    decisions, alarms = 0, 0
     for seed in range(chunk * 40, chunk * 40 + 40):
         rng = np.random.default_rng(seed)
         trace = seamless_trace(rng)
@@ -79,6 +84,8 @@ def test_so_it_is_where_records_go_on(chunk: int) -> None:
         rules, weights = Rules(**shared), random_weights(rng)
         context, laws = random_context(rng, trace, rules), random_continuation(rng, trace)
         laws = replace(laws, external=Law.never(laws.failure.cells))
+        told = np.random.default_rng([seed, 3])
+        context = alarming(told, context, trace.column("tasks", "job"))
         pinned = PinnedSimulator(trace, rules, context, weights, seed, laws)
         scheduled = ScheduledSimulator(
             trace, ScheduledRules(**shared), context, weights, seed, continuation=laws
@@ -86,12 +93,24 @@ def test_so_it_is_where_records_go_on(chunk: int) -> None:
         tasks = range(trace.rows("tasks"))
         pinned.start(tasks, order="time")
         scheduled.start(tasks)
-        costs = [play(sim, seed) for sim in (pinned, scheduled)]
+        risks = Risks(), Risks()
+        costs = [
+            play(sim, seed, seen) for sim, seen in zip((pinned, scheduled), risks, strict=True)
+        ]
         assert costs[1].tolist() == pytest.approx(costs[0].tolist(), rel=1e-9, abs=1e-9), seed
         assert by_task(scheduled.log) == by_task(pinned.log), seed
         assert tuple(scheduled.accounts()) == tuple(pinned.accounts()), seed
+        assert risks[0] == risks[1], seed
         decisions += sum(entry.kind == Event.DECISION for entry in pinned.log)
+        if context.forecast.alarms is not None:
+            recorded = np.bincount(trace.column("attempts", "task"))
+            alarms += sum(
+                risk != np.float32(context.forecast.alarms.prior)
+                for (_, task, number, _), risk in risks[0].items()
+                if number >= recorded[task]
+            )
     assert decisions > 100
+    assert alarms > 5
 
 
 def random_shared_rules(rng: np.random.Generator) -> dict[str, Any]:
@@ -147,8 +166,14 @@ def _attempt(rng: np.random.Generator, task: int, time: int, *, final: bool) -> 
     }
 
 
-def play(sim: Any, seed: int) -> np.ndarray[Any, Any]:
+Risks = dict[tuple[int, ...], np.float32]
+"""Risk that is shown, by decision."""
+
+
+def play(sim: Any, seed: int, risks: Risks | None = None) -> np.ndarray[Any, Any]:
     """Answer as the moment says, whatever was asked before; return the cost by term.
+
+    Keep the risks that are shown in ``risks``.
 
     A task is neither killed nor saved in the millisecond of a clone or a retry: in the scheduled
     world that would still be in the queue.
@@ -156,6 +181,8 @@ def play(sim: Any, seed: int) -> np.ndarray[Any, Any]:
     cost, asked = np.zeros(len(TERMS)), defaultdict[tuple[int, ...], int](int)
     while (decision := sim.decision) is not None:
         asked[tuple(decision)] += 1
+        if risks is not None:
+            risks[tuple(decision)] = sim.observation()[INDEX["risk"]]
         sim.step(_answer(seed, decision, asked[tuple(decision)], sim.mask))
         cost -= sim.terms
     return cost

@@ -119,7 +119,7 @@ The kernels play these rules. This reference does not yet, and refuses continued
 
 With ``beyond_record="continued"`` rules C1 to C9 of the pinned world (`failgym.sim.reference`) and
 its V1 and V2 hold as after departure, but for what K1 to K6 say. They replace what rules 1 to 4 and
-18 say of ghosts and of the lengths of rows. Forecasts with alarms of drawn attempts are refused.
+18 say of ghosts and of the lengths of rows. So do A1 to A4, but for what K7 says.
 
 K1. *Rows.* A row that never started and whose length is known (rule 3) counts as a started row of
     that duration which FINISHes. A *latent* row is one that rule 2 names: what ended it is
@@ -140,6 +140,8 @@ K4. *Machines.* At the slowest speed v that the attempt runs at it takes F / v f
 K5. *A recomputation* takes as long as the attempt that finished the task would from scratch.
 K6. *The truth*, where rule 9 estimates by it, is the time from the start to the end that an attempt
     would meet undisturbed from what it resumes from, on a machine of speed 1.
+K7. *Alarms* of a drawn attempt follow what it would meet from the start on a machine of speed 1,
+    wherever it runs: T_fail if T_fail <= F, which ends badly, else F (K3: nothing from outside).
 
 Accounts
 --------
