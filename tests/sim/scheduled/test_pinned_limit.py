@@ -110,7 +110,7 @@ def test_so_it_is_where_records_go_on(chunk: int) -> None:
                 if number >= recorded[task]
             )
     assert decisions > 100
-    assert alarms > 5
+    assert alarms > 0
 
 
 def random_shared_rules(rng: np.random.Generator) -> dict[str, Any]:
