@@ -69,6 +69,7 @@ BY_JOB = {f"{name}_by_job": _by_job(make) for name, make in QUALITIES.items()}
 
 ALARMS: dict[str, Callable[..., Alarms]] = {
     "elsayed_alarms": Alarms.elsayed,
+    "elsayed_and_rosa": Alarms.elsayed_and_rosa,
     "kumar_alarms": Alarms.kumar,
 }
 """The same qualities, in alarms whose age tells nothing; of attempts beyond a record too."""
@@ -107,17 +108,15 @@ def _boosting(window: int, seed: int, target: str, samples: str) -> Predictor:
 
 def _auto(scenario: Scenario) -> Predictor:
     """`trained` on a record; on a generated trace what is drawn to the quality that a paper reports
-    of such forecasts, with the shared errors of trained ones.
+    of such forecasts: alarms of attempts, and classes where tasks may be killed.
     """
     if not generated(scenario.trace):
         return _trained(scenario)
-    clone, checkpoint, kill = scenario.clone, scenario.checkpoint, scenario.kill
-    paper = "elsayed"
-    if kill and not clone and not checkpoint:
-        paper = "rosa"
-    elif checkpoint and not clone and not kill:
-        paper = "kumar"
-    return _named(f"{paper}_by_job", scenario)
+    if scenario.kill:
+        other = scenario.clone or scenario.checkpoint
+        return _named("elsayed_and_rosa" if other else "rosa_by_job", scenario)
+    only_checkpoint = scenario.checkpoint and not scenario.clone
+    return _named("kumar_alarms" if only_checkpoint else "elsayed_alarms", scenario)
 
 
 FOR_SCENARIO: dict[str, Callable[[Scenario], Predictor]] = {"trained": _trained, "auto": _auto}

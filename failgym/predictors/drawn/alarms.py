@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from failgym.predictors.base import attempt_numbers, window_offsets
 from failgym.predictors.drawn.alarm_laws import AlarmCurves, exponential, scores
+from failgym.predictors.drawn.calibrated import Calibrated
 from failgym.predictors.drawn.levels import (
     KUMAR_MODELS,
     Levels,
@@ -122,7 +123,8 @@ class Alarms:
     true alarm, so that failures of a job are foreseen or missed together, and for its first false
     one, so that attempts of a job are suspected at the same age.
 
-    A forecast of classes of tasks and jobs is not made: confidences are 0.
+    **Classes** of tasks and jobs are forecast as ``classes`` does, errors apart from those of the
+    alarms; if it is None confidences are 0.
     """
 
     threshold: Levels
@@ -141,6 +143,8 @@ class Alarms:
     """Monitoring window [ms]."""
     job_share: float = 0.0
     """Share of the attempts that err with their job."""
+    classes: Calibrated | None = None
+    """What forecasts the classes of tasks and jobs, if anything does."""
     seed: int = 0
     """Different seeds draw independent forecasts."""
 
@@ -164,6 +168,15 @@ class Alarms:
             job_share=job_share,
             seed=seed,
         )
+
+    @classmethod
+    def elsayed_and_rosa(
+        cls, *, window: int = 5 * MINUTE, job_share: float = 0.0, seed: int = 0
+    ) -> Self:
+        """The alarms of `elsayed`, and the class confidences of `Calibrated.rosa`, by job."""
+        classes = Calibrated.rosa(window=window, seed=seed).by_job()
+        alarms = cls.elsayed(window=window, job_share=job_share, seed=seed)
+        return replace(alarms, classes=classes)
 
     @classmethod
     def kumar(
@@ -237,7 +250,11 @@ class Alarms:
         rows = trace.rows("jobs"), trace.rows("tasks"), trace.rows("attempts")
         silent = Forecast.none(trace.content_hash, *rows, self.window)
         risk = self._risks(offset, attempts.row, alarms)
-        return replace(silent, offset=offset, risk=risk, alarms=law)
+        found = replace(silent, offset=offset, risk=risk, alarms=law)
+        if self.classes is None:
+            return found
+        told = self.classes.predict(trace)
+        return replace(found, confidence=told.confidence, job_confidence=told.job_confidence)
 
     def _attempts(self, trace: Trace, shown: Shown) -> _Attempts:
         started = trace.present("attempts", "start")
