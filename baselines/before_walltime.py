@@ -36,7 +36,7 @@ class BeforeWalltime(Heuristic):
     periodic: bool = choice(True, False)
     """Checkpoint at Young's intervals too?"""
     window: float = 1.0
-    """Time to the next decision [min]; the monitoring window of Checkpoint-v0."""
+    """Time to the next decision [min]; the monitoring window of Checkpoint-v1."""
 
     def __post_init__(self) -> None:
         if not self.window > 0.0:

@@ -24,7 +24,7 @@ class Clairvoyant:
     so the bound is exact, task by task; `Bound.exact` says where the search was cut short. How it
     is found, and why that is enough: `failgym.sim.pinned.clairvoyant`.
 
-    >>> bound = Clairvoyant().plan("GracePeriod-v0")
+    >>> bound = Clairvoyant().plan("GracePeriod-v1")
     >>> bound.costs.shape[1], bool(bound.exact.all())
     (5, True)
     """

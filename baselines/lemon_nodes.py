@@ -25,7 +25,7 @@ class LemonNodes(Heuristic):
     many the other machines had is not observed, nor how long ago that beginning is; so
     ``failures`` is an absolute number, which fits traces and moments of similar length. The last
     free machine is known where machines have one slot and tasks are one slot wide, as in
-    `Workflow-v0`; elsewhere ``refusals`` alone keeps the task from being held.
+    `Workflow-v1`; elsewhere ``refusals`` alone keeps the task from being held.
     """
 
     name: ClassVar[str] = "lemon_nodes"
@@ -34,7 +34,7 @@ class LemonNodes(Heuristic):
 
     failures: int = tuned(80, 1, 250, log=True)
     """Failures of a machine so far from which it is a lemon: four of the 32 machines of
-    `Workflow-v0` had so many by the end of the train split, where the mean was 53."""
+    `Workflow-v1` had so many by the end of the train split, where the mean was 53."""
     refusals: int = tuned(1, 1, 16)
     """Machines refused for one task at most."""
 

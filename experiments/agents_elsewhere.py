@@ -6,10 +6,10 @@ The agents of ``agents/zoo/`` were trained on generated traces, with drawn forec
 trained again they are judged here, beside the rules (`experiments.agents_and_rules`),
 
 * on real traces, if ``--traces`` names a folder of stored ones (``failgym trace import``):
-  ``google-2011`` (Google's cluster trace of 2011) for Cloning-v0, GracePeriod-v0 and Mitigation-v0;
-  ``lanl-2`` (system 2 of Los Alamos) for Workflow-v0, whose workflows then run on its 49 nodes and
+  ``google-2011`` (Google's cluster trace of 2011) for Cloning-v1, GracePeriod-v1 and Mitigation-v1;
+  ``lanl-2`` (system 2 of Los Alamos) for Workflow-v1, whose workflows then run on its 49 nodes and
   meet its outages. Slices are drawn from all of a record, of which nothing was learned or tuned;
-  Cloning-v0 on the tasks that it selects by the record;
+  Cloning-v1 on the tasks that it selects by the record;
 * with the forecasts of a predictor that learned from the train split of the registered trace, that
   of the suite ``v1`` (`failgym.leaderboard.suite.suites`), and with no forecast at all: on the test
   splits of generated traces that nobody has seen.
@@ -46,10 +46,10 @@ from failgym.worlds.build import part_of
 
 GOOGLE, LANL = "google-2011", "lanl-2"
 REAL = {
-    "Cloning-v0": GOOGLE,
-    "GracePeriod-v0": GOOGLE,
-    "Mitigation-v0": GOOGLE,
-    "Workflow-v0": LANL,
+    "Cloning-v1": GOOGLE,
+    "GracePeriod-v1": GOOGLE,
+    "Mitigation-v1": GOOGLE,
+    "Workflow-v1": LANL,
 }
 """The real trace of an environment, by its folder."""
 BEGIN = 60 * MINUTE

@@ -10,9 +10,9 @@ of the ratios of one round. Without ``--beside`` there is one side.
 
 - rates: decisions per second of ``gym.make`` and of ``make_vec`` with 64 and 256 episodes, the
   policy's time apart; resets per second of ``gym.make``, slice after slice
-- ``--memory``: what 1,024 episodes of Lineage-v0 take after 200 steps, resident
+- ``--memory``: what 1,024 episodes of Lineage-v1 take after 200 steps, resident
 - ``--cold``: seconds of processor time from a fresh Python with an empty cache of compiled code to
-  a first step of Cloning-v0 (pinned) and of Lineage-v0 (scheduled)
+  a first step of Cloning-v1 (pinned) and of Lineage-v1 (scheduled)
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ KINDS = {"make": 1, "make_vec 64": 64, "make_vec 256": 256, "reset": 0}
 """What is played: episodes at once; 0 for resets of one."""
 STEPS = {0: 20, 1: 2_000, 64: 150, 256: 60}
 """Steps of a block."""
-COLD = ("failgym/Cloning-v0", "failgym/Lineage-v0")
+COLD = ("failgym/Cloning-v1", "failgym/Lineage-v1")
 
 
 class Subject(NamedTuple):
@@ -109,9 +109,9 @@ def measured(subject: Subject, checkouts: Sequence[Path], rounds: int) -> dict[s
 
 
 def memory(checkout: Path, episodes: int = 1_024, steps: int = 200) -> str:
-    """What so many episodes of Lineage-v0 take after so many steps."""
+    """What so many episodes of Lineage-v1 take after so many steps."""
     side = Side(checkout)
-    made = side.ask(name="it", id="failgym/Lineage-v0", episodes=episodes)
+    made = side.ask(name="it", id="failgym/Lineage-v1", episodes=episodes)
     played = side.ask(name="it", play=steps) if "error" not in made else made
     side.close()
     return played.get("error") or f"{played['resident'] / 1e9:.2f} GB resident"
@@ -153,7 +153,7 @@ def main(
     only: Annotated[
         list[str] | None, typer.Option(metavar="TEXT", help="Only what has this in its name.")
     ] = None,
-    with_memory: Annotated[bool, typer.Option("--memory", help="Memory of Lineage-v0.")] = False,
+    with_memory: Annotated[bool, typer.Option("--memory", help="Memory of Lineage-v1.")] = False,
     with_cold: Annotated[bool, typer.Option("--cold", help="Time to compile.")] = False,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write as JSON.")] = None,
 ) -> None:
@@ -168,7 +168,7 @@ def main(
         print_rates(rows, sides, rounds)
     taken = {side: memory(c) for side, c in zip(sides, checkouts, strict=True) if with_memory}
     for side, text in taken.items():
-        print_line(f"1,024 episodes of Lineage-v0 after 200 steps, {side}: {text}")
+        print_line(f"1,024 episodes of Lineage-v1 after 200 steps, {side}: {text}")
     times = {i: [cold(checkout, i) for checkout in checkouts] for i in COLD if with_cold}
     for env_id, seconds in times.items():
         text = ", ".join(f"{side} {s:.1f} s" for side, s in zip(sides, seconds, strict=True))

@@ -21,7 +21,7 @@ import typer
 from failgym.cli.output import JsonFile, print_table
 from failgym.envs import MitigationVectorEnv
 
-ENVIRONMENTS = ("Cloning-v0", "GracePeriod-v0", "Checkpoint-v0")
+ENVIRONMENTS = ("Cloning-v1", "GracePeriod-v1", "Checkpoint-v1")
 
 
 def measured(env_id: str, episodes: int, rounds: int, **fields: Any) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def measured(env_id: str, episodes: int, steps: int, rounds: int) -> dict[str, A
 
 
 def main(
-    env: Annotated[str, typer.Option(metavar="ID", help="The environment.")] = "Cloning-v0",
+    env: Annotated[str, typer.Option(metavar="ID", help="The environment.")] = "Cloning-v1",
     steps: Annotated[int, typer.Option(min=1, help="Steps of a block.")] = 400,
     rounds: Annotated[int, typer.Option(min=1, help="Blocks of each.")] = 15,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write as JSON.")] = None,

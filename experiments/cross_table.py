@@ -11,17 +11,17 @@ Kind and band
 Choices
     In each environment all decisions of its world are open, not only those of its paper, so that a
     policy for clones also meets the tasks of a paper on checkpoints: clone, checkpoint, kill, give
-    up and retry in the pinned environments and in Mitigation-v0; what to save in Lineage-v0; where
-    to place in Workflow-v0. A checkpoint and a restore take a minute each (Kumar et al. 2020, Table
+    up and retry in the pinned environments and in Mitigation-v1; what to save in Lineage-v1; where
+    to place in Workflow-v1. A checkpoint and a restore take a minute each (Kumar et al. 2020, Table
     VIII). In the pinned environments a task gets one attempt more after its first failure, whether
     the policy starts it, as a retry or as a clone, or the cluster does because the policy has
     touched the task and does not retry: of what a second one adds next to nothing succeeds
-    (El-Sayed et al. 2017, Fig. 6). Mitigation-v0 keeps its caps.
+    (El-Sayed et al. 2017, Fig. 6). Mitigation-v1 keeps its caps.
 
     Prices are those of the environment, and so is what a policy is good for: where completion time
     has no price, a clone cannot gain. The time of checkpoints costs as much as wasted work. The
-    forecast is the environment's; in GracePeriod-v0 the one calibrated to El-Sayed et al. (2017),
-    which has the same classes of tasks and risks of attempts as well. Checkpoint-v0 is asked every
+    forecast is the environment's; in GracePeriod-v1 the one calibrated to El-Sayed et al. (2017),
+    which has the same classes of tasks and risks of attempts as well. Checkpoint-v1 is asked every
     five minutes. Policies have the parameters of their sources.
 
     A generated trace per seed, smaller than the environment's own; in the pinned world all of its
@@ -90,12 +90,12 @@ class Place:
 
 
 PLACES = (
-    Place("Cloning-v0", 1_000, fields=OPEN),
-    Place("GracePeriod-v0", 800, fields={**OPEN, "forecast": "elsayed"}),
-    Place("Checkpoint-v0", 1_500, fields={**OPEN, "window": 5 * MINUTE}),
-    Place("Mitigation-v0", 3_000, 2),
-    Place("Lineage-v0", 20, 3),
-    Place("Workflow-v0", 80, 1),
+    Place("Cloning-v1", 1_000, fields=OPEN),
+    Place("GracePeriod-v1", 800, fields={**OPEN, "forecast": "elsayed"}),
+    Place("Checkpoint-v1", 1_500, fields={**OPEN, "window": 5 * MINUTE}),
+    Place("Mitigation-v1", 3_000, 2),
+    Place("Lineage-v1", 20, 3),
+    Place("Workflow-v1", 80, 1),
 )
 
 

@@ -32,20 +32,20 @@ from failgym.envs import MitigationVectorEnv, Scenario, resolve
 from failgym.evaluation import evaluate
 
 RULES = {
-    "Cloning-v0": ("algorithm_1", "random"),
-    "GracePeriod-v0": ("grace_period", "random"),
-    "Checkpoint-v0": ("ml_periodic", "random"),
-    "Lineage-v0": ("greedy", "random"),
-    "Workflow-v0": ("flaw", "random"),
-    "Mitigation-v0": ("all_measures", "random"),
+    "Cloning-v1": ("algorithm_1", "random"),
+    "GracePeriod-v1": ("grace_period", "random"),
+    "Checkpoint-v1": ("ml_periodic", "random"),
+    "Lineage-v1": ("greedy", "random"),
+    "Workflow-v1": ("flaw", "random"),
+    "Mitigation-v1": ("all_measures", "random"),
 }
 """Two of each environment; the second draws."""
 JOBS = {
-    **{"Cloning-v0": 200, "GracePeriod-v0": 200, "Checkpoint-v0": 200},
-    **{"Lineage-v0": 20, "Workflow-v0": 100},
+    **{"Cloning-v1": 200, "GracePeriod-v1": 200, "Checkpoint-v1": 200},
+    **{"Lineage-v1": 20, "Workflow-v1": 100},
 }
-"""Of the traces; Mitigation-v0 is loaded as it should be with its own number only."""
-TOO_LONG = "Lineage-v0"
+"""Of the traces; Mitigation-v1 is loaded as it should be with its own number only."""
+TOO_LONG = "Lineage-v1"
 """Is not played where nothing is compiled: 150,000 tasks."""
 EPISODES = 2
 """Slices that are scored."""

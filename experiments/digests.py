@@ -67,38 +67,38 @@ def variants(small: Fields, **more: Fields) -> dict[str, Fields]:
 
 
 VARIANTS: dict[str, dict[str, Fields]] = {
-    "Cloning-v0": variants(
+    "Cloning-v1": variants(
         {"slice_tasks": 8, "jobs": 1_500},
         by_time={"order": "time"},
         all_measures={**ALL, **COSTS, "max_extra": 3, "max_clones": 2, "restart_limit": 3},
         paper={"beyond_record": "paper", "forecast": "none"},
         validation={"split": "validation", "trace_seed": 3},
     ),
-    "GracePeriod-v0": variants(
+    "GracePeriod-v1": variants(
         {"slice_tasks": 8, "jobs": 800},
         by_time={"order": "time"},
         every={"decide": "every", "every": 7, "forecast": "none"},
         all_measures={**ALL, **COSTS},
         no_grace={"grace": False, "decide": "alarm"},
     ),
-    "Checkpoint-v0": variants(
+    "Checkpoint-v1": variants(
         {"slice_tasks": 1, "jobs": 2_000, "every": 5},
         geometric={"decide": "geometric", "slice_tasks": 8},
         all_measures={**ALL, "decide": "geometric", "slice_tasks": 8, "order": "time"},
         fit={"split": "fit", "forecast": "none", "every": 10},
     ),
-    "Lineage-v0": variants(
+    "Lineage-v1": variants(
         {"jobs": 20},
         early={"failed_at": 0.2, "detection_delay": 0},
         kept={"outputs": "kept", "save_outputs": False, "unpersist": False},
     ),
-    "Workflow-v0": variants(
+    "Workflow-v1": variants(
         {"slice_jobs": 2, "jobs": 120},
         exact={"node_forecast": "exact"},
         by_arrival={"rank_by": "arrival", "node_forecast": "none"},
         replaced={"replace": True, "detection_delay": 90 * SECOND},
     ),
-    "Mitigation-v0": variants(
+    "Mitigation-v1": variants(
         {"slice_tasks": 8, "warmup": 32, "followers": 64},
         backfilling={"scheduler": "easy_backfill", "estimator": "average", "preemption": False},
         outages={"outages": "weibull", "machine_mtbf": 86_400 * SECOND, "forecast": "none"},

@@ -1,6 +1,6 @@
 """Runs that fail at their ends, and what a policy with checkpoints loses of them.
 
-The setting of the formulas of Kumar et al. (DSN 2020, section VI-A), as Checkpoint-v0 simulates it:
+The setting of the formulas of Kumar et al. (DSN 2020, section VI-A), as Checkpoint-v1 simulates it:
 decisions every minute, restores for nothing, and nothing charged but the run itself.
 """
 
@@ -100,7 +100,7 @@ class Runs(NamedTuple):
 
         `time` is when each run has an alarm [ms], negative for never; by default none has.
         """
-        scenario = SCENARIOS["Checkpoint-v0"].override(
+        scenario = SCENARIOS["Checkpoint-v1"].override(
             trace=self.trace,
             forecast="none" if time is None else self.alarms(time),
             checkpoint_cost=int(cost * SECOND),

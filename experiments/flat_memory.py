@@ -21,7 +21,7 @@ import numpy as np
 import failgym
 
 SLOTS = 64
-ENVIRONMENTS = ("failgym/Cloning-v0", "failgym/Checkpoint-v0", "failgym/Workflow-v0")
+ENVIRONMENTS = ("failgym/Cloning-v1", "failgym/Checkpoint-v1", "failgym/Workflow-v1")
 EVERY = 200
 """Steps of the batched environment between two resets of all its slots."""
 
@@ -95,7 +95,7 @@ def main() -> None:
     many, few = options.steps * 9 // 10 // len(ENVIRONMENTS), options.steps // 10
     for env_id in ENVIRONMENTS:
         measured(f"{env_id}, {SLOTS} slots, steps", lambda e=env_id: batched(e, many), many)
-    measured("failgym/Cloning-v0, single, steps", lambda: single("failgym/Cloning-v0", few), few)
+    measured("failgym/Cloning-v1, single, steps", lambda: single("failgym/Cloning-v1", few), few)
     each = options.constructions // len(ENVIRONMENTS)
     for env_id in ENVIRONMENTS:
         measured(f"{env_id}, constructions", lambda e=env_id: constructed(e, each), each)

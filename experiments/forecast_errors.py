@@ -149,7 +149,7 @@ def errors_of(name: str, forecast: Forecast, trace: Trace) -> Iterator[Errors]:
 
 def worst_job(trace: Path, network: TwoLevelNetwork, train: Trace, episodes: int) -> WorstJob:
     """Play `grace_period` on slices of the test split with a network's forecast."""
-    scenario = resolve("GracePeriod-v0", {"trace": str(trace), "split": "test"})
+    scenario = resolve("GracePeriod-v1", {"trace": str(trace), "split": "test"})
     test = split_of(scenario, "test")
     forecast = network.fit(train).predict(test)
     anchors = Anchors.of(replace(scenario, forecast=forecast), split="test", episodes=episodes)
@@ -226,7 +226,7 @@ def main(
 ) -> None:
     """Measure the errors of learned forecasts."""
     file = JsonFile.at(json_file)
-    scenario = resolve("GracePeriod-v0", {"trace": str(trace)})
+    scenario = resolve("GracePeriod-v1", {"trace": str(trace)})
     train, test = (split_of(scenario, split) for split in ("train", "test"))
     learned: tuple[Learned, ...] = (
         GradientBoosting(target="unfinished"),

@@ -248,7 +248,7 @@ def played(
         rule: is asked at every window.
         periods: class grace periods [ms], by field of a scenario; the paper's if there are none.
     """
-    scenario = resolve("GracePeriod-v0").override(
+    scenario = resolve("GracePeriod-v1").override(
         trace=trace, split="all", forecast=forecast, decide="every", **periods
     )
     world = whole_trace_world(trace, scenario, known_only=True)

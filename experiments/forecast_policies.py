@@ -21,7 +21,7 @@ LATER = 0.5
 THRESHOLDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.75, 0.8, 0.9, 0.95)
 WEIGHTS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 """The grids of thresholds, and of the weight of the confidence to finish: up to more than a kill
-that was wrong costs in `GracePeriod-v0`, four times its work and four times its time."""
+that was wrong costs in `GracePeriod-v1`, four times its work and four times its time."""
 
 Made = Callable[[Scenario], str | Predictor | Learned]
 
@@ -65,7 +65,7 @@ def _network(scenario: Scenario) -> TwoLevelNetwork:
 
 CASES = (
     Case(
-        env="Cloning-v0",
+        env="Cloning-v1",
         policy=Algorithm1,
         parameter="threshold",
         grid=THRESHOLDS,
@@ -77,7 +77,7 @@ CASES = (
         drawn="elsayed",
     ),
     Case(
-        env="Checkpoint-v0",
+        env="Checkpoint-v1",
         policy=MLPeriodic,
         parameter="threshold",
         grid=THRESHOLDS,
@@ -89,7 +89,7 @@ CASES = (
         drawn="kumar",
     ),
     Case(
-        env="GracePeriod-v0",
+        env="GracePeriod-v1",
         policy=GracePeriod,
         parameter="finish_weight",
         grid=WEIGHTS,

@@ -27,9 +27,9 @@ what the papers say beside it:
   they do on later days; relative resource consumption saved beside their 49, 45, 18 and 26 % of
   cpu, memory, disk and time. Band: with networks trained anew each day, as in the paper, the rate
   on later days is at most .004 above the target. They meet it by flagging few tasks (see below on
-  GracePeriod-v0), and so save next to nothing. Networks that are trained once, on the first fifth,
+  GracePeriod-v1), and so save next to nothing. Networks that are trained once, on the first fifth,
   are shown without a band: how often they flag tasks that finish drifts by more than that.
-- ``Cloning-v0``, ``Checkpoint-v0``, ``GracePeriod-v0``, one table: Algorithm 1, ML + periodic and
+- ``Cloning-v1``, ``Checkpoint-v1``, ``GracePeriod-v1``, one table: Algorithm 1, ML + periodic and
   the grace policy with trained forecasts, with those drawn to the papers' quality, with the record
   itself and with none; scores on the test split with 95 % intervals. A threshold is chosen for each
   forecast on the later part of the training split.
@@ -39,7 +39,7 @@ what the papers say beside it:
 Why forecasts that are learned help less than those drawn to the papers' quality, as measured on
 the test splits of the three environments:
 
-- Cloning-v0: of the attempts that fail, 71 % end within their first window of usage, so that only
+- Cloning-v1: of the attempts that fail, 71 % end within their first window of usage, so that only
   their configuration and earlier failures can tell. The area at the start is .78 (`RandomForest`:
   .73 for first attempts, .78 for second, .92 for later ones), .84 after an hour. Risks of forests
   and of boosted trees, as they come, are timid: of those near .75, .91 and .87 failed, and next to
@@ -48,7 +48,7 @@ the test splits of the three environments:
   slope of 1.06 and a shift of -.48 for the forest, with which risks at the start fit worse on the
   test split (log loss .572, before .548). Attempts of a job fare alike, so that some hundred jobs
   are few, and a few heavy ones decide on thresholds too.
-- GracePeriod-v0: the generator draws which tasks of a killed job finish, and little that is known
+- GracePeriod-v1: the generator draws which tasks of a killed job finish, and little that is known
   at their arrival tells. The area of the confidence not to finish is .59 (`GradientBoosting`), .62
   (`RandomForest`) and .65 (`TwoLevelNetwork`), and would be .60 with nothing but the fate of every
   job; that drawn as Rosà et al. report theirs has .82. A kill that is wrong costs about eight times
@@ -56,7 +56,7 @@ the test splits of the three environments:
   kill next to nothing. An attempt's risk is no measure of its task's fate either: evictions and
   failures that are retried count in it, and as a confidence of tasks it cost 195 points, where a
   model of tasks costs 5.
-- Checkpoint-v0: with ``moments`` the risk is the probability that the system will end an attempt at
+- Checkpoint-v1: with ``moments`` the risk is the probability that the system will end an attempt at
   any time, which is seldom high. With ``tail`` it is an alarm: it reaches .75, the policy's
   threshold, in 76 % of the attempts that the system ends and in 4 % of the others. So `MLPeriodic`
   as published scores 88 with it, as with the drawn forecast, 78 with ``moments`` and 77 without.
@@ -150,9 +150,9 @@ class Effort:
     once: int = 29 * 24 * 60 * MINUTE
     """learning window of the networks that are trained once [ms]: all that is known"""
     policies: tuple[tuple[str, int | None, int | None], ...] = (
-        ("Cloning-v0", None, None),
-        ("Checkpoint-v0", None, None),
-        ("GracePeriod-v0", None, None),
+        ("Cloning-v1", None, None),
+        ("Checkpoint-v1", None, None),
+        ("GracePeriod-v1", None, None),
     )
     """environment, jobs and slices, None for the scenario's and all"""
     speed: tuple[int, int] = (18_400, 5_200)
@@ -170,7 +170,7 @@ QUICK = Effort(
     grace=600,
     grace_sampling=0.02,
     grace_seeds=1,
-    policies=(("Cloning-v0", 300, 4), ("Checkpoint-v0", 300, 4), ("GracePeriod-v0", 200, 4)),
+    policies=(("Cloning-v1", 300, 4), ("Checkpoint-v1", 300, 4), ("GracePeriod-v1", 200, 4)),
     speed=(200, 100),
     runs=1,
 )

@@ -16,11 +16,11 @@ Choices
     share of failed attempts that raise one, precision the share of alarms that a failed attempt
     raises; the rate of false alarms follows from both and from how many attempts fail. Where it
     would be above 1 the cell is empty. Alarms come when those of the papers' forecasts do: at the
-    start or later (Cloning-v0), ten minutes ahead on average (Checkpoint-v0, which is asked every
+    start or later (Cloning-v1), ten minutes ahead on average (Checkpoint-v1, which is asked every
     five minutes, as the model of System A is, Kumar et al., section VI-A). `prediction_aware` is
     told recall and precision; all else is as published.
 
-    In GracePeriod-v0 a forecast says the class of a task. Jobs are told without error; recall is
+    In GracePeriod-v1 a forecast says the class of a task. Jobs are told without error; recall is
     the share of tasks that do not finish of which that is said, precision the share of what is said
     that is true, both among the tasks of jobs that do not finish, the only ones that are considered
     (Rosà et al., section III).
@@ -135,9 +135,9 @@ def _same(policy: Heuristic) -> Made:
 
 
 CASES = (
-    Case("Cloning-v0", 800, attempt_alarms, {"algorithm_1": _same(Algorithm1())}),
+    Case("Cloning-v1", 800, attempt_alarms, {"algorithm_1": _same(Algorithm1())}),
     Case(
-        "Checkpoint-v0",
+        "Checkpoint-v1",
         1_200,
         attempt_alarms,
         {
@@ -149,7 +149,7 @@ CASES = (
         },
     ),
     Case(
-        "GracePeriod-v0",
+        "GracePeriod-v1",
         800,
         task_alarms,
         {"grace_period": _same(GracePeriod()), "immediate_kill": _same(ImmediateKill())},

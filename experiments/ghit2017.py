@@ -1,6 +1,6 @@
 """PANDA's applications, task by task, on machines that fail (Ghit and Epema, HPDC 2017, section 6).
 
-Jobs of the `panda-das` profile in Lineage-v0: each has its machines to itself, loses some of them
+Jobs of the `panda-das` profile in Lineage-v1: each has its machines to itself, loses some of them
 together at a stated moment, and gets new ones after a minute. Nothing in recovery was fitted. The
 stages of the profile are chosen after Fig. 5 and what the paper says of task times and sizes.
 
@@ -72,7 +72,7 @@ def played(trace: Trace, policy: str, lost: float = 0.0, at: float = 0.0, **opti
     """
     fields: dict[str, Any] = {"trace": trace, "split": "all", **options}
     fields |= {"save_outputs": policy != "Spark", "failed_share": lost}
-    scenario = resolve("Lineage-v0", {**fields, "failed_at": at} if lost else fields)
+    scenario = resolve("Lineage-v1", {**fields, "failed_at": at} if lost else fields)
     return run_policy(build_world(scenario), scenario, POLICIES[policy], order="time").outcomes
 
 

@@ -14,7 +14,7 @@ Kind and band
     selectivities of stages were chosen for its budget.
 
 Choices
-    See `experiments.ghit2017`. The capacity of stable storage in Lineage-v0, which the paper does
+    See `experiments.ghit2017`. The capacity of stable storage in Lineage-v1, which the paper does
     not state, was chosen so that overheads are below those of panel c, and they are fitted: far
     below, and still below with a tenth of it. The profile has
     KMeans' stages one hop from the input, where AWARE saves nothing; it is not in the figure.
@@ -65,7 +65,7 @@ EVERYTHING = (
     " them again costs more than to write them even where storage is a tenth as fast, see below"
 )
 SLOWER: dict[str, Any] = {"storage_bandwidth": 10_000.0}
-"""A tenth of Lineage-v0's [bytes/ms]."""
+"""A tenth of Lineage-v1's [bytes/ms]."""
 
 
 def measure(options: Options, advance: Advance) -> Measured:

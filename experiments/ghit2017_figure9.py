@@ -61,7 +61,7 @@ NOTICED = (
 )
 DEEP = (
     "each lost position is computed again once, with its way back through the iterations before it:"
-    " less than a run's work, see below, in one chain; the rules of Lineage-v0 repeat nothing else"
+    " less than a run's work, see below, in one chain; the rules of Lineage-v1 repeat nothing else"
 )
 HEARTBEATS = (
     "the minute until the loss is noticed is half of this run of 103 s, though only a job whose"

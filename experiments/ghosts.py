@@ -56,7 +56,7 @@ def played(seed: int, quick: bool, accounting: Accounting, clones: int) -> dict[
     """What becomes of all tasks of a trace under Algorithm 1; without clones, under no policy."""
     trace = traced(seed, quick)
     scenario = resolve(
-        "Cloning-v0",
+        "Cloning-v1",
         {
             "trace": trace,
             "split": "all",

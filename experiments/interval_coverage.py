@@ -229,7 +229,7 @@ def _gathered(
 
 
 def main(
-    env: Annotated[str, typer.Option(metavar="ID", help="Of the pinned world.")] = "Cloning-v0",
+    env: Annotated[str, typer.Option(metavar="ID", help="Of the pinned world.")] = "Cloning-v1",
     policy: Annotated[list[str] | None, typer.Option(help="Repeatable.")] = None,
     traces: Annotated[int, typer.Option(min=2, help="Traces to generate.")] = 400,
     first: Annotated[int, typer.Option(min=0, help="Seed of the first of them.")] = 6_000,

@@ -147,7 +147,7 @@ def subjects(trace: Path, google: Path | None) -> list[Subject]:
         trace: a stored trace, to learn a forecast from.
         google: a folder of the published files of Google 2011, to import.
     """
-    cloning = ("--env", "failgym/Cloning-v0", "--set", "jobs=2000")
+    cloning = ("--env", "failgym/Cloning-v1", "--set", "jobs=2000")
     rules = ("--policy", "algorithm_1", "--policy", "retry_cap")
     training = ("train", *cloning, "--algo", "ppo", "--steps", "65536", "--n-envs", "64")
     often = (

@@ -95,9 +95,9 @@ def world_of(load: float | None, threshold: float | None) -> Scenario:
         "forecast": "elsayed",
     }
     if load is None:
-        return SCENARIOS["Cloning-v0"].override(**rules)
+        return SCENARIOS["Cloning-v1"].override(**rules)
     rules |= {"load": load, "outages": "none", "scheduler": "fifo", "preemption": False}
-    return SCENARIOS["Mitigation-v0"].override(**rules, checkpoint=False, kill=False)
+    return SCENARIOS["Mitigation-v1"].override(**rules, checkpoint=False, kill=False)
 
 
 @dataclass(frozen=True)

@@ -114,7 +114,7 @@ class Sample:
 
     def replay(self, threshold: float, clones: int) -> dict[str, npt.NDArray[Any]]:
         """The table of outcomes of the tasks under Algorithm 1."""
-        scenario = resolve("Cloning-v0").override(
+        scenario = resolve("Cloning-v1").override(
             trace=self.trace,
             split="all",
             forecast=self.forecast,

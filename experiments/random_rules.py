@@ -1,6 +1,6 @@
 """What does a rule gain that nobody thought of? The best of many random ones, chosen on train.
 
-    python -m experiments.random_rules --env failgym/Cloning-v0 [--set FIELD=VALUE ...]
+    python -m experiments.random_rules --env failgym/Cloning-v1 [--set FIELD=VALUE ...]
         [--rules 2000] [--traces 5] [--json FILE]
 
 A random rule is a tree of depth 2 over the fields that vary in the environment: three questions,
@@ -192,7 +192,7 @@ def chosen(scenario: Scenario, rules: Sequence[RandomRule], seed: int) -> Random
 
 
 def main(
-    env: Annotated[str, typer.Option(help="id of an environment")] = "failgym/Cloning-v0",
+    env: Annotated[str, typer.Option(help="id of an environment")] = "failgym/Cloning-v1",
     set_: Annotated[list[str] | None, typer.Option("--set", metavar="FIELD=VALUE")] = None,
     rules: Annotated[int, typer.Option(min=1, help="how many are drawn")] = 2_000,
     traces: Annotated[int, typer.Option(min=1, help="fresh traces")] = 5,

@@ -196,7 +196,7 @@ def simulated(seed: int, jobs: int) -> tuple[Trace, Forecast, Outcomes]:
     """The population under the resource conservation policy, with grace periods and without."""
     trace = population(seed, jobs)
     said = forecast(trace, seed)
-    scenario = resolve("GracePeriod-v0", {"trace": trace, "split": "all", "forecast": said})
+    scenario = resolve("GracePeriod-v1", {"trace": trace, "split": "all", "forecast": said})
     world = whole_trace_world(trace, scenario)
     tables = [
         run_policy(world, scenario, rule(), threads=1).outcomes

@@ -1,6 +1,6 @@
 """Which constants of a continued world decide how policies rank?
 
-    python -m experiments.sensitivity --env failgym/Cloning-v0 --set max_extra=4 --json FILE
+    python -m experiments.sensitivity --env failgym/Cloning-v1 --set max_extra=4 --json FILE
 
 All rules of `failgym.baselines` that fit the environment are played on the test splits of fresh
 traces, once with the environment as it is and once with each of its constants changed: what the law
@@ -230,7 +230,7 @@ def rows_of(content: dict[str, Any]) -> list[Row]:
 
 
 def main(
-    env: Annotated[str, typer.Option(help="id of an environment")] = "failgym/Cloning-v0",
+    env: Annotated[str, typer.Option(help="id of an environment")] = "failgym/Cloning-v1",
     set_: Annotated[list[str] | None, typer.Option("--set", metavar="FIELD=VALUE")] = None,
     first: Annotated[int, typer.Option(help="seed of the first trace")] = 1_000,
     least: Annotated[int, typer.Option(min=2, help="fewest traces")] = 5,

@@ -49,7 +49,7 @@ BATCHES = (64, 256)
 """Episodes of the batched environments."""
 HOUR = 3_600_000
 SETTINGS: dict[str, dict[str, Any]] = {
-    "Mitigation-v0": {
+    "Mitigation-v1": {
         "load": 0.0,
         "machines": 1_000,
         "slots": 2,
@@ -60,7 +60,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "slice_tasks": 2_048,
     },
 }
-"""Fields that are not as registered: Mitigation-v0 has 1,000 machines, and as many jobs an hour as
+"""Fields that are not as registered: Mitigation-v1 has 1,000 machines, and as many jobs an hour as
 keep nine tenths of them busy; a slice in proportion, or the warm-up of a cluster of that size, some
 2,800 tasks, would be most of what is measured."""
 Decides = Literal["random", "replay"]
@@ -85,9 +85,9 @@ class Target:
     pinned: float = 1e6
     """batched decisions per second in the pinned world, at least"""
     mitigation: float = 5e5
-    """the same in Mitigation-v0, 64 episodes on 1,000 machines each"""
+    """the same in Mitigation-v1, 64 episodes on 1,000 machines each"""
     dags: float = 2e5
-    """the same in Lineage-v0 and Workflow-v0"""
+    """the same in Lineage-v1 and Workflow-v1"""
     single: float = 8e4
     """steps per second in the pinned world, at least"""
     cold: float = 20.0
@@ -101,7 +101,7 @@ class Target:
         """Batched decisions per second of an environment, at least."""
         if is_pinned(name):
             return self.pinned
-        return self.mitigation if name == "Mitigation-v0" else self.dags
+        return self.mitigation if name == "Mitigation-v1" else self.dags
 
 
 @dataclass(frozen=True)
@@ -131,8 +131,8 @@ QUICK = Effort(
     runs=1,
     batched=4_000,
     single=400,
-    environments=("GracePeriod-v0", "Workflow-v0"),
-    settings={"GracePeriod-v0": {"jobs": 600}, "Workflow-v0": {"jobs": 80}},
+    environments=("GracePeriod-v1", "Workflow-v1"),
+    settings={"GracePeriod-v1": {"jobs": 600}, "Workflow-v1": {"jobs": 80}},
     cold=False,
 )
 """Enough to see that everything runs; the figures mean nothing."""
@@ -329,7 +329,7 @@ def all_start_times(effort: Effort) -> dict[str, dict[str, float]]:
 
 def whole_trace(folder: Path, runs: int, threads: int) -> dict[str, float]:
     """Algorithm 1 over a whole trace, asked at every window; medians, without loading."""
-    scenario = resolve("Cloning-v0", {"decide": "every"})
+    scenario = resolve("Cloning-v1", {"decide": "every"})
     world = whole_trace_world(Trace.load(folder), scenario, known_only=True)
     few = np.arange(min(64, world.slices))
     run_policy(world, scenario, Algorithm1(), few, threads=threads)  # compiles
@@ -390,7 +390,7 @@ def verdicts(result: dict[str, Any]) -> list[tuple[Cell, ...]]:
     rows: list[tuple[Cell, ...]] = []
     for name in dict.fromkeys(row["id"].removeprefix("failgym/") for row in own):
         many = [row for row in own if row["id"] == f"failgym/{name}" and row["episodes"] > 1]
-        if name == "Mitigation-v0":
+        if name == "Mitigation-v1":
             many = [row for row in many if row["episodes"] == BATCHES[0]]
         slowest = min(row["decisions_per_second"] for row in many)
         target = f">= {TARGET.batched(name):,.0f}"

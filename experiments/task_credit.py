@@ -70,8 +70,8 @@ class Setup:
 
 
 SETUPS = (
-    Setup("failgym/Mitigation-v0", 1_048_576, task_scale=10.0, step_scale=100.0),
-    Setup("failgym/Workflow-v0", 524_288, task_scale=1.0, step_scale=10.0, every=4),
+    Setup("failgym/Mitigation-v1", 1_048_576, task_scale=10.0, step_scale=100.0),
+    Setup("failgym/Workflow-v1", 524_288, task_scale=1.0, step_scale=10.0, every=4),
 )
 
 

@@ -31,9 +31,9 @@ from failgym.evaluation.progress import progress_bar
 from failgym.leaderboard.statistics.bootstrap import Estimate
 
 PAPERS = {
-    "Cloning-v0": "algorithm_1",  # El-Sayed et al. 2017, Algorithm 1
-    "GracePeriod-v0": "grace_period",  # Rosa et al. 2015, section IV
-    "Checkpoint-v0": "ml_periodic",  # Kumar et al. 2020, section VI
+    "Cloning-v1": "algorithm_1",  # El-Sayed et al. 2017, Algorithm 1
+    "GracePeriod-v1": "grace_period",  # Rosa et al. 2015, section IV
+    "Checkpoint-v1": "ml_periodic",  # Kumar et al. 2020, section VI
 }
 """The heuristic of the paper that the environment is made of."""
 
@@ -51,13 +51,13 @@ class Short:
 
 
 SHORT = {
-    "Cloning-v0": Short(4_000_000, {}, scores=4),
-    "GracePeriod-v0": Short(2_000_000, {}, scores=4),
+    "Cloning-v1": Short(4_000_000, {}, scores=4),
+    "GracePeriod-v1": Short(2_000_000, {}, scores=4),
     # Asked every minute an agent that knows nothing hardly learns to save: one decision of fifty
     # is worth it, and no single one seems to be. It decides every fifth minute. Its rewards are
     # differences to a rule, which is not that of the paper. Hidden besides what tells jobs apart is
     # what is the same in every decision, or of other worlds.
-    "Checkpoint-v0": Short(
+    "Checkpoint-v1": Short(
         6_000_000,
         {
             "warm_start": None,

@@ -33,11 +33,11 @@ from experiments.machine import cores, host, pin
 from experiments.training_subjects import CARTPOLE, SETTINGS, Subject, padded, subject
 from failgym.cli.output import Cell, JsonFile, print_line, print_table
 
-SUBJECTS = ("Cloning-v0", "Mitigation-v0")
+SUBJECTS = ("Cloning-v1", "Mitigation-v1")
 ALGORITHMS = ("PPO", "MaskablePPO")
 BATCHES = (32, 256, 1024)
 """Episodes at once."""
-CENTRAL = ("MaskablePPO", "Cloning-v0", 256)
+CENTRAL = ("MaskablePPO", "Cloning-v1", 256)
 """What is held against padded CartPole."""
 
 
@@ -77,8 +77,8 @@ QUICK = Effort(
     seconds=0.01,
     batches=(4,),
     settings={
-        "Cloning-v0": {"jobs": 600},
-        "Mitigation-v0": {"jobs": 600, "slice_tasks": 4, "sampling": 0.02, "begin": 0, "slots": 2},
+        "Cloning-v1": {"jobs": 600},
+        "Mitigation-v1": {"jobs": 600, "slice_tasks": 4, "sampling": 0.02, "begin": 0, "slots": 2},
     },
 )
 """Enough to see that everything runs; the figures mean nothing."""

@@ -239,7 +239,7 @@ def main(
     """Compare rules of choice."""
     file = JsonFile.at(json_file)
     results: list[Result] = []
-    for name in env or ["Cloning-v0", "GracePeriod-v0", "Checkpoint-v0"]:
+    for name in env or ["Cloning-v1", "GracePeriod-v1", "Checkpoint-v1"]:
         scenario = resolve(name)
         total = variants * len(kinds_of(scenario))
         with progress_bar(scenario.name, total, interactive()) as advance:

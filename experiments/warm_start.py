@@ -50,7 +50,7 @@ from failgym.envs import resolve
 from failgym.files import replacing
 
 OUT = Path(__file__).with_suffix(".json")
-TEACHERS = {"Cloning-v0": "algorithm_1", "Checkpoint-v0": "ml_periodic"}
+TEACHERS = {"Cloning-v1": "algorithm_1", "Checkpoint-v1": "ml_periodic"}
 ALGORITHM = "maskable_ppo"
 LANES = 128
 """Episodes at once."""
@@ -59,7 +59,7 @@ HYPER = {"n_steps": 32, "batch_size": 1_024}
 BEGINNER: dict[str, Any] = {
     "policy": {"net_arch": [64, 64], "activation": "tanh", "initial_bias": -3.0},
 }
-"""Of agents that know nothing: Checkpoint-v0's own are for one that was taught, without a bias."""
+"""Of agents that know nothing: Checkpoint-v1's own are for one that was taught, without a bias."""
 DEMONSTRATED = 0.15
 """Share of the decisions that a teacher demonstrates, or comments on."""
 POINTS = 4

@@ -1,6 +1,6 @@
 """What `gym.make` costs in a new process: a world that is built, and one that is kept on disk.
 
-    python -m experiments.world_cache_speed --trace DIR [--env Cloning-v0 ...] [--runs 5]
+    python -m experiments.world_cache_speed --trace DIR [--env Cloning-v1 ...] [--runs 5]
                                             [--beside CHECKOUT] [--json FILE]
 
 Each row is a process that makes an environment on the stored trace and resets it once, so that its
@@ -44,7 +44,7 @@ TOGETHER = 4
 """Processes that hold the same environment at once."""
 TARGET = 0.5
 """What a kept world may take beyond one of 100 jobs, at most [s]."""
-FIELDS: dict[str, dict[str, Any]] = {"Mitigation-v0": {"begin": 0}}
+FIELDS: dict[str, dict[str, Any]] = {"Mitigation-v1": {"begin": 0}}
 """Of environments that leave out the first day of a trace, which may be all there is of it."""
 CHILD = """
 import json, resource, sys, time
@@ -207,7 +207,7 @@ def _median_time(step: Any, runs: int) -> float:
 
 def main(
     trace: Annotated[Path, typer.Option(help="The folder of a stored trace.")],
-    env: Annotated[list[str], typer.Option(help="Environments; repeatable.")] = ["Cloning-v0"],  # noqa: B006
+    env: Annotated[list[str], typer.Option(help="Environments; repeatable.")] = ["Cloning-v1"],  # noqa: B006
     runs: Annotated[int, typer.Option(help="Processes of each kind.")] = 5,
     beside: Annotated[Path | None, typer.Option(help="Another checkout of failgym.")] = None,
     json: Annotated[Path | None, typer.Option(help="Also write the result here.")] = None,

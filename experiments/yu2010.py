@@ -104,7 +104,7 @@ class Bench:
         }
         if named == "calibrated":
             given |= {"node_accuracy": accuracy, "node_false_positives": share, "seed": seed}
-        return resolve("Workflow-v0", given | fields)
+        return resolve("Workflow-v1", given | fields)
 
 
 @dataclass(frozen=True)

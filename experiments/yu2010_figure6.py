@@ -131,7 +131,7 @@ def environment(trace: Trace, forecast: NodeForecast | None) -> Scenario:
     """The workflow with these predictions, or with none."""
     fields: dict[str, Any] = {"trace": trace, "split": "all", "slice_jobs": 1}
     fields |= {"transfer_bandwidth": 1.0, "node_forecast": forecast or "none"}
-    return resolve("Workflow-v0", fields)
+    return resolve("Workflow-v1", fields)
 
 
 def executions(scenario: Scenario, policy: Flaw | RankHybd) -> list[Execution]:

@@ -45,13 +45,13 @@ class Scored:
 
 
 SCORED = {
-    "Cloning-v0": Scored(every=500_000),
-    "GracePeriod-v0": Scored(every=500_000),
+    "Cloning-v1": Scored(every=500_000),
+    "GracePeriod-v1": Scored(every=500_000),
     # One gang of the validation part decides a sixth of the score: that would choose, not skill.
-    "Checkpoint-v0": Scored(every=4_000_000),
-    "Lineage-v0": Scored(every=1_000_000, episodes=24),
-    "Workflow-v0": Scored(every=500_000),
-    "Mitigation-v0": Scored(every=250_000),
+    "Checkpoint-v1": Scored(every=4_000_000),
+    "Lineage-v1": Scored(every=1_000_000, episodes=24),
+    "Workflow-v1": Scored(every=500_000),
+    "Mitigation-v1": Scored(every=250_000),
 }
 
 

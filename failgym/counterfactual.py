@@ -6,7 +6,7 @@ estimate. Learners can take the difference of two actions for what it is.
 
 >>> import gymnasium as gym, failgym
 >>> from failgym.counterfactual import branch
->>> env = gym.make_vec("failgym/Checkpoint-v0", num_envs=4, jobs=200, slice_tasks=1)
+>>> env = gym.make_vec("failgym/Checkpoint-v1", num_envs=4, jobs=200, slice_tasks=1)
 >>> _ = env.reset(seed=1)
 >>> tried = branch(env)
 >>> tried.costs.shape, bool((tried.gains[:, 0] == 0.0).all())

@@ -105,11 +105,11 @@ def invoke(*arguments: object) -> int:
 def test_a_policy_is_named_on_the_command_line(
     toy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    fields = [part for name, value in small("failgym/Cloning-v0").items() for part in
+    fields = [part for name, value in small("failgym/Cloning-v1").items() for part in
               ("--set", f"{name}={value}")]  # fmt: skip
     assert load_policy("impatient:risk=0.5") == load_policy("toy_package:Impatient:risk=0.5")
     asked = ["--policy", "impatient:risk=0.5", "--episodes", "2"]
-    assert invoke("evaluate", "--env", "failgym/Cloning-v0", *asked, *fields) == 0
+    assert invoke("evaluate", "--env", "failgym/Cloning-v1", *asked, *fields) == 0
     assert "impatient" in capsys.readouterr().out
 
 
@@ -145,7 +145,7 @@ def test_a_reader_and_a_predictor_are_named_on_the_command_line(
     assert invoke("trace", "forecast", trace, *forecast) == 0
     assert int(np.load(out)["window"]) == 60_000
     given = ["--policy", "replay", "--set", "forecast=prophet", "--set", "jobs=200"]
-    assert invoke("evaluate", "--env", "failgym/Cloning-v0", "--episodes", 1, *given) == 0
+    assert invoke("evaluate", "--env", "failgym/Cloning-v1", "--episodes", 1, *given) == 0
     capsys.readouterr()
     assert invoke("trace", "import", "--help") == 0
     assert "toy" in capsys.readouterr().out
@@ -166,7 +166,7 @@ def test_a_broken_package_is_named_in_a_line_and_breaks_no_other(
     entries = entries.replace("toy =", "bad =").replace("prophet", "bad")
     install(toy, "broken-package", source, entries)
     (tmp_path / "source").write_text("30")
-    env = ["evaluate", "--env", "failgym/Cloning-v0", "--policy"]
+    env = ["evaluate", "--env", "failgym/Cloning-v1", "--policy"]
     calls = (
         [*env, "bad"],
         ["evaluate", "--env", "failgym/Bad-v0", "--policy", "replay"],

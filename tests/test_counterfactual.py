@@ -79,7 +79,7 @@ def test_costs_are_those_of_a_run(env_id: str, fields: dict[str, Any], informed:
 
 
 @pytest.mark.parametrize("fields", [{"order": "time"}, {"slice_tasks": 1}])
-@pytest.mark.parametrize("env_id", ["failgym/Cloning-v0", "failgym/Checkpoint-v0"])
+@pytest.mark.parametrize("env_id", ["failgym/Cloning-v1", "failgym/Checkpoint-v1"])
 def test_compiled_branches_are_those_of_copies(env_id: str, fields: dict[str, Any]) -> None:
     batch: EpisodeBatch = batched(env_id, **fields).unwrapped.batch
     assert batch.branched().tobytes() == EpisodeBatch.branched(batch).tobytes()
@@ -87,20 +87,20 @@ def test_compiled_branches_are_those_of_copies(env_id: str, fields: dict[str, An
 
 def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("failgym.sim.shared.batch.SMALLEST_CHUNK", 1)
-    one, two = (batched("failgym/Cloning-v0", threads=n).unwrapped.batch for n in (1, 2))
+    one, two = (batched("failgym/Cloning-v1", threads=n).unwrapped.batch for n in (1, 2))
     assert len(two._spans()) == 2  # pyright: ignore[reportPrivateUsage]
     assert one.branched().tobytes() == two.branched().tobytes()
 
 
 def test_parts_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    batch = batched("failgym/Mitigation-v0").unwrapped.batch
+    batch = batched("failgym/Mitigation-v1").unwrapped.batch
     whole = batch.branched()
     monkeypatch.setattr("failgym.sim.shared.batch.COPIES", 2)
     assert batch.branched().tobytes() == whole.tobytes()
 
 
 def test_gains_are_beside_continue() -> None:
-    tried = branch(batched("failgym/GracePeriod-v0", slice_tasks=1))
+    tried = branch(batched("failgym/GracePeriod-v1", slice_tasks=1))
     total = tried.costs.sum(axis=2)
     assert (tried.gains[:, 0] == 0.0).all()
     known = ~np.isnan(tried.gains)
@@ -108,7 +108,7 @@ def test_gains_are_beside_continue() -> None:
 
 
 def test_taken_episodes_go_on_as_the_originals() -> None:
-    for env_id in ("failgym/Cloning-v0", "failgym/Mitigation-v0"):
+    for env_id in ("failgym/Cloning-v1", "failgym/Mitigation-v1"):
         batch: EpisodeBatch = batched(env_id).unwrapped.batch
         twin = batch.taken(np.array([2, 0, 2]))
         nothing = np.zeros(EPISODES, dtype=np.int64)
@@ -120,13 +120,13 @@ def test_taken_episodes_go_on_as_the_originals() -> None:
 
 @pytest.mark.parametrize("episodes", [[], [3], [-1]])
 def test_episodes_that_are_not_there_are_refused(episodes: list[int]) -> None:
-    batch = batched("failgym/Cloning-v0").unwrapped.batch
+    batch = batched("failgym/Cloning-v1").unwrapped.batch
     with pytest.raises(ValueError, match="episodes: expected some from 0 to 2"):
         batch.taken(np.array(episodes, dtype=np.int64))
 
 
 def test_simulate_is_what_comes_of_it() -> None:
-    env: Any = make("failgym/Cloning-v0").unwrapped
+    env: Any = make("failgym/Cloning-v1").unwrapped
     env.reset(seed=3)
     expected = env.simulate(0)
     again = env.simulate(0)
@@ -142,7 +142,7 @@ def test_simulate_is_what_comes_of_it() -> None:
 
 
 def test_simulate_refuses_what_is_no_answer() -> None:
-    env: Any = make("failgym/GracePeriod-v0").unwrapped
+    env: Any = make("failgym/GracePeriod-v1").unwrapped
     with pytest.raises(RuntimeError, match="call reset first"):
         env.simulate(0)
     env.reset(seed=3)
@@ -153,7 +153,7 @@ def test_simulate_refuses_what_is_no_answer() -> None:
 
 
 def test_an_episode_that_is_over_has_no_branches() -> None:
-    env: Any = make("failgym/GracePeriod-v0", slice_tasks=1).unwrapped
+    env: Any = make("failgym/GracePeriod-v1", slice_tasks=1).unwrapped
     env.reset(seed=3)
     ended = False
     while not ended:
@@ -177,7 +177,7 @@ def test_policies_for_other_rules_are_refused() -> None:
             return np.zeros(len(observation), dtype=np.int64), None
 
     with pytest.raises(ValueError, match="policy 'picky': made for another environment"):
-        branch(batched("failgym/Cloning-v0"), Picky())
+        branch(batched("failgym/Cloning-v1"), Picky())
 
 
 def test_policies_that_carry_a_state_are_refused() -> None:
@@ -189,4 +189,4 @@ def test_policies_that_carry_a_state_are_refused() -> None:
             return np.zeros(len(observation), dtype=np.int64), steps + 1
 
     with pytest.raises(ValueError, match="policy 'recurrent': expected one without a state"):
-        branch(batched("failgym/Cloning-v0"), Recurrent())
+        branch(batched("failgym/Cloning-v1"), Recurrent())

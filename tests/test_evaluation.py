@@ -42,8 +42,8 @@ assert failgym  # importing it registers the environments
 
 PINNED = [name for name, scenario in SCENARIOS.items() if scenario.world == "pinned"]
 SCHEDULED = [name for name, scenario in SCENARIOS.items() if scenario.world == "scheduled"]
-CHECKPOINT = resolve("Checkpoint-v0", {"jobs": 400, "slice_tasks": 8})
-GRACE = resolve("GracePeriod-v0", {"jobs": 400, "slice_tasks": 16})
+CHECKPOINT = resolve("Checkpoint-v1", {"jobs": 400, "slice_tasks": 8})
+GRACE = resolve("GracePeriod-v1", {"jobs": 400, "slice_tasks": 16})
 
 
 def nothing(world: World, rules: Rules, tasks: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
@@ -357,9 +357,9 @@ def test_wrong_numbers_of_a_run_are_refused(wrong: dict[str, Any]) -> None:
 
 
 def test_an_evaluation_is_json() -> None:
-    result = evaluate(GiveUp(), "failgym/Cloning-v0", episodes=3, bound=nothing)
+    result = evaluate(GiveUp(), "failgym/Cloning-v1", episodes=3, bound=nothing)
     written = json.loads(json.dumps(result.to_json(), allow_nan=False))
-    assert written["env"] == "failgym/Cloning-v0"
+    assert written["env"] == "failgym/Cloning-v1"
     assert written["split"] == "test"
     assert set(written["costs"]) == set(TERMS)
     assert result.cost == pytest.approx(sum(result.costs.values()))
@@ -416,7 +416,7 @@ def test_lanes_do_not_matter_in_the_scheduled_world(name: str) -> None:
 
 
 def test_an_episode_in_which_nothing_is_asked_costs_what_it_costs() -> None:
-    asked = replace(small_scenario("Workflow-v0"), node_forecast="none")
+    asked = replace(small_scenario("Workflow-v1"), node_forecast="none")
     anchors = [Anchors.of(replace(asked, place=place), episodes=4) for place in (True, False)]
     placed, silent = (a.replay.costs for a in anchors)
     assert anchors[1].replay.decisions == 0
@@ -429,12 +429,12 @@ def test_completion_is_relative_to_what_ran_in_the_record(name: str) -> None:
     """Nothing of Lineage's and Workflow's traces ever ran: only lengths of tasks are known."""
     anchors = Anchors.of(small_scenario(name), episodes=4)
     ratio = anchors.measure(anchors.replay).completion_ratio
-    assert np.isnan(ratio) == (name != "Mitigation-v0")
+    assert np.isnan(ratio) == (name != "Mitigation-v1")
     scenario = anchors.scenario
     world = whole_trace_world(whole_trace(scenario), scenario)
     run = run_policy(world, scenario, Replay(), order="time")
     compared = compare(run, Record.of(whole_trace(scenario))).completion_ratio
-    assert np.isnan(compared) == (name != "Mitigation-v0")
+    assert np.isnan(compared) == (name != "Mitigation-v1")
 
 
 def test_a_bound_by_task_is_refused_in_the_scheduled_world() -> None:
@@ -445,7 +445,7 @@ def test_a_bound_by_task_is_refused_in_the_scheduled_world() -> None:
 def test_a_whole_trace_in_a_scheduled_world() -> None:
     trace = generate("google-2011", jobs=60, seed=2)
     quiet = dict.fromkeys(("clone", "checkpoint", "kill", "give_up", "retry"), False)
-    rules = replace(SCENARIOS["Mitigation-v0"], **quiet, forecast="none", begin=0)
+    rules = replace(SCENARIOS["Mitigation-v1"], **quiet, forecast="none", begin=0)
     world = whole_trace_world(trace, rules)
     comparison = compare(run_policy(world, rules, Replay(), order="time"), Record.of(trace))
     assert world.slices == 1
@@ -463,7 +463,7 @@ def test_models_are_evaluated_like_heuristics(kind: str) -> None:
     make: Any = next(getattr(library, kind) for library in libraries if hasattr(library, kind))
     network = "MlpLstmPolicy" if kind == "RecurrentPPO" else "MlpPolicy"
     scenario = replace(CHECKPOINT, slice_tasks=1)
-    model = make(network, gym.make("failgym/Checkpoint-v0", jobs=400), seed=0, device="cpu")
+    model = make(network, gym.make("failgym/Checkpoint-v1", jobs=400), seed=0, device="cpu")
     world, slices = build_world(scenario), np.arange(3)
     run = run_policy(world, scenario, model, slices, lanes=2)
     assert run.policy == kind
@@ -476,14 +476,14 @@ def test_models_are_evaluated_like_heuristics(kind: str) -> None:
 
 # --- Whole traces -------------------------------------------------------------------------------
 
-NOTHING_ASKED = replace(SCENARIOS["Cloning-v0"], clone=False, give_up=False, retry=False)
+NOTHING_ASKED = replace(SCENARIOS["Cloning-v1"], clone=False, give_up=False, retry=False)
 
 
 @pytest.mark.parametrize("make", [toy, lambda: generate("google-2011", jobs=60, seed=2)])
 @pytest.mark.parametrize("asked", [False, True])
 def test_a_trace_left_alone_equals_its_record(make: Any, asked: bool) -> None:
     trace: Trace = make()
-    rules = replace(SCENARIOS["Cloning-v0"], kill=True, decide="every") if asked else NOTHING_ASKED
+    rules = replace(SCENARIOS["Cloning-v1"], kill=True, decide="every") if asked else NOTHING_ASKED
     world = whole_trace_world(trace, rules)
     run = run_policy(world, rules, Replay(), lanes=5)
     comparison = compare(run, Record.of(trace))
@@ -495,7 +495,7 @@ def test_a_trace_left_alone_equals_its_record(make: Any, asked: bool) -> None:
 
 def test_a_policy_that_acts_differs_from_the_record() -> None:
     trace = generate("google-2011", jobs=60, seed=2)
-    rules = replace(SCENARIOS["GracePeriod-v0"], grace=False)
+    rules = replace(SCENARIOS["GracePeriod-v1"], grace=False)
     world = whole_trace_world(trace, rules, known_only=True)
     run = run_policy(world, rules, REGISTRY["blind_kill"]())
     comparison = compare(run, Record.of(trace))
@@ -516,7 +516,7 @@ def test_a_record_that_is_wrong_is_noticed() -> None:
 
 def test_a_stored_forecast_serves_a_whole_trace(tmp_path: Path) -> None:
     trace = generate("google-2011", jobs=60, seed=2)
-    rules = replace(SCENARIOS["GracePeriod-v0"], forecast="perfect")
+    rules = replace(SCENARIOS["GracePeriod-v1"], forecast="perfect")
     fitted = Perfect(window=rules.window).fit(trace).predict(trace)
     save_forecast(fitted, tmp_path / "mine.npz")
     stored = replace(rules, forecast=str(tmp_path / "mine.npz"))

@@ -17,7 +17,7 @@ from tests.envs.worlds import small
 
 def scenario(**fields: Any) -> Scenario:
     """Two slices of workflows."""
-    return resolve("Workflow-v0", {**small("failgym/Workflow-v0"), "split": "all", **fields})
+    return resolve("Workflow-v1", {**small("failgym/Workflow-v1"), "split": "all", **fields})
 
 
 @pytest.mark.parametrize("count", COUNTS)
@@ -56,6 +56,6 @@ def test_slices_are_those_asked_for() -> None:
 
 
 def test_a_world_without_offers_has_no_queries() -> None:
-    made = resolve("Lineage-v0", small("failgym/Lineage-v0"))
+    made = resolve("Lineage-v1", small("failgym/Lineage-v1"))
     with pytest.raises(ValueError, match="place: expected a scheduled world"):
         failure_queries(build_world(made), made, RankHybd())

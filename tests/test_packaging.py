@@ -112,4 +112,4 @@ def test_wheel_is_imported_beside_folders_of_the_same_names(
 
 
 def test_command_runs_from_the_wheel(installed: Path, elsewhere: Path) -> None:
-    assert "failgym/Cloning-v0" in run(installed / "failgym", "envs", cwd=elsewhere)
+    assert "failgym/Cloning-v1" in run(installed / "failgym", "envs", cwd=elsewhere)

@@ -50,7 +50,7 @@ def test_command_exists(words: list[str]) -> None:
             assert any(pattern_files(spec.partition("=")[2], env) for env in SCENARIOS)
         elif "mine:" not in spec and spec != ALL_BASELINES:
             load_policy(spec)
-    override(resolve(given.get("env") or "Cloning-v0"), given.get("settings"))
+    override(resolve(given.get("env") or "Cloning-v1"), given.get("settings"))
 
 
 @pages

@@ -137,7 +137,7 @@ def test_more_clones_never_delay_a_task_of_the_profile(reading: Literal["chain",
     ends: list[Any] = []
     for clones in CLONES:
         fields = {"max_clones": clones, "decide": "every"}
-        scenario = resolve("Cloning-v0", fields)
+        scenario = resolve("Cloning-v1", fields)
         world = whole_trace_world(trace, scenario, known_only=True)
         policy = Algorithm1(threshold=0.5, max_clones=clones, reading=reading)
         table = run_policy(world, scenario, policy, lanes=128).outcomes
@@ -259,7 +259,7 @@ def test_overhead_falls_as_the_threshold_rises(google: Trace) -> None:
 
 def cloning_overhead(trace: Trace, clones: int, threshold: float) -> float:
     rules = resolve(
-        "Cloning-v0",
+        "Cloning-v1",
         {
             "beyond_record": "paper",
             "max_extra": 4,
@@ -296,8 +296,8 @@ def test_longer_grace_kills_fewer_by_mistake_and_saves_less(google: Trace) -> No
 
 
 def with_grace(factor: float) -> Scenario:
-    """GracePeriod-v0 with all class grace periods changed alike."""
-    scenario = resolve("GracePeriod-v0")
+    """GracePeriod-v1 with all class grace periods changed alike."""
+    scenario = resolve("GracePeriod-v1")
     names = ("grace_evict", "grace_fail", "grace_kill")
     return scenario.override(**{n: round(factor * getattr(scenario, n)) for n in names})
 

@@ -37,7 +37,7 @@ def learned_as_printed(code: str, folder: Path, monkeypatch: pytest.MonkeyPatch)
     trace: dict[str, Any] = {
         name: int(re.findall(rf"{name}=(\d[\d_]*)", code)[-1]) for name in ("jobs", "trace_seed")
     }
-    paper = failgym.evaluate(GracePeriod(), "failgym/GracePeriod-v0", **trace)
+    paper = failgym.evaluate(GracePeriod(), "failgym/GracePeriod-v1", **trace)
     assert Path("mine.safetensors").exists()
     return result, paper
 
@@ -65,7 +65,7 @@ def test_the_lines_train_an_agent_and_keep_it(
         assert code.count(long) == 1
         code = code.replace(long, short)
     result, paper = learned_as_printed(code, tmp_path, monkeypatch)
-    kept = failgym.evaluate(load_policy("mine.safetensors"), "failgym/GracePeriod-v0", **JUDGED_ON)
+    kept = failgym.evaluate(load_policy("mine.safetensors"), "failgym/GracePeriod-v1", **JUDGED_ON)
     assert paper.score > kept.score == result.score != 0.0
 
 

@@ -14,29 +14,29 @@ from failgym.leaderboard.suite.suites import RELEASED
 from failgym.worlds.scenario import Split
 
 PAPERS = {
-    "Cloning-v0": "algorithm_1",
-    "GracePeriod-v0": "grace_period",
-    "Checkpoint-v0": "ml_periodic",
-    "Lineage-v0": "aware",
-    "Workflow-v0": "flaw",
-    "Mitigation-v0": "retry_cap",
+    "Cloning-v1": "algorithm_1",
+    "GracePeriod-v1": "grace_period",
+    "Checkpoint-v1": "ml_periodic",
+    "Lineage-v1": "aware",
+    "Workflow-v1": "flaw",
+    "Mitigation-v1": "retry_cap",
 }
 """Scenario -> the policy of the paper that it follows, or of one of them."""
-SPLIT: dict[str, Split] = {"Lineage-v0": "all"}
-"""Split, where it is not the test split: that of Lineage-v0 is a dozen jobs, too few to be sure."""
+SPLIT: dict[str, Split] = {"Lineage-v1": "all"}
+"""Split, where it is not the test split: that of Lineage-v1 is a dozen jobs, too few to be sure."""
 JUDGED: dict[str, list[str]] = {
-    "Cloning-v0": ["give_up"],
-    "GracePeriod-v0": ["blind_kill", "immediate_kill"],
-    "Checkpoint-v0": ["young", "ml_checkpoint"],
-    "Lineage-v0": ["checkpoint_all", "size", "periodic_outputs"],
-    "Workflow-v0": ["rank_hybd"],
-    "Mitigation-v0": ["algorithm_1", "blind_kill"],
+    "Cloning-v1": ["give_up"],
+    "GracePeriod-v1": ["blind_kill", "immediate_kill"],
+    "Checkpoint-v1": ["young", "ml_checkpoint"],
+    "Lineage-v1": ["checkpoint_all", "size", "periodic_outputs"],
+    "Workflow-v1": ["rank_hybd"],
+    "Mitigation-v1": ["algorithm_1", "blind_kill"],
 }
 """Scenario -> other policies whose scores are compared below."""
-SOME = {"Lineage-v0": (24, 4)}
+SOME = {"Lineage-v1": (24, 4)}
 """How many slices, and the seed that draws them, where the baselines of which something is expected
 are not played on all."""
-UNSURE = {"Cloning-v0", "Lineage-v0", "Mitigation-v0"}
+UNSURE = {"Cloning-v1", "Lineage-v1", "Mitigation-v1"}
 """Where a paper's policy helps, but few jobs decide, so that its interval reaches below 0."""
 FEW = 3
 """Slices on which the other baselines are played."""
@@ -143,41 +143,41 @@ def test_acting_at_random_is_no_better_than_leaving_all_alone(
 
 
 def test_never_checkpointing_is_clearly_worse_than_young(tables: dict[str, Table]) -> None:
-    assert tables["Checkpoint-v0"].rows["young"].low > 0.0
+    assert tables["Checkpoint-v1"].rows["young"].low > 0.0
 
 
 def test_prediction_and_period_together_are_better_than_either(tables: dict[str, Table]) -> None:
     """Kumar et al., DSN 2020, Table VIII."""
-    rows = tables["Checkpoint-v0"].rows
+    rows = tables["Checkpoint-v1"].rows
     assert rows["ml_periodic"].score > rows["young"].score
     assert rows["ml_periodic"].score > rows["ml_checkpoint"].score
 
 
 def test_saving_all_outputs_costs_more_than_it_saves(tables: dict[str, Table]) -> None:
     """Ghit and Epema, HPDC 2017, figure 7: what policies are for."""
-    rows = tables["Lineage-v0"].rows
+    rows = tables["Lineage-v1"].rows
     assert rows["checkpoint_all"].score < 0.0
     assert rows["aware"].score > max(rows[name].score for name in ("size", "periodic_outputs"))
 
 
 def test_placing_what_is_ready_is_what_the_cluster_does(tables: dict[str, Table]) -> None:
-    runs = tables["Workflow-v0"].runs
+    runs = tables["Workflow-v1"].runs
     assert runs["rank_hybd"].costs.tobytes() == runs["replay"].costs.tobytes()
 
 
 def test_in_a_loaded_cluster_clones_cost_others_more_than_they_save(
     tables: dict[str, Table],
 ) -> None:
-    assert tables["Mitigation-v0"].rows["algorithm_1"].high < 0.0
-    assert tables["Mitigation-v0"].rows["blind_kill"].score < 0.0
+    assert tables["Mitigation-v1"].rows["algorithm_1"].high < 0.0
+    assert tables["Mitigation-v1"].rows["blind_kill"].score < 0.0
 
 
 def test_giving_everything_up_is_worse_than_doing_nothing(tables: dict[str, Table]) -> None:
-    assert tables["Cloning-v0"].rows["give_up"].high < 0.0
+    assert tables["Cloning-v1"].rows["give_up"].high < 0.0
 
 
 def test_blind_killing_is_bad_and_patience_pays(tables: dict[str, Table]) -> None:
-    rows, runs = tables["GracePeriod-v0"].rows, tables["GracePeriod-v0"].runs
+    rows, runs = tables["GracePeriod-v1"].rows, tables["GracePeriod-v1"].runs
     assert rows["blind_kill"].score < 50.0
     assert rows["blind_kill"].score < rows["grace_period"].score
     assert rows["immediate_kill"].score < rows["grace_period"].score
@@ -185,5 +185,5 @@ def test_blind_killing_is_bad_and_patience_pays(tables: dict[str, Table]) -> Non
     assert rows["immediate_kill"].false_kills is not None
     assert rows["grace_period"].false_kills < rows["immediate_kill"].false_kills
     blind = runs["blind_kill"].costs.sum(axis=1)
-    bound = tables["GracePeriod-v0"].anchors.bound.sum(axis=1)
+    bound = tables["GracePeriod-v1"].anchors.bound.sum(axis=1)
     assert score(blind, runs["grace_period"].costs.sum(axis=1), bound).low > 0.0

@@ -43,9 +43,9 @@ from failgym.worlds.build import build_world, split_of
 from failgym.worlds.pinned import build as pinned_steps
 
 SMALL: dict[str, dict[str, Any]] = {
-    "Lineage-v0": {"jobs": 4},
-    "Workflow-v0": {"jobs": 12},
-    "Mitigation-v0": {"jobs": 200, "begin": 0},
+    "Lineage-v1": {"jobs": 4},
+    "Workflow-v1": {"jobs": 12},
+    "Mitigation-v1": {"jobs": 200, "begin": 0},
 }
 """Fields that make a world small; others take 60 jobs."""
 
@@ -131,15 +131,15 @@ def test_a_kept_world_is_the_one_that_was_built(name: str, kept_worlds: Path) ->
 
 
 def test_arrays_of_every_layout(kept_worlds: Path) -> None:
-    built = kept_or_built(resolve("Cloning-v0"), (), Outer, outer)
-    kept = kept_or_built(resolve("Cloning-v0"), (), Outer, never)
+    built = kept_or_built(resolve("Cloning-v1"), (), Outer, outer)
+    kept = kept_or_built(resolve("Cloning-v1"), (), Outer, never)
     assert_same(built, kept)
     assert kept.columns.flags.f_contiguous
     assert kept.records.dtype.isalignedstruct
 
 
 def test_what_is_written_to_a_kept_world_stays_in_the_process(kept_worlds: Path) -> None:
-    scenario = resolve("Cloning-v0")
+    scenario = resolve("Cloning-v1")
     kept_or_built(scenario, (), Outer, outer)
     kept_or_built(scenario, (), Outer, never).records["time"] = -1
     assert_same(kept_or_built(scenario, (), Outer, never), outer())
@@ -148,7 +148,7 @@ def test_what_is_written_to_a_kept_world_stays_in_the_process(kept_worlds: Path)
 def test_a_kept_world_needs_neither_its_trace_nor_its_compiler(
     kept_worlds: Path, stored: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scenario = resolve("Cloning-v0", {"trace": str(stored)})
+    scenario = resolve("Cloning-v1", {"trace": str(stored)})
     built = anew(scenario)
     monkeypatch.setattr(Trace, "load", never)
     monkeypatch.setattr(pinned_steps, "_compiled", never)
@@ -156,7 +156,7 @@ def test_a_kept_world_needs_neither_its_trace_nor_its_compiler(
 
 
 def test_scenarios_that_differ_in_name_only_share_a_world(kept_worlds: Path) -> None:
-    scenario = resolve("Cloning-v0")
+    scenario = resolve("Cloning-v1")
     kept_or_built(scenario, (), Outer, outer)
     kept_or_built(replace(scenario, name="mine"), (), Outer, never)
 
@@ -165,7 +165,7 @@ def test_worlds_that_are_built_at_once_are_not_kept(
     kept_worlds: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(world_cache, "LEAST_SECONDS", 1e9)
-    kept_or_built(resolve("Cloning-v0"), (), Outer, outer)
+    kept_or_built(resolve("Cloning-v1"), (), Outer, outer)
     assert entries() == []
 
 
@@ -193,18 +193,18 @@ def another(value: Any) -> Any:
     "name", [f.name for f in fields(Scenario) if f.name not in ("name", "trace")]
 )
 def test_every_field_decides(name: str) -> None:
-    scenario = resolve("Mitigation-v0")
+    scenario = resolve("Mitigation-v1")
     other = changed(scenario, **{name: another(getattr(scenario, name))})
     assert key_of(other) not in (None, key_of(scenario))
 
 
 def test_values_that_look_alike_are_told_apart() -> None:
-    scenario, said = resolve("Cloning-v0"), [1, 1.0, True, "1", ("1",), (("1",),), None, Path("1")]
+    scenario, said = resolve("Cloning-v1"), [1, 1.0, True, "1", ("1",), (("1",),), None, Path("1")]
     assert len({key_of(changed(scenario, every=value)) for value in said}) == len(said)
 
 
 def test_the_content_of_a_stored_trace_decides(stored: Path, tmp_path: Path) -> None:
-    scenario = resolve("Cloning-v0", {"trace": str(stored)})
+    scenario = resolve("Cloning-v1", {"trace": str(stored)})
     before = key_of(scenario)
     shutil.move(stored, tmp_path / "moved")
     assert key_of(scenario) is None
@@ -216,7 +216,7 @@ def test_the_content_of_a_stored_trace_decides(stored: Path, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("name", ["meta.json", "attempts.parquet", "windows.parquet"])
 def test_every_file_of_a_stored_trace_decides(name: str, stored: Path) -> None:
-    scenario = resolve("Cloning-v0", {"trace": str(stored)})
+    scenario = resolve("Cloning-v1", {"trace": str(stored)})
     before = key_of(scenario)
     with (stored / name).open("ab") as file:
         file.write(b" ")
@@ -224,7 +224,7 @@ def test_every_file_of_a_stored_trace_decides(name: str, stored: Path) -> None:
 
 
 def test_a_table_that_was_changed_later_is_noticed(kept_worlds: Path, stored: Path) -> None:
-    scenario = resolve("Cloning-v0", {"trace": str(stored)})
+    scenario = resolve("Cloning-v1", {"trace": str(stored)})
     anew(scenario)
     shutil.copy(stored / "tasks.parquet", stored / "attempts.parquet")
     os.utime(stored / "meta.json")  # or this process would go on with what it has read
@@ -233,7 +233,7 @@ def test_a_table_that_was_changed_later_is_noticed(kept_worlds: Path, stored: Pa
 
 
 def test_the_content_of_a_trace_in_memory_decides() -> None:
-    scenario = resolve("Cloning-v0")
+    scenario = resolve("Cloning-v1")
     one, two = (generate("google-2011", jobs=30, seed=seed) for seed in (1, 2))
     same = generate("google-2011", jobs=30, seed=1)
     ended = replace(one, meta=replace(one.meta, end=10**12))
@@ -243,14 +243,14 @@ def test_the_content_of_a_trace_in_memory_decides() -> None:
 
 
 def test_the_numbers_of_a_profile_decide(monkeypatch: pytest.MonkeyPatch) -> None:
-    scenario = resolve("GracePeriod-v0")
+    scenario = resolve("GracePeriod-v1")
     before, profile = key_of(scenario), key.PROFILES["google-2011"]
     monkeypatch.setitem(key.PROFILES, "google-2011", replace(profile, sampling=0.01))
     assert key_of(scenario) not in (None, before)
 
 
 def test_what_a_forecast_says_decides(tmp_path: Path) -> None:
-    scenario = resolve("Cloning-v0", {"jobs": 60})
+    scenario = resolve("Cloning-v1", {"jobs": 60})
     trace, file = split_of(scenario, "train"), tmp_path / "forecast.npz"
     said = Perfect(window=scenario.window).predict(trace)
     given: list[Any] = [Calibrated.elsayed(seed=1), Calibrated.elsayed(seed=2), said]
@@ -264,7 +264,7 @@ def test_what_a_forecast_says_decides(tmp_path: Path) -> None:
 
 
 def test_what_a_predictor_has_learned_decides() -> None:
-    scenario = resolve("Cloning-v0")
+    scenario = resolve("Cloning-v1")
     one, two = RandomForest(trees=2), RandomForest(trees=2)
     before = key_of(changed(scenario, forecast=one))
     assert before == key_of(changed(scenario, forecast=two)) is not None
@@ -304,7 +304,7 @@ def made_here(window: int) -> Perfect:
 
 
 def test_code_from_elsewhere_has_no_key(monkeypatch: pytest.MonkeyPatch, kept_worlds: Path) -> None:
-    scenario = resolve("Cloning-v0", {"jobs": 60})
+    scenario = resolve("Cloning-v1", {"jobs": 60})
     own = OwnTrace(generate("google-2011", jobs=5).meta)
     assert key_of(changed(scenario, forecast=Mine())) is None
     assert key_of(changed(scenario, trace=own)) is None
@@ -318,7 +318,7 @@ def test_code_from_elsewhere_has_no_key(monkeypatch: pytest.MonkeyPatch, kept_wo
 def test_a_learned_predictor_from_elsewhere_has_no_key(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    scenario, file = resolve("Cloning-v0"), tmp_path / "forest.npz"
+    scenario, file = resolve("Cloning-v1"), tmp_path / "forest.npz"
     save_predictor(RandomForest(trees=2).fit(generate("google-2011", jobs=200)), file)
     given = [changed(scenario, forecast=name) for name in ("random_forest", str(file))]
     assert None not in (keys := [key_of(each) for each in given])
@@ -370,13 +370,13 @@ def test_sources_that_cannot_be_read_make_no_key(
 ) -> None:
     assert sources_hash(tmp_path) == sources_hash(tmp_path / "archive.zip") == ""
     monkeypatch.setattr(key, "_SOURCES", "")
-    assert key_of(resolve("Cloning-v0")) is None
+    assert key_of(resolve("Cloning-v1")) is None
 
 
 def test_what_changes_while_a_world_is_built_is_not_kept(
     kept_worlds: Path, stored: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scenario = resolve("Cloning-v0", {"trace": str(stored)})
+    scenario = resolve("Cloning-v1", {"trace": str(stored)})
 
     def replaced() -> Outer:
         generate("google-2011", jobs=60, seed=4).save(stored)
@@ -436,7 +436,7 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_world_is_built_anew(damage: str, kept_worlds: Path) -> None:
-    scenario = resolve("Cloning-v0")
+    scenario = resolve("Cloning-v1")
     kept_or_built(scenario, (), Outer, outer)
     file = entries()[0].file
     whole = file.read_bytes()
@@ -446,7 +446,7 @@ def test_a_damaged_world_is_built_anew(damage: str, kept_worlds: Path) -> None:
 
 
 def test_a_world_under_another_name_is_not_taken(kept_worlds: Path) -> None:
-    one, two = resolve("Cloning-v0"), resolve("GracePeriod-v0")
+    one, two = resolve("Cloning-v1"), resolve("GracePeriod-v1")
     kept_or_built(one, (), Outer, outer)
     theirs = key_of(two)
     assert theirs is not None
@@ -458,7 +458,7 @@ def test_a_world_under_another_name_is_not_taken(kept_worlds: Path) -> None:
 def test_a_file_or_folder_that_others_could_have_written_is_not_taken(
     kept_worlds: Path, tmp_path: Path
 ) -> None:
-    scenario = resolve("Cloning-v0")
+    scenario = resolve("Cloning-v1")
     kept_or_built(scenario, (), Outer, outer)
     file = entries()[0].file
     file.chmod(0o666)
@@ -481,7 +481,7 @@ def test_a_file_or_folder_that_others_could_have_written_is_not_taken(
 def test_a_killed_writer_leaves_nothing_that_is_read(
     kept_worlds: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scenario = resolve("Cloning-v0")
+    scenario = resolve("Cloning-v1")
     child = os.fork()
     if child == 0:
         monkeypatch.setattr(Path, "replace", _be_killed)
@@ -502,7 +502,7 @@ def _be_killed(file: Path, target: Path) -> None:
 
 
 def test_the_least_recently_used_go(kept_worlds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    scenarios = [resolve("Cloning-v0", {"seed": seed}) for seed in range(3)]
+    scenarios = [resolve("Cloning-v1", {"seed": seed}) for seed in range(3)]
     size = world_file.world_bytes(outer(size=1000))
     monkeypatch.setenv("FAILGYM_CACHE_SIZE", str(2 * size + 4000))
     for age, scenario in zip((300, 200), scenarios, strict=False):
@@ -524,15 +524,15 @@ def _last_used(file: Path, age: float) -> None:
 
 def test_what_killed_processes_left_goes(kept_worlds: Path) -> None:
     fcntl = pytest.importorskip("fcntl", reason="files cannot be locked here")
-    kept_or_built(resolve("Cloning-v0"), (), Outer, outer)
+    kept_or_built(resolve("Cloning-v1"), (), Outer, outer)
     left, held = (kept_worlds / f".failgym-{name}.partial" for name in ("left", "held"))
     left.write_bytes(b"half")
     with held.open("wb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)  # as its writer does
-        kept_or_built(resolve("GracePeriod-v0"), (), Outer, outer)
+        kept_or_built(resolve("GracePeriod-v1"), (), Outer, outer)
         assert not left.exists()
         assert held.exists()
-    kept_or_built(resolve("Checkpoint-v0"), (), Outer, outer)
+    kept_or_built(resolve("Checkpoint-v1"), (), Outer, outer)
     assert not held.exists()
     assert len(entries()) == 3
 
@@ -556,12 +556,12 @@ def test_sizes(text: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_sizes_that_are_none(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAILGYM_CACHE_SIZE", text)
     with pytest.raises(ValueError, match="FAILGYM_CACHE_SIZE: expected"):
-        build_world(resolve("Cloning-v0", {"jobs": 61}))
+        build_world(resolve("Cloning-v1", {"jobs": 61}))
 
 
 def test_without_a_cache(kept_worlds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAILGYM_CACHE_SIZE", "0")
-    assert_same(kept_or_built(resolve("Cloning-v0"), (), Outer, outer), outer())
+    assert_same(kept_or_built(resolve("Cloning-v1"), (), Outer, outer), outer())
     assert not kept_worlds.exists()
 
 
@@ -572,7 +572,7 @@ def test_without_a_home(home: str, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(world_cache, "LEAST_SECONDS", 0.0)
     monkeypatch.setattr(folder, "make_private", _refuse)
     monkeypatch.chdir(tmp_path)
-    assert_same(kept_or_built(resolve("Cloning-v0"), (), Outer, outer), outer())
+    assert_same(kept_or_built(resolve("Cloning-v1"), (), Outer, outer), outer())
     assert os.listdir(tmp_path) == []
 
 
@@ -581,7 +581,7 @@ def _refuse(place: Path) -> None:
 
 
 def test_on_a_disk_that_is_read_only(kept_worlds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept, new = resolve("Cloning-v0"), resolve("GracePeriod-v0")
+    kept, new = resolve("Cloning-v1"), resolve("GracePeriod-v1")
     kept_or_built(kept, (), Outer, outer)
     opened = os.open
 
@@ -598,7 +598,7 @@ def test_on_a_disk_that_is_read_only(kept_worlds: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked here")
 def test_one_process_builds_while_others_wait(kept_worlds: Path, tmp_path: Path) -> None:
-    scenario, built = resolve("Cloning-v0"), tmp_path / "built"
+    scenario, built = resolve("Cloning-v1"), tmp_path / "built"
 
     def slowly() -> Outer:
         with built.open("a") as file:
@@ -622,5 +622,5 @@ def test_the_folder_is_the_users_own(kept_worlds: Path) -> None:
     assert cache_folder() == kept_worlds
     if os.name == "posix":
         assert kept_worlds.stat().st_mode & 0o077 == 0
-        kept_or_built(resolve("Cloning-v0"), (), Outer, outer)
+        kept_or_built(resolve("Cloning-v1"), (), Outer, outer)
         assert entries()[0].file.stat().st_mode & 0o077 == 0

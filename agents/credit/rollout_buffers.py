@@ -10,8 +10,8 @@ multi-agent challenge?", 2020). Advantages along each task's decisions are those
 ("High-dimensional continuous control using generalized advantage estimation", ICLR 2016).
 
 What a decision is credited with
-    The *unit*: in Mitigation-v0 the task; where completion is that of jobs, the job (Workflow-v0:
-    one of ten; Lineage-v0: the only one, so that there the two buffers differ only at the end of a
+    The *unit*: in Mitigation-v1 the task; where completion is that of jobs, the job (Workflow-v1:
+    one of ten; Lineage-v1: the only one, so that there the two buffers differ only at the end of a
     rollout). Its cost is made of the terms and prices of the episode's, and the costs of the units
     sum to it (`failgym.sim.scheduled.units`). What others wait is not in it.
 
@@ -41,10 +41,10 @@ Where a rollout ends
     The last decision of a task that has not settled has no successor yet. No value of another task
     stands in for it: its temporal difference is taken to be 0, its predecessors lean on its value,
     and it is itself left out of the minibatches. So ``n_steps`` should be several times the number
-    of decisions between two of the same task (Mitigation-v0: half of them within 52, 95 % within
+    of decisions between two of the same task (Mitigation-v1: half of them within 52, 95 % within
     121): an algorithm with 64 steps of 1,024 environments would learn from next to nothing, one
     with 1,024 steps of 64 leaves out a few in a hundred. A task that has settled counts as known.
-    Where outputs are lost (Lineage-v0, with tasks for units) its output may be lost after the
+    Where outputs are lost (Lineage-v1, with tasks for units) its output may be lost after the
     rollout: that is not seen. To leave such tasks out until the episode ends is worse: rollouts
     then teach of short jobs only, and the agent writes down everything.
 """
@@ -79,7 +79,7 @@ class TaskRolloutBuffer(RolloutBuffer):
 
     >>> from stable_baselines3 import PPO
     >>> from failgym.agents.environments.vec_env import make_sb3_env
-    >>> env = make_sb3_env("failgym/Workflow-v0", 2, jobs=40)
+    >>> env = make_sb3_env("failgym/Workflow-v1", 2, jobs=40)
     >>> model = PPO(
     ...     "MlpPolicy",
     ...     env,

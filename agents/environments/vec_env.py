@@ -296,7 +296,7 @@ def make_sb3_env(
             type or range.
 
     >>> from failgym.agents.environments.vec_env import make_sb3_env
-    >>> env = make_sb3_env("failgym/Checkpoint-v0", 4, seed=1, jobs=200)
+    >>> env = make_sb3_env("failgym/Checkpoint-v1", 4, seed=1, jobs=200)
     >>> env.reset().shape[0], env.masks.shape
     (4, (4, 5))
     """

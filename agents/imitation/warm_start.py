@@ -126,7 +126,7 @@ def warm_start(
 
     >>> from stable_baselines3 import PPO
     >>> from failgym.agents.environments.vec_env import make_sb3_env
-    >>> model = PPO("MlpPolicy", make_sb3_env("failgym/Checkpoint-v0", 16, jobs=200), gamma=1.0)
+    >>> model = PPO("MlpPolicy", make_sb3_env("failgym/Checkpoint-v1", 16, jobs=200), gamma=1.0)
     >>> result = warm_start(model, "young", settings=WarmStartSettings(steps=512, epochs=2))
     >>> 0.5 < result.agreement <= 1.0
     True

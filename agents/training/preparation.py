@@ -58,7 +58,7 @@ def surrogate_of(scenario: Scenario, values: Mapping[str, Any] | None) -> Scenar
 
     A surrogate has other prices (``weight_*``) or charges for the completion of tasks instead of
     jobs, so that each decision is credited with what comes of it alone (`failgym.agents.credit`).
-    In Lineage-v0 a job has some ten thousand decisions and one completion time: with that alone
+    In Lineage-v1 a job has some ten thousand decisions and one completion time: with that alone
     nothing is learned. Whether the surrogate leads to the goal, validation tells.
 
     Raises:

@@ -83,7 +83,7 @@ def train(
     >>> from failgym.agents import TrainingSettings
     >>> short = TrainingSettings("ppo", steps=512, n_envs=16, episodes=200, validate_every=512,
     ...     hyper={"n_steps": 16, "batch_size": 64})
-    >>> result = train("failgym/Cloning-v0", tempfile.mkdtemp(), short)
+    >>> result = train("failgym/Cloning-v1", tempfile.mkdtemp(), short)
     >>> result.steps, result.policy.name
     (512, 'best.safetensors')
     """

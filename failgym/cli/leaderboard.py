@@ -94,7 +94,7 @@ PredictorsOf = Annotated[
     ),
 ]
 
-_WITHOUT_WORKFLOWS = ("Cloning-v0", "GracePeriod-v0", "Checkpoint-v0", "Mitigation-v0")
+_WITHOUT_WORKFLOWS = ("Cloning-v1", "GracePeriod-v1", "Checkpoint-v1", "Mitigation-v1")
 """Environments that any trace of jobs will do for."""
 
 

@@ -27,7 +27,7 @@ _KEYS = 2**63
 class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
     """A cluster replays a trace; the agent decides, task by task, how failures are met.
 
-    It is the class of every environment; Mitigation-v0, whose name is like it, is one of them.
+    It is the class of every environment; Mitigation-v1, whose name is like it, is one of them.
 
     ## Description
 
@@ -149,7 +149,7 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
     `render_mode`: see below; any field of the scenario by name.
 
     >>> import gymnasium as gym, failgym
-    >>> env = gym.make("failgym/Checkpoint-v0", jobs=200)
+    >>> env = gym.make("failgym/Checkpoint-v1", jobs=200)
     >>> obs, info = env.reset(seed=1)
     >>> obs, reward, terminated, truncated, info = env.step(0)
     >>> reward <= 0.0

@@ -37,7 +37,7 @@ def varying_fields(scenario: str | Scenario) -> tuple[str, ...]:
     Raises:
         ValueError: for an unknown scenario, naming the nearest.
 
-    >>> varying_fields("failgym/Workflow-v0")[:4]
+    >>> varying_fields("failgym/Workflow-v1")[:4]
     ('actions_taken', 'live_attempts', 'job_tasks', 'attempt')
     """
     found = resolve(scenario)
@@ -110,7 +110,7 @@ class SelectFields(gym.ObservationWrapper[Any, Any, Any], RecordConstructorArgs)
         ValueError: in one line, naming it, for a field that the environment lacks.
 
     >>> import gymnasium as gym, failgym
-    >>> env = SelectFields(gym.make("failgym/Checkpoint-v0", jobs=200), ["age", "unsaved", "risk"])
+    >>> env = SelectFields(gym.make("failgym/Checkpoint-v1", jobs=200), ["age", "unsaved", "risk"])
     >>> env.fields, env.reset(seed=0)[0].shape
     (('age', 'unsaved', 'risk'), (3,))
     """

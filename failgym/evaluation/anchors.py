@@ -222,7 +222,7 @@ def evaluate(
             shape, type and range.
 
     >>> from failgym.baselines import Young
-    >>> result = evaluate(Young(), "failgym/Checkpoint-v0", episodes=5)
+    >>> result = evaluate(Young(), "failgym/Checkpoint-v1", episodes=5)
     >>> result.policy, result.episodes, result.low <= result.score <= result.high
     ('young', 5, True)
     """

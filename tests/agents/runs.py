@@ -15,7 +15,7 @@ from failgym.agents.training.training_settings import TrainingSettings
 from failgym.envs import Scenario, resolve
 from tests.envs.worlds import small
 
-CLONING = "failgym/Cloning-v0"
+CLONING = "failgym/Cloning-v1"
 STEPS = 512
 SHORT: dict[str, dict[str, Any]] = {
     "ppo": {"n_steps": 16, "batch_size": 64, "n_epochs": 2},

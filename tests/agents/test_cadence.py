@@ -36,7 +36,7 @@ NAMES = [field.name for field in FIELDS]
 WINDOW, AGE, FLAGGED = (NAMES.index(name) for name in ("window", "age", "flagged_before"))
 FATE = ("outcome", "end", "lost", "checkpoint", "attempts", "clones", "retries", "checkpoints")
 ALONE: dict[str, Any] = {"slice_tasks": 1}
-PLACES = ("Checkpoint-v0", "Cloning-v0", "GracePeriod-v0", "Mitigation-v0")
+PLACES = ("Checkpoint-v1", "Cloning-v1", "GracePeriod-v1", "Mitigation-v1")
 
 
 def agent_of(scenario: Scenario, folder: Path, normalised: bool = False) -> TrainedPolicy:
@@ -125,21 +125,21 @@ def test_what_it_is_shown_is_what_it_was_shown_but_for_one_field(name: str) -> N
 
 
 def test_normalised_observations(tmp_path: Path) -> None:
-    often = resolve("Checkpoint-v0", {**small("Checkpoint-v0"), **ALONE})
+    often = resolve("Checkpoint-v1", {**small("Checkpoint-v1"), **ALONE})
     agent = agent_of(often.override(every=4), tmp_path, normalised=True)
     there, here = (fates(agent, scenario) for scenario in (often.override(every=4), often))
     assert there == {task: here[task] for task in there}
 
 
 def test_an_agent_of_an_environment_that_is_not_registered(tmp_path: Path) -> None:
-    often = replace(resolve("Checkpoint-v0", {**small("Checkpoint-v0"), **ALONE}), name="Mine")
+    often = replace(resolve("Checkpoint-v1", {**small("Checkpoint-v1"), **ALONE}), name="Mine")
     agent = agent_of(often.override(every=4), tmp_path)
     there, here = (fates(agent, scenario) for scenario in (often.override(every=4), often))
     assert there == {task: here[task] for task in there}
 
 
 def test_where_it_has_played_before_does_not_matter(tmp_path: Path) -> None:
-    often = resolve("Checkpoint-v0", {**small("Checkpoint-v0"), **ALONE})
+    often = resolve("Checkpoint-v1", {**small("Checkpoint-v1"), **ALONE})
     agent = agent_of(often.override(every=4), tmp_path)
     between = shown([9 * MINUTE])
     assert agent.predict(between)[0] == 0
@@ -151,9 +151,9 @@ def test_where_it_has_played_before_does_not_matter(tmp_path: Path) -> None:
 
 def test_an_episode_by_hand(tmp_path: Path) -> None:
     """In an environment as registered it needs no telling how often it is asked."""
-    often = resolve("Checkpoint-v0", small("Checkpoint-v0"))
+    often = resolve("Checkpoint-v1", small("Checkpoint-v1"))
     agent = agent_of(often.override(every=5), tmp_path)
-    env: Any = gym.make("failgym/Checkpoint-v0", **small("Checkpoint-v0"))
+    env: Any = gym.make("failgym/Checkpoint-v1", **small("Checkpoint-v1"))
     observation, info = env.reset(seed=1)
     ages: set[int] = set()
     for _ in range(300):
@@ -168,7 +168,7 @@ def test_an_episode_by_hand(tmp_path: Path) -> None:
 
 
 def test_what_it_answers_is_recorded_as_it_plays(tmp_path: Path) -> None:
-    seldom = resolve("Checkpoint-v0", {**small("Checkpoint-v0"), "every": 4})
+    seldom = resolve("Checkpoint-v1", {**small("Checkpoint-v1"), "every": 4})
     recorded = Recorded(agent_of(seldom, tmp_path))
     minutes = shown([8 * MINUTE, 10 * MINUTE, 12 * MINUTE])
     playing_by(recorded, seldom.override(every=2)).predict(minutes)
@@ -176,7 +176,7 @@ def test_what_it_answers_is_recorded_as_it_plays(tmp_path: Path) -> None:
 
 
 def test_it_answers_whenever_it_is_asked_less_often(tmp_path: Path) -> None:
-    seldom = resolve("Checkpoint-v0", {**small("Checkpoint-v0"), "every": 7})
+    seldom = resolve("Checkpoint-v1", {**small("Checkpoint-v1"), "every": 7})
     agent = agent_of(seldom.override(every=2), tmp_path)
     assert fates(agent, seldom) == fates(Always(agent), seldom)
 
@@ -199,7 +199,7 @@ def test_other_decisions_are_always_answered() -> None:
 
 
 def test_a_memory_is_as_if_it_had_not_been_asked_between(tmp_path: Path) -> None:
-    scenario = resolve("Checkpoint-v0", {**small("Checkpoint-v0"), "every": 5})
+    scenario = resolve("Checkpoint-v1", {**small("Checkpoint-v1"), "every": 5})
     model = RecurrentPPO("MlpLstmPolicy", make_sb3_env(scenario, 2), device="cpu", seed=1)
     save_policy(model, tmp_path / "agent.safetensors", env=scenario, command="")
     agent = load_agent(tmp_path / "agent.safetensors")
@@ -221,13 +221,13 @@ def test_a_memory_is_as_if_it_had_not_been_asked_between(tmp_path: Path) -> None
 
 
 def test_an_agent_without_memory_passes_its_state_on(tmp_path: Path) -> None:
-    agent = agent_of(resolve("Checkpoint-v0", {**small("Checkpoint-v0"), "every": 5}), tmp_path)
+    agent = agent_of(resolve("Checkpoint-v1", {**small("Checkpoint-v1"), "every": 5}), tmp_path)
     state = object()
     assert agent.predict(shown([6.0 * MINUTE]), state)[1] is state
 
 
 def test_an_agent_asked_at_uneven_distances_answers_whenever_it_is_asked(tmp_path: Path) -> None:
-    uneven = resolve("Checkpoint-v0", {**small("Checkpoint-v0"), "decide": "geometric"})
+    uneven = resolve("Checkpoint-v1", {**small("Checkpoint-v1"), "decide": "geometric"})
     agent = agent_of(uneven.override(decide="every", every=30), tmp_path)
     assert fates(agent, uneven) == fates(Always(agent), uneven)
     assert agent_of(uneven, tmp_path).cadence is None
@@ -245,7 +245,7 @@ def test_an_agent_asked_at_uneven_distances_answers_whenever_it_is_asked(tmp_pat
 def test_a_file_that_says_nonsense_of_it_is_refused(
     fields: dict[str, Any], complaint: str, tmp_path: Path
 ) -> None:
-    agent_of(resolve("Checkpoint-v0", small("Checkpoint-v0")), tmp_path)
+    agent_of(resolve("Checkpoint-v1", small("Checkpoint-v1")), tmp_path)
     path = tmp_path / "agent.safetensors"
     opened: Any = safe_open
     with opened(path, framework="np") as content:

@@ -21,9 +21,9 @@ from failgym.agents.environments.vec_env import make_sb3_env
 from tests.envs.worlds import small
 
 MITIGATION, WORKFLOW, LINEAGE = (
-    "failgym/Mitigation-v0",
-    "failgym/Workflow-v0",
-    "failgym/Lineage-v0",
+    "failgym/Mitigation-v1",
+    "failgym/Workflow-v1",
+    "failgym/Lineage-v1",
 )
 
 
@@ -267,8 +267,8 @@ def make_buffer(env_id: str = MITIGATION, n: int = 2, **options: Any) -> TaskRol
 
 
 def test_a_pinned_environment_is_refused() -> None:
-    with pytest.raises(ValueError, match="env: expected a scheduled world, got GracePeriod-v0"):
-        make_buffer("failgym/GracePeriod-v0")
+    with pytest.raises(ValueError, match="env: expected a scheduled world, got GracePeriod-v1"):
+        make_buffer("failgym/GracePeriod-v1")
 
 
 @pytest.mark.parametrize(

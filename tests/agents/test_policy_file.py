@@ -41,7 +41,7 @@ MODELS: dict[str, tuple[Any, str]] = {
     "maskable_ppo": (MaskablePPO, "MlpPolicy"),
     "recurrent_ppo": (RecurrentPPO, "MlpLstmPolicy"),
 }
-SCENARIO = resolve("failgym/Cloning-v0", {"jobs": 300, "slice_tasks": 1})
+SCENARIO = resolve("failgym/Cloning-v1", {"jobs": 300, "slice_tasks": 1})
 LANES = 64
 KEY = "failgym"
 
@@ -180,7 +180,7 @@ def test_normalised_observations(seen: Any, tmp_path: Path) -> None:
 
 def test_what_a_file_says_of_itself(env: BatchedVecEnv, tmp_path: Path) -> None:
     manifest = stored(made("maskable_ppo", env), tmp_path, scores={"validation": 12.5}).manifest
-    assert manifest.environment.id == "failgym/Cloning-v0"
+    assert manifest.environment.id == "failgym/Cloning-v1"
     assert manifest.environment.fields == {"jobs": 300, "slice_tasks": 1}
     assert manifest.environment.decisions == ("clone", "give_up", "retry")
     assert [field.name for field in manifest.observation] == [f.name for f in FIELDS]
@@ -219,8 +219,8 @@ def test_scores_are_those_of_the_model(env: BatchedVecEnv, tmp_path: Path) -> No
 
 def test_another_environment_is_refused(env: BatchedVecEnv, tmp_path: Path) -> None:
     agent = stored(made("ppo", env), tmp_path)
-    with pytest.raises(ValueError, match=r"trained in failgym/Cloning-v0, not in failgym/Grace"):
-        failgym.evaluate(agent, "failgym/GracePeriod-v0")
+    with pytest.raises(ValueError, match=r"trained in failgym/Cloning-v1, not in failgym/Grace"):
+        failgym.evaluate(agent, "failgym/GracePeriod-v1")
     with pytest.raises(ValueError, match=r"trained to decide clone, give_up, retry; here"):
         failgym.evaluate(agent, SCENARIO.override(clone=False))
     assert failgym.evaluate(agent, SCENARIO.override(max_attempts=20), episodes=3).episodes == 3
@@ -235,11 +235,11 @@ def test_the_command_evaluates_a_policy_file(
     path, table = tmp_path / "agent.safetensors", tmp_path / "table.json"
     options = ["--set", "jobs=300", "--set", "slice_tasks=1", "--episodes", "30"]
     command = ["evaluate", "--policy", str(path), "--json", str(table), *options]
-    assert run([*command, "--env", "failgym/Cloning-v0"]) == 0
+    assert run([*command, "--env", "failgym/Cloning-v1"]) == 0
     written = json.loads(table.read_text())["policies"][0]
     assert written["cost"] == failgym.evaluate(agent, SCENARIO, episodes=30).cost
     capsys.readouterr()
-    assert run([*command, "--env", "failgym/GracePeriod-v0"]) == 2
+    assert run([*command, "--env", "failgym/GracePeriod-v1"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
 
 
@@ -249,7 +249,7 @@ def test_without_the_extra_a_line_says_what_to_install(
     monkeypatch.setitem(sys.modules, "safetensors", None)
     monkeypatch.delitem(sys.modules, "failgym.agents.files.policy_file")
     spec = ["--policy", "agent.safetensors"]
-    assert run(["evaluate", "--env", "failgym/Cloning-v0", *spec]) == 2
+    assert run(["evaluate", "--env", "failgym/Cloning-v1", *spec]) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1
     assert "pip install 'failgym[agents]'" in said

@@ -54,7 +54,7 @@ def test_an_interrupted_run_ends_as_one_that_was_not(algo: str, tmp_path: Path) 
 
 @pytest.mark.parametrize("credit", [None, {"scale": 5.0}])
 def test_in_the_scheduled_world_too(credit: Any, tmp_path: Path) -> None:
-    env = "failgym/Mitigation-v0"
+    env = "failgym/Mitigation-v1"
     hyper = {**SHORT["maskable_ppo"], "credit": credit}
     options: dict[str, Any] = {"env": env, "episodes": 2, "algo": "maskable_ppo", "hyper": hyper}
     whole = short_run(tmp_path / "whole", **options)

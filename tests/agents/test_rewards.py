@@ -13,8 +13,8 @@ from failgym.agents.environments.vec_env import BatchedVecEnv, make_sb3_env
 from failgym.baselines import Replay, RetryCap, Young
 from failgym.envs import FIELDS, resolve
 
-CLONING = resolve("failgym/Cloning-v0", {"jobs": 300})
-GANGS = resolve("failgym/Checkpoint-v0", {"jobs": 200})
+CLONING = resolve("failgym/Cloning-v1", {"jobs": 300})
+GANGS = resolve("failgym/Checkpoint-v1", {"jobs": 200})
 WIDTH = [field.name for field in FIELDS].index("width")
 
 

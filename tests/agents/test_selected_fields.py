@@ -34,7 +34,7 @@ from failgym.envs import (  # noqa: E402
 from failgym.leaderboard.policy_process.players import Players  # noqa: E402
 from failgym.sim.shared.fields import INDEX  # noqa: E402
 
-SCENARIO = resolve("failgym/Cloning-v0", {"jobs": 300, "slice_tasks": 1})
+SCENARIO = resolve("failgym/Cloning-v1", {"jobs": 300, "slice_tasks": 1})
 VARYING = varying_fields(SCENARIO)
 WHOLE = tuple(INDEX)
 MODELS: dict[str, tuple[Any, str]] = {
@@ -167,9 +167,9 @@ def test_it_plays_in_another_environment(shown: Any, tmp_path: Path) -> None:
     stored(made(fields=shown), tmp_path)
     agent = load_agent(tmp_path / "agent.safetensors", anywhere=True)
     small: dict[str, Any] = {"jobs": 200, "slice_tasks": 4}
-    result = failgym.evaluate(agent, "failgym/GracePeriod-v0", episodes=8, **small)
+    result = failgym.evaluate(agent, "failgym/GracePeriod-v1", episodes=8, **small)
     assert result.decisions > 0
-    env: Any = gym.make("failgym/GracePeriod-v0", **small)
+    env: Any = gym.make("failgym/GracePeriod-v1", **small)
     whole, info = env.reset(seed=1)
     own = whole[[INDEX[name] for name in agent.manifest.fields]]
     network: Any = agent.network
@@ -179,14 +179,14 @@ def test_it_plays_in_another_environment(shown: Any, tmp_path: Path) -> None:
 
 def test_an_agent_that_answers_now_and_then_reads_what_varies(tmp_path: Path) -> None:
     """`window` cannot vary where nothing else is asked."""
-    seldom = resolve("failgym/Checkpoint-v0", {"jobs": 200, "every": 5, "slice_tasks": 1})
+    seldom = resolve("failgym/Checkpoint-v1", {"jobs": 200, "every": 5, "slice_tasks": 1})
     save_policy(
         made(env=make_sb3_env(seldom, 4, seed=3)),
         tmp_path / "a.safetensors",
         env=seldom,
         command="",
     )
-    often = resolve("failgym/Checkpoint-v0", {"jobs": 200})
+    often = resolve("failgym/Checkpoint-v1", {"jobs": 200})
     agent = load_agent(tmp_path / "a.safetensors").playing_by(often)
     fields = varying_fields(often)
     assert "window" not in fields

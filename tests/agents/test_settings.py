@@ -32,7 +32,7 @@ from failgym.envs import SCENARIOS
 from tests.agents.runs import scenario
 from tests.envs.worlds import small
 
-CLONING = "failgym/Cloning-v0"
+CLONING = "failgym/Cloning-v1"
 
 
 @pytest.mark.parametrize("env", SCENARIOS)
@@ -99,7 +99,7 @@ def test_names_agree_with_those_of_policy_files() -> None:
 
 
 def test_credit_per_task_is_a_setting() -> None:
-    env_id = "failgym/Mitigation-v0"
+    env_id = "failgym/Mitigation-v1"
     hyper = {"n_steps": 16, "batch_size": 32, "credit": {"share": 0.1, "scale": 5.0}}
     settings = settings_for("maskable_ppo", env_id, hyper=hyper, n_envs=2)
     env = make_sb3_env(env_id, 2, **small(env_id))
@@ -136,7 +136,7 @@ def test_values_are_typed_as_yaml_and_replace_those_of_the_file() -> None:
     assert settings.policy.activation == "tanh"
     assert settings.target_kl is None
     assert settings.n_envs == 512
-    shared: Any = settings_for("ppo", "failgym/Mitigation-v0", hyper={"credit.share": 0.5})
+    shared: Any = settings_for("ppo", "failgym/Mitigation-v1", hyper={"credit.share": 0.5})
     assert shared.credit.share == 0.5
     changed: Any = settings_for("ppo", CLONING, hyper={"learning_rate.end": 0})
     assert changed.learning_rate == Linear(start=1e-3, end=0.0)
@@ -224,7 +224,7 @@ def test_what_is_wrong_in_a_call_is_one_line(algo: Any, options: dict[str, Any],
 
 def test_a_dot_leads_into_prices_of_a_surrogate() -> None:
     hyper = {"surrogate.weight_completion": 0.1}
-    settings = settings_for("maskable_ppo", "Workflow-v0", hyper=hyper)
+    settings = settings_for("maskable_ppo", "Workflow-v1", hyper=hyper)
     assert settings.surrogate == {"completion": "tasks", "weight_completion": 0.1}
 
 

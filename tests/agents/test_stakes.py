@@ -18,7 +18,7 @@ from failgym.envs import resolve
 from failgym.sim.shared.fields import FIELDS
 from failgym.vocabulary import Action
 
-CLONING = resolve("failgym/Cloning-v0", {"jobs": 300, "slice_tasks": 1})
+CLONING = resolve("failgym/Cloning-v1", {"jobs": 300, "slice_tasks": 1})
 KILL, CLONE, RETRY = (int(action) for action in (Action.KILL, Action.CLONE, Action.RETRY))
 AGAINST = ((KILL,), (CLONE, RETRY))
 

@@ -91,7 +91,7 @@ def test_a_finished_run_is_only_read(run: Path) -> None:
         ({"seed": 1}, "its seed is 0, not 1"),
         ({"n_envs": 16}, "its settings.n_envs is 8, not 16"),
         ({"algo": "ppo"}, 'its algo is "maskable_ppo", not "ppo"'),
-        ({"env": "failgym/GracePeriod-v0"}, 'its env is "failgym/Cloning-v0", not'),
+        ({"env": "failgym/GracePeriod-v1"}, 'its env is "failgym/Cloning-v1", not'),
         ({"split": "train"}, 'its fields.split is "fit", not'),
         ({"keep": "stochastic"}, 'its keep is "deterministic", not "stochastic"'),
         (
@@ -199,7 +199,7 @@ def test_counts_may_be_those_of_numpy(tmp_path: Path) -> None:
             short_run(tmp_path / "other", command=command)
     hyper = {"surrogate.weight_completion": float("nan")}
     with pytest.raises(ValueError, match=r"surrogate.*expected a finite number, got nan"):
-        train("Workflow-v0", tmp_path / "other", TrainingSettings(steps=1, hyper=hyper))
+        train("Workflow-v1", tmp_path / "other", TrainingSettings(steps=1, hyper=hyper))
     with pytest.raises(ValueError, match=r"seed: expected a whole number, .*too long to show"):
         short_run(tmp_path / "other", seed=10**5_000)
     assert {file.name for file in tmp_path.iterdir()} == {"run"}

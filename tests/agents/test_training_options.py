@@ -53,7 +53,7 @@ class TestFieldsOfTheScenario:
         assert other.trace_hash != result.trace_hash
 
     def test_what_was_asked_for_wins(self, tmp_path: Path) -> None:
-        assert scenario().jobs != SCENARIOS["Cloning-v0"].jobs
+        assert scenario().jobs != SCENARIOS["Cloning-v1"].jobs
         result = run(tmp_path / "run", hyper={"env.jobs": 90, "env.trace_seed": 7})
         fields = load_agent(result.policy).manifest.environment.fields
         assert (fields["jobs"], fields["trace_seed"]) == (scenario().jobs, 7)
@@ -76,7 +76,7 @@ class TestFieldsOfTheScenario:
 
 
 def test_a_surrogate_is_learned_from_and_not_scored_with(tmp_path: Path) -> None:
-    options: dict[str, Any] = {"env": "failgym/Lineage-v0", "n_envs": 2, "episodes": None}
+    options: dict[str, Any] = {"env": "failgym/Lineage-v1", "n_envs": 2, "episodes": None}
     plain = run(tmp_path / "plain", hyper={"n_steps": 64}, **options)
     surrogate = {"completion": "tasks", "weight_completion": 0.0, "weight_wasted": 1.0}
     hyper = {"n_steps": 64, "surrogate": surrogate, "credit": {"scale": 2.0}}
@@ -86,7 +86,7 @@ def test_a_surrogate_is_learned_from_and_not_scored_with(tmp_path: Path) -> None
     )
     manifest = load_agent(result.policy).manifest
     assert "completion" not in manifest.environment.fields
-    scored = evaluate(load_agent(result.policy), scenario("failgym/Lineage-v0"), split="validation")
+    scored = evaluate(load_agent(result.policy), scenario("failgym/Lineage-v1"), split="validation")
     assert scored.score == pytest.approx(result.best.score)
     for name in ("boundary", "trace_seed", "jobs"):  # they would change what is learned from
         with pytest.raises(ValueError, match=f"surrogate: unknown field of a surrogate '{name}'"):
@@ -151,8 +151,8 @@ def weights_of(result: Any, out: Path) -> Any:
 
 @pytest.mark.parametrize("name", ["reward", "stakes"])
 def test_they_are_of_pinned_worlds(name: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=f"{name}: expected none in Mitigation-v0"):
-        run(tmp_path / "run", hyper={name: SHAPED[name]}, env="failgym/Mitigation-v0")
+    with pytest.raises(ValueError, match=f"{name}: expected none in Mitigation-v1"):
+        run(tmp_path / "run", hyper={name: SHAPED[name]}, env="failgym/Mitigation-v1")
     assert not (tmp_path / "run").exists()
 
 

@@ -19,7 +19,7 @@ from failgym.agents.training.episode_replay import (  # noqa: E402
 from failgym.sim.shared.fields import INDEX  # noqa: E402
 from tests.envs.worlds import IDS, legal, small  # noqa: E402
 
-CLONING = "failgym/Cloning-v0"
+CLONING = "failgym/Cloning-v1"
 
 
 def play(

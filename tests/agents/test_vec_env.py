@@ -26,7 +26,7 @@ from failgym.agents.environments.masks import require_masks  # noqa: E402
 from failgym.agents.environments.vec_env import BatchedVecEnv, make_sb3_env  # noqa: E402
 
 N = 3
-CLONING = "failgym/Cloning-v0"
+CLONING = "failgym/Cloning-v1"
 
 
 def batch(env_id: str = CLONING, n_envs: int = N, **options: Any) -> BatchedVecEnv:
@@ -82,7 +82,7 @@ def test_same_as_single_environments_put_together(env_id: str) -> None:
     assert ended > 0
 
 
-@pytest.mark.parametrize("env_id", [CLONING, "failgym/Mitigation-v0"])
+@pytest.mark.parametrize("env_id", [CLONING, "failgym/Mitigation-v1"])
 def test_a_wrapper_of_gymnasium_changes_what_it_changes_and_nothing_else(env_id: str) -> None:
     fields = small(env_id)
     inner: Any = MitigationVectorEnv(env_id, N, autoreset_mode="SameStep", **fields)
@@ -141,7 +141,7 @@ def test_what_a_step_returned_stays_until_the_step_after_next() -> None:
     assert np.array_equal(first, before)
 
 
-@pytest.mark.parametrize("env_id", [CLONING, "failgym/Mitigation-v0"])
+@pytest.mark.parametrize("env_id", [CLONING, "failgym/Mitigation-v1"])
 def test_arrays_say_what_the_dicts_say(env_id: str) -> None:
     env = batch(env_id)
     env.reset()
@@ -185,7 +185,7 @@ def test_options() -> None:
         env.reset()
 
 
-@pytest.mark.parametrize("env_id", [CLONING, "failgym/Workflow-v0"])
+@pytest.mark.parametrize("env_id", [CLONING, "failgym/Workflow-v1"])
 @pytest.mark.parametrize("fields", ["all", "varying"])
 def test_a_pickled_environment_goes_on_and_so_does_a_copy(env_id: str, fields: str) -> None:
     env = batch(env_id, fields=fields)
@@ -200,7 +200,7 @@ def test_a_pickled_environment_goes_on_and_so_does_a_copy(env_id: str, fields: s
 
 def test_attributes_are_those_of_all_slots() -> None:
     env = batch()
-    assert {scenario.name for scenario in env.get_attr("scenario")} == {"Cloning-v0"}
+    assert {scenario.name for scenario in env.get_attr("scenario")} == {"Cloning-v1"}
     assert env.get_attr("render_mode", indices=[0, -1]) == [None, None]
     assert env.render_mode is None
     assert not env.has_attr("nothing")
@@ -241,24 +241,24 @@ def test_pinned_episodes_are_single_tasks_unless_told_otherwise() -> None:
             assert env.get_attr("scenario")[0] == scenario.override(jobs=600, slice_tasks=1)
     kept = make_sb3_env(pinned[0], jobs=600, slice_tasks=4)
     assert kept.get_attr("scenario")[0].slice_tasks == 4
-    fields = small("failgym/Lineage-v0")
-    env = make_sb3_env("Lineage-v0", **fields)
-    assert env.get_attr("scenario")[0] == SCENARIOS["Lineage-v0"].override(**fields)
+    fields = small("failgym/Lineage-v1")
+    env = make_sb3_env("Lineage-v1", **fields)
+    assert env.get_attr("scenario")[0] == SCENARIOS["Lineage-v1"].override(**fields)
 
 
 def test_bad_input() -> None:
-    with pytest.raises(ValueError, match=r"did you mean Cloning-v0\?"):
+    with pytest.raises(ValueError, match=r"did you mean Cloning-v1\?"):
         make_sb3_env("Clonign-v0")
     with pytest.raises(TypeError, match=r"'slice_task'\. Did you mean 'slice_tasks'\?"):
-        make_sb3_env("Cloning-v0", slice_task=1)
+        make_sb3_env("Cloning-v1", slice_task=1)
     for wrong in (0, "4", 4.0, True):
         with pytest.raises(ValueError, match="n_envs: expected a whole number, at least 1, got"):
-            make_sb3_env("Cloning-v0", cast(Any, wrong), jobs=600)
+            make_sb3_env("Cloning-v1", cast(Any, wrong), jobs=600)
     for seed in (-1, "a", 2**32):
         with pytest.raises(ValueError, match="seed: expected a whole number, 0 to 4294967295"):
-            make_sb3_env("Cloning-v0", 4, seed=cast(Any, seed), jobs=600)
+            make_sb3_env("Cloning-v1", 4, seed=cast(Any, seed), jobs=600)
     with pytest.raises(ValueError, match="threads: expected a whole number, 0 to 1024, got -1"):
-        make_sb3_env("Cloning-v0", 4, threads=-1, jobs=600)
+        make_sb3_env("Cloning-v1", 4, threads=-1, jobs=600)
     with pytest.raises(ValueError, match="environment: expected a name or a scenario, got 5"):
         make_sb3_env(cast(Any, 5), 4)
     cartpole = gym.make_vec("CartPole-v1", num_envs=2, vectorization_mode="vector_entry_point")

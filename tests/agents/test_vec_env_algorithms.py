@@ -35,7 +35,7 @@ OFF_POLICY: dict[str, tuple[Any, dict[str, Any]]] = {
     "QRDQN": (contrib.QRDQN, {"learning_starts": 50, "buffer_size": 400}),
 }
 ALL = {**ON_POLICY, **OFF_POLICY}
-WORLDS = ("failgym/Cloning-v0", "failgym/Mitigation-v0")
+WORLDS = ("failgym/Cloning-v1", "failgym/Mitigation-v1")
 
 
 class Copying(VecEnvWrapper):

@@ -42,7 +42,7 @@ from stable_baselines3.common.vec_env import VecMonitor, VecNormalize  # noqa: E
 
 from failgym.agents.environments.vec_env import make_sb3_env  # noqa: E402
 
-ID = "failgym/Cloning-v0"
+ID = "failgym/Cloning-v1"
 make_vec_env = partial(make_sb3_env, ID, **{**small(ID), "slice_tasks": 1})
 SHORT: dict[str, Any] = {"n_steps": 8, "batch_size": 16, "n_epochs": 1, "device": "cpu"}
 TINY: dict[str, Any] = {"learning_starts": 20, "buffer_size": 200, "device": "cpu"}

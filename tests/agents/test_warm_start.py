@@ -38,7 +38,7 @@ from tests.envs.worlds import small
 torch.set_num_threads(1)
 
 MODELS: dict[str, Any] = {"ppo": PPO, "a2c": A2C, "maskable_ppo": MaskablePPO}
-SCENARIO = resolve("failgym/Cloning-v0", {"jobs": 300, "slice_tasks": 1})
+SCENARIO = resolve("failgym/Cloning-v1", {"jobs": 300, "slice_tasks": 1})
 AGREEMENT = 0.95
 """Of a pupil with its teacher, on decisions that it did not learn from."""
 
@@ -236,7 +236,7 @@ def test_wrong_arguments_are_refused(case: str) -> None:
 
 
 def test_the_critic_learns_no_returns_of_episodes_under_credit_per_task() -> None:
-    env = make_sb3_env("failgym/Mitigation-v0", 2, **small("failgym/Mitigation-v0"))
+    env = make_sb3_env("failgym/Mitigation-v1", 2, **small("failgym/Mitigation-v1"))
     kwargs: dict[str, Any] = {"env": env}
     model = MaskablePPO(
         "MlpPolicy",
@@ -355,5 +355,5 @@ def test_a_teacher_needs_whole_observations() -> None:
 def test_with_credit_per_task_the_critic_is_left_alone(tmp_path: Path) -> None:
     hyper = {**SHORT["maskable_ppo"], "policy.net_arch": [8], "credit": {"scale": 5.0}}
     hyper["warm_start"] = {"teacher": "retry_cap", "steps": 200, "epochs": 1, "batch_size": 64}
-    result = warm(tmp_path / "run", env="failgym/Mitigation-v0", episodes=2, hyper=hyper)
+    result = warm(tmp_path / "run", env="failgym/Mitigation-v1", episodes=2, hyper=hyper)
     assert result.warm_start["decisions"] >= 200

@@ -283,7 +283,7 @@ def test_no_heuristic_is_cheaper_on_any_task(scored: Any, one_in: int) -> None:
             assert (run.costs.sum(axis=1) >= least - 1e-9).all(), baseline.name
 
 
-@pytest.mark.parametrize("name", ["Cloning-v0", "GracePeriod-v0"])
+@pytest.mark.parametrize("name", ["Cloning-v1", "GracePeriod-v1"])
 def test_where_the_record_goes_on_it_is_exact_and_can_be_played(name: str) -> None:
     fields = {"beyond_record": "continued", "restarts": "record", "task_value": 4.0}
     scenario = resolve(name, {"split": "test", "jobs": 2_000, **fields})
@@ -295,7 +295,7 @@ def test_where_the_record_goes_on_it_is_exact_and_can_be_played(name: str) -> No
 
 
 def test_a_task_of_unknown_fate_has_no_bound() -> None:
-    world = build_world(resolve("GracePeriod-v0")).tables
+    world = build_world(resolve("GracePeriod-v1")).tables
     cut = np.flatnonzero(world.tasks["censored"])[:1]
     assert len(cut)
     with pytest.raises(ValueError, match="known fate"):
@@ -303,13 +303,13 @@ def test_a_task_of_unknown_fate_has_no_bound() -> None:
 
 
 def test_a_scheduled_world_has_no_clairvoyant() -> None:
-    with pytest.raises(ValueError, match="expected a pinned world, got Lineage-v0"):
-        Clairvoyant().plan("Lineage-v0")
+    with pytest.raises(ValueError, match="expected a pinned world, got Lineage-v1"):
+        Clairvoyant().plan("Lineage-v1")
 
 
 def test_the_limit_is_checked_and_said() -> None:
     with pytest.raises(ValueError, match="limit"):
         Clairvoyant(limit=0)
-    bound = Clairvoyant(limit=1).plan("Cloning-v0")
+    bound = Clairvoyant(limit=1).plan("Cloning-v1")
     assert not bound.exact.all()
-    assert (bound.costs.sum(axis=1) >= Clairvoyant().costs("Cloning-v0").sum(axis=1)).all()
+    assert (bound.costs.sum(axis=1) >= Clairvoyant().costs("Cloning-v1").sum(axis=1)).all()

@@ -34,12 +34,12 @@ def poor_trace() -> Trace:
 
 
 POOR = resolve(
-    "Checkpoint-v0",
+    "Checkpoint-v1",
     {"trace": poor_trace(), "split": "all", "forecast": "none", **dict.fromkeys(PINNED, True)},
 )
 """All that the pinned world knows may be decided, and there is nothing to go by."""
-QUIET = resolve("Workflow-v0", {**small("Workflow-v0"), "outages": "none", "node_forecast": "none"})
-UNFORESEEN = resolve("Workflow-v0", {**small("Workflow-v0"), "node_forecast": "none"})
+QUIET = resolve("Workflow-v1", {**small("Workflow-v1"), "outages": "none", "node_forecast": "none"})
+UNFORESEEN = resolve("Workflow-v1", {**small("Workflow-v1"), "node_forecast": "none"})
 VARIANTS: dict[str, Heuristic] = {
     "before_walltime alone": BeforeWalltime(periodic=False),
 }
@@ -126,7 +126,7 @@ class Guarded(Heuristic):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"clone": False}, "policy 'guarded': needs decisions that Checkpoint-v0 does not offer"),
+        ({"clone": False}, "policy 'guarded': needs decisions that Checkpoint-v1 does not offer"),
         ({}, "policy 'guarded': needs jobs of several tasks: the trace has none"),
     ],
 )

@@ -32,17 +32,17 @@ PREDICTING = {"ml_checkpoint", "ml_periodic", "prediction_aware", "expected_loss
 COMBINED = {"clone_and_save", "kill_or_clone", "all_measures", "stop_or_copy"}
 SAVING = PREDICTING | {"young", "daly", "lazy", "introspective", "before_walltime"}
 COMPATIBLE = {
-    "Cloning-v0": EVERYWHERE
+    "Cloning-v1": EVERYWHERE
     | COPYING
     | REROLLING
     | {"retry_cap", "back_off", "algorithm_1", "give_up"},
-    "GracePeriod-v0": EVERYWHERE
+    "GracePeriod-v1": EVERYWHERE
     | {"grace_period", "optimal_stopping", "immediate_kill", "blind_kill"},
-    "Checkpoint-v0": EVERYWHERE | SAVING,
-    "Lineage-v0": EVERYWHERE | OUTPUTS,
-    "Workflow-v0": EVERYWHERE | PLACING,
+    "Checkpoint-v1": EVERYWHERE | SAVING,
+    "Lineage-v1": EVERYWHERE | OUTPUTS,
+    "Workflow-v1": EVERYWHERE | PLACING,
 }
-COMPATIBLE["Mitigation-v0"] = set[str]().union(*COMPATIBLE.values(), COMBINED) - OUTPUTS - PLACING
+COMPATIBLE["Mitigation-v1"] = set[str]().union(*COMPATIBLE.values(), COMBINED) - OUTPUTS - PLACING
 KNOWN = set[str]().union(*COMPATIBLE.values())
 """Of a baseline or an environment that is not among them it is not said here what goes with it; all
 else is tested."""
@@ -70,7 +70,7 @@ def few(name: str) -> dict[str, Any]:
     """Fields that make an environment small: pinned ones with some more tasks than elsewhere."""
     if SCENARIOS[name].world == "pinned":
         return {**small(name), "slice_tasks": 8}
-    return {**small(name), **({"jobs": 200} if name == "Mitigation-v0" else {})}
+    return {**small(name), **({"jobs": 200} if name == "Mitigation-v1" else {})}
 
 
 def run(name: str, policy: Heuristic, **options: Any) -> Run:
@@ -166,9 +166,9 @@ def test_answers_observations_of_the_environment_one_by_one_as_in_a_batch(
 @pytest.mark.parametrize(
     ("name", "policy"),
     [
-        ("Checkpoint-v0", Young(factor=1e6)),
-        ("Checkpoint-v0", MLCheckpoint(threshold=1.0)),
-        ("Cloning-v0", Algorithm1(max_extra=0)),
+        ("Checkpoint-v1", Young(factor=1e6)),
+        ("Checkpoint-v1", MLCheckpoint(threshold=1.0)),
+        ("Cloning-v1", Algorithm1(max_extra=0)),
         *[(name, REGISTRY[policy]()) for name, policy in PAIRS if policy in IDLE],
     ],
 )

@@ -23,10 +23,10 @@ def test_a_stored_heuristic_comes_back(kind: type[Heuristic], tmp_path: Path) ->
 def test_parameters_and_what_is_known_of_them_are_written(tmp_path: Path) -> None:
     file = tmp_path / "policy.json"
     policy = Algorithm1(threshold=0.5, max_extra=2, reading="burst")
-    save_heuristic(policy, file, about={"env": "failgym/Cloning-v0"})
+    save_heuristic(policy, file, about={"env": "failgym/Cloning-v1"})
     assert load_heuristic(file) == policy
     assert parameters(policy)["reading"] == "burst"
-    assert json.loads(file.read_text())["about"] == {"env": "failgym/Cloning-v0"}
+    assert json.loads(file.read_text())["about"] == {"env": "failgym/Cloning-v1"}
 
 
 def test_whole_numbers_pass_for_real_ones(tmp_path: Path) -> None:

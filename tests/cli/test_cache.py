@@ -16,7 +16,7 @@ from failgym.worlds.build import build_world
 
 def keep(**fields: object) -> None:
     build._build.cache_clear()
-    build_world(resolve("Cloning-v0", {"jobs": 60, **fields}))
+    build_world(resolve("Cloning-v1", {"jobs": 60, **fields}))
 
 
 def test_what_is_kept_is_shown(kept_worlds: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -29,7 +29,7 @@ def test_what_is_kept_is_shown(kept_worlds: Path, capsys: pytest.CaptureFixture[
         str(kept_worlds),
         "2 worlds",
         "4.0 GB",
-        "Cloning-v0",
+        "Cloning-v1",
         "google-2011-failing, 60 jobs, seed 0",
         "elsayed",
     ):
@@ -70,7 +70,7 @@ def test_without_a_cache(
     assert "not used" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("command", ["cache", "evaluate --env Cloning-v0 --policy replay"])
+@pytest.mark.parametrize("command", ["cache", "evaluate --env Cloning-v1 --policy replay"])
 def test_a_size_that_is_none(
     command: str,
     kept_worlds: Path,

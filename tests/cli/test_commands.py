@@ -54,17 +54,17 @@ def test_help_and_nothing(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_envs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert invoke("envs", "--json", tmp_path / "envs.json") == 0
-    assert "failgym/Cloning-v0" in capsys.readouterr().out
+    assert "failgym/Cloning-v1" in capsys.readouterr().out
     assert list(load(tmp_path / "envs.json")) == [f"failgym/{name}" for name in SCENARIOS]
 
 
 def test_evaluate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "scores.json"
     policies = ["--policy", "young", "--policy", "young:factor=2", "--policy", "replay"]
-    arguments = ["evaluate", "--env", "failgym/Checkpoint-v0", *policies, "--episodes", "20"]
+    arguments = ["evaluate", "--env", "failgym/Checkpoint-v1", *policies, "--episodes", "20"]
     assert invoke(*arguments, "--seed", "4", *SMALL, "--json", file) == 0
     written = load(file)
-    assert written["env"] == "failgym/Checkpoint-v0"
+    assert written["env"] == "failgym/Checkpoint-v1"
     assert [row["policy"] for row in written["policies"]] == ["young", "young:factor=2", "replay"]
     assert written["policies"][2]["score"] == 0.0
     assert {row["episodes"] for row in written["policies"]} == {20}
@@ -91,7 +91,7 @@ def test_a_log_on_which_nothing_can_be_saved_has_no_scores(
     assert invoke("trace", "import", "swf", log, "--out", tmp_path / "kth") == 0
     capsys.readouterr()
     file = tmp_path / "scores.json"
-    arguments = ["--env", "failgym/Checkpoint-v0", "--set", f"trace={tmp_path / 'kth'}"]
+    arguments = ["--env", "failgym/Checkpoint-v1", "--set", f"trace={tmp_path / 'kth'}"]
     policies = ["--policy", "young", "--policy", "replay"]
     assert invoke("evaluate", *arguments, *policies, "--json", file) == 0
     shown, written = capsys.readouterr().out, load(file)
@@ -107,11 +107,11 @@ def test_a_log_on_which_nothing_can_be_saved_has_no_scores(
 
 UNPLAYABLE = [
     (
-        ("GracePeriod-v0", "algorithm_1"),
-        "set clone=true, retry=true, or play it in Cloning-v0 or Mitigation-v0",
+        ("GracePeriod-v1", "algorithm_1"),
+        "set clone=true, retry=true, or play it in Cloning-v1 or Mitigation-v1",
     ),
-    (("GracePeriod-v0", "grace_period", "--set", "forecast=none"), "for example forecast=rosa"),
-    (("Checkpoint-v0", "expected_loss", "--set", "forecast=none"), "for example forecast=elsayed"),
+    (("GracePeriod-v1", "grace_period", "--set", "forecast=none"), "for example forecast=rosa"),
+    (("Checkpoint-v1", "expected_loss", "--set", "forecast=none"), "for example forecast=elsayed"),
 ]
 
 
@@ -136,18 +136,18 @@ def test_a_policy_that_never_acted_is_named(
     policies = [f"{__name__}:Eager", "young", "replay"]
     named = [word for policy in policies for word in ("--policy", policy)]
     file = tmp_path / "scores.json"
-    arguments = ["--env", "Checkpoint-v0", *SMALL, "--episodes", 4, "--json", file]
+    arguments = ["--env", "Checkpoint-v1", *SMALL, "--episodes", 4, "--json", file]
     assert invoke("evaluate", *named, *arguments) == 0
     assert f"left every task as replay does: {policies[0]}\n" in capsys.readouterr().out
     assert [row["same_as_replay"] for row in load(file)["policies"]] == [True, False, True]
 
 
 def test_the_room_and_what_intervals_are_of_are_said(capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["evaluate", "--env", "Checkpoint-v0", "--policy", "young", *SMALL]
+    arguments = ["evaluate", "--env", "Checkpoint-v1", "--policy", "young", *SMALL]
     assert invoke(*arguments, "--episodes", 2) == 0
     shown = capsys.readouterr().out
     assert re.search(r"room: in these [0-9]+ tasks the bound saves [0-9.]+ machine-hours", shown)
-    grace = ["evaluate", "--env", "GracePeriod-v0", "--policy", "grace_period", "--set", "jobs=400"]
+    grace = ["evaluate", "--env", "GracePeriod-v1", "--policy", "grace_period", "--set", "jobs=400"]
     assert invoke(*grace) == 0
     several = capsys.readouterr().out
     assert re.search(r"intervals are of this trace: [0-9]+ jobs resampled", several)
@@ -163,7 +163,7 @@ def test_the_room_and_what_intervals_are_of_are_said(capsys: pytest.CaptureFixtu
 def test_several_traces_are_scored_together(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    grace = ["evaluate", "--env", "GracePeriod-v0", "--policy", "grace_period", "--set", "jobs=400"]
+    grace = ["evaluate", "--env", "GracePeriod-v1", "--policy", "grace_period", "--set", "jobs=400"]
     file = tmp_path / "scores.json"
     assert invoke(*grace, "--traces", 2, "--json", file) == 0
     shown = capsys.readouterr().out
@@ -176,7 +176,7 @@ def test_several_traces_are_scored_together(
 
 def test_evaluate_on_the_train_split(tmp_path: Path) -> None:
     file = tmp_path / "scores.json"
-    arguments = ["evaluate", "--env", "Checkpoint-v0", "--policy", "young", *SMALL]
+    arguments = ["evaluate", "--env", "Checkpoint-v1", "--policy", "young", *SMALL]
     assert invoke(*arguments, "--set", "split=train", "--episodes", 2, "--json", file) == 0
     assert load(file)["policies"][0]["split"] == "train"
 
@@ -193,7 +193,7 @@ class Eager:
 
 def test_evaluate_with_drawn_actions(tmp_path: Path) -> None:
     policy = f"{__name__}:Eager"
-    arguments = ["evaluate", "--env", "Checkpoint-v0", "--policy", policy, *SMALL]
+    arguments = ["evaluate", "--env", "Checkpoint-v1", "--policy", policy, *SMALL]
     scores: dict[bool, float] = {}
     for drawn in (False, True):
         file = tmp_path / f"{drawn}.json"
@@ -353,7 +353,7 @@ def test_replay_refuses_what_means_nothing_there(
 
 
 def test_replay_with_a_stored_forecast(stored: Path, tmp_path: Path) -> None:
-    trace, window = Trace.load(stored), SCENARIOS["GracePeriod-v0"].window
+    trace, window = Trace.load(stored), SCENARIOS["GracePeriod-v1"].window
     save_forecast(Perfect(window=window).fit(trace).predict(trace), tmp_path / "mine.npz")
     results: list[Any] = []
     for forecast in ("perfect", tmp_path / "mine.npz"):
@@ -453,12 +453,12 @@ def test_a_name_that_is_no_text_is_one_clear_line(
     assert shown.count("\n") == 1
 
 
-EVALUATE = ["evaluate", "--env", "Checkpoint-v0", *SMALL]
+EVALUATE = ["evaluate", "--env", "Checkpoint-v1", *SMALL]
 BAD: dict[str, tuple[list[str], str]] = {
     "no command": (["nonsense"], "nonsense"),
     "no option": (["demo", "--nonsense"], "nonsense"),
-    "no policy": (["evaluate", "--env", "Checkpoint-v0"], "--policy"),
-    "no environment": (["evaluate", "--env", "Clonning-v0", "--policy", "replay"], "Cloning-v0"),
+    "no policy": (["evaluate", "--env", "Checkpoint-v1"], "--policy"),
+    "no environment": (["evaluate", "--env", "Clonning-v0", "--policy", "replay"], "Cloning-v1"),
     "unknown policy": ([*EVALUATE, "--policy", "yong"], "did you mean young"),
     "unknown policy field": ([*EVALUATE, "--policy", "young:factr=2"], "did you mean factor"),
     "wrong policy value": ([*EVALUATE, "--policy", "young:factor=a"], "expected a number"),

@@ -25,7 +25,7 @@ from failgym.leaderboard.policy_process.players import Players
 from tests.chains import single_jobs
 from tests.leaderboard.boards import ROWS, TINY
 
-ZOO = Path(__file__).parents[2] / "agents" / "zoo" / "GracePeriod-v0"
+ZOO = Path(__file__).parents[2] / "agents" / "zoo" / "GracePeriod-v1"
 TIME_LIMIT = 60.0
 """More than any of these policies takes [s]."""
 
@@ -66,26 +66,26 @@ def test_signs_that_mean_something_to_the_shell_are_signs(tmp_path: Path) -> Non
 
 
 def test_each_tuned_heuristic_is_a_policy(tmp_path: Path) -> None:
-    folder = tmp_path / "GracePeriod-v0"
+    folder = tmp_path / "GracePeriod-v1"
     folder.mkdir()
     for policy in (GracePeriod(), BlindKill()):
         save_heuristic(policy, folder / f"{policy.name}.json")
     entries, notes = named(f"{{policy}}, tuned={tmp_path}/{{env}}/{{policy}}.json")
     assert [entry.name for entry in entries] == ["blind_kill, tuned", "grace_period, tuned"]
     assert {(entry.kind, entry.training_seed) for entry in entries} == {("baseline", None)}
-    assert entries[0].specs == {"GracePeriod-v0": f"{folder}/blind_kill.json"}
-    assert entries[0].files["GracePeriod-v0"].name == "blind_kill.json"
+    assert entries[0].specs == {"GracePeriod-v1": f"{folder}/blind_kill.json"}
+    assert entries[0].files["GracePeriod-v1"].name == "blind_kill.json"
     assert notes == []
 
 
 def test_where_files_are_missing_one_line_says_so(tmp_path: Path) -> None:
-    for env in ("GracePeriod-v0", "Checkpoint-v0"):
+    for env in ("GracePeriod-v1", "Checkpoint-v1"):
         (tmp_path / env).mkdir()
         save_heuristic(Young(), tmp_path / env / "young.json")
     [entry], notes = named(f"mine={tmp_path}/{{env}}/young.json", suite="smoke")
-    assert list(entry.specs) == ["Checkpoint-v0"]
+    assert list(entry.specs) == ["Checkpoint-v1"]
     assert notes == [
-        "mine: no file made for Cloning-v0, GracePeriod-v0, Lineage-v0, Workflow-v0, Mitigation-v0"
+        "mine: no file made for Cloning-v1, GracePeriod-v1, Lineage-v1, Workflow-v1, Mitigation-v1"
     ]
 
 
@@ -106,7 +106,7 @@ def test_what_means_nothing_is_refused(text: str, said: str) -> None:
 def test_all_baselines_are_those_that_can_play() -> None:
     """TINY has one environment, in which tasks may be killed and nothing else."""
     entries, notes = named("all-baselines")
-    able = {n for n, kind in REGISTRY.items() if kind.compatible(SCENARIOS["GracePeriod-v0"])}
+    able = {n for n, kind in REGISTRY.items() if kind.compatible(SCENARIOS["GracePeriod-v1"])}
     assert {entry.name for entry in entries} == able
     assert len(notes) == len(REGISTRY) - len(able)
     assert "young: skipped: was made for no environment of the suite" in notes
@@ -117,12 +117,12 @@ def test_a_baseline_does_not_play_on_a_trace_that_lacks_what_it_goes_by(tmp_path
     task = list(range(40))
     ran = {"task": task, "start": [0] * 40, "end": [7_200_000] * 40, "outcome": [0] * 40}
     single_jobs(ran, 40).save(tmp_path / "mine")
-    worlds = SuiteWorlds.of(suite_named("v1-real"), {"Mitigation-v0": str(tmp_path / "mine")})
-    [late] = [course for course in worlds.suite.courses if course.env == "Mitigation-v0"]
+    worlds = SuiteWorlds.of(suite_named("v1-real"), {"Mitigation-v1": str(tmp_path / "mine")})
+    [late] = [course for course in worlds.suite.courses if course.env == "Mitigation-v1"]
     changes = {**late.changes, "split": "all", "begin": 0, "machines": 4, "load": 0.0}
     worlds = replace(worlds, suite=replace(worlds.suite, courses=(replace(late, changes=changes),)))
     with pytest.raises(
-        ValueError, match=r"^--policy late: not played in Mitigation-v0: needs jobs"
+        ValueError, match=r"^--policy late: not played in Mitigation-v1: needs jobs"
     ):
         read_entries(["late"], worlds, Players(load_policy, COMMAND, TIME_LIMIT))
     players = Players(load_policy, COMMAND, TIME_LIMIT)
@@ -150,7 +150,7 @@ def trained(tmp_path: Path) -> Callable[..., Path]:
         file = ZOO / "maskable_ppo-0.safetensors"
         with safe_open(file, framework="numpy") as opened:
             about: Any = json.loads(opened.metadata()["failgym"])
-        target = tmp_path / "GracePeriod-v0" / f"{name}.safetensors"
+        target = tmp_path / "GracePeriod-v1" / f"{name}.safetensors"
         target.parent.mkdir(exist_ok=True)
         arrays = load_file(file)
         arrays["action_net.bias"][0] += 0.0 if same else 0.001 * seed
@@ -169,7 +169,7 @@ def test_training_runs_of_an_agent_are_one_row(
     assert run(words) == 0
     policies = read_submission(out).policies
     assert [policy.key for policy in policies] == [("mine", 0), ("mine", 3)]
-    assert [policy.specs["GracePeriod-v0"] for policy in policies] == [str(f) for f in files]
+    assert [policy.specs["GracePeriod-v1"] for policy in policies] == [str(f) for f in files]
     for field in fields_of([read_source(out)]):
         cell = field.cell("mine")
         assert cell is not None
@@ -196,7 +196,7 @@ def test_one_agent_is_no_two_training_runs(
     words = ["leaderboard", "run", "--suite", TINY.name, "--policy", pattern, "--out", str(out)]
     assert run(words) == 2
     said = capsys.readouterr().err
-    assert "'mine', training seed 3 are the same one in GracePeriod-v0" in said
+    assert "'mine', training seed 3 are the same one in GracePeriod-v1" in said
     assert not out.exists()
 
 

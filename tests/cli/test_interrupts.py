@@ -35,7 +35,7 @@ def test_an_interrupt_while_python_imports_the_command(tmp_path: Path, module: s
     (tmp_path / "slow" / module).mkdir(parents=True)
     (tmp_path / "slow" / module / "__init__.py").write_text(SLOW)
     (tmp_path / "failgym").write_text(SCRIPT)
-    code = [str(tmp_path / "failgym"), "evaluate", "--env", "failgym/Cloning-v0"]
+    code = [str(tmp_path / "failgym"), "evaluate", "--env", "failgym/Cloning-v1"]
     top = str(Path(__file__).parents[2])
     process = subprocess.Popen(
         [sys.executable, *code, "--policy", "young"],

@@ -145,24 +145,24 @@ def test_a_commitment_is_the_one_in_the_submission(
 def test_users_own_traces_make_a_suite(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     trace = tmp_path / "mine"
     generate("google-2011", jobs=300, seed=5).save(trace)
-    entry = ("--policy", "replay", "--trace", f"GracePeriod-v0={trace}")
+    entry = ("--policy", "replay", "--trace", f"GracePeriod-v1={trace}")
     real = ("leaderboard", "run", "--suite", "v1-real", *entry, "--out", tmp_path / "a")
     pytest.importorskip("xgboost", reason="needs failgym[predictors]")
     assert invoke(*real) == 0
-    assert {row["env"] for row in results(tmp_path / "a")} == {"GracePeriod-v0"}
+    assert {row["env"] for row in results(tmp_path / "a")} == {"GracePeriod-v1"}
     verify = ("leaderboard", "verify", tmp_path / "a", "--no-refit")
-    assert invoke(*verify, "--trace", f"GracePeriod-v0={trace}") == 0
+    assert invoke(*verify, "--trace", f"GracePeriod-v1={trace}") == 0
     other = tmp_path / "other"
     generate("google-2011", jobs=300, seed=6).save(other)
     capsys.readouterr()
-    assert invoke(*verify, "--trace", f"GracePeriod-v0={other}") == 2
-    assert "trace of GracePeriod-v0, seed 0: the submission was made on" in capsys.readouterr().out
+    assert invoke(*verify, "--trace", f"GracePeriod-v1={other}") == 2
+    assert "trace of GracePeriod-v1, seed 0: the submission was made on" in capsys.readouterr().out
 
 
 def test_a_file_may_stand_for_one_per_environment(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    save_heuristic(Young(), tmp_path / "Checkpoint-v0.json")
+    save_heuristic(Young(), tmp_path / "Checkpoint-v1.json")
     pattern = tmp_path / "{env}.json"
     said = refusal(capsys, *RUN, "--policy", pattern, "--out", tmp_path / "a")
     assert "was made for no environment of the suite" in said

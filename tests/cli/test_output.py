@@ -61,7 +61,7 @@ def test_json_on_standard_output_follows_the_table(piped: bool, tmp_path: Path) 
     text = done.stdout if piped else file.read_text("utf-8")
     table, brace, rest = text.partition("\n{")
     assert "Environments" in table
-    assert "failgym/Cloning-v0" in json.loads(brace + rest)
+    assert "failgym/Cloning-v1" in json.loads(brace + rest)
     assert sorted(os.listdir(tmp_path)) == ["out.txt", "stdout"]
     assert link.is_symlink()
 

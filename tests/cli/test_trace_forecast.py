@@ -129,14 +129,14 @@ def test_every_learned_predictor(name: str, stored: Path, tmp_path: Path) -> Non
 
 
 class TestEvaluate:
-    @pytest.mark.parametrize("env", ["GracePeriod-v0", "Mitigation-v0"])
+    @pytest.mark.parametrize("env", ["GracePeriod-v1", "Mitigation-v1"])
     def test_a_file_of_the_whole_trace_serves_any_split(
         self, env: str, stored: Path, tmp_path: Path
     ) -> None:
         assert forecast(stored, "perfect", tmp_path / "f.npz") == 0
-        policy = "grace_period" if env == "GracePeriod-v0" else "replay"
+        policy = "grace_period" if env == "GracePeriod-v1" else "replay"
         command = ("evaluate", "--env", env, "--policy", policy, *SMALL, "--set", f"trace={stored}")
-        begin = ("--set", "begin=0") if env == "Mitigation-v0" else ()
+        begin = ("--set", "begin=0") if env == "Mitigation-v1" else ()
         for split in ("train", "test", "all"):
             options = (*begin, "--set", f"split={split}", "--episodes", 1, "--json")
             found: list[Any] = []
@@ -149,7 +149,7 @@ class TestEvaluate:
     def test_a_stored_predictor_and_its_name(self, stored: Path, tmp_path: Path) -> None:
         fitted = Frequencies().fit(Trace.load(stored).split("train"))
         save_predictor(fitted, tmp_path / "p.npz")
-        command = ("evaluate", "--env", "GracePeriod-v0", "--policy", "grace_period", *SMALL)
+        command = ("evaluate", "--env", "GracePeriod-v1", "--policy", "grace_period", *SMALL)
         options = ("--set", f"trace={stored}", "--json", tmp_path / "s.json", "--forecast")
         found: list[Any] = []
         for given in (tmp_path / "p.npz", "rosa"):
@@ -158,7 +158,7 @@ class TestEvaluate:
         assert found[0] != found[1]
 
     def test_it_is_short_for_a_setting(self, stored: Path, tmp_path: Path) -> None:
-        command = ("evaluate", "--env", "GracePeriod-v0", "--policy", "grace_period", *SMALL)
+        command = ("evaluate", "--env", "GracePeriod-v1", "--policy", "grace_period", *SMALL)
         options = ("--set", f"trace={stored}", "--json", tmp_path / "s.json")
         found: list[Any] = []
         for given in (("--forecast", "perfect"), ("--set", "forecast=perfect")):
@@ -317,7 +317,7 @@ def test_bad_forecasts_to_evaluate_with(
     assert forecast(stored, "none", tmp_path / "f.npz") == 0
     (tmp_path / "mine.txt").write_text("mine")
     capsys.readouterr()
-    command = ("evaluate", "--env", "GracePeriod-v0", "--policy", "replay", "--set", "jobs=50")
+    command = ("evaluate", "--env", "GracePeriod-v1", "--policy", "replay", "--set", "jobs=50")
     for given, expected in (
         (("--forecast", tmp_path / "f.npz"), "f.npz: forecast of another trace: made for"),
         (("--forecast", tmp_path / "mine.txt"), "mine.txt: not readable as a saved forecast"),

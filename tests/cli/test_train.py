@@ -14,7 +14,7 @@ from failgym.traces import generate
 
 pytest.importorskip("sb3_contrib", reason="needs failgym[agents]")
 
-SMALL = ("--env", "failgym/Cloning-v0", "--set", "jobs=600", "--set", "slice_tasks=4")
+SMALL = ("--env", "failgym/Cloning-v1", "--set", "jobs=600", "--set", "slice_tasks=4")
 RUN = ("train", *SMALL, "--algo", "maskable_ppo", "--steps", "256", "--n-envs", "8")
 SHORT = ("--hyper", "n_steps=16", "--hyper", "batch_size=64", "--episodes", "50")
 
@@ -29,7 +29,7 @@ def test_an_agent_is_trained_and_evaluated(
     out, file = tmp_path / "agent", tmp_path / "scores.json"
     assert invoke(*RUN, *SHORT, "--validate-every", 128, "--out", out) == 0
     shown = capsys.readouterr().out
-    assert "maskable_ppo in failgym/Cloning-v0: score on the validation split" in shown
+    assert "maskable_ppo in failgym/Cloning-v1: score on the validation split" in shown
     assert "256 steps in" in shown
     assert f"written to {out / 'best.safetensors'}" in shown
     result = json.loads((out / "result.json").read_text())
@@ -78,7 +78,7 @@ def test_steps_are_whole_rollouts_and_it_is_said(
     ("arguments", "line"),
     [
         (("--algo", "pop"), "unknown algorithm 'pop', did you mean ppo?"),
-        (("--env", "failgym/Clonin-v0"), "did you mean Cloning-v0?"),
+        (("--env", "failgym/Clonin-v0"), "did you mean Cloning-v1?"),
         (("--hyper", "learning_rte=1"), "did you mean learning_rate?"),
         (("--hyper", "gamma"), "--hyper: expected name=value, got 'gamma'"),
         (("--hyper", "gamma=1", "--hyper", "gamma=0"), "--hyper: gamma is given twice"),

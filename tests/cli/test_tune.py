@@ -21,7 +21,7 @@ from failgym.traces import generate
 pytest.importorskip("optuna", reason="needs failgym[tuning]")
 
 FIELDS = ("jobs=1200", "slice_tasks=8", "decide=geometric", "trace_seed=5")
-SMALL = ("--env", "failgym/Checkpoint-v0", *(text for f in FIELDS for text in ("--set", f)))
+SMALL = ("--env", "failgym/Checkpoint-v1", *(text for f in FIELDS for text in ("--set", f)))
 COMMAND = (sys.executable, "-c", "from failgym.cli import main; main()")
 SEARCH = ("tune", *SMALL, "--policy", "young", "--episodes", "20", "--trials")
 
@@ -36,7 +36,7 @@ def test_what_is_found_is_written_and_evaluated(
     out = tmp_path / "young.json"
     assert invoke(*SEARCH, 6, "--out", out) == 0
     shown = capsys.readouterr().out
-    assert "young in failgym/Checkpoint-v0: best of 6 trials" in shown
+    assert "young in failgym/Checkpoint-v1: best of 6 trials" in shown
     assert re.search(r"gain on fit: .* \(95 %\); on validation: .* \(60 %\)\n", shown)
     assert "intervals are over blocks of jobs\n" in shown
     assert f"written to {out}" in shown
@@ -95,7 +95,7 @@ def test_given_parameters_are_kept(tmp_path: Path, capsys: pytest.CaptureFixture
         (("--policy", "replay"), "replay: no parameter to tune"),
         (
             ("--policy", "greedy"),
-            "needs decisions that Checkpoint-v0 does not offer: play it in Lineage-v0",
+            "needs decisions that Checkpoint-v1 does not offer: play it in Lineage-v1",
         ),
         (("--policy", "collections:Counter"), "expected a class with a method predict"),
         (

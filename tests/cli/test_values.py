@@ -141,7 +141,7 @@ def test_whatever_a_module_does_is_one_line(
     monkeypatch.setattr(sys, "path", sys.path.copy())
     monkeypatch.delitem(sys.modules, "odd_module", raising=False)
     importlib.invalidate_caches()
-    assert run(["evaluate", "--env", "Cloning-v0", "--policy", "odd_module:Odd"]) == 2
+    assert run(["evaluate", "--env", "Cloning-v1", "--policy", "odd_module:Odd"]) == 2
     shown = capsys.readouterr().err
     assert MODULES[code] in shown
     assert "policy 'odd_module:Odd'" in shown
@@ -160,14 +160,14 @@ def test_files_of_the_same_names_hide_no_baseline_and_no_module(
 
 
 def test_fields_without_meaning_are_refused() -> None:
-    base = SCENARIOS["Cloning-v0"]
+    base = SCENARIOS["Cloning-v1"]
     assert override(base, ["factor=2"], {"factor"}).factor == 2.0
     with pytest.raises(ValueError, match="--set: jobs changes nothing"):
         override(base, ["jobs=2"], {"factor"})
 
 
 def test_settings_change_a_scenario() -> None:
-    base = SCENARIOS["Cloning-v0"]
+    base = SCENARIOS["Cloning-v1"]
     settings = ["jobs=50", "factor=2", "clone=false", "decide=every", "forecast=none"]
     changed = override(base, settings)
     assert (changed.jobs, changed.factor, changed.clone) == (50, 2.0, False)
@@ -188,4 +188,4 @@ WRONG_SETTINGS = {
 @pytest.mark.parametrize("setting", WRONG_SETTINGS)
 def test_wrong_settings_are_refused(setting: str) -> None:
     with pytest.raises(ValueError, match=WRONG_SETTINGS[setting]):
-        override(SCENARIOS["Cloning-v0"], [setting])
+        override(SCENARIOS["Cloning-v1"], [setting])

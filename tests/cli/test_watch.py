@@ -43,9 +43,9 @@ def stored(tmp_path: Path) -> Path:
 WORLDS = {
     "pinned": (None, ["--policy", "algorithm_1"]),
     "replay": (None, ["--policy", "replay"]),
-    "recurrent": (None, ["--policy", "random:seed=2", "--env", "GracePeriod-v0"]),
-    "lineage": (small_dags, ["--policy", "checkpoint_all", "--env", "Lineage-v0"]),
-    "workflow": (small_workflows, ["--policy", "flaw", "--env", "Workflow-v0"]),
+    "recurrent": (None, ["--policy", "random:seed=2", "--env", "GracePeriod-v1"]),
+    "lineage": (small_dags, ["--policy", "checkpoint_all", "--env", "Lineage-v1"]),
+    "workflow": (small_workflows, ["--policy", "flaw", "--env", "Workflow-v1"]),
 }
 """Of each world: its trace, and who decides."""
 

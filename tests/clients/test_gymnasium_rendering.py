@@ -18,7 +18,7 @@ client("PIL")
 # Wrappers warn of a folder that is there, and that SAME_STEP has no last picture.
 pytestmark = pytest.mark.filterwarnings("default")
 
-ENV, STEPS, SEED = "failgym/Cloning-v0", 12, 3
+ENV, STEPS, SEED = "failgym/Cloning-v1", 12, 3
 
 
 @pytest.fixture

@@ -30,11 +30,11 @@ __all__ = [
     "sync",
 ]
 
-IDS = ["failgym/Cloning-v0", "failgym/Mitigation-v0"]
+IDS = ["failgym/Cloning-v1", "failgym/Mitigation-v1"]
 """An environment of each world: what clients do does not depend on more."""
 SHORT: dict[str, dict[str, Any]] = {
-    "failgym/Cloning-v0": {"jobs": 200, "slice_tasks": 3},
-    "failgym/Checkpoint-v0": {"slice_tasks": 1},
+    "failgym/Cloning-v1": {"jobs": 200, "slice_tasks": 3},
+    "failgym/Checkpoint-v1": {"slice_tasks": 1},
 }
 """Fields that make episodes shorter still."""
 Array = npt.NDArray[Any]

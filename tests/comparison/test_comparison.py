@@ -141,7 +141,7 @@ def test_the_command_compares_and_ranks(
     folders: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file, picture = tmp_path / "found.json", tmp_path / "found.svg"
-    more = ["--policies", "failgym/GracePeriod-v0", "--episodes", "6"]
+    more = ["--policies", "failgym/GracePeriod-v1", "--episodes", "6"]
     written = ["--json", str(file), "--plot", str(picture)]
     assert run(["trace", "compare", *folders, *more, *written]) == 0
     text = capsys.readouterr().out
@@ -150,7 +150,7 @@ def test_the_command_compares_and_ranks(
     rows = {row["what"]: row["values"] for row in json.loads(file.read_text("utf-8"))["rows"]}
     [told] = [row for row in rows if "Kendall's tau" in row]
     assert -1.0 <= rows[told][1][0] <= 1.0
-    assert rows["failgym/GracePeriod-v0: score of immediate_kill"][0][0] is not None
+    assert rows["failgym/GracePeriod-v1: score of immediate_kill"][0][0] is not None
     assert picture.read_text("utf-8").startswith("<?xml")
 
 

@@ -182,7 +182,7 @@ def test_jobs_alone_and_outages_alone_have_nothing_in_common(log: Trace) -> None
 
 def test_rules_are_not_ranked_on_outages_alone(log: Trace) -> None:
     with pytest.raises(TraceError, match="0 jobs came after its data began"):
-        compare(log, log, environments=["failgym/GracePeriod-v0"])
+        compare(log, log, environments=["failgym/GracePeriod-v1"])
 
 
 def test_boosted_trees_run_one_thread(log: Trace, monkeypatch: pytest.MonkeyPatch) -> None:

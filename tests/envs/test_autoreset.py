@@ -41,7 +41,7 @@ def test_step_by_step_as_gymnasiums_own(env_id: str, mode: AutoresetMode) -> Non
 
 @every_mode
 def test_resets_of_any_kind_as_gymnasiums_own(mode: AutoresetMode) -> None:
-    env_id = "failgym/Cloning-v0"
+    env_id = "failgym/Cloning-v1"
     ours: Any = batched(env_id, N, mode)
     theirs = one_by_one(env_id, N, mode)
     some = np.array([True, False, False, True, False])
@@ -71,7 +71,7 @@ def test_resets_of_any_kind_as_gymnasiums_own(mode: AutoresetMode) -> None:
 
 
 def test_a_reset_of_an_episode_that_is_over_begins_it_once() -> None:
-    made = "failgym/Cloning-v0", 2, AutoresetMode.NEXT_STEP
+    made = "failgym/Cloning-v1", 2, AutoresetMode.NEXT_STEP
     ours, theirs = batched(*made, slice_tasks=1), one_by_one(*made, slice_tasks=1)
     rng = np.random.default_rng(3)
     assert_same(ours.reset(seed=1), theirs.reset(seed=1))
@@ -87,23 +87,23 @@ def test_a_reset_of_an_episode_that_is_over_begins_it_once() -> None:
 
 def test_the_mode_is_chosen_and_declared_as_in_gymnasium() -> None:
     declared = MitigationVectorEnv.metadata["autoreset_mode"]
-    fields = small("failgym/Cloning-v0")
-    assert gym.make_vec("failgym/Cloning-v0", **fields).metadata["autoreset_mode"] == declared
+    fields = small("failgym/Cloning-v1")
+    assert gym.make_vec("failgym/Cloning-v1", **fields).metadata["autoreset_mode"] == declared
     assert (
         declared
         is gym.make_vec("CartPole-v1", vectorization_mode="sync").metadata["autoreset_mode"]
     )
     for mode in MODES:
         for given in (mode, mode.value):
-            env = MitigationVectorEnv("Cloning-v0", 2, autoreset_mode=given, **fields)
+            env = MitigationVectorEnv("Cloning-v1", 2, autoreset_mode=given, **fields)
             assert env.metadata["autoreset_mode"] is mode
     assert MitigationVectorEnv.metadata["autoreset_mode"] is declared
     with pytest.raises(ValueError, match="autoreset_mode: expected one of NextStep, SameStep"):
-        MitigationVectorEnv("Cloning-v0", 2, autoreset_mode="Sometimes", **fields)
+        MitigationVectorEnv("Cloning-v1", 2, autoreset_mode="Sometimes", **fields)
 
 
 def test_an_episode_that_only_a_reset_begins_anew_is_not_stepped() -> None:
-    env = batched("failgym/Cloning-v0", 2, AutoresetMode.DISABLED, slice_tasks=1)
+    env = batched("failgym/Cloning-v1", 2, AutoresetMode.DISABLED, slice_tasks=1)
     env.reset(seed=0)
     ended = np.zeros(2, dtype=np.bool_)
     while not ended.any():
@@ -115,7 +115,7 @@ def test_an_episode_that_only_a_reset_begins_anew_is_not_stepped() -> None:
 
 
 def test_an_action_for_an_episode_that_is_over_may_be_illegal() -> None:
-    env = batched("failgym/Cloning-v0", 1, AutoresetMode.NEXT_STEP, strict=True, slice_tasks=1)
+    env = batched("failgym/Cloning-v1", 1, AutoresetMode.NEXT_STEP, strict=True, slice_tasks=1)
     env.reset(seed=0)
     still = np.zeros(1, dtype=np.int64)
     while not env.step(still)[2][0]:
@@ -126,8 +126,8 @@ def test_an_action_for_an_episode_that_is_over_may_be_illegal() -> None:
 def test_renders_what_single_environments_render() -> None:
     for mode in MODES:
         fields: dict[str, Any] = {"render_mode": "ansi", "slice_tasks": 1}
-        ours = batched("failgym/Cloning-v0", 2, mode, **fields)
-        theirs = one_by_one("failgym/Cloning-v0", 2, mode, **fields)
+        ours = batched("failgym/Cloning-v1", 2, mode, **fields)
+        theirs = one_by_one("failgym/Cloning-v1", 2, mode, **fields)
         ours.reset(seed=2)
         theirs.reset(seed=2)
         rng = np.random.default_rng(4)

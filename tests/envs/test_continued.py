@@ -20,7 +20,7 @@ from failgym.worlds.source import whole_trace
 from failgym.worlds.split import split_trace
 from tests.envs.worlds import legal, play
 
-PINNED = ("failgym/Cloning-v0", "failgym/GracePeriod-v0", "failgym/Checkpoint-v0")
+PINNED = ("failgym/Cloning-v1", "failgym/GracePeriod-v1", "failgym/Checkpoint-v1")
 CONTINUED: dict[str, Any] = {"beyond_record": "continued", "restarts": "record", "jobs": 400}
 
 

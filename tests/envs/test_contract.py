@@ -17,7 +17,7 @@ from failgym.envs import FIELDS, SCENARIOS, TOTALS, resolve
 from failgym.sim.shared.fields import HIGH, INDEX, LOW
 from tests.envs.worlds import IDS, legal, make, play, small
 
-SPAWNED = ("failgym/Cloning-v0", "failgym/Mitigation-v0")
+SPAWNED = ("failgym/Cloning-v1", "failgym/Mitigation-v1")
 """An environment of each world: a process that is spawned shares nothing with its parent."""
 
 pytestmark = pytest.mark.parametrize("env_id", IDS)

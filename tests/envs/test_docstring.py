@@ -51,10 +51,10 @@ def test_groups_are_those_of_the_fields() -> None:
 
 
 def test_info_has_what_is_promised() -> None:
-    _, info = MitigationEnv("GracePeriod-v0", jobs=200, slice_tasks=1).reset(seed=0)
+    _, info = MitigationEnv("GracePeriod-v1", jobs=200, slice_tasks=1).reset(seed=0)
     assert set(info) == listed("key")
 
 
 def test_scheduled_info_has_units_besides() -> None:
-    _, info = make("failgym/Mitigation-v0").reset(seed=0)
+    _, info = make("failgym/Mitigation-v1").reset(seed=0)
     assert set(info) == listed("key") | listed("scheduled key")

@@ -37,12 +37,12 @@ from tests.predictors.frequencies import Frequencies
 
 SPLITS: tuple[Split, ...] = get_args(Split)
 WORLDS = (
-    "Cloning-v0",
-    "GracePeriod-v0",
-    "Checkpoint-v0",
-    "Mitigation-v0",
-    "Workflow-v0",
-    "Lineage-v0",
+    "Cloning-v1",
+    "GracePeriod-v1",
+    "Checkpoint-v1",
+    "Mitigation-v1",
+    "Workflow-v1",
+    "Lineage-v1",
 )
 
 
@@ -111,7 +111,7 @@ def test_a_forecast_of_the_whole_trace_serves_every_split(name: str, split: Spli
             assert numbers == list(range(begin, begin + last - first))
 
 
-@pytest.mark.parametrize("name", ["GracePeriod-v0", "Mitigation-v0"])
+@pytest.mark.parametrize("name", ["GracePeriod-v1", "Mitigation-v1"])
 def test_attempts_that_the_cut_ends_have_no_windows_after_it(name: str) -> None:
     s = scenario(name)
     whole, train = whole_trace(s), split_of(s, "train")
@@ -124,14 +124,14 @@ def test_attempts_that_the_cut_ends_have_no_windows_after_it(name: str) -> None:
 
 def test_forecasts_of_a_whole_trace_that_say_nothing_serve_too() -> None:
     for split in SPLITS:
-        s = scenario("GracePeriod-v0", split=split)
+        s = scenario("GracePeriod-v1", split=split)
         got = asked(replace(s, forecast=NoForecast().predict(whole_trace(s))))
         assert not got.offset.any()
         assert len(got.offset) == split_of(s, split).rows("attempts") + 1
 
 
 def test_a_forecast_of_a_split_serves_it_on_any_cluster() -> None:
-    s = scenario("Mitigation-v0")
+    s = scenario("Mitigation-v1")
     part = part_of(s, "train").recorded
     assert part.content_hash != split_of(s, "train").content_hash
     forecast = numbered(part, s.window)
@@ -140,14 +140,14 @@ def test_a_forecast_of_a_split_serves_it_on_any_cluster() -> None:
     assert got.trace_hash == split_of(s, "train").content_hash
 
 
-@pytest.mark.parametrize("name", ["Cloning-v0", "Mitigation-v0"])
+@pytest.mark.parametrize("name", ["Cloning-v1", "Mitigation-v1"])
 def test_other_traces_are_refused_in_one_line(name: str) -> None:
     s = scenario(name, split="train")
     other = whole_trace(replace(s, trace_seed=9))
     wrong = [Perfect(window=s.window).predict(other)]
     part = part_of(replace(s, trace_seed=9), "train").recorded
     wrong.append(Perfect(window=s.window).predict(part))
-    if name == "Cloning-v0":
+    if name == "Cloning-v1":
         wrong.append(Perfect(window=s.window).predict(split_of(s, "test")))
     for forecast in wrong:
         with pytest.raises(ValueError, match="forecast of another trace: made for") as refused:
@@ -157,7 +157,7 @@ def test_other_traces_are_refused_in_one_line(name: str) -> None:
 
 @pytest.mark.parametrize("split", SPLITS)
 def test_arrays_that_do_not_fit_are_refused(split: Split) -> None:
-    s = scenario("GracePeriod-v0", split=split)
+    s = scenario("GracePeriod-v1", split=split)
     good = numbered(whole_trace(s), s.window)
     for changed in ({"risk": good.risk[:-1]}, {"confidence": good.confidence[:-1]}):
         with pytest.raises(ValueError, match=r"^forecast: "):
@@ -165,7 +165,7 @@ def test_arrays_that_do_not_fit_are_refused(split: Split) -> None:
 
 
 class TestFiles:
-    @pytest.mark.parametrize("name", ["Cloning-v0", "Mitigation-v0"])
+    @pytest.mark.parametrize("name", ["Cloning-v1", "Mitigation-v1"])
     def test_one_file_serves_train_and_test(self, name: str, tmp_path: Path) -> None:
         file = tmp_path / "whole.npz"
         s = scenario(name, forecast=str(file))
@@ -181,26 +181,26 @@ class TestFiles:
         file = tmp_path / "other.npz"
         save_forecast(Perfect().predict(generate("google-2011", jobs=20, seed=5)), file)
         with pytest.raises(ValueError, match=r"^\S*other.npz: forecast of another trace"):
-            build_world(scenario("Cloning-v0", forecast=str(file)))
+            build_world(scenario("Cloning-v1", forecast=str(file)))
 
     @pytest.mark.parametrize("content", [b"", b"text"])
     def test_neither_forecast_nor_predictor(self, content: bytes, tmp_path: Path) -> None:
         file = tmp_path / "odd.npz"
         file.write_bytes(content)
         with pytest.raises(ValueError, match=r"odd.npz: not readable as a saved forecast"):
-            build_world(scenario("Cloning-v0", forecast=str(file)))
+            build_world(scenario("Cloning-v1", forecast=str(file)))
 
     def test_a_predictor_of_something_else(self, tmp_path: Path) -> None:
         file = tmp_path / "history.npz"
         save_predictor(UserHistory().fit(generate("system-a", jobs=300, seed=2)), file)
         reason = r"history.npz: holds user_history, which forecasts no failures"
         with pytest.raises(ValueError, match=reason):
-            build_world(scenario("Cloning-v0", forecast=str(file)))
+            build_world(scenario("Cloning-v1", forecast=str(file)))
 
     def test_no_file(self) -> None:
         known = ", ".join(PREDICTORS)
         with pytest.raises(ValueError, match=f"expected one of {known} or a file, got 'oracle'"):
-            build_world(scenario("Cloning-v0", forecast="oracle"))
+            build_world(scenario("Cloning-v1", forecast="oracle"))
 
 
 class Counting(Frequencies):
@@ -224,12 +224,12 @@ class TestPredictorsThatLearn:
     def test_learn_once_for_all_splits(self) -> None:
         COUNTED.clear()
         predictor = Counting()
-        for name in ("GracePeriod-v0", "Mitigation-v0"):
+        for name in ("GracePeriod-v1", "Mitigation-v1"):
             for split in SPLITS:
                 build_world(scenario(name, split=split, forecast=predictor))
         hashes = [
             split_of(scenario(n), split).content_hash
-            for n in ("GracePeriod-v0", "Mitigation-v0")
+            for n in ("GracePeriod-v1", "Mitigation-v1")
             for split in ("train", "fit")
         ]
         assert sorted(COUNTED) == sorted(hashes)
@@ -239,18 +239,18 @@ class TestPredictorsThatLearn:
         for prior in (1.0, 9.0, 1.0):
             predictor.prior = prior
             risks.append(
-                build_world(scenario("GracePeriod-v0", forecast=predictor)).tables.risk.tobytes()
+                build_world(scenario("GracePeriod-v1", forecast=predictor)).tables.risk.tobytes()
             )
         assert risks[0] == risks[2] != risks[1]
 
     def test_are_not_changed(self) -> None:
         predictor = Frequencies()
-        build_world(scenario("GracePeriod-v0", forecast=predictor))
+        build_world(scenario("GracePeriod-v1", forecast=predictor))
         with pytest.raises(ValueError, match="fit it first"):
             predictor.arrays()
 
     def test_learn_from_the_train_split(self) -> None:
-        s = scenario("GracePeriod-v0", split="test")
+        s = scenario("GracePeriod-v1", split="test")
         given = Frequencies().fit(split_of(s, "train")).predict(split_of(s, "test"))
         first, second = (
             build_world(replace(s, forecast=one)).tables.risk for one in (Frequencies(), given)
@@ -258,7 +258,7 @@ class TestPredictorsThatLearn:
         assert first.tobytes() == second.tobytes()
 
     def test_that_have_learned_stay_as_they_are(self, tmp_path: Path) -> None:
-        s = scenario("GracePeriod-v0", split="test")
+        s = scenario("GracePeriod-v1", split="test")
         elsewhere = generate("google-2011-failing", jobs=60, seed=8)
         fitted = Frequencies(prior=3.0).fit(elsewhere)
         save_predictor(fitted, tmp_path / "stored.npz")
@@ -268,7 +268,7 @@ class TestPredictorsThatLearn:
             assert risk.tobytes() == expected.tobytes()
 
     def test_a_stored_one_that_is_replaced_is_noticed(self, tmp_path: Path) -> None:
-        file, s = tmp_path / "stored.npz", scenario("GracePeriod-v0")
+        file, s = tmp_path / "stored.npz", scenario("GracePeriod-v1")
         risks: list[bytes] = []
         for prior in (1.0, 9.0):
             save_predictor(Frequencies(prior=prior).fit(split_of(s, "train")), file)
@@ -277,16 +277,16 @@ class TestPredictorsThatLearn:
 
     def test_other_windows_are_refused(self) -> None:
         with pytest.raises(ValueError, match="forecast: expected windows of 300000 ms, got 60000"):
-            build_world(scenario("GracePeriod-v0", forecast=Frequencies(window=60_000)))
+            build_world(scenario("GracePeriod-v1", forecast=Frequencies(window=60_000)))
 
     def test_nothing_to_learn_from_is_one_line(self) -> None:
         with pytest.raises(ValueError, match="nothing to learn from") as refused:
-            build_world(scenario("Workflow-v0", forecast=Frequencies()))
+            build_world(scenario("Workflow-v1", forecast=Frequencies()))
         assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize("name", LEARNED)
-@pytest.mark.parametrize("world", ["GracePeriod-v0", "Mitigation-v0"])
+@pytest.mark.parametrize("world", ["GracePeriod-v1", "Mitigation-v1"])
 def test_learned_predictors_by_name(name: str, world: str) -> None:
     s = scenario(world, split="test", seed=3)
     kind: Any = LEARNED[name]
@@ -309,7 +309,7 @@ class TestNamesThatTheDecisionsGiveAMeaning:
 
     @pytest.mark.parametrize(
         ("name", "paper"),
-        [("Cloning-v0", "elsayed"), ("GracePeriod-v0", "rosa"), ("Checkpoint-v0", "kumar")],
+        [("Cloning-v1", "elsayed"), ("GracePeriod-v1", "rosa"), ("Checkpoint-v1", "kumar")],
     )
     def test_auto_draws_on_a_generated_trace(self, name: str, paper: str) -> None:
         drawn, named = (
@@ -321,7 +321,7 @@ class TestNamesThatTheDecisionsGiveAMeaning:
 
     def test_auto_learns_on_a_record(self) -> None:
         record = generate("google-2011-failing", jobs=300, seed=5)
-        for name, target in (("Cloning-v0", "fail"), ("GracePeriod-v0", "unfinished")):
+        for name, target in (("Cloning-v1", "fail"), ("GracePeriod-v1", "unfinished")):
             wanted = scenario(name, trace=record)
             made = PREDICTORS["auto"](wanted)
             assert made.target == target  # pyright: ignore[reportAttributeAccessIssue]
@@ -331,13 +331,13 @@ class TestNamesThatTheDecisionsGiveAMeaning:
     def test_nobody_has_a_forecast_that_is_drawn_from_a_record(self) -> None:
         record = generate("google-2011-failing", jobs=300, seed=5)
         for forecast in ("elsayed", "rosa_by_job", "perfect", Calibrated(), Perfect()):
-            on_record = scenario("Cloning-v0", trace=record, forecast=forecast)
+            on_record = scenario("Cloning-v1", trace=record, forecast=forecast)
             assert "which nobody knows beforehand" in (unattainable(on_record) or "")
-            assert unattainable(scenario("Cloning-v0", forecast=forecast)) is None
+            assert unattainable(scenario("Cloning-v1", forecast=forecast)) is None
         for forecast in ("none", "auto", "trained", "random_forest", NoForecast()):
-            assert unattainable(scenario("Cloning-v0", trace=record, forecast=forecast)) is None
+            assert unattainable(scenario("Cloning-v1", trace=record, forecast=forecast)) is None
         found = evaluate(
-            REGISTRY["give_up"](), scenario("Cloning-v0", trace=record), episodes=2, split="all"
+            REGISTRY["give_up"](), scenario("Cloning-v1", trace=record), episodes=2, split="all"
         )
         assert (found.forecast_note or "").startswith("forecast elsayed: drawn from how")
         assert found.to_json()["forecast_note"] == found.forecast_note

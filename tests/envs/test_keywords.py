@@ -14,7 +14,7 @@ from failgym.baselines import Young
 from failgym.envs import MitigationEnv, MitigationVectorEnv
 from tests.envs.worlds import SMALL
 
-ID = "failgym/Checkpoint-v0"
+ID = "failgym/Checkpoint-v1"
 MADE: dict[str, Callable[..., Any]] = {
     "MitigationEnv.__init__": partial(gym.make, ID, **SMALL),
     "MitigationVectorEnv.__init__": partial(gym.make_vec, ID, 2, **SMALL),
@@ -60,7 +60,7 @@ def test_a_value_that_a_field_does_not_take_is_a_value_error(
 
 def test_the_nearest_may_be_a_parameter() -> None:
     with pytest.raises(TypeError, match=r"'autoreset'. Did you mean 'autoreset_mode'"):
-        MitigationVectorEnv("Checkpoint-v0", autoreset="SameStep")
+        MitigationVectorEnv("Checkpoint-v1", autoreset="SameStep")
 
 
 def test_who_probes_goes_on() -> None:

@@ -21,8 +21,8 @@ from failgym.worlds.pinned import world as pinned
 
 FEW = {"jobs": 30, "trace_seed": 1}
 SHORT: dict[str, dict[str, Any]] = {
-    "failgym/Cloning-v0": {**FEW, "trace": "google-2011"},
-    "failgym/Lineage-v0": {},
+    "failgym/Cloning-v1": {**FEW, "trace": "google-2011"},
+    "failgym/Lineage-v1": {},
 }
 GB = 10**9
 STATM = Path("/proc/self/statm")
@@ -61,11 +61,11 @@ def test_where_nobody_tells_numpys_refusal_becomes_the_line(
     monkeypatch.setattr(pinned, "Batch", refused)
     expected = r"^4 episodes at once take .* more than there is: expected fewer \(num_envs\)$"
     with pytest.raises(MemoryError, match=expected):
-        gymnasium.make_vec("failgym/Cloning-v0", num_envs=4, **SHORT["failgym/Cloning-v0"])
+        gymnasium.make_vec("failgym/Cloning-v1", num_envs=4, **SHORT["failgym/Cloning-v1"])
 
 
 def test_a_copy_asks_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    env = gymnasium.make_vec("failgym/Cloning-v0", num_envs=500, **SHORT["failgym/Cloning-v0"])
+    env = gymnasium.make_vec("failgym/Cloning-v1", num_envs=500, **SHORT["failgym/Cloning-v1"])
     monkeypatch.setattr(memory, "SMALL", 0)
     monkeypatch.setattr(memory, "available", lambda: 1_000)
     with pytest.raises(MemoryError, match=r"^copy of 500 episodes: .*, and 1,000 bytes are free$"):
@@ -75,11 +75,11 @@ def test_a_copy_asks_too(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.skipif(not STATM.exists(), reason="this platform does not tell what is resident")
 def test_memory_does_not_grow_with_steps_and_constructions() -> None:
     """A small version of experiments.flat_memory."""
-    settings = SHORT["failgym/Cloning-v0"]
+    settings = SHORT["failgym/Cloning-v1"]
 
     def play(times: int) -> int:
         for seed in range(times):
-            env = gymnasium.make_vec("failgym/Cloning-v0", num_envs=64, **settings)
+            env = gymnasium.make_vec("failgym/Cloning-v1", num_envs=64, **settings)
             env.reset(seed=seed)
             for _ in range(30):
                 env.step(np.zeros(64, dtype=np.int64))

@@ -28,7 +28,7 @@ def fates(policy: Heuristic, **fields: Any) -> tuple[Fates, dict[tuple[int, int]
 
     What its sibling's success cancelled met no end of its own.
     """
-    scenario = resolve("Cloning-v0", {**CONTINUED, **fields})
+    scenario = resolve("Cloning-v1", {**CONTINUED, **fields})
     world = build_world(scenario)
     batch = world.batch(scenario, 1, "task", log=True)
     found: Fates = {}
@@ -93,4 +93,4 @@ def test_what_is_chosen_of_the_laws_decides_fates(
 def test_what_is_chosen_of_the_laws_is_checked() -> None:
     for wrong in ({"task_share": 1.5}, {"strata": "user"}, {"draw_seed": -1}):
         with pytest.raises(ValueError, match=f"^{next(iter(wrong))}: expected "):
-            resolve("Cloning-v0", wrong)
+            resolve("Cloning-v1", wrong)

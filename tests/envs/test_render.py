@@ -113,7 +113,7 @@ def test_the_figures_are_those_of_the_episode(env_id: str) -> None:
             assert time == totals[name], name
 
 
-@pytest.mark.parametrize("env_id", ["failgym/Cloning-v0", "failgym/Mitigation-v0"])
+@pytest.mark.parametrize("env_id", ["failgym/Cloning-v1", "failgym/Mitigation-v1"])
 def test_many_at_once_look_as_one_by_one(env_id: str) -> None:
     fields: dict[str, Any] = {**small(env_id), "render_mode": "ansi"}
     many: Any = gym.make_vec(env_id, num_envs=2, autoreset_mode="SameStep", **fields)
@@ -133,7 +133,7 @@ def test_many_at_once_look_as_one_by_one(env_id: str) -> None:
 
 def test_pictures_are_pictures_and_stay_the_same() -> None:
     pytest.importorskip("PIL")
-    env = make("failgym/Cloning-v0", render_mode="rgb_array")
+    env = make("failgym/Cloning-v1", render_mode="rgb_array")
     first, again = rendered(env, 10), rendered(env, 10)
     assert all(np.array_equal(a, b) for a, b in zip(first, again, strict=True))
     assert first[0].shape == (576, 1024, 3)
@@ -143,10 +143,10 @@ def test_pictures_are_pictures_and_stay_the_same() -> None:
 
 def test_whoever_renders_nothing_pays_nothing() -> None:
     """Without a mode no action is noted; with one, nothing is played before it is asked for."""
-    silent: Any = make("failgym/Checkpoint-v0").unwrapped
+    silent: Any = make("failgym/Checkpoint-v1").unwrapped
     play(silent, seed=0, steps=5)
     assert silent._renderer is None
-    quiet: Any = make("failgym/Checkpoint-v0", render_mode="rgb_array").unwrapped
+    quiet: Any = make("failgym/Checkpoint-v1", render_mode="rgb_array").unwrapped
     play(quiet, seed=0, steps=5)
     assert quiet._renderer._recorder is None
     assert len(quiet.batch.array("log", 0)) == 0
@@ -158,7 +158,7 @@ def pickled(env: Any) -> Any:
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, pickled])
 def test_a_copy_renders_the_same(copied: Any) -> None:
-    env: Any = make("failgym/GracePeriod-v0", render_mode="ansi").unwrapped
+    env: Any = make("failgym/GracePeriod-v1", render_mode="ansi").unwrapped
     rendered(env, 7)
     twin = copied(env)
     assert twin.render() == env.render()
@@ -170,7 +170,7 @@ def test_a_copy_renders_the_same(copied: Any) -> None:
 def test_record_video(tmp_path: Path) -> None:
     pytest.importorskip("moviepy")
     library: Any = pytest.importorskip("imageio_ffmpeg")
-    env = make("failgym/Mitigation-v0", render_mode="rgb_array")
+    env = make("failgym/Mitigation-v1", render_mode="rgb_array")
     filmed = gym.wrappers.RecordVideo(env, str(tmp_path / "films"), video_length=5)
     rendered(filmed, 8)
     filmed.close()
@@ -182,24 +182,24 @@ def test_record_video(tmp_path: Path) -> None:
 
 def test_a_window_opens_and_closes() -> None:
     pytest.importorskip("pygame")
-    env = make("failgym/GracePeriod-v0", render_mode="human")
+    env = make("failgym/GracePeriod-v1", render_mode="human")
     assert rendered(env, 2) == [None] * 3
     env.close()
 
 
 def test_an_unknown_mode() -> None:
     with pytest.raises(ValueError, match="render_mode: expected ansi, human, rgb_array or None"):
-        MitigationEnv("Cloning-v0", render_mode="rgb", jobs=200)
+        MitigationEnv("Cloning-v1", render_mode="rgb", jobs=200)
 
 
 def test_render_before_reset() -> None:
-    env = make("failgym/Cloning-v0", render_mode="ansi").unwrapped
+    env = make("failgym/Cloning-v1", render_mode="ansi").unwrapped
     with pytest.raises(RuntimeError, match="call reset first"):
         env.render()
 
 
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    env = make("failgym/Cloning-v0", render_mode="rgb_array").unwrapped
+    env = make("failgym/Cloning-v1", render_mode="rgb_array").unwrapped
     env.reset(seed=0)
     for name in [name for name in sys.modules if name.startswith("failgym.envs.rendering.")]:
         if name.rpartition(".")[2] in ("picture", "bars", "letters", "marks"):

@@ -18,7 +18,7 @@ import pytest
 from tests.envs.worlds import IDS, legal, make
 
 FOLDER = Path(__file__).parents[1] / "golden" / "rendering"
-STEPS = {"failgym/Checkpoint-v0": 60}
+STEPS = {"failgym/Checkpoint-v1": 60}
 """Decisions before it is looked at, where a dozen show little."""
 USUAL_STEPS = 12
 BLOCK = 8

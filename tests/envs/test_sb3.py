@@ -15,7 +15,7 @@ contrib = pytest.importorskip("sb3_contrib", reason="needs the agents extra")
 
 pytestmark = pytest.mark.parametrize("env_id", IDS)
 
-ONE_OF_EACH_WORLD = ("failgym/Cloning-v0", "failgym/Mitigation-v0")
+ONE_OF_EACH_WORLD = ("failgym/Cloning-v1", "failgym/Mitigation-v1")
 
 
 @pytest.fixture(autouse=True)

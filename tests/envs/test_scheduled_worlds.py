@@ -23,7 +23,7 @@ from failgym.worlds.scheduled.strikes import SPACING
 from failgym.worlds.tables import with_tables
 from tests.envs.worlds import HOUR, small, small_workflows
 
-MITIGATION, WORKFLOW, LINEAGE = "Mitigation-v0", "Workflow-v0", "Lineage-v0"
+MITIGATION, WORKFLOW, LINEAGE = "Mitigation-v1", "Workflow-v1", "Lineage-v1"
 IDS = (MITIGATION, WORKFLOW, LINEAGE)
 
 
@@ -37,9 +37,9 @@ def world_of(name: str, **fields: Any) -> World:
 
 
 BAD: list[tuple[str, dict[str, Any], str]] = [
-    ("Cloning-v0", {"machines": 3}, r"machines: expected 0 \(other values need world="),
-    ("Cloning-v0", {"scheduler": "priority"}, r"scheduler: expected 'fifo' \(other values"),
-    ("Cloning-v0", {"world": "open"}, "world: expected one of pinned, scheduled"),
+    ("Cloning-v1", {"machines": 3}, r"machines: expected 0 \(other values need world="),
+    ("Cloning-v1", {"scheduler": "priority"}, r"scheduler: expected 'fifo' \(other values"),
+    ("Cloning-v1", {"world": "open"}, "world: expected one of pinned, scheduled"),
     (MITIGATION, {"order": "task"}, 'order: expected "time" in the scheduled world'),
     (MITIGATION, {"beyond_record": "paper"}, 'beyond_record: expected "ghost"'),
     (MITIGATION, {"scheduler": "lifo"}, "scheduler: expected one of fifo, priority"),

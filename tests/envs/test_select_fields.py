@@ -24,7 +24,7 @@ from failgym.envs.spaces import fields_of, observation_space
 from failgym.sim.shared.fields import HIGH, INDEX, LOW
 from tests.envs.worlds import IDS, legal, make, play, small
 
-CLONING = "failgym/Cloning-v0"
+CLONING = "failgym/Cloning-v1"
 SOME = ("risk", "age", "may_clone")
 
 
@@ -90,7 +90,7 @@ def test_environments_that_gymnasium_steps_one_by_one() -> None:
     envs: Any = gym.vector.SyncVectorEnv([lambda: make(CLONING)] * 2)
     assert VectorSelectFields(envs, SOME).fields == SOME
     assert VectorSelectFields(envs).fields == SelectFields(make(CLONING)).fields
-    others = [lambda: make(CLONING), lambda: make("failgym/GracePeriod-v0")]
+    others = [lambda: make(CLONING), lambda: make("failgym/GracePeriod-v1")]
     mixed: Any = gym.vector.SyncVectorEnv(others)
     with pytest.raises(ValueError, match=r"^env: does not tell of one scenario: name the fields"):
         VectorSelectFields(mixed)

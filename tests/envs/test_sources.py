@@ -28,21 +28,21 @@ def trace() -> Trace:
 def test_numbers_of_a_profile_do_not_follow_to_a_trace_without_them(
     split: str, trace: Trace, tmp_path: Path
 ) -> None:
-    """`sampling` and `longest` of Mitigation-v0 are of its profile: a stored trace has no such."""
+    """`sampling` and `longest` of Mitigation-v1 are of its profile: a stored trace has no such."""
     trace.save(tmp_path / "t")
     settings: dict[str, Any] = {**MITIGATION, "split": split}
     for given in (str(tmp_path / "t"), trace):
-        env = gym.make("failgym/Mitigation-v0", trace=given, **settings)
+        env = gym.make("failgym/Mitigation-v1", trace=given, **settings)
         env.reset(seed=1)
     texts = [f"--set={name}={value}" for name, value in settings.items()]
-    command = ["evaluate", "--env", "Mitigation-v0", "--policy", "replay", "--episodes", "1"]
+    command = ["evaluate", "--env", "Mitigation-v1", "--policy", "replay", "--episodes", "1"]
     assert run([*command, f"--set=trace={tmp_path / 't'}", *texts]) == 0
 
 
 def test_they_do_to_a_profile_that_has_them() -> None:
-    scenario = resolve("Mitigation-v0", {"trace": "google-2011-failing"})
+    scenario = resolve("Mitigation-v1", {"trace": "google-2011-failing"})
     assert (scenario.sampling, scenario.longest) == (0.05, 24 * 3_600_000)
-    other = resolve("Mitigation-v0", {"trace": "system-a"})
+    other = resolve("Mitigation-v1", {"trace": "system-a"})
     assert (other.sampling, other.longest) == (0.05, 0)
 
 
@@ -51,7 +51,7 @@ def test_stated_for_a_trace_without_them_they_are_refused(
     name: str, value: Any, trace: Trace
 ) -> None:
     with pytest.raises(ValueError, match=f"{name}: expected 0 for a trace that has no such"):
-        gym.make("failgym/Mitigation-v0", trace=trace, **MITIGATION, **{name: value})
+        gym.make("failgym/Mitigation-v1", trace=trace, **MITIGATION, **{name: value})
 
 
 def test_a_path_that_comes_to_mean_another_trace_is_read_anew(
@@ -63,7 +63,7 @@ def test_a_path_that_comes_to_mean_another_trace_is_read_anew(
         for file in (tmp_path / name / "t").iterdir():
             os.utime(file, (1_577_836_800, 1_577_836_800))
     wanted = [Trace.load(tmp_path / name / "t").content_hash for name in ("x", "y", "z")]
-    scenario = resolve("GracePeriod-v0", {"trace": "t", "split": "all"})
+    scenario = resolve("GracePeriod-v1", {"trace": "t", "split": "all"})
     found: list[str] = []
     for name in ("x", "y"):
         monkeypatch.chdir(tmp_path / name)
@@ -77,11 +77,11 @@ def test_a_path_that_comes_to_mean_another_trace_is_read_anew(
 def test_an_environment_plays_a_twin_of_a_record() -> None:
     record = recurring()
     options: dict[str, Any] = {"trace": record, "twin": 600, "trace_seed": 4, "split": "all"}
-    scenario = resolve("failgym/GracePeriod-v0").override(**options)
+    scenario = resolve("failgym/GracePeriod-v1").override(**options)
     made = whole_trace(scenario)
     assert made.content_hash == twin(record, 600, 4).content_hash
     assert whole_trace(scenario) is made
-    env: Any = gym.make("failgym/GracePeriod-v0", **options).unwrapped
+    env: Any = gym.make("failgym/GracePeriod-v1", **options).unwrapped
     assert len(env.world.tasks) == made.rows("tasks")
 
 
@@ -95,4 +95,4 @@ def test_an_environment_plays_a_twin_of_a_record() -> None:
 )
 def test_twins_that_cannot_be(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        resolve("failgym/GracePeriod-v0").override(**options)
+        resolve("failgym/GracePeriod-v1").override(**options)

@@ -19,7 +19,7 @@ from tests.envs.worlds import IDS, make, small
 SPLITS: tuple[Split, ...] = get_args(Split)
 INNER: tuple[Split, ...] = ("fit", "validation")
 CLUSTER: dict[str, Any] = {"load": 0.0, "machines": 4, "outages": "none"}
-"""A cluster that is the same whatever the trace, for Mitigation-v0."""
+"""A cluster that is the same whatever the trace, for Mitigation-v1."""
 
 
 def scenario(env_id: str, split: Split, **fields: Any) -> Scenario:
@@ -71,17 +71,17 @@ def test_costs_of_all_splits_but_the_whole_are_comparable(env_id: str) -> None:
 
 
 def test_machines_are_those_of_the_train_split() -> None:
-    worlds = [build_world(scenario("failgym/Mitigation-v0", split)) for split in SPLITS]
+    worlds = [build_world(scenario("failgym/Mitigation-v1", split)) for split in SPLITS]
     assert len({world.scene("time").machines for world in worlds}) == 1
 
 
 @pytest.mark.parametrize(
     ("env_id", "fields"),
     [
-        ("failgym/Cloning-v0", {}),
-        ("failgym/GracePeriod-v0", {}),
-        ("failgym/Checkpoint-v0", {}),
-        ("failgym/Mitigation-v0", CLUSTER),
+        ("failgym/Cloning-v1", {}),
+        ("failgym/GracePeriod-v1", {}),
+        ("failgym/Checkpoint-v1", {}),
+        ("failgym/Mitigation-v1", CLUSTER),
     ],
 )
 def test_nothing_after_the_train_split_shows_in_them(env_id: str, fields: dict[str, Any]) -> None:
@@ -90,7 +90,7 @@ def test_nothing_after_the_train_split_shows_in_them(env_id: str, fields: dict[s
         s = scenario(env_id, split, **fields)
         train = split_trace(whole_trace(s), s, "train").trace
         alone = replace(s, trace=train, split=half, boundary=s.inner_boundary)
-        if env_id.endswith("Mitigation-v0"):  # numbers of the profile that it came from
+        if env_id.endswith("Mitigation-v1"):  # numbers of the profile that it came from
             alone = replace(alone, sampling=0.0, longest=0)
         world, expected = build_world(s).tables, build_world(alone).tables
         load = {
@@ -116,4 +116,4 @@ def arrays_of(tables: Any) -> list[Any]:
 @pytest.mark.parametrize("value", [0.0, 1.0])
 def test_an_inner_boundary_without_a_side_is_refused(value: float) -> None:
     with pytest.raises(ValueError, match="inner_boundary"):
-        resolve("Cloning-v0", {"inner_boundary": value})
+        resolve("Cloning-v1", {"inner_boundary": value})

@@ -32,32 +32,32 @@ def recorded(*outcomes: Outcome, width: int = 1) -> Trace:
 
 FINISHED, FAILED_TWICE = recorded(FINISHES), recorded(FAILS, FAILS, FINISHES)
 CASES: dict[str, tuple[str, dict[str, Any], str]] = {
-    "nothing may be decided": ("GracePeriod-v0", {"kill": False}, "set one of clone,"),
-    "no task failed": ("Cloning-v0", {}, "select=all"),
+    "nothing may be decided": ("GracePeriod-v1", {"kill": False}, "set one of clone,"),
+    "no task failed": ("Cloning-v1", {}, "select=all"),
     "too many attempts": (
-        "Cloning-v0",
+        "Cloning-v1",
         {"trace": FAILED_TWICE, "max_attempts": 2},
         "max_attempts=3",
     ),
     "only failures are asked about": (
-        "Cloning-v0",
+        "Cloning-v1",
         {"clone": False, "select": "all"},
         "set clone, checkpoint or kill to true",
     ),
-    "no alarm": ("GracePeriod-v0", {"decide": "alarm", "forecast": "none"}, "decide=geometric"),
+    "no alarm": ("GracePeriod-v1", {"decide": "alarm", "forecast": "none"}, "decide=geometric"),
     "the alarm is too high": (
-        "Cloning-v0",
+        "Cloning-v1",
         {"trace": FAILED_TWICE, "decide": "alarm", "alarm": 1.0, "clone": True, "give_up": False}
         | {"retry": False},
         "alarm=0",
     ),
     "nothing before the boundary": (
-        "GracePeriod-v0",
+        "GracePeriod-v1",
         {"trace": "google-2011", "jobs": 60, "boundary": 1e-6},
         "boundary=0.",
     ),
     "the record begins too late": (
-        "Mitigation-v0",
+        "Mitigation-v1",
         {"trace": FAILED_TWICE, "load": 0.0, "machines": 30, "begin": 10**9},
         "begin=0",
     ),
@@ -101,5 +101,5 @@ def test_a_task_that_is_wider_than_the_cluster_names_the_machines_it_needs() -> 
         attempts={name: trace.attempts.column(name) for name in trace.attempts.column_names},
     )
     with pytest.raises(ValueError, match=r"too few for a task of width 9; set machines=3"):
-        build_world(resolve("Mitigation-v0", wide))
-    assert build_world(resolve("Mitigation-v0", {**wide, "machines": 3})).slices > 0
+        build_world(resolve("Mitigation-v1", wide))
+    assert build_world(resolve("Mitigation-v1", {**wide, "machines": 3})).slices > 0

@@ -27,7 +27,7 @@ FORFEITED, COMPLETION = TERMS.index("forfeited"), TERMS.index("completion")
 
 def costs(policy: Any, **fields: Any) -> tuple[Any, Any]:
     """Cost of the slices by term, and outcomes."""
-    scenario = resolve("Cloning-v0", {**CONTINUED, **fields})
+    scenario = resolve("Cloning-v1", {**CONTINUED, **fields})
     run = run_policy(build_world(scenario), scenario, policy, order="task")
     return run.costs, run.outcomes
 
@@ -64,7 +64,7 @@ def test_without_a_value_nothing_changes() -> None:
 
 
 def test_waiting_is_priced_in_machine_time() -> None:
-    scenario: Scenario = resolve("Cloning-v0", {**CONTINUED, "waiting_price": 0.5})
+    scenario: Scenario = resolve("Cloning-v1", {**CONTINUED, "waiting_price": 0.5})
     p = build_world(scenario).tables.parameters[0]  # pyright: ignore
     assert p["completion"] == pytest.approx(0.5 * p["wasted"])
     half, _ = costs(Replay(), waiting_price=0.5)
@@ -74,12 +74,12 @@ def test_waiting_is_priced_in_machine_time() -> None:
 
 def test_a_value_needs_a_record_that_goes_on() -> None:
     with pytest.raises(ValueError, match=r"^task_value: expected None unless beyond_record is"):
-        gym.make("failgym/Cloning-v0", jobs=200, task_value=4.0)
+        gym.make("failgym/Cloning-v1", jobs=200, task_value=4.0)
     for wrong in (-1.0, float("inf"), float("nan")):
         with pytest.raises(ValueError, match=r"^task_value: expected at least 0, finite"):
-            resolve("Cloning-v0", {**CONTINUED, "task_value": wrong})
+            resolve("Cloning-v1", {**CONTINUED, "task_value": wrong})
     with pytest.raises(ValueError, match=r"^waiting_price: expected float, got 'much'"):
-        resolve("Cloning-v0", {"waiting_price": "much"})
+        resolve("Cloning-v1", {"waiting_price": "much"})
 
 
 def test_both_are_read_from_the_command_line() -> None:
@@ -89,7 +89,7 @@ def test_both_are_read_from_the_command_line() -> None:
 
 def test_the_reward_is_minus_the_change_of_all_terms() -> None:
     fields: dict[str, Any] = {**CONTINUED, "task_value": 4.0, "waiting_price": 1.0}
-    env = gym.make("failgym/Cloning-v0", **fields)
+    env = gym.make("failgym/Cloning-v1", **fields)
     rng = np.random.default_rng(0)
     for episode in range(5):
         _, info = env.reset(seed=episode)

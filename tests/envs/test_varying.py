@@ -17,26 +17,26 @@ from failgym.worlds.varying import COLUMNS, CONDITIONS, NEEDS
 from tests.envs.worlds import legal, small
 
 NOT_SHOWN: dict[str, dict[str, str]] = {
-    "Cloning-v0": {},
-    "GracePeriod-v0": {
+    "Cloning-v1": {},
+    "GracePeriod-v1": {
         "live_attempts": "no task of this trace has two attempts at once",
         "risk": "`rosa` says classes of tasks, and one risk of all attempts",
         "risk_change": "`rosa` says classes of tasks, and one risk of all attempts",
     },
-    "Checkpoint-v0": {
+    "Checkpoint-v1": {
         "live_attempts": "no task of this trace has two attempts at once",
         "age_over_siblings": "jobs of this trace have one task each",
     },
-    "Lineage-v0": {
+    "Lineage-v1": {
         "live_attempts": "an OUTPUT decision comes when the only attempt has finished",
         "last_external": "an OUTPUT decision comes when an attempt has finished",
         "failure_rate": "no attempt of this trace fails by itself",
     },
-    "Workflow-v0": {
+    "Workflow-v1": {
         "live_attempts": "a DISPATCH decision comes before the only attempt begins",
         "failure_rate": "no attempt of this trace fails by itself",
     },
-    "Mitigation-v0": {
+    "Mitigation-v1": {
         "may_kill": "wherever a decision is asked, KILL is legal",
     },
 }
@@ -55,16 +55,16 @@ PINNED: list[dict[str, Any]] = [
     {"retry": True, "max_extra": 3, "beyond_record": "paper"},
 ]
 SCHEDULED: list[tuple[str, dict[str, Any]]] = [
-    *(("Mitigation-v0", {**dict.fromkeys(DECISIONS, False), name: True}) for name in DECISIONS),
-    ("Mitigation-v0", {"forecast": "none", "outages": "none", "preemption": False}),
-    ("Mitigation-v0", {"scheduler": "easy_backfill", "preemption": False, "walltime_kill": True}),
-    ("Lineage-v0", EVERYTHING),
-    ("Lineage-v0", {"save_outputs": False, "checkpoint": True, "clone": True}),
-    ("Lineage-v0", {"checkpoint_cost": 0, "completion": "tasks"}),
-    ("Workflow-v0", EVERYTHING),
-    ("Workflow-v0", {"node_forecast": "exact", "save_outputs": True, "outputs": "lost"}),
-    ("Workflow-v0", {"node_forecast": "none", "outages": "none"}),
-    ("Workflow-v0", {"place": False, "checkpoint": True, "checkpoint_cost": 60_000}),
+    *(("Mitigation-v1", {**dict.fromkeys(DECISIONS, False), name: True}) for name in DECISIONS),
+    ("Mitigation-v1", {"forecast": "none", "outages": "none", "preemption": False}),
+    ("Mitigation-v1", {"scheduler": "easy_backfill", "preemption": False, "walltime_kill": True}),
+    ("Lineage-v1", EVERYTHING),
+    ("Lineage-v1", {"save_outputs": False, "checkpoint": True, "clone": True}),
+    ("Lineage-v1", {"checkpoint_cost": 0, "completion": "tasks"}),
+    ("Workflow-v1", EVERYTHING),
+    ("Workflow-v1", {"node_forecast": "exact", "save_outputs": True, "outputs": "lost"}),
+    ("Workflow-v1", {"node_forecast": "none", "outages": "none"}),
+    ("Workflow-v1", {"place": False, "checkpoint": True, "checkpoint_cost": 60_000}),
 ]
 
 
@@ -95,17 +95,17 @@ def test_what_is_declared_is_what_50_000_random_decisions_show(env: str) -> None
 def test_nothing_is_hidden_where_settings_of_a_pinned_world_are_others(
     changes: dict[str, Any],
 ) -> None:
-    base = {**dict.fromkeys(DECISIONS, False), **small("Cloning-v0")}
-    scenario = resolve("Cloning-v0", {**base, **changes})
+    base = {**dict.fromkeys(DECISIONS, False), **small("Cloning-v1")}
+    scenario = resolve("Cloning-v1", {**base, **changes})
     assert seen_to_vary(scenario, 4_000) <= set(varying_fields(scenario))
 
 
 @pytest.mark.parametrize("profile", [name for name in PROFILES if name not in ("lanl-2",)])
 def test_nothing_is_hidden_of_any_generated_trace(profile: str) -> None:
     if profile == "panda-das":
-        pytest.skip("a trace of workflows that nothing has run yet: it is played in Lineage-v0")
+        pytest.skip("a trace of workflows that nothing has run yet: it is played in Lineage-v1")
     changes = {"trace": profile, "jobs": 200, "select": "all", "forecast": "elsayed"}
-    scenario = resolve("Cloning-v0", {**changes, **EVERYTHING, "checkpoint_cost": 60_000})
+    scenario = resolve("Cloning-v1", {**changes, **EVERYTHING, "checkpoint_cost": 60_000})
     assert seen_to_vary(scenario, 4_000) <= set(varying_fields(scenario))
 
 
@@ -119,18 +119,18 @@ def test_nothing_is_hidden_where_settings_of_a_scheduled_world_are_others(
 
 def test_a_forecast_varies_where_it_is_switched_on() -> None:
     without, with_ = (
-        set(varying_fields(resolve("Mitigation-v0", {"forecast": name})))
+        set(varying_fields(resolve("Mitigation-v1", {"forecast": name})))
         for name in ("none", "rosa")
     )
     group = {field.name for field in FIELDS if field.group == "forecast"}
     assert with_ - without == group | {"grace", "flagged_before"}
     assert not without & group
-    nodes = resolve("Workflow-v0", {"node_forecast": "none"})
-    assert set(varying_fields("Workflow-v0")) - set(varying_fields(nodes)) == {"predicted_to_fail"}
+    nodes = resolve("Workflow-v1", {"node_forecast": "none"})
+    assert set(varying_fields("Workflow-v1")) - set(varying_fields(nodes)) == {"predicted_to_fail"}
 
 
 def test_a_trace_that_is_given_may_have_any_column() -> None:
-    profile = resolve("Checkpoint-v0", {"jobs": 60})
+    profile = resolve("Checkpoint-v1", {"jobs": 60})
     given = profile.override(trace=generate("system-a", jobs=60))
     missing = set(varying_fields(given)) - set(varying_fields(profile))
     assert {"priority", "cpu_request", "siblings_finished"} < missing

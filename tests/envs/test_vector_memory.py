@@ -66,7 +66,7 @@ def test_nothing_returned_shares_memory(env_id: str, mode: AutoresetMode) -> Non
 
 
 @every_mode
-@pytest.mark.parametrize("env_id", ["failgym/Cloning-v0", "failgym/Mitigation-v0"])
+@pytest.mark.parametrize("env_id", ["failgym/Cloning-v1", "failgym/Mitigation-v1"])
 def test_who_writes_into_what_is_returned_changes_nothing(env_id: str, mode: AutoresetMode) -> None:
     fields: dict[str, Any] = {"strict": True}
     env, twin = (batched(env_id, N, mode, **fields) for _ in range(2))
@@ -98,7 +98,7 @@ def test_a_single_environment_hands_out_arrays_of_their_own(env_id: str) -> None
 
 def test_without_copies_observations_are_overwritten_by_the_step_after_next() -> None:
     fields: dict[str, Any] = {"copy": False}
-    env = batched("failgym/Cloning-v0", N, AutoresetMode.SAME_STEP, **fields)
+    env = batched("failgym/Cloning-v1", N, AutoresetMode.SAME_STEP, **fields)
     rng = np.random.default_rng(5)
     first, _ = env.reset(seed=5)
     kept = first.copy()

@@ -15,7 +15,7 @@ from failgym.envs import FIELDS
 from tests.envs.vectors import assert_same, batched, one_by_one
 from tests.envs.worlds import legal
 
-ID = "failgym/Cloning-v0"
+ID = "failgym/Cloning-v1"
 N = 3
 STEPS = 51
 

@@ -16,7 +16,7 @@ SMALL = {"jobs": 600, "slice_tasks": 8}
 
 
 def test_slices_hold_tasks_in_order_of_submission() -> None:
-    world = build_world(resolve("GracePeriod-v0", SMALL)).tables
+    world = build_world(resolve("GracePeriod-v1", SMALL)).tables
     submits = world.tasks["submit"][world.order]
     assert (np.diff(submits) >= 0).all()
     assert (np.diff(world.slices)[:-1] == 8).all()
@@ -25,19 +25,19 @@ def test_slices_hold_tasks_in_order_of_submission() -> None:
 
 def test_prices_are_those_of_the_train_split() -> None:
     train, test = (
-        build_world(resolve("Cloning-v0", {**SMALL, "split": s})).tables for s in ("train", "test")
+        build_world(resolve("Cloning-v1", {**SMALL, "split": s})).tables for s in ("train", "test")
     )
     assert train.parameters.tobytes() == test.parameters.tobytes()
 
 
 @pytest.mark.parametrize("name", ["none", "perfect", "elsayed", "rosa", "kumar"])
 def test_forecasts_by_name(name: str) -> None:
-    world = build_world(resolve("Cloning-v0", {**SMALL, "forecast": name})).tables
+    world = build_world(resolve("Cloning-v1", {**SMALL, "forecast": name})).tables
     assert (world.risk.max() > 0) == (name != "none")
 
 
 def test_forecasts_by_predictor_object_and_file(tmp_path: Path) -> None:
-    scenario = resolve("Cloning-v0", {**SMALL, "split": "test"})
+    scenario = resolve("Cloning-v1", {**SMALL, "split": "test"})
     trace = split_of(scenario, "test")
     forecast = Calibrated.elsayed(seed=3).predict(trace)
     file = tmp_path / "forecast.npz"
@@ -51,19 +51,19 @@ def test_forecasts_by_predictor_object_and_file(tmp_path: Path) -> None:
 
 
 def test_forecast_of_another_trace_is_refused() -> None:
-    scenario = resolve("Cloning-v0", SMALL)
+    scenario = resolve("Cloning-v1", SMALL)
     other = split_of(scenario.override(jobs=200, trace_seed=9), "train")
     with pytest.raises(ValueError, match="forecast"):
         build_world(scenario.override(forecast=Perfect().predict(other)))
 
 
 def test_decisions_on_alarms_have_prices_too() -> None:
-    scenario = resolve("Cloning-v0", {**SMALL, "decide": "alarm", "alarm": 0.5})
+    scenario = resolve("Cloning-v1", {**SMALL, "decide": "alarm", "alarm": 0.5})
     assert len(build_world(scenario).own_tasks) > 0
 
 
 def test_tasks_of_endless_attempts_are_in_no_slice() -> None:
-    world = build_world(resolve("GracePeriod-v0", {**SMALL, "max_attempts": 2}))
+    world = build_world(resolve("GracePeriod-v1", {**SMALL, "max_attempts": 2}))
     assert world.tasks["rows"][world.own_tasks].max() <= 2
 
 
@@ -73,11 +73,11 @@ def test_tasks_of_endless_attempts_are_in_no_slice() -> None:
 )
 def test_values_out_of_range_name_the_field(field: str, value: object) -> None:
     with pytest.raises(ValueError, match=field):
-        resolve("Cloning-v0", {field: value})
+        resolve("Cloning-v1", {field: value})
 
 
 def test_a_replaced_trace_is_noticed(tmp_path: Path) -> None:
-    scenario = resolve("GracePeriod-v0", {"trace": str(tmp_path / "t"), "split": "all"})
+    scenario = resolve("GracePeriod-v1", {"trace": str(tmp_path / "t"), "split": "all"})
     sizes: list[int] = []
     for jobs in (60, 120):
         generate("google-2011", jobs=jobs, seed=1).save(tmp_path / "t")
@@ -86,6 +86,6 @@ def test_a_replaced_trace_is_noticed(tmp_path: Path) -> None:
 
 
 def test_forecast_of_other_windows_is_refused() -> None:
-    scenario = resolve("Cloning-v0", {**SMALL, "forecast": Perfect(window=60_000)})
+    scenario = resolve("Cloning-v1", {**SMALL, "forecast": Perfect(window=60_000)})
     with pytest.raises(ValueError, match="forecast: expected windows of 300000 ms"):
         build_world(scenario)

@@ -48,12 +48,12 @@ def small_dags() -> Trace:
 def small(env_id: str) -> dict[str, Any]:
     """Fields that make an environment small enough for a test."""
     match env_id.removeprefix("failgym/"):
-        case "Mitigation-v0":
+        case "Mitigation-v1":
             brief = {"longest": 2 * HOUR, "begin": 0, "warmup": 4, "followers": 8, "slots": 2}
             return {**SMALL, "sampling": 0.02, **brief}
-        case "Workflow-v0":
+        case "Workflow-v1":
             return {"trace": small_workflows(), "slice_jobs": 2}
-        case "Lineage-v0":
+        case "Lineage-v1":
             return {"trace": small_dags()}
         case _:
             return SMALL

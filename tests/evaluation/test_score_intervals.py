@@ -23,7 +23,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Rng = np.random.Generator
 
-GRACE = resolve("GracePeriod-v0", {"jobs": 400, "slice_tasks": 16})
+GRACE = resolve("GracePeriod-v1", {"jobs": 400, "slice_tasks": 16})
 PINNED = [name for name, scenario in SCENARIOS.items() if scenario.world == "pinned"]
 TRUTH = 30.0
 """Score of the policy in all simulations."""

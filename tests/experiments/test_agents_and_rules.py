@@ -15,15 +15,15 @@ from failgym.envs import SCENARIOS, resolve
 from failgym.evaluation.progress import silent
 from tests.envs.worlds import small
 
-CLONING = "failgym/Cloning-v0"
+CLONING = "failgym/Cloning-v1"
 
 
 def test_all_rules_of_an_environment_are_tried_and_those_that_were_tuned_twice() -> None:
-    found = rules(SCENARIOS["Mitigation-v0"])
+    found = rules(SCENARIOS["Mitigation-v1"])
     assert "replay" not in found
     assert {"stop_or_copy tuned", "stop_or_copy tuned as agents"} <= found.keys()
     assert found["stop_or_copy tuned"] != found["stop_or_copy"]
-    wanted = {n for n, k in REGISTRY.items() if k.compatible(SCENARIOS["Mitigation-v0"])}
+    wanted = {n for n, k in REGISTRY.items() if k.compatible(SCENARIOS["Mitigation-v1"])}
     published = {name.removesuffix(" as agents").removesuffix(" tuned") for name in found}
     assert published == wanted - {"replay", "random"}
 

@@ -24,9 +24,9 @@ from tests.envs.worlds import small
 def test_only_the_forecast_differs(env: str) -> None:
     scenario = resolve(env, small(f"failgym/{env}"))
     found = forecasts(scenario)
-    pinned_or_loaded = env not in ("Lineage-v0", "Workflow-v0")
+    pinned_or_loaded = env not in ("Lineage-v1", "Workflow-v1")
     assert ("trained forecast" in found) == pinned_or_loaded
-    assert ("no forecast" in found) == (env != "Lineage-v0")
+    assert ("no forecast" in found) == (env != "Lineage-v1")
     for name, changed in found.items():
         trained = isinstance(changed.forecast, GradientBoosting)
         assert trained == (name == "trained forecast")
@@ -37,7 +37,7 @@ def test_only_the_forecast_differs(env: str) -> None:
 def test_workflows_meet_the_outages_of_the_record(tmp_path: Path) -> None:
     log = generate("lanl-2", jobs=60, seed=5)
     log.save(tmp_path / "lanl-2")
-    scenario = resolve("Workflow-v0", small("failgym/Workflow-v0"))
+    scenario = resolve("Workflow-v1", small("failgym/Workflow-v1"))
     place = real(scenario, tmp_path)
     assert place is not None
     (anchors,) = place.anchors
@@ -54,7 +54,7 @@ def test_workflows_meet_the_outages_of_the_record(tmp_path: Path) -> None:
 
 
 def test_a_short_record_is_judged_from_its_first_hour_on(tmp_path: Path) -> None:
-    scenario = resolve("Mitigation-v0", small("failgym/Mitigation-v0")).override(
+    scenario = resolve("Mitigation-v1", small("failgym/Mitigation-v1")).override(
         begin=24 * 60 * MINUTE
     )
     generate("google-2011", jobs=200, seed=5).save(tmp_path / "google-2011")
@@ -66,9 +66,9 @@ def test_a_short_record_is_judged_from_its_first_hour_on(tmp_path: Path) -> None
 
 
 def test_without_real_traces_only_generated_ones_are_judged_on(tmp_path: Path) -> None:
-    scenario = resolve("Workflow-v0", small("failgym/Workflow-v0"))
+    scenario = resolve("Workflow-v1", small("failgym/Workflow-v1"))
     assert real(scenario, tmp_path) is None
-    assert real(resolve("Lineage-v0"), tmp_path) is None
+    assert real(resolve("Lineage-v1"), tmp_path) is None
     (place,) = places(scenario, tmp_path, 2)
     assert place.name == "no forecast, 2 traces"
     assert [a.scenario.trace_seed for a in place.anchors] == [FIRST, FIRST + 1]

@@ -26,7 +26,7 @@ from failgym.predictors import Calibrated
 from failgym.traces import Outcome, Trace
 from failgym.traces.synthetic import generate
 
-CLONING, KILLING = SCENARIOS["Cloning-v0"], SCENARIOS["GracePeriod-v0"]
+CLONING, KILLING = SCENARIOS["Cloning-v1"], SCENARIOS["GracePeriod-v1"]
 
 
 @pytest.fixture(scope="module")
@@ -88,9 +88,9 @@ def test_every_baseline_has_a_place_in_the_cross_table(name: str) -> None:
 
 def test_policies_meet_each_others_worlds() -> None:
     found = {p.env: {x.name for x in policies(p.scenario(0))} for p in PLACES}
-    assert {"young", "algorithm_1", "grace_period"} <= found["Cloning-v0"]
-    assert found["Cloning-v0"] == found["GracePeriod-v0"] == found["Checkpoint-v0"]
-    assert found["Cloning-v0"] == found["Mitigation-v0"]
+    assert {"young", "algorithm_1", "grace_period"} <= found["Cloning-v1"]
+    assert found["Cloning-v1"] == found["GracePeriod-v1"] == found["Checkpoint-v1"]
+    assert found["Cloning-v1"] == found["Mitigation-v1"]
 
 
 def test_checkpoints_are_never_free() -> None:

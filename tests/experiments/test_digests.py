@@ -13,7 +13,7 @@ from gymnasium.vector import AutoresetMode
 
 from experiments import digests
 
-ENV = "failgym/Cloning-v0"
+ENV = "failgym/Cloning-v1"
 SMALL = {"jobs": 300, "slice_tasks": 4}
 
 

@@ -85,7 +85,7 @@ def test_grace_periods_are_judged_on_days_that_they_were_not_chosen_on() -> None
 
 
 def test_of_equal_thresholds_the_first_is_chosen() -> None:
-    case = next(case for case in CASES if case.env == "GracePeriod-v0")
+    case = next(case for case in CASES if case.env == "GracePeriod-v1")
     scenario = resolve(case.env).override(jobs=150, forecast="none")
     assert getattr(chosen_in_training(case, scenario), case.parameter) == case.grid[0]
 
@@ -102,13 +102,13 @@ def test_every_case_has_forecasts_of_all_kinds_and_the_published_parameter_in_it
 def test_a_quick_run_is_kept_and_taken_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    parts = ["days", "history", "GracePeriod-v0"]
+    parts = ["days", "history", "GracePeriod-v1"]
     first, second, cache = tmp_path / "1.json", tmp_path / "2.json", tmp_path / "cache"
     forecast_quality.main(part=parts, quick=True, cache=cache, json=first)
     result = json.loads(first.read_text("utf-8"))
     assert list(result["parts"]) == parts
     assert [row["days"] for row in result["parts"]["days"]] == [1, 2, 3, 4, 5]
-    told = {row["forecast"] for row in result["parts"]["GracePeriod-v0"]}
+    told = {row["forecast"] for row in result["parts"]["GracePeriod-v1"]}
     assert {"none", "TwoLevelNetwork", "rosa", "perfect"} <= told
     shown = capsys.readouterr().out
     assert "Policies on the test split" in shown

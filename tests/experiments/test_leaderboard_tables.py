@@ -27,11 +27,11 @@ SKILLS: dict[tuple[str, int | None], float] = {
 @pytest.fixture(scope="module")
 def board() -> Source:
     rows = results(SKILLS, slices=8)
-    elsewhere = (rows["policy"] == "ppo") & (rows["env"] == "Lineage-v0")
-    failed = (rows["policy"] == "young") & (rows["env"] == "Workflow-v0")
+    elsewhere = (rows["policy"] == "ppo") & (rows["env"] == "Lineage-v1")
+    failed = (rows["policy"] == "young") & (rows["env"] == "Workflow-v1")
     rows.loc[failed, ["status", "reason"]] = ["timeout", "slow | slower"]
     entries = [entry(name, "agent" if name == "ppo" else "baseline", s) for name, s in SKILLS]
-    entries[2] = replace(entries[2], files={"Cloning-v0": "young.json"})
+    entries[2] = replace(entries[2], files={"Cloning-v1": "young.json"})
     return submission(rows[~elsewhere], entries)
 
 
@@ -55,7 +55,7 @@ def test_the_summary_has_the_best_of_each_kind(board: Source) -> None:
 
 
 def test_scores_and_intervals_are_those_of_the_page(board: Source) -> None:
-    [first] = [field for field in fields_of([board]) if field.env == "Checkpoint-v0"][:1]
+    [first] = [field for field in fields_of([board]) if field.env == "Checkpoint-v1"][:1]
     shown = scores(first, ["ppo"], Bootstrap(), 2)[0]
     [place] = [p for p in places(board) if (p.field.env, p.field.forecast) == (first.env, "drawn")]
     assert np.array_equal(np.array(place.score("ppo")), shown)
@@ -66,10 +66,10 @@ def test_every_policy_is_in_the_table_of_its_environment(board: Source) -> None:
     tables = text.split("\n## failgym/")[1:]
     assert [table.partition("\n")[0] for table in tables] == list(ENVS)
     for env, table in zip(ENVS, tables, strict=True):
-        names = {name for name, _ in SKILLS if not (name == "ppo" and env == "Lineage-v0")}
+        names = {name for name, _ in SKILLS if not (name == "ppo" and env == "Lineage-v1")}
         assert {line.split("`")[1] for line in table.splitlines() if "`" in line} == names
-        assert ("| `ppo` | 2 |" in table) == (env != "Lineage-v0")
-        assert (r"timeout: slow \| slower" in table) == (env == "Workflow-v0")
+        assert ("| `ppo` | 2 |" in table) == (env != "Lineage-v1")
+        assert (r"timeout: slow \| slower" in table) == (env == "Workflow-v1")
 
 
 def test_a_large_leaderboard_is_one_on_the_same_slices() -> None:

@@ -1,4 +1,4 @@
-"""What checkpoints waste in Checkpoint-v0 where failures are exponential and predicted so well."""
+"""What checkpoints waste in Checkpoint-v1 where failures are exponential and predicted so well."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def test_a_rule_answers_by_its_leaf(values: dict[str, float], action: Action) ->
 
 
 def test_rules_are_drawn_from_what_is_shown_and_may_be_done() -> None:
-    scenario = resolve("Cloning-v0", SMALL)
+    scenario = resolve("Cloning-v1", SMALL)
     rules = drawn(scenario, 40, seed=1)
     assert rules == drawn(scenario, 40, seed=1) != drawn(scenario, 40, seed=2)
     for rule in rules:
@@ -68,12 +68,12 @@ def test_rules_are_drawn_from_what_is_shown_and_may_be_done() -> None:
 
 
 def test_the_one_that_saves_most_is_chosen() -> None:
-    scenario = resolve("GracePeriod-v0", SMALL)
+    scenario = resolve("GracePeriod-v1", SMALL)
     any_ = Question("age", 1e9)
     never = RandomRule(any_, any_, any_, {"window": (0, 0, 0, 0)})
     at_once = RandomRule(any_, any_, any_, {"window": (3, 3, 3, 3)})
     costs = [
-        evaluate(rule, "GracePeriod-v0", split="train", **SMALL).cost for rule in (never, at_once)
+        evaluate(rule, "GracePeriod-v1", split="train", **SMALL).cost for rule in (never, at_once)
     ]
     better = never if costs[0] < costs[1] else at_once
     assert chosen(scenario, [never, at_once], seed=0) == better

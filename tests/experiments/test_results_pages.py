@@ -14,7 +14,7 @@ def test_agents_stand_beside_the_best_rule() -> None:
         return [value, value - 1.0, value + 1.04]
 
     row = {
-        "env": "Cloning-v0",
+        "env": "Cloning-v1",
         "place": "20 unseen traces",
         "slices": 1234,
         "agents": interval(21.0),
@@ -23,13 +23,13 @@ def test_agents_stand_beside_the_best_rule() -> None:
         "above": interval(21.04),
     }
     assert agents([row]).splitlines()[2] == (
-        "| `failgym/Cloning-v0` | 20 unseen traces | 1,234 | 21.0 [20.0, 22.0]"
+        "| `failgym/Cloning-v1` | 20 unseen traces | 1,234 | 21.0 [20.0, 22.0]"
         " | `algorithm_1 tuned` 0.0 [-1.0, 1.0] | 21.0 [20.0, 22.1] |"
     )
 
 
 def test_what_is_not_released_stands_on_no_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    released, new = "Cloning-v0", "Batch-v0"
+    released, new = "Cloning-v1", "Batch-v0"
     monkeypatch.setitem(SCENARIOS, new, SCENARIOS[released].override(name=new))
     row = {"policy": "young", "score": 1.0, "low": 0.0, "high": 2.0}
     demo = {"environments": {f"failgym/{env}": [row] for env in (released, new)}}

@@ -50,7 +50,7 @@ def run(file: Path, *more: str) -> tuple[str, str]:
 
 
 def test_every_change_is_one_that_the_scenario_takes() -> None:
-    scenario = resolve("Cloning-v0", {**PLAYED, "forecast": "elsayed_alarms"})
+    scenario = resolve("Cloning-v1", {**PLAYED, "forecast": "elsayed_alarms"})
     found = list(changes(scenario))
     names = [change.name for change in found]
     assert len(names) == len(set(names))
@@ -61,7 +61,7 @@ def test_every_change_is_one_that_the_scenario_takes() -> None:
 
 
 def test_what_cannot_matter_is_left_out() -> None:
-    names = [c.name for c in changes(resolve("Checkpoint-v0", {**PLAYED, "forecast": "none"}))]
+    names = [c.name for c in changes(resolve("Checkpoint-v1", {**PLAYED, "forecast": "none"}))]
     assert not any("task share" in name or "forecast" in name for name in names)
     assert "overhead x 2" in names
 

@@ -15,6 +15,6 @@ def test_quick_run(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "experiments.speed", "--quick", "--json", str(file)]
     subprocess.run(command, cwd=TOP, check=True, capture_output=True)
     result = json.loads(file.read_text("utf-8"))
-    measured = {"failgym/GracePeriod-v0", "failgym/Workflow-v0", "CartPole-v1"}
+    measured = {"failgym/GracePeriod-v1", "failgym/Workflow-v1", "CartPole-v1"}
     assert {row["id"] for row in result["rates"]} == measured
     assert all(row["decisions_per_second"] > 0 for row in result["rates"])

@@ -35,7 +35,7 @@ def test_agents_begin_from_nothing(env: str) -> None:
 
 
 def test_an_agent_is_timed_and_held_against_the_heuristic(tmp_path: Path) -> None:
-    scenario = resolve("failgym/GracePeriod-v0", small("failgym/GracePeriod-v0"))
+    scenario = resolve("failgym/GracePeriod-v1", small("failgym/GracePeriod-v1"))
     (_, unseen) = places(scenario, 2)
     begun = time.perf_counter()
     few = {"n_steps": 8, "batch_size": 256, "n_epochs": 1}

@@ -23,7 +23,7 @@ def test_papers_names_heuristics() -> None:
 
 
 def test_heuristics_are_tuned_on_one_split_and_judged_on_the_other(tmp_path: Path) -> None:
-    scenario = resolve("failgym/GracePeriod-v0").override(**small("failgym/GracePeriod-v0"))
+    scenario = resolve("failgym/GracePeriod-v1").override(**small("failgym/GracePeriod-v1"))
     rows, best = compared(scenario, 3, tmp_path, silent)
     names = {k.name for k in REGISTRY.values() if k.compatible(scenario)} - {"replay", "random"}
     assert {row.policy for row in rows} == names

@@ -18,7 +18,7 @@ def stored(tmp_path: Path) -> Path:
 
 
 def test_the_steps_of_keeping_a_world(stored: Path, tmp_path: Path) -> None:
-    parts = parts_of("Cloning-v0", {"trace": str(stored)}, 1, tmp_path)
+    parts = parts_of("Cloning-v1", {"trace": str(stored)}, 1, tmp_path)
     kept = file.look_at(tmp_path / "measured.world")
     assert kept is not None
     assert kept.trace == str(stored)
@@ -28,6 +28,6 @@ def test_the_steps_of_keeping_a_world(stored: Path, tmp_path: Path) -> None:
 
 def test_a_process_that_makes_an_environment(stored: Path, tmp_path: Path) -> None:
     kind = Kind("second", CHECKOUT, {"trace": str(stored)})
-    wall, processor, peak = played(kind, "Cloning-v0", tmp_path / "worlds")
+    wall, processor, peak = played(kind, "Cloning-v1", tmp_path / "worlds")
     assert min(wall, processor) > 0
     assert peak > 1e7

@@ -24,7 +24,7 @@ COMMAND = (sys.executable, "-m", "failgym.cli.policy_process")
 TINY = Suite(
     "tiny",
     1,
-    (Course("GracePeriod-v0", seeds=(0, 1), slices=2, changes={"jobs": 300, "slice_tasks": 16}),),
+    (Course("GracePeriod-v1", seeds=(0, 1), slices=2, changes={"jobs": 300, "slice_tasks": 16}),),
 )
 ROWS = 8
 """Of a policy: two forecasts, two seeds, two slices."""
@@ -37,7 +37,7 @@ def load(spec: str) -> Policy:
 
 
 def baseline(name: str) -> Entry:
-    return Entry(name, "baseline", {"GracePeriod-v0": name})
+    return Entry(name, "baseline", {"GracePeriod-v1": name})
 
 
 def submit(

@@ -24,7 +24,7 @@ def failed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of one that failed, and one that played."""
     folder = tmp_path_factory.mktemp("board") / "failed"
     command = ("false",)
-    dead = Entry("dead", "code", {"GracePeriod-v0": "mine:Dead"})
+    dead = Entry("dead", "code", {"GracePeriod-v1": "mine:Dead"})
     submit(folder, dead, baseline("random"), policy_command=command)
     return folder
 

@@ -22,7 +22,7 @@ from failgym.leaderboard.submission.records import PolicyFile, file_sha256
 from failgym.vocabulary import TERMS
 from tests.leaderboard.boards import TINY, edit, rewrite, submit
 
-ENV = "GracePeriod-v0"
+ENV = "GracePeriod-v1"
 SMALL = replace(TINY, name="small", courses=(replace(TINY.courses[0], seeds=(0,)),))
 FORECASTS = ("drawn", "none")
 REPLAY, RANDOM, TUNED, AGENT, CODE = range(5)

@@ -16,12 +16,12 @@ from failgym.leaderboard.submission.tables import ANCHOR_BLOCKS, BLOCKS
 __all__ = ["ENVS", "entry", "results", "submission", "with_bound"]
 
 ENVS = (
-    "Cloning-v0",
-    "GracePeriod-v0",
-    "Checkpoint-v0",
-    "Lineage-v0",
-    "Workflow-v0",
-    "Mitigation-v0",
+    "Cloning-v1",
+    "GracePeriod-v1",
+    "Checkpoint-v1",
+    "Lineage-v1",
+    "Workflow-v1",
+    "Mitigation-v1",
 )
 HELP = {"drawn": 1.0, "trained": 0.6, "none": 0.2}
 """What forecasts make of a skill."""

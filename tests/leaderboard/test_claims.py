@@ -22,7 +22,7 @@ from failgym.leaderboard.suite.suites import Course
 from failgym.leaderboard.verification.policy_files import policy_file_problems
 from tests.leaderboard.boards import edit, rehash, rewrite
 
-ENV = "GracePeriod-v0"
+ENV = "GracePeriod-v1"
 Rows = list[dict[str, Any]]
 
 

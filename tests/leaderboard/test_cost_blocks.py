@@ -24,8 +24,8 @@ from failgym.leaderboard.suite.suites import Course
 from failgym.worlds.build import split_of
 from tests.leaderboard.boards import baseline, rehash, rewrite, submit
 
-PINNED = Course("GracePeriod-v0", slices=40, changes={"jobs": 900, "slice_tasks": 64})
-SCHEDULED = Course("Lineage-v0", slices=4, changes={"jobs": 40})
+PINNED = Course("GracePeriod-v1", slices=40, changes={"jobs": 900, "slice_tasks": 64})
+SCHEDULED = Course("Lineage-v1", slices=4, changes={"jobs": 40})
 
 
 @pytest.fixture(scope="module")
@@ -49,8 +49,8 @@ def rows(board: Path) -> list[dict[str, Any]]:
 
 def test_blocks_add_up_to_their_slice(rows: list[dict[str, Any]]) -> None:
     assert {(row["env"], len(row["cost_blocks"])) for row in rows} == {
-        ("GracePeriod-v0", BLOCKS),
-        ("Lineage-v0", 2),
+        ("GracePeriod-v1", BLOCKS),
+        ("Lineage-v1", 2),
     }
     for row in rows:
         assert sum(row["cost_blocks"]) == pytest.approx(sum(row[term] for term in TERMS))
@@ -98,7 +98,7 @@ def test_a_row_whose_blocks_do_not_add_up_is_not_loaded(
     rewrite(copy / "results.parquet", lambda rows: add_to(column)(rows[-1]))
     rehash(copy)
     last = pq.read_table(sound / "results.parquet").num_rows - 1
-    where = f"row {last} \\(random: GracePeriod-v0, forecast none, seed 1, slice "
+    where = f"row {last} \\(random: GracePeriod-v1, forecast none, seed 1, slice "
     line = f"^{copy}: results.parquet: {where}\\d+\\): {said}$"
     with pytest.raises(ValueError, match=line):
         read_source(copy)
@@ -163,7 +163,7 @@ def test_a_block_is_of_jobs_that_were_submitted_one_after_the_other() -> None:
 
 def test_the_interval_of_a_page_is_about_that_of_evaluate(board: Path) -> None:
     fields = fields_of([read_source(board)])
-    [field] = [one for one in fields if (one.env, one.forecast) == ("GracePeriod-v0", "drawn")]
+    [field] = [one for one in fields if (one.env, one.forecast) == ("GracePeriod-v1", "drawn")]
     cell = field.cell("random")
     assert cell is not None
     found = Bootstrap().score(cell.runs)

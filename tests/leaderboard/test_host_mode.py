@@ -39,7 +39,7 @@ from tests.leaderboard.hosts import (
 
 pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="needs Linux")
 
-ENV = "GracePeriod-v0"
+ENV = "GracePeriod-v1"
 MEMORY, PROCESSES = 600, 40
 """Limits [MiB, processes]; a policy that does nothing has 150 MiB, and a few threads."""
 SECRET = b"7d6f1c0a55e94b3f8a2b"

@@ -43,7 +43,7 @@ def fields() -> list[Field]:
 
 def made() -> Any:
     rows = results(SKILLS, slices=16)
-    failed = (rows["policy"] == EVIL) & (rows["env"] == "Lineage-v0") & (rows["slice"] < 2)
+    failed = (rows["policy"] == EVIL) & (rows["env"] == "Lineage-v1") & (rows["slice"] < 2)
     rows.loc[failed, ["status", "reason"]] = ["timeout", REASON]
     entries = [entry(name, KINDS.get(name, "baseline"), seed) for name, seed in SKILLS]
     proofs: dict[Row, Proof] = {
@@ -129,7 +129,7 @@ def test_it_opens_with_the_best_policy_first(page: Any, fields: list[Field]) -> 
 
 
 def test_a_click_on_a_heading_sorts_and_another_turns_the_order(page: Any) -> None:
-    for label, ascending in (("Mean", False), ("Gap", True), ("Cloning-v0", False)):
+    for label, ascending in (("Mean", False), ("Gap", True), ("Cloning-v1", False)):
         head = page.locator("#table thead th", has=page.get_by_role("button", name=label))
         for up in (ascending, not ascending):
             head.get_by_role("button").click()
@@ -160,11 +160,11 @@ def test_forecasts_and_environments_are_chosen(page: Any, fields: list[Field]) -
     [ppo] = [at for at, name in enumerate(names(page)) if name == "ppo"]
     expected = Bootstrap().aggregates(cells_of(fields, "ppo", "none"))["mean"].value
     assert numbers(column(page, "Mean"))[ppo] == pytest.approx(expected, abs=0.051)
-    page.locator("#environment").select_option("Checkpoint-v0")
+    page.locator("#environment").select_option("Checkpoint-v1")
     score = Bootstrap().score(cells_of(fields, "ppo", "none")[2], 2)
     [at] = [at for at, name in enumerate(names(page)) if name == "ppo"]
     assert numbers(column(page, "Score"))[at] == pytest.approx(score.value, abs=0.051)
-    [field] = [each for each in fields if (each.env, each.forecast) == ("Checkpoint-v0", "none")]
+    [field] = [each for each in fields if (each.env, each.forecast) == ("Checkpoint-v1", "none")]
     cell = field.cell("ppo")
     assert cell is not None
     share = 100.0 * cell.costs / field.replay.sum()
@@ -277,7 +277,7 @@ def test_one_policy_against_another(page: Any, fields: list[Field]) -> None:
     assert shown[0] == pytest.approx(100 * better.value, abs=0.051)
     assert shown[1:] == pytest.approx([100 * better.low, 100 * better.high], abs=4.0)
     one = Bootstrap().difference(x[1:2], y[1:2], first=1)
-    assert interval(rows["GracePeriod-v0"][2])[0] == pytest.approx(one.value, abs=0.051)
+    assert interval(rows["GracePeriod-v1"][2])[0] == pytest.approx(one.value, abs=0.051)
     assert "A, ppo, scores more than B, young," in page.locator("#verdict").inner_text()
 
 
@@ -291,7 +291,7 @@ def test_a_pair_is_swapped_and_a_policy_meets_itself(page: Any) -> None:
     assert same["Mean of 6"][3].startswith("50.0 %")
     assert list(pair(page, "young", EVIL)) == [
         "Mean of 5",
-        *(env for env in ENVS if env != "Lineage-v0"),
+        *(env for env in ENVS if env != "Lineage-v1"),
     ]
 
 

@@ -81,7 +81,7 @@ KINDS = {
     "Long": ("nonsense", "expected 2 whole numbers as actions, got shape [3] of int64"),
     "Writes": ("nonsense", "wrote to the pipe of its answers"),
 }
-ENV = "GracePeriod-v0"
+ENV = "GracePeriod-v1"
 
 
 def test_a_policy_that_fails_fails_its_own_rows_and_says_why(

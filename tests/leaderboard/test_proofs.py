@@ -32,7 +32,7 @@ from failgym.leaderboard.verification.verdict_file import Verdicts, read_verdict
 from tests.leaderboard.boards import COMMAND, TINY, baseline, edit, load, rehash, rewrite, submit
 from tests.leaderboard.forged import examine
 
-ENV = "GracePeriod-v0"
+ENV = "GracePeriod-v1"
 
 
 def verdict(folder: Path, **options: Any) -> Path:
@@ -93,7 +93,7 @@ def another_run(rows: list[dict[str, Any]]) -> None:
 
 
 def elsewhere(rows: list[dict[str, Any]]) -> None:
-    rows += [{**row, "env": "Cloning-v0", "wasted": 0.0} for row in rows]
+    rows += [{**row, "env": "Cloning-v1", "wasted": 0.0} for row in rows]
 
 
 def no_bad_ones(rows: list[dict[str, Any]]) -> None:
@@ -103,9 +103,9 @@ def no_bad_ones(rows: list[dict[str, Any]]) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (another_run, "no policy 'random', training seed 7 with a SPEC for 'GracePeriod-v0'"),
-        (elsewhere, "no policy 'random' with a SPEC for 'Cloning-v0' in submission.json"),
-        (no_bad_ones, "'random': GracePeriod-v0, forecast none, seed 0: is missing"),
+        (another_run, "no policy 'random', training seed 7 with a SPEC for 'GracePeriod-v1'"),
+        (elsewhere, "no policy 'random' with a SPEC for 'Cloning-v1' in submission.json"),
+        (no_bad_ones, "'random': GracePeriod-v1, forecast none, seed 0: is missing"),
     ],
 )
 def test_rows_that_no_verdict_could_know_are_not_shown(
@@ -132,7 +132,7 @@ def taught(monkeypatch: pytest.MonkeyPatch) -> Suite:
     pytest.importorskip("xgboost", reason="needs failgym[predictors]")
     trees = {"target": "unfinished", "trees": 2}
     course = replace(TINY.courses[0], trained=trees, seeds=(0,))
-    shown = Course("Cloning-v0", {"target": "fail", "trees": 2}, slices=1, changes={"jobs": 300})
+    shown = Course("Cloning-v1", {"target": "fail", "trees": 2}, slices=1, changes={"jobs": 300})
     suite = Suite("taught", 1, (course, shown))
     monkeypatch.setitem(SUITES, "taught", suite)
     return suite
@@ -142,7 +142,7 @@ def test_trained_forecasts_are_learned_anew_for_who_is_asked_again(
     taught: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "board"
-    entry = Entry("random", "baseline", {ENV: "random", "Cloning-v0": "random"})
+    entry = Entry("random", "baseline", {ENV: "random", "Cloning-v1": "random"})
     submit(folder, entry, suite=taught)
     found = examine(folder)
     assert found.problems == ()
@@ -153,7 +153,7 @@ def test_trained_forecasts_are_learned_anew_for_who_is_asked_again(
     assert found.problems == ()
     assert {(one.env, one.proof, one.why) for one in found.proofs if one.forecast == "trained"} == {
         (ENV, "claimed", "its predictor was not trained anew"),
-        ("Cloning-v0", "replayed", "its forecasts were not learned anew"),
+        ("Cloning-v1", "replayed", "its forecasts were not learned anew"),
     }
 
     # What is learned here says something else: whose actions these are cannot be told.
@@ -161,12 +161,12 @@ def test_trained_forecasts_are_learned_anew_for_who_is_asked_again(
 
     def other(worlds: SuiteWorlds, env: str) -> None:
         suite = Suite("t", 1, (Course(env, {"target": "fail", "trees": 1}, changes={"jobs": 400}),))
-        train(replace(worlds, suite=suite) if env == "Cloning-v0" else worlds, env)
+        train(replace(worlds, suite=suite) if env == "Cloning-v1" else worlds, env)
 
     monkeypatch.setattr(SuiteWorlds, "train_predictor", other)
     found = examine(folder)
     assert found.problems == ()
-    cloning = [one for one in found.proofs if one.env == "Cloning-v0"]
+    cloning = [one for one in found.proofs if one.env == "Cloning-v1"]
     assert [one.proof for one in cloning] == ["verified", "replayed", "verified"]
     assert "with forecasts learned here" in cloning[1].why
 
@@ -174,7 +174,7 @@ def test_trained_forecasts_are_learned_anew_for_who_is_asked_again(
 def test_a_predictor_that_sees_too_much_proves_nothing(taught: Suite, tmp_path: Path) -> None:
     """Every action is the baseline's own, in a world that nobody could have been in."""
     folder, name = tmp_path / "board", f"predictors/{ENV}.npz"
-    specs = {ENV: "random", "Cloning-v0": "random"}
+    specs = {ENV: "random", "Cloning-v1": "random"}
     course = replace(taught.courses[0], trained={"target": "fail", "trees": 3})
     train = SuiteWorlds.train_predictor
 
@@ -193,7 +193,7 @@ def test_a_baseline_plays_wherever_it_was_made_for(taught: Suite, tmp_path: Path
     """Else the environments that it is bad at could be left out."""
     submit(tmp_path / "a", baseline("random"), suite=taught)
     assert examine(tmp_path / "a").problems == (
-        "policy 'random': 'random' was made for Cloning-v0 too, and has no rows there",
+        "policy 'random': 'random' was made for Cloning-v1 too, and has no rows there",
     )
 
 

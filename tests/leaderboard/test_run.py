@@ -22,7 +22,7 @@ from tests.leaderboard.boards import ROWS, actions, baseline, results, submit
 POLICIES = ("replay", "random", "blind_kill")
 KILLS = 2
 """`make check-long` kills runs twenty times."""
-REAL = Suite("real", 1, (Course("GracePeriod-v0", slices=2, changes={"slice_tasks": 16}),), True)
+REAL = Suite("real", 1, (Course("GracePeriod-v1", slices=2, changes={"slice_tasks": 16}),), True)
 """On a trace of the user's own."""
 SCRIPT = """
 import sys
@@ -153,7 +153,7 @@ def test_a_trace_that_changes_under_a_run_is_noticed(
 ) -> None:
     """Half of the rows would be of the one, half of the other."""
     monkeypatch.setitem(SUITES, REAL.name, REAL)
-    traces = {"GracePeriod-v0": str(tmp_path / "trace")}
+    traces = {"GracePeriod-v1": str(tmp_path / "trace")}
 
     def stop(*given: object) -> None:
         raise _Stop

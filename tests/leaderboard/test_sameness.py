@@ -23,7 +23,7 @@ from failgym.leaderboard.suite.suites import SUITES
 
 ROOT = Path(__file__).resolve().parents[2]
 ZOO = ROOT / "agents" / "zoo"
-ENV, OTHER = "GracePeriod-v0", "Cloning-v0"
+ENV, OTHER = "GracePeriod-v1", "Cloning-v1"
 SUITE_V1 = (
     "all-baselines",
     "{policy}, tuned=" + str(ROOT / "experiments" / "tuned") + "/{env}/{policy}.json",

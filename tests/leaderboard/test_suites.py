@@ -61,7 +61,7 @@ def test_an_unknown_suite_is_one_line() -> None:
         suite_named("v2")
 
 
-@pytest.mark.parametrize("env", ["Cloning-v0", "Checkpoint-v0", "Workflow-v0"])
+@pytest.mark.parametrize("env", ["Cloning-v1", "Checkpoint-v1", "Workflow-v1"])
 def test_a_forecast_changes_what_is_seen_and_never_what_happens(env: str) -> None:
     """So actions that were taken with any forecast are played again without."""
     worlds = SuiteWorlds.of(SUITES["smoke"])
@@ -82,13 +82,13 @@ def test_a_forecast_changes_what_is_seen_and_never_what_happens(env: str) -> Non
 def test_trained_forecasts_come_from_the_train_split(tmp_path: Path) -> None:
     pytest.importorskip("xgboost", reason="needs failgym[predictors]")
     course = Course(
-        "GracePeriod-v0", {"target": "unfinished", "trees": 2}, slices=1, changes={"jobs": 300}
+        "GracePeriod-v1", {"target": "unfinished", "trees": 2}, slices=1, changes={"jobs": 300}
     )
     suite = SUITES["smoke"]
     worlds = SuiteWorlds(type(suite)("one", 1, (course,)), predictors=tmp_path)
-    worlds.train_predictor("GracePeriod-v0")
+    worlds.train_predictor("GracePeriod-v1")
     trained, drawn = (
-        worlds.world(Cell("GracePeriod-v0", f, 0)).tables for f in ("trained", "drawn")
+        worlds.world(Cell("GracePeriod-v1", f, 0)).tables for f in ("trained", "drawn")
     )
     assert not np.array_equal(trained.risk, drawn.risk)
     assert len(trained.risk) == len(drawn.risk)

@@ -18,7 +18,7 @@ from failgym.leaderboard.suite.secret_seed import commitment
 from tests.leaderboard.boards import ROWS, TINY, baseline, edit, rehash, results, rewrite, submit
 
 SECRET = b"nobody could have guessed this"
-ACTIONS = "actions/*/GracePeriod-v0-drawn.parquet"
+ACTIONS = "actions/*/GracePeriod-v1-drawn.parquet"
 
 
 def test_a_sound_submission_is_verified(sound: Path) -> None:
@@ -46,7 +46,7 @@ def other_seed(rows: list[dict[str, Any]]) -> None:
     rows[3]["seed"] = 0
 
 
-SLICE = "random: GracePeriod-v0, forecast drawn, seed 0, slice "
+SLICE = "random: GracePeriod-v1, forecast drawn, seed 0, slice "
 TAMPERED: dict[str, tuple[Callable[[Path], Any], str]] = {
     "one action": (lambda f: rewrite(action(f), end_it), SLICE),
     "one action less": (
@@ -63,7 +63,7 @@ TAMPERED: dict[str, tuple[Callable[[Path], Any], str]] = {
     ),
     "one cost": (
         lambda f: rewrite(f / RESULTS_FILE, cheaper),
-        "random: GracePeriod-v0, forecast none, seed 1, slice ",
+        "random: GracePeriod-v1, forecast none, seed 1, slice ",
     ),
     "a bound": (
         lambda f: rewrite(f / RESULTS_FILE, lambda r: r[0].update(bound_cost=0.0)),
@@ -75,15 +75,15 @@ TAMPERED: dict[str, tuple[Callable[[Path], Any], str]] = {
     ),
     "a seed": (
         lambda f: rewrite(f / RESULTS_FILE, other_seed),
-        "row 3: seed is 0, expected 1 (replay: GracePeriod-v0, forecast drawn, seed 1, slice ",
+        "row 3: seed is 0, expected 1 (replay: GracePeriod-v1, forecast drawn, seed 1, slice ",
     ),
     "a row removed": (
         lambda f: rewrite(f / RESULTS_FILE, lambda r: r.pop(2)),
-        "row is missing: replay: GracePeriod-v0, forecast drawn, seed 1, slice ",
+        "row is missing: replay: GracePeriod-v1, forecast drawn, seed 1, slice ",
     ),
     "a row doubled": (
         lambda f: rewrite(f / RESULTS_FILE, lambda r: r.insert(2, r[2])),
-        "row is there twice: replay: GracePeriod-v0, forecast drawn, seed 1, slice ",
+        "row is there twice: replay: GracePeriod-v1, forecast drawn, seed 1, slice ",
     ),
     "rows swapped": (
         lambda f: rewrite(f / RESULTS_FILE, lambda r: r.reverse()),
@@ -120,7 +120,7 @@ ABOUT: dict[str, tuple[Callable[[Any], Any], str]] = {
     ),
     "another trace": (
         lambda c: c["traces"][1].update(content_hash="0" * 64),
-        "trace of GracePeriod-v0, seed 1: the submission was made on 0000000000000000",
+        "trace of GracePeriod-v1, seed 1: the submission was made on 0000000000000000",
     ),
     "another hash": (
         lambda c: c["files"].update({RESULTS_FILE: "0" * 64}),
@@ -128,7 +128,7 @@ ABOUT: dict[str, tuple[Callable[[Any], Any], str]] = {
     ),
     "another suite": (lambda c: c["suite"].update(digest="0" * 64), "suite tiny: the submission"),
     "code as a baseline": (
-        lambda c: c["policies"][0]["specs"].update({"GracePeriod-v0": "my.code:Policy"}),
+        lambda c: c["policies"][0]["specs"].update({"GracePeriod-v1": "my.code:Policy"}),
         "'my.code:Policy' is not of kind 'baseline'",
     ),
     "a file elsewhere": (
@@ -219,7 +219,7 @@ def test_a_predictor_that_changes_what_happens_is_trained_anew(
     course = replace(TINY.courses[0], trained={"target": "unfinished", "trees": 2}, seeds=(0,))
     taught = Suite("taught", 1, (course,))
     monkeypatch.setitem(SUITES, "taught", taught)
-    folder, name = tmp_path / "taught", "predictors/GracePeriod-v0.npz"
+    folder, name = tmp_path / "taught", "predictors/GracePeriod-v1.npz"
     submit(folder, baseline("blind_kill"), suite=taught)
     assert {row["forecast"] for row in results(folder)} == {"drawn", "trained", "none"}
     assert verify(folder).problems == ()
@@ -239,7 +239,7 @@ def test_a_predictor_that_changes_what_happens_is_trained_anew(
 
     course = replace(course, trained={"target": "fail", "trees": 3})
     other = SuiteWorlds(Suite("taught", 1, (course,)), predictors=folder / "predictors")
-    other.train_predictor("GracePeriod-v0")
+    other.train_predictor("GracePeriod-v1")
     assert f"{name}: was changed" in verify(folder, refit=False).problems[0]
     with pytest.raises(ValueError, match=f"{name} is missing, or was changed"):
         submit(tmp_path / "more", baseline("replay"), suite=taught, predictors_of=folder)

@@ -1,6 +1,6 @@
 """PANDA task by task (Ghit and Epema, HPDC 2017, sections 6.2 to 6.4): lost machines, lost outputs.
 
-Jobs of the panda-das profile, each alone on its machines, in Lineage-v0. Machines fail together in
+Jobs of the panda-das profile, each alone on its machines, in Lineage-v1. Machines fail together in
 the last stage, and are replaced after a minute. Recovery has no constant that could be fitted; the
 stages of the profile are chosen (three waves of long tasks, the shuffles of PageRank).
 

@@ -52,7 +52,7 @@ FULL = made(MOST_TOTAL // LATEST, (0, LATEST, Outcome.FINISH, None))
 
 
 def test_whatever_a_trace_may_hold_is_replayed() -> None:
-    scenario = resolve("Cloning-v0")
+    scenario = resolve("Cloning-v1")
     played = replace(scenario, forecast="none", **dict.fromkeys(enabled(scenario), False))
     run = run_policy(whole_trace_world(FULL, played), played, Replay())
     comparison = compare(run, Record.of(FULL))

@@ -15,7 +15,7 @@ from failgym.sim.shared import batch as batches
 from failgym.worlds.batches import batch_of
 from failgym.worlds.build import build_world
 
-NAMES = ("Cloning-v0", "Workflow-v0")
+NAMES = ("Cloning-v1", "Workflow-v1")
 
 
 def begun(name: str, episodes: int = 3) -> Any:
@@ -54,7 +54,7 @@ def test_neither_a_step_nor_a_copy_asks_for_types(
 def test_other_arrays_are_looked_at(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     batch = begun(name)
     again = pickle.loads(pickle.dumps(batch))
-    some = "heap" if name == "Cloning-v0" else "machines"
+    some = "heap" if name == "Cloning-v1" else "machines"
     other = {some: np.asfortranarray(getattr(batch.state, some))}
     batch.state = batch.state._replace(**other)
     with monkeypatch.context() as patch:

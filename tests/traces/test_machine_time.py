@@ -33,7 +33,7 @@ def test_what_is_cut_off_before_its_task_finishes_is_in_no_replay(case: str) -> 
     assert parts.total == int(np.subtract(times["end"], times["start"]).sum())
     assert fate_known(trace).sum() == (2 if case == "cut off after" else 1)
 
-    scenario = resolve("Cloning-v0")
+    scenario = resolve("Cloning-v1")
     world = whole_trace_world(trace, scenario)
     found = compare(run_policy(world, scenario, Replay()), Record.of(trace))
     assert found.mismatches == 0

@@ -61,7 +61,7 @@ class Interval(Heuristic):
 @pytest.fixture(scope="module")
 def scenario() -> Scenario:
     """Checkpoints are dear: too many of them cost something in every job, not in a few."""
-    return resolve("failgym/Checkpoint-v0").override(
+    return resolve("failgym/Checkpoint-v1").override(
         jobs=6000, slice_tasks=8, decide="geometric", weight_overhead=3.0
     )
 
@@ -246,9 +246,9 @@ def test_a_heuristic_without_parameters_or_decisions_is_refused(scenario: Scenar
         tune(Replay(), scenario)
     with pytest.raises(
         ValueError,
-        match="needs decisions that GracePeriod-v0 does not offer: set checkpoint=true",
+        match="needs decisions that GracePeriod-v1 does not offer: set checkpoint=true",
     ):
-        tune(Interval(), resolve("failgym/GracePeriod-v0").override(jobs=300, slice_tasks=16))
+        tune(Interval(), resolve("failgym/GracePeriod-v1").override(jobs=300, slice_tasks=16))
 
 
 @pytest.mark.parametrize("order", ["task", "time"])

@@ -5,7 +5,7 @@ test holds fast and a submission carries. Whoever wants another suite gives it a
 
 Each environment is played with the forecasts that it is registered with, drawn to a stated quality
 ("drawn"), with those of a predictor that has learned from the train split ("trained"), and with
-"none". In Lineage-v0 nothing is forecast at all; in Workflow-v0 failures of machines are, and no
+"none". In Lineage-v1 nothing is forecast at all; in Workflow-v1 failures of machines are, and no
 predictor in failgym learns these.
 """
 
@@ -150,23 +150,23 @@ def _stated(scenario: Scenario) -> dict[str, Any]:
 _SYSTEM = {"target": "system", "samples": "tail"}
 """Failures of the system from the last windows of attempts (Kumar et al. 2020, section V)."""
 _V1 = (
-    Course("Cloning-v0", {"target": "fail"}),
-    Course("GracePeriod-v0", {"target": "unfinished"}),
-    Course("Checkpoint-v0", _SYSTEM),
-    Course("Lineage-v0"),
-    Course("Workflow-v0", seeds=(0, 1, 2, 3)),
-    Course("Mitigation-v0", {"target": "fail"}),
+    Course("Cloning-v1", {"target": "fail"}),
+    Course("GracePeriod-v1", {"target": "unfinished"}),
+    Course("Checkpoint-v1", _SYSTEM),
+    Course("Lineage-v1"),
+    Course("Workflow-v1", seeds=(0, 1, 2, 3)),
+    Course("Mitigation-v1", {"target": "fail"}),
 )
 _SMOKE = (
-    Course("Cloning-v0", {"target": "fail", "trees": 20}, slices=4, changes={"jobs": 500}),
+    Course("Cloning-v1", {"target": "fail", "trees": 20}, slices=4, changes={"jobs": 500}),
     Course(
-        "GracePeriod-v0", {"target": "unfinished", "trees": 20}, slices=2, changes={"jobs": 400}
+        "GracePeriod-v1", {"target": "unfinished", "trees": 20}, slices=2, changes={"jobs": 400}
     ),
-    Course("Checkpoint-v0", {**_SYSTEM, "trees": 20}, slices=2, changes={"jobs": 600}),
-    Course("Lineage-v0", slices=2, changes={"jobs": 7}),
-    Course("Workflow-v0", slices=1, changes={"jobs": 60, "slice_jobs": 5}),
+    Course("Checkpoint-v1", {**_SYSTEM, "trees": 20}, slices=2, changes={"jobs": 600}),
+    Course("Lineage-v1", slices=2, changes={"jobs": 7}),
+    Course("Workflow-v1", slices=1, changes={"jobs": 60, "slice_jobs": 5}),
     Course(
-        "Mitigation-v0",
+        "Mitigation-v1",
         {"target": "fail", "trees": 20},
         slices=2,
         changes={"jobs": 2_500, "warmup": 32, "followers": 64, "slice_tasks": 64},

@@ -60,7 +60,7 @@ def learn_grace_periods(
 ) -> GracePeriods:
     """The class grace periods at the lowest percentile that meets the target.
 
-    ``gymnasium.make("failgym/GracePeriod-v0", **learned.periods)`` uses them.
+    ``gymnasium.make("failgym/GracePeriod-v1", **learned.periods)`` uses them.
 
     Args:
         trace: what is learned from, a train split.

@@ -180,7 +180,7 @@ def test_the_engine_kills_as_many_with_the_periods_learned() -> None:
     """A scenario takes the periods as they are, and leaves as many false negatives as foretold."""
     trace, forecast = google()
     learned = learn_grace_periods(trace, forecast, target=0.03)
-    scenario = resolve("GracePeriod-v0").override(
+    scenario = resolve("GracePeriod-v1").override(
         trace=trace, split="all", forecast=forecast, decide="every", **learned.periods
     )
     world = whole_trace_world(trace, scenario, known_only=True)

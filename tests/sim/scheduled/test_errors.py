@@ -172,16 +172,16 @@ def test_predictions_of_any_whole_numbers(kind: Any) -> None:
 
 
 VALUES = [
-    ("Workflow-v0", "scheduler", "sjf", "scheduler: expected one of fifo, priority, "),
-    ("Workflow-v0", "estimator", "guess", "estimator: expected one of user, last, "),
-    ("Workflow-v0", "node_accuracy", 1.5, "node_accuracy: expected in [0, 1], got 1.5"),
-    ("Lineage-v0", "failed_share", -0.1, "failed_share: expected in [0, 1], got -0.1"),
-    ("Lineage-v0", "storage_bandwidth", -1.0, "storage_bandwidth: expected at least 0 "),
-    ("Lineage-v0", "storage_streams", 1001, "storage_streams: expected 0 to 1000, got 1001"),
-    ("Mitigation-v0", "outage_shape", 0.0, "outage_shape: expected 0.1 to 10, got 0.0"),
-    ("Mitigation-v0", "place", True, 'place: expected scheduler="rank_hybd" with it'),
-    ("Mitigation-v0", "rank_by", "arrival", 'rank_by: expected scheduler="rank_hybd" with it'),
-    ("Workflow-v0", "rank_by", "size", "rank_by: expected one of path, arrival"),
+    ("Workflow-v1", "scheduler", "sjf", "scheduler: expected one of fifo, priority, "),
+    ("Workflow-v1", "estimator", "guess", "estimator: expected one of user, last, "),
+    ("Workflow-v1", "node_accuracy", 1.5, "node_accuracy: expected in [0, 1], got 1.5"),
+    ("Lineage-v1", "failed_share", -0.1, "failed_share: expected in [0, 1], got -0.1"),
+    ("Lineage-v1", "storage_bandwidth", -1.0, "storage_bandwidth: expected at least 0 "),
+    ("Lineage-v1", "storage_streams", 1001, "storage_streams: expected 0 to 1000, got 1001"),
+    ("Mitigation-v1", "outage_shape", 0.0, "outage_shape: expected 0.1 to 10, got 0.0"),
+    ("Mitigation-v1", "place", True, 'place: expected scheduler="rank_hybd" with it'),
+    ("Mitigation-v1", "rank_by", "arrival", 'rank_by: expected scheduler="rank_hybd" with it'),
+    ("Workflow-v1", "rank_by", "size", "rank_by: expected one of path, arrival"),
 ]
 
 
@@ -211,8 +211,8 @@ def test_stored_clusters_that_cannot_be(
     own: dict[str, Any] = {"trace": tmp_path / "bad", "split": "all", "load": 0.0, "slots": 1}
     own |= {"begin": 0, "outages": "trace", "forecast": "none", "sampling": 0.0, "longest": 0}
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        gym.make("failgym/Mitigation-v0", **own)
+        gym.make("failgym/Mitigation-v1", **own)
     given = [part for name, value in own.items() for part in ("--set", f"{name}={value}")]
-    arguments = ["--env", "failgym/Mitigation-v0", "--policy", "replay", *given]
+    arguments = ["--env", "failgym/Mitigation-v1", "--policy", "replay", *given]
     assert run(["evaluate", *arguments, "--episodes", "1"]) == 2
     assert capsys.readouterr().err == f"failgym: {message}\n"

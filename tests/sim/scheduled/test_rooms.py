@@ -54,7 +54,7 @@ def smallest_and_largest(batch: ScheduledBatch) -> tuple[int, int]:
     return int(sizes.argmin()), int(sizes.argmax())
 
 
-NAMES = ("Lineage-v0", "Workflow-v0", "Mitigation-v0")
+NAMES = ("Lineage-v1", "Workflow-v1", "Mitigation-v1")
 
 
 @pytest.mark.parametrize("plenty", [0, 1 << 30])
@@ -106,7 +106,7 @@ def test_shared_first_decisions_change_nothing(name: str, monkeypatch: pytest.Mo
 def test_a_copy_and_its_original_go_their_own_ways(monkeypatch: pytest.MonkeyPatch) -> None:
     for what, size in ANYWAY.items():
         monkeypatch.setattr(snapshots, what, size)
-    batch = batch_of("Lineage-v0", 2)
+    batch = batch_of("Lineage-v1", 2)
     small, large = smallest_and_largest(batch)
     batch.reset(np.array([small, large]))
     twin = copy.deepcopy(batch)
@@ -116,11 +116,11 @@ def test_a_copy_and_its_original_go_their_own_ways(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_small_slice_takes_little_however_large_another_is() -> None:
-    batch = batch_of("Lineage-v0", 1)
+    batch = batch_of("Lineage-v1", 1)
     small, large = smallest_and_largest(batch)
     batch.reset(np.array([large]))
     most = batch.rooms.nbytes
-    few = batch_of("Lineage-v0", 1)
+    few = batch_of("Lineage-v1", 1)
     few.reset(np.array([small]))
     sizes = np.diff(batch.world.member_at)
     assert few.rooms.nbytes - most < 0
@@ -130,7 +130,7 @@ def test_a_small_slice_takes_little_however_large_another_is() -> None:
 
 
 def test_what_there_is_no_room_for_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    batch = batch_of("Lineage-v0", 3)
+    batch = batch_of("Lineage-v1", 3)
     monkeypatch.setattr(rooms, "SMALL", 0)
     monkeypatch.setattr(memory, "SMALL", 0)
     monkeypatch.setattr(memory, "available", lambda: 1_000)

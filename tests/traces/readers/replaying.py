@@ -11,7 +11,7 @@ from failgym.envs import SCENARIOS
 from failgym.evaluation import Record, compare, run_policy, whole_trace_world
 from failgym.traces import Outcome, Trace
 
-NOTHING_ASKED = replace(SCENARIOS["Cloning-v0"], clone=False, give_up=False, retry=False)
+NOTHING_ASKED = replace(SCENARIOS["Cloning-v1"], clone=False, give_up=False, retry=False)
 
 Fate = tuple[int, str, int]
 """End [ms], outcome, machine-time [slot-ms] of a task."""

@@ -1,4 +1,4 @@
-"""Workflow-v0: is this machine worth the risk?
+"""Workflow-v1: is this machine worth the risk?
 
 Description
     Ten random workflows of some two hundred tasks arrive at once at a cluster of 32 machines that
@@ -37,7 +37,7 @@ from failgym.worlds.scenario import Scenario
 __all__ = ["WORKFLOW"]
 
 WORKFLOW = Scenario(
-    name="Workflow-v0",
+    name="Workflow-v1",
     world="scheduled",
     order="time",
     trace="lanl-2",
@@ -57,4 +57,4 @@ WORKFLOW = Scenario(
     weight_completion=1.0,
     weight_forfeited=1.0,
 )
-"""`failgym/Workflow-v0`."""
+"""`failgym/Workflow-v1`."""

@@ -1,4 +1,4 @@
-"""Mitigation-v0: every measure at once, in a cluster that is loaded.
+"""Mitigation-v1: every measure at once, in a cluster that is loaded.
 
 Description
     Google's jobs on a cluster of their own: machines with slots that fail and come back, a queue by
@@ -13,12 +13,15 @@ Decisions
     once slow each other.
 
 Rewards
-    Wasted work, the time of checkpoints and restores, completion time, waits included, and eight
-    times the work and the recorded completion time of a task that the record finishes and the agent
-    does not: so patience pays, and killing everything, blind, is far worse than doing nothing.
+    Wasted machine-time, the time of checkpoints and restores, and an hour until a task has settled
+    at one machine-hour, waits included; four times its machine-time for every task that does not
+    finish (`task_value`), whatever the record did. All tasks that are in the cluster during the
+    episode are charged, those of others as one term (`charge="episode"`): who takes their slots
+    pays for what they wait.
 
 Forecast
-    `Calibrated.elsayed()`: risk of each attempt, class confidences of each task.
+    `Alarms.elsayed_and_rosa()`: risks of attempts in alarms that end, and class confidences of each
+    task. On a record (`trace=DIR`) forecasts are learned from the train split.
 
 Load
     The recorded work of the train split is .8 of what the machines could do (`load`), which makes
@@ -29,7 +32,8 @@ Load
 
 Fidelity
     Recorded evictions, losses and requeues are not replayed: the cluster makes its own, and what
-    they cut short has a latent length, drawn from finished attempts of its class. Machines fail
+    they cut short goes on as attempts like it did, as does what the record does not hold
+    (`failgym.continued`). Machines fail
     after the law of LANL's system 2; those that are down when the data end are back then. No task
     takes more than a day (`longest`), so that a few days of trace are in balance; 5 % of the
     system's jobs are in it (`sampling`). After the followers nothing arrives: a slice's last tasks
@@ -37,7 +41,8 @@ Fidelity
     data cuts off are background.
 
 Version History
-    v0: first version.
+    v1: records go on, tasks have a value, others' waits are charged, forecasts are alarms.
+    v0: only the slice's own tasks were charged.
 """
 
 from __future__ import annotations
@@ -48,10 +53,10 @@ from failgym.worlds.scenario import Scenario
 __all__ = ["MITIGATION"]
 
 MITIGATION = Scenario(
-    name="Mitigation-v0",
+    name="Mitigation-v1",
     world="scheduled",
     order="time",
-    trace="google-2011",
+    trace="google-2011-applications",
     jobs=8_000,
     sampling=0.05,
     longest=24 * 60 * MINUTE,
@@ -64,6 +69,9 @@ MITIGATION = Scenario(
     slice_tasks=256,
     warmup=256,
     followers=768,
+    beyond_record="continued",
+    restarts="record",
+    charge="episode",
     clone=True,
     checkpoint=True,
     kill=True,
@@ -75,10 +83,8 @@ MITIGATION = Scenario(
     checkpoint_cost=60 * SECOND,
     restore_cost=60 * SECOND,
     storage_streams=16,
-    forecast="elsayed",
-    weight_wasted=1.0,
-    weight_overhead=1.0,
-    weight_completion=1.0,
-    weight_forfeited=8.0,
+    forecast="auto",
+    task_value=4.0,
+    waiting_price=1.0,
 )
-"""`failgym/Mitigation-v0`."""
+"""`failgym/Mitigation-v1`."""

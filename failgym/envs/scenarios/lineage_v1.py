@@ -1,4 +1,4 @@
-"""Lineage-v0: which outputs are worth writing down?
+"""Lineage-v1: which outputs are worth writing down?
 
 Description
     An in-memory data-analytics job, a graph of stages of parallel tasks, has its machines to
@@ -41,7 +41,7 @@ from failgym.worlds.scenario import Scenario
 __all__ = ["LINEAGE"]
 
 LINEAGE = Scenario(
-    name="Lineage-v0",
+    name="Lineage-v1",
     world="scheduled",
     order="time",
     trace="panda-das",
@@ -66,4 +66,4 @@ LINEAGE = Scenario(
     weight_completion=1.0,
     weight_forfeited=1.0,
 )
-"""`failgym/Lineage-v0`."""
+"""`failgym/Lineage-v1`."""

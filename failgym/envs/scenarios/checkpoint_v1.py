@@ -1,0 +1,60 @@
+"""Checkpoint-v1: when is progress worth saving?
+
+Description
+    Jobs of an HPC system with bursts of shared failures. A checkpoint stops a job for a minute;
+    when the system fails the job resumes from it instead of from the beginning. After Kumar et al.
+    (DSN 2020, section VI-B: Young's interval, checkpoints on a prediction, and both).
+
+Decisions
+    WINDOW {CHECKPOINT}: every monitoring window of a minute. A checkpoint and a restore cost 60 s
+    each (Kumar et al., Table VIII).
+
+Rewards
+    Wasted machine-time and the time of checkpoints and restores weigh the same. A job that does not
+    finish costs four times the machine-time of its work (`task_value`), whatever the record did.
+
+Forecast
+    `Alarms.kumar()`: the binormal model behind Table VIII, alarms ten minutes ahead on average,
+    which end, and whose age tells nothing. On a record (`trace=DIR`) forecasts are learned from the
+    train split.
+
+Fidelity
+    System failures are external: they strike at a time after the start, whatever the progress; a
+    job that fails by itself fails again at the same place of its work, and a checkpoint saves work,
+    whichever attempt did it. What the record does not hold is drawn once, from what befell jobs
+    like them (`failgym.continued`). `mtbf` is the mean time between system failures of an attempt;
+    Kumar et al. know only the mean. So forecasts are read by the time since the start too
+    (``forecast_by="age"``): no checkpoint delays an alarm of a system failure. A failure of the job
+    itself comes the sooner the more was saved before, and its alarm then too late. Jobs do not wait
+    for stable storage: concurrent checkpoints do not slow each other.
+
+Version History
+    v1: records go on, checkpoints save work, tasks have a value, forecasts are alarms that end.
+    v0: what was saved was a share of each attempt's own length.
+"""
+
+from __future__ import annotations
+
+from failgym.vocabulary import MINUTE, SECOND
+from failgym.worlds.scenario import Scenario
+
+__all__ = ["CHECKPOINT"]
+
+CHECKPOINT = Scenario(
+    name="Checkpoint-v1",
+    trace="system-a-applications",
+    jobs=15_000,
+    slice_tasks=64,
+    beyond_record="continued",
+    restarts="record",
+    checkpoint=True,
+    window=MINUTE,
+    decide="every",
+    forecast="auto",
+    forecast_by="age",
+    checkpoint_cost=60 * SECOND,
+    restore_cost=60 * SECOND,
+    mtbf=80_000 * SECOND,
+    task_value=4.0,
+    weight_completion=0.0,
+)

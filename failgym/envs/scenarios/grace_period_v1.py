@@ -1,0 +1,52 @@
+"""GracePeriod-v1: when is a task not worth finishing?
+
+Description
+    Batch jobs as they come. A task that will not finish only burns machine-time: it may be armed to
+    be killed after its grace period, or, once armed, killed at once. After Rosà, Chen and Binder
+    (IWQoS 2015, section IV): grace periods are the 84th percentiles of execution time of the
+    classes, weighted by the confidences of the forecast.
+
+Decisions
+    WINDOW {KILL}: at the start of an attempt and each time its age has grown by a quarter.
+
+Rewards
+    Wasted machine-time, and four times its machine-time for every task that does not finish
+    (`task_value`), whatever the record did; a task that its user kills in the end has no value.
+    Nobody waits longer for a task that is killed: waiting has no price.
+
+Forecast
+    `Calibrated.rosa()`, erring by whole jobs and applications as learned ones do: class confidences
+    known at arrival; no risk of single attempts. On a record (`trace=DIR`) forecasts are learned
+    from the train split.
+
+Fidelity
+    Run times of killed and of finished tasks overlap, as recorded. The agent's kill ends a task for
+    good: later attempts of the record are not run, and users do not submit it again. No task takes
+    more than a day (`longest`), so that no job holds more than a twentieth of what can be gained.
+    Tasks of more than 100 attempts are in no slice.
+
+Version History
+    v1: recurring applications, tasks have a value, forecasts err by jobs.
+    v0: only what the record finishes was forfeited.
+"""
+
+from __future__ import annotations
+
+from failgym.vocabulary import MINUTE
+from failgym.worlds.scenario import Scenario
+
+__all__ = ["GRACE_PERIOD"]
+
+GRACE_PERIOD = Scenario(
+    name="GracePeriod-v1",
+    trace="google-2011-applications",
+    jobs=50_000,
+    longest=24 * 60 * MINUTE,
+    beyond_record="continued",
+    restarts="record",
+    kill=True,
+    decide="geometric",
+    forecast="auto",
+    task_value=4.0,
+    weight_completion=0.0,
+)
