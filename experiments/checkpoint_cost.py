@@ -11,7 +11,7 @@ Claim
     takes the place of a periodic one, which the formula leaves out.
 
 Kind and band
-    New: simulated on Checkpoint-v1; printed, not judged. Beside Young's waste stands what it is
+    New: simulated; printed, not judged. Beside Young's waste stands what it is
     expected to be under exponential failures, 1 - T / (M (exp((T + C)/M) - 1)), T his interval;
     beside what predictions gain, the first-order formulas. Daly's interval is of FGCS 22(3), 2006.
 

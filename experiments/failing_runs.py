@@ -1,7 +1,7 @@
 """Runs that fail at their ends, and what a policy with checkpoints loses of them.
 
-The setting of the formulas of Kumar et al. (DSN 2020, section VI-A), as Checkpoint-v1 simulates it:
-decisions every minute, restores for nothing, and nothing charged but the run itself.
+The setting of the formulas of Kumar et al. (DSN 2020, section VI-A), as it is
+simulated: decisions every minute, restores for nothing, and nothing charged but the run itself.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from experiments.paper_worlds import CHECKPOINT
 from failgym.baselines import Heuristic, Young
 from failgym.baselines.base import Bools, Choices, ObservationView
-from failgym.envs import SCENARIOS
 from failgym.evaluation import run_policy, whole_trace_world
 from failgym.predictors import Forecast
 from failgym.sim.pinned.compile import with_slices
@@ -100,7 +100,7 @@ class Runs(NamedTuple):
 
         `time` is when each run has an alarm [ms], negative for never; by default none has.
         """
-        scenario = SCENARIOS["Checkpoint-v1"].override(
+        scenario = CHECKPOINT.override(
             trace=self.trace,
             forecast="none" if time is None else self.alarms(time),
             checkpoint_cost=int(cost * SECOND),

@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from experiments.paper_worlds import CLONING
 from experiments.reproduction import BEYOND, Experiment, Kind, Measured, Options, Row
 from failgym.baselines import Algorithm1, Replay
-from failgym.envs import resolve
 from failgym.evaluation import run_policy, whole_trace_world
 from failgym.evaluation.progress import Advance
 from failgym.metrics import cloning_overhead, completion_ratio, task_work
@@ -55,18 +55,15 @@ def traced(seed: int, quick: bool) -> Trace:
 def played(seed: int, quick: bool, accounting: Accounting, clones: int) -> dict[str, Any]:
     """What becomes of all tasks of a trace under Algorithm 1; without clones, under no policy."""
     trace = traced(seed, quick)
-    scenario = resolve(
-        "Cloning-v1",
-        {
-            "trace": trace,
-            "split": "all",
-            "seed": seed,
-            "beyond_record": accounting,
-            "max_extra": RETRIES,
-            "max_clones": clones,
-            "decide": "alarm",
-            "alarm": THRESHOLD,
-        },
+    scenario = CLONING.override(
+        trace=trace,
+        split="all",
+        seed=seed,
+        beyond_record=accounting,
+        max_extra=RETRIES,
+        max_clones=clones,
+        decide="alarm",
+        alarm=THRESHOLD,
     )
     world = whole_trace_world(trace, scenario, known_only=True)
     rule = Algorithm1(threshold=THRESHOLD, max_extra=RETRIES, max_clones=clones)

@@ -1,4 +1,4 @@
-"""Table VIII as Checkpoint-v1 simulates it: what the formulas leave out.
+"""Table VIII, simulated: what the formulas leave out.
 
 Claim
     The savings of Table VIII of Kumar et al. (DSN 2020), which are averages of formulas: here runs
@@ -18,7 +18,7 @@ Choices
       without, and weighed by R; so nothing is drawn. For each run that fails R (1 - P) / P others
       are flagged, halfway, and pay for a checkpoint. (P, R) is the closed form's working point.
     - Alarms before an age of T_s / P are left out, as the clipped S_ML has it.
-    - Checkpoint-v1 decides every minute and here restores for nothing; `Young`, `MLCheckpoint` and
+    - Decisions come every minute, and restores cost nothing here; `Young`, `MLCheckpoint` and
       `MLPeriodic` as they are. A flagged run has its alarm just in time for a checkpoint, as S_ML
       assumes: it is 1 ms longer than whole minutes and T_s.
     - Alarms at the monitor's windows: the last multiple of 5 minutes (System A) or 1 minute (B)
@@ -185,7 +185,7 @@ def measure(options: Options, advance: Advance) -> Measured:
 EXPERIMENT = Experiment(
     paper=PAPER,
     item="Table VIII, simulated",
-    title="savings of checkpoints, as Checkpoint-v1 simulates them",
+    title="savings of checkpoints, simulated",
     kind=Kind.APPROXIMATE,
     measure=measure,
     seeds=0,

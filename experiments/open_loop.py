@@ -42,10 +42,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from experiments.paper_worlds import CLONING, MITIGATION
 from experiments.reproduction import BEYOND, Experiment, Kind, Measured, Options, Row
 from failgym import metrics
 from failgym.baselines import Algorithm1
-from failgym.envs import SCENARIOS, Scenario
+from failgym.envs import Scenario
 from failgym.evaluation import run_policy, whole_trace_world
 from failgym.evaluation.progress import Advance
 from failgym.traces import Outcome, Trace
@@ -95,9 +96,9 @@ def world_of(load: float | None, threshold: float | None) -> Scenario:
         "forecast": "elsayed",
     }
     if load is None:
-        return SCENARIOS["Cloning-v1"].override(**rules)
+        return CLONING.override(**rules)
     rules |= {"load": load, "outages": "none", "scheduler": "fifo", "preemption": False}
-    return SCENARIOS["Mitigation-v1"].override(**rules, checkpoint=False, kill=False)
+    return MITIGATION.override(**rules, checkpoint=False, kill=False)
 
 
 @dataclass(frozen=True)

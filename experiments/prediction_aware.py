@@ -10,7 +10,7 @@ Without predictions Young's interval is within 5 % of the best one, and Daly's n
 The first-order wastes of both are C/T + ((1 - r) T/2 + r C/p)/M at T = sqrt(2 C M) and
 T = sqrt(2 C M/(1 - r)): checkpoints on predictions come on top of periodic ones.
 
-Assumptions. Checkpoint-v1 with C = 60 s, restores for nothing, M = 1e4 s and windows of 10 s. Tasks
+Assumptions. C = 60 s, restores for nothing, M = 1e4 s and windows of 10 s. Tasks
 of one length are struck from outside at exponential times. A share r of the failures is predicted,
 a fixed lead before it. False predictions are Poisson, of rate r (1 - p)/(p M). A prediction is a
 risk of 1 in one window. Waste is the share of the time on machines that is not useful.
@@ -33,9 +33,9 @@ from typing import Annotated
 import numpy as np
 import typer
 
+from experiments.paper_worlds import CHECKPOINT
 from failgym import metrics
 from failgym.baselines import Daly, Heuristic, MLPeriodic, PredictionAware, Young
-from failgym.envs import SCENARIOS
 from failgym.evaluation import run_policy
 from failgym.evaluation.whole_trace import whole_trace_world
 from failgym.predictors import Forecast
@@ -122,8 +122,8 @@ class Model:
         )
 
     def scenario(self, trace: Trace, forecast: Forecast | str = "none") -> Scenario:
-        """Checkpoint-v1 with these costs, on that trace."""
-        return SCENARIOS["Checkpoint-v1"].override(
+        """The world of checkpoints with these costs, on that trace."""
+        return CHECKPOINT.override(
             trace=trace,
             forecast=forecast,
             checkpoint_cost=self.cost,

@@ -40,9 +40,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from experiments.paper_worlds import CLONING
 from failgym import metrics
 from failgym.baselines import Algorithm1
-from failgym.envs import resolve
 from failgym.evaluation import Record, run_policy, whole_trace_world
 from failgym.predictors import Calibrated, Forecast
 from failgym.sim.pinned.compile import with_slices
@@ -114,7 +114,7 @@ class Sample:
 
     def replay(self, threshold: float, clones: int) -> dict[str, npt.NDArray[Any]]:
         """The table of outcomes of the tasks under Algorithm 1."""
-        scenario = resolve("Cloning-v1").override(
+        scenario = CLONING.override(
             trace=self.trace,
             split="all",
             forecast=self.forecast,

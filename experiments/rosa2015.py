@@ -28,8 +28,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from experiments.paper_worlds import GRACE_PERIOD
 from failgym.baselines import GracePeriod, ImmediateKill, Replay
-from failgym.envs import resolve
 from failgym.evaluation import run_policy, whole_trace_world
 from failgym.predictors import Calibrated, Forecast
 from failgym.traces import Cause, Meta, Outcome, Trace
@@ -196,7 +196,7 @@ def simulated(seed: int, jobs: int) -> tuple[Trace, Forecast, Outcomes]:
     """The population under the resource conservation policy, with grace periods and without."""
     trace = population(seed, jobs)
     said = forecast(trace, seed)
-    scenario = resolve("GracePeriod-v1", {"trace": trace, "split": "all", "forecast": said})
+    scenario = GRACE_PERIOD.override(trace=trace, split="all", forecast=said)
     world = whole_trace_world(trace, scenario)
     tables = [
         run_policy(world, scenario, rule(), threads=1).outcomes
