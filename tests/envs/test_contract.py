@@ -59,7 +59,7 @@ def test_masks_agree_in_all_three_places(env_id: str) -> None:
         assert info["action_mask"].dtype == np.int8
         assert mask.tolist() == (info["action_mask"] == 1).tolist() == (obs[-5:] == 1.0).tolist()
         assert mask[0]
-        assert mask.sum() > 1
+        assert mask.sum() > 1 or info["task"] == -1  # nothing of this slice ever ran
         obs, _, ended, _, info = env.step(int(legal(mask, rng)[0]))
         if ended:
             assert info["action_mask"].tolist() == [1, 0, 0, 0, 0]
