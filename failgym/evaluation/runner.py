@@ -44,6 +44,9 @@ class Run:
     """[slices, 5] cost by term"""
     outcomes: dict[str, npt.NDArray[Any]]
     """an array per field of `TaskOutcome`, with a row per task, slice after slice"""
+    forfeited: int
+    """tasks that forfeited something: what the record finishes and the policy did not, or, with
+    ``task_value``, what has a value and did not finish"""
     decisions: int
     illegal: int
     """actions that the mask forbade; each counted as CONTINUE"""
@@ -112,6 +115,7 @@ def run_policy(
         slices=chosen,
         costs=ledger.costs,
         outcomes=world.outcomes(ledger.states),
+        forfeited=ledger.forfeited,
         decisions=ledger.decisions,
         illegal=ledger.illegal,
         seconds=time.perf_counter() - begun,
@@ -127,6 +131,7 @@ class _Ledger:
         self.first = np.concatenate([[0], np.cumsum(sizes)])
         self.costs = np.zeros((len(slices), len(TERMS)))
         self.states: npt.NDArray[Any] = np.zeros(int(self.first[-1]), batch.array("tasks", 0).dtype)
+        self.forfeited = 0
         self.decisions = 0
         self.illegal = 0
 
@@ -134,6 +139,7 @@ class _Ledger:
         """Write down the episodes of lanes that ended on the slices at these positions."""
         episodes = batch.state.episodes[lanes]
         self.costs[positions] = episodes["cost"]
+        self.forfeited += int(episodes["forfeited"].sum())
         self.decisions += int(episodes["decisions"].sum())
         self.illegal += int(episodes["illegal"].sum())
         for lane, position in zip(lanes.tolist(), positions.tolist(), strict=True):
