@@ -47,6 +47,9 @@ class Run:
     forfeited: int
     """tasks that forfeited something: what the record finishes and the policy did not, or, with
     ``task_value``, what has a value and did not finish"""
+    spent_on_others: npt.NDArray[np.float64]
+    """[slices, 2] what tasks that are not asked about have taken, where they are charged for: their
+    machine-time, at the price of wasted work, and their completion time; in units of cost"""
     decisions: int
     illegal: int
     """actions that the mask forbade; each counted as CONTINUE"""
@@ -116,6 +119,7 @@ def run_policy(
         costs=ledger.costs,
         outcomes=world.outcomes(ledger.states),
         forfeited=ledger.forfeited,
+        spent_on_others=ledger.spent_on_others,
         decisions=ledger.decisions,
         illegal=ledger.illegal,
         seconds=time.perf_counter() - begun,
@@ -131,6 +135,7 @@ class _Ledger:
         self.first = np.concatenate([[0], np.cumsum(sizes)])
         self.costs = np.zeros((len(slices), len(TERMS)))
         self.states: npt.NDArray[Any] = np.zeros(int(self.first[-1]), batch.array("tasks", 0).dtype)
+        self.spent_on_others = np.zeros((len(slices), 2))
         self.forfeited = 0
         self.decisions = 0
         self.illegal = 0
@@ -145,6 +150,7 @@ class _Ledger:
         for lane, position in zip(lanes.tolist(), positions.tolist(), strict=True):
             first, last = self.first[position], self.first[position + 1]
             self.states[first:last] = batch.own_states(lane)
+            self.spent_on_others[position] = batch.spent_on_others(lane)
 
 
 def _serve(batch: EpisodeBatch, caller: Caller, ledger: _Ledger, progress: Advance) -> None:
