@@ -36,7 +36,7 @@ def set_forfeits(tasks: Records, beyond: Beyond, weights: Weights) -> None:
             f"task_value: expected None unless beyond_record is 'continued', got"
             f" {weights.task_value!r}"
         )
-    work = machine_time_of_work(tasks, beyond)
+    work = machine_time_of_work(tasks, beyond.tasks)
     total = float(work.sum(dtype=np.float64))
     if not total <= MOST_TIME:
         raise ValueError(
