@@ -42,6 +42,7 @@ __all__ = [
     "forecast_of",
     "makers",
     "our_names",
+    "spoken_of",
     "stored_predictor",
     "unattainable",
 ]
@@ -73,6 +74,8 @@ ALARMS: dict[str, Callable[..., Alarms]] = {
     "kumar_alarms": Alarms.kumar,
 }
 """The same qualities, in alarms whose age tells nothing; of attempts beyond a record too."""
+
+_NO_CLASSES = ("elsayed_alarms", "kumar_alarms")
 
 DRAWN: dict[str, Callable[..., Predictor]] = {
     "none": NoForecast,
@@ -110,13 +113,26 @@ def _auto(scenario: Scenario) -> Predictor:
     """`trained` on a record; on a generated trace what is drawn to the quality that a paper reports
     of such forecasts: alarms of attempts, and classes where tasks may be killed.
     """
+    name = _chosen(scenario)
+    return _trained(scenario) if name == "trained" else _named(name, scenario)
+
+
+def _chosen(scenario: Scenario) -> str:
+    """What `auto` is in a scenario."""
     if not generated(scenario.trace):
-        return _trained(scenario)
+        return "trained"
     if scenario.kill:
-        other = scenario.clone or scenario.checkpoint
-        return _named("elsayed_and_rosa" if other else "rosa_by_job", scenario)
-    only_checkpoint = scenario.checkpoint and not scenario.clone
-    return _named("kumar_alarms" if only_checkpoint else "elsayed_alarms", scenario)
+        return "elsayed_and_rosa" if scenario.clone or scenario.checkpoint else "rosa_by_job"
+    return "kumar_alarms" if scenario.checkpoint and not scenario.clone else "elsayed_alarms"
+
+
+def spoken_of(scenario: Scenario) -> frozenset[str]:
+    """What a scenario's forecast speaks of, as far as its name tells: *risks*, *classes*."""
+    named = scenario.forecast if isinstance(scenario.forecast, str) else ""
+    named = _chosen(scenario) if named == "auto" else named
+    if named == "none":
+        return frozenset()
+    return frozenset({"risks"} if named in _NO_CLASSES else {"risks", "classes"})
 
 
 FOR_SCENARIO: dict[str, Callable[[Scenario], Predictor]] = {"trained": _trained, "auto": _auto}

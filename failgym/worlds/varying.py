@@ -13,9 +13,11 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from failgym.predictors.base import CLASSES
 from failgym.sim.shared.fields import FIELDS, INDEX, group_of
 from failgym.traces.synthetic import PROFILES
 from failgym.worlds.decisions import ASKED, DECISIONS
+from failgym.worlds.forecast import spoken_of
 
 if TYPE_CHECKING:
     from failgym.worlds.scenario import Scenario
@@ -43,6 +45,8 @@ CONDITIONS: dict[str, str] = {
     "grace": "grace periods",
     "checkpoint_cost": "checkpoints that take time",
     "forecast": "a forecast of attempts, tasks and jobs",
+    "risks": "one of attempts",
+    "classes": "one of the classes of tasks and jobs",
     "node_forecast": "a forecast of machines",
 }
 """What a scenario may have beside the columns of its trace, by name."""
@@ -79,8 +83,10 @@ NEEDS: tuple[tuple[str, str], ...] = (
     ("checkpoint", "durable_fraction"),
     ("checkpoint_cost", "risk_over_cost unsaved_over_young unsaved_over_lazy"),
     ("grace", "grace age_over_grace"),
-    ("forecast", "grace flagged_before"),
-    ("forecast", " ".join(FIELDS[i].name for i in group_of("forecast"))),
+    ("forecast", "flagged_before"),
+    ("risks", "risk risk_change risk_over_cost"),
+    ("classes", "grace job_confidence"),
+    ("classes", " ".join(f"confidence_{name}" for name in CLASSES)),
     ("machines tasks.stage", " ".join(FIELDS[i].name for i in group_of("lineage"))),
     ("tasks.output_bytes", "output_size"),
     ("OUTPUT", "checkpoint_p95 recomputation_cost"),
@@ -132,17 +138,13 @@ def conditions_of(scenario: Scenario) -> frozenset[str]:
         "choice": len(allowed) > 1,
         "grace": scenario.grace,
         "checkpoint_cost": scenario.checkpoint_cost > 0,
-        "forecast": not _is_none(scenario.forecast),
-        "node_forecast": not _is_none(scenario.node_forecast),
+        "node_forecast": scenario.node_forecast != "none",
         "machines": scenario.world == "scheduled",
     }
     held |= {name for name, holds in further.items() if holds}
+    spoken = spoken_of(scenario)
+    held |= spoken | ({"forecast"} if spoken else set())
     return frozenset(held) | _columns(scenario)
-
-
-def _is_none(forecast: object) -> bool:
-    """Is it switched off? Whatever is no name is one."""
-    return isinstance(forecast, str) and forecast == "none"
 
 
 def _columns(scenario: Scenario) -> frozenset[str]:

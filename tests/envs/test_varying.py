@@ -20,12 +20,14 @@ NOT_SHOWN: dict[str, dict[str, str]] = {
     "Cloning-v1": {},
     "GracePeriod-v1": {
         "live_attempts": "no task of this trace has two attempts at once",
-        "risk": "`rosa` says classes of tasks, and one risk of all attempts",
-        "risk_change": "`rosa` says classes of tasks, and one risk of all attempts",
+        "risk": "`rosa_by_job` says classes of tasks, and one risk of all attempts",
+        "risk_change": "`rosa_by_job` says classes of tasks, and one risk of all attempts",
     },
     "Checkpoint-v1": {
         "live_attempts": "no task of this trace has two attempts at once",
         "age_over_siblings": "jobs of this trace have one task each",
+        "failures": "a job that fails by itself is not tried again",
+        "last_failed": "a job that fails by itself is not tried again",
     },
     "Lineage-v1": {
         "live_attempts": "an OUTPUT decision comes when the only attempt has finished",
@@ -50,9 +52,9 @@ PINNED: list[dict[str, Any]] = [
     {**EVERYTHING, "forecast": "none"},
     {**EVERYTHING, "forecast": "perfect", "checkpoint_cost": 60_000, "order": "time"},
     {**EVERYTHING, "grace": False, "decide": "every", "every": 3, "forecast_by": "age"},
-    {"checkpoint": True, "checkpoint_cost": 60_000, "split": "test"},
+    {"checkpoint": True, "checkpoint_cost": 60_000, "split": "test", "jobs": 3_000},
     {"clone": True, "checkpoint": True, "restart_limit": 4, "max_extra": 4, "max_clones": 2},
-    {"retry": True, "max_extra": 3, "beyond_record": "paper"},
+    {"retry": True, "max_extra": 3, "beyond_record": "paper", "task_value": None},
 ]
 SCHEDULED: list[tuple[str, dict[str, Any]]] = [
     *(("Mitigation-v1", {**dict.fromkeys(DECISIONS, False), name: True}) for name in DECISIONS),
@@ -95,7 +97,7 @@ def test_what_is_declared_is_what_50_000_random_decisions_show(env: str) -> None
 def test_nothing_is_hidden_where_settings_of_a_pinned_world_are_others(
     changes: dict[str, Any],
 ) -> None:
-    base = {**dict.fromkeys(DECISIONS, False), **small("Cloning-v1")}
+    base = {**dict.fromkeys(DECISIONS, False), **small("Cloning-v1"), "restarts": "limit"}
     scenario = resolve("Cloning-v1", {**base, **changes})
     assert seen_to_vary(scenario, 4_000) <= set(varying_fields(scenario))
 
@@ -123,8 +125,11 @@ def test_a_forecast_varies_where_it_is_switched_on() -> None:
         for name in ("none", "rosa")
     )
     group = {field.name for field in FIELDS if field.group == "forecast"}
+    risks = {"risk", "risk_change", "risk_over_cost"}
     assert with_ - without == group | {"grace", "flagged_before"}
     assert not without & group
+    of_attempts = set(varying_fields(resolve("Mitigation-v1", {"forecast": "elsayed_alarms"})))
+    assert of_attempts - without == risks | {"flagged_before"}
     nodes = resolve("Workflow-v1", {"node_forecast": "none"})
     assert set(varying_fields("Workflow-v1")) - set(varying_fields(nodes)) == {"predicted_to_fail"}
 

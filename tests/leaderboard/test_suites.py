@@ -16,9 +16,9 @@ from failgym.leaderboard.suite.suites import FORECASTS, Cell, Course
 from failgym.leaderboard.verification.recorded_actions import RecordedActions
 
 DIGESTS = {
-    "smoke": "ceb5373459f065f0fd3725266e03bdd486de305b4cc8a0dba11528a488ba7ba2",
-    "v1": "d400fe72fb7012586d55e217bb06d0b2c1eaad4be4ff03ec88c5ceb6df0e5da4",
-    "v1-real": "2cac4ac7c537dd4ea9120c97539d1ca4c1b9586650e5c8e3c274776f7adb0f18",
+    "smoke": "d10c2e0f6e617d093bbaad11b6689dd9975c8941ccb78b7d07c65e08670b9825",
+    "v1": "92f3885bfa444abb72da8d3a17bce31ec42c62d753b5ac55b2e0ac8d1a48cf11",
+    "v1-real": "b33bd153232c7e6591f8b6419a6d45c1fb8366b061d8fd8edc1f2ec4a15ad17b",
 }
 PUBLISHED = tuple(DIGESTS)
 

@@ -30,7 +30,7 @@ Fidelity
     is.
 
 Version History
-    v0: first version.
+    v1: as v0, beside environments whose rules are others.
 """
 
 from __future__ import annotations

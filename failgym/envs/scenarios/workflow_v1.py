@@ -27,7 +27,7 @@ Fidelity
     failure at once. Machines that are down when the data end are back then.
 
 Version History
-    v0: first version.
+    v1: as v0, beside environments whose rules are others.
 """
 
 from __future__ import annotations
