@@ -18,7 +18,7 @@ from failgym.leaderboard.verification.recorded_actions import RecordedActions
 DIGESTS = {
     "smoke": "d10c2e0f6e617d093bbaad11b6689dd9975c8941ccb78b7d07c65e08670b9825",
     "v1": "92f3885bfa444abb72da8d3a17bce31ec42c62d753b5ac55b2e0ac8d1a48cf11",
-    "v1-real": "b33bd153232c7e6591f8b6419a6d45c1fb8366b061d8fd8edc1f2ec4a15ad17b",
+    "v1-real": "27a86cb2c5208d54fdf61babd66ab0d36237bec877832d7d0a45188f6c7ad8dc",
 }
 PUBLISHED = tuple(DIGESTS)
 
