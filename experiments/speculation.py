@@ -190,11 +190,11 @@ def as_run(planned: Trace, slots: int) -> Trace:
 
 def _parents(planned: Trace) -> list[list[int]]:
     """Of each stage, those that come before it."""
+    parent: list[int] = planned.column("stage_edges", "parent").tolist()
+    child: list[int] = planned.column("stage_edges", "child").tolist()
     before = [list[int]() for _ in range(planned.rows("stages"))]
-    ends: list[list[int]]
-    ends = [planned.column("stage_edges", name).tolist() for name in ("parent", "child")]
-    for parent, child in zip(*ends, strict=True):
-        before[child].append(parent)
+    for one, other in zip(parent, child, strict=True):
+        before[other].append(one)
     return before
 
 
