@@ -64,7 +64,7 @@ from failgym.vocabulary import HOUR, MINUTE, SECOND, TERMS
 from failgym.worlds.build import build_world, split_of
 from failgym.worlds.world import World
 
-__all__ = ["COLUMNS", "Row", "as_run", "cells", "ratio", "rows_of", "saved_by"]
+__all__ = ["COLUMNS", "TITLES", "Row", "as_run", "cells", "ratio", "rows_of", "saved_by"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -98,7 +98,14 @@ that settled earlier than recorded, by how much its jobs ended earlier and how l
 [h]."""
 SHOWN = ("completion", "wasted", "forfeited")
 """Terms that copies change."""
+TITLES = (
+    *("record", "rule", "kappa", "copied", "overtake", "jobs earlier [%]"),
+    *(*SHOWN, "cost", "pays from"),
+)
+"""Of a table of `cells`."""
 GOOGLE = "Google 2011"
+DEAREST = 100.0
+"""Price of an hour of waiting beyond which none is told [machine-h]."""
 THOUSAND, PERCENT = 1_000.0, 100.0
 CONFIDENCE = 95.0
 RESAMPLED_BY = 0
@@ -374,11 +381,8 @@ def main(
         with replacing(json_) as path:
             path.write_text(json.dumps(content))
         print_line(f"{source} {key}")
-    columns = ("source", "rule", "kappa", "copied", "overtake", "jobs earlier %", *SHOWN)
     print_table(
-        "saved for 1,000 tasks [machine-h]",
-        (*columns, "cost", "pays from"),
-        [cells(row) for row in rows_of(content)],
+        "saved for 1,000 tasks [machine-h]", TITLES, [cells(row) for row in rows_of(content)]
     )
 
 
@@ -389,7 +393,9 @@ def cells(row: Row) -> list[str]:
         middle, low, high = (f"{number + 0.0:.3g}" for number in value)
         return f"{middle} [{low}, {high}]"
 
-    pays = "never" if row.pays_from is None else f"{row.pays_from:.2f}"
+    pays = "never"
+    if row.pays_from is not None:
+        pays = f"{row.pays_from:.2f}" if row.pays_from <= DEAREST else f"above {DEAREST:g}"
     terms = [f"{row.terms[name] + 0.0:.3g}" for name in SHOWN]
     shown = [f"{row.copied:.2f}", f"{row.overtaken:.2f}", told(row.earlier), *terms]
     return [row.source, row.rule, row.share, *shown, told(row.cost), pays]
