@@ -277,9 +277,17 @@ def speculation(content: dict[str, Any]) -> str:
         seen.add((record, *rest))
     counts = ", ".join(
         f"{name} {len(found)} {'draws' if name == copies.GOOGLE else 'traces'}"
-        for name, found in content.items()
+        for name, found in content["records"].items()
     )
-    return "\n".join([f"{counts}.", "", *table(copies.TITLES, cells)])
+    ends = [
+        f"- `{end.rule}` copies {end.copied:,} tasks that end with {end.end} in Google's record:"
+        f" {end.overtaken:,} settle earlier, {end.completion:.0f} h of waiting saved,"
+        f" {-end.wasted:.0f} machine-h wasted; {end.largest_job:.0%} of the loss are one job's."
+        for end in (copies.End(**said) for said in content["ends"])
+        if end.rule != "late_early" and end.copied >= copies.FEW
+    ]
+    shown = table(copies.TITLES, cells)
+    return "\n".join([f"{counts}.", "", *shown, *(["", *ends] if ends else [])])
 
 
 def _estimate(value: Sequence[float]) -> str:

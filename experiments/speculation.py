@@ -31,7 +31,9 @@ machine-hours, from which on a rule saves anything. Intervals are those of a boo
 their jobs, or of blocks of jobs of the record, each with the mean of its draws.
 
 LATE waits a minute before it copies, which is ten medians of a task of BTWORLD; `late_early` waits
-a median (`minimum_age` .1). FILE keeps what has been measured: a command that was stopped goes on.
+a median (`minimum_age` .1). Of Google's record it is also told how the tasks end in the record
+that are copied, at kappa 0 and of the first draw. FILE keeps what has been measured: a command
+that was stopped goes on.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ from __future__ import annotations
 import heapq
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -60,11 +62,22 @@ from failgym.files import replacing
 from failgym.traces import Meta, Outcome, Trace, generate
 from failgym.traces.synthetic import PROFILES
 from failgym.traces.synthetic.profiles.panda import BTWORLD, PandaDas
-from failgym.vocabulary import HOUR, MINUTE, SECOND, TERMS
+from failgym.vocabulary import HOUR, MINUTE, SECOND, TERMS, SimOutcome
 from failgym.worlds.build import build_world, split_of
 from failgym.worlds.world import World
 
-__all__ = ["COLUMNS", "TITLES", "Row", "as_run", "cells", "ratio", "rows_of", "saved_by"]
+__all__ = [
+    "COLUMNS",
+    "TITLES",
+    "End",
+    "Row",
+    "as_run",
+    "by_end",
+    "cells",
+    "ratio",
+    "rows_of",
+    "saved_by",
+]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -104,6 +117,8 @@ TITLES = (
 )
 """Of a table of `cells`."""
 GOOGLE = "Google 2011"
+FEW = 100
+"""Copied tasks that end alike of which nothing is told if they are fewer."""
 DEAREST = 100.0
 """Price of an hour of waiting beyond which none is told [machine-h]."""
 THOUSAND, PERCENT = 1_000.0, 100.0
@@ -112,6 +127,22 @@ RESAMPLED_BY = 0
 
 Interval = tuple[float, float, float]
 """A number, and the ends of its interval."""
+
+
+@dataclass(frozen=True)
+class End:
+    """What a rule saves in the tasks that it copies and that end alike in the record."""
+
+    rule: str
+    end: str
+    copied: int
+    overtaken: int
+    completion: float
+    """[machine-h]"""
+    wasted: float
+    """[machine-h]"""
+    largest_job: float
+    """share of what is lost, of one job"""
 
 
 @dataclass(frozen=True)
@@ -299,6 +330,35 @@ def _units(scenario: Scenario, world: World, before: Run, run: Run, apart: bool)
     return np.stack([units.sums(column.astype(np.float64)) for column in columns], axis=1)
 
 
+def by_end(scenario: Scenario) -> list[End]:
+    """What each rule saves by copies, by how tasks end in the record.
+
+    Args:
+        scenario: of which all slices of the split are played.
+    """
+    world = build_world(scenario)
+    before, found = run_policy(world, scenario, CONTINUING, order=scenario.order), list[End]()
+    job = split_of(scenario, scenario.split).column("tasks", "job").astype(np.int64)
+    for name, rule in RULES.items():
+        run = run_policy(world, scenario, rule, order=scenario.order)
+        done, saved = run.outcomes, _costs(world, before) - _costs(world, run)
+        for end in np.unique(done["recorded_outcome"][done["clones"] > 0]).tolist():
+            chosen = (done["clones"] > 0) & (done["recorded_outcome"] == end)
+            lost = -np.bincount(job[done["task"][chosen]], saved[chosen].sum(axis=1))
+            found.append(
+                End(
+                    rule=name,
+                    end=SimOutcome(end).name,
+                    copied=int(chosen.sum()),
+                    overtaken=int((chosen & (done["end"] < done["recorded_end"])).sum()),
+                    completion=float(saved[chosen, TERMS.index("completion")].sum()),
+                    wasted=float(saved[chosen, TERMS.index("wasted")].sum()),
+                    largest_job=float(lost.max() / lost.sum()),
+                )
+            )
+    return found
+
+
 def _costs(world: World, run: Run) -> Floats:
     """Cost of each task by term, [tasks, 5] in machine-hours."""
     costs = world.task_costs(run.outcomes)
@@ -310,12 +370,12 @@ def rows_of(content: dict[str, Any]) -> list[Row]:
     """What came of each rule.
 
     Args:
-        content: of the file that is written: by source, then trace or draw, kappa and rule, the
-            units.
+        content: of the file that is written; its "records" are, by source, then trace or draw,
+            kappa and rule, the units.
     """
     return [
         _row(source, rule, share, [np.array(found[share][rule]) for found in by_trace.values()])
-        for source, by_trace in content.items()
+        for source, by_trace in content["records"].items()
         for rule in RULES
         for share in SHARES
     ]
@@ -368,9 +428,11 @@ def main(
     traces: Annotated[int, typer.Option(min=2, help="Traces that are generated.")] = 10,
 ) -> None:
     """Print what copies of stragglers save."""
-    content: dict[str, Any] = json.loads(json_.read_text()) if json_.exists() else {}
+    content: dict[str, Any] = {"records": {}, "ends": []}
+    if json_.exists():
+        content = json.loads(json_.read_text())
     for source, key, scenario in scenarios(google, range(first, first + traces)):
-        known = content.setdefault(source, {})
+        known = content["records"].setdefault(source, {})
         if key in known:
             continue
         saved = saved_by(scenario, apart=source != GOOGLE)
@@ -378,12 +440,21 @@ def main(
             share: {rule: units.round(9).tolist() for rule, units in by_rule.items()}
             for share, by_rule in saved.items()
         }
-        with replacing(json_) as path:
-            path.write_text(json.dumps(content))
+        _write(json_, content)
         print_line(f"{source} {key}")
-    print_table(
-        "saved for 1,000 tasks [machine-h]", TITLES, [cells(row) for row in rows_of(content)]
-    )
+    if google is not None and not content["ends"]:
+        ends = by_end(_scenario(trace=google, task_share=0.0))
+        content["ends"] = [asdict(end) for end in ends]
+        _write(json_, content)
+    rows = [cells(row) for row in rows_of(content)]
+    print_table("saved for 1,000 tasks [machine-h]", TITLES, rows)
+    for end in content["ends"]:
+        print_line(", ".join(f"{name} {value}" for name, value in end.items()))
+
+
+def _write(file: Path, content: dict[str, Any]) -> None:
+    with replacing(file) as path:
+        path.write_text(json.dumps(content))
 
 
 def cells(row: Row) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,25 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from experiments import speculation
 from experiments.continued_records import SHOWN, Row, outside
 from experiments.results_pages import continued
 from experiments.results_pages import speculation as page
-from experiments.speculation import COLUMNS, GOOGLE, RULES, SHARES, as_run, main, ratio, rows_of
+from experiments.speculation import (
+    COLUMNS,
+    GOOGLE,
+    PLAYED,
+    RULES,
+    SHARES,
+    as_run,
+    by_end,
+    main,
+    ratio,
+    rows_of,
+)
+from failgym.envs import resolve
 from failgym.traces import Meta, Outcome, Trace
+from failgym.vocabulary import MINUTE, SECOND
 
 
 def planned() -> Trace:
@@ -65,12 +80,11 @@ def unit(**known: float) -> list[float]:
 
 def content(source: str, *saved: list[list[float]]) -> dict[str, Any]:
     """The same of all rules and kappas, on several traces or draws."""
-    return {
-        source: {
-            str(number): {share: dict.fromkeys(RULES, units) for share in SHARES}
-            for number, units in enumerate(saved)
-        }
+    by_trace = {
+        str(number): {share: dict.fromkeys(RULES, units) for share in SHARES}
+        for number, units in enumerate(saved)
     }
+    return {"records": {source: by_trace}, "ends": []}
 
 
 HALF = unit(completion=3.0, wasted=-1.0, tasks=500, copied=10, overtaken=4, earlier=1, took=8)
@@ -107,8 +121,8 @@ def test_what_has_been_measured_is_kept(tmp_path: Path) -> None:
     """Nothing is played when all is there."""
     app, file = typer.Typer(), tmp_path / "known.json"
     app.command()(main)
-    whole = {source: content(source, [HALF, OTHER], [HALF]) for source in ("Pareto", "BTWORLD")}
-    known = {source: by_trace[source] for source, by_trace in whole.items()}
+    known = content("Pareto", [HALF, OTHER], [HALF])
+    known["records"] |= content("BTWORLD", [HALF], [OTHER])["records"]
     file.write_text(json.dumps(known))
     found = CliRunner().invoke(app, ["--json", str(file), "--first", "0", "--traces", "2"])
     assert found.exit_code == 0, found.output
@@ -121,6 +135,64 @@ def test_the_page_names_a_rule_once_where_another_waiting_time_changes_nothing()
     rules = [line.split(" | ")[1] for line in lines[4:]]
     assert rules == ["`late`"] * len(SHARES) + ["`spark_speculation`"] * len(SHARES)
     assert lines[4].startswith("| Pareto | `late` | 0 | 20.00 | 0.20 | 20 [")
+
+
+def test_copies_gain_on_published_straggling_where_slowness_was_chance_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On run times as heavy-tailed as Google's; two thirds of the jobs of the experiment."""
+    monkeypatch.setattr(speculation, "PARETO_JOBS", 40)
+    fields = {"window": MINUTE, "decide": "every", "boundary": 0.5, "split": "test"}
+    env = resolve("failgym/Cloning-v0", {**PLAYED, "trace": speculation.pareto(1), **fields})
+    saved = speculation.saved_by(env, apart=True)
+    found = rows_of({"records": {"Pareto": {"1": saved}}, "ends": []})
+    rows = {(row.rule, row.share): row for row in found}
+    for rule in ("late", "spark_speculation"):
+        chance, more = rows[rule, "0"], rows[rule, "1"]
+        assert chance.units == 20
+        assert chance.cost[0] > 0.0
+        assert chance.earlier[1] > 50.0, "jobs end in less than half the time"
+        assert chance.overtaken > 0.4
+        assert more.copied == pytest.approx(chance.copied)
+        assert more.overtaken == more.terms["completion"] == more.earlier[0] == 0.0
+        assert more.cost[2] < 0.0
+
+
+def test_what_is_copied_is_told_by_how_the_record_ends() -> None:
+    """Two jobs of twenty tasks; their slow ones are copied, and lose where they are as slow."""
+    submit, run = np.repeat([1_000, 900_000], 20), np.where(np.arange(40) % 20 < 19, 60, 600)
+    trace = Trace.of(
+        Meta("by hand"),
+        jobs={
+            "original_id": ["a", "b"],
+            "submit": [1_000, 900_000],
+            "width": 20,
+            "outcome": Outcome.FINISH,
+        },
+        tasks={"job": np.repeat([0, 1], 20), "index": np.tile(np.arange(20), 2), "width": 1},
+        attempts={
+            "task": np.arange(40),
+            "start": submit,
+            "end": submit + run * SECOND,
+            "outcome": Outcome.FINISH,
+        },
+    )
+    played = {"split": "all", "window": SECOND, "decide": "every", "task_share": 1.0}
+    env = resolve("failgym/Cloning-v0", {**PLAYED, "trace": trace, **played})
+    spark = next(end for end in by_end(env) if end.rule == "spark_speculation")
+    assert (spark.end, spark.copied, spark.overtaken) == ("FINISH", 2, 0)
+    # Copied in the first window above 1.5 medians, at 91 s; until 600 s the copies run in vain.
+    assert spark.wasted == pytest.approx(-2 * (600 - 91) / 3_600)
+    assert spark.completion == pytest.approx(0.0)
+    assert spark.largest_job == pytest.approx(0.5)
+    said = {
+        "records": content("Pareto", [HALF])["records"],
+        "ends": [{**asdict(spark), "copied": 500}],
+    }
+    assert page(said).splitlines()[-1] == (
+        "- `spark_speculation` copies 500 tasks that end with FINISH in Google's record: 0 settle"
+        " earlier, 0 h of waiting saved, 0 machine-h wasted; 50% of the loss are one job's."
+    )
 
 
 def compared(measure: str, comparison: str, low: float) -> dict[str, Any]:
