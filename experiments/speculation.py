@@ -288,7 +288,7 @@ def scenarios(google: Path | None, seeds: Sequence[int]) -> Iterator[tuple[str, 
 
 
 def _scenario(**fields: Any) -> Scenario:
-    return resolve("failgym/Cloning-v0", {**PLAYED, **fields, "split": "test"})
+    return resolve("failgym/Cloning-v1", {**PLAYED, **fields, "split": "test"})
 
 
 def saved_by(scenario: Scenario, *, apart: bool) -> dict[str, dict[str, Floats]]:

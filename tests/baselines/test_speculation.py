@@ -59,7 +59,7 @@ def stage(submit: int) -> Job:
 
 def played(policy: Heuristic, **fields: Any) -> tuple[Anchors, dict[str, Any]]:
     """The test split, and what became of its stragglers."""
-    env = resolve("failgym/Cloning-v0", {"trace": cluster(), **PLAYED, **fields})
+    env = resolve("failgym/Cloning-v1", {"trace": cluster(), **PLAYED, **fields})
     anchors = Anchors.of(env)
     outcomes = anchors.run(policy).outcomes
     slow = outcomes["recorded_end"] - outcomes["submit"] == SLOW
@@ -118,4 +118,4 @@ class TestRule:
 
 
 def scored(policy: Heuristic, **fields: Any) -> Any:
-    return evaluate(policy, "failgym/Cloning-v0", trace=cluster(), **PLAYED, **fields)
+    return evaluate(policy, "failgym/Cloning-v1", trace=cluster(), **PLAYED, **fields)

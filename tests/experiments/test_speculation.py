@@ -143,7 +143,7 @@ def test_copies_gain_on_published_straggling_where_slowness_was_chance_alone(
     """On run times as heavy-tailed as Google's; two thirds of the jobs of the experiment."""
     monkeypatch.setattr(speculation, "PARETO_JOBS", 40)
     fields = {"window": MINUTE, "decide": "every", "boundary": 0.5, "split": "test"}
-    env = resolve("failgym/Cloning-v0", {**PLAYED, "trace": speculation.pareto(1), **fields})
+    env = resolve("failgym/Cloning-v1", {**PLAYED, "trace": speculation.pareto(1), **fields})
     saved = speculation.saved_by(env, apart=True)
     found = rows_of({"records": {"Pareto": {"1": saved}}, "ends": []})
     rows = {(row.rule, row.share): row for row in found}
@@ -178,7 +178,7 @@ def test_what_is_copied_is_told_by_how_the_record_ends() -> None:
         },
     )
     played = {"split": "all", "window": SECOND, "decide": "every", "task_share": 1.0}
-    env = resolve("failgym/Cloning-v0", {**PLAYED, "trace": trace, **played})
+    env = resolve("failgym/Cloning-v1", {**PLAYED, "trace": trace, **played})
     spark = next(end for end in by_end(env) if end.rule == "spark_speculation")
     assert (spark.end, spark.copied, spark.overtaken) == ("FINISH", 2, 0)
     # Copied in the first window above 1.5 medians, at 91 s; until 600 s the copies run in vain.
