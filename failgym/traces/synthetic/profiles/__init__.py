@@ -18,13 +18,20 @@ from failgym.traces.synthetic.profiles.lanl import Lanl2, Lanl20
 from failgym.traces.synthetic.profiles.opencloud import OpenCloud
 from failgym.traces.synthetic.profiles.outages import OutageLaw
 from failgym.traces.synthetic.profiles.panda import Panda10k, PandaDas
-from failgym.traces.synthetic.profiles.system_a import A_RECURRING, SystemA
+from failgym.traces.synthetic.profiles.system_a import (
+    A_RECURRING,
+    HARSH,
+    HARSH_RECURRING,
+    SystemA,
+)
 from failgym.traces.synthetic.profiles.system_b import B_RECURRING, SystemB
 
 __all__ = [
     "A_RECURRING",
     "B_RECURRING",
     "FAILING",
+    "HARSH",
+    "HARSH_RECURRING",
     "PROFILES",
     "RECURRING",
     "RECURRING_FAILING",
@@ -58,6 +65,8 @@ PROFILES: dict[str, Profile] = {
         SystemB(),
         A_RECURRING,
         B_RECURRING,
+        HARSH,
+        HARSH_RECURRING,
         Lanl2(),
         Lanl20(),
         Panda10k(),
