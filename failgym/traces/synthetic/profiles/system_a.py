@@ -53,7 +53,7 @@ failures within a minute (section V-E), shares of node-seconds near Table IV's. 
 than two days: longer ones would never finish without checkpoints."""
 
 SINGLE = FailingUsage(
-    local_io=-0.48,
+    local_io=-0.6,
     remote_io=-0.55,
     network=-0.31,
     local_peak=1.0,
