@@ -18,12 +18,8 @@ from failgym.traces.synthetic.profiles.lanl import Lanl2, Lanl20
 from failgym.traces.synthetic.profiles.opencloud import OpenCloud
 from failgym.traces.synthetic.profiles.outages import OutageLaw
 from failgym.traces.synthetic.profiles.panda import Panda10k, PandaDas
-from failgym.traces.synthetic.profiles.system_a import (
-    A_RECURRING,
-    HARSH,
-    HARSH_RECURRING,
-    SystemA,
-)
+from failgym.traces.synthetic.profiles.system_a import A_RECURRING, SystemA
+from failgym.traces.synthetic.profiles.system_a_harsh import HARSH, HARSH_RECURRING
 from failgym.traces.synthetic.profiles.system_b import B_RECURRING, SystemB
 
 __all__ = [
@@ -79,7 +75,7 @@ PROFILES: dict[str, Profile] = {
 def independent_jobs(profile: Profile) -> bool:
     """Does nothing join the jobs of a trace after a profile: no user, application or machine?
 
-    Those of system-a and system-b share sessions and bursts of failures, those on machines the
+    Those of System A and System B share sessions and bursts of failures, those on machines the
     outages.
     """
     recurring = isinstance(profile, Google2011) and profile.applications is not None
