@@ -6,6 +6,11 @@ from dataclasses import replace
 
 from failgym.traces.synthetic.profiles.kumar import Environment
 from failgym.traces.synthetic.profiles.system_a import APPLICATIONS, SINGLE, SystemA
+from failgym.traces.synthetic.profiles.system_a import RUNS as PUBLISHED
+
+
+RUNS = replace(PUBLISHED, walltime_shares=(0.08, 0.16, 0.30, 0.16, 0.10, 0.14, 0.06))
+"""Run times of System A but for longer walltimes that are met; chosen."""
 
 
 def _environments(*runtime: float) -> tuple[Environment, ...]:
@@ -13,6 +18,7 @@ def _environments(*runtime: float) -> tuple[Environment, ...]:
     return tuple(
         replace(
             environment,
+            runs=RUNS,
             runtime=factor,
             exit_node_seconds=None,
             usage=replace(SINGLE, local_io=-0.48)
