@@ -182,7 +182,7 @@ class TestHarsh:
             np.mean([m.exits() for m in systems], 0), abs=0.002
         )
         late = [rate_between(made, HOUR, DAY) for made in (systems, struck)]
-        assert 10 < late[1] / late[0] < 20
+        assert 6 < late[1] / late[0] < 13
         assert np.mean([m.node_second_exits()[1] for m in struck]) == pytest.approx(0.2, abs=0.03)
 
     def test_failures_foretell_failures(self, struck: list[Measures]) -> None:
