@@ -173,8 +173,9 @@ class TestHarsh:
         kept = ("name", "startup", "startup_scale", "environments")
         assert replace(harsh, **{name: getattr(published, name) for name in kept}) == published
         for one, other in zip(harsh.environments, published.environments, strict=True):
-            said = {"runtime": one.runtime, "exit_node_seconds": None, "usage": one.usage}
-            assert replace(other, **said) == one
+            chosen = ("runs", "runtime", "exit_node_seconds", "usage")
+            assert replace(other, **{name: getattr(one, name) for name in chosen}) == one
+            assert replace(one.usage, local_io=other.usage.local_io) == other.usage
 
     def test_as_many_fail_and_later(self, struck: list[Measures], systems: list[Measures]) -> None:
         """The same exits; but a fifth of the node-seconds, where 4 % is published."""
