@@ -290,10 +290,10 @@ Estimated from the first 70 % of LANL-CM5's log in the Parallel Workloads Archiv
 44 days (`experiments/swf_applications.py`): `sittings` (2.5 of an application by the mean), `hours`
 (of sittings of five jobs or more), `regularity` (.46), `office` (4.1; CTC-SP2 2.5; jobs of LANL-CM5
 3.7), and, so that they come about: `end`, `nodes`, `request`, `usual`, `own_request`. In that log,
-and in brackets in system-a-applications and system-b-applications, three seeds each: correlation of
-log run time with the application's run before, in a sitting .78 (.70; .73) and from sitting to
-sitting .55 (.44; .54); of whether it finishes .51 (.38; .47) and .38 (.12; .33); as long a walltime
-.87 (.78; .77) and .74 (.60; .57).
+and in brackets in system-a-harsh-applications and system-b-applications, three seeds each:
+correlation of log run time with the application's run before, in a sitting .78 (.70; .73) and from
+sitting to sitting .55 (.44; .54); of whether it finishes .51 (.38; .47) and .38 (.12; .33); as long
+a walltime .87 (.78; .77) and .74 (.60; .57).
 
 After Kumar et al., Table VI: `run`, `odd`, and sittings of some tens of jobs (`runs`), which no log
 at hand has (by the mean LANL-CM5 6.9 jobs, SDSC-SP2 4.1, CTC-SP2 2.7, KTH-SP2 2.4). With LANL-CM5's
@@ -301,9 +301,9 @@ in their place a user's last job tells run time to 21 %, memory to 3.7 % and loc
 (published 16.7, 3.0 and 31.9), and the median of nine tells no more.
 
 `skew`: so that 200,000 jobs have nearly all users. Chosen without a measure, as no record at hand
-tells it: `usage`, and `failure`, of whom the system fails. Whether it does has a correlation of .24
-from run to run of an application, of .23 if the parts of `failure` are 0, as run times and nodes
-are alike, and of .29 if they are .3 and .2.
+tells it: `usage`, and `failure`, of whom the system fails. In system-a-harsh-applications whether
+it does has a correlation of .24 from run to run of an application, of .23 if the parts of `failure`
+are 0, as run times and nodes are alike, and of .29 if they are .3 and .2.
 """
 A_RECURRING = SystemA(name="system-a-applications", startup=0.48, applications=APPLICATIONS)
 """System A with applications that recur.
