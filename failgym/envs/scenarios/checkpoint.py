@@ -38,7 +38,7 @@ __all__ = ["CHECKPOINT"]
 
 CHECKPOINT = Scenario(
     name="Checkpoint-v0",
-    trace="system-a",
+    trace="system-a-harsh",
     jobs=15_000,
     checkpoint=True,
     window=MINUTE,
