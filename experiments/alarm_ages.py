@@ -7,10 +7,12 @@ right if the attempt ends badly while it is on: in FAIL, or, if the forecast spe
 outside too, in EVICT or LOST. Of all alarms that are on at some time in a bin of ages the share
 that is right is the precision there. By what an alarm is known the longer it lasts, or the later it
 comes, precision changes with age; a bin of at least `ENOUGH` alarms that lies more than `MARGIN`
-from the whole of its attempts is marked.
+from the whole of its attempts is marked, with the interval of the difference when jobs are
+resampled: alarms of a job are true or false together, and a thousand may be those of a few.
 
 Tasks are asked about at every window; each failure is retried as long as that is legal, so that
-there are attempts beyond the record. Recorded and drawn attempts are told apart, and the first
+there are attempts beyond the record. With ``--traces`` further traces are generated, by the seeds
+that follow. Recorded and drawn attempts are told apart, and the first
 attempt of a task from later ones: of these two all forecasts may know different shares, and who
 looks knows which it is. FILE keeps the results of all environments, by what they are called.
 """
@@ -18,7 +20,8 @@ looks knows which it is. FILE keeps the results of all environments, by what the
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,10 +29,11 @@ import numpy as np
 import numpy.typing as npt
 import typer
 
-from experiments.information import MARGIN, called, scenario_of, stored
+from experiments.information import MARGIN, called, read, scenario_of, stored
 from experiments.visits import Visits, single_tasks, visits
-from failgym.cli.output import Cell, print_line, print_table
+from failgym.cli.output import Cell, JsonFile, print_line, print_table
 from failgym.cli.values import assignments
+from failgym.comparison.resampling import drawn, interval
 from failgym.envs import FIELDS, Scenario
 from failgym.traces import Outcome
 from failgym.vocabulary import HOUR, MINUTE, Action
@@ -55,6 +59,7 @@ class AlarmTable:
     """Alarms, [n] each."""
 
     right: Bools
+    job: Ints
     first: Bools
     """is it of the first attempt of a task?"""
     drawn: Bools
@@ -68,6 +73,12 @@ class AlarmTable:
         """Some of them."""
         return AlarmTable(**{name: values[rows] for name, values in vars(self).items()})
 
+    def beside(self, other: AlarmTable) -> AlarmTable:
+        """These and those of another trace."""
+        mine, theirs = vars(self), dict(vars(other))
+        theirs["job"] = other.job + int(self.job.max(initial=-1)) + 1
+        return AlarmTable(**{name: np.concatenate([mine[name], theirs[name]]) for name in mine})
+
 
 @dataclass(frozen=True)
 class Bin:
@@ -75,10 +86,18 @@ class Bin:
 
     by: str
     """"attempt" or "alarm": whose age"""
-    low: int
-    """[min]"""
+    minutes: int
+    """where the bin begins"""
     alarms: int
     precision: float
+    low: float
+    """of the precision less that of the whole, jobs resampled"""
+    high: float
+
+    @property
+    def by_chance(self) -> bool:
+        """Could the difference be chance?"""
+        return self.low <= 0.0 <= self.high
 
 
 @dataclass(frozen=True)
@@ -152,6 +171,7 @@ def alarms_of(found: Visits, threshold: float, window: int, outside: bool) -> Al
     at_end = place[last] == (np.maximum(v.life[last], 1) - 1) // window
     return AlarmTable(
         right=at_end & np.isin(v.ended[last], badly),
+        job=v.job[begin],
         first=v.before[begin] == 0,
         drawn=v.drawn[begin],
         since=v.age[begin],
@@ -170,27 +190,45 @@ def binned(alarms: AlarmTable, window: int) -> Iterator[Bin]:
     ages = {"attempt": alarms.since, "alarm": np.zeros_like(alarms.since)}
     for by, begin in ages.items():
         end = begin + (alarms.until - alarms.since)
-        for low, high in zip(edges[:-1], edges[1:], strict=True):
+        for low, high in pairwise(edges):
             least = -(-np.maximum(begin, low) // window) * window  # first moment in the bin
             here = (least < high) & (least <= end)
-            count = int(here.sum())
-            if count:
+            if here.any():
+                low_end, high_end = _difference(alarms, here)
                 right = float(alarms.right[here].mean())
-                yield Bin(by, low // MINUTE, count, right)
+                yield Bin(by, low // MINUTE, int(here.sum()), right, low_end, high_end)
 
 
-def groups(scenario: Scenario, most: int) -> Iterator[Group]:
+def _difference(alarms: AlarmTable, here: Bools) -> tuple[float, float]:
+    """Interval of the precision of some alarms less that of all, jobs resampled."""
+    jobs, of = np.unique(alarms.job, return_inverse=True)
+    columns = (here & alarms.right, here, alarms.right, np.ones(len(of)))
+    sums = np.stack([np.bincount(of, column, len(jobs)) for column in columns], axis=1)
+    samples = drawn(len(jobs), 0) @ sums
+    some = samples[:, 1] > 0.0
+    found = samples[some, 0] / samples[some, 1] - samples[some, 2] / samples[some, 3]
+    value = float(alarms.right[here].mean() - alarms.right.mean())
+    _, low, high = interval(value, found, len(jobs))
+    return low, high
+
+
+def groups(scenario: Scenario, most: int, traces: int = 1) -> Iterator[Group]:
     """The alarms of a scenario, by threshold and attempts.
 
     Args:
         scenario: of the pinned world.
-        most: tasks that are played.
+        most: tasks that are played of each trace.
+        traces: how many; those behind the first are of the seeds that follow.
     """
-    found, outside = raised(scenario, most), _speaks_of_outside(scenario)
-    for threshold in THRESHOLDS:
-        table = alarms_of(found, threshold, scenario.window, outside)
-        for where, drawn in (("recorded", False), ("drawn", True)):
-            of = table.drawn == drawn
+    tables, outside = dict[float, AlarmTable](), _speaks_of_outside(scenario)
+    for number in range(traces):
+        found = raised(replace(scenario, trace_seed=scenario.trace_seed + number), most)
+        for threshold in THRESHOLDS:
+            table = alarms_of(found, threshold, scenario.window, outside)
+            tables[threshold] = tables[threshold].beside(table) if number else table
+    for threshold, table in tables.items():
+        for where, beyond in (("recorded", False), ("drawn", True)):
+            of = table.drawn == beyond
             parts = {"all": of, "first": of & table.first, "later": of & ~table.first}
             for attempts, rows in parts.items():
                 some = table.of(rows)
@@ -208,9 +246,12 @@ def _speaks_of_outside(scenario: Scenario) -> bool:
 
 def groups_in(content: Sequence[dict[str, Any]]) -> list[Group]:
     """The groups of an environment that `main` kept."""
-    return [
-        Group(**{**one, "bins": tuple(Bin(**each) for each in one["bins"])}) for one in content
-    ]
+    found = list[Group]()
+    for one in content:
+        bins = tuple(Bin(**read(each)) for each in one["bins"])
+        said: dict[str, Any] = {**read(one), "bins": bins}
+        found.append(Group(**said))
+    return found
 
 
 def cells_of(found: Sequence[Group]) -> list[list[str]]:
@@ -222,7 +263,7 @@ def cells_of(found: Sequence[Group]) -> list[list[str]]:
         if not group.alarms:
             continue
         spans = [_span(group, by) for by in ("attempt", "alarm")]
-        odd = ", ".join(f"{one.by} {age(one.low)}: {one.precision:.2f}" for one in group.uneven)
+        odd = ", ".join(map(_odd, group.uneven))
         lines.append(
             [
                 f"{group.threshold:g}",
@@ -235,6 +276,12 @@ def cells_of(found: Sequence[Group]) -> list[list[str]]:
             ]
         )
     return lines
+
+
+def _odd(one: Bin) -> str:
+    """A bin that is far from the whole."""
+    chance = ", may be chance" if one.by_chance else ""
+    return f"{one.by} {age(one.minutes)}: {one.precision:.2f} ({one.alarms:,} alarms{chance})"
 
 
 def _span(group: Group, by: str) -> str:
@@ -258,14 +305,15 @@ COLUMNS = (
 def main(
     env: Annotated[str, typer.Option(help="id of an environment")] = "failgym/Cloning-v0",
     set_: Annotated[list[str] | None, typer.Option("--set", metavar="FIELD=VALUE")] = None,
-    most: Annotated[int, typer.Option(min=1, help="tasks that are played")] = 200_000,
+    most: Annotated[int, typer.Option(min=1, help="tasks played of each trace")] = 200_000,
+    traces: Annotated[int, typer.Option(min=1, help="how many, by seed")] = 1,
     json_: Annotated[Path | None, typer.Option("--json", dir_okay=False)] = None,
 ) -> None:
     """Print the precision of alarms by their age and by that of attempts."""
-    said = assignments(set_ or [], "--set")
-    found = list(groups(scenario_of(env, said), most))
+    file, said = JsonFile.at(json_), assignments(set_ or [], "--set")
+    found = list(groups(scenario_of(env, said), most, traces))
     name = called(env, said)
-    stored(json_, name, [asdict(group) for group in found])
+    stored(file, name, [asdict(group) for group in found])
     lines: list[tuple[Cell, ...]] = [tuple(line) for line in cells_of(found)]
     print_table(name, COLUMNS, lines)
     print_line(f"bins of at least {ENOUGH:,} alarms; far: more than {MARGIN}")

@@ -16,9 +16,12 @@ the forecast
 
 and, with ``--real DIR``, "without the forecast" on a stored record with the same settings. If its
 test split has fewer than `FEW_JOBS` jobs, both splits are put together, and each fifth of the jobs
-is judged by what was learned from the others. A generated trace that tells more than the record, or a forecast that tells more than all that is
-known there, by more than `MARGIN`, is marked: who reads it knows more than anybody could, unless
-the forecast's stated quality says so.
+is judged by what was learned from the others. A generated trace that tells more than the record, or
+a forecast that tells more than all that is known there, by more than `MARGIN`, is marked: who reads
+it knows more than anybody could, unless the forecast's stated quality says so.
+
+With ``--groups`` each group of fields (`failgym.envs.FIELDS`) is judged alone, too, here and on the
+record: it shows where knowledge comes from.
 
 Decisions are met under CONTINUE ("as recorded"), and under a random policy that departs from a task
 a few times and then leaves it alone ("departed"). At most `TASKS_OF_JOB` tasks of a job are played.
@@ -46,15 +49,14 @@ from experiments.visits import (
     single_tasks,
     visits,
 )
-from failgym.cli.output import Cell, print_line, print_table
+from failgym.cli.output import Cell, JsonFile, print_line, print_table
 from failgym.cli.values import assignments, read_value
-from failgym.comparison.resampling import NOTHING, Measured, area
+from failgym.comparison.resampling import NOTHING, area
 from failgym.envs import FIELDS, Scenario, resolve, varying_fields
-from failgym.files import replacing
 from failgym.predictors.boosting.boosters import booster_risk, train_booster
 from failgym.worlds.split import Split
 
-__all__ = ["KNOWN", "MARGIN", "TARGETS", "Row", "fields_known", "measured", "scenario_of", "stored"]
+__all__ = ["KNOWN", "MARGIN", "TARGETS", "Row", "fields_known", "measured", "rows_in"]
 
 Floats32 = npt.NDArray[np.float32]
 Floats = npt.NDArray[np.float64]
@@ -69,6 +71,8 @@ TARGETS = {
     "job_finishes": "the job finishes",
 }
 ALL, WITHOUT, ALONE = KNOWN = ("all", "without the forecast", "the forecast")
+GROUPS = ("request", "usage", "history", "progress", "system")
+"""Groups of fields that are judged alone."""
 FROM_CONFIDENCES = frozenset({"grace", "age_over_grace"})
 """Grace periods follow the confidences of a forecast."""
 SAYS = (*(field.name for field in FIELDS if field.group == "forecast"), "flagged_before")
@@ -111,12 +115,16 @@ class Row:
 
 
 def fields_known(scenario: Scenario) -> dict[str, tuple[str, ...]]:
-    """The names of the fields of each of `KNOWN`; none where there is no forecast."""
+    """The names of the fields of each of `KNOWN`, and of each of `GROUPS` without the forecast;
+    none where there are none.
+    """
     shown = varying_fields(scenario)
     plain = varying_fields(scenario.override(forecast="none"))
     without = [name for name in shown if name in plain and name not in FROM_CONFIDENCES]
     alone = [name for name in shown if name in SAYS and name != OF_WORK]
-    return {ALL: shown, WITHOUT: tuple(without), ALONE: tuple(alone)}
+    group = {field.name: field.group for field in FIELDS}
+    parts = {one: tuple(name for name in without if group[name] == one) for one in GROUPS}
+    return {ALL: shown, WITHOUT: tuple(without), ALONE: tuple(alone), **parts}
 
 
 def measured(scenario: Scenario, where: str, most: int, known: Sequence[str]) -> Iterator[Row]:
@@ -126,7 +134,7 @@ def measured(scenario: Scenario, where: str, most: int, known: Sequence[str]) ->
         scenario: of the pinned world; its split is not looked at.
         where: `HERE` or `REAL`.
         most: tasks that are played of each split.
-        known: of `KNOWN`.
+        known: of `KNOWN` and `GROUPS`.
     """
     names, fields = varying_fields(scenario), fields_known(scenario)
     for played in PLAYED:
@@ -139,9 +147,7 @@ def measured(scenario: Scenario, where: str, most: int, known: Sequence[str]) ->
                 yield _row(where, played, target, one, columns, train, test)
 
 
-def _met(
-    scenario: Scenario, split: Split, most: int, names: Sequence[str], played: str
-) -> Visits:
+def _met(scenario: Scenario, split: Split, most: int, names: Sequence[str], played: str) -> Visits:
     """Decisions of a split."""
     given = single_tasks(scenario, split)
     slices = chosen_tasks(given, most, TASKS_OF_JOB, seed=0)
@@ -209,8 +215,7 @@ def exceeding(rows: Sequence[Row]) -> list[Row]:
     return [
         row
         for row in rows
-        if row.where == HERE
-        and row.area - said.get((row.played, row.target), np.inf) > MARGIN
+        if row.where == HERE and row.area - said.get((row.played, row.target), np.inf) > MARGIN
     ]
 
 
@@ -228,18 +233,24 @@ def called(env: str, said: dict[str, str]) -> str:
     return " ".join([env, *(f"{name}={text}" for name, text in said.items())])
 
 
-def stored(file: Path | None, name: str, content: Any) -> None:
+def stored(file: JsonFile, name: str, content: Any) -> None:
     """Keep a result in a file beside those of other names."""
-    if file is None:
+    if file.path is None:
         return
-    known = json.loads(file.read_text("utf-8")) if file.exists() else {}
-    with replacing(file) as path:
-        path.write_text(json.dumps({**known, name: content}, indent=1), "utf-8")
+    known: dict[str, Any] = {}
+    if file.path.exists() and file.path.stat().st_size:
+        known = json.loads(file.path.read_text("utf-8"))
+    file.write({**known, name: content})
+
+
+def read(content: dict[str, Any]) -> dict[str, Any]:
+    """What was written, with NaN where JSON has none."""
+    return {name: np.nan if value is None else value for name, value in content.items()}
 
 
 def rows_in(content: Sequence[dict[str, Any]]) -> list[Row]:
     """The rows of an environment that `main` kept."""
-    return [Row(**one) for one in content]
+    return [Row(**read(one)) for one in content]
 
 
 def cells_of(rows: Sequence[Row]) -> list[list[str]]:
@@ -249,7 +260,7 @@ def cells_of(rows: Sequence[Row]) -> list[list[str]]:
     marked = exceeding(rows)
     lines: list[list[str]] = []
     for target, words in TARGETS.items():
-        for played in PLAYED:
+        for played in dict.fromkeys(row.played for row in rows):
             these = [row for row in rows if (row.target, row.played) == (target, played)]
             by = {(row.where, row.known): row for row in these}
             cells = [
@@ -263,6 +274,28 @@ def cells_of(rows: Sequence[Row]) -> list[list[str]]:
     return lines
 
 
+def groups_of(rows: Sequence[Row]) -> list[list[str]]:
+    """The lines of a table of single groups of fields: areas here, and on the record."""
+    by = {(row.target, row.played, row.known, row.where): row for row in rows}
+    lines: list[list[str]] = []
+    for target, words in TARGETS.items():
+        for played in dict.fromkeys(row.played for row in rows):
+            pairs = [
+                [by.get((target, played, group, where)) for where in (HERE, REAL)]
+                for group in GROUPS
+            ]
+            if any(one for pair in pairs for one in pair):
+                cells = [" / ".join(_short(one) for one in pair) for pair in pairs]
+                lines.append([words, played, *cells])
+    return lines
+
+
+def _short(row: Row | None) -> str:
+    """An area without its interval."""
+    return "-" if row is None or np.isnan(row.area) else f"{row.area:.2f}"
+
+
+GROUP_COLUMNS = ("target", "played", *(f"{group} alone" for group in GROUPS))
 COLUMNS = ("target", "played", "decisions", "jobs", *KNOWN, "the record without a forecast")
 
 
@@ -273,19 +306,24 @@ def main(
         Path | None, typer.Option(metavar="DIR", exists=True, help="a stored record")
     ] = None,
     most: Annotated[int, typer.Option(min=1, help="tasks played of each split")] = 20_000,
+    groups: Annotated[bool, typer.Option("--groups", help="judge groups of fields, too")] = False,
     json_: Annotated[Path | None, typer.Option("--json", dir_okay=False)] = None,
 ) -> None:
     """Print what an environment's fields tell of attempts, tasks and jobs."""
-    said = assignments(set_ or [], "--set")
+    file, said = JsonFile.at(json_), assignments(set_ or [], "--set")
     scenario = scenario_of(env, said)
-    rows = list(measured(scenario, HERE, most, KNOWN))
+    single = GROUPS if groups else ()
+    rows = list(measured(scenario, HERE, most, (*KNOWN, *single)))
     if real is not None:
         record = scenario.override(trace=str(real), forecast="none")
-        rows += measured(record, REAL, most, (WITHOUT,))
+        rows += measured(record, REAL, most, (WITHOUT, *single))
     name = called(env, said)
-    stored(json_, name, [asdict(row) for row in rows])
+    stored(file, name, [asdict(row) for row in rows])
     lines: list[tuple[Cell, ...]] = [tuple(line) for line in cells_of(rows)]
     print_table(name, COLUMNS, lines)
+    if groups:
+        apart: list[tuple[Cell, ...]] = [tuple(line) for line in groups_of(rows)]
+        print_table(f"{name}: here / on the record", GROUP_COLUMNS, apart)
     print_line(f"!: tells more than the record without a forecast, by more than {MARGIN}")
 
 

@@ -19,8 +19,9 @@ the area within jobs
     first has the higher score; ties count half. Beside it stands the same of any two tasks.
 
 Every job counts alike, however many tasks it has. First attempts of tasks are judged by themselves,
-and second ones: that something failed before is no error, and tells more than all else. What the end of the data cut off does not count. Intervals are over jobs in blocks of time; of a
-profile over jobs of all seeds.
+and second ones: that something failed before is no error, and tells more than all else. What the
+end of the data cut off does not count. Intervals are over jobs in blocks of time; of a profile over
+jobs of all seeds.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
 from statistics import NormalDist
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -42,7 +43,7 @@ from failgym.predictors import Forecast
 from failgym.predictors.boosting.gradient_boosting import GradientBoosting
 from failgym.traces import Outcome, Trace, generate
 
-__all__ = ["Told", "correlation", "job_share", "scored", "told", "within_jobs"]
+__all__ = ["Scored", "Told", "correlation", "job_share", "rows_in", "scored", "told", "within_jobs"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -66,8 +67,11 @@ class Scored:
     def beside(self, other: Scored) -> Scored:
         """These and those of another trace."""
         shifted = other.job + int(self.job.max(initial=-1)) + 1
-        pairs = ((self.job, shifted), (self.bad, other.bad), (self.score, other.score))
-        return Scored(*map(np.concatenate, pairs))
+        return Scored(
+            np.concatenate([self.job, shifted]),
+            np.concatenate([self.bad, other.bad]),
+            np.concatenate([self.score, other.score]),
+        )
 
 
 @dataclass(frozen=True)
@@ -188,9 +192,7 @@ def across_jobs(found: Scored) -> Measured:
 
     def area(weight: Floats) -> float:
         mass = weight[found.job] / size
-        bad, good = (
-            np.bincount(rank[of], mass[of], len(values)) for of in (found.bad, ~found.bad)
-        )
+        bad, good = (np.bincount(rank[of], mass[of], len(values)) for of in (found.bad, ~found.bad))
         below = np.cumsum(good) - 0.5 * good
         return float(bad @ below / (bad.sum() * good.sum())) if bad.sum() > 0.0 else np.nan
 
@@ -213,18 +215,21 @@ def _area(bad: Bools, score: Floats) -> float:
 
 def told(trace: str, attempt: str, score: str, found: Scored) -> Told:
     """What is told of some attempts of one trace by one score."""
-    counts = [
-        np.bincount(found.job[of], minlength=int(found.job.max(initial=0)) + 1)
-        for of in (found.bad, ~found.bad)
-    ]
+    jobs = int(found.job.max(initial=0)) + 1
+    fail, others = (np.bincount(found.job[of], minlength=jobs) for of in (found.bad, ~found.bad))
     shares = [job_share(found.score[of], found.job[of]) for of in (found.bad, ~found.bad)]
     return Told(
-        *(trace, attempt, score, int(found.bad.sum())),
-        *(int((count >= 2).sum()) for count in counts),
-        int(((counts[0] > 0) & (counts[1] > 0)).sum()),
-        *shares,
-        across_jobs(found),
-        within_jobs(found),
+        trace=trace,
+        attempt=attempt,
+        score=score,
+        failing=int(found.bad.sum()),
+        failing_jobs=int((fail >= 2).sum()),
+        others_jobs=int((others >= 2).sum()),
+        mixed_jobs=int(((fail > 0) & (others > 0)).sum()),
+        share_failing=shares[0],
+        share_others=shares[1],
+        area=across_jobs(found),
+        area_within=within_jobs(found),
     )
 
 
@@ -239,6 +244,21 @@ def rows_of(name: str, traces: Sequence[Trace]) -> Iterator[Told]:
             parts[key] = parts[key].beside(found) if key in parts else found
     for key, found in parts.items():
         yield told(name, *key, found)
+
+
+def rows_in(content: Sequence[dict[str, Any]]) -> list[Told]:
+    """The rows that `main` kept."""
+    measures = ("share_failing", "share_others", "area", "area_within")
+    rows = list[Told]()
+    for one in content:
+        said: dict[str, Any] = {**one, **{name: _read(one[name]) for name in measures}}
+        rows.append(Told(**said))
+    return rows
+
+
+def _read(ends: Sequence[float | None]) -> Measured:
+    """A number and its interval, of which JSON has no NaN."""
+    return Measured(*(np.nan if one is None else one for one in ends))
 
 
 def shown(value: Measured) -> str:

@@ -200,12 +200,10 @@ def _part(batch: Any, slices: Ints, first: int, columns: list[int], player: Play
         live = np.flatnonzero(~episodes["done"])
         if not len(live):
             break
-        action, kept = player(
-            out.obs[live], out.mask[live] > 0, first + live, decision[live]
-        )
+        action, kept = player(out.obs[live], out.mask[live] > 0, first + live, decision[live])
         at = live[kept]
         run, asked = episodes["run"][at], episodes["now"][at]
-        seen.append((at, run, asked, out.obs[np.ix_(at, columns)], out.obs[at, INDEX["window"]]))
+        seen.append((at, run, asked, out.obs[at][:, columns], out.obs[at, INDEX["window"]]))
         actions = np.zeros(len(batch), dtype=np.int64)
         actions[live] = action
         out = batch.step(actions)
@@ -250,7 +248,5 @@ def _others(trace: Trace) -> Floats:
     unknown, unfinished = outcome == Outcome.CENSORED, outcome != Outcome.FINISH
     jobs = trace.rows("jobs")
     failed = unfinished & ~unknown
-    hidden, other = (
-        np.bincount(job[of], minlength=jobs)[job] - of for of in (unknown, failed)
-    )
+    hidden, other = (np.bincount(job[of], minlength=jobs)[job] - of for of in (unknown, failed))
     return np.where(other > 0, 0.0, np.where(hidden > 0, np.nan, 1.0))
