@@ -211,11 +211,16 @@ def _in_folds(seen: Floats32, truth: Bools, job: Ints) -> Floats:
 
 def exceeding(rows: Sequence[Row]) -> list[Row]:
     """The rows here that tell more than the record does without a forecast, by `MARGIN`."""
-    said = {(row.played, row.target): row.area for row in rows if row.where == REAL}
+    said = {
+        (row.played, row.target): row.area
+        for row in rows
+        if (row.where, row.known) == (REAL, WITHOUT)
+    }
     return [
         row
         for row in rows
-        if row.where == HERE and row.area - said.get((row.played, row.target), np.inf) > MARGIN
+        if (row.where, row.known in KNOWN) == (HERE, True)
+        and row.area - said.get((row.played, row.target), np.inf) > MARGIN
     ]
 
 

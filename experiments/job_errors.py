@@ -5,8 +5,9 @@
         [--jobs 20000] [--seeds 3] [--json FILE]
 
 `failgym.predictors.GradientBoosting` learns the risk of attempts from the train split of a trace,
-and speaks of its test split. An attempt's score is its risk when it starts, or the highest before
-it ends. Told are, of attempts that fail and of those that do not, each for themselves:
+and speaks of its test split; beside it stands a drawn forecast, `failgym.predictors.Alarms.elsayed`.
+An attempt's score is its risk when it starts, or the highest before it ends. Told are, of attempts
+that fail and of those that do not, each for themselves:
 
 the job's share of the error
     Scores of one outcome are turned into normal ones by rank. Their correlation in a job, between
@@ -39,7 +40,7 @@ import typer
 
 from failgym.cli.output import Cell, JsonFile, print_table
 from failgym.comparison.resampling import NOTHING, Measured, blocks, measured
-from failgym.predictors import Forecast
+from failgym.predictors import Alarms, Forecast
 from failgym.predictors.boosting.gradient_boosting import GradientBoosting
 from failgym.traces import Outcome, Trace, generate
 
@@ -79,6 +80,7 @@ class Told:
     """What is told of one trace by one score."""
 
     trace: str
+    forecast: str
     attempt: str
     """of `NUMBERS`"""
     score: str
@@ -213,13 +215,14 @@ def _area(bad: Bools, score: Floats) -> float:
     return float(below[rank[bad]].mean() / good.sum())
 
 
-def told(trace: str, attempt: str, score: str, found: Scored) -> Told:
-    """What is told of some attempts of one trace by one score."""
+def told(trace: str, forecast: str, attempt: str, score: str, found: Scored) -> Told:
+    """What a forecast tells of some attempts of one trace by one score."""
     jobs = int(found.job.max(initial=0)) + 1
     fail, others = (np.bincount(found.job[of], minlength=jobs) for of in (found.bad, ~found.bad))
     shares = [job_share(found.score[of], found.job[of]) for of in (found.bad, ~found.bad)]
     return Told(
         trace=trace,
+        forecast=forecast,
         attempt=attempt,
         score=score,
         failing=int(found.bad.sum()),
@@ -235,12 +238,13 @@ def told(trace: str, attempt: str, score: str, found: Scored) -> Told:
 
 def rows_of(name: str, traces: Sequence[Trace]) -> Iterator[Told]:
     """What is told of the test splits of traces of one kind, learned from their train splits."""
-    parts: dict[tuple[str, str], Scored] = {}
+    parts: dict[tuple[str, str, str], Scored] = {}
     for trace in traces:
         train, test = (trace.split(half, BOUNDARY) for half in ("train", "test"))
-        forecast = GradientBoosting().fit(train).predict(test)
-        for key in product(NUMBERS, SCORES):
-            found = scored(test, forecast, key[1], NUMBERS.index(key[0]))
+        made = {"learned": GradientBoosting().fit(train), "drawn": Alarms.elsayed()}
+        said = {forecast: predictor.predict(test) for forecast, predictor in made.items()}
+        for key in product(made, NUMBERS, SCORES):
+            found = scored(test, said[key[0]], key[2], NUMBERS.index(key[1]))
             parts[key] = parts[key].beside(found) if key in parts else found
     for key, found in parts.items():
         yield told(name, *key, found)
@@ -270,11 +274,19 @@ def cells_of(row: Told) -> list[str]:
     """The cells of a table."""
     jobs = f"{row.failing_jobs:,}, {row.others_jobs:,}, {row.mixed_jobs:,}"
     found = (row.share_failing, row.share_others, row.area, row.area_within)
-    return [row.trace, row.attempt, row.score, f"{row.failing:,}", jobs, *map(shown, found)]
+    return [
+        row.trace,
+        row.forecast,
+        row.attempt,
+        row.score,
+        f"{row.failing:,}",
+        jobs,
+        *map(shown, found),
+    ]
 
 
 COLUMNS = (
-    *("trace", "attempts", "risk", "tasks that fail", "jobs (fail, do not, both)"),
+    *("trace", "forecast", "attempts", "risk", "tasks that fail", "jobs (fail, do not, both)"),
     *("job's share, fail", "job's share, do not", "area", "area within jobs"),
 )
 

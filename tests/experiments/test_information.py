@@ -136,6 +136,9 @@ def test_what_tells_more_than_the_record_is_marked() -> None:
     assert exceeding([row, other]) == []
     assert exceeding([row, replace(other, area=0.74)]) == [row]
     assert exceeding([row]) == []
+    group = replace(row, known=GROUPS[0])
+    assert exceeding([row, group, replace(other, area=0.74), replace(group, where=REAL)]) == [row]
+    assert exceeding([row, other, replace(group, where=REAL, area=0.1)]) == []
     assert exceeding([row, replace(other, area=0.1, played="as recorded")]) == []
 
 

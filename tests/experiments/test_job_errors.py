@@ -95,7 +95,8 @@ def test_the_command_writes_what_the_page_shows(tmp_path: Path) -> None:
     assert found.exit_code == 0, found.output
     content = json.loads(file.read_text())
     rows = rows_in(content)
-    assert [(row.attempt, row.score) for row in rows] == list(product(NUMBERS, SCORES))
+    keys = [(row.forecast, row.attempt, row.score) for row in rows]
+    assert keys == list(product(("learned", "drawn"), NUMBERS, SCORES))
     lines = errors_of_jobs(content).splitlines()
     assert len(lines) == 2 + len(rows)
     assert f"{rows[0].share_failing.value:.2f} [" in lines[2]
