@@ -5,7 +5,7 @@
         [--jobs 20000] [--seeds 3] [--json FILE]
 
 `failgym.predictors.GradientBoosting` learns the risk of attempts from the train split of a trace,
-and speaks of its test split; beside it stands a drawn forecast, `failgym.predictors.Alarms.elsayed`.
+and speaks of its test split; beside it stands a drawn one, `failgym.predictors.Alarms.elsayed`.
 An attempt's score is its risk when it starts, or the highest before it ends. Told are, of attempts
 that fail and of those that do not, each for themselves:
 
