@@ -199,13 +199,18 @@ def _told(seen: Floats32, truth: Bools, new: Floats32) -> Floats:
 
 
 def _in_folds(seen: Floats32, truth: Bools, job: Ints) -> Floats:
-    """What they say of each decision that learned from other jobs."""
+    """What they say of each decision that learned from other jobs, as a rank in its fold.
+
+    Folds differ in how often a target holds, and what is learned without one the more so.
+    """
     _, place = np.unique(job, return_inverse=True)
     fold = np.random.default_rng(0).permutation(int(place.max()) + 1)[place] % FOLDS
     score = np.zeros(len(truth))
     for number in range(FOLDS):
         here = fold == number
-        score[here] = _told(seen[~here], truth[~here], seen[here])
+        said = _told(seen[~here], truth[~here], seen[here])
+        _, rank, count = np.unique(said, return_inverse=True, return_counts=True)
+        score[here] = ((np.cumsum(count) - 0.5 * count) / max(len(said), 1))[rank]
     return score
 
 
@@ -268,14 +273,11 @@ def cells_of(rows: Sequence[Row]) -> list[list[str]]:
         for played in dict.fromkeys(row.played for row in rows):
             these = [row for row in rows if (row.target, row.played) == (target, played)]
             by = {(row.where, row.known): row for row in these}
-            cells = [
-                f"{by[where, known].text}{' !' if by[where, known] in marked else ''}"
-                if (where, known) in by
-                else "-"
-                for where, known in (*((HERE, one) for one in KNOWN), (REAL, WITHOUT))
-            ]
-            one = by[HERE, ALL]
-            lines.append([words, played, f"{one.decisions:,}", f"{one.jobs:,}", *cells])
+            here = [by[HERE, known] for known in KNOWN]
+            cells = [f"{one.text}{' !' if one in marked else ''}" for one in here]
+            real = by.get((REAL, WITHOUT))
+            cells.append(f"{real.text}, {real.jobs:,} jobs" if real else "-")
+            lines.append([words, played, f"{here[0].decisions:,}", f"{here[0].jobs:,}", *cells])
     return lines
 
 
