@@ -12,9 +12,10 @@ resampled: alarms of a job are true or false together, and a thousand may be tho
 
 Tasks are asked about at every window; each failure is retried as long as that is legal, so that
 there are attempts beyond the record. With ``--traces`` further traces are generated, by the seeds
-that follow. Recorded and drawn attempts are told apart, and the first
-attempt of a task from later ones: of these two all forecasts may know different shares, and who
-looks knows which it is. FILE keeps the results of all environments, by what they are called.
+that follow. Recorded and drawn attempts are told apart, and the first attempt of a task from later
+ones: of these two all forecasts may know different shares, and who looks knows which it is, and how
+often the task has failed before. FILE keeps the results of all environments, by what they are
+called.
 """
 
 from __future__ import annotations
@@ -47,6 +48,8 @@ Bools = npt.NDArray[np.bool_]
 Floats32 = npt.NDArray[np.float32]
 
 THRESHOLDS = (0.5, 0.9)
+MOST_FAILURES = 3
+"""Failures of a task that are told apart, as strata do (`failgym.continued`)."""
 ENOUGH = 1_000
 """Alarms of a bin that is held against the whole."""
 EDGES = (0, 1, 5, 15, 30, 60, 120, 240, 480, 960, 1_920)
@@ -62,6 +65,8 @@ class AlarmTable:
     job: Ints
     first: Bools
     """is it of the first attempt of a task?"""
+    failures: Ints
+    """of the task before the alarm began"""
     drawn: Bools
     """is it of an attempt beyond the record?"""
     since: Ints
@@ -108,7 +113,7 @@ class Group:
     where: str
     """"recorded" or "drawn" """
     attempts: str
-    """"all", "first" or "later" """
+    """"all", "first" or "later"; or "after 1", "after 2" or "after 3+" failures of the task"""
     alarms: int
     precision: float
     """NaN without alarms"""
@@ -146,7 +151,7 @@ def raised(scenario: Scenario, most: int) -> Visits:
     asked = scenario.override(decide="every", every=1, kill=True, retry=True)
     given = single_tasks(asked, "all")
     slices = np.random.default_rng(0).permutation(build_world(given).slices)[:most]
-    return visits(given, np.sort(slices).astype(np.int64), ("risk",), _Retrying())
+    return visits(given, np.sort(slices).astype(np.int64), ("risk", "failures"), _Retrying())
 
 
 def alarms_of(found: Visits, threshold: float, window: int, outside: bool) -> AlarmTable:
@@ -173,6 +178,7 @@ def alarms_of(found: Visits, threshold: float, window: int, outside: bool) -> Al
         right=at_end & np.isin(v.ended[last], badly),
         job=v.job[begin],
         first=v.before[begin] == 0,
+        failures=np.rint(np.exp2(v.seen[begin, 1]) - 1.0).astype(np.int64),
         drawn=v.drawn[begin],
         since=v.age[begin],
         until=v.age[last],
@@ -230,6 +236,9 @@ def groups(scenario: Scenario, most: int, traces: int = 1) -> Iterator[Group]:
         for where, beyond in (("recorded", False), ("drawn", True)):
             of = table.drawn == beyond
             parts = {"all": of, "first": of & table.first, "later": of & ~table.first}
+            for past in range(1, MOST_FAILURES + 1):
+                same = np.minimum(table.failures, MOST_FAILURES) == past
+                parts[f"after {past}{'+' * (past == MOST_FAILURES)}"] = of & same
             for attempts, rows in parts.items():
                 some = table.of(rows)
                 share = float(some.right.mean()) if rows.any() else float("nan")

@@ -28,7 +28,7 @@ def windows(*rows: tuple[int, int, float, float, Outcome]) -> Visits:
     some: Any = dict.fromkeys(("window", "attempt_fails", "task_finishes", "job_finishes"), task)
     return Visits(
         **some,
-        seen=risk[:, None].astype(np.float32),
+        seen=np.stack([risk, np.log2(1.0 + task)], axis=1).astype(np.float32),
         task=task,
         job=task // 2,
         unit=task,
@@ -58,6 +58,7 @@ def test_an_alarm_is_a_time_without_a_gap_and_right_if_it_is_on_at_the_end() -> 
     assert found.right.tolist() == [False, True, False, False, True]
     assert found.first.tolist() == [True, True, False, True, False]
     assert found.drawn.tolist() == [False, False, False, False, True]
+    assert found.failures.tolist() == [0, 0, 1, 2, 3], "shown as log2(1 + n)"
     outside = alarms_of(SEEN, 0.5, WINDOW, outside=True)
     assert outside.right.tolist() == [False, True, True, False, True]
     high = alarms_of(SEEN, 0.75, WINDOW, outside=False)
@@ -82,7 +83,8 @@ def alarms(jobs: int, precision: float, each: int = 40, since: int = 0) -> Alarm
     same = np.zeros(len(job), dtype=np.int64)
     right = np.repeat(np.random.default_rng(5).random(jobs) < precision, each)
     no = np.zeros(len(job), dtype=np.bool_)
-    return AlarmTable(right, job, no, no, same + since * MINUTE, same + since * MINUTE)
+    age = same + since * MINUTE
+    return AlarmTable(right, job, no, same, no, age, age)
 
 
 def test_what_is_known_by_age_is_far_from_the_whole_and_few_jobs_may_be_chance() -> None:
@@ -131,6 +133,8 @@ def test_the_command_writes_what_the_page_shows(tmp_path: Path) -> None:
         parts = [by[0.5, where, attempts].alarms for attempts in ("first", "later", "all")]
         assert parts[0] + parts[1] == parts[2]
         assert by[0.9, where, "all"].alarms < parts[2]
+    past = [by[0.5, "drawn", f"after {past}"].alarms for past in ("1", "2", "3+")]
+    assert sum(past) == by[0.5, "drawn", "all"].alarms, "drawn attempts follow failures"
     assert two[0].alarms > one[0].alarms
     lines = page(json.loads(file.read_text())).splitlines()
     assert lines[0].startswith("`failgym/Cloning-v0` with `trace=google-2011-failing`, ")
