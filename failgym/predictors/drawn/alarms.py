@@ -122,7 +122,9 @@ class Alarms:
     same at all ages. An attempt has at most `FALSE_ALARMS` false ones, also one that ends badly.
 
     **Attempts beyond a record** raise alarms by their own fate and the laws of later attempts
-    (rules A1 to A4 of `failgym.sim.reference`); recorded ones do so by what is recorded.
+    (rules A1 to A4 of `failgym.sim.reference`); recorded ones do so by what is recorded. As far as
+    they fail at other ages than recorded later ones, the share of true alarms among theirs does
+    depend on age: from .87 to .81 where it was measured (`experiments.alarm_ages`).
 
     **Errors within jobs.** A share ``job_share`` of the attempts takes its job's number for its
     true alarm, so that failures of a job are foreseen or missed together, and for its first false
