@@ -1,7 +1,10 @@
 """Do the laws of attempts beyond a record fit the attempts that records do hold?
 
-    failgym trace import google-2011 ClusterData2011-2 --out google
-    python -m experiments.continued_records google [--picture continued.png] [--json FILE]
+    failgym trace import google-2011 ClusterData2011-2 --out google-2011
+    failgym trace import rumen 19-jobs.trace.json.gz --out rumen
+    failgym trace import swf CTC-SP2-1996-3.1-cln.swf.gz --infer-attempts --out ctc-sp2
+    python -m experiments.continued_records google-2011 rumen ctc-sp2 --picture FILE --json FILE
+    python -m experiments.results_pages --continued FILE
 
 Jobs are parted at random into three. The laws are fitted on two parts (`failgym.continued.fit`),
 the later attempts of the third are hidden and drawn, by rules C2 to C5, C8 and C9 of
@@ -19,7 +22,9 @@ task, or the last tasks of its job. By level of the stratum and intrinsic failur
 attempt are compared: the share of successes among attempts that succeed or fail, the median time
 to failure, failures and evictions per hour, and the median duration of attempts that ended. In
 brackets is an interval of the difference, drawn less observed: 2.5 to 97.5 % when jobs are
-resampled. It holds what chance does among the hidden jobs, not what it does in the fit.
+resampled. It holds what chance does among the hidden jobs, not what it does in the fit. A record
+speaks if tasks are started again in it; in a log of the Parallel Workloads Archive attempts are
+resubmissions of failed jobs, as far as they can be told (`--infer-attempts`).
 
 `--work` says how the work of a task is drawn that the visible record does not finish: of all
 lengths in its cell ("any"), of those longer than what its attempts ran that did not fail by
@@ -40,7 +45,8 @@ import numpy.typing as npt
 import typer
 
 from experiments.continued_drawing import CUT, EXTERNAL, FAIL, FINISH, Attempts, Hidden, Work
-from failgym.cli.output import Cell, JsonFile, print_table
+from experiments.reproduction.pictures import legend_below
+from failgym.cli.output import Cell, JsonFile, print_line, print_table
 from failgym.continued.strata import LEVELS
 from failgym.files import replacing
 from failgym.sim.shared.continuation import COUNTS
@@ -61,6 +67,12 @@ MEASURES = (
     "failures per hour",
     "evictions per hour",
     "duration [s]",
+)
+SHOWN = ("success", "time to failure [s]", "evictions per hour", "duration [s]")
+"""What pictures and pages show of them."""
+COLUMNS = (
+    *("comparison", "level", "failures", "jobs", "attempts", "drawn"),
+    *("measure", "record", "drawn less record"),
 )
 
 
@@ -217,40 +229,72 @@ def measured(
     return rows
 
 
-def draw(rows: list[Row], path: Path) -> None:
-    """A picture: a panel for each measure, recorded attempts with their intervals beside drawn."""
+def draw(found: dict[str, list[Row]], path: Path) -> None:
+    """A picture: a row of panels for each record, a panel for each measure.
+
+    Args:
+        found: by the name of the record.
+        path: of the picture; its ending says of which kind.
+    """
     import matplotlib.pyplot as plt
 
-    figure, axes_of_all = plt.subplots(1, len(MEASURES), figsize=(18, 3.8))
-    panels: Any = axes_of_all
-    for axes, name in zip(panels, MEASURES, strict=True):
-        of_measure = [row for row in rows if row.measure == name and row.level == ALL_LEVELS]
-        one = [row for row in of_measure if row.comparison == "one"]
-        whole = [row for row in of_measure if row.comparison == "whole"]
-        value = np.array([row.observed for row in one])
-        bars = [(row.observed - row.observed_low, row.observed_high - row.observed) for row in one]
-        place = np.array([row.past for row in one])
-        axes.errorbar(
-            place, value, yerr=np.maximum(np.array(bars).T, 0.0), fmt="ko", label="record"
-        )
-        for shift, some, mark in ((0.12, one, "C0s"), (0.24, whole, "C1^")):
-            label = {"C0s": "drawn, one attempt", "C1^": "drawn, whole record"}[mark]
-            axes.plot(
-                [row.past + shift for row in some], [row.drawn for row in some], mark, label=label
-            )
-        axes.set_title(name)
-        axes.set_xlabel("failures before the attempt")
-        axes.set_xticks(range(COUNTS), [*map(str, range(COUNTS - 1)), f"{COUNTS - 1}+"])
-        axes.set_yscale("linear" if name == "success" else "log")
-    panels[0].legend(fontsize=8)
-    figure.tight_layout()
+    size = (3.3 * len(SHOWN), 2.7 * len(found))
+    figure, panels = plt.subplots(
+        len(found), len(SHOWN), figsize=size, squeeze=False, layout="constrained"
+    )
+    for (record, rows), line in zip(found.items(), cast(Any, panels), strict=True):
+        for axes, name in zip(line, SHOWN, strict=True):
+            axes.set_xlabel("failures before the attempt", fontsize="small")
+            of_measure = [r for r in rows if r.measure == name and r.level == ALL_LEVELS]
+            _panel(axes, of_measure)
+            axes.set_title(f"{record}: {name}", fontsize="medium")
+            axes.set_yscale("linear" if name == "success" else "symlog", **_linear_below(name))
+            values = [value for r in of_measure for value in (r.observed_high, r.drawn)]
+            highest = max((value for value in values if np.isfinite(value)), default=0.0)
+            axes.set_ylim(0.0, (1.05 if name == "success" else 2.0) * highest or 1.0)
+    legend_below(figure, cast(Any, panels)[0, 0], 3)
     with replacing(path) as partial:
-        figure.savefig(partial, format=path.suffix[1:])
+        figure.savefig(partial, format=path.suffix[1:], dpi=80)
     plt.close(figure)
 
 
+def _linear_below(name: str) -> dict[str, float]:
+    """Times and rates may be 0: below this their axes are linear."""
+    return {} if name == "success" else {"linthresh": 0.01 if "hour" in name else 1.0}
+
+
+def _panel(axes: Any, rows: list[Row]) -> None:
+    """Recorded attempts with their intervals, and beside them what was drawn."""
+    for comparison, shift, mark, label in (
+        ("one", 0.12, "C0s", "drawn, one attempt"),
+        ("whole", 0.24, "C1^", "drawn, whole records"),
+    ):
+        some = [row for row in rows if row.comparison == comparison]
+        if comparison == "one":
+            bars = [(r.observed - r.observed_low, r.observed_high - r.observed) for r in some]
+            axes.errorbar(
+                [row.past for row in some],
+                [row.observed for row in some],
+                yerr=np.maximum(np.array(bars).reshape(-1, 2).T, 0.0),
+                fmt="ko",
+                label="record, 95 % interval over jobs",
+            )
+        axes.plot(
+            [row.past + shift for row in some], [row.drawn for row in some], mark, label=label
+        )
+    axes.set_xticks(range(COUNTS), [*map(str, range(COUNTS - 1)), f"{COUNTS - 1}+"])
+    axes.set_xlim(-0.3, COUNTS - 0.5)
+    axes.grid(alpha=0.3)
+
+
+def outside(rows: list[Row]) -> tuple[int, int]:
+    """Rows whose interval of the difference leaves out 0, and how many there are."""
+    judged = [row for row in rows if np.isfinite(row.low)]
+    return sum(not row.within for row in judged), len(judged)
+
+
 def main(
-    trace: Annotated[Path, typer.Argument(help="A stored trace.")],
+    traces: Annotated[list[Path], typer.Argument(help="Stored traces.")],
     work: Annotated[str, typer.Option(help=" or ".join(get_args(Work)))] = "longer",
     chance: Annotated[bool, typer.Option(help="Drawn work differs by chance too.")] = False,
     most: Annotated[int, typer.Option(min=2, help="Attempts of a task.")] = 60,
@@ -264,19 +308,22 @@ def main(
     file = JsonFile.at(json_file)
     if work not in get_args(Work):
         raise typer.BadParameter(f"--work: expected {', '.join(get_args(Work))}, got {work}")
-    rows = measured(Trace.load(trace), cast(Work, work), chance, most, draws, seed, times)
-    titles = (
-        "comparison",
-        "level",
-        "failures",
-        "jobs",
-        "attempts",
-        "drawn",
-        "measure",
-        "record",
-        "drawn less record",
-    )
-    cells: list[list[Cell]] = [
+    found = dict[str, list[Row]]()
+    for trace in traces:
+        rows = measured(Trace.load(trace), cast(Work, work), chance, most, draws, seed, times)
+        found[trace.name] = rows
+        far, count = outside(rows)
+        print_table(f"{trace.name}, work: {work}", COLUMNS, _cells(rows))
+        print_line(f"{trace.name}: {far} of {count} rows are outside")
+    if picture is not None:
+        draw(found, picture)
+    records = {name: [asdict(row) for row in rows] for name, rows in found.items()}
+    file.write({"work": work, "chance": chance, "draws": draws, "records": records})
+
+
+def _cells(rows: list[Row]) -> list[list[Cell]]:
+    """Of a table."""
+    return [
         [
             row.comparison,
             row.level,
@@ -290,10 +337,6 @@ def main(
         ]
         for row in rows
     ]
-    print_table(f"work: {work}", titles, cells)
-    if picture is not None:
-        draw(rows, picture)
-    file.write({"work": work, "chance": chance, "rows": [asdict(row) for row in rows]})
 
 
 if __name__ == "__main__":

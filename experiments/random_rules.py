@@ -1,7 +1,7 @@
 """What does a rule gain that nobody thought of? The best of many random ones, chosen on train.
 
     python -m experiments.random_rules --env failgym/Cloning-v0 [--set FIELD=VALUE ...]
-        [--rules 2000] [--traces 5] [--json FILE]
+        [--rules 2000] [--traces 5] [--json FILE] [--chosen FILE]
 
 A random rule is a tree of depth 2 over the fields that vary in the environment: three questions,
 whether a field is above a threshold, and in each of the four leaves an action for each kind of
@@ -13,6 +13,14 @@ Rules are played on few slices of the train split, and the better quarter on fou
 until one is left or all slices have been played. The best rule and all rules of
 `failgym.baselines` that fit are then judged on the test splits of fresh traces, with intervals over
 traces and jobs. If a random rule is as good as what is shipped, the environment asks for little.
+
+All are judged on the same traces, where the same tasks are dear to each. So what tells whether the
+random rule is better is not whether two intervals overlap, but the paired difference: how many
+points it is above the best of the shipped ones, with an interval of its own, in which each resample
+holds the same traces and jobs of both. The best is chosen by the scores on these very traces, in
+favour of what is shipped.
+
+FILE of `--json` holds the rule as soon as it is chosen; `--chosen` judges that of such a file.
 """
 
 from __future__ import annotations
@@ -33,14 +41,16 @@ from failgym.cli.output import Cell, print_line, print_table
 from failgym.cli.values import assignments, read_value
 from failgym.envs import FIELDS, MitigationVectorEnv, Scenario, resolve
 from failgym.envs.select_fields import varying_fields
-from failgym.evaluation import Anchors
+from failgym.evaluation import Anchors, Run
+from failgym.evaluation.evidence import score_of
 from failgym.evaluation.measuring import measure
 from failgym.evaluation.runner import run_policy
+from failgym.evaluation.scoring import Score
 from failgym.files import replacing
 from failgym.vocabulary import Action
 from failgym.worlds.build import build_world
 
-__all__ = ["Question", "RandomRule", "chosen", "drawn"]
+__all__ = ["Question", "RandomRule", "chosen", "difference", "drawn"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
@@ -199,38 +209,70 @@ def main(
     first: Annotated[int, typer.Option(help="seed of the first of them")] = 2_000,
     seed: Annotated[int, typer.Option(help="of the rules")] = 0,
     json_: Annotated[Path | None, typer.Option("--json", dir_okay=False)] = None,
+    chosen_: Annotated[
+        Path | None, typer.Option("--chosen", exists=True, dir_okay=False, help="of an earlier run")
+    ] = None,
 ) -> None:
     """Print what the best random rule and all shipped ones are worth on fresh traces."""
     hints = get_type_hints(Scenario)
     given = assignments(set_ or [], "--set")
     fields = {name: read_value(name, text, hints.get(name, str)) for name, text in given.items()}
     scenario = resolve(env, fields)
-    rule = chosen(scenario, drawn(scenario, rules, seed), seed)
+    if chosen_ is None:
+        rule = chosen(scenario, drawn(scenario, rules, seed), seed)
+    else:
+        rule = RandomRule.of_json(json.loads(chosen_.read_text())["rule"])
+    content: dict[str, Any] = {"env": env, "fields": given, "rule": asdict(rule)}
+    _write(json_, content)
     judged = [
         Anchors.of(replace(scenario, trace_seed=first + number), split="test")
         for number in range(traces)
     ]
     policies: list[Any] = [rule]
     policies += [one() for one in REGISTRY.values() if one.compatible(scenario)]
-    found = [_judged(judged, policy) for policy in policies]
+    runs = [[anchors.run(policy) for anchors in judged] for policy in policies]
+    found = [_judged(judged, each) for each in runs]
+    best = max(range(1, len(found)), key=lambda at: found[at]["score"])
+    above, name = difference(judged, runs[0], runs[best]), found[best]["policy"]
     found.sort(key=lambda one: -one["score"])
     rows: list[tuple[Cell, ...]] = [
         (one["policy"], f"{one['score']:.1f} [{one['low']:.1f}, {one['high']:.1f}]")
         for one in found
     ]
     print_table(f"{env}, {traces} fresh traces", ("policy", "score"), rows)
+    print_line(
+        f"points above {name}, of the same traces and jobs: {above.value:.1f}"
+        f" [{above.low:.1f}, {above.high:.1f}]"
+    )
     print_line(f"the rule: {rule}")
-    if json_ is not None:
-        content = {"env": env, "fields": given, "rule": asdict(rule), "scores": found}
-        with replacing(json_) as path:
-            path.write_text(json.dumps(content, indent=1))
+    _write(json_, content | {"scores": found, "above": {"policy": name, **above._asdict()}})
 
 
-def _judged(judged: Sequence[Anchors], policy: Any) -> dict[str, Any]:
+def difference(judged: Sequence[Anchors], one: Sequence[Run], other: Sequence[Run]) -> Score:
+    """How many points a policy is above another, paired, its interval over traces and jobs.
+
+    Args:
+        judged: slices of each trace.
+        one: runs of the one on them.
+        other: runs of the other on the same.
+    """
+    evidence = [anchors.evidence for anchors in judged]
+    costs, given = (
+        [each.costs(run) for each, run in zip(evidence, runs, strict=True)] for runs in (one, other)
+    )
+    return score_of(evidence, costs, judged[0].seed, given=given)
+
+
+def _judged(judged: Sequence[Anchors], runs: Sequence[Run]) -> dict[str, Any]:
     """Score and interval over traces and jobs."""
-    found = measure(judged, [anchors.run(policy) for anchors in judged])
-    name = getattr(policy, "name", "?")
-    return {"policy": name, "score": found.score, "low": found.low, "high": found.high}
+    found = measure(judged, runs)
+    return {"policy": found.policy, "score": found.score, "low": found.low, "high": found.high}
+
+
+def _write(file: Path | None, content: dict[str, Any]) -> None:
+    if file is not None:
+        with replacing(file) as path:
+            path.write_text(json.dumps(content, indent=1))
 
 
 if __name__ == "__main__":

@@ -17,6 +17,10 @@
     python -m experiments.results_pages --alarms alarms.json
     python -m experiments.job_errors DIR --json errors.json
     python -m experiments.results_pages --job-errors errors.json
+    python -m experiments.continued_records RECORD ... --json records.json
+    python -m experiments.results_pages --continued records.json
+    python -m experiments.speculation --google RECORD --json speculation.json
+    python -m experiments.results_pages --speculation speculation.json
     python -m experiments.results_pages --leaderboard DIR  # what `failgym leaderboard run` wrote
 
 What is measured stands in a page of ``docs/results/`` between two comments, ``<!-- scores -->`` and
@@ -26,6 +30,7 @@ What is measured stands in a page of ``docs/results/`` between two comments, ``<
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -34,6 +39,9 @@ import typer
 
 from experiments import alarm_ages, job_errors
 from experiments import information as information_of
+from experiments import speculation as copies
+from experiments.continued_records import SHOWN, outside
+from experiments.continued_records import Row as Compared
 from experiments.leaderboard_tables import summary
 from experiments.markdown import replaced, table
 from experiments.sensitivity import rows_of
@@ -42,6 +50,7 @@ from failgym.envs import SCENARIOS
 from failgym.files import replacing
 from failgym.leaderboard.page.source import read_source
 from failgym.leaderboard.suite.suites import RELEASED
+from failgym.sim.shared.continuation import COUNTS
 
 TOP = Path(__file__).parents[1]
 PAGES = {
@@ -56,6 +65,8 @@ PAGES = {
     "information": "docs/results/information.md",
     "alarms": "docs/results/information.md",
     "job_errors": "docs/results/information.md",
+    "continued": "docs/results/continued.md",
+    "speculation": "docs/results/continued.md",
 }
 """The page that each generated part stands in."""
 TEST_SPLIT = "test split"
@@ -256,6 +267,75 @@ def _by_environment(
     return "\n".join(parts).rstrip("\n")
 
 
+def continued(content: dict[str, Any]) -> str:
+    """Recorded attempts beside drawn ones, as `experiments.continued_records` wrote them."""
+    lines = list[str]()
+    for name, found in content["records"].items():
+        rows = [Compared(**_numbers(row)) for row in found]
+        far, count = outside(rows)
+        lines += [f"**{name}**: {far} of {count} rows are outside.", "", *_record(rows), ""]
+    return "\n".join(lines[:-1])
+
+
+def _numbers(row: dict[str, Any]) -> dict[str, Any]:
+    """What is not a number is null in the file."""
+    return {name: math.nan if value is None else value for name, value in row.items()}
+
+
+def _record(rows: Sequence[Compared]) -> list[str]:
+    """The table of one record, all levels together; * for a row that is outside."""
+    every = {(r.measure, r.comparison, r.past): r for r in rows if r.level == "every"}
+    pasts = sorted({past for _, _, past in every})
+    sizes = [every[SHOWN[0], "one", past] for past in pasts if (SHOWN[0], "one", past) in every]
+    pasts = [row.past for row in sizes]
+    cells = [["jobs, attempts", *(f"{row.jobs:,}, {row.attempts:,}" for row in sizes)]]
+    for measure in SHOWN:
+        alone = [every[measure, "one", past] for past in pasts]
+        whole = [every.get((measure, "whole", past)) for past in pasts]
+        cells.append([f"{measure}: record", *(_short(row.observed) for row in alone)])
+        cells.append(["one attempt drawn", *(_drawn(row) for row in alone)])
+        cells.append(["whole records drawn", *(_drawn(row) for row in whole)])
+    most = COUNTS - 1
+    return table(["", *(f"{past} or more" if past == most else f"{past}" for past in pasts)], cells)
+
+
+def _drawn(row: Compared | None) -> str:
+    if row is None:
+        return ""
+    far = math.isfinite(row.low) and not row.within
+    return _short(row.drawn) + (" *" if far else "")
+
+
+def _short(value: float) -> str:
+    """Three digits; nothing where there is no number."""
+    if not math.isfinite(value):
+        return ""
+    return f"{value:,.0f}" if value >= 100.0 else f"{value:.3g}"
+
+
+def speculation(content: dict[str, Any]) -> str:
+    """What rules save that copy stragglers, as `experiments.speculation` wrote it."""
+    cells, seen = list[list[str]](), set[tuple[str, ...]]()
+    for row in map(copies.cells, copies.rows_of(content)):
+        record, rule, *rest = row
+        if rule != "late_early" or (record, *rest) not in seen:  # it need not differ from `late`
+            cells.append([record, f"`{rule}`", *rest])
+        seen.add((record, *rest))
+    counts = ", ".join(
+        f"{name} {len(found)} {'draws' if name == copies.GOOGLE else 'traces'}"
+        for name, found in content["records"].items()
+    )
+    ends = [
+        f"- `{end.rule}` copies {end.copied:,} tasks that end with {end.end} in Google's record:"
+        f" {end.overtaken:,} settle earlier, {end.completion:.0f} h of waiting saved,"
+        f" {-end.wasted:.0f} machine-h wasted; {end.largest_job:.0%} of the loss are one job's."
+        for end in (copies.End(**said) for said in content["ends"])
+        if end.rule != "late_early" and end.copied >= copies.FEW
+    ]
+    shown = table(copies.TITLES, cells)
+    return "\n".join([f"{counts}.", "", *shown, *(["", *ends] if ends else [])])
+
+
 def _estimate(value: Sequence[float]) -> str:
     """Of a value and the ends of its interval."""
     return _interval(dict(zip(("value", "low", "high"), value, strict=True)))
@@ -283,6 +363,8 @@ def main(
     speed_file: Annotated[Path | None, typer.Option("--speed", **FILE)] = None,
     tuned_file: Annotated[Path | None, typer.Option("--tuned", **FILE)] = None,
     agents_file: Annotated[Path | None, typer.Option("--agents", **FILE)] = None,
+    continued_file: Annotated[Path | None, typer.Option("--continued", **FILE)] = None,
+    speculation_file: Annotated[Path | None, typer.Option("--speculation", **FILE)] = None,
     sensitivity_file: Annotated[Path | None, typer.Option("--sensitivity", **FILE)] = None,
     information_file: Annotated[Path | None, typer.Option("--information", **FILE)] = None,
     alarms_file: Annotated[Path | None, typer.Option("--alarms", **FILE)] = None,
@@ -304,6 +386,8 @@ def main(
         ("information", information_file, information),
         ("alarms", alarms_file, alarms),
         ("job_errors", errors_file, errors_of_jobs),
+        ("continued", continued_file, continued),
+        ("speculation", speculation_file, speculation),
     ]
     for name, file, written in given:
         if file is not None:

@@ -22,6 +22,10 @@ ACCOUNTS = {
     "transfer": "time in which attempts waited for their inputs",
 }
 """What machine-time is divided among."""
+FORFEITED = (
+    "tasks that the record finishes and this run did not; with task_value, those that have a value"
+    " and did not finish"
+)
 
 
 def print_comparison(c: Comparison, compiled: float, *, asked: bool, simulated: bool) -> None:
@@ -59,7 +63,7 @@ def _of_tasks(c: Comparison, asked: bool, simulated: bool) -> list[tuple[Cell, .
         ("different end", c.different_end, "of these, tasks that end at another time"),
         ("different outcome", c.different_outcome, "that end in another way"),
         ("different machine-time", c.different_machine_time, "that take more or less of it"),
-        ("forfeited", c.forfeited, "tasks that the record finishes and this run did not"),
+        ("forfeited", c.forfeited, FORFEITED),
         ("rescued", c.rescued, "tasks that this run finished and the record did not"),
         ("completion ratio", c.completion_ratio, "median of completion time over the recorded"),
         ("decisions", c.decisions, "that the policy was asked for"),

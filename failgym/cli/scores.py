@@ -27,7 +27,8 @@ score: 0 is replay, 100 the clairvoyant, or a bound that may be out of reach
 work: in shares of what replay wastes; wasted is lost (it ended in vain), redundant (another copy
   was done first) and ghost (of attempts beyond the record), checkpoint is saving and restoring
 completion ratio: median of completion time over the recorded one
-forfeited: finished in the record, not by the policy; false kills: those of them that it killed
+forfeited: finished in the record, not by the policy; with task_value, of some value and not
+  finished by the policy; false kills: finished in the record, killed by the policy
 what replay spends: the price of its machine-time, as if all was wasted; below 1 % no score"""
 """What the columns mean."""
 

@@ -49,7 +49,7 @@ def measure(anchors: Sequence[Anchors], runs: Sequence[Run]) -> Evaluation:
         wasted_work=_share(metrics.wasted_work(outcomes), before),
         checkpoint_work=_share(metrics.checkpoint_work(outcomes), before),
         completion_ratio=metrics.completion_ratio(outcomes, ran),
-        forfeited=metrics.forfeited(outcomes),
+        forfeited=sum(run.forfeited for run in runs),
         false_kills=metrics.false_kills(outcomes),
         rescued=metrics.rescued(outcomes),
         decisions=decisions,

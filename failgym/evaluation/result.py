@@ -63,9 +63,9 @@ class Evaluation:
     """median of completion time over the recorded one, of tasks that ran and have the recorded
     outcome"""
     forfeited: int | None
-    """tasks that the record finishes and the policy did not"""
+    """tasks that forfeited something (`failgym.evaluation.Run`)"""
     false_kills: int | None
-    """of these, tasks that the policy killed"""
+    """tasks that the record finishes and the policy killed"""
     rescued: int | None
     """tasks that the policy finished and the record did not"""
     decisions: int

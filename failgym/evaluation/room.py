@@ -7,10 +7,11 @@ spends, which is its machine-time.
 
 Costs are in units of a scenario's own. In them machine-time is worth the price of wasted work, so
 what replay spends is what it would cost if all its machine-time was wasted: useful work, lost,
-redundant and ghost work, checkpoints, restores and transfers, of the tasks that are charged for.
-Where machine-time has no price, replay's completion time stands in. A scenario that charges for
-neither has no room. The room may well be more than replay's machine-time, where completion time is
-what can be saved: so it is shown as a share of replay's cost, of which it is a part.
+redundant and ghost work, checkpoints, restores and transfers, of the tasks that are charged for:
+with ``charge="episode"`` these are all that an episode holds. Where machine-time has no price, the
+completion time of these tasks stands in. A scenario that charges for neither has no room. The room
+may well be more than replay's machine-time, where completion time is what can be saved: so it is
+shown as a share of replay's cost, of which it is a part.
 """
 
 from __future__ import annotations
@@ -104,5 +105,8 @@ def spent_by(world: World, replay: Run) -> Floats:
     """What replay spends on each of its slices, in units of cost [slices]."""
     price, sizes = world.work_price, world.own_sizes[replay.slices]
     of = np.repeat(np.arange(len(sizes)), sizes)
+    others_work, others_time = replay.spent_on_others.T
+    if price <= 0.0:
+        return replay.costs[:, _COMPLETION] + others_time
     work = np.bincount(of, metrics.task_work(replay.outcomes), len(sizes)).astype(np.float64)
-    return work * price if price > 0.0 else replay.costs[:, _COMPLETION]
+    return work * price + others_work

@@ -44,6 +44,12 @@ class Run:
     """[slices, 5] cost by term"""
     outcomes: dict[str, npt.NDArray[Any]]
     """an array per field of `TaskOutcome`, with a row per task, slice after slice"""
+    forfeited: int
+    """tasks that forfeited something: what the record finishes and the policy did not, or, with
+    ``task_value``, what has a value and did not finish"""
+    spent_on_others: npt.NDArray[np.float64]
+    """[slices, 2] what tasks that are not asked about have taken, where they are charged for: their
+    machine-time, at the price of wasted work, and their completion time; in units of cost"""
     decisions: int
     illegal: int
     """actions that the mask forbade; each counted as CONTINUE"""
@@ -112,6 +118,8 @@ def run_policy(
         slices=chosen,
         costs=ledger.costs,
         outcomes=world.outcomes(ledger.states),
+        forfeited=ledger.forfeited,
+        spent_on_others=ledger.spent_on_others,
         decisions=ledger.decisions,
         illegal=ledger.illegal,
         seconds=time.perf_counter() - begun,
@@ -127,6 +135,8 @@ class _Ledger:
         self.first = np.concatenate([[0], np.cumsum(sizes)])
         self.costs = np.zeros((len(slices), len(TERMS)))
         self.states: npt.NDArray[Any] = np.zeros(int(self.first[-1]), batch.array("tasks", 0).dtype)
+        self.spent_on_others = np.zeros((len(slices), 2))
+        self.forfeited = 0
         self.decisions = 0
         self.illegal = 0
 
@@ -134,11 +144,13 @@ class _Ledger:
         """Write down the episodes of lanes that ended on the slices at these positions."""
         episodes = batch.state.episodes[lanes]
         self.costs[positions] = episodes["cost"]
+        self.forfeited += int(episodes["forfeited"].sum())
         self.decisions += int(episodes["decisions"].sum())
         self.illegal += int(episodes["illegal"].sum())
         for lane, position in zip(lanes.tolist(), positions.tolist(), strict=True):
             first, last = self.first[position], self.first[position + 1]
             self.states[first:last] = batch.own_states(lane)
+            self.spent_on_others[position] = batch.spent_on_others(lane)
 
 
 def _serve(batch: EpisodeBatch, caller: Caller, ledger: _Ledger, progress: Advance) -> None:

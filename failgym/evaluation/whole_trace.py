@@ -132,7 +132,7 @@ def compare(run: Run, record: Record) -> Comparison:
         different_end=int(end.sum()),
         different_outcome=int(outcome.sum()),
         different_machine_time=int(work.sum()),
-        forfeited=metrics.forfeited(outcomes),
+        forfeited=run.forfeited,
         rescued=metrics.rescued(outcomes),
         completion_ratio=metrics.completion_ratio(outcomes, record.ran[task]),
         work=_by_account(outcomes),

@@ -70,7 +70,11 @@ def completion_ratio(outcomes: Columns, where: Bools | None = None) -> float:
 
 
 def forfeited(outcomes: Columns) -> int:
-    """Tasks that the record finishes and the policy did not."""
+    """Tasks that the record finishes and the policy did not.
+
+    These are the tasks that forfeit something where they have no value of their own; where they do
+    (``task_value``), `failgym.evaluation.Run` holds the number.
+    """
     finished = outcomes["recorded_outcome"] == Outcome.FINISH
     return int(np.sum(finished & (outcomes["outcome"] != Outcome.FINISH)))
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from failgym.arrow import pa, pc
 from failgym.traces.schema import FOREIGN_KEYS, TABLES, Table, column, make_table, present
+from failgym.traces.submission import task_submits
 from failgym.traces.tables import Meta
 from failgym.traces.trace import Trace
 
@@ -34,7 +35,8 @@ def in_order(meta: Meta, **columns: Mapping[str, Any]) -> Trace:
     attempts = tables["attempts"]
     _arrange(tables, "attempts", np.lexsort((_heard(attempts), column(attempts, "task"))))
     tasks = tables["tasks"]
-    key = (column(tasks, "index"), column(tasks, "job"), _submits(tables))
+    submits = task_submits(tables["jobs"], tasks, tables["attempts"])
+    key = (column(tasks, "index"), column(tasks, "job"), submits)
     _arrange(tables, "tasks", np.lexsort(key))
     _arrange(tables, "attempts", np.argsort(column(tables["attempts"], "task"), kind="stable"))
     for name, keys in _REST.items():
@@ -82,14 +84,3 @@ def _heard(attempts: Table) -> Ints:
     for name in ("queued", "start"):  # the later one wins
         heard = np.where(present(attempts, name), column(attempts, name), heard)
     return heard
-
-
-def _submits(tables: Mapping[str, Table]) -> Ints:
-    """When each task was submitted: `Trace.task_submit`, of attempts in order of their task."""
-    submit = column(tables["jobs"], "submit")[column(tables["tasks"], "job")].astype(np.int64)
-    attempts = tables["attempts"]
-    task, first = np.unique(column(attempts, "task"), return_index=True)
-    for name in ("start", "queued"):  # the later one wins
-        known = present(attempts, name)[first]
-        submit[task[known]] = column(attempts, name)[first[known]]
-    return submit

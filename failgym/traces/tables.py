@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from failgym.traces import schema
 from failgym.traces.schema import TABLES, Table, TraceError, make_table
+from failgym.traces.submission import task_submits
 from failgym.traces.validate import validate
 from failgym.vocabulary import Outcome
 
@@ -114,16 +115,10 @@ class Tables:
     def task_submit(self) -> npt.NDArray[np.int64]:
         """When each task was submitted [ms], (tasks,).
 
-        The first attempt's queued time, else its start, else the job's submission.
+        The first attempt's queued time, else its start, else the job's submission; but no later
+        than any attempt started.
         """
-        submit = self.column("jobs", "submit")[self.column("tasks", "job")].astype(np.int64)
-        first = self.task_first[:-1]
-        holders = np.flatnonzero(first < self.task_first[1:])
-        first = first[holders]
-        for name in ("start", "queued"):  # the later one wins
-            known = self.present("attempts", name)[first]
-            submit[holders[known]] = self.column("attempts", name)[first[known]]
-        return submit
+        return task_submits(self.table("jobs"), self.table("tasks"), self.table("attempts"))
 
     @cached_property
     def task_outcome(self) -> npt.NDArray[np.int8]:

@@ -1,8 +1,10 @@
-"""Kaplan-Meier curves: hand-counted, as scipy and lifelines have them, and by the definition."""
+"""Kaplan-Meier curves: hand-counted, as scipy has them, and by the definition.
+
+`test_lifelines` holds them against lifelines.
+"""
 
 from __future__ import annotations
 
-import json
 from fractions import Fraction
 from typing import Any
 
@@ -14,7 +16,6 @@ from scipy.stats import CensoredData, ecdf
 
 from failgym.continued.survival import Lives, joined
 from failgym.sim.shared.continuation import LONGEST_FATE, Law
-from tests.continued.lifelines_curves import FILE
 
 
 def curve(
@@ -94,14 +95,6 @@ def test_joined_laws_are_one_behind_the_other() -> None:
     law = joined([one, Law.never(2), one])
     assert law.at.tolist() == [0, 1, 1, 1, 2]
     assert (law.value.tolist(), law.share.tolist()) == ([5.0, 5.0], [0.5, 0.5])
-
-
-def test_curves_are_those_of_lifelines() -> None:
-    for kept in json.loads(FILE.read_text())["curves"]:
-        late = kept["entered"] if any(kept["entered"]) else None
-        values, shares = curve(kept["time"], kept["event"], entered=late)
-        assert values == kept["at"]
-        assert shares == pytest.approx(kept["share"], abs=1e-12)
 
 
 Row = st.tuples(st.integers(0, 2), st.integers(1, 12), st.booleans(), st.integers(0, 11))

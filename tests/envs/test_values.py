@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import gymnasium as gym
@@ -11,9 +12,10 @@ import pytest
 from failgym.baselines import GiveUp, Replay, RetryCap
 from failgym.cli.values import read_value
 from failgym.envs import TERMS, Scenario, resolve
+from failgym.evaluation import Anchors
 from failgym.evaluation.runner import run_policy
-from failgym.traces import Outcome
-from failgym.worlds.build import build_world
+from failgym.traces import Cause, Outcome
+from failgym.worlds.build import build_world, split_of
 
 CONTINUED: dict[str, Any] = {
     "beyond_record": "continued",
@@ -40,6 +42,47 @@ def test_replay_forfeits_what_the_record_failed_at_its_value() -> None:
     twice, _ = costs(Replay(), task_value=8.0)
     assert twice[:, FORFEITED] == pytest.approx(2.0 * paid[:, FORFEITED])
     assert np.delete(twice, FORFEITED, 1) == pytest.approx(np.delete(paid, FORFEITED, 1))
+
+
+def worthless(scenario: Scenario, tasks: Any) -> Any:
+    """Which of these tasks have no value: the data cut them, or their user killed them in the end.
+
+    Counted from the trace: the row that ends last, by (end, position), has cause USER.
+    """
+    trace = split_of(scenario, scenario.split)
+    task, end = trace.column("attempts", "task"), trace.column("attempts", "end", missing=-1)
+    by_user = trace.column("attempts", "cause", missing=-1) == Cause.USER
+    fate, none = trace.task_outcome, []
+    for one in tasks.tolist():
+        rows = np.flatnonzero(task == one)
+        last = rows[np.lexsort((rows, end[rows]))[-1]]
+        killed = fate[one] != Outcome.FINISH and by_user[last]
+        none.append(fate[one] == Outcome.CENSORED or killed)
+    return np.array(none)
+
+
+def test_replay_forfeits_exactly_what_the_record_does_not_finish_and_has_a_value() -> None:
+    fields = {**CONTINUED, "task_value": 4.0, "jobs": 400, "trace": "google-2011-failing"}
+    scenario = resolve("GracePeriod-v0", fields)
+    anchors = Anchors.of(scenario)
+    scored, outcomes = anchors.measure(anchors.replay), anchors.replay.outcomes
+    none = worthless(anchors.scenario, outcomes["task"])
+    unfinished = outcomes["recorded_outcome"] != Outcome.FINISH
+    assert (none & unfinished).sum() > 3
+    assert scored.forfeited == (unfinished & ~none).sum() > 50
+    worth_nothing = Anchors.of(replace(scenario, task_value=0.0))
+    assert worth_nothing.measure(worth_nothing.replay).forfeited == 0
+
+
+def test_a_scheduled_world_counts_what_did_not_finish_and_has_a_value() -> None:
+    few = {"jobs": 2_000, "slice_tasks": 64, "warmup": 16, "followers": 32}
+    fields = {**CONTINUED, "task_value": 4.0, "trace": "google-2011-failing", **few}
+    anchors = Anchors.of(resolve("Mitigation-v0", fields), episodes=8)
+    outcomes = anchors.replay.outcomes
+    none = worthless(anchors.scenario, outcomes["task"])
+    unfinished = outcomes["outcome"] != Outcome.FINISH
+    assert (none & unfinished).sum() > 3
+    assert anchors.measure(anchors.replay).forfeited == (unfinished & ~none).sum() > 50
 
 
 def test_rescues_gain_what_false_kills_lose() -> None:

@@ -13,9 +13,10 @@ from typer import Typer
 from typer.testing import CliRunner
 
 from experiments import random_rules
-from experiments.random_rules import Question, RandomRule, chosen, drawn
+from experiments.random_rules import Question, RandomRule, chosen, difference, drawn
+from failgym.baselines import GiveUp, RetryCap
 from failgym.envs import FIELDS, resolve
-from failgym.evaluation import evaluate
+from failgym.evaluation import Anchors, evaluate
 from failgym.vocabulary import Action
 
 INDEX = {field.name: at for at, field in enumerate(FIELDS)}
@@ -90,4 +91,22 @@ def test_the_command_judges_it_beside_the_rules_that_are_shipped(tmp_path: Path)
     scores = {one["policy"]: one["score"] for one in content["scores"]}
     assert scores["replay"] == 0.0
     assert {"random rule", "algorithm_1", "reroll"} <= set(scores)
-    assert RandomRule.of_json(content["rule"]).actions
+    rule = RandomRule.of_json(content["rule"])
+    assert rule.actions
+    shipped = {name: score for name, score in scores.items() if name != "random rule"}
+    above = content["above"]
+    assert above["policy"] == max(shipped, key=lambda name: shipped[name])
+    assert above["value"] == pytest.approx(scores["random rule"] - max(shipped.values()))
+    again = tmp_path / "again.json"
+    found = CliRunner().invoke(app, [*words, "--chosen", str(file), "--json", str(again)])
+    assert found.exit_code == 0, found.output
+    assert json.loads(again.read_text()) == content
+
+
+def test_a_difference_is_paired() -> None:
+    places = [Anchors.of(resolve("Cloning-v0", SMALL | {"trace_seed": seed})) for seed in (1, 2)]
+    one, other = ([place.run(each()) for place in places] for each in (RetryCap, GiveUp))
+    assert tuple(difference(places, one, one)) == (0.0, 0.0, 0.0)
+    found, back = difference(places, one, other), difference(places, other, one)
+    assert found.value == -back.value != 0.0
+    assert found.low < found.value < found.high

@@ -62,7 +62,6 @@ def nasty_world(seed: int) -> NastyWorld:
     grid, huge = int(rng.choice([1, 7, 10, 10])), bool(rng.random() < 0.15)
     job, rows = _tasks(rng, grid, huge)
     trace = _trace(rng, job, rows, grid)
-    _leave_out(trace, rows)
     rules = _rules(rng, grid, huge)
     context = random_context(rng, trace, rules)
     if rng.random() < 0.7:
@@ -194,24 +193,6 @@ def _submit(rng: np.random.Generator, rows: Sequence[Row]) -> int:
     heard = [row[name] for row in rows for name in ("queued", "start", "end")]
     first = min(time for time in heard if time is not None)
     return int(rng.integers(0, 30 if rng.random() < 0.03 else first + 1))
-
-
-def _leave_out(trace: Trace, rows: Sequence[Row]) -> None:
-    """Raise ValueError for a record on which kernels and rules differ.
-
-    Rule 10: a censored task that its user kills in the end settles as CENSORED; with the kernels as
-    KILL. Rule 1: what starts before its submission starts as recorded; with the kernels then.
-    """
-    for task in range(trace.rows("tasks")):
-        mine = [row for row in rows if row["task"] == task]
-        outcomes = {row["outcome"] for row in mine}
-        last = max(range(len(mine)), key=lambda number: (mine[number]["end"], number))
-        censored = Outcome.CENSORED in outcomes and Outcome.FINISH not in outcomes
-        if censored and mine[last]["cause"] == Cause.USER:
-            raise ValueError("a censored task that its user kills in the end")
-        started = [row["start"] for row in mine if row["start"] is not None]
-        if started and started[0] < trace.task_submit[task]:
-            raise ValueError("a task that starts before it is submitted")
 
 
 # --- rules and laws ---------------------------------------------------------------------------

@@ -40,6 +40,25 @@ def test_task_accessors() -> None:
     assert trace.task_outcome.tolist() == [FINISH, FINISH, KILL, CENSORED]
 
 
+def test_a_task_is_submitted_no_later_than_it_starts() -> None:
+    def submit(queued: int | None, job_submit: int) -> int:
+        trace = Trace.of(
+            Meta("late"),
+            jobs={"original_id": ["a"], "submit": [job_submit], "width": 1, "outcome": KILL},
+            tasks={"job": [0], "index": [0], "width": 1},
+            attempts={
+                **{"task": [0, 0], "queued": [queued, None], "start": [None, 20], "end": [40, 60]},
+                **{"outcome": [KILL, FINISH], "cause": [Cause.REQUEUE, None]},
+            },
+        )
+        [found] = trace.task_submit.tolist()
+        return found
+
+    assert submit(30, 0) == submit(None, 25) == 20
+    assert submit(10, 25) == 10
+    assert submit(None, 5) == 5
+
+
 def test_task_outcome_is_that_of_the_attempt_that_ends_last() -> None:
     def outcome(ends: list[int], outcomes: list[Outcome]) -> int:
         causes = [None if o in (FINISH, CENSORED) else 0 for o in outcomes]

@@ -37,9 +37,14 @@ _FINISHES, _INTRINSIC, _EXTERNAL = int(Ending.FINISH), int(Ending.INTRINSIC), in
 
 @kernel
 def settle(w: World, x: View, task: Any, outcome: int, finisher: int) -> None:
-    """Settle a task now: one that is worth something and does not finish is forfeited."""
+    """Settle a task now: one that is worth something and does not finish is forfeited.
+
+    One that the end of the data cut settles as CENSORED, whatever became of it.
+    """
     ep = x.ep
     record = w.tasks[task.task]
+    if record.censored:
+        outcome = _CENSORED
     if ep.merged:
         arrivals(w, x)
     charge_settled(x, task, finisher, record.width)
@@ -126,8 +131,7 @@ def settle_if_over(w: World, x: View, task: Any) -> None:
             return
     elif rows_left(w, task) or _waits_for_pending(w, x, task):
         return
-    outcome = _CENSORED if w.tasks[task.task].censored else task.last_outcome
-    settle(w, x, task, outcome, -1)
+    settle(w, x, task, task.last_outcome, -1)
 
 
 @kernel

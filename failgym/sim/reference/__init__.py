@@ -27,7 +27,9 @@ The rules
     CHECKPOINT, RETRY and KILL at FAILED are departures; CONTINUE and arming a kill are not. At a
     departure what runs, runs on; the recorded starts still to come are void, and their attempts
     form the *pool*, in row order. If the attempt started last has ended without success by then,
-    its restart stays owed: it is due at its recorded time, or now if that is past.
+    its restart stays owed: it is due at its recorded time, or now if that is past. A task is
+    submitted when its first row was queued, else when that started, else with its job; but no later
+    than any of its rows started.
 2.  *Attempts.* A clone, a retry or a restart runs the first attempt of the pool, with its recorded
     duration and ending. Rows that never started are no attempts. Beyond the record it runs a
     *ghost*: a copy of the last started row, numbered on from the end of the record. With

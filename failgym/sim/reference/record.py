@@ -198,11 +198,12 @@ def _record(
 
 
 def _submit(raw: Sequence[_RawRow], job_submit: int) -> int:
-    """When the first row was queued, else when it started, else when the job was submitted."""
-    for time in (raw[0].queued, raw[0].start) if raw else ():
-        if time is not None:
-            return time
-    return job_submit
+    """When the first row was queued, else when it started, else when the job was submitted; but no
+    later than any row started (rule 1).
+    """
+    heard = [time for row in raw[:1] for time in (row.queued, row.start) if time is not None]
+    starts = [row.start for row in raw if row.start is not None]
+    return min([heard[0] if heard else job_submit, *starts])
 
 
 def _user_kill(raw: Sequence[_RawRow]) -> int | None:

@@ -16,6 +16,7 @@ from failgym.sim.scheduled.records import Part, Short, World
 from failgym.sim.scheduled.rules import ScheduledRules
 from failgym.sim.scheduled.units import unit_table
 from failgym.sim.shared.batch import EpisodeBatch
+from failgym.sim.shared.outcomes import accounts_of
 from failgym.sim.shared.records import Output
 
 __all__ = ["ScheduledBatch"]
@@ -133,6 +134,17 @@ class ScheduledBatch(EpisodeBatch):
         """States of the tasks that an episode asks about."""
         states = self.states(episode)
         return states[states["own"]]
+
+    def spent_on_others(self, episode: int) -> tuple[float, float]:
+        """As `EpisodeBatch.spent_on_others` says: there are such with ``charge="episode"``."""
+        prices = self.world.parameters[0]
+        if not prices["others"]:
+            return 0.0, 0.0
+        states, ep = self.states(episode), self.state.episodes[episode]
+        work = sum(accounts_of(states[~states["own"]], 0)._replace(in_flight=0))
+        waits = int(ep["others_waiting"]) * int(ep["now"]) - int(ep["others_waiting_submit"])
+        time = int(ep["others_completed"]) + waits
+        return float(prices["wasted"] * work), float(prices["completion"] * time)
 
     def drained_log(self, episode: int) -> npt.NDArray[Any]:
         """The event log of an episode since it was drained last, that of queries emptied too."""

@@ -265,6 +265,15 @@ class EpisodeBatch(ABC):
         """States of the tasks that an episode asks about."""
         return self.states(episode)
 
+    def spent_on_others(self, episode: int) -> tuple[float, float]:
+        """What tasks that an episode does not ask about have taken, if it is charged for them.
+
+        Returns:
+            In units of cost, up to now: their machine-time whose fate is known, at the price of
+            wasted work; and their completion time.
+        """
+        return 0.0, 0.0
+
     def drained_log(self, episode: int) -> npt.NDArray[Any]:
         """The event log of an episode since it was drained last; a kept one is overwritten."""
         count = int(self.state.episodes["logged"][episode])

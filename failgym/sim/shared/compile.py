@@ -215,11 +215,7 @@ def tasks_of(
     tasks["walltime"] = trace.column("jobs", "walltime", missing=0)[job]
     tasks["kill_at"] = kill_at
     tasks["numbers"] = np.diff(a.first)
-    head = np.minimum(a.first[:-1], max(len(a.task) - 1, 0))
-    queued = trace.column("attempts", "queued", missing=-1)[head]
-    submit = trace.column("jobs", "submit")[job]
-    arrival = np.where(queued >= 0, queued, a.start[head])
-    tasks["submit"] = np.where((arrival >= 0) & (tasks["numbers"] > 0), arrival, submit)
+    tasks["submit"] = trace.task_submit
     started = np.concatenate([[0], np.cumsum(a.started)])
     tasks["rows_at"] = started[a.first[:-1]]
     tasks["rows"] = started[a.first[1:]] - tasks["rows_at"]

@@ -136,12 +136,16 @@ def continue_record(
     return Beyond(known, pack(continuation), longest, gaps, fails)
 
 
-def machine_time_of_work(tasks: Records, beyond: Beyond) -> Ints:
-    """W x width of each task (rule C2) [machine-ms].
+def machine_time_of_work(tasks: Records, continued: Records) -> Ints:
+    """W x width of each task (rule C2) [machine-ms], [tasks].
 
     0 where W is never, the task is censored or it has no row to run.
+
+    Args:
+        tasks: TASK [tasks].
+        continued: CONTINUED [tasks], of the same tasks.
     """
-    work = beyond.tasks["work"]
+    work = continued["work"]
     nothing = np.isinf(work) | tasks["censored"] | (tasks["rows"] == 0)
     return np.where(nothing, 0.0, work).astype(np.int64) * tasks["width"]
 

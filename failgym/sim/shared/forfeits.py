@@ -36,11 +36,12 @@ def set_forfeits(tasks: Records, beyond: Beyond, weights: Weights) -> None:
             f"task_value: expected None unless beyond_record is 'continued', got"
             f" {weights.task_value!r}"
         )
-    work = machine_time_of_work(tasks, beyond)
+    work = machine_time_of_work(tasks, beyond.tasks)
     total = float(work.sum(dtype=np.float64))
     if not total <= MOST_TIME:
         raise ValueError(
             f"task_value: the work of all tasks comes to {total:.3g} machine-ms, expected at most"
             f" {MOST_TIME:.3g}"
         )
-    tasks["forfeits"], tasks["forfeit_work"], tasks["forfeit_time"] = work > 0, work, 0
+    tasks["forfeits"] = (work > 0) & (weights.task_value > 0.0)
+    tasks["forfeit_work"], tasks["forfeit_time"] = work, 0

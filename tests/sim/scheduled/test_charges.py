@@ -52,8 +52,7 @@ def forfeits(sim: Any, cluster: Cluster, x: Any) -> float:
             return 0.0
         time = (x.recorded_end - x.submit) / weights.time_scale
         return weights.forfeited * (x.recorded_work / weights.work_scale + time)
-    beyond = type("Beyond", (), {"tasks": world.beyond})
-    worth = int(machine_time_of_work(world.tasks, beyond)[x.task])  # pyright: ignore
+    worth = int(machine_time_of_work(world.tasks, world.beyond)[x.task])
     return weights.forfeited * weights.task_value * weights.wasted * worth / weights.work_scale
 
 

@@ -265,7 +265,7 @@ def test_the_machine_time_of_work() -> None:
     rows = rows_of(a, record, context, usage_of(trace, RULES.window), 0)
     table["width"] = 3
     beyond = continue_record(RULES, laws(4), a, table, rows, 0)
-    assert machine_time_of_work(table, beyond).tolist() == [300, 0, 0, 90]
+    assert machine_time_of_work(table, beyond.tasks).tolist() == [300, 0, 0, 90]
 
 
 def test_nobody_finishes_what_its_user_killed() -> None:

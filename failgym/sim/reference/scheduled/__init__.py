@@ -126,8 +126,10 @@ K1. *Rows.* A row that never started and whose length is known (rule 3) counts a
     simulated. J, C2's r, and what lies behind a row go by the record all the same.
 K2. *Latent rows* meet no end from outside. One may have failed by itself later: T_fail is drawn
     from `failure` of the cell for its k by NEXT_FAILURE, n = its number, of the times above its
-    duration alone, as C2 says it of work; never if there is none. F is as in C3. For the k of later
-    attempts (C4) it fails by itself if T_fail <= F.
+    duration alone, as C2 says it of work; never if there is none. It is the same law as that of
+    drawn attempts, also for a latent row that is its task's first: `failgym.continued.fit` counts
+    it of later attempts alone, where it saw enough, as what fails early fails in its first. F is as
+    in C3. For the k of later attempts (C4) it fails by itself if T_fail <= F.
 K3. *Outside.* Drawn attempts meet no T_ext: the simulated cluster makes evictions, losses and
     requeues, and they owe no restart and count for nothing in C8 (rule 12). An attempt that is
     requeued meets the same fate anew, under the same number. Other recorded rows that were ended
