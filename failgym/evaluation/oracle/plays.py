@@ -15,16 +15,18 @@ import numpy.typing as npt
 
 from failgym.evaluation.oracle.rules import Allowed, Fate, Open, Rule, answer_of
 from failgym.sim.shared.batch import EpisodeBatch
-from failgym.vocabulary import Outcome
+from failgym.sim.shared.rules import Order, Rules
+from failgym.vocabulary import ACTIONS, Outcome
 from failgym.worlds.batches import lanes_that_fit, make_batch
-from failgym.worlds.scenario import Scenario
 from failgym.worlds.world import World
 
 __all__ = ["Asked", "Plan", "Played", "Stage"]
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 Ways = Sequence[tuple[Rule, ...]]
 
+_BITS = 1 << np.arange(ACTIONS, dtype=np.int64)
 _FINISHED = int(Outcome.FINISH)
 
 
@@ -77,18 +79,25 @@ class Stage:
 
     Args:
         world: a compiled world.
-        scenario: that it was compiled for.
+        rules: that it was compiled for.
+        order: of the decisions of a slice, in the pinned world.
         ways: that plans speak of.
         allowed: which answers may be given.
         lanes: plans that are played together at most; fewer where memory is short.
     """
 
     def __init__(
-        self, world: World, scenario: Scenario, ways: Ways, allowed: Allowed, lanes: int
+        self,
+        world: World,
+        rules: Rules,
+        order: Order,
+        ways: Ways,
+        allowed: Allowed,
+        lanes: int,
     ) -> None:
-        self.world, self.scenario, self.ways, self.allowed = world, scenario, ways, allowed
-        self.lanes = lanes_that_fit(world, scenario, lanes, scenario.order)
-        self._batch = make_batch(world, scenario, self.lanes, scenario.order)
+        self.world, self.rules, self.ways, self.allowed = world, rules, ways, allowed
+        self.lanes = lanes_that_fit(world, rules, lanes, order)
+        self._batch = make_batch(world, rules, self.lanes, order)
         self.slice = -1
         self._fates: list[Fate] = []
 
@@ -125,7 +134,7 @@ class Stage:
             episodes, out = batch.state.episodes, batch.output
             live = np.flatnonzero(~episodes["done"][:n])
             actions[:n] = 0
-            legal = out.mask[live] @ (1 << np.arange(out.mask.shape[1]))
+            legal: Ints = out.mask[live].astype(np.int64) @ _BITS
             facts = zip(
                 *(live.tolist(), episodes["local"][live].tolist(), legal.tolist()),
                 *(episodes["decision"][live].tolist(), out.unit[live].tolist()),
@@ -161,7 +170,7 @@ class Stage:
         batch, world = self._batch, self.world
         now = int(batch.state.episodes["now"][lane])
         fate = self._fates[task]
-        return Open(kind, now, fate, self.scenario, lambda: world.ahead(batch, lane))
+        return Open(kind, now, fate, self.rules, lambda: world.ahead(batch, lane))
 
     def _units(self, batch: EpisodeBatch, n: int) -> Floats:
         """What each unit has cost, [n, units]."""
@@ -189,5 +198,3 @@ class _Player:
         if self.listed:
             self.asked.append(asked)
         self.count += 1
-
-

@@ -85,7 +85,7 @@ def search(
     plans: Sequence[Mapping[int, int]] | None = None,
     bound: float = -np.inf,
     apart: bool = False,
-    effort: Effort = Effort(),  # noqa: B008
+    effort: Effort = Effort(),
     seed: int = 0,
 ) -> Found:
     """Look for the cheapest play of a slice.
@@ -113,9 +113,7 @@ def search(
 class _Climb:
     """The best plan so far, and which moves were tried."""
 
-    def __init__(
-        self, stage: Stage, apart: bool, effort: Effort, rng: np.random.Generator
-    ) -> None:
+    def __init__(self, stage: Stage, apart: bool, effort: Effort, rng: np.random.Generator) -> None:
         self.stage, self.apart, self.effort, self.rng = stage, apart, effort, rng
         self.plan, self.plays = Plan(), 0
         self._best: Played | None = None
