@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,6 @@ import pytest
 import failgym
 from failgym.baselines import Replay
 from failgym.envs import resolve
-from failgym.evaluation import oracle
 from failgym.evaluation.anchors import Anchors
 from failgym.evaluation.oracle import MEASURES, Effort
 from failgym.evaluation.oracle.plays import Plan, Stage
@@ -123,7 +123,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         searched.append(chosen)
         return search(stage, chosen, **options)
 
-    monkeypatch.setattr(oracle.oracle, "search", counting)
+    monkeypatch.setattr("failgym.evaluation.oracle.oracle.search", counting)
     return searched
 
 
@@ -148,17 +148,29 @@ def test_what_was_found_is_kept_and_a_killed_search_goes_on(
     assert len(list(folder.glob("*.oracle"))) == 2 * len(slices)
 
 
-@pytest.mark.parametrize(
-    "spoil",
-    [
-        lambda text: text.replace('"costs": ["0x1.', '"costs": ["0x1.0'),
-        lambda text: text[: len(text) // 2],
-        lambda text: text.replace('"choices": [[', '"choices": [[99999, 2], ['),
-        lambda text: "[]",
-    ],
-)
+def cheaper(text: str) -> str:
+    """Costs that the choices do not have."""
+    return text.replace('"costs": ["0x1.', '"costs": ["0x1.0')
+
+
+def halved(text: str) -> str:
+    """Half of a file."""
+    return text[: len(text) // 2]
+
+
+def unordered(text: str) -> str:
+    """Choices that cannot be made one after the other."""
+    return text.replace('"choices": [[', '"choices": [[99999, 2], [')
+
+
+def empty(_: str) -> str:
+    """Another document."""
+    return "[]"
+
+
+@pytest.mark.parametrize("spoil", [cheaper, halved, unordered, empty])
 def test_a_spoiled_file_is_not_believed(
-    spoil: Any, monkeypatch: pytest.MonkeyPatch, folder: Path
+    spoil: Callable[[str], str], monkeypatch: pytest.MonkeyPatch, folder: Path
 ) -> None:
     anchors = places("failgym/GracePeriod-v0")
     run = anchors.oracle(effort=BRIEF)
