@@ -9,7 +9,8 @@
    move each, and what a move gains is read off its own task's cost; some plays make one move alone,
    judged by the cost of the episode. Moves that gained are made together: all of them, the best
    half, the best quarter, the best one. The cheapest of all that was played is the next plan.
-   Rounds end when no move is left untried, the bound is reached, or after `Effort.rounds`.
+   When no move is left untried, two random ones of a task are made together for a few rounds. It
+   ends when nothing came of that, when the bound is reached, or after `Effort.rounds`.
 
 Everything that is a candidate was played to its end, so that its cost is the cost of an episode,
 and replay is among them. Draws are keyed by the seed and the slice.
@@ -30,6 +31,8 @@ __all__ = ["Effort", "Found", "search"]
 
 Floats = npt.NDArray[np.float64]
 
+PAIRS = 6
+"""Rounds in which two moves of a unit are made together, once none is left to be made alone."""
 _NEARLY = 1.0 - 1e-12
 """A plan that is better by no more than rounding errors is no better."""
 _SHARES = (1.0, 0.5, 0.25, 0.0)
@@ -69,13 +72,6 @@ class _Move(NamedTuple):
     task: int
     number: int
     to: int
-
-    def made(self, plan: Plan) -> Plan:
-        """The plan with this change."""
-        if self.number < 0:
-            kept = {key: to for key, to in plan.answers.items() if key[0] != self.task}
-            return replace(plan, ways={**plan.ways, self.task: self.to}, answers=kept)
-        return replace(plan, answers={**plan.answers, (self.task, self.number): self.to})
 
 
 def search(
@@ -118,7 +114,7 @@ class _Climb:
         self.plan, self.plays = Plan(), 0
         self._best: Played | None = None
         self._listed: Played | None = None
-        self._tried = dict[int, set[_Move]]()
+        self._tried, self._pairs = dict[int, set[_Move]](), 0
 
     @property
     def best(self) -> Played:
@@ -163,33 +159,39 @@ class _Climb:
         return self._listed.asked
 
     def round(self) -> bool:
-        """Try some moves, and combine those that gained; False if none is left untried."""
-        open_moves = self._open_moves()
-        if not open_moves:
+        """Try some moves, and combine those that gained; False if nothing is left to try."""
+        moves, pairs = self._open_moves(), False
+        if not moves and self._pairs < PAIRS:
+            moves, pairs = self._open_moves(again=True), True
+            self._pairs += 1
+        if not moves:
             return False
         before, told = self.best, bool(len(self.best.units))
         groups = 0 if self.apart or not told else self.effort.alone
-        sets = [self._group(open_moves, 4**i) for i in range(groups)]
-        sets += [self._drawn(open_moves, told) for _ in range(self.effort.plays - groups)]
-        plans = [_with(self.plan, moves) for moves in sets]
+        sets = [self._group(moves, 4**i) for i in range(groups)]
+        count = self.effort.plays - groups
+        sets += [self._drawn(moves, told, 1 + pairs) for _ in range(count)]
+        plans = [_with(self.plan, chosen) for chosen in sets]
         played = self.stage.play(plans)
-        gains = dict[_Move, float]()
-        for i, (moves, play) in enumerate(zip(sets, played, strict=True)):
-            whole = before.total - play.total
-            if len(moves) == 1:
-                gains[moves[0]] = whole
-            elif i >= groups:
-                for move in moves:
-                    gain = float(before.units[move.unit] - play.units[move.unit])
-                    gains[move] = max(gain, gains.get(move, -np.inf))
+        gains = dict[tuple[_Move, ...], float]()
+        for i, (chosen, play) in enumerate(zip(sets, played, strict=True)):
+            own = _by_unit(chosen)
+            for unit, made in own.items() if i >= groups or len(chosen) == 1 else ():
+                gain = before.total - play.total
+                if len(own) > 1:
+                    gain = float(before.units[unit] - play.units[unit])
+                gains[made] = max(gain, gains.get(made, -np.inf))
         base = self.plan
-        together = [_with(base, moves) for moves in self._combined(gains, before.total)]
+        together = [_with(base, chosen) for chosen in self._combined(gains, before.total)]
         self.consider([*plans, *together], [*played, *self.stage.play(together)])
         self._forget(base)
         return True
 
-    def _open_moves(self) -> dict[int, list[_Move]]:
-        """The moves of each unit that were not tried since it last changed, in random order."""
+    def _open_moves(self, *, again: bool = False) -> dict[int, list[_Move]]:
+        """The moves of each unit that were not tried since it last changed, in random order.
+
+        With ``again``, all of them.
+        """
         moves = dict[int, dict[_Move, None]]()
         seen = set[int]()
         for a in self._decisions():
@@ -208,20 +210,20 @@ class _Climb:
                     own[_Move(a.unit, a.task, a.number, action)] = None
         found = dict[int, list[_Move]]()
         for unit, own in moves.items():
-            left = [move for move in own if move not in self._tried.get(unit, ())]
+            left = [move for move in own if again or move not in self._tried.get(unit, ())]
             if left:
                 found[unit] = [left[i] for i in self.rng.permutation(len(left)).tolist()]
         return found
 
-    def _drawn(self, moves: dict[int, list[_Move]], told: bool) -> list[_Move]:
-        """A move of each of many units, or of one where units have no costs of their own."""
+    def _drawn(self, moves: dict[int, list[_Move]], told: bool, each: int) -> list[_Move]:
+        """Moves of each of many units, or of one where units have no costs of their own."""
         units = [unit for unit, left in moves.items() if left]
         if not told:
             units = units[:1]
         elif not self.apart:
             drawn = self.rng.random(len(units)) < self.effort.share
             units = [unit for unit, taken in zip(units, drawn.tolist(), strict=True) if taken]
-        return self._taken([moves[unit].pop() for unit in units])
+        return self._taken([m for unit in units for m in _popped(moves[unit], each)])
 
     def _group(self, moves: dict[int, list[_Move]], size: int) -> list[_Move]:
         """A move of one unit, or the change of several to one way."""
@@ -245,21 +247,24 @@ class _Climb:
         size = min(size, likely or len(units))
         return [units[i] for i in self.rng.choice(len(units), size, replace=False, p=weights)]
 
-    def _combined(self, gains: Mapping[_Move, float], total: float) -> list[list[_Move]]:
-        """Sets of moves that gained by themselves, one for each unit, the best first."""
-        best = dict[int, _Move]()
-        for move, gain in gains.items():
-            known = best.get(move.unit)
+    def _combined(
+        self, gains: Mapping[tuple[_Move, ...], float], total: float
+    ) -> list[list[_Move]]:
+        """Sets of moves that gained by themselves, those of one play for each unit, best first."""
+        best = dict[int, tuple[_Move, ...]]()
+        for made, gain in gains.items():
+            known = best.get(made[0].unit)
             if gain > (1.0 - _NEARLY) * total and (known is None or gain > gains[known]):
-                best[move.unit] = move
-        ranked = sorted(best.values(), key=lambda move: (-gains[move], move))
+                best[made[0].unit] = made
+        ranked = sorted(best.values(), key=lambda made: (-gains[made], made))
         sizes = {max(1, round(share * len(ranked))) for share in _SHARES} if ranked else set[int]()
-        return [ranked[:size] for size in sorted(sizes)]
+        return [[move for made in ranked[:size] for move in made] for size in sorted(sizes)]
 
     def _forget(self, base: Plan) -> None:
         """Of units whose plan is another one now, all moves are untried."""
         if self.plan is base:
             return
+        self._pairs = 0
         changed = {task for task, _ in self.plan.answers.items() ^ base.answers.items()}
         tasks = {task for task, _ in self.plan.ways.items() ^ base.ways.items()}
         tasks |= {key[0] for key in changed}
@@ -268,8 +273,21 @@ class _Climb:
                 del self._tried[unit]
 
 
+def _by_unit(moves: Sequence[_Move]) -> dict[int, tuple[_Move, ...]]:
+    """Moves that are made together, by their units."""
+    found = dict[int, tuple[_Move, ...]]()
+    for move in moves:
+        found[move.unit] = (*found.get(move.unit, ()), move)
+    return found
+
+
+def _popped(moves: list[_Move], count: int) -> list[_Move]:
+    """The last of some moves, which are gone from there."""
+    return [moves.pop() for _ in range(min(count, len(moves)))]
+
+
 def _with(plan: Plan, moves: Sequence[_Move]) -> Plan:
-    """A plan with changes; each of another task."""
+    """A plan with changes: first of ways, then of answers."""
     ways, answers = dict(plan.ways), dict(plan.answers)
     switched = {move.task for move in moves if move.number < 0}
     if switched:
