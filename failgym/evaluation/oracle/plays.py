@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.evaluation.oracle.rules import Allowed, Fate, Open, Rule, answer_of
-from failgym.metrics import task_work
 from failgym.sim.shared.batch import EpisodeBatch
 from failgym.sim.shared.rules import Order, Rules
 from failgym.vocabulary import ACTIONS, Outcome
@@ -106,8 +105,10 @@ class Stage:
         """Turn to a slice, and play it as nobody interferes: the rules go by what happens then."""
         self.slice, self._fates = chosen, []
         alone = self._play([Plan()], listed=True)[0]
-        outcomes = self.world.outcomes(self._batch.states(0))
-        self._fates = _fates(outcomes)
+        states = self._batch.states(0)
+        until = int(states["end"].max(initial=0))
+        finishes = (states["outcome"] == _FINISHED).tolist()
+        self._fates = [Fate(done, until) for done in finishes]
         return alone
 
     def play(self, plans: Sequence[Plan], *, listed: bool = False) -> list[Played]:
@@ -178,16 +179,6 @@ class Stage:
             return told()[0][:n]
         rows = [self.world.task_costs(self.world.outcomes(batch.states(i))) for i in range(n)]
         return np.array([np.zeros(0) if row is None else row.sum(axis=1) for row in rows])
-
-
-def _fates(outcomes: Mapping[str, npt.NDArray[Any]]) -> list[Fate]:
-    """What becomes of the tasks of an episode that nobody interferes with, by their outcomes."""
-    held = task_work(outcomes)
-    larger = (len(held) - np.searchsorted(np.sort(held), held, side="right")) / max(len(held), 1)
-    finishes = outcomes["outcome"] == _FINISHED
-    until = int(outcomes["end"].max(initial=0))
-    pairs = zip(finishes.tolist(), larger.tolist(), strict=True)
-    return [Fate(done, share, until) for done, share in pairs]
 
 
 class _Player:

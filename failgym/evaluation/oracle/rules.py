@@ -36,8 +36,6 @@ class Fate:
     """What becomes of a task if nobody interferes with anything in its episode."""
 
     finishes: bool
-    larger: float
-    """share of the tasks that hold more machine-time than this one"""
     until: int
     """when the last task of the episode settles [ms]"""
 
@@ -81,16 +79,6 @@ def _kill(o: Open) -> Action:
 def _kill_doomed(o: Open) -> Action:
     """The same of tasks that do not finish if they are left alone."""
     return Action.CONTINUE if o.fate.finishes else _kill(o)
-
-
-def _kill_largest(o: Open) -> Action:
-    """The same of the largest of a hundred tasks, for the sake of all that wait for machines."""
-    return _kill(o) if o.fate.larger < 0.01 else Action.CONTINUE
-
-
-def _kill_large(o: Open) -> Action:
-    """The same of the largest tenth."""
-    return _kill(o) if o.fate.larger < 0.1 else Action.CONTINUE
 
 
 def _give_up(o: Open) -> Action:
@@ -165,8 +153,6 @@ WAYS: tuple[tuple[Rule, ...], ...] = (
     ALONE,
     (_kill_doomed,),
     (_kill,),
-    (_kill_doomed, _kill_largest),
-    (_kill_doomed, _kill_large),
     (_give_up,),
     (_save_last,),
     (_save_often,),
@@ -184,15 +170,13 @@ WAYS: tuple[tuple[Rule, ...], ...] = (
     (_avoid_struck,),
 )
 _ANSWERS: Mapping[Rule, Action] = {
-    **dict.fromkeys((_kill, _kill_doomed, _kill_largest, _kill_large, _give_up), Action.KILL),
+    **dict.fromkeys((_kill, _kill_doomed, _give_up), Action.KILL),
     **dict.fromkeys((_retry, _retry_doomed, _avoid_struck), Action.RETRY),
     **dict.fromkeys((_clone, _clone_failing), Action.CLONE),
     **dict.fromkeys((_save_last, _save_often, _save_outputs, _save_threatened), Action.CHECKPOINT),
 }
 _KINDS: Mapping[Rule, tuple[Decision, ...]] = {
-    **dict.fromkeys(
-        (_kill, _kill_doomed, _kill_largest, _kill_large), (Decision.WINDOW, Decision.FAILED)
-    ),
+    **dict.fromkeys((_kill, _kill_doomed), (Decision.WINDOW, Decision.FAILED)),
     **dict.fromkeys((_give_up, _retry, _retry_doomed), (Decision.FAILED,)),
     **dict.fromkeys((_clone, _clone_failing, _save_last, _save_often), (Decision.WINDOW,)),
     **dict.fromkeys((_save_outputs, _save_threatened), (Decision.OUTPUT,)),
