@@ -39,7 +39,7 @@ def test_attempts_end_as_foretold_if_nobody_interferes(name: str, fields: dict[s
         for task, number, now, ahead in told:
             results[_came_true(log, task, number, now, ahead)] += 1
     assert results["wrong"] == 0
-    assert results["as foretold"] > 0.9 * results.total() > 0
+    assert results["as foretold"] > 0.8 * results.total() > 0
 
 
 def _came_true(log: list[Any], task: int, number: int, now: int, ahead: Ahead) -> str:
