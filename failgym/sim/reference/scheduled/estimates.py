@@ -83,7 +83,7 @@ class Estimator:
 
     def _expected(self, attempt: Attempt) -> int:
         job = self._jobs[attempt.task.record.job]
-        own = attempt.row.duration
+        own = attempt.truth(self._rules.restore_cost)
         requested = job.walltime or self._longest or own
         kind = self._rules.estimator
         if kind == "oracle":
