@@ -159,8 +159,8 @@ K7. *Placing.* Rules 10 and 22 take for the time of a task, where no compute tim
 Accounts
 --------
 As in the pinned world. Transfers go to *transfer*; slots held to write an output, when that is
-over, to *checkpoint*; what a machine or a pre-emption ended to *lost* (of a ghost or a drawn attempt
-to *ghost*), and so does a recomputation with all that it took.
+over, to *checkpoint*; what a machine or a pre-emption ended to *lost* (to *ghost* of a ghost and of
+a drawn attempt), and a recomputation to *lost* with all that it took.
 
 The cost of the episode is the sum of those of its own tasks or, where completion is that of jobs,
 of its jobs, each from the submission of its first own task until the last has settled

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import floor, inf
 
@@ -66,13 +66,11 @@ def dates(fate: Fate, row: Row, *, finishes: bool, speed: float, cost: int | Non
         speed: of the slowest machine.
         cost: the longest of the given compute times on its machines; None if none are given.
     """
-    if cost is None:
-        scaled: Callable[[int], int] = lambda time: at_speed(time, speed)
-    elif fate.work is None:
-        scaled = lambda time: time
-    else:
-        share = max(fate.work, 1)
-        scaled = lambda time: round_half_up(cost * time / share)
+
+    def scaled(time: int) -> int:
+        if cost is None:
+            return at_speed(time, speed)
+        return time if fate.work is None else round_half_up(cost * time / max(fate.work, 1))
 
     def or_never(time: int | None) -> int | None:
         return None if time is None else scaled(time)
@@ -193,9 +191,7 @@ class ContinuedTask(ClusterTask):
     continued: PlayedRecord | None = None
 
     @staticmethod
-    def of_record(
-        continued: PlayedRecord, *, own: bool, standing: bool = False
-    ) -> ContinuedTask:
+    def of_record(continued: PlayedRecord, *, own: bool, standing: bool = False) -> ContinuedTask:
         """A task that has not arrived yet; C1: its drawn attempts lie behind its rows."""
         pool = [*continued.played.rows, *continued.drawn]
         task = ContinuedTask(

@@ -16,7 +16,6 @@ from failgym.sim.reference.fates import (
     drawn_fate,
     drawn_rows,
     recorded_fate,
-    recorded_full_time,
     work_of,
 )
 from failgym.sim.reference.record import Row, TaskRecord
@@ -80,9 +79,7 @@ def standing_played(continued: PlayedRecord, remaining: int, submit: int) -> Pla
     """Rule 21: a task that stands in the cluster when the episode begins; it has no other fate."""
     first = continued.played.rows[0]
     row = finishing(first, first.start, remaining)
-    played = replace(
-        continued.played, submit=submit, rows=(row,), user_kill=None, censored=False
-    )
+    played = replace(continued.played, submit=submit, rows=(row,), user_kill=None, censored=False)
     fates = {row.number: Fate(0, None, None, remaining, remaining)}
     return replace(continued, played=played, drawn=(), fates=fates, latent=frozenset())
 

@@ -260,6 +260,7 @@ class Life(State):
             self.owe(task, Owed(self.now + row.gap, attempt.number, may_be_ghost=False))
 
     def owe(self, task: ClusterTask, owed: Owed) -> None:
+        """A restart is due then."""
         task.owed.append(owed)
         self.calendar.add(
             owed.due,
