@@ -143,8 +143,8 @@ K4. *Machines.* At the slowest speed v that the attempt runs at it takes F / v f
     machine. Where the trace gives compute times, the time for all of W is M x F / W, M being the
     longest of the times on the attempt's machines, and W at least 1 here; T_fail is scaled alike,
     T_ext not. What is never stays so: if W is, the pace is v, or, with compute times, 1, and T_fail
-    is not scaled. A row that FINISHes takes its d, scaled alike, if it does not resume (C6); what
-    was rounded to 0 takes no time. C4 and C6 are about times before division where they speak of
+    is not scaled. Without compute times a row that FINISHes takes d / v if it does not resume (C6),
+    though F is at least 1; what was rounded to 0 takes no time. C4 and C6 are about times before division where they speak of
     the record and of k, and about times on the machine where they say what comes first: what comes
     at equal times there may be told apart nowhere else.
 K5. *A recomputation* takes as long as the attempt that finished the task would from scratch, where

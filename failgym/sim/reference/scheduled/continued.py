@@ -82,7 +82,7 @@ def dates(fate: Fate, row: Row, *, finishes: bool, speed: float, cost: int | Non
         position=None if fails is None else floor(fails * fate.pace),
         fails_after=or_never(fails),
         struck_after=struck if struck is None or cost is not None else at_speed(struck, speed),
-        fresh=scaled(row.duration) if finishes else whole,
+        fresh=at_speed(row.duration, speed) if finishes and cost is None else whole,
         pace=_pace(fate.work, whole, 1.0 if cost is not None else speed),
     )
 
@@ -220,7 +220,10 @@ class ContinuedTask(ClusterTask):
         by_agent: bool = False,
         recomputes: bool = False,
     ) -> Attempt:
-        """An attempt that wants to run from now on; K3: its fate is that of its number."""
+        """An attempt that wants to run from now on; K3, K5: its fate is that of its number."""
+        if recomputes:
+            assert self.winner is not None
+            row = self.winner.row
         attempt = ContinuedAttempt(
             row,
             number,
