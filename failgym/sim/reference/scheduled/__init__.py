@@ -151,8 +151,9 @@ K5. *A recomputation* takes as long as the attempt that finished the task would 
     the recomputation runs. It meets nothing else.
 K6. *The truth*, where rule 9 estimates by it, is the time from the start to the end that an attempt
     would meet undisturbed from what it resumes from, on a machine of speed 1, whatever compute
-    times are given: its restore and T_ext included, but no transfer; of a recomputation, F. If only
-    its user ends it, that is the duration of its row; of a drawn attempt, of the last started row.
+    times are given: its restore and T_ext included, but no transfer; of a recomputation, what K5
+    says alone. Where only its user ends it, and of a row that its user ended (USER) at the latest,
+    that is at K, as if it started when the estimate is made.
 K7. *Placing.* Rules 10 and 22 take for the time of a task, where no compute times are given, F of
     its first row on that machine; its duration, if F is never.
 

@@ -58,9 +58,9 @@ class Attempt(Run):
     write: Write | None = None
     """The write of its output, under way or over."""
 
-    def truth(self, restore_cost: int) -> int:
-        """Rule 9: how long it will run, as one who knows the record expects it [ms]."""
-        del restore_cost
+    def truth(self, now: int, restore_cost: int) -> int:
+        """Rule 9: how long it will run, as one who knows the record expects it now [ms]."""
+        del now, restore_cost
         return self.row.duration
 
     def was_struck(self) -> bool:

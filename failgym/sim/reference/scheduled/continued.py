@@ -168,7 +168,7 @@ class ContinuedAttempt(Attempt):
         after = self.dates.struck_after
         return NEVER if after is None or self.recomputes else self.start + after
 
-    def truth(self, restore_cost: int) -> int:
+    def truth(self, now: int, restore_cost: int) -> int:
         """K6: how long it would run undisturbed on a machine of speed 1 [ms]."""
         there, held = self._dates(1.0, None), int(self.task.durable)
         if self.recomputes:
@@ -181,7 +181,11 @@ class ContinuedAttempt(Attempt):
         ends = [restore + time for time in worked]
         if there.struck_after is not None:
             ends.append(there.struck_after)
-        return min(ends, default=self.row.duration)
+        if not ends or (self._is_own_ending and self.row.ending is Ending.USER):
+            kill = self.task.record.user_kill
+            assert kill is not None
+            ends.append(max(kill - now, 0))
+        return min(ends)
 
 
 @dataclass(eq=False)

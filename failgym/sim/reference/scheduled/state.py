@@ -108,7 +108,7 @@ class State:
 
     def _join(self, attempt: Attempt) -> None:
         attempt.status, attempt.joined = Status.QUEUED, self.now
-        attempt.estimate = self.estimator.estimate(attempt)
+        attempt.estimate = self.estimator.estimate(attempt, self.now)
         self.queue.append(attempt)
         self.write(Event.QUEUED, attempt.task, attempt.number)
         self.request_pass()
