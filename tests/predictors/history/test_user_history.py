@@ -223,7 +223,7 @@ def test_easy_backfilling_estimates_by_the_same_rules(method: Method) -> None:
             estimator.note_end(attempt_of(jobs, ended.pop(0)))
         if not np.isnan(expected[row]):
             guess = max(min(int(expected[row]), records[row].walltime), 1)
-            assert estimator.estimate(attempt_of(jobs, row)) == guess
+            assert estimator.estimate(attempt_of(jobs, row), int(jobs.submit[row])) == guess
             compared += 1
     assert compared > 100
 
@@ -234,7 +234,7 @@ def attempt_of(jobs: Past, row: int) -> Any:
     runtime, end = jobs.use.runtime[row], int(jobs.end[row])
     return SimpleNamespace(
         task=SimpleNamespace(record=record),
-        row=SimpleNamespace(duration=0),
+        truth=lambda now, restore_cost: 0,
         outcome=SimOutcome.FINISH,
         hit_walltime=False,
         start=end if np.isnan(runtime) else end - int(runtime),
