@@ -234,12 +234,17 @@ def attempt_of(jobs: Past, row: int) -> Any:
     runtime, end = jobs.use.runtime[row], int(jobs.end[row])
     return SimpleNamespace(
         task=SimpleNamespace(record=record),
-        truth=lambda now, restore_cost: 0,
+        truth=_unknown,
         outcome=SimOutcome.FINISH,
         hit_walltime=False,
         start=end if np.isnan(runtime) else end - int(runtime),
         end=end,
     )
+
+
+def _unknown(now: int, restore_cost: int) -> int:
+    """No truth is asked for."""
+    raise AssertionError(f"the truth at {now} with {restore_cost}")
 
 
 def test_the_lengths_are_those_with_the_least_error_in_training() -> None:

@@ -53,22 +53,24 @@ KINDS: dict[str, Callable[[int], Cluster]] = {
 def compare_seed(kind: str, seed: int, at_most: int | None = None) -> int:
     """Play the cluster of a seed in both; return how many decisions they agreed on.
 
-    Raises AssertionError where they differ, `RefusedError` where it cannot be played.
+    Raises AssertionError where they differ, `RefusedError` where a nasty one cannot be played.
     """
-    return compare(cluster_of(kind, seed), at_most)
-
-
-def cluster_of(kind: str, seed: int) -> Cluster:
-    """The cluster of a seed. Raises `RefusedError` where it cannot be played."""
     try:
         cluster = KINDS[kind](seed)
-        cluster.simulator(ReferenceScheduledSimulator)
-        cluster.simulator(ScheduledSimulator)
+        both = _both(cluster)
     except ValueError as error:
         if kind != "nasty":
             raise
         raise RefusedError(str(error)) from error
-    return cluster
+    return _play(*both, _policy(cluster), at_most)
+
+
+def compare(cluster: Cluster, at_most: int | None = None) -> int:
+    """Play one cluster in both, or its first decisions; return how many they agreed on.
+
+    Raises AssertionError where they differ.
+    """
+    return _play(*_both(cluster), _policy(cluster), at_most)
 
 
 def _policy(cluster: Cluster) -> Policy:
@@ -77,13 +79,7 @@ def _policy(cluster: Cluster) -> Policy:
     return nasty_policy(rng) if continued and cluster.seed % 2 else random_policy(rng)
 
 
-def compare(cluster: Cluster, at_most: int | None = None) -> int:
-    """Play one cluster in both, or its first decisions; return how many they agreed on.
-
-    Raises AssertionError where they differ.
-    """
-    slow, fast = _both(cluster)
-    policy = _policy(cluster)
+def _play(slow: Any, fast: Any, policy: Policy, at_most: int | None) -> int:
     decisions, cost = 0, 0.0
     while slow.decision is not None:
         if decisions == at_most:

@@ -1,15 +1,16 @@
 """Clusters nastier than `tests.sim.scheduled.random_clusters`, all of them continued.
 
-Their tasks fare as in `tests.sim.nasty_worlds`: rows overlap, last no time, never start, are evicted
-or killed by their user in every place; work is a millisecond or years. Machines are slow as snails
-or so fast that times are rounded to 0. Some of it no trace or no simulator accepts: `nasty_cluster`
-or the simulators then raise ValueError.
+Their tasks fare as in `tests.sim.nasty_worlds`: rows overlap, last no time, never start, are killed
+by their user in every place; work is a millisecond or years. Machines are slow as snails or so fast
+that times are rounded to 0. Some of it no trace or no simulator accepts: `nasty_cluster` or the
+simulators then raise ValueError.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,7 @@ def nasty_cluster(seed: int) -> Cluster:
         grid,
         gangs=scheduler != "rank_hybd",
         theme=theme,
-        attempts=lambda *given: _attempts(*given, huge=huge),
+        attempts=partial(_attempts, huge=huge),
         speeds=SPEEDS,
     )
     rules = _rules(rng, scheduler, grid, theme, huge=huge)

@@ -116,7 +116,7 @@ The rules
 The continued record
 --------------------
 With ``beyond_record="continued"`` rules C1 to C9 of the pinned world (`failgym.sim.reference`) and
-its V1 and V2 hold as after departure, but for what K1 to K6 say. They replace what rules 1 to 4 and
+its V1 and V2 hold as after departure, but for what K1 to K7 say. They replace what rules 1 to 4 and
 18 say of ghosts and of the lengths of rows. Forecasts with alarms of drawn attempts are refused.
 `fates` says how records go on here, and `continued` what differs of `world`.
 
@@ -134,19 +134,18 @@ K3. *Outside.* Drawn attempts meet no T_ext: the simulated cluster makes evictio
     requeues, and they owe no restart and count for nothing in C8 (rule 12). An attempt that is
     requeued meets the same fate anew, under the same number, and whoever started it did. Other
     recorded rows that were ended from outside keep T_ext = d, counted from when the attempt starts
-    to run anew. Nor do the walltime (rule 11) and the end of the data make the cluster decline. The
-    cluster itself starts the first attempt of a task. A standing task has no continued record: it
-    does what rule 21 says.
+    to run anew. Nor does a kill at the walltime (rule 11) make the cluster decline. The cluster
+    itself starts the first attempt of a task. A standing task has no continued record: it does what
+    rule 21 says.
 K4. *Machines.* At the slowest speed v that the attempt runs at it takes F / v for all of W, T_fail
-    / v and T_ext / v for these, each rounded. The pace is W over that F, and the position of a
-    failure is C6's, w = floor(T_fail x (W / F)) by the times before division: of the task, not the
-    machine. Where the trace gives compute times, the time for all of W is M x F / W, M being the
-    longest of the times on the attempt's machines, and W at least 1 here; T_fail is scaled alike,
-    T_ext not. What is never stays so: if W is, the pace is v, or, with compute times, 1, and T_fail
-    is not scaled. Without compute times a row that FINISHes takes d / v if it does not resume (C6),
-    though F is at least 1; what was rounded to 0 takes no time. C4 and C6 are about times before division where they speak of
-    the record and of k, and about times on the machine where they say what comes first: what comes
-    at equal times there may be told apart nowhere else.
+    / v and T_ext / v for these, each rounded; what is rounded to 0 takes no time. The pace is W
+    over that F / v, or v if W is never. Where the trace gives compute times, M being the longest of
+    those on the attempt's machines, they are M x F / W, M x T_fail / W and T_ext, W being at least
+    1 here; if W is never, T_fail stays as it is, and the pace is 1. What is never stays so. The
+    position of a failure is of the task, not the machine: w = floor(T_fail x (W / F)), by the times
+    before division, by which C4 and K2 count failures, too. C6 tells by the times on the machine
+    what comes first: if these are equal, so are the ends. Without compute times a row that FINISHes
+    takes d / v unless it resumes (C6), though F is at least 1.
 K5. *A recomputation* takes as long as the attempt that finished the task would from scratch, where
     the recomputation runs. It meets nothing else.
 K6. *The truth*, where rule 9 estimates by it, is the time from the start to the end that an attempt
