@@ -74,8 +74,8 @@ class ReferenceScheduledSimulator(Player):
 
     Raises:
         ValueError: if the trace has no machines, or machines, outages, stages or tasks that cannot
-            be simulated; the continuation is missing or of another number of tasks; a task has a
-            value and no record is continued; or it is, and the forecast has alarms of drawn attempts.
+            be simulated; the continuation is missing or of another number of tasks, or the forecast
+            has alarms of drawn attempts; or a task has a value and no record is continued.
     """
 
     def __init__(
