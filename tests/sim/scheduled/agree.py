@@ -29,7 +29,7 @@ from tests.sim.nasty_worlds import nasty_policy
 from tests.sim.random_worlds import Policy, random_policy
 from tests.sim.scheduled.golden import log_text
 from tests.sim.scheduled.nasty_clusters import nasty_cluster
-from tests.sim.scheduled.random_clusters import Cluster, continued_cluster, random_cluster
+from tests.sim.scheduled.random_clusters import Cluster, random_cluster, valued_cluster
 
 DEFAULTS = ScheduledRules()
 MOST_DECISIONS = 100_000
@@ -45,7 +45,7 @@ class RefusedError(Exception):
 
 KINDS: dict[str, Callable[[int], Cluster]] = {
     "recorded": random_cluster,
-    "continued": continued_cluster,
+    "continued": valued_cluster,
     "nasty": nasty_cluster,
 }
 

@@ -100,8 +100,13 @@ def continued_cluster(seed: int) -> Cluster:
     cluster, rng = random_cluster(seed), np.random.default_rng([seed, 1])
     rules: Any = continued_rules(rng, cluster.rules)
     laws = random_continuation(rng, cluster.trace)
-    weights = valued(np.random.default_rng([seed, 2]), cluster.weights)
-    return replace(cluster, rules=rules, continuation=laws, weights=weights)
+    return replace(cluster, rules=rules, continuation=laws)
+
+
+def valued_cluster(seed: int) -> Cluster:
+    """The same again, but tasks have a value; in two clusters of three."""
+    cluster = continued_cluster(seed)
+    return replace(cluster, weights=valued(np.random.default_rng([seed, 2]), cluster.weights))
 
 
 def cluster_machines(trace: Trace) -> list[int]:
