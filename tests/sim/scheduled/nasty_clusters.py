@@ -85,6 +85,10 @@ def _rules(
     cluster = vars(random_scheduled_rules(rng, scheduler, grid, theme))
     agent = vars(nasty_rules(rng, grid, huge))
     given: dict[str, Any] = cluster | agent | {name: cluster[name] for name in KEPT}
+    if rng.random() < 0.5:  # much is started, and little of it is killed
+        given |= {"clone": True, "checkpoint": True, "retry": True, "max_extra": 4, "max_clones": 3}
+        given |= {"kill": False, "give_up": False, "walltime_kill": False, "outputs": "lost"}
+        given["estimator"] = "oracle"
     if given["completion"] == "tasks":
         given["charge"] = rng.choice(["own", "episode"]).item()
     return ScheduledRules(**given)
