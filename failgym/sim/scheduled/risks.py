@@ -1,6 +1,6 @@
 """The forecast risk of attempts: rows look as the forecast says, drawn ones by their alarms.
 
-Rules 13 and A1 to A4 of `failgym.sim.reference`, and K7 of `failgym.sim.reference.scheduled`.
+Rules 13 and A1 to A4 of `failgym.sim.reference`, and K8 of `failgym.sim.reference.scheduled`.
 """
 
 from __future__ import annotations
