@@ -105,7 +105,7 @@ def continued_cluster(seed: int) -> Cluster:
 
 
 def valued_cluster(seed: int) -> Cluster:
-    """The same again, but tasks have a value, and drawn attempts alarms; in two clusters of three."""
+    """The same again, but in two of three tasks have a value, and drawn attempts raise alarms."""
     cluster = continued_cluster(seed)
     jobs, told = cluster.trace.column("tasks", "job"), np.random.default_rng([seed, 3])
     return replace(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import floor, inf
 
-from failgym.sim.reference.alarms import foretell
+from failgym.sim.reference.alarms import Foretold, foretell
 from failgym.sim.reference.fates import Fate
 from failgym.sim.reference.record import Row, round_half_up
 from failgym.sim.reference.scheduled.attempts import Attempt, ClusterTask
@@ -257,14 +257,18 @@ class ContinuedWorld(World):
             self.admit(task.wants(row, row.number, by_agent=by_agent))
 
     def admit(self, attempt: Attempt) -> None:
-        """K8: a drawn attempt has the alarms of its number."""
+        """K8: a drawn attempt has the alarms of its number, a recomputation of one has none."""
         law, task = self.forecast.alarms, attempt.task
         if attempt.ghost and law is not None:
             assert isinstance(attempt, ContinuedAttempt)
             assert isinstance(task, ContinuedTask)
             draws = replace(task.known.draws, seed=law.seed)
             window = self.rules.window
-            attempt.foretold = foretell(law, draws, attempt.number, attempt.fate, window)
+            attempt.foretold = (
+                Foretold((), law.prior, window)
+                if attempt.recomputes
+                else foretell(law, draws, attempt.number, attempt.fate, window)
+            )
         super().admit(attempt)
 
     def adapt(self, attempt: Attempt, machines: Sequence[Machine]) -> None:
