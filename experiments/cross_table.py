@@ -148,7 +148,7 @@ def draw(measured: Measured, figure: Figure) -> None:
             colour = "white" if abs(value) > 0.6 * EXTREME else "black"
             text = f"{value:.0f}" if abs(value) >= 10.0 else f"{value:.1f}"
             axes.text(x, y, text, ha="center", va="center", color=colour, fontsize=8)
-    axes.set_xticks(range(len(envs)), [env.removesuffix("-v0") for env in envs], fontsize=8)
+    axes.set_xticks(range(len(envs)), [env.rpartition("-v")[0] for env in envs], fontsize=8)
     axes.set_yticks(range(len(names)), names, fontsize=8)
     axes.set_title("saved, in % of what doing nothing costs")
 
