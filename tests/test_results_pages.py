@@ -13,7 +13,6 @@ from failgym.leaderboard import suite_named
 from failgym.leaderboard.suite.suites import RELEASED
 from tests.pages import README, Page, page, table, tables
 
-
 OLD = "environments of version 0, whose rules failgym no longer has"
 """What the first paragraph of a page says whose tables are of version 0."""
 DATED = ["agents", "baselines", "forecasts", "leaderboard", "leaderboard_v1", "speed", "README"]
