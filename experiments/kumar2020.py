@@ -15,7 +15,7 @@ from failgym.traces import Trace, first_runs, generate
 from failgym.traces.describe.facts import Facts, Flags, Floats
 from failgym.traces.describe.kumar import groups
 from failgym.traces.describe.usage import LINEAR, FailureRates, Points, binned, fitted
-from failgym.traces.synthetic import SystemA, SystemB
+from failgym.traces.synthetic import HARSH, SystemA, SystemB
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,6 +24,7 @@ __all__ = [
     "CATEGORIES",
     "EXITS",
     "FEWER_JOBS",
+    "HARSH_A",
     "HOUR",
     "KINDS",
     "PAPER",
@@ -45,6 +46,8 @@ HOUR = 3_600.0
 
 SYSTEMS: dict[str, SystemA | SystemB] = {"A": SystemA(), "B": SystemB()}
 """Profile of each system."""
+HARSH_A = "A harsh"
+"""System A where failures strike long jobs: shown beside it, never judged."""
 RECORDED = {"A": 2_908_000, "B": 2_219_000}
 """Jobs of each system (Table I)."""
 JOBS = {"A": 40_000, "B": 80_000}
@@ -104,12 +107,13 @@ def failure_rate(kind: JobKind) -> float:
 
 @cache
 def jobs(system: str, seed: int, count: int, usage: bool = True) -> Trace:
-    """Jobs of a system as its accounting log has them: a job that failed is over.
+    """Jobs of a system, or of `HARSH_A`, as an accounting log has them: one that failed is over.
 
     The profile's later runs of requeued jobs are left out. They are a sample of the whole time of
     the record: so its end cuts few of them off.
     """
-    profile = replace(SYSTEMS[system], sampling=count / RECORDED[system])
+    profile = HARSH if system == HARSH_A else SYSTEMS[system]
+    profile = replace(profile, sampling=count / RECORDED[system[0]])
     return first_runs(generate(profile, jobs=count, seed=seed, usage=usage))
 
 

@@ -10,8 +10,7 @@ Kind and band
 Choices
     - A job is one run, as in an accounting log: what the cluster requeues is left out.
     - The shares of jobs are allotted by the generator, which was given them; those of node-seconds
-      come from run times and widths, with one factor per environment chosen for them. They are
-      marked as fitted.
+      come from run times and widths, chosen for them. They are marked as fitted.
     - Users who submit anything in a sample are fewer than in the whole record: not judged.
 """
 
@@ -21,7 +20,7 @@ from experiments.kumar2020 import FEWER_JOBS, KINDS, PAPER, QUICK_JOBS, jobs
 from experiments.reproduction import Experiment, Kind, Measured, Options, Row, within
 from failgym.evaluation.progress import Advance
 from failgym.traces.describe.facts import Facts
-from failgym.traces.describe.kumar import environments, groups
+from failgym.traces.describe.kumar import environments
 from failgym.traces.describe.tables import DescriptionTable
 
 SHARES = dict(
@@ -43,34 +42,21 @@ TOTALS = {"shared": (0.397, 0.177), "non-shared": (0.603, 0.823)}
 """The same of the environments of System A."""
 USERS = {"A": 617, "B": 467}
 BAND = 0.01
-LONG_FAILURES = (
-    "jobs that the system fails have about a fifth of the node-seconds, not 4 % (Table IV): in the"
-    " profile failures strike long jobs, so that checkpoints matter"
-)
-COARSE = "one factor of run times per kind, too small here: with or without failures by the system"
 
 
 def measure(options: Options, advance: Advance) -> Measured:
     """The rows of both systems."""
     tables: dict[str, list[DescriptionTable]] = {"A": [], "B": []}
-    others: dict[str, list[float]] = {}
     for seed in range(options.seeds):
         for system, found in tables.items():
             count = QUICK_JOBS if options.quick else FEWER_JOBS[system]
-            facts = Facts(jobs(system, seed, count, usage=False))
-            table = environments(facts)
+            table = environments(Facts(jobs(system, seed, count, usage=False)))
             assert isinstance(table, DescriptionTable)
             found.append(table)
-            if system == "A":
-                for kind, share in without_system(facts).items():
-                    others.setdefault(kind, []).append(share)
         advance(1)
     rows: list[Row] = []
     for kind in KINDS:
         rows += shares(kind.name, kind.group, tables[kind.system], SHARES[kind])
-    for kind, found in others.items():
-        name = f"A {kind}, share of node-seconds of jobs that the system does not fail"
-        rows.append(Row.over(name, found))
     for environment, paper in TOTALS.items():
         rows += shares(f"A {environment} total", environment, tables["A"], paper)
     for system, paper in USERS.items():
@@ -78,16 +64,6 @@ def measure(options: Options, advance: Advance) -> Measured:
         note = f"of the {number(tables[system][0], 'all', 'jobs'):,.0f} jobs of a sample"
         rows.append(Row.over(f"{system} unique users", users, paper, note=note))
     return Measured(tuple(rows))
-
-
-def without_system(facts: Facts) -> dict[str, float]:
-    """The shares of each kind in the node-seconds of jobs that the system does not fail."""
-    left = facts.job_node_time * (facts.exit_category != "system")
-    return {
-        name: float(left[among].sum() / left.sum())
-        for name, among in groups(facts)
-        if name != "all"
-    }
 
 
 def shares(
@@ -98,11 +74,8 @@ def shares(
     for column, value in zip(("jobs", "node-seconds"), paper, strict=True):
         heading = {"jobs": "share of jobs", "node-seconds": "share of node-hours"}[column]
         found = [number(table, group, heading) for table in tables]
-        row = Row.over(f"{name}, share of {column}", found, value, within(value, BAND), True)
-        if row.verdict == "outside" and name.startswith("A"):
-            note = LONG_FAILURES if row.ours > value else COARSE
-            row = Row.over(row.name, found, value, row.band, True, note)
-        rows.append(row)
+        band = within(value, BAND)
+        rows.append(Row.over(f"{name}, share of {column}", found, value, band, fitted=True))
     return rows
 
 

@@ -1,8 +1,8 @@
 """Synthetic traces, calibrated to published statistics, so that nothing has to be downloaded.
 
 Each profile has its statistics in `profiles`, with the source of every field, and a generator that
-meets them: `google_2011`, `opencloud`, `kumar` (system-a and system-b), `lanl_2`, `lanl_20`,
-`panda_10k`, `panda_das`. What they share:
+meets them: `google_2011`, `opencloud`, `kumar` (system-a, system-b and their variants), `lanl_2`,
+`lanl_20`, `panda_10k`, `panda_das`. What they share:
 
 - all: `quantiles` samples with little noise, `tables` makes the columns a trace, `ranges` says
   which values the fields of a profile may have;
@@ -33,6 +33,8 @@ from failgym.traces.synthetic.profiles import (
     A_RECURRING,
     B_RECURRING,
     FAILING,
+    HARSH,
+    HARSH_RECURRING,
     PROFILES,
     RECURRING,
     RECURRING_FAILING,
@@ -55,6 +57,8 @@ __all__ = [
     "A_RECURRING",
     "B_RECURRING",
     "FAILING",
+    "HARSH",
+    "HARSH_RECURRING",
     "PROFILES",
     "RECURRING",
     "RECURRING_FAILING",

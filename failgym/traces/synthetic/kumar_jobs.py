@@ -7,6 +7,7 @@ user, its walltime, or no memory.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -141,7 +142,8 @@ def draw_jobs(
     luck = stratified(rng, n) if habits is None else habits.uniform(habits.failure, rng)
     run, threshold = np.empty(n), -np.log1p(-luck)
     factor, exposure, share = np.empty(n), np.empty(n), None
-    for number, e in enumerate(profile.environments):
+    for number in _in_order(profile.environments):
+        e = profile.environments[number]
         here = np.flatnonzero(environment == number)
         if len(here):
             scale = Scale(e, profile.largest, profile.walltime_limit / SECOND, nodes[here], share)
@@ -176,6 +178,15 @@ def draw_jobs(
         hazard,
         span,
     )
+
+
+def _in_order(environments: Sequence[Environment]) -> list[int]:
+    """The environments, first the one whose jobs at their walltime set the node-seconds of others.
+
+    That is the one with the most such node-seconds: chance moves them least.
+    """
+    met = [e.exit_node_seconds[-1] if e.exit_node_seconds else 0.0 for e in environments]
+    return sorted(range(len(environments)), key=lambda number: -met[number])
 
 
 def _first_runs(

@@ -80,7 +80,7 @@ def test_environments_and_job_types() -> None:
 
 
 def test_at_moments_with_nothing_new_the_risk_stays() -> None:
-    trace = generate("system-a", jobs=500, seed=3)
+    trace = generate("system-a-harsh", jobs=500, seed=3)
     at = moments(trace, WINDOW, 0)
     assert np.array_equal(at.offset, window_offsets(trace, WINDOW))
     assert at.new[at.offset[:-1][np.diff(at.offset) > 0]].all()

@@ -36,7 +36,7 @@ def trace() -> Trace:
 @pytest.fixture(scope="module")
 def watched() -> tuple[GradientBoosting, Trace]:
     """A predictor of failures of the system, and a trace that it has not seen."""
-    trace = generate("system-a", jobs=6_000, seed=0)
+    trace = generate("system-a-harsh", jobs=6_000, seed=0)
     fitted = small(target="system", trees=25, rate=0.2).fit(trace.split("train"))
     return fitted, trace.split("test")
 
@@ -73,8 +73,8 @@ def test_one_model_per_job_type_and_one_of_all(trace: Trace) -> None:
 @pytest.mark.parametrize("parameters", [{}, {"most_rows": 10_000}, {"samples": "tail"}])
 def test_a_risk_is_a_probability_at_the_rate_of_failures(parameters: dict[str, Any]) -> None:
     """On the whole, and where it is high and where it is low, on another trace."""
-    fitted = small(trees=20, rate=0.2, **parameters).fit(generate("system-a", jobs=6_000, seed=0))
-    other = generate("system-a", jobs=6_000, seed=50)
+    learned, other = (generate("system-a-harsh", jobs=6_000, seed=seed) for seed in (0, 50))
+    fitted = small(trees=20, rate=0.2, **parameters).fit(learned)
     bad, known = failed(other, "fail"), fates_known(other, "fail")
     if fitted.samples == "tail":
         risk, bad = fitted.scores(other)[known], bad[known]

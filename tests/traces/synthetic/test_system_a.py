@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 from failgym.traces import Cause, Outcome, Trace, generate
-from failgym.traces.synthetic import SystemA
+from failgym.traces.synthetic import A_RECURRING, HARSH, HARSH_RECURRING, SystemA
 from tests.traces.synthetic.kumar_measures import (
     OUT_OF_MEMORY,
     History,
@@ -26,6 +29,8 @@ SEEDS = range(5)
 SHARE = 0.01  # tolerance of a share
 SHARED, MULTI, SINGLE = 0, 3, 2
 """Environments."""
+HOUR, DAY = 3_600.0, 86_400.0
+"""[s]"""
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +45,19 @@ def systems() -> list[Measures]:
 
 
 @pytest.fixture(scope="module")
+def struck() -> list[Measures]:
+    return [Measures.of(generate(HARSH, jobs=20_000, seed=seed)) for seed in SEEDS]
+
+
+@pytest.fixture(scope="module")
 def tails() -> Tails:
     return pooled([Tails.of(generate("system-a", jobs=60_000, seed=seed)) for seed in SEEDS])
+
+
+def rate_between(made: list[Measures], low: float, high: float) -> float:
+    """Failures by the system a second, of attempts between two ages [s]."""
+    exposed = sum(float(np.clip(m.run - low, 0.0, high - low).sum()) for m in made)
+    return sum(int((m.system & (m.run > low) & (m.run <= high)).sum()) for m in made) / exposed
 
 
 class TestSystemA:
@@ -70,12 +86,23 @@ class TestSystemA:
             assert user / failures == pytest.approx(0.33, abs=0.02)
 
     def test_node_seconds(self, systems: list[Measures]) -> None:
-        """Not to the percent, nor by exit: a departure."""
+        """By environment (Table I) and by exit (Table IV), and half of the jobs small (Fig. 1)."""
         shares = np.mean([m.node_seconds_by_environment() for m in systems], 0)
         published = [environment.node_seconds for environment in self.profile.environments]
-        assert shares == pytest.approx(published, abs=0.04)
+        assert shares == pytest.approx(published, abs=SHARE)
+        exits = np.mean([m.node_second_exits() for m in systems], 0)
+        assert exits == pytest.approx((0.484, 0.040, 0.129, 0.013, 0.334), abs=1.5 * SHARE)
         small = np.mean([(m.node_seconds < 1_000).mean() for m in systems])
         assert small == pytest.approx(0.5, rel=0.15)
+
+    @pytest.mark.parametrize("environment", [SHARED, SINGLE, MULTI])
+    def test_failures_fall_with_node_seconds(
+        self, systems: list[Measures], environment: int
+    ) -> None:
+        """Table V, Fig. 6."""
+        jobs, failed = np.sum([m.failures_by_node_seconds(environment) for m in systems], 0)
+        rates = [failed[some].sum() / jobs[some].sum() for some in (slice(14), slice(16, None))]
+        assert rates[0] > 2.0 * rates[1]  # below 3,000 node-seconds and above 10,000
 
     def test_failures_within_a_minute(self, systems: list[Measures]) -> None:
         for m in systems:
@@ -88,41 +115,9 @@ class TestSystemA:
 
     def test_hazard_falls_with_age(self, systems: list[Measures]) -> None:
         for m in systems:
-            rates: list[float] = []
-            for low, high in ((0.0, 60.0), (60.0, 3_600.0), (3_600.0, 86_400.0)):
-                exposed = np.clip(m.run - low, 0.0, high - low).sum()
-                rates.append((m.system & (m.run > low) & (m.run <= high)).sum() / exposed)
+            edges = (0.0, 60.0, HOUR, DAY)
+            rates = [rate_between([m], low, high) for low, high in pairwise(edges)]
             assert rates[0] > 2 * rates[1] > 2 * rates[2]
-
-    def test_failures_foretell_failures(self, systems: list[Measures]) -> None:
-        for m in systems:
-            bins = np.bincount(m.end[m.system] // 600_000)  # per ten minutes
-            after = bins[1:][bins[:-1] > 0].mean() / bins[1:][bins[:-1] == 0].mean()
-            assert after > 5
-
-    def test_bursts(self) -> None:
-        """A burst hits 25 running jobs in 300 s, of which the sample holds a tenth."""
-        for seed in SEEDS:
-            trace = generate("system-a", seed=seed)
-            shared = trace.column("attempts", "cause") == Cause.SHARED
-            end = np.sort(trace.column("attempts", "end")[shared])
-            least = round(25 * self.profile.sampling)
-            together = np.flatnonzero(end[least:] - end[:-least] < 300_000)
-            days = np.unique(end[together] // 86_400_000)
-            assert len(days) > 5
-            assert days[-1] * 86_400_000 > trace.boundary()
-
-    def test_room_for_checkpoints(self) -> None:
-        for seed in SEEDS:
-            trace = generate("system-a", seed=seed)
-            for part in (trace.split("train"), trace.split("test")):
-                m = Measures.of(part)
-                lost = m.run[m.system].sum() / m.run.sum()
-                assert 0.1 < lost < 0.5
-                struck = np.bincount(part.column("attempts", "task"), m.system) > 0
-                time = np.bincount(part.column("attempts", "task"), m.run)
-                assert time[struck].sum() / time.sum() > 0.25
-                assert 1e4 < m.run.sum() / m.system.sum() < 2e5
 
     def test_attempts_of_a_task_share_one_length(self) -> None:
         trace = generate("system-a", jobs=5_000, seed=1)
@@ -166,6 +161,60 @@ class TestSystemA:
         trace = generate("system-a", jobs=200_000, seed=1, usage=False)
         users = len(np.unique(np.array(trace.column("jobs", "user"), dtype=np.str_)))
         assert users == pytest.approx(617, rel=0.05)
+
+
+class TestHarsh:
+    """Where failures strike long jobs: in spells and bursts, and checkpoints matter."""
+
+    @pytest.mark.parametrize(
+        ("harsh", "published"), [(HARSH, SystemA()), (HARSH_RECURRING, A_RECURRING)]
+    )
+    def test_it_is_system_a_but_for_what_it_says(self, harsh: SystemA, published: SystemA) -> None:
+        kept = ("name", "startup", "startup_scale", "environments")
+        assert replace(harsh, **{name: getattr(published, name) for name in kept}) == published
+        for one, other in zip(harsh.environments, published.environments, strict=True):
+            chosen = ("runs", "runtime", "exit_node_seconds", "usage")
+            assert replace(other, **{name: getattr(one, name) for name in chosen}) == one
+            assert replace(one.usage, local_io=other.usage.local_io) == other.usage
+
+    def test_as_many_fail_and_later(self, struck: list[Measures], systems: list[Measures]) -> None:
+        """The same exits; but a fifth of the node-seconds, where 4 % is published."""
+        assert np.mean([m.exits() for m in struck], 0) == pytest.approx(
+            np.mean([m.exits() for m in systems], 0), abs=0.002
+        )
+        late = [rate_between(made, HOUR, DAY) for made in (systems, struck)]
+        assert 6 < late[1] / late[0] < 13
+        assert np.mean([m.node_second_exits()[1] for m in struck]) == pytest.approx(0.2, abs=0.03)
+
+    def test_failures_foretell_failures(self, struck: list[Measures]) -> None:
+        for m in struck:
+            bins = np.bincount(m.end[m.system] // 600_000)  # per ten minutes
+            after = bins[1:][bins[:-1] > 0].mean() / bins[1:][bins[:-1] == 0].mean()
+            assert after > 5
+
+    def test_bursts(self) -> None:
+        """A burst hits 25 running jobs in 300 s, of which the sample holds a tenth."""
+        for seed in SEEDS:
+            trace = generate("system-a-harsh", seed=seed)
+            shared = trace.column("attempts", "cause") == Cause.SHARED
+            end = np.sort(trace.column("attempts", "end")[shared])
+            least = round(25 * HARSH.sampling)
+            together = np.flatnonzero(end[least:] - end[:-least] < 300_000)
+            days = np.unique(end[together] // 86_400_000)
+            assert len(days) > 5
+            assert days[-1] * 86_400_000 > trace.boundary()
+
+    def test_room_for_checkpoints(self) -> None:
+        for seed in SEEDS:
+            trace = generate("system-a-harsh", seed=seed)
+            for part in (trace.split("train"), trace.split("test")):
+                m = Measures.of(part)
+                lost = m.run[m.system].sum() / m.run.sum()
+                assert 0.1 < lost < 0.5
+                struck = np.bincount(part.column("attempts", "task"), m.system) > 0
+                time = np.bincount(part.column("attempts", "task"), m.run)
+                assert time[struck].sum() / time.sum() > 0.25
+                assert 1e4 < m.run.sum() / m.system.sum() < 2e5
 
 
 class TestHistories:

@@ -19,12 +19,15 @@ from failgym.traces.synthetic.profiles.opencloud import OpenCloud
 from failgym.traces.synthetic.profiles.outages import OutageLaw
 from failgym.traces.synthetic.profiles.panda import Panda10k, PandaDas
 from failgym.traces.synthetic.profiles.system_a import A_RECURRING, SystemA
+from failgym.traces.synthetic.profiles.system_a_harsh import HARSH, HARSH_RECURRING
 from failgym.traces.synthetic.profiles.system_b import B_RECURRING, SystemB
 
 __all__ = [
     "A_RECURRING",
     "B_RECURRING",
     "FAILING",
+    "HARSH",
+    "HARSH_RECURRING",
     "PROFILES",
     "RECURRING",
     "RECURRING_FAILING",
@@ -58,6 +61,8 @@ PROFILES: dict[str, Profile] = {
         SystemB(),
         A_RECURRING,
         B_RECURRING,
+        HARSH,
+        HARSH_RECURRING,
         Lanl2(),
         Lanl20(),
         Panda10k(),
@@ -70,7 +75,7 @@ PROFILES: dict[str, Profile] = {
 def independent_jobs(profile: Profile) -> bool:
     """Does nothing join the jobs of a trace after a profile: no user, application or machine?
 
-    Those of system-a and system-b share sessions and bursts of failures, those on machines the
+    Those of System A and System B share sessions and bursts of failures, those on machines the
     outages.
     """
     recurring = isinstance(profile, Google2011) and profile.applications is not None
