@@ -185,7 +185,7 @@ def measure(options: Options, advance: Advance) -> Measured:
 EXPERIMENT = Experiment(
     paper=PAPER,
     item="Table VIII, simulated",
-    title="savings of checkpoints, simulated",
+    title="savings of checkpoints",
     kind=Kind.APPROXIMATE,
     measure=measure,
     seeds=0,

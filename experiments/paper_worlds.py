@@ -49,7 +49,7 @@ GRACE_PERIOD = Scenario(
 
 CHECKPOINT = Scenario(
     name="checkpoint of the papers",
-    trace="system-a",
+    trace="system-a-harsh",
     jobs=15_000,
     checkpoint=True,
     window=MINUTE,

@@ -139,15 +139,9 @@ _SINCE: dict[str, Any] = {
 """Fields of scenarios that are younger than the first suites, and what they are without them."""
 
 
-_WAS_CALLED = {"system-a-harsh": "system-a", "system-a": "system-a as published"}
-"""Profiles whose names changed since the first suites: what is said of their traces, whose bits
-did not."""
-
-
 def _stated(scenario: Scenario) -> dict[str, Any]:
     """The fields of a scenario; a younger one only if it says something."""
     stated = asdict(scenario)
-    stated["trace"] = _WAS_CALLED.get(stated["trace"], stated["trace"])
     return {
         name: value for name, value in stated.items() if _SINCE.get(name, NotImplemented) != value
     }
