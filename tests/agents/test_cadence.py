@@ -28,6 +28,7 @@ from failgym.envs import FIELDS, Scenario, resolve
 from failgym.evaluation import Anchors
 from failgym.evaluation.caller import playing_by
 from failgym.vocabulary import ACTIONS, MINUTE
+from tests.agents.runs import FAILING
 from tests.envs.worlds import small
 
 torch.set_num_threads(1)
@@ -39,10 +40,15 @@ ALONE: dict[str, Any] = {"slice_tasks": 1}
 PLACES = ("Checkpoint-v1", "Cloning-v1", "GracePeriod-v1", "Mitigation-v1")
 
 
+MORE: dict[str, dict[str, Any]] = {
+    "Cloning-v1": {"trace": FAILING},
+    "Mitigation-v1": {"jobs": 150},  # else thousands
+}
+
+
 def few(name: str) -> dict[str, Any]:
-    """Fields of a small environment, but of enough tasks in which something fails."""
-    failing = {"trace": "google-2011-failing"} if name == "Cloning-v1" else {}
-    return {**small(name), **failing, **ALONE}
+    """Fields of a small environment of some hundred tasks."""
+    return {**small(name), **MORE.get(name, {}), **ALONE}
 
 
 def agent_of(scenario: Scenario, folder: Path, normalised: bool = False) -> TrainedPolicy:

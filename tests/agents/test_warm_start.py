@@ -24,6 +24,7 @@ from failgym.baselines import Algorithm1, Replay, RetryCap
 from failgym.envs import FIELDS, FieldBox, MitigationEnv, SelectFields, resolve
 from failgym.sim.shared.fields import INDEX
 from tests.agents.runs import (
+    FAILING,
     SHORT,
     STEPS,
     Crash,
@@ -38,7 +39,7 @@ from tests.envs.worlds import small
 torch.set_num_threads(1)
 
 MODELS: dict[str, Any] = {"ppo": PPO, "a2c": A2C, "maskable_ppo": MaskablePPO}
-SCENARIO = resolve("failgym/Cloning-v1", {"jobs": 300, "slice_tasks": 1})
+SCENARIO = resolve("failgym/Cloning-v1", {"trace": FAILING, "jobs": 300, "slice_tasks": 1})
 AGREEMENT = 0.95
 """Of a pupil with its teacher, on decisions that it did not learn from."""
 
