@@ -11,6 +11,12 @@
     python -m experiments.results_pages --elsewhere elsewhere.json
     python -m experiments.sensitivity --json sensitivity.json
     python -m experiments.results_pages --sensitivity sensitivity.json
+    python -m experiments.information --json information.json  # once for each environment
+    python -m experiments.results_pages --information information.json
+    python -m experiments.alarm_ages --json alarms.json  # likewise
+    python -m experiments.results_pages --alarms alarms.json
+    python -m experiments.job_errors DIR --json errors.json
+    python -m experiments.results_pages --job-errors errors.json
     python -m experiments.continued_records RECORD ... --json records.json
     python -m experiments.results_pages --continued records.json
     python -m experiments.speculation --google RECORD --json speculation.json
@@ -25,12 +31,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from experiments import alarm_ages, job_errors
+from experiments import information as information_of
 from experiments import speculation as copies
 from experiments.continued_records import SHOWN, outside
 from experiments.continued_records import Row as Compared
@@ -53,6 +61,9 @@ PAGES = {
     "leaderboard": "docs/results/leaderboard.md",
     "speed": "docs/results/speed.md",
     "sensitivity": "docs/results/sensitivity.md",
+    "information": "docs/results/information.md",
+    "alarms": "docs/results/information.md",
+    "job_errors": "docs/results/information.md",
     "continued": "docs/results/continued.md",
     "speculation": "docs/results/continued.md",
 }
@@ -215,6 +226,41 @@ def sensitivity(content: dict[str, Any]) -> str:
     return "\n".join([count, "", *lines, *(["", *whole] if whole else [])])
 
 
+def information(content: dict[str, Any]) -> str:
+    """What fields tell in each environment, as `experiments.information` wrote it."""
+    rows = {name: information_of.rows_in(found) for name, found in content.items()}
+    told = _by_environment(rows, information_of.COLUMNS, information_of.cells_of)
+    known = {name: found for name, found in rows.items() if information_of.groups_of(found)}
+    apart = _by_environment(known, information_of.GROUP_COLUMNS, information_of.groups_of)
+    return "\n\n".join([told, "Single groups of fields, here / on the record.", apart])
+
+
+def alarms(content: dict[str, Any]) -> str:
+    """Precision of alarms by age in each environment, as `experiments.alarm_ages` wrote it."""
+    found = {name: alarm_ages.groups_in(groups) for name, groups in content.items()}
+    return _by_environment(found, alarm_ages.COLUMNS, alarm_ages.cells_of)
+
+
+def errors_of_jobs(rows: Sequence[dict[str, Any]]) -> str:
+    """How learned risks err within jobs, as `experiments.job_errors` wrote it."""
+    cells = [job_errors.cells_of(row) for row in job_errors.rows_in(rows)]
+    return "\n".join(table(job_errors.COLUMNS, cells))
+
+
+def _by_environment(
+    content: dict[str, Any],
+    columns: Sequence[str],
+    cells_of: Callable[[Any], Sequence[Sequence[str]]],
+) -> str:
+    """A table for each environment, below what it is called."""
+    parts: list[str] = []
+    for name, found in content.items():
+        env, *fields = name.split()
+        said = f" with {', '.join(f'`{field}`' for field in fields)}" if fields else ""
+        parts += [f"`{env}`{said}:", "", *table(columns, cells_of(found)), ""]
+    return "\n".join(parts).rstrip("\n")
+
+
 def continued(content: dict[str, Any]) -> str:
     """Recorded attempts beside drawn ones, as `experiments.continued_records` wrote them."""
     lines = list[str]()
@@ -314,6 +360,9 @@ def main(
     continued_file: Annotated[Path | None, typer.Option("--continued", **FILE)] = None,
     speculation_file: Annotated[Path | None, typer.Option("--speculation", **FILE)] = None,
     sensitivity_file: Annotated[Path | None, typer.Option("--sensitivity", **FILE)] = None,
+    information_file: Annotated[Path | None, typer.Option("--information", **FILE)] = None,
+    alarms_file: Annotated[Path | None, typer.Option("--alarms", **FILE)] = None,
+    errors_file: Annotated[Path | None, typer.Option("--job-errors", **FILE)] = None,
     elsewhere_file: Annotated[Path | None, typer.Option("--elsewhere", **FILE)] = None,
     leaderboard: Annotated[
         Path | None, typer.Option("--leaderboard", metavar="DIR", exists=True, file_okay=False)
@@ -327,6 +376,9 @@ def main(
         ("agents", agents_file, agents),
         ("elsewhere", elsewhere_file, agents),
         ("sensitivity", sensitivity_file, sensitivity),
+        ("information", information_file, information),
+        ("alarms", alarms_file, alarms),
+        ("job_errors", errors_file, errors_of_jobs),
         ("continued", continued_file, continued),
         ("speculation", speculation_file, speculation),
     ]

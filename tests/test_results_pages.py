@@ -15,7 +15,16 @@ from tests.pages import README, Page, page, table, tables
 
 OLD = "environments of version 0, whose rules failgym no longer has"
 """What the first paragraph of a page says whose tables are of version 0."""
-DATED = ["agents", "baselines", "forecasts", "leaderboard", "leaderboard_v1", "speed", "README"]
+DATED = [
+    "agents",
+    "baselines",
+    "forecasts",
+    "information",
+    "leaderboard",
+    "leaderboard_v1",
+    "speed",
+    "README",
+]
 """Pages of results with tables that name environments."""
 
 

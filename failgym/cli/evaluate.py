@@ -56,6 +56,16 @@ Drawn = Annotated[
 ]
 
 
+Oracle = Annotated[
+    bool,
+    typer.Option(
+        "--oracle",
+        help="Show the bound too, and how far it was shown to be reached: the cheapest episodes"
+        " found by somebody who knows all fates. May take minutes the first time.",
+    ),
+]
+
+
 def evaluate(
     env: Env,
     policy: Policies,
@@ -64,11 +74,12 @@ def evaluate(
     traces: Traces = 1,
     seed: Seed = 0,
     drawn: Drawn = False,
+    oracle: Oracle = False,
     settings: Settings = None,
     json: Json = None,
 ) -> None:
     """Score policies between replay (0) and the clairvoyant, or a bound (100)."""
-    from failgym.cli.scores import LEGEND, draw_traces, measure_all, print_scores
+    from failgym.cli.scores import LEGEND, draw_traces, measure_all, measure_oracle, print_scores
     from failgym.cli.specs import load_policy
     from failgym.envs import resolve
     from failgym.evaluation.caller import check_playable
@@ -90,7 +101,9 @@ def evaluate(
     if drawn and "torch" in sys.modules:  # which agents draw from
         sys.modules["torch"].manual_seed(seed)
     evaluations = measure_all(places, policies, deterministic=not drawn)
-    print_scores(evaluations)
+    bound = clairvoyant(places)
+    best = [measure_oracle(places)] if oracle else []
+    print_scores([*evaluations, *best, *([bound] if oracle else [])])
     print_line(LEGEND)
     if note := unattainable(scenario):
         print_line(note)
@@ -100,7 +113,8 @@ def evaluate(
             "settings": settings or [],
             "drawn": drawn,
             "replay": measured(places, [place.replay for place in places]).to_json(),
-            places[0].bound_name: clairvoyant(places).to_json(),
+            places[0].bound_name: bound.to_json(),
+            **{each.policy: each.to_json() for each in best},
             "policies": [evaluation.to_json() for evaluation in evaluations],
         }
     )

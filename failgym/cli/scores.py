@@ -13,7 +13,15 @@ if TYPE_CHECKING:
     from failgym.evaluation import Anchors, Evaluation
     from failgym.policy import Policy
 
-__all__ = ["LEGEND", "draw", "draw_traces", "measure", "measure_all", "print_scores"]
+__all__ = [
+    "LEGEND",
+    "draw",
+    "draw_traces",
+    "measure",
+    "measure_all",
+    "measure_oracle",
+    "print_scores",
+]
 
 CHECKPOINTS = "checkpoint\nwork"
 """A column that is shown where somebody checkpoints."""
@@ -78,6 +86,17 @@ def measure_all(
             for name, policy in policies
         ]
     return [measure(places, each) for each in runs]
+
+
+def measure_oracle(places: Sequence[Anchors]) -> Evaluation:
+    """The cheapest episodes found by somebody who knows all fates, with a progress bar."""
+    from failgym.evaluation.measuring import measure
+    from failgym.evaluation.progress import progress_bar
+
+    slices = sum(len(place.replay.slices) for place in places)
+    with progress_bar("oracle", slices, interactive()) as advance:
+        runs = [place.oracle(progress=advance) for place in places]
+    return measure(places, runs)
 
 
 def print_scores(evaluations: Sequence[Evaluation]) -> None:

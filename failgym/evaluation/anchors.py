@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -17,6 +18,8 @@ from failgym.evaluation.caller import Predicts, check_playable
 from failgym.evaluation.continuing import CONTINUING
 from failgym.evaluation.evidence import Evidence
 from failgym.evaluation.measuring import clairvoyant, measure
+from failgym.evaluation.oracle.oracle import oracle_run
+from failgym.evaluation.oracle.search import Effort
 from failgym.evaluation.progress import Advance, progress_bar, silent
 from failgym.evaluation.result import Evaluation
 from failgym.evaluation.room import Room, spent_by
@@ -142,6 +145,33 @@ class Anchors:
         """The bound as a row of a table; of its tasks only the cost is known."""
         return clairvoyant([self])
 
+    def oracle(
+        self,
+        measures: Sequence[str] | None = None,
+        *,
+        effort: Effort | None = None,
+        progress: Advance = silent,
+    ) -> Run:
+        """The cheapest episodes found by somebody who knows all fates (`evaluation.oracle`).
+
+        It is a run like a policy's, for `measure`. What is found is kept, and not looked for again.
+
+        Args:
+            measures: the only ones that may be used, of `failgym.evaluation.oracle.MEASURES`; all
+                that the scenario offers, if None.
+            effort: what to try on each slice.
+            progress: called with the number of slices that are done.
+
+        Raises:
+            ValueError: for a measure that there is not, or is not offered.
+        """
+        return oracle_run(
+            *(self.scenario, self.world, self.replay.slices, self.least),
+            measures=measures,
+            effort=effort,
+            progress=progress,
+        )
+
     @property
     def ran(self) -> npt.NDArray[np.bool_]:
         """Tasks of the trace of which a run is recorded; of others no completion time is."""
@@ -182,6 +212,7 @@ def evaluate(
     lanes: int = LANES,
     name: str | None = None,
     progress: bool = False,
+    oracle: bool = False,
     **fields: Any,
 ) -> Evaluation:
     """Score a policy: 0 is replay, 100 the clairvoyant, or a bound in the scheduled world.
@@ -210,6 +241,8 @@ def evaluate(
         lanes: episodes served together.
         name: what to call the policy.
         progress: show a bar on standard error.
+        oracle: tell the score of the `Anchors.oracle` too, `Evaluation.oracle`: how far 100 was
+            shown to be reached. That may take minutes the first time.
         fields: other fields of the scenario that are changed, as `gymnasium.make` takes them.
 
     Raises:
@@ -239,10 +272,14 @@ def evaluate(
         options: dict[str, Any] = {"deterministic": deterministic, "lanes": lanes, "name": name}
         return [place.run(policy, progress=advance, **options) for place in places]
 
-    if not progress:
-        return measure(places, runs(silent))
-    with progress_bar("evaluating", sum(len(p.replay.slices) for p in places)) as advance:
-        return measure(places, runs(advance))
+    slices = sum(len(p.replay.slices) for p in places)
+    with progress_bar("evaluating", slices, progress) as advance:
+        evaluation = measure(places, runs(advance))
+    if not oracle:
+        return evaluation
+    with progress_bar("oracle", slices, progress) as advance:
+        best = measure(places, [place.oracle(progress=advance) for place in places])
+    return replace(evaluation, oracle=best.score)
 
 
 def _draw(count: int, episodes: int | None, seed: int) -> Ints:

@@ -76,6 +76,9 @@ class Evaluation:
     """why nobody has the forecast that was shown: it is drawn from how a record ends"""
     same_as_replay: bool = False
     """did it leave every task as replay does? Then nothing that it did made a difference"""
+    oracle: float | None = None
+    """score of the cheapest episodes found by somebody who knows all fates
+    (`failgym.evaluation.oracle`): how far 100 was shown to be reached; None if nobody asked"""
 
     @property
     def few(self) -> bool:

@@ -7,8 +7,9 @@ is asked once per step for as many episodes as there are lanes, however unequal 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +18,13 @@ from failgym.evaluation.arguments import check_count, check_threads
 from failgym.evaluation.caller import Caller, Predicts, playing_by, policy_name
 from failgym.evaluation.progress import Advance, silent
 from failgym.sim.shared.batch import EpisodeBatch
+from failgym.sim.shared.records import Output
 from failgym.sim.shared.rules import Order, Rules
 from failgym.vocabulary import TERMS
 from failgym.worlds.batches import lanes_that_fit, make_batch
 from failgym.worlds.world import World
 
-__all__ = ["LANES", "Run", "run_policy"]
+__all__ = ["LANES", "Answers", "Run", "run_policy", "served"]
 
 LANES = 1024
 """Episodes served together by default: enough to hide the cost of a call in Python, few enough for
@@ -31,6 +33,18 @@ IDLE_SHARE = 16
 """Ended lanes wait until one in so many is idle: to start a few costs as much as to start many."""
 
 Ints = npt.NDArray[np.int64]
+
+
+class Answers(Protocol):
+    """What answers the open decisions of all lanes."""
+
+    def begin(self, lanes: npt.NDArray[np.bool_]) -> None:
+        """Say which lanes [lanes] have begun an episode."""
+        ...
+
+    def act(self, out: Output, live: npt.NDArray[np.bool_]) -> Ints:
+        """Actions of all lanes, int64 [lanes]; those of lanes that are not live mean nothing."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -100,19 +114,60 @@ def run_policy(
             and for what its `predict` raises or returns.
     """
     policy = playing_by(policy, rules, name)
-    check_count("lanes", lanes, 1)
     check_threads(threads)
+    name = name or policy_name(policy)
+
+    def caller(lanes: int) -> Caller:
+        return Caller(policy, lanes, deterministic, name)
+
+    return served(
+        *(world, rules, caller, name, slices),
+        order=order,
+        lanes=lanes,
+        threads=threads,
+        progress=progress,
+    )
+
+
+def served(
+    world: World,
+    rules: Rules,
+    caller: Callable[[int], Answers],
+    name: str,
+    slices: Ints | None = None,
+    *,
+    order: Order = "task",
+    lanes: int = LANES,
+    threads: int = 0,
+    progress: Advance = silent,
+) -> Run:
+    """Play slices of a world, each once, with what answers by lane.
+
+    Args:
+        world: a compiled world with slices.
+        rules: the rules that it was compiled for.
+        caller: makes what answers, for so many lanes.
+        name: what the run is called.
+        slices: the slices; all by default.
+        order: of the decisions of a slice, in the pinned world.
+        lanes: slices that are played side by side; fewer where memory is short.
+        threads: of the engine.
+        progress: called with the number of slices that ended.
+
+    Raises:
+        ValueError: for no slices, a slice that does not exist, or lanes that are no whole number or
+            too small.
+    """
+    check_count("lanes", lanes, 1)
     count = world.slices
     chosen = np.arange(count) if slices is None else np.asarray(slices, dtype=np.int64)
     if not len(chosen) or chosen.min() < 0 or chosen.max() >= count:
         raise ValueError(f"slices: expected some from 0 to {count - 1}")
-    name = name or policy_name(policy)
     begun = time.perf_counter()
     lanes = lanes_that_fit(world, rules, min(lanes, len(chosen)), order)
     batch = make_batch(world, rules, lanes, order, threads)
     ledger = _Ledger(world, batch, chosen)
-    caller = Caller(policy, lanes, deterministic, name)
-    _serve(batch, caller, ledger, progress)
+    _serve(batch, caller(lanes), ledger, progress)
     return Run(
         policy=name,
         slices=chosen,
@@ -153,7 +208,7 @@ class _Ledger:
             self.spent_on_others[position] = batch.spent_on_others(lane)
 
 
-def _serve(batch: EpisodeBatch, caller: Caller, ledger: _Ledger, progress: Advance) -> None:
+def _serve(batch: EpisodeBatch, caller: Answers, ledger: _Ledger, progress: Advance) -> None:
     """Serve all slices: step the lanes, collect what has ended, hand out what is left."""
     lanes, total = len(batch), len(ledger.slices)
     nothing = np.zeros(lanes, dtype=np.int64)

@@ -28,13 +28,14 @@ __all__ = [
     "entries",
     "file_name",
     "make_room",
+    "oracle_name",
     "size_limit",
 ]
 
 FOLDER, SIZE = "FAILGYM_CACHE_DIR", "FAILGYM_CACHE_SIZE"
 MOST_BYTES = 4_000_000_000
 """28 worlds of Cloning-v1 on a real trace of 416,356 tasks, 142 MB each."""
-_SUFFIX = ".world"
+_SUFFIX, _ORACLE = ".world", ".oracle"
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
@@ -98,6 +99,14 @@ def file_name(key: str) -> str:
     return key + _SUFFIX
 
 
+def oracle_name(key: str, chosen: int) -> str:
+    """The name of the file of an episode that was found on a slice (`failgym.evaluation.oracle`).
+
+    Such files take a few kilobytes; they are no part of what `make_room` counts.
+    """
+    return f"{key}-{chosen}{_ORACLE}"
+
+
 def entries() -> list[Kept]:
     """The worlds that are kept, the last used first."""
     folder = cache_folder()
@@ -118,7 +127,7 @@ def clear() -> tuple[int, int]:
     if folder is None:
         return 0, 0
     count = size = 0
-    for file in [*_worlds(folder), *_leftovers(folder)]:
+    for file in [*_worlds(folder), *folder.glob(f"*{_ORACLE}"), *_leftovers(folder)]:
         with contextlib.suppress(FileNotFoundError):  # another process was faster
             about = file.lstat()
             file.unlink()

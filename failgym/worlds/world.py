@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from failgym.sim.shared.batch import EpisodeBatch
 from failgym.sim.shared.rules import Order, Rules
 
-__all__ = ["Bound", "Down", "LeastCosts", "OpenAttempt", "Scene", "World"]
+__all__ = ["Ahead", "Bound", "Down", "LeastCosts", "OpenAttempt", "Scene", "World"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -28,6 +28,9 @@ class LeastCosts(NamedTuple):
     """tasks of which only the least cost found is known: the search was cut short"""
     of_tasks: Floats | None = None
     """[tasks of the slices, 5] by term; None where tasks do not cost apart from each other"""
+    plans: Sequence[Mapping[int, int]] | None = None
+    """[tasks of the slices] who pays that: the action by the number of the decision within its
+    task, counted from 0, but for CONTINUE; None where no plan is known"""
 
 
 class Scene(NamedTuple):
@@ -52,6 +55,22 @@ class OpenAttempt(NamedTuple):
     """undisturbed length of the attempt [ms]"""
     machine: int
     """that is offered, else -1"""
+
+
+class Ahead(NamedTuple):
+    """What lies ahead of the attempt of an open decision, if it is left alone; nobody can know.
+
+    Of one that waits for a machine which is offered: if it starts there now.
+    """
+
+    ends: int
+    """when it ends by itself, or by something that the record says [ms]; `NEVER`"""
+    finishes: bool
+    """does it finish then?"""
+    struck: int
+    """when its machine goes down next [ms]; `NEVER`"""
+    unsaved: int
+    """its work since its last checkpoint [ms]"""
 
 
 class Down(NamedTuple):
@@ -149,4 +168,8 @@ class World(Protocol):
 
     def open_attempt(self, batch: EpisodeBatch, episode: int) -> OpenAttempt:
         """What the open decision of an episode is about."""
+        ...
+
+    def ahead(self, batch: EpisodeBatch, episode: int) -> Ahead:
+        """What lies ahead of the attempt of the open decision of an episode, left alone."""
         ...

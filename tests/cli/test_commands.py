@@ -191,6 +191,22 @@ class Eager:
         return np.where(saves, 2, 0), state
 
 
+def test_evaluate_shows_the_oracle_beside_the_bound(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "scores.json"
+    grace = ["evaluate", "--env", "GracePeriod-v1", "--policy", "grace_period", "--set", "jobs=400"]
+    assert invoke(*grace, "--oracle", "--json", str(file)) == 0
+    shown = capsys.readouterr().out
+    assert "oracle" in shown
+    assert "clairvoyant" in shown
+    document = json.loads(file.read_text())
+    assert document["oracle"]["score"] == pytest.approx(100.0)
+    assert document["oracle"]["cost"] == pytest.approx(document["clairvoyant"]["cost"])
+    assert invoke(*grace, "--json", str(file)) == 0
+    assert "oracle" not in json.loads(file.read_text())
+
+
 def test_evaluate_with_drawn_actions(tmp_path: Path) -> None:
     policy = f"{__name__}:Eager"
     arguments = ["evaluate", "--env", "Checkpoint-v1", "--policy", policy, *SMALL]

@@ -31,7 +31,14 @@ from tests.sim.random_worlds import (
     random_windows,
 )
 
-__all__ = ["NastyWorld", "nasty_world"]
+__all__ = [
+    "NastyWorld",
+    "nasty_attempts",
+    "nasty_laws",
+    "nasty_policy",
+    "nasty_rules",
+    "nasty_world",
+]
 
 HUGE = 2**38
 """A time that is long beside all others, nine years [ms]."""
@@ -62,7 +69,7 @@ def nasty_world(seed: int) -> NastyWorld:
     grid, huge = int(rng.choice([1, 7, 10, 10])), bool(rng.random() < 0.15)
     job, rows = _tasks(rng, grid, huge)
     trace = _trace(rng, job, rows, grid)
-    rules = _rules(rng, grid, huge)
+    rules = nasty_rules(rng, grid, huge)
     context = random_context(rng, trace, rules)
     if rng.random() < 0.7:
         alarms = _alarms(rng, np.array(job), grid, huge)
@@ -74,9 +81,9 @@ def nasty_world(seed: int) -> NastyWorld:
         context=context,
         weights=replace(random_weights(rng), task_value=value),
         seed=int(rng.choice([0, seed, 2**63 - 1])),
-        laws=_laws(rng, trace.rows("tasks"), grid, huge),
+        laws=nasty_laws(rng, trace.rows("tasks"), grid, huge),
         order="time" if rng.random() < 0.5 else "task",
-        policy=_policy(rng),
+        policy=nasty_policy(rng),
     )
 
 
@@ -92,12 +99,12 @@ def _tasks(rng: np.random.Generator, grid: int, huge: bool) -> tuple[list[int], 
     rows = [
         row | {"task": task}
         for task in range(tasks)
-        for row in _attempts(rng, int(rng.integers(0, 4)) * grid, grid, lengths, huge)
+        for row in nasty_attempts(rng, int(rng.integers(0, 4)) * grid, grid, lengths, huge)
     ]
     return job.tolist(), rows
 
 
-def _attempts(
+def nasty_attempts(
     rng: np.random.Generator, start: int, grid: int, lengths: bool, huge: bool
 ) -> list[Row]:
     """The record of one task."""
@@ -198,7 +205,7 @@ def _submit(rng: np.random.Generator, rows: Sequence[Row]) -> int:
 # --- rules and laws ---------------------------------------------------------------------------
 
 
-def _rules(rng: np.random.Generator, grid: int, huge: bool) -> Rules:
+def nasty_rules(rng: np.random.Generator, grid: int, huge: bool) -> Rules:
     """Few attempts are drawn; windows of odd sizes, pauses that end when attempts do."""
     costs = [0, 0, 1, grid, 2 * grid]
     rules = replace(
@@ -221,7 +228,7 @@ def _rules(rng: np.random.Generator, grid: int, huge: bool) -> Rules:
     return replace(rules, decide="geometric", factor=2.0) if huge else rules
 
 
-def _laws(rng: np.random.Generator, tasks: int, grid: int, huge: bool) -> Continuation:
+def nasty_laws(rng: np.random.Generator, tasks: int, grid: int, huge: bool) -> Continuation:
     """Times on the grid of the record, so that fates tie; paces from a snail's to a flash's."""
     cells, times = int(rng.integers(1, 4)), _times(rng, grid, huge)
     return Continuation(
@@ -269,7 +276,7 @@ def _alarms(
     )
 
 
-def _policy(rng: np.random.Generator) -> Policy:
+def nasty_policy(rng: np.random.Generator) -> Policy:
     """A policy, mask -> action: each world likes some actions better, and one most of all."""
     liked = rng.permutation([Action.CLONE, Action.CHECKPOINT, Action.CHECKPOINT, Action.RETRY])
     faith, kills = float(rng.choice([0.2, 0.6, 1.0])), float(rng.choice([0.0, 0.0, 0.02, 0.5]))

@@ -409,9 +409,9 @@ def test_records_go_on_only_by_laws_of_the_same_tasks() -> None:
         simulator(trace, rules, laws)
 
 
-def test_the_scheduled_world_continues_no_record() -> None:
+def test_the_scheduled_world_needs_laws_too() -> None:
     trace, rules = trace_of([failure(0, 9)]), ScheduledRules(beyond_record="continued")
-    with pytest.raises(ValueError, match=r"^beyond_record: expected .* got 'continued'$"):
+    with pytest.raises(ValueError, match=r"^continuation: expected one with .*, got none$"):
         ReferenceScheduledSimulator(trace, rules, silent(trace, rules))
 
 

@@ -15,7 +15,19 @@ from failgym.sim.shared.keys import Purpose, uniform
 from failgym.sim.shared.rules import Rules
 from failgym.vocabulary import Ending
 
-__all__ = ["ContinuedRecord", "Draws", "Fate", "continue_record", "draw", "draw_above"]
+__all__ = [
+    "ContinuedRecord",
+    "Draws",
+    "Fate",
+    "continue_record",
+    "draw",
+    "draw_above",
+    "drawn_fate",
+    "drawn_rows",
+    "recorded_fate",
+    "recorded_full_time",
+    "work_of",
+]
 
 
 @dataclass(frozen=True)
@@ -171,20 +183,20 @@ def continue_record(
 ) -> ContinuedRecord:
     """Draw what lies behind the record of a task, and say what each of its attempts would meet."""
     draws = Draws(laws, record.task, seed)
-    drawn = _drawn_rows(record, rules)
-    work = _work(record, draws)
+    drawn = drawn_rows(record, rules)
+    work = work_of(record, draws)
     fates: dict[int, Fate] = {}
     failures = 0
     for row in record.rows:
-        fates[row.number] = _recorded_fate(row, failures, work, draws)
+        fates[row.number] = recorded_fate(row, failures, work, draws)
         failures += row.ending is Ending.INTRINSIC
     for row in drawn:
-        fate = fates[row.number] = _drawn_fate(row.number, failures, work, draws)
+        fate = fates[row.number] = drawn_fate(row.number, failures, work, draws)
         failures += fate.fails_from_start()
     return ContinuedRecord(record, drawn, fates, draws, work)
 
 
-def _drawn_rows(record: TaskRecord, rules: Rules) -> tuple[Row, ...]:
+def drawn_rows(record: TaskRecord, rules: Rules) -> tuple[Row, ...]:
     """C1: D drawn attempts, numbered on; none of a censored task, nor of one that never ran."""
     if record.censored or not record.rows:
         return ()
@@ -197,7 +209,7 @@ def _failed(record: TaskRecord) -> Sequence[Row]:
     return [row for row in record.rows if row.ending is Ending.INTRINSIC]
 
 
-def _work(record: TaskRecord, draws: Draws) -> int | None:
+def work_of(record: TaskRecord, draws: Draws) -> int | None:
     """C2: W, None if it is never [ms]."""
     success = record.success
     if success is None and record.user_kill is not None:
@@ -220,18 +232,18 @@ def _unfinished_work(record: TaskRecord, draws: Draws) -> int:
     return longest + 1 if drawn is None else drawn
 
 
-def _recorded_fate(row: Row, failures: int, work: int | None, draws: Draws) -> Fate:
+def recorded_fate(row: Row, failures: int, work: int | None, draws: Draws) -> Fate:
     """C5: what befell a recorded row."""
     return Fate(
         failures=failures,
         fails_after=row.duration if row.ending is Ending.INTRINSIC else None,
         struck_after=row.duration if row.ending is Ending.EXTERNAL else None,
-        full_time=_recorded_full_time(row, work, draws),
+        full_time=recorded_full_time(row, work, draws),
         work=work,
     )
 
 
-def _recorded_full_time(row: Row, work: int | None, draws: Draws) -> int | None:
+def recorded_full_time(row: Row, work: int | None, draws: Draws) -> int | None:
     """C3: F of a recorded row."""
     if work is None:
         return None
@@ -244,7 +256,7 @@ def _recorded_full_time(row: Row, work: int | None, draws: Draws) -> int | None:
     return max(1, time)
 
 
-def _drawn_fate(number: int, failures: int, work: int | None, draws: Draws) -> Fate:
+def drawn_fate(number: int, failures: int, work: int | None, draws: Draws) -> Fate:
     """C4: what a drawn attempt would meet."""
     laws = draws.laws
     return Fate(

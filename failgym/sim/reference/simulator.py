@@ -22,7 +22,7 @@ from failgym.sim.shared.rules import Rules, Weights
 from failgym.traces import Trace
 from failgym.vocabulary import Accounts, LogEntry, OpenDecision, TaskOutcome
 
-__all__ = ["ReferenceSimulator"]
+__all__ = ["ReferenceSimulator", "checked_continuation"]
 
 
 class ReferenceSimulator(Player):
@@ -85,7 +85,7 @@ class ReferenceSimulator(Player):
         if self.weights.task_value is not None and rules.beyond_record != "continued":
             raise ValueError("task_value: expected None unless beyond_record is 'continued'")
         if rules.beyond_record == "continued":
-            laws = _checked(continuation, len(self._records))
+            laws = checked_continuation(continuation, len(self._records))
             self._continued = [
                 continue_record(record, rules, laws, seed) for record in self._records
             ]
@@ -183,7 +183,7 @@ class ReferenceSimulator(Player):
         return task.completion(self._world.now)
 
 
-def _checked(continuation: Continuation | None, tasks: int) -> Continuation:
+def checked_continuation(continuation: Continuation | None, tasks: int) -> Continuation:
     """The continuation, or one clear line why it does not do."""
     if continuation is None:
         raise ValueError("continuation: expected one with beyond_record='continued', got none")

@@ -107,9 +107,10 @@ def meet(w: World, x: View, i: int, speed: float, dearest: int) -> None:
     task, row = x.tasks[run.local].task, w.rows[run.row]
     c, length = w.beyond[task], _length(w, task, run.row, run.number)
     fails, finishes = _failure(w, task, run), from_scratch(w, x, i, speed, dearest)
-    run.pace, point = 1.0, fails
+    run.pace, point = speed if dearest < 0 else 1.0, fails
     if c.work < np.inf:
-        run.pace = c.work / finishes if finishes > 0.0 else np.inf
+        whole = slowed(w, c, length, speed, dearest)
+        run.pace = c.work / whole if whole > 0.0 else np.inf
         point = np.floor(fails * (c.work / length))  # as in rule C6: of the task, not the machine
     run.length = int(finishes) if finishes < np.inf else NEVER
     fails = slowed(w, c, fails, speed, dearest)

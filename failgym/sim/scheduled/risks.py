@@ -1,6 +1,6 @@
 """The forecast risk of attempts: rows look as the forecast says, drawn ones by their alarms.
 
-Rules 13 and A1 to A4 of `failgym.sim.reference`, and K7 of `failgym.sim.reference.scheduled`.
+Rules 13 and A1 to A4 of `failgym.sim.reference`, and K8 of `failgym.sim.reference.scheduled`.
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ def risk_of(w: World, task: Any, run: Any, index: int) -> Any:
         index: whole windows behind it.
     """
     if run.ghost and len(w.alarms.tasks) > 0:
+        if run.recomputes:
+            return np.float32(w.alarms.settings[0].prior)
         c, alarmed = w.beyond[task], w.alarms.tasks[task]
         window = w.parameters[0].window
         return _drawn_risk(held(w.laws), held(w.alarms), c, alarmed, run, max(index, 0), window)

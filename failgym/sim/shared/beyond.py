@@ -64,7 +64,7 @@ def left_to_do(
     finishes = length
     if done > 0.0:
         finishes = np.floor((work - done) / pace + 0.5)
-        if done < point:
+        if done < point < np.inf:  # both may be infinite, point and pace
             fails = np.floor((point - done) / pace + 0.5)
     return fails, finishes
 

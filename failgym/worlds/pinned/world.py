@@ -10,16 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.sim.pinned.batch import Batch
+from failgym.sim.pinned.clairvoyant import Bound as Plans
 from failgym.sim.pinned.clairvoyant import clairvoyant
 from failgym.sim.pinned.outcomes import outcome_table
 from failgym.sim.pinned.records import World as Tables
 from failgym.sim.shared.batch import EpisodeBatch
 from failgym.sim.shared.records import Records
 from failgym.sim.shared.rules import Order, Rules
-from failgym.vocabulary import LOG
+from failgym.vocabulary import LOG, NEVER, Ending
 from failgym.worlds.inputs import inputs_of
 from failgym.worlds.pinned.costs import task_costs
-from failgym.worlds.world import Bound, Down, LeastCosts, OpenAttempt, Scene
+from failgym.worlds.world import Ahead, Bound, Down, LeastCosts, OpenAttempt, Scene
 
 __all__ = ["PinnedWorld"]
 
@@ -108,11 +109,12 @@ class PinnedWorld:
         begin = np.cumsum(sizes) - sizes
         tasks = self.tables.order[np.arange(sizes.sum()) + np.repeat(first - begin, sizes)]
         if bound is not None:
-            least, unproven = bound(self.tables, rules, tasks), 0
+            least, unproven, plans = bound(self.tables, rules, tasks), 0, None
         else:
             found = clairvoyant(self.tables, rules, tasks)
             least, unproven = found.costs, int((~found.exact).sum())
-        return LeastCosts(np.add.reduceat(least, begin, axis=0), unproven, least)
+            plans = [_plan(found, i) for i in range(len(tasks))]
+        return LeastCosts(np.add.reduceat(least, begin, axis=0), unproven, least, plans)
 
     def scene(self, order: Order) -> Scene:
         """There are no machines; tasks are served one after the other, or merged by time."""
@@ -128,3 +130,24 @@ class PinnedWorld:
         run = batch.array("runs", episode)[int(batch.state.episodes["run"][episode])]
         length = int(self.tables.rows["length"][run["row"]])
         return OpenAttempt(int(run["number"]), length, -1)
+
+    def ahead(self, batch: EpisodeBatch, episode: int) -> Ahead:
+        """What lies ahead of the attempt of the open decision of an episode, left alone."""
+        ep = batch.state.episodes[episode]
+        run = batch.array("runs", episode)[int(ep["run"])]
+        fin, ext, now = int(run["fin"]), int(run["ext"]), int(ep["now"])
+        inner = int(run["inner"])
+        by_itself = fin < ext or (fin == ext and inner == Ending.INTRINSIC)
+        gained = now - int(run["restored"]) - int(run["paused"]) - int(run["checkpoint_work"])
+        return Ahead(
+            ends=min(fin, ext),
+            finishes=by_itself and inner == Ending.FINISH,
+            struck=NEVER,
+            unsaved=max(gained, 0),
+        )
+
+
+def _plan(found: Plans, task: int) -> dict[int, int]:
+    """Actions of a plan by the number of the decision, but for CONTINUE."""
+    choices = found.plans[task, : found.choices[task]]
+    return dict(zip(choices["at"].tolist(), choices["action"].tolist(), strict=True))

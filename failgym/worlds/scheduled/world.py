@@ -17,9 +17,9 @@ from failgym.sim.scheduled.rules import ScheduledRules
 from failgym.sim.shared.batch import EpisodeBatch
 from failgym.sim.shared.records import Records
 from failgym.sim.shared.rules import Order, Rules
-from failgym.vocabulary import Decision
+from failgym.vocabulary import NEVER, Decision, Ending
 from failgym.worlds.inputs import inputs_of
-from failgym.worlds.world import Bound, Down, LeastCosts, OpenAttempt, Scene
+from failgym.worlds.world import Ahead, Bound, Down, LeastCosts, OpenAttempt, Scene
 
 __all__ = ["ScheduledWorld"]
 
@@ -120,3 +120,44 @@ class ScheduledWorld:
         run = batch.array("runs", episode)[int(ep["run"])]
         machine = int(ep["offered"]) if ep["decision"] == Decision.DISPATCH else -1
         return OpenAttempt(int(run["number"]), int(run["length"]), machine)
+
+    def ahead(self, batch: EpisodeBatch, episode: int) -> Ahead:
+        """What lies ahead of the attempt of the open decision of an episode, left alone."""
+        ep = batch.state.episodes[episode]
+        now = int(ep["now"])
+        if ep["decision"] == Decision.DISPATCH:
+            offered = int(ep["offered"])
+            ends = int(batch.state.finish[episode, offered])
+            return Ahead(ends, True, self._struck(offered, now), 0)
+        run = batch.array("runs", episode)[int(ep["run"])]
+        gained = now - int(run["restored"]) - int(run["paused"]) - int(run["checkpoint_work"])
+        return Ahead(
+            ends=min(int(run["own"]), int(run["wall"])),
+            finishes=self._finishes(batch.array("tasks", episode)[int(ep["local"])], run),
+            struck=self._struck(int(run["machine"]), now),
+            unsaved=max(gained, 0),
+        )
+
+    def _finishes(self, task: Any, run: Any) -> bool:
+        """Does a run finish by itself, if it is left alone?"""
+        if run["wall"] < run["own"]:
+            return False
+        if run["recomputes"] or task["remaining"] >= 0:
+            return True
+        ending = int(self.tables.rows["ending"][run["row"]])
+        by_itself = ending in (Ending.FINISH, Ending.INTRINSIC)
+        if self.tables.parameters[0]["continued"] and (run["ghost"] or by_itself):
+            ending = int(run["inner"])
+        if ending in (Ending.EXTERNAL, Ending.USER):
+            return bool(run["fin"] < run["ext"])
+        return ending == Ending.FINISH
+
+    def _struck(self, machine: int, now: int) -> int:
+        """When a machine goes down next [ms]; NEVER, also of no machine."""
+        if machine < 0:
+            return NEVER
+        here = self.tables.machines[machine]
+        first, count = int(here["outage_at"]), int(here["outages"])
+        down = self.tables.outages["down"][first : first + count]
+        at = int(np.searchsorted(down, now, side="right"))
+        return int(down[at]) if at < count else NEVER

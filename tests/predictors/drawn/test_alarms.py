@@ -64,7 +64,7 @@ def trace() -> Trace:
 
 @pytest.fixture(scope="module")
 def forecast(trace: Trace) -> Forecast:
-    return Alarms.elsayed().fit(trace).predict(trace)
+    return Alarms.elsayed(job_share=0.0).fit(trace).predict(trace)
 
 
 def outcome(trace: Trace) -> npt.NDArray[np.int8]:
@@ -89,7 +89,9 @@ def close(seen: float, stated: float, of: int) -> bool:
 
 
 @pytest.mark.parametrize("which", [FIRST, LATER])
-@pytest.mark.parametrize("predictor", [Alarms.elsayed(), Alarms.kumar()], ids=["elsayed", "kumar"])
+@pytest.mark.parametrize(
+    "predictor", [Alarms.elsayed(job_share=0.0), Alarms.kumar()], ids=["elsayed", "kumar"]
+)
 def test_rates_are_as_stated(trace: Trace, predictor: Alarms, which: int) -> None:
     """False-positive rates at once; recalls within the attempts that no false alarm disturbs."""
     forecast = predictor.predict(trace)
@@ -212,7 +214,8 @@ def test_forecasts_are_keyed_to_tasks_not_to_their_order(trace: Trace) -> None:
 
 
 def test_another_seed_draws_another_forecast(trace: Trace, forecast: Forecast) -> None:
-    again, other = Alarms.elsayed().predict(trace), Alarms.elsayed(seed=1).predict(trace)
+    again = Alarms.elsayed(job_share=0.0).predict(trace)
+    other = Alarms.elsayed(job_share=0.0, seed=1).predict(trace)
     assert forecast.risk.tolist() == again.risk.tolist()
     assert (forecast.risk != other.risk).any()
 
@@ -230,7 +233,7 @@ def test_attempts_of_a_job_err_together() -> None:
     told = last(forecast)[bad] >= 0.1
     assert told[foreseen[job[bad]]].all()
     assert told[~foreseen[job[bad]]].mean() < 0.15
-    alone = last(Alarms.elsayed().predict(trace))[bad] >= 0.1
+    alone = last(Alarms.elsayed(job_share=0.0).predict(trace))[bad] >= 0.1
     share = np.bincount(job[bad], alone) / np.bincount(job[bad])
     assert np.mean((share > 0) & (share < 1)) > 0.4, "alone they are told apart"
 
@@ -241,7 +244,7 @@ def test_rates_hold_among_the_tasks_that_are_shown() -> None:
     lives = (trace.column("attempts", "end") - trace.column("attempts", "start")).reshape(-1, 2)
     shown[lives.min(axis=1) > 10 * MINUTE] = True
     rows = np.arange(20_000), np.arange(2_000)
-    forecast = Alarms.elsayed().predict(trace, Shown(shown, *rows))
+    forecast = Alarms.elsayed(job_share=0.0).predict(trace, Shown(shown, *rows))
     others = (outcome(trace) != Outcome.FAIL) & np.repeat(shown, 2)
     assert close(float((highest(forecast)[others] >= 0.1).mean()), 0.139, int(others.sum()))
     hidden = (outcome(trace) != Outcome.FAIL) & ~np.repeat(shown, 2)

@@ -223,7 +223,7 @@ def test_easy_backfilling_estimates_by_the_same_rules(method: Method) -> None:
             estimator.note_end(attempt_of(jobs, ended.pop(0)))
         if not np.isnan(expected[row]):
             guess = max(min(int(expected[row]), records[row].walltime), 1)
-            assert estimator.estimate(attempt_of(jobs, row)) == guess
+            assert estimator.estimate(attempt_of(jobs, row), int(jobs.submit[row])) == guess
             compared += 1
     assert compared > 100
 
@@ -234,12 +234,18 @@ def attempt_of(jobs: Past, row: int) -> Any:
     runtime, end = jobs.use.runtime[row], int(jobs.end[row])
     return SimpleNamespace(
         task=SimpleNamespace(record=record),
-        row=SimpleNamespace(duration=0),
+        truth=_unknown,
         outcome=SimOutcome.FINISH,
         hit_walltime=False,
         start=end if np.isnan(runtime) else end - int(runtime),
         end=end,
     )
+
+
+def _unknown(now: int, restore_cost: int) -> int:
+    """Nothing is estimated by the truth."""
+    del now, restore_cost
+    return 0
 
 
 def test_the_lengths_are_those_with_the_least_error_in_training() -> None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from failgym.sim.scheduled.rules import NodePredictions, ScheduledRules
 from failgym.sim.shared.context import Context
+from failgym.sim.shared.rules import Weights
 from failgym.traces import Meta, Trace
 from failgym.vocabulary import (
     TERMS,
@@ -26,7 +27,7 @@ from failgym.vocabulary import (
     OpenDecision,
     SimOutcome,
 )
-from tests.sim.golden import FOLDER, attempt, forecast_of, lines
+from tests.sim.golden import FOLDER, attempt, continuation_of, forecast_of, lines
 
 Options = dict[str, str]
 
@@ -90,6 +91,8 @@ class Example:
     outcomes: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
     queries: str = ""
     illegal: int = 0
+    continued: str = ""
+    task_value: float | None = None
 
     def trace(self) -> Trace:
         """The record, and the cluster."""
@@ -185,10 +188,16 @@ class Example:
 
     def simulator(self, kind: type[Any]) -> Any:
         """A simulator of the example, not yet started."""
-        trace, rules = self.trace(), ScheduledRules(**self.rules)
+        beyond: dict[str, Any] = {"beyond_record": "continued", "restarts": "record"}
+        rules = ScheduledRules(**(beyond if self.continued else {}) | self.rules)
+        trace = self.trace()
         forecast = forecast_of(trace, self.risk, rules.window)
         context = Context(np.zeros((8, 24, 3)), np.zeros((1, 8), dtype=np.float32), forecast)
-        return kind(trace, rules, context, nodes=self.nodes())
+        given = (trace, rules, context, Weights(task_value=self.task_value))
+        if not self.continued:
+            return kind(*given, nodes=self.nodes())
+        laws = continuation_of(self.continued, trace.rows("tasks"))
+        return kind(*given, nodes=self.nodes(), continuation=laws)
 
     def answers(self) -> dict[tuple[int, str, str], list[Action]]:
         """(time, kind, attempt) -> the answers, in order."""
@@ -214,7 +223,7 @@ class Played(NamedTuple):
 
 def examples() -> Iterator[Example]:
     """All worked micro-examples of the scheduled world."""
-    for path in sorted((FOLDER / "scheduled").glob("*.toml")):
+    for path in sorted((FOLDER / "scheduled").glob("**/*.toml")):
         for values in tomllib.loads(path.read_text())["example"]:
             yield Example(**values)
 

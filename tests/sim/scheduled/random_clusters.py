@@ -6,7 +6,7 @@ few machines.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Literal
@@ -19,6 +19,7 @@ from failgym.sim.shared.continuation import Continuation
 from failgym.sim.shared.rules import Weights
 from failgym.traces import Meta, Trace
 from tests.sim.random_worlds import (
+    alarming,
     continued_rules,
     gappy,
     random_attempts,
@@ -27,9 +28,13 @@ from tests.sim.random_worlds import (
     random_rules,
     random_weights,
     random_windows,
+    valued,
 )
 
 Columns = dict[str, Any]
+Attempts = Callable[[np.random.Generator, int, int, int, bool], Sequence[Columns]]
+"""Draws the record of a task: of a generator, the task, its submission, the grid of times, and
+whether lengths are known."""
 Theme = Literal["mixed", "workflow", "crowded", "contended"]
 
 
@@ -77,13 +82,13 @@ def random_cluster(seed: int) -> Cluster:
         charge: Any = np.random.default_rng([seed, 4]).choice(["own", "episode"]).item()
         rules = replace(rules, charge=charge)
     context = random_context(rng, trace, rules)
-    tasks, own, standing = _episode(rng, trace, grid)
+    tasks, own, standing = random_episode(rng, trace, grid)
     return Cluster(
         trace=trace,
         rules=rules,
         context=context,
         weights=random_weights(rng),
-        nodes=_predictions(rng, cluster_size(trace), grid),
+        nodes=random_predictions(rng, cluster_size(trace), grid),
         tasks=tasks,
         own=own,
         standing=standing,
@@ -97,6 +102,17 @@ def continued_cluster(seed: int) -> Cluster:
     rules: Any = continued_rules(rng, cluster.rules)
     laws = random_continuation(rng, cluster.trace)
     return replace(cluster, rules=rules, continuation=laws)
+
+
+def valued_cluster(seed: int) -> Cluster:
+    """The same again, but in two of three tasks have a value, and drawn attempts raise alarms."""
+    cluster = continued_cluster(seed)
+    jobs, told = cluster.trace.column("tasks", "job"), np.random.default_rng([seed, 3])
+    return replace(
+        cluster,
+        context=alarming(told, cluster.context, jobs),
+        weights=valued(np.random.default_rng([seed, 2]), cluster.weights),
+    )
 
 
 def cluster_machines(trace: Trace) -> list[int]:
@@ -117,7 +133,15 @@ def runnable_tasks(trace: Trace) -> set[int]:
     return set(trace.column("attempts", "task")[able].tolist())
 
 
-def random_trace(rng: np.random.Generator, grid: int, *, gangs: bool, theme: Theme) -> Trace:
+def random_trace(
+    rng: np.random.Generator,
+    grid: int,
+    *,
+    gangs: bool,
+    theme: Theme,
+    attempts: Attempts = random_attempts,
+    speeds: Sequence[float] = (0.5, 0.7, 1.0, 1.5, 2.0),
+) -> Trace:
     """One to six jobs of one to twelve tasks in all, each of one to six attempts; some workflows.
 
     In a smooth trace most tasks finish at once, so that workflows come far. Where tasks contend
@@ -140,10 +164,10 @@ def random_trace(rng: np.random.Generator, grid: int, *, gangs: bool, theme: The
         for row in (
             _finishing(rng, t, int(submit[job[t]]), grid)
             if smooth and rng.random() < 0.8
-            else random_attempts(rng, t, int(submit[job[t]]), grid, lengths)
+            else attempts(rng, t, int(submit[job[t]]), grid, lengths)
         )
     ]
-    slots, machines = _machines(rng, theme)
+    slots, machines = _machines(rng, theme, speeds)
     used = list(range(len(slots)))
     costs = _costs(rng, tasks, used, grid)
     room = [slots[m] or 1 for m in used]
@@ -219,13 +243,15 @@ def _rank_by(scheduler: str, rng: np.random.Generator) -> str:
     return "arrival" if scheduler == "rank_hybd" and rng.random() < 0.2 else "path"
 
 
-def _machines(rng: np.random.Generator, theme: Theme) -> tuple[list[int | None], Columns]:
+def _machines(
+    rng: np.random.Generator, theme: Theme, different: Sequence[float]
+) -> tuple[list[int | None], Columns]:
     count = int(rng.integers(1, 3 if theme == "crowded" else 5))
     sizes = [2, 2, 3, 3, 4] if theme == "contended" else [1, 1, 2, 3, 5]
     slots: list[int | None] = [
         None if rng.random() < 0.1 else int(rng.choice(sizes)) for _ in range(count)
     ]
-    speeds = [1.0] if rng.random() < 0.6 else [0.5, 0.7, 1.0, 1.5, 2.0]
+    speeds = [1.0] if rng.random() < 0.6 else list(different)
     return slots, {
         "original_id": [f"machine {m}" for m in range(count)],
         "slots": slots,
@@ -312,7 +338,7 @@ def _stages(
     return stage, stages, edges
 
 
-def _episode(
+def random_episode(
     rng: np.random.Generator, trace: Trace, grid: int
 ) -> tuple[tuple[int, ...], tuple[int, ...] | None, tuple[tuple[int, int], ...]]:
     """Tasks to play in any order, whose they are, and what stands."""
@@ -329,7 +355,9 @@ def _episode(
     return played, own, standing
 
 
-def _predictions(rng: np.random.Generator, machines: int, grid: int) -> NodePredictions | None:
+def random_predictions(
+    rng: np.random.Generator, machines: int, grid: int
+) -> NodePredictions | None:
     if rng.random() < 0.3:
         return None
     each: Sequence[Any] = [

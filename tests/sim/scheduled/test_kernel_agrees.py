@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.sim.scheduled.agree import compare
+from tests.sim.scheduled.agree import RefusedError, compare, compare_seed
 from tests.sim.scheduled.random_clusters import random_cluster
 
-CLUSTERS, CHUNK = 300, 50
+CLUSTERS, CONTINUED, CHUNK = 300, 150, 50
 """`make check-long` goes on from there."""
+MOST_DECISIONS = 500
+"""After so many in one cluster whose records go on the others are not compared."""
 RARE = (1034824, 1039525, 3015870)
 """Seeds of what one cluster in tens of thousands showed: saved work of an attempt that the end of
 the data cut; similarity to a task that stands at the beginning; and where to place such a task,
@@ -29,3 +31,18 @@ def test_kernel_and_reference_agree(chunk: int) -> None:
         except AssertionError as error:
             raise AssertionError(f"seed {seed}: {error}") from error
     assert decisions > CHUNK
+
+
+@pytest.mark.parametrize("kind", ["continued", "nasty"])
+@pytest.mark.parametrize("chunk", range(CONTINUED // CHUNK))
+def test_they_agree_where_records_go_on(kind: str, chunk: int) -> None:
+    decisions, refused = 0, 0
+    for seed in range(chunk * CHUNK, (chunk + 1) * CHUNK):
+        try:
+            decisions += compare_seed(kind, seed, MOST_DECISIONS)
+        except RefusedError:
+            refused += 1
+        except AssertionError as error:
+            raise AssertionError(f"seed {seed}: {error}") from error
+    assert decisions > CHUNK
+    assert refused < CHUNK // 4

@@ -14,8 +14,8 @@ from failgym.sim.shared.fields import INDEX
 from failgym.sim.shared.records import Output
 from failgym.sim.shared.rules import Order, Rules
 from failgym.traces import Outcome
-from failgym.vocabulary import ACTIONS, LOG, TERMS, Action, Decision, Event, TaskOutcome
-from failgym.worlds.world import Bound, Down, LeastCosts, OpenAttempt, Scene
+from failgym.vocabulary import ACTIONS, LOG, NEVER, TERMS, Action, Decision, Event, TaskOutcome
+from failgym.worlds.world import Ahead, Bound, Down, LeastCosts, OpenAttempt, Scene
 
 __all__ = ["ROW", "TASK", "Tables", "ToyWorld"]
 
@@ -289,3 +289,9 @@ class ToyWorld:
         task = batch.states(episode)[batch.state.episodes["serving"][episode]]
         row = self.tables.rows[self.tables.tasks["rows_at"][task["task"]] + task["attempts"] - 1]
         return OpenAttempt(int(task["attempts"]) - 1, int(row["duration"]), -1)
+
+    def ahead(self, batch: EpisodeBatch, episode: int) -> Ahead:
+        ep = batch.state.episodes[episode]
+        task = batch.states(episode)[ep["serving"]]
+        row = self.tables.rows[self.tables.tasks["rows_at"][task["task"]] + task["attempts"] - 1]
+        return Ahead(int(ep["now"]), bool(row["outcome"] == Outcome.FINISH), NEVER, 0)

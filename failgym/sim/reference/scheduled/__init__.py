@@ -115,41 +115,57 @@ The rules
 
 The continued record
 --------------------
-The kernels play these rules. This reference does not yet, and refuses continued records.
-
 With ``beyond_record="continued"`` rules C1 to C9 of the pinned world (`failgym.sim.reference`) and
-its V1 and V2 hold as after departure, but for what K1 to K6 say. They replace what rules 1 to 4 and
-18 say of ghosts and of the lengths of rows. So do A1 to A4, but for what K7 says.
+its V1 and V2 hold as after departure, but for what K1 to K7 say. They replace what rules 1 to 4 and
+18 say of ghosts and of the lengths of rows. So do A1 to A4, but for what K8 says. `fates` says how
+records go on here, and `continued` what differs of `world`.
 
 K1. *Rows.* A row that never started and whose length is known (rule 3) counts as a started row of
-    that duration which FINISHes. A *latent* row is one that rule 2 names: what ended it is
-    simulated. J, C2's r, and what lies behind a row go by the record all the same.
+    that duration which FINISHes: in C2 it is the first success of a task whose record has none, of
+    several the one of the lowest number. A *latent* row is one that rule 2 names: what ended it is
+    simulated. J, C2's r, and what lies behind a row go by the record all the same: a row that never
+    started lies behind none, and a latent row that fails is no failure of the record.
 K2. *Latent rows* meet no end from outside. One may have failed by itself later: T_fail is drawn
     from `failure` of the cell for its k by NEXT_FAILURE, n = its number, of the times above its
     duration alone, as C2 says it of work; never if there is none. It is the same law as that of
     drawn attempts, also for a latent row that is its task's first: `failgym.continued.fit` counts
     it of later attempts alone, where it saw enough, as what fails early fails in its first. F is as
-    in C3. For the k of later attempts (C4) it fails by itself if T_fail <= F.
+    in C3. For the k of later attempts (C4) it fails by itself if T_fail <= F. If it fails in the
+    episode that is one of the intrinsic failures that C8 counts, as of any attempt.
 K3. *Outside.* Drawn attempts meet no T_ext: the simulated cluster makes evictions, losses and
     requeues, and they owe no restart and count for nothing in C8 (rule 12). An attempt that is
-    requeued meets the same fate anew, under the same number. Other recorded rows that were ended
-    from outside keep T_ext = d, counted from when the attempt starts to run anew.
+    requeued meets the same fate anew, under the same number, and whoever started it did. Other
+    recorded rows that were ended from outside keep T_ext = d, counted from when the attempt starts
+    to run anew. Nor does a kill at the walltime (rule 11) make the cluster decline. The cluster
+    itself starts the first attempt of a task. A standing task has no continued record: it does what
+    rule 21 says.
 K4. *Machines.* At the slowest speed v that the attempt runs at it takes F / v for all of W, T_fail
-    / v and T_ext / v for these, each rounded. The pace is W over that F, and the position of a
-    failure w = floor(T_fail x W / F) by the times before division: of the task, not the machine.
-    Where the trace gives compute times, the time for all of W is M x F / W, M being the longest of
-    the times on the attempt's machines; T_fail is scaled alike, T_ext not. What is never stays so.
-K5. *A recomputation* takes as long as the attempt that finished the task would from scratch.
+    / v and T_ext / v for these, each rounded; what is rounded to 0 takes no time. The pace is W
+    over that F / v, or v if W is never. Where the trace gives compute times, M being the longest of
+    those on the attempt's machines, they are M x F / W, M x T_fail / W and T_ext, W being at least
+    1 here; if W is never, T_fail stays as it is, and the pace is 1. What is never stays so. The
+    position of a failure is of the task, not the machine: w = floor(T_fail x (W / F)), by the times
+    before division, by which C4 and K2 count failures, too. C6 tells by the times on the machine
+    what comes first: if these are equal, so are the ends. Without compute times a row that FINISHes
+    takes d / v unless it resumes (C6), though F is at least 1.
+K5. *A recomputation* takes as long as the attempt that finished the task would from scratch, where
+    the recomputation runs. It meets nothing else.
 K6. *The truth*, where rule 9 estimates by it, is the time from the start to the end that an attempt
-    would meet undisturbed from what it resumes from, on a machine of speed 1.
-K7. *Alarms* of a drawn attempt follow what it would meet from the start on a machine of speed 1,
+    would meet undisturbed from what it resumes from, on a machine of speed 1, whatever compute
+    times are given: its restore and T_ext included, but no transfer; of a recomputation, what K5
+    says alone. Where only its user ends it, and of a row that its user ended (USER) at the latest,
+    that is at K, as if it started when the estimate is made.
+K7. *Placing.* Rules 10 and 22 take for the time of a task, where no compute times are given, F of
+    its first row on that machine; its duration, if F is never.
+K8. *Alarms* of a drawn attempt follow what it would meet from the start on a machine of speed 1,
     wherever it runs: T_fail if T_fail <= F, which ends badly, else F (K3: nothing from outside).
+    A recomputation of one raises none (K5).
 
 Accounts
 --------
 As in the pinned world. Transfers go to *transfer*; slots held to write an output, when that is
-over, to *checkpoint*; what a machine or a pre-emption ended to *lost*, and so does a recomputation
-with all that it took.
+over, to *checkpoint*; what a machine or a pre-emption ended to *lost* (to *ghost* of a ghost and of
+a drawn attempt), and a recomputation to *lost* with all that it took.
 
 The cost of the episode is the sum of those of its own tasks or, where completion is that of jobs,
 of its jobs, each from the submission of its first own task until the last has settled

@@ -8,7 +8,7 @@ from enum import Enum
 from failgym.sim.reference.record import Row, TaskRecord
 from failgym.sim.reference.scheduled.cluster import NEVER, Machine, Part
 from failgym.sim.reference.tasks import Pause, Run, Task
-from failgym.vocabulary import SimOutcome
+from failgym.vocabulary import Ending, SimOutcome
 
 __all__ = ["Attempt", "ClusterTask", "Status", "Write"]
 
@@ -57,6 +57,15 @@ class Attempt(Run):
     """It was killed because its requested walltime was over."""
     write: Write | None = None
     """The write of its output, under way or over."""
+
+    def truth(self, now: int, restore_cost: int) -> int:
+        """Rule 9: how long it will run, as one who knows the record expects it now [ms]."""
+        del now, restore_cost
+        return self.row.duration
+
+    def was_struck(self) -> bool:
+        """Did it end from outside as its row did?"""
+        return self.row.ending is Ending.EXTERNAL and self.outcome == self.row.outcome
 
     def elapsed(self, now: int) -> int:
         """Time that it has run; 0 before it starts [ms]."""
@@ -166,9 +175,14 @@ class ClusterTask(Task):
         return self.own and not self.record.censored
 
     @property
+    def value(self) -> int:
+        """V1: what it is worth where its work is worth itself; 0: no task has a value."""
+        return 0
+
+    @property
     def is_forfeited(self) -> bool:
-        """Has it settled without the success that the record has?"""
-        return self.settled is not None and self.record.success is not None and not self.succeeded
+        """Has it settled without a success?"""
+        return self.settled is not None and not self.succeeded
 
     def may_be_asked(self) -> bool:
         """Is anything still asked about attempts of it?"""
@@ -207,9 +221,15 @@ class ClusterTask(Task):
         return super().in_flight_now(now) + self.record.width * writing
 
     def wants(
-        self, row: Row, number: int, *, ghost: bool = False, recomputes: bool = False
+        self,
+        row: Row,
+        number: int,
+        *,
+        ghost: bool = False,
+        by_agent: bool = False,
+        recomputes: bool = False,
     ) -> Attempt:
         """An attempt that wants to run from now on."""
-        attempt = Attempt(row, number, ghost, start=-1, task=self, recomputes=recomputes)
+        attempt = Attempt(row, number, ghost, -1, by_agent, task=self, recomputes=recomputes)
         self.attempts.append(attempt)
         return attempt

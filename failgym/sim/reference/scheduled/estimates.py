@@ -62,10 +62,10 @@ class Estimator:
             submit = self._submits[record.task]
             self._ended.append(_Ended(job, record.width, submit, run_time))
 
-    def estimate(self, attempt: Attempt) -> int:
+    def estimate(self, attempt: Attempt, now: int) -> int:
         """The run time of an attempt as expected when it joins the queue [ms]."""
         walltime = self._jobs[attempt.task.record.job].walltime
-        expected = self._expected(attempt)
+        expected = self._expected(attempt, now)
         return max(min(expected, walltime) if walltime > 0 else expected, 1)
 
     def estimated_end(self, attempt: Attempt, now: int) -> int:
@@ -81,9 +81,9 @@ class Estimator:
                 return attempt.start + attempt.estimate + step
         return now + 1
 
-    def _expected(self, attempt: Attempt) -> int:
+    def _expected(self, attempt: Attempt, now: int) -> int:
         job = self._jobs[attempt.task.record.job]
-        own = attempt.row.duration
+        own = attempt.truth(now, self._rules.restore_cost)
         requested = job.walltime or self._longest or own
         kind = self._rules.estimator
         if kind == "oracle":

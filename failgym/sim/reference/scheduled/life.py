@@ -43,16 +43,19 @@ class Life(State):
             )
         self.start_next(task)
 
-    def start_next(self, task: ClusterTask, cloned: Attempt | None = None) -> None:
+    def start_next(
+        self, task: ClusterTask, cloned: Attempt | None = None, *, by_agent: bool = False
+    ) -> None:
         """The first attempt of the pool, or a ghost, or (paper mode) nothing wants to run."""
         record = task.record
         if task.pool:
             row = task.pool.pop(0)
-            self.admit(task.wants(row, row.number))
+            self.admit(task.wants(row, row.number, by_agent=by_agent))
         elif self._may_make_ghost(cloned):
             number = record.row_count + task.ghosts
             task.ghosts += 1
-            self.admit(task.wants(record.rows[-1], number, ghost=True))
+            row = record.rows[-1]
+            self.admit(task.wants(row, number, ghost=True, by_agent=by_agent))
 
     def _may_make_ghost(self, cloned: Attempt | None) -> bool:
         if self.rules.beyond_record == "ghost":
@@ -66,7 +69,11 @@ class Life(State):
             self.check_settled(task)
             return None
         return task.wants(
-            attempt.row, attempt.number, ghost=attempt.ghost, recomputes=attempt.recomputes
+            attempt.row,
+            attempt.number,
+            ghost=attempt.ghost,
+            by_agent=attempt.by_agent,
+            recomputes=attempt.recomputes,
         )
 
     def evict(self, attempt: Attempt) -> None:
@@ -85,7 +92,7 @@ class Life(State):
         self.leave(attempt)
         self.cluster.take(parts)
         attempt.status, attempt.start, attempt.parts = Status.RUNNING, self.now, list(parts)
-        self._adapt(attempt, [part.machine for part in parts])
+        self.adapt(attempt, [part.machine for part in parts])
         if not attempt.recomputes and task.durable > 0.0:
             attempt.resumed, attempt.resumed_work = task.durable, task.durable_work
             attempt.parent, attempt.restore = task.best, self.rules.restore_cost
@@ -104,7 +111,7 @@ class Life(State):
         if task.may_be_asked() and not attempt.recomputes:
             self.push_window(attempt, 0)
 
-    def _adapt(self, attempt: Attempt, machines: Sequence[Machine]) -> None:
+    def adapt(self, attempt: Attempt, machines: Sequence[Machine]) -> None:
         """Rule 4: length and duration on these machines."""
         row, task = attempt.row, attempt.task
         if task.standing:
@@ -156,14 +163,14 @@ class Life(State):
 
     def _own_end(self, attempt: Attempt) -> OwnEnd | None:
         """When and how it ends if nothing interferes; None if that is left to others."""
-        end, outcome = self._natural_end(attempt)
+        end, outcome = self.natural_end(attempt)
         walltime = self._walltime(attempt)
         if walltime is not None and attempt.start + walltime < end:
             return OwnEnd(attempt.start + walltime, SimOutcome.KILL, at_walltime=True)
         is_left_to_user = attempt.row.ending is Ending.USER and outcome is SimOutcome.KILL
         return None if end == NEVER or is_left_to_user else OwnEnd(end, outcome)
 
-    def _natural_end(self, attempt: Attempt) -> tuple[int, SimOutcome]:
+    def natural_end(self, attempt: Attempt) -> tuple[int, SimOutcome]:
         """The end but for the walltime; NEVER if a checkpoint must be durable before."""
         row = attempt.row
         done = NEVER if attempt.is_paused else attempt.work_done_at()
@@ -192,13 +199,18 @@ class Life(State):
             return
         attempt.hit_walltime = own_end.at_walltime
         self.stop(attempt, own_end.outcome)
+        if not attempt.hit_walltime:
+            self.came_to_its_end(attempt)
         replaced = False
-        if attempt.row.ending is Ending.INTRINSIC and not attempt.hit_walltime:
+        if attempt.ended_by() is Ending.INTRINSIC and not attempt.hit_walltime:
             task.failures += 1
             replaced = yield from self.ask_failed(attempt)
         if not task.given_up and not replaced and not attempt.hit_walltime:
-            self._owe_restart(attempt)
+            self.owe_restart(attempt)
         self.check_settled(task)
+
+    def came_to_its_end(self, attempt: Attempt) -> None:
+        """Ghosts and records that are not continued: nothing more."""
 
     def _finishes(self, attempt: Attempt) -> Questions:
         """Rules 16 and 20: a success settles the task, or makes its lost output again."""
@@ -231,10 +243,6 @@ class Life(State):
         self.drop(task)
         task.settle(outcome, task.winner, self.now)
         self.write(Event.SETTLED, task, detail=outcome)
-        success = task.record.success
-        if task.own and success is not None and task.is_forfeited:
-            self.forfeited_work += task.record.width * success.duration
-            self.forfeited_time += task.record.end - task.record.submit
         if outcome is not SimOutcome.FINISH and not alone:
             for other in self.lineage.descendants(task):
                 if other.settled is None:
@@ -242,16 +250,17 @@ class Life(State):
 
     # --- restarts -------------------------------------------------------------------------------
 
-    def _owe_restart(self, attempt: Attempt) -> None:
+    def owe_restart(self, attempt: Attempt) -> None:
         """The cluster restarts a task after the recorded gap."""
         task, row = attempt.task, attempt.row
         if row.ending is Ending.INTRINSIC:
             if task.failures <= self.rules.restart_limit:
-                self._owe(task, Owed(self.now + row.gap, attempt.number, may_be_ghost=True))
+                self.owe(task, Owed(self.now + row.gap, attempt.number, may_be_ghost=True))
         elif task.pool and row.ending is not Ending.CENSORED:
-            self._owe(task, Owed(self.now + row.gap, attempt.number, may_be_ghost=False))
+            self.owe(task, Owed(self.now + row.gap, attempt.number, may_be_ghost=False))
 
-    def _owe(self, task: ClusterTask, owed: Owed) -> None:
+    def owe(self, task: ClusterTask, owed: Owed) -> None:
+        """A restart is due then."""
         task.owed.append(owed)
         self.calendar.add(
             owed.due,

@@ -187,9 +187,7 @@ class ScheduledObserver(Observer):
 
 def _failed(last: Run | None) -> bool:
     """Did the last attempt fail by itself?"""
-    if last is None or last.row.ending is not Ending.INTRINSIC:
-        return False
-    return last.outcome is SimOutcome.FAIL
+    return last is not None and last.ended_by() is Ending.INTRINSIC
 
 
 def _ended_from_outside(last: Run | None) -> bool:
@@ -198,7 +196,7 @@ def _ended_from_outside(last: Run | None) -> bool:
         return False
     if last.outcome in BY_CLUSTER or last.hit_walltime:
         return True
-    return last.row.ending is Ending.EXTERNAL and last.outcome == last.row.outcome
+    return last.was_struck()
 
 
 def _percentile_95(times: Sequence[int]) -> int:

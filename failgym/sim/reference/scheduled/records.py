@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from failgym.sim.reference.record import Row, TaskRecord, read_records
 from failgym.sim.scheduled.rules import ScheduledRules
@@ -15,8 +16,10 @@ from failgym.vocabulary import Cause, Ending, Outcome
 __all__ = [
     "HIGHEST_PRIORITY",
     "Job",
+    "PlayedRows",
     "finishing",
     "read_jobs",
+    "read_played_rows",
     "read_scheduled_records",
     "standing_record",
 ]
@@ -46,6 +49,15 @@ class Job:
     """Scheduling class, and whether it has several tasks; 0 to 7."""
 
 
+class PlayedRows(NamedTuple):
+    """What of the record of a task is played where records are continued (K1)."""
+
+    record: TaskRecord
+    """With the rows that never started and whose length is known, as if they had FINISHed."""
+    latent: frozenset[int]
+    """Numbers of the rows that the recorded cluster ended."""
+
+
 def read_jobs(trace: Trace) -> list[Job]:
     """Every job of the trace."""
     texts = [trace.column("jobs", name) for name in ("name", "user", "queue")]
@@ -67,6 +79,15 @@ def read_scheduled_records(
     """Every task of the trace, in trace order; rows that the cluster ended are made latent."""
     reader = _Reader(trace, rules, seed)
     return [reader.read(record) for record in read_records(trace, rules, forecast, seed)]
+
+
+def read_played_rows(
+    trace: Trace, rules: ScheduledRules, forecast: Forecast, seed: int
+) -> list[tuple[TaskRecord, PlayedRows]]:
+    """Every task of the trace, in trace order: its record, and what of it is played."""
+    reader = _Reader(trace, rules, seed)
+    records = read_records(trace, rules, forecast, seed)
+    return [(record, reader.read_played(record)) for record in records]
 
 
 def standing_record(record: TaskRecord, remaining: int, submit: int) -> TaskRecord:
@@ -102,15 +123,29 @@ class _Reader:
 
     def read(self, record: TaskRecord) -> TaskRecord:
         """Rule 2, then rule 3."""
+        return self._with_unstarted(record, lambda row: self._as_run(record, row))
+
+    def read_played(self, record: TaskRecord) -> PlayedRows:
+        """Rule 3; latent rows stay as they were recorded (K1)."""
+        latent = frozenset(row.number for row in record.rows if self._is_latent(row))
+        return PlayedRows(self._with_unstarted(record, lambda row: row), latent)
+
+    def _with_unstarted(self, record: TaskRecord, as_run: Callable[[Row], Row]) -> TaskRecord:
+        """Rule 3: rows that never started and whose length is known run, too."""
         first = self._first[record.task]
         unstarted = [
             (number, self._length[first + number])
             for number in range(record.row_count)
             if not self._started[first + number] and self._length[first + number] >= 0
         ]
-        rows = [self._as_run(record, row, bool(unstarted)) for row in record.rows]
         added = [self._unstarted(record, number, length) for number, length in unstarted]
-        rows = sorted([*rows, *added], key=lambda row: row.number)
+        started = [
+            replace(row, ending=Ending.EXTERNAL)
+            if added and row.ending is Ending.CENSORED
+            else as_run(row)
+            for row in record.rows
+        ]
+        rows = sorted([*started, *added], key=lambda row: row.number)
         for place, following in enumerate(rows[1:]):
             if following in added:
                 rows[place] = replace(rows[place], gap=0)
@@ -139,12 +174,14 @@ class _Reader:
             gap=0,
         )
 
-    def _as_run(self, record: TaskRecord, row: Row, has_unstarted: bool) -> Row:
-        if row.ending is Ending.CENSORED and has_unstarted:
-            return replace(row, ending=Ending.EXTERNAL)
-        if row.ending is Ending.EXTERNAL and self._is_of_the_cluster(row):
+    def _as_run(self, record: TaskRecord, row: Row) -> Row:
+        if self._is_latent(row):
             return finishing(row, row.start, self._latent_length(record, row))
         return row
+
+    def _is_latent(self, row: Row) -> bool:
+        """Rule 2: was it ended by what is simulated?"""
+        return row.ending is Ending.EXTERNAL and self._is_of_the_cluster(row)
 
     def _is_of_the_cluster(self, row: Row) -> bool:
         """Was it ended by something that the simulated cluster makes itself?"""

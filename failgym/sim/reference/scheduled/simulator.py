@@ -11,18 +11,27 @@ from failgym.sim.reference.player import Costs, Player
 from failgym.sim.reference.record import TaskRecord
 from failgym.sim.reference.scheduled.attempts import ClusterTask
 from failgym.sim.reference.scheduled.cluster import Cluster
+from failgym.sim.reference.scheduled.continued import ContinuedTask, ContinuedWorld
 from failgym.sim.reference.scheduled.dags import Dags
+from failgym.sim.reference.scheduled.fates import (
+    PlayedRecord,
+    continue_played,
+    standing_played,
+)
 from failgym.sim.reference.scheduled.observe import ScheduledObserver
 from failgym.sim.reference.scheduled.records import (
     read_jobs,
+    read_played_rows,
     read_scheduled_records,
     standing_record,
 )
 from failgym.sim.reference.scheduled.schedulers import Offer, Query
 from failgym.sim.reference.scheduled.state import Setting
 from failgym.sim.reference.scheduled.world import World
+from failgym.sim.reference.simulator import checked_continuation
 from failgym.sim.scheduled.rules import NodePredictions, ScheduledRules, check_nodes
 from failgym.sim.shared.context import Context
+from failgym.sim.shared.continuation import Continuation
 from failgym.sim.shared.fields import FIELDS
 from failgym.sim.shared.rules import Weights
 from failgym.traces import Trace
@@ -58,12 +67,15 @@ class ReferenceScheduledSimulator(Player):
         rules: scheduler, what may be decided, and at which cost.
         context: what the observation knows besides the record; its system table is not read.
         weights: what is charged for.
-        seed: key of the lengths that the trace does not give.
+        seed: key of the lengths that the trace does not give, and of what is drawn behind it.
         nodes: predictions of failures of machines; None predicts none.
+        continuation: how its records go on; read with ``beyond_record="continued"``, which needs
+            it.
 
     Raises:
         ValueError: if the trace has no machines, or machines, outages, stages or tasks that cannot
-            be simulated, or the rules continue records; the message is one line.
+            be simulated; the continuation is missing or of another number of tasks; or a task has a
+            value and no record is continued.
     """
 
     def __init__(
@@ -75,18 +87,22 @@ class ReferenceScheduledSimulator(Player):
         seed: int = 0,
         *,
         nodes: NodePredictions | None = None,
+        continuation: Continuation | None = None,
     ) -> None:
         super().__init__(weights)
-        if rules.beyond_record == "continued":
-            raise ValueError(
-                "beyond_record: expected 'ghost' or 'paper' in the scheduled world, got 'continued'"
-            )
-        if self.weights.task_value is not None:
+        if self.weights.task_value is not None and rules.beyond_record != "continued":
             raise ValueError("task_value: expected None unless beyond_record is 'continued'")
         self.rules = rules
         self.on_event: Callable[[], None] = lambda: None
         """Called after every event and every action; for tests."""
-        self._records = read_scheduled_records(trace, rules, context.forecast, seed)
+        self._continued: list[PlayedRecord] | None = None
+        if rules.beyond_record == "continued":
+            read = read_played_rows(trace, rules, context.forecast, seed)
+            laws = checked_continuation(continuation, len(read))
+            self._continued = [continue_played(*each, rules, laws, seed) for each in read]
+            self._records = [each.played for each in self._continued]
+        else:
+            self._records = read_scheduled_records(trace, rules, context.forecast, seed)
         runnable = [record for record in self._records if record.rows]
         jobs = read_jobs(trace)
         dags, cluster = Dags(trace, rules), Cluster(trace, rules, runnable)
@@ -128,22 +144,30 @@ class ReferenceScheduledSimulator(Player):
         asked = set(tasks if own is None else own)
         origin = records[0].submit if records else 0
         stood = [
-            standing_record(self._records[row], left, origin)
+            self._standing_task(row, left, origin)
             for row, left in standing
             if self._records[row].rows
         ]
-        self._world = World(
-            self._setting,
-            [
-                *(ClusterTask.of(record, own=False, standing=True) for record in stood),
-                *(
-                    ClusterTask.of(record, own=record.task in asked and not record.censored)
-                    for record in records
-                ),
-            ],
-        )
+        arriving = [
+            self._task(record, own=record.task in asked and not record.censored)
+            for record in records
+        ]
+        world = World if self._continued is None else ContinuedWorld
+        self._world = world(self._setting, [*stood, *arriving])
         self._world.after_event = lambda: self.on_event()
         self.begin(self._world.play())
+
+    def _task(self, record: TaskRecord, *, own: bool) -> ClusterTask:
+        if self._continued is None:
+            return ClusterTask.of(record, own=own)
+        return ContinuedTask.of_record(self._continued[record.task], own=own)
+
+    def _standing_task(self, row: int, left: int, origin: int) -> ClusterTask:
+        if self._continued is None:
+            record = standing_record(self._records[row], left, origin)
+            return ClusterTask.of(record, own=False, standing=True)
+        stands = standing_played(self._continued[row], left, origin)
+        return ContinuedTask.of_record(stands, own=False, standing=True)
 
     def _check(self, tasks: Sequence[int], standing: Sequence[tuple[int, int]]) -> None:
         """Tasks exist, none is there twice, and what stands has some time to run, or none."""
@@ -209,18 +233,13 @@ class ReferenceScheduledSimulator(Player):
 
     def costs(self) -> Costs:
         """Costs of the own tasks up to now."""
-        own = [task for task in self._world.tasks if task.own]
-        forfeited = (self._world.forfeited_work, self._world.forfeited_time)
-        return self._costs(own, *forfeited)
+        return self._costs([task for task in self._world.tasks if task.own])
 
     def costs_of_others(self) -> Costs:
         """Rule 21: costs of the tasks that are not its own, if the episode is charged for them."""
         if self.rules.charge == "own":
             return Costs()
-        others = [task for task in self._world.tasks if not task.own]
-        lost = [task.record for task in others if task.is_forfeited and not task.standing]
-        work = sum(x.width * x.success.duration for x in lost if x.success is not None)
-        return self._costs(others, work, sum(x.end - x.submit for x in lost))
+        return self._costs([task for task in self._world.tasks if not task.own])
 
     def unit_costs(self) -> dict[int, float]:
         """Weighted cost up to now of each unit that is charged, by its trace row.
@@ -233,22 +252,19 @@ class ReferenceScheduledSimulator(Player):
                 by_task = self.rules.completion == "tasks"
                 row = task.record.task if by_task else task.record.job
                 units.setdefault(row, []).append(task)
-        return {row: sum(self.priced(self._unit(tasks))) for row, tasks in units.items()}
+        return {row: sum(self.priced(self._costs(tasks))) for row, tasks in units.items()}
 
-    def _unit(self, tasks: Sequence[ClusterTask]) -> Costs:
-        """Costs of a unit."""
-        lost = [task.record for task in tasks if task.is_forfeited]
-        work = sum(x.width * x.success.duration for x in lost if x.success is not None)
-        return self._costs(tasks, work, sum(x.end - x.submit for x in lost))
-
-    def _costs(self, own: Sequence[ClusterTask], forfeited_work: int, forfeited_time: int) -> Costs:
-        accounts = self._accounts(own)
+    def _costs(self, tasks: Sequence[ClusterTask]) -> Costs:
+        accounts = self._accounts(tasks)
+        gone = [task for task in tasks if task.is_forfeited and not task.standing]
+        lost = [task.record for task in gone if task.record.success is not None]
         return Costs(
             wasted=accounts.lost + accounts.redundant + accounts.ghost,
             overhead=accounts.checkpoint + accounts.restore,
-            completion=self._completion(own),
-            forfeited_work=forfeited_work,
-            forfeited_time=forfeited_time,
+            completion=self._completion(tasks),
+            forfeited_work=sum(x.width * x.success.duration for x in lost if x.success is not None),
+            forfeited_time=sum(x.end - x.submit for x in lost),
+            forfeited_value=sum(task.value for task in gone),
         )
 
     def _accounts(self, tasks: Sequence[ClusterTask]) -> Accounts:

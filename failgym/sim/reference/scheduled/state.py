@@ -17,7 +17,7 @@ from failgym.sim.reference.scheduled.storage import Storage
 from failgym.sim.reference.tasks import Saved
 from failgym.sim.scheduled.rules import NodePredictions, ScheduledRules
 from failgym.sim.shared.forecast import Forecast
-from failgym.vocabulary import Ending, Event, LogEntry, SimOutcome
+from failgym.vocabulary import Event, LogEntry, SimOutcome
 
 __all__ = ["Setting", "State"]
 
@@ -65,8 +65,6 @@ class State:
         self.lineage = Lineage(setting.rules, setting.dags, by_row)
         submits = [record.submit for record in setting.records]
         self.estimator = Estimator(setting.rules, setting.jobs, submits, setting.widest)
-        self.forfeited_work: int = 0
-        self.forfeited_time: int = 0
         self.after_event: Callable[[], None] = lambda: None
         """Called after every event and every action."""
         self._pass_due = False
@@ -110,7 +108,7 @@ class State:
 
     def _join(self, attempt: Attempt) -> None:
         attempt.status, attempt.joined = Status.QUEUED, self.now
-        attempt.estimate = self.estimator.estimate(attempt)
+        attempt.estimate = self.estimator.estimate(attempt, self.now)
         self.queue.append(attempt)
         self.write(Event.QUEUED, attempt.task, attempt.number)
         self.request_pass()
@@ -217,13 +215,17 @@ class State:
         """Rule 13: it is kept if it is the task's largest."""
         task, work = attempt.task, attempt.resume(self.now).work
         attempt.durable = work
-        length = attempt.length
-        fraction = min(1.0, attempt.resumed + work / length) if length > 0 else 1.0
-        if fraction > task.durable:
+        held = self.held(attempt, work)
+        if held > task.durable:
             attempt.saved = work
-            task.durable, task.durable_work = fraction, attempt.resumed_work + work
+            task.durable, task.durable_work = held, attempt.resumed_work + work
             task.most_durable = max(task.most_durable, task.durable_work)
             task.best = Saved(attempt, work)
+
+    def held(self, attempt: Attempt, work: int) -> float:
+        """Rule 7: the fraction of the task's work that a checkpoint holds."""
+        length = attempt.length
+        return min(1.0, attempt.resumed + work / length) if length > 0 else 1.0
 
     def run_pass(self) -> Questions:
         """Let the scheduler start attempts that wait."""
@@ -238,7 +240,7 @@ def _by_system(attempt: Attempt, outcome: SimOutcome) -> bool:
     """Does the system end it: the simulated cluster, or what the record says of another one?"""
     if outcome in (SimOutcome.EVICT, SimOutcome.LOST):
         return True
-    return outcome is SimOutcome.FAIL and attempt.row.ending is Ending.EXTERNAL
+    return outcome is SimOutcome.FAIL and attempt.was_struck()
 
 
 def _again(row: Row) -> Row:

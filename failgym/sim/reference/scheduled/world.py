@@ -246,12 +246,12 @@ class World(Life):
         elif action is Action.CLONE:
             task.extra += 1
             task.clones += 1
-            self.start_next(task, cloned=attempt)
+            self.start_next(task, cloned=attempt, by_agent=True)
         elif action is Action.RETRY:
             task.owed.clear()
             task.extra += 1
             task.retries += 1
-            self.start_next(task)
+            self.start_next(task, by_agent=True)
         elif kind is Decision.FAILED:
             task.owed.clear()
             task.given_up = True

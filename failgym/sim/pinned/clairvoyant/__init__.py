@@ -1,0 +1,29 @@
+"""The least that a task of a pinned world can cost, for somebody who knows the record.
+
+Tasks of a pinned world are independent of each other, so the bound of any set of tasks is the sum
+of the bounds of its tasks. The bound of a task is found by a depth-first search over its decisions,
+on the engine's own kernels: at a decision the state is copied, every action but CONTINUE is tried,
+and then CONTINUE in place, so that only the other actions of the present plan need a copy. The
+cost terms never decrease as time goes on, so a plan that is sure to cost as much as the best one so
+far is dropped half-way.
+
+Without further argument that search is exact for all rules. Some arguments make it short; each
+holds as its docstring says, and is tested against brute force over all action sequences. Where the
+record is continued, what is behind it meets fates of its own, and more saved work may be worse
+(rule C6): there only those hold that do not speak of what comes next, as `stages.next_stage` says.
+
+- `stages`: a record that is one successful attempt is best left alone, or killed;
+- `least`: what is sure to be charged is counted now;
+- `sequences.worth_saving`: attempts that follow each other are saved once each at most, as late as
+  it helps;
+- `stages.next_stage`: a task worth killing is worth killing at its first decision, at once; and
+  where it is not certain which checkpoint is best, how often an attempt is saved matters, but not
+  when.
+"""
+
+from __future__ import annotations
+
+from failgym.sim.pinned.clairvoyant.plans import SEARCH_LIMIT, clairvoyant, clairvoyant_costs
+from failgym.sim.pinned.clairvoyant.records import Bound
+
+__all__ = ["SEARCH_LIMIT", "Bound", "clairvoyant", "clairvoyant_costs"]

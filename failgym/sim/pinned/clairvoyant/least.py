@@ -1,0 +1,106 @@
+"""What is sure to be charged for a task, at an open decision."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from failgym.sim.pinned.accounts import costs
+from failgym.sim.pinned.attempts import own_outcome
+from failgym.sim.pinned.clairvoyant.records import SEQUENCE, WORTHY
+from failgym.sim.pinned.records import State, View, World
+from failgym.sim.shared.accounts import work_of
+from failgym.sim.shared.jit import kernel
+from failgym.vocabulary import NEVER, Ending, Outcome
+
+__all__ = ["least_cost"]
+
+_INTRINSIC, _EXTERNAL = int(Ending.INTRINSIC), int(Ending.EXTERNAL)
+_CENSORED = int(Ending.CENSORED)
+_FINISHED = int(Outcome.FINISH)
+
+
+@kernel
+def least_cost(w: World, s: State, stage: int, saved: int) -> float:
+    """A lower bound of what the task will have cost, at an open decision.
+
+    All that has been charged, and of the attempts that are alive: their pauses and restores so far;
+    and, where nothing can be saved, the work so far of those that will not finish, and of those
+    that will, all but the longest. Attempts that the data cut are never charged for their work.
+    """
+    p, ep, task, runs = w.parameters[0], s.episodes[0], s.tasks[0, 0], s.runs[0]
+    terms = costs(w, View(s.episodes[0], s.tasks[0], s.runs[0], s.heap[0], s.log[0]))
+    overhead, wasted, longest = 0, 0, 0
+    i = task.first_run
+    while i >= 0:
+        run = runs[i]
+        if run.alive:
+            work = work_of(run, ep.now)
+            row: Any = w.rows[run.row]
+            overhead += ep.now - run.start - work
+            if not p.checkpoint and row.ending != _CENSORED:
+                wasted += work
+                if own_outcome(w, run) == _FINISHED:
+                    longest = max(longest, work)
+        i = run.next
+    record: Any = w.tasks[task.task]
+    width = record.width
+    charged = terms[0] + terms[1] + terms[2] + terms[3] + terms[4]
+    if stage != WORTHY and stage != SEQUENCE:
+        return charged + width * (p.overhead * overhead + p.wasted * (wasted - longest))
+    run = runs[ep.run]
+    ahead = p.overhead * overhead
+    if saved == ep.run:
+        ahead += p.wasted * _unsaved_at_end(w, task, run)
+    return charged + max(width * ahead, _cost_of_failure(w, ep, task, run))
+
+
+@kernel
+def _ends_at(w: World, task: Any, run: Any) -> int:
+    """When an attempt that will not finish ends; -1 if it will finish, or the user may kill it."""
+    record: Any = w.tasks[task.task]
+    if record.kill_at != NEVER or own_outcome(w, run) == _FINISHED:
+        return -1
+    return run.end
+
+
+@kernel
+def _unsaved_at_end(w: World, task: Any, run: Any) -> int:
+    """Work after the last checkpoint of an attempt not saved again: it will be lost [ms]."""
+    end = _ends_at(w, task, run)
+    if end < 0:
+        return 0
+    return max(0, end - max(run.pause_until, run.restored))
+
+
+@kernel
+def _cost_of_failure(w: World, ep: Any, task: Any, run: Any) -> float:
+    """In a sequence: a lower bound of what is not yet charged, if no attempt can finish; else 0.
+
+    Every millisecond of the attempts to come is then charged as work or, at no lower price, as
+    overhead, and so is what has been saved. That none can finish is clear if one would not
+    that resumed from all the work of those before it.
+    """
+    p = w.parameters[0]
+    record: Any = w.tasks[task.task]
+    end = _ends_at(w, task, run)
+    if end < 0 or p.continued:
+        return 0.0
+    row: Any = w.rows[run.row]
+    if row.length == 0:
+        return 0.0
+    busy, certain = end - run.start, row.ending == _EXTERNAL
+    fraction = max(task.durable, run.f0 + row.duration / row.length)
+    for i in range(record.rows_at + task.next, record.rows_at + record.rows):
+        row = w.rows[i]
+        intrinsic = row.ending == _INTRINSIC
+        if row.length == 0 or not (intrinsic or row.ending == _EXTERNAL):
+            return 0.0
+        if not intrinsic and (1.0 - fraction) * row.length < row.duration + 1.0:
+            return 0.0
+        fraction += row.duration / row.length
+        certain = certain and not intrinsic
+        if certain:
+            busy += row.duration
+    saved = task.saved[0] + task.saved[1] + task.saved[2]
+    work = p.wasted * (saved + busy * record.width)
+    return work + p.completion * (busy - (ep.now - run.start))
