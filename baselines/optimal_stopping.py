@@ -58,8 +58,8 @@ class OptimalStopping(Heuristic):
     needs: ClassVar[frozenset[str]] = frozenset({"kill"})
 
     weight: float = tuned(8.0, 1.0, 512.0, log=True)
-    """What a forfeited task costs, in its work, wasted work costing 1. `GracePeriod-v1` charges its
-    work and its completion time four times each."""
+    """What a forfeited task costs, in its work, wasted work costing 1. `GracePeriod-v1` charges
+    four times its machine-time."""
     prior: float = tuned(0.65, 0.3, 0.95)
     """Chance of finishing of which the forecast knows already: that of all attempts (Google 2011:
     .65 in jobs of several tasks)."""

@@ -58,11 +58,18 @@ def seconds_of_step(env: MitigationVectorEnv, way: str) -> Callable[[int], float
     return steps
 
 
-def measured(env_id: str, episodes: int, steps: int, rounds: int) -> dict[str, Any]:
+def measured(
+    env_id: str, episodes: int, steps: int, rounds: int, fields: dict[str, Any] | None = None
+) -> dict[str, Any]:
     """Steps per second of each way, and their shares of what no infos make."""
     ways = [
         seconds_of_step(
-            MitigationVectorEnv(env_id, episodes, copy=way == "copies", autoreset_mode="SameStep"),
+            MitigationVectorEnv(
+                *(env_id, episodes),
+                copy=way == "copies",
+                autoreset_mode="SameStep",
+                **(fields or {}),
+            ),
             way,
         )
         for way in WAYS

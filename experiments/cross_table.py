@@ -15,14 +15,14 @@ Choices
     to place in Workflow-v1. A checkpoint and a restore take a minute each (Kumar et al. 2020, Table
     VIII). In the pinned environments a task gets one attempt more after its first failure, whether
     the policy starts it, as a retry or as a clone, or the cluster does because the policy has
-    touched the task and does not retry: of what a second one adds next to nothing succeeds
-    (El-Sayed et al. 2017, Fig. 6). Mitigation-v1 keeps its caps.
+    touched the task and does not retry (``restarts="limit"``): of what a second one adds next to
+    nothing succeeds (El-Sayed et al. 2017, Fig. 6). Mitigation-v1 keeps its caps.
 
     Prices are those of the environment, and so is what a policy is good for: where completion time
     has no price, a clone cannot gain. The time of checkpoints costs as much as wasted work. The
-    forecast is the environment's; in GracePeriod-v1 the one calibrated to El-Sayed et al. (2017),
-    which has the same classes of tasks and risks of attempts as well. Checkpoint-v1 is asked every
-    five minutes. Policies have the parameters of their sources.
+    forecast of Checkpoint-v1 is its own, alarms without classes; that of the others, where tasks
+    may be killed as well as cloned, has both. Checkpoint-v1 is asked every five minutes. Policies
+    have the parameters of their sources.
 
     A generated trace per seed, smaller than the environment's own; in the pinned world all of its
     tasks, one by one, in the scheduled ones a few slices of its test split.
@@ -53,6 +53,7 @@ OPEN: dict[str, Any] = {
     **dict.fromkeys(("clone", "checkpoint", "kill", "give_up", "retry"), True),
     "max_extra": 1,
     "max_clones": 1,
+    "restarts": "limit",
     "restart_limit": 1,
     "checkpoint_cost": MINUTE,
     "restore_cost": MINUTE,
@@ -91,8 +92,10 @@ class Place:
 
 PLACES = (
     Place("Cloning-v1", 1_000, fields=OPEN),
-    Place("GracePeriod-v1", 800, fields={**OPEN, "forecast": "elsayed"}),
-    Place("Checkpoint-v1", 1_500, fields={**OPEN, "window": 5 * MINUTE}),
+    Place("GracePeriod-v1", 800, fields=OPEN),
+    Place(
+        "Checkpoint-v1", 1_500, fields={**OPEN, "window": 5 * MINUTE, "forecast": "kumar_alarms"}
+    ),
     Place("Mitigation-v1", 3_000, 2),
     Place("Lineage-v1", 20, 3),
     Place("Workflow-v1", 80, 1),
@@ -148,7 +151,7 @@ def draw(measured: Measured, figure: Figure) -> None:
             colour = "white" if abs(value) > 0.6 * EXTREME else "black"
             text = f"{value:.0f}" if abs(value) >= 10.0 else f"{value:.1f}"
             axes.text(x, y, text, ha="center", va="center", color=colour, fontsize=8)
-    axes.set_xticks(range(len(envs)), [env.removesuffix("-v0") for env in envs], fontsize=8)
+    axes.set_xticks(range(len(envs)), [env.rpartition("-v")[0] for env in envs], fontsize=8)
     axes.set_yticks(range(len(names)), names, fontsize=8)
     axes.set_title("saved, in % of what doing nothing costs")
 

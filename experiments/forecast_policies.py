@@ -21,7 +21,7 @@ LATER = 0.5
 THRESHOLDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.75, 0.8, 0.9, 0.95)
 WEIGHTS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 """The grids of thresholds, and of the weight of the confidence to finish: up to more than a kill
-that was wrong costs in `GracePeriod-v1`, four times its work and four times its time."""
+that was wrong costs in `GracePeriod-v1`, four times its machine-time."""
 
 Made = Callable[[Scenario], str | Predictor | Learned]
 
@@ -37,7 +37,7 @@ class Case:
     grid: tuple[float, ...]
     trained: Mapping[str, Made]
     drawn: str
-    """the scenario's own forecast, of a stated quality"""
+    """what the scenario's own forecast is (`auto`), of a stated quality"""
 
     def forecasts(self) -> dict[str, Made]:
         """Nothing, what was trained, what is drawn to order, and the record itself."""
@@ -74,7 +74,7 @@ CASES = (
             "GradientBoosting": _boosting("fail"),
             "TwoLevelNetwork": _network,
         },
-        drawn="elsayed",
+        drawn="elsayed_alarms",
     ),
     Case(
         env="Checkpoint-v1",
@@ -86,7 +86,7 @@ CASES = (
             "GradientBoosting, system": _boosting("system"),
             "GradientBoosting, tail": _boosting("system", "tail"),
         },
-        drawn="kumar",
+        drawn="kumar_alarms",
     ),
     Case(
         env="GracePeriod-v1",
@@ -98,7 +98,7 @@ CASES = (
             "GradientBoosting, unfinished": _boosting("unfinished"),
             "TwoLevelNetwork": _network,
         },
-        drawn="rosa",
+        drawn="rosa_by_job",
     ),
 )
 

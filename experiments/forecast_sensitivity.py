@@ -77,7 +77,7 @@ def attempt_alarms(
     false = _false_alarms(int(fails.sum()), int((~fails).sum()), recall, precision)
     if false is None:
         return None
-    lead = 10 * MINUTE if scenario.forecast == "kumar" else None
+    lead = 10 * MINUTE if scenario.checkpoint else None
     return Calibrated(
         1.0, recall, false, prior=0.0, lead=lead, window=scenario.window, seed=scenario.seed
     )

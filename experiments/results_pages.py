@@ -1,4 +1,4 @@
-"""Write the measured figures into the pages of results, and a summary into the README.
+"""Write the measured figures into the pages of results.
 
     make demo && python -m experiments.results_pages --scores demo.json
     python -m experiments.speed --trace DIR --json speed.json
@@ -58,7 +58,6 @@ PAGES = {
     "tuned": "docs/results/baselines.md",
     "agents": "docs/results/agents.md",
     "elsewhere": "docs/results/agents.md",
-    "unseen": "README.md",
     "leaderboard": "docs/results/leaderboard.md",
     "speed": "docs/results/speed.md",
     "sensitivity": "docs/results/sensitivity.md",
@@ -204,11 +203,6 @@ def agents(rows: Sequence[dict[str, Any]]) -> str:
         if shown(row["env"])
     ]
     return "\n".join(table(columns, cells))
-
-
-def unseen(rows: Sequence[dict[str, Any]]) -> str:
-    """`agents` on unseen traces alone."""
-    return agents([row for row in rows if row["place"] != TEST_SPLIT])
 
 
 def sensitivity(content: dict[str, Any]) -> str:
@@ -380,7 +374,6 @@ def main(
         ("speed", speed_file, speed),
         ("tuned", tuned_file, tuned),
         ("agents", agents_file, agents),
-        ("unseen", agents_file, unseen),
         ("elsewhere", elsewhere_file, agents),
         ("sensitivity", sensitivity_file, sensitivity),
         ("information", information_file, information),

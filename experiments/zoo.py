@@ -1,6 +1,6 @@
 """Train the agents that come with failgym, in ``agents/zoo/``.
 
-    python -m experiments.zoo [--env ID ...] [--seeds 5] [--runs DIR] [--threads 1]
+    python -m experiments.zoo [--env ID ...] [--seeds 1] [--runs DIR] [--threads 1]
 
 For each environment and seed it does what this command does, and keeps the best agent (where it is
 scored but once, the last):
@@ -107,7 +107,7 @@ def main(
     env: Annotated[
         list[str] | None, typer.Option("--env", metavar="ID", help="Repeatable; all by default.")
     ] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Training runs of each environment.")] = 5,
+    seeds: Annotated[int, typer.Option(min=1, help="Training runs of each environment.")] = 1,
     first: Annotated[int, typer.Option(min=0, help="Seed of the first of them.")] = 0,
     runs: Annotated[Path, typer.Option(help="Where the runs lie.")] = Path("runs"),
     threads: Annotated[int, typer.Option(help="As for failgym train.")] = 1,

@@ -9,9 +9,10 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
+from experiments.paper_worlds import CLONING, GRACE_PERIOD
 from failgym import metrics
 from failgym.baselines import Algorithm1, GracePeriod, Replay, Young
-from failgym.envs import Scenario, resolve
+from failgym.envs import Scenario
 from failgym.evaluation import run_policy, whole_trace_world
 from failgym.predictors import Calibrated, Perfect
 from failgym.sim.shared.rules import Rules
@@ -136,8 +137,7 @@ def test_more_clones_never_delay_a_task_of_the_profile(reading: Literal["chain",
     trace = generate("google-2011-failing", jobs=500, seed=2)
     ends: list[Any] = []
     for clones in CLONES:
-        fields = {"max_clones": clones, "decide": "every"}
-        scenario = resolve("Cloning-v1", fields)
+        scenario = CLONING.override(max_clones=clones, decide="every")
         world = whole_trace_world(trace, scenario, known_only=True)
         policy = Algorithm1(threshold=0.5, max_clones=clones, reading=reading)
         table = run_policy(world, scenario, policy, lanes=128).outcomes
@@ -258,15 +258,7 @@ def test_overhead_falls_as_the_threshold_rises(google: Trace) -> None:
 
 
 def cloning_overhead(trace: Trace, clones: int, threshold: float) -> float:
-    rules = resolve(
-        "Cloning-v1",
-        {
-            "beyond_record": "paper",
-            "max_extra": 4,
-            "max_clones": clones,
-            "decide": "every",
-        },
-    )
+    rules = CLONING.override(beyond_record="paper", max_extra=4, max_clones=clones, decide="every")
     world = whole_trace_world(trace, rules, known_only=True)
     policy = Algorithm1(threshold=threshold, max_clones=clones)
     runs = [run_policy(world, rules, p, lanes=128) for p in (policy, Replay())]
@@ -296,10 +288,9 @@ def test_longer_grace_kills_fewer_by_mistake_and_saves_less(google: Trace) -> No
 
 
 def with_grace(factor: float) -> Scenario:
-    """GracePeriod-v1 with all class grace periods changed alike."""
-    scenario = resolve("GracePeriod-v1")
+    """The world of the paper with all class grace periods changed alike."""
     names = ("grace_evict", "grace_fail", "grace_kill")
-    return scenario.override(**{n: round(factor * getattr(scenario, n)) for n in names})
+    return GRACE_PERIOD.override(**{n: round(factor * getattr(GRACE_PERIOD, n)) for n in names})
 
 
 def graced(trace: Trace, rules: Scenario) -> tuple[float, float, int]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from experiments.results_pages import PAGES, TEST_SPLIT
 from failgym.baselines import REGISTRY
 from failgym.envs import SCENARIOS
@@ -11,9 +13,44 @@ from failgym.leaderboard import suite_named
 from failgym.leaderboard.suite.suites import RELEASED
 from tests.pages import README, Page, page, table, tables
 
+OLD = "environments of version 0, whose rules failgym no longer has"
+"""What the first paragraph of a page says whose tables are of version 0."""
+DATED = [
+    "agents",
+    "baselines",
+    "forecasts",
+    "information",
+    "leaderboard",
+    "leaderboard_v1",
+    "speed",
+    "README",
+]
+"""Pages of results with tables that name environments."""
+
 
 def generated(name: str) -> str:
     return page(PAGES[name]).generated(name)
+
+
+def first_paragraph(shown: Page) -> str:
+    return " ".join(shown.text.split("\n\n")[1].split())
+
+
+def ids(name: str) -> dict[str, str]:
+    """What the page of a generated part calls each released environment.
+
+    By its name, or the one of version 0 if the page says that it was measured there.
+    """
+    old = OLD in first_paragraph(page(PAGES[name]))
+    versions = {env: f"{env.rpartition('-')[0]}-v0" if old else env for env in RELEASED}
+    return {env: f"failgym/{called}" for env, called in versions.items()}
+
+
+@pytest.mark.parametrize("name", DATED)
+def test_a_page_says_so_if_its_environments_are_of_the_past(name: str) -> None:
+    shown = page(f"docs/results/{name}.md")
+    past = set(re.findall(r"\b[A-Z]\w+-v\d+\b", shown.text)) - {*SCENARIOS, "CartPole-v1"}
+    assert (OLD in first_paragraph(shown)) == bool(past)
 
 
 def test_every_baseline_is_listed() -> None:
@@ -29,7 +66,7 @@ def test_every_compatible_baseline_has_a_score() -> None:
         shown, ("pinned", "scheduled"), ("clairvoyant", "bound"), strict=True
     ):
         scenarios = [SCENARIOS[env] for env in RELEASED if SCENARIOS[env].world == world]
-        assert rows[0] == ["policy", *(f"failgym/{scenario.name}" for scenario in scenarios)]
+        assert rows[0] == ["policy", *(ids("scores")[scenario.name] for scenario in scenarios)]
         scored = {row[0]: [bool(cell) for cell in row[1:]] for row in rows[1:]}
         compatible = {
             name: [baseline.compatible(scenario) for scenario in scenarios]
@@ -42,7 +79,7 @@ def test_every_compatible_baseline_has_a_score() -> None:
 
 def test_speed_is_given_for_every_environment() -> None:
     assert [row[0] for row in table(generated("speed"))] == [
-        *(f"failgym/{name}" for name in RELEASED),
+        *ids("speed").values(),
         "CartPole-v1",
     ]
 
@@ -50,27 +87,19 @@ def test_speed_is_given_for_every_environment() -> None:
 def test_the_leaderboard_has_a_row_for_each_environment_and_forecast() -> None:
     cells = dict.fromkeys((cell.env, cell.forecast) for cell in suite_named("v1").cells())
     assert [row[:2] for row in table(generated("leaderboard"))] == [
-        [f"failgym/{env}", forecast] for env, forecast in cells
+        [ids("leaderboard")[env], forecast] for env, forecast in cells
     ]
 
 
 def test_agents_are_judged_in_every_environment_on_both() -> None:
     shown = [row[:2] for row in table(generated("agents"))]
-    assert [env for env, place in shown if place == TEST_SPLIT] == [
-        f"failgym/{name}" for name in RELEASED
-    ]
-    assert [env for env, place in shown if place != TEST_SPLIT] == [
-        f"failgym/{name}" for name in RELEASED
-    ]
-
-
-def test_the_readme_shows_the_agents_of_the_page_on_unseen_traces() -> None:
-    page_rows = table(generated("agents"))
-    assert table(generated("unseen")) == [row for row in page_rows if row[1] != TEST_SPLIT]
+    names = [*ids("agents").values()]
+    assert [env for env, place in shown if place == TEST_SPLIT] == names
+    assert [env for env, place in shown if place != TEST_SPLIT] == names
 
 
 def test_the_tuned_ones_are_given_for_every_environment() -> None:
-    assert [row[0] for row in table(generated("tuned"))] == [f"failgym/{name}" for name in RELEASED]
+    assert [row[0] for row in table(generated("tuned"))] == [*ids("tuned").values()]
 
 
 def test_the_papers_figures_are_counted_as_on_the_page_of_experiments() -> None:

@@ -28,6 +28,7 @@ from failgym.envs import FIELDS, Scenario, resolve
 from failgym.evaluation import Anchors
 from failgym.evaluation.caller import playing_by
 from failgym.vocabulary import ACTIONS, MINUTE
+from tests.agents.runs import FAILING
 from tests.envs.worlds import small
 
 torch.set_num_threads(1)
@@ -37,6 +38,17 @@ WINDOW, AGE, FLAGGED = (NAMES.index(name) for name in ("window", "age", "flagged
 FATE = ("outcome", "end", "lost", "checkpoint", "attempts", "clones", "retries", "checkpoints")
 ALONE: dict[str, Any] = {"slice_tasks": 1}
 PLACES = ("Checkpoint-v1", "Cloning-v1", "GracePeriod-v1", "Mitigation-v1")
+
+
+MORE: dict[str, dict[str, Any]] = {
+    "Cloning-v1": {"trace": FAILING},
+    "Mitigation-v1": {"jobs": 150},  # else thousands
+}
+
+
+def few(name: str) -> dict[str, Any]:
+    """Fields of a small environment of some hundred tasks."""
+    return {**small(name), **MORE.get(name, {}), **ALONE}
 
 
 def agent_of(scenario: Scenario, folder: Path, normalised: bool = False) -> TrainedPolicy:
@@ -105,7 +117,7 @@ def fates(policy: Any, scenario: Scenario) -> dict[int, tuple[int, ...]]:
 def test_it_plays_as_if_it_were_asked_as_often_as_in_training(
     name: str, seldom: dict[str, int], tmp_path: Path
 ) -> None:
-    often = resolve(name, {**small(name), "decide": "every", "window": 5 * MINUTE, **ALONE})
+    often = resolve(name, {**few(name), "decide": "every", "window": 5 * MINUTE})
     agent = agent_of(often.override(**seldom), tmp_path)
     there, here = (fates(agent, scenario) for scenario in (often.override(**seldom), often))
     always = fates(Always(agent), often)
@@ -115,7 +127,7 @@ def test_it_plays_as_if_it_were_asked_as_often_as_in_training(
 
 @pytest.mark.parametrize("name", PLACES)
 def test_what_it_is_shown_is_what_it_was_shown_but_for_one_field(name: str) -> None:
-    often = resolve(name, {**small(name), "decide": "every", **ALONE})
+    often = resolve(name, {**few(name), "decide": "every"})
     seldom = often.override(every=4)
     here, there = Looker(Cadence.of(seldom, often)), Looker(None)
     for looker, scenario in ((here, often), (there, seldom)):

@@ -30,6 +30,7 @@ from failgym.agents.networks.architectures import ARCHITECTURES
 from failgym.cli import run
 from failgym.envs import FIELDS, resolve
 from failgym.worlds.source import whole_trace
+from tests.agents.runs import FAILING
 
 torch.set_num_threads(1)
 
@@ -41,7 +42,7 @@ MODELS: dict[str, tuple[Any, str]] = {
     "maskable_ppo": (MaskablePPO, "MlpPolicy"),
     "recurrent_ppo": (RecurrentPPO, "MlpLstmPolicy"),
 }
-SCENARIO = resolve("failgym/Cloning-v1", {"jobs": 300, "slice_tasks": 1})
+SCENARIO = resolve("failgym/Cloning-v1", {"trace": FAILING, "jobs": 300, "slice_tasks": 1})
 LANES = 64
 KEY = "failgym"
 
@@ -181,7 +182,7 @@ def test_normalised_observations(seen: Any, tmp_path: Path) -> None:
 def test_what_a_file_says_of_itself(env: BatchedVecEnv, tmp_path: Path) -> None:
     manifest = stored(made("maskable_ppo", env), tmp_path, scores={"validation": 12.5}).manifest
     assert manifest.environment.id == "failgym/Cloning-v1"
-    assert manifest.environment.fields == {"jobs": 300, "slice_tasks": 1}
+    assert manifest.environment.fields == {"trace": FAILING, "jobs": 300, "slice_tasks": 1}
     assert manifest.environment.decisions == ("clone", "give_up", "retry")
     assert [field.name for field in manifest.observation] == [f.name for f in FIELDS]
     assert (manifest.algorithm, manifest.policy) == ("maskable_ppo", "MaskableActorCriticPolicy")
@@ -233,7 +234,8 @@ def test_the_command_evaluates_a_policy_file(
 ) -> None:
     agent = stored(made("maskable_ppo", env), tmp_path)
     path, table = tmp_path / "agent.safetensors", tmp_path / "table.json"
-    options = ["--set", "jobs=300", "--set", "slice_tasks=1", "--episodes", "30"]
+    options = ["--set", "jobs=300", "--set", "slice_tasks=1", "--set", f"trace={FAILING}"]
+    options += ["--episodes", "30"]
     command = ["evaluate", "--policy", str(path), "--json", str(table), *options]
     assert run([*command, "--env", "failgym/Cloning-v1"]) == 0
     written = json.loads(table.read_text())["policies"][0]

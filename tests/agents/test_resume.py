@@ -20,6 +20,7 @@ from failgym.agents.algorithms.registry import ALGORITHMS  # noqa: E402
 from failgym.agents.files.policy_file import load_agent  # noqa: E402
 from tests.agents.runs import (  # noqa: E402
     CLONING,
+    FAILING,
     SHORT,
     STEPS,
     Crash,
@@ -92,7 +93,8 @@ def test_the_same_seed_gives_the_same_weights(tmp_path: Path) -> None:
 
 def test_a_killed_command_goes_on(tmp_path: Path) -> None:
     options = ["train", "--env", CLONING, "--algo", "ppo", "--steps", "100000", "--n-envs", "8"]
-    options += ["--set", "jobs=600", "--set", "slice_tasks=4", "--episodes", "50"]
+    options += ["--set", "jobs=600", "--set", "slice_tasks=4", "--set", f"trace={FAILING}"]
+    options += ["--episodes", "50"]
     options += ["--validate-every", "4000", "--checkpoint-every", "400"]
     options += [text for name in ("n_steps=16", "batch_size=64") for text in ("--hyper", name)]
     killed = tmp_path / "killed"

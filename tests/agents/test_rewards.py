@@ -12,8 +12,9 @@ from failgym.agents.environments.task_costs import TaskCosts
 from failgym.agents.environments.vec_env import BatchedVecEnv, make_sb3_env
 from failgym.baselines import Replay, RetryCap, Young
 from failgym.envs import FIELDS, resolve
+from tests.agents.runs import FAILING
 
-CLONING = resolve("failgym/Cloning-v1", {"jobs": 300})
+CLONING = resolve("failgym/Cloning-v1", {"trace": FAILING, "jobs": 300})
 GANGS = resolve("failgym/Checkpoint-v1", {"jobs": 200})
 WIDTH = [field.name for field in FIELDS].index("width")
 

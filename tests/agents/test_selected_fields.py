@@ -33,8 +33,9 @@ from failgym.envs import (  # noqa: E402
 )
 from failgym.leaderboard.policy_process.players import Players  # noqa: E402
 from failgym.sim.shared.fields import INDEX  # noqa: E402
+from tests.agents.runs import FAILING  # noqa: E402
 
-SCENARIO = resolve("failgym/Cloning-v1", {"jobs": 300, "slice_tasks": 1})
+SCENARIO = resolve("failgym/Cloning-v1", {"trace": FAILING, "jobs": 300, "slice_tasks": 1})
 VARYING = varying_fields(SCENARIO)
 WHOLE = tuple(INDEX)
 MODELS: dict[str, tuple[Any, str]] = {

@@ -17,8 +17,9 @@ from failgym.baselines import Replay, RetryCap
 from failgym.envs import resolve
 from failgym.sim.shared.fields import FIELDS
 from failgym.vocabulary import Action
+from tests.agents.runs import FAILING
 
-CLONING = resolve("failgym/Cloning-v1", {"jobs": 300, "slice_tasks": 1})
+CLONING = resolve("failgym/Cloning-v1", {"trace": FAILING, "jobs": 300, "slice_tasks": 1})
 KILL, CLONE, RETRY = (int(action) for action in (Action.KILL, Action.CLONE, Action.RETRY))
 AGAINST = ((KILL,), (CLONE, RETRY))
 

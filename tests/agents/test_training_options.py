@@ -212,7 +212,7 @@ def test_what_is_wrong_is_one_line(algo: str, hyper: dict[str, Any], line: str) 
         ({"warm_start": {"teacher": "flaw"}}, "warm_start.teacher: flaw needs place, which"),
         ({"stakes": {"against": ["CHECKPOINT"]}}, "stakes.against: CHECKPOINT is never legal"),
         ({"env": {"jobs": [3]}}, "--hyper: env.jobs: expected a number, a text or a truth value"),
-        ({"env": {"trace": 3}}, "env: trace: expected a text, got 3"),
+        ({"env": {"decide": 3}}, "env: decide: expected a text, got 3"),
     ],
 )
 def test_what_means_nothing_here_is_one_line(

@@ -24,6 +24,7 @@ from failgym.baselines import Algorithm1, Replay, RetryCap
 from failgym.envs import FIELDS, FieldBox, MitigationEnv, SelectFields, resolve
 from failgym.sim.shared.fields import INDEX
 from tests.agents.runs import (
+    FAILING,
     SHORT,
     STEPS,
     Crash,
@@ -38,7 +39,7 @@ from tests.envs.worlds import small
 torch.set_num_threads(1)
 
 MODELS: dict[str, Any] = {"ppo": PPO, "a2c": A2C, "maskable_ppo": MaskablePPO}
-SCENARIO = resolve("failgym/Cloning-v1", {"jobs": 300, "slice_tasks": 1})
+SCENARIO = resolve("failgym/Cloning-v1", {"trace": FAILING, "jobs": 300, "slice_tasks": 1})
 AGREEMENT = 0.95
 """Of a pupil with its teacher, on decisions that it did not learn from."""
 
@@ -259,18 +260,19 @@ def test_other_algorithms_are_refused(kind: Any, policy: str) -> None:
 
 PLAIN: dict[str, Any] = {"env": None, "without": None, "reward": None}
 """All fields, and the environment's own trace and rewards."""
-WARM: dict[str, Any] = {"teacher": "algorithm_1", "steps": 2_000, "epochs": 3, "batch_size": 64}
+WARM: dict[str, Any] = {"teacher": "algorithm_1", "steps": 2_000, "batch_size": 64}
 
 
-def warm(out: Path, algo: str = "maskable_ppo", **options: Any) -> Any:
-    hyper = {**SHORT[algo], "policy.net_arch": [8], **PLAIN, "warm_start": WARM}
+def warm(out: Path, algo: str = "maskable_ppo", epochs: int = 3, **options: Any) -> Any:
+    taught = {**WARM, "epochs": epochs}
+    hyper = {**SHORT[algo], "policy.net_arch": [8], **PLAIN, "warm_start": taught}
     given: dict[str, Any] = {"hyper": hyper, **options}
     return short_run(out, algo, **given)
 
 
 @pytest.mark.parametrize("algorithm", PUPILS)
 def test_a_run_begins_with_it(algorithm: str, tmp_path: Path) -> None:
-    result = warm(tmp_path / "run", algorithm)
+    result = warm(tmp_path / "run", algorithm, epochs=30)
     told = json.loads((tmp_path / "run" / "result.json").read_text())["warm_start"]
     assert told == result.warm_start
     assert told["decisions"] >= 2_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,10 @@ import pytest
 
 pytest.importorskip("torch", reason="needs the agents extra")
 
+from experiments import agents_and_rules
 from experiments.agents_and_rules import UNSEEN, compared, places, rules
-from failgym.baselines import REGISTRY, Algorithm1, RetryCap
+from failgym.baselines import REGISTRY, Algorithm1, RetryCap, StopOrCopy
+from failgym.baselines.stored import save_heuristic
 from failgym.envs import SCENARIOS, resolve
 from failgym.evaluation.progress import silent
 from tests.envs.worlds import small
@@ -18,11 +21,20 @@ from tests.envs.worlds import small
 CLONING = "failgym/Cloning-v1"
 
 
-def test_all_rules_of_an_environment_are_tried_and_those_that_were_tuned_twice() -> None:
+def test_all_rules_of_an_environment_are_tried_and_those_that_were_tuned_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number, where in enumerate(("TUNED", "TUNED_LARGE"), start=2):
+        monkeypatch.setattr(agents_and_rules, where, tmp_path / where)
+        (tmp_path / where / "Mitigation-v1").mkdir(parents=True)
+        for rule in (StopOrCopy(weight=float(number)), RetryCap()):  # the second as published
+            save_heuristic(rule, tmp_path / where / "Mitigation-v1" / f"{rule.name}.json")
     found = rules(SCENARIOS["Mitigation-v1"])
     assert "replay" not in found
     assert {"stop_or_copy tuned", "stop_or_copy tuned as agents"} <= found.keys()
-    assert found["stop_or_copy tuned"] != found["stop_or_copy"]
+    assert found["stop_or_copy tuned"] == StopOrCopy(weight=2.0) != found["stop_or_copy"]
+    assert found["stop_or_copy tuned as agents"] == StopOrCopy(weight=3.0)
+    assert "retry_cap tuned" not in found
     wanted = {n for n, k in REGISTRY.items() if k.compatible(SCENARIOS["Mitigation-v1"])}
     published = {name.removesuffix(" as agents").removesuffix(" tuned") for name in found}
     assert published == wanted - {"replay", "random"}

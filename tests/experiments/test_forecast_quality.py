@@ -23,6 +23,7 @@ from experiments.forecast_policies import CASES, chosen_in_training
 from failgym.envs import resolve
 from failgym.predictors import Perfect, TwoLevelNetwork
 from failgym.traces import generate
+from failgym.worlds.forecast import PREDICTORS
 
 pytest.importorskip("sklearn", reason="needs failgym[predictors]")
 pytest.importorskip("torch", reason="needs failgym[predictors]")
@@ -94,7 +95,8 @@ def test_every_case_has_forecasts_of_all_kinds_and_the_published_parameter_in_it
     for case in CASES:
         names = list(case.forecasts())
         assert names == ["none", *case.trained, case.drawn, "perfect"]
-        assert case.drawn == resolve(case.env).forecast
+        scenario = resolve(case.env)
+        assert PREDICTORS[str(scenario.forecast)](scenario) == PREDICTORS[case.drawn](scenario)
         assert list(case.grid) == sorted(case.grid)
         assert getattr(case.policy(), case.parameter) in case.grid
 
@@ -109,7 +111,7 @@ def test_a_quick_run_is_kept_and_taken_up(
     assert list(result["parts"]) == parts
     assert [row["days"] for row in result["parts"]["days"]] == [1, 2, 3, 4, 5]
     told = {row["forecast"] for row in result["parts"]["GracePeriod-v1"]}
-    assert {"none", "TwoLevelNetwork", "rosa", "perfect"} <= told
+    assert {"none", "TwoLevelNetwork", "rosa_by_job", "perfect"} <= told
     shown = capsys.readouterr().out
     assert "Policies on the test split" in shown
 

@@ -41,7 +41,8 @@ from failgym.envs import Scenario, resolve
 from failgym.traces import Outcome
 from failgym.worlds.build import build_world, split_of
 
-SMALL: dict[str, Any] = {"jobs": 300, "beyond_record": "continued", "restarts": "record"}
+SMALL: dict[str, Any] = {"jobs": 300, "trace": "google-2011-failing"}
+CLASSES = {"confidence_finish", "job_confidence"}
 
 
 @pytest.fixture(scope="module")
@@ -103,13 +104,17 @@ def test_only_the_pinned_world_is_played_task_by_task() -> None:
         single_tasks(resolve("Workflow-v1"), "train")
 
 
-@pytest.mark.parametrize("env", ["Cloning-v1", "GracePeriod-v1", "Checkpoint-v1"])
-def test_fields_are_those_of_the_forecast_or_others(env: str) -> None:
+@pytest.mark.parametrize(
+    ("env", "classes"),
+    [("Cloning-v1", set[str]()), ("GracePeriod-v1", CLASSES), ("Checkpoint-v1", set[str]())],
+)
+def test_fields_are_those_of_the_forecast_or_others(env: str, classes: set[str]) -> None:
     known = fields_known(resolve(env))
     without, alone = set(known[WITHOUT]), set(known[ALONE])
     assert without | alone < set(known[ALL])
     assert not without & alone
-    assert {"risk", "confidence_finish", "job_confidence"} <= alone
+    assert {"risk"} | classes <= alone
+    assert CLASSES & set(known[ALL]) == classes
     assert "age" in without
     assert set(known[ALL]) - without - alone <= {"grace", "age_over_grace", "risk_over_cost"}
 
