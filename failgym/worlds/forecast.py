@@ -58,16 +58,12 @@ QUALITIES: dict[str, Callable[..., Calibrated]] = {
 """Forecasts that are drawn from the outcomes, as good as a paper's."""
 
 
-def _by_job(make: Callable[..., Calibrated]) -> Callable[..., Calibrated]:
+def _by_job(make: Callable[..., Calibrated], *, window: int, seed: int) -> Calibrated:
     """The same, erring by whole jobs."""
-
-    def made(*, window: int, seed: int) -> Calibrated:
-        return make(window=window, seed=seed).by_job()
-
-    return made
+    return make(window=window, seed=seed).by_job()
 
 
-BY_JOB = {f"{name}_by_job": _by_job(make) for name, make in QUALITIES.items()}
+BY_JOB = {f"{name}_by_job": partial(_by_job, make) for name, make in QUALITIES.items()}
 """The same, erring by whole jobs and applications, as learned forecasts do."""
 
 ALARMS: dict[str, Callable[..., Alarms]] = {

@@ -21,8 +21,8 @@ FOLDER = Path(__file__).parents[1] / "golden" / "rendering"
 STEPS = {"failgym/Checkpoint-v1": 60}
 """Decisions before it is looked at, where a dozen show little."""
 USUAL_STEPS = 12
-MORE = dict.fromkeys(("Cloning-v1", "GracePeriod-v1", "Mitigation-v1"), {"slice_tasks": 16})
-"""What is changed of the small environments where an episode would be over too soon."""
+TASKS = {"failgym/Cloning-v1": 16, "failgym/GracePeriod-v1": 16, "failgym/Mitigation-v1": 16}
+"""Of a slice, where the episode of a small environment would be over too soon."""
 SEED = 6
 """Of an episode in which something happens."""
 BLOCK = 8
@@ -36,7 +36,7 @@ LARGEST_MEAN = 0.5
 
 def shown(env_id: str, mode: str) -> Any:
     """What an environment shows after some decisions of a random policy."""
-    more = MORE.get(env_id.removeprefix("failgym/"), {})
+    more = {"slice_tasks": TASKS[env_id]} if env_id in TASKS else {}
     env, rng = make(env_id, render_mode=mode, **more), np.random.default_rng(SEED)
     _, info = env.reset(seed=SEED)
     for _ in range(STEPS.get(env_id, USUAL_STEPS)):
