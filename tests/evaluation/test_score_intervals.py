@@ -24,8 +24,10 @@ Ints = npt.NDArray[np.int64]
 Rng = np.random.Generator
 
 SMALL = {"jobs": 400, "slice_tasks": 16}
-GRACE = resolve("GracePeriod-v1", {**SMALL, "trace": "google-2011", "longest": 0})
-GRACE = GRACE.override(forecast="rosa")  # of a trace that is given, too
+GRACE = resolve(
+    "GracePeriod-v1", {**SMALL, "trace": "google-2011", "longest": 0, "forecast": "rosa"}
+)
+"""Jobs that are independent; what is said of them is the same if their trace is given."""
 PINNED = [name for name, scenario in SCENARIOS.items() if scenario.world == "pinned"]
 TRUTH = 30.0
 """Score of the policy in all simulations."""
