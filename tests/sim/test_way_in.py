@@ -20,7 +20,7 @@ NAMES = ("Cloning-v1", "Workflow-v1")
 
 def begun(name: str, episodes: int = 3) -> Any:
     """A batch of which the first decisions are open."""
-    scenario = resolve(name, {"jobs": 60})
+    scenario = resolve(name, {"jobs": 200})
     batch = batch_of(scenario, build_world(scenario), episodes)
     batch.seed(np.arange(1, episodes + 1, dtype=np.uint64))
     batch.reset()
