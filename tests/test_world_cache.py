@@ -43,6 +43,7 @@ from failgym.worlds.build import build_world, split_of
 from failgym.worlds.pinned import build as pinned_steps
 
 SMALL: dict[str, dict[str, Any]] = {
+    "Cloning-v1": {"jobs": 200},
     "Lineage-v1": {"jobs": 4},
     "Workflow-v1": {"jobs": 12},
     "Mitigation-v1": {"jobs": 200, "begin": 0},
@@ -244,8 +245,9 @@ def test_the_content_of_a_trace_in_memory_decides() -> None:
 
 def test_the_numbers_of_a_profile_decide(monkeypatch: pytest.MonkeyPatch) -> None:
     scenario = resolve("GracePeriod-v1")
-    before, profile = key_of(scenario), key.PROFILES["google-2011"]
-    monkeypatch.setitem(key.PROFILES, "google-2011", replace(profile, sampling=0.01))
+    named = str(scenario.trace)
+    before, profile = key_of(scenario), key.PROFILES[named]
+    monkeypatch.setitem(key.PROFILES, named, replace(profile, sampling=0.01))
     assert key_of(scenario) not in (None, before)
 
 
@@ -304,7 +306,7 @@ def made_here(window: int) -> Perfect:
 
 
 def test_code_from_elsewhere_has_no_key(monkeypatch: pytest.MonkeyPatch, kept_worlds: Path) -> None:
-    scenario = resolve("Cloning-v1", {"jobs": 60})
+    scenario = resolve("Cloning-v1", SMALL["Cloning-v1"])
     own = OwnTrace(generate("google-2011", jobs=5).meta)
     assert key_of(changed(scenario, forecast=Mine())) is None
     assert key_of(changed(scenario, trace=own)) is None
@@ -312,7 +314,11 @@ def test_code_from_elsewhere_has_no_key(monkeypatch: pytest.MonkeyPatch, kept_wo
     anew(scenario.override(forecast="mine"))
     monkeypatch.setitem(forecasts.DRAWN, "perfect", made_here)
     anew(scenario.override(forecast="perfect"))
+    monkeypatch.setitem(forecasts.DRAWN, "elsayed_alarms", made_here)
+    forecasts._made.cache_clear()
+    anew(scenario.override(forecast="auto"))
     assert entries() == []
+    forecasts._made.cache_clear()
 
 
 def test_a_learned_predictor_from_elsewhere_has_no_key(

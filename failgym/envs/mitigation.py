@@ -106,8 +106,8 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
     A slice of `slice_tasks` tasks in order of submission, or of `slice_jobs` jobs: drawn by
     `reset(seed=...)`, or named by `reset(options={"slice": i})`. In the scheduled world other tasks
     are there too: what stood when the first of the `warmup` tasks was submitted, those, and the
-    `followers` of the slice; they are neither asked about nor charged for. Cost before the first
-    decision belongs to the first step.
+    `followers` of the slice. They are not asked about, and charged for only with
+    `charge="episode"`. Cost before the first decision belongs to the first step.
 
     ## Episode End
 
@@ -135,7 +135,7 @@ class MitigationEnv(gym.Env[npt.NDArray[np.float32], int | np.int64]):
     |---|---|
     | unit | number within the episode of the task of the decision, -1 after the end |
     | unit_cost | the cost of that unit up to now, 0 after the end |
-    | unit_costs | at the end, zeros before: costs of all units; they sum to the episode's |
+    | unit_costs | at the end, zeros before: costs of all units; they sum to all but `others` |
 
     The unit is the task; where completion is that of jobs, the job. There is room for the units of
     the largest slice, the background's too, with zeros beyond. What a decision makes others

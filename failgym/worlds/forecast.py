@@ -36,6 +36,8 @@ from failgym.worlds.settings.source import generated
 from failgym.worlds.split import Part
 
 __all__ = [
+    "ALARMS",
+    "BY_JOB",
     "DRAWN",
     "FOR_SCENARIO",
     "PREDICTORS",
@@ -56,16 +58,12 @@ QUALITIES: dict[str, Callable[..., Calibrated]] = {
 """Forecasts that are drawn from the outcomes, as good as a paper's."""
 
 
-def _by_job(make: Callable[..., Calibrated]) -> Callable[..., Calibrated]:
+def _by_job(make: Callable[..., Calibrated], *, window: int, seed: int) -> Calibrated:
     """The same, erring by whole jobs."""
-
-    def made(*, window: int, seed: int) -> Calibrated:
-        return make(window=window, seed=seed).by_job()
-
-    return made
+    return make(window=window, seed=seed).by_job()
 
 
-BY_JOB = {f"{name}_by_job": _by_job(make) for name, make in QUALITIES.items()}
+BY_JOB = {f"{name}_by_job": partial(_by_job, make) for name, make in QUALITIES.items()}
 """The same, erring by whole jobs and applications, as learned forecasts do."""
 
 ALARMS: dict[str, Callable[..., Alarms]] = {
@@ -200,6 +198,8 @@ def forecast_of(scenario: Scenario, part: Part, known: Trace) -> Forecast:
         return _aligned(wanted, part)
     if not isinstance(wanted, str):
         return _predicted(wanted, scenario, part, known)
+    if wanted == "auto":
+        return _of_auto(scenario, part, known)
     if wanted in PREDICTORS:
         return _predicted(PREDICTORS[wanted](scenario), scenario, part, known)
     if not Path(wanted).is_file():
@@ -214,6 +214,14 @@ def forecast_of(scenario: Scenario, part: Part, known: Trace) -> Forecast:
         raise ValueError(f"{wanted}: {said}") from error
 
 
+def _of_auto(scenario: Scenario, part: Part, known: Trace) -> Forecast:
+    """What `auto` says. Raises ValueError, naming the field that perhaps nobody has set."""
+    try:
+        return _predicted(_auto(scenario), scenario, part, known)
+    except ValueError as error:
+        raise ValueError(f"forecast=auto: {error}; set forecast=none") from error
+
+
 _OF_ANOTHER_PACKAGE = object()
 """Stands for code of which nobody knows when it changes."""
 
@@ -221,6 +229,7 @@ _OF_ANOTHER_PACKAGE = object()
 def makers(scenario: Scenario) -> tuple[object, ...]:
     """What the name of a scenario's forecast calls: a part of what decides its world."""
     named = scenario.forecast if isinstance(scenario.forecast, str) else ""
+    named = _chosen(scenario) if named == "auto" else named
     if named in other_predictors(our_names()):
         return (_OF_ANOTHER_PACKAGE,)
     return (DRAWN.get(named),)

@@ -28,7 +28,15 @@ from failgym.predictors import (
 from failgym.predictors.base import window_offsets
 from failgym.traces import Trace, generate
 from failgym.worlds.build import build_world, part_of, split_of
-from failgym.worlds.forecast import PREDICTORS, forecast_of, unattainable
+from failgym.worlds.forecast import (
+    ALARMS,
+    BY_JOB,
+    DRAWN,
+    PREDICTORS,
+    forecast_of,
+    makers,
+    unattainable,
+)
 from failgym.worlds.scenario import Split
 from failgym.worlds.source import whole_trace
 from failgym.worlds.split import learned_from
@@ -308,16 +316,21 @@ class TestNamesThatTheDecisionsGiveAMeaning:
         assert {name: getattr(made, name) for name in wanted} == wanted
 
     @pytest.mark.parametrize(
-        ("name", "paper"),
-        [("Cloning-v1", "elsayed"), ("GracePeriod-v1", "rosa"), ("Checkpoint-v1", "kumar")],
+        ("name", "drawn"),
+        [
+            ("Cloning-v1", "elsayed_alarms"),
+            ("GracePeriod-v1", "rosa_by_job"),
+            ("Checkpoint-v1", "kumar_alarms"),
+            ("Mitigation-v1", "elsayed_and_rosa"),
+        ],
     )
-    def test_auto_draws_on_a_generated_trace(self, name: str, paper: str) -> None:
-        drawn, named = (
-            PREDICTORS[forecast](scenario(name)) for forecast in ("auto", f"{paper}_by_job")
-        )
-        assert isinstance(drawn, Calibrated)
-        assert drawn == named != PREDICTORS[paper](scenario(name))
-        assert drawn.job_share == 1.0
+    def test_auto_draws_on_a_generated_trace(self, name: str, drawn: str) -> None:
+        made = PREDICTORS["auto"](scenario(name))
+        others = [other for other in (*ALARMS, *BY_JOB) if other != drawn]
+        assert made == PREDICTORS[drawn](scenario(name))
+        assert all(made != PREDICTORS[other](scenario(name)) for other in others)
+        of_kept = [makers(scenario(name, forecast=forecast)) for forecast in ("auto", drawn)]
+        assert of_kept == [(DRAWN[drawn],)] * 2, "what is kept of a world goes by it"
 
     def test_auto_learns_on_a_record(self) -> None:
         record = generate("google-2011-failing", jobs=300, seed=5)
@@ -336,8 +349,7 @@ class TestNamesThatTheDecisionsGiveAMeaning:
             assert unattainable(scenario("Cloning-v1", forecast=forecast)) is None
         for forecast in ("none", "auto", "trained", "random_forest", NoForecast()):
             assert unattainable(scenario("Cloning-v1", trace=record, forecast=forecast)) is None
-        found = evaluate(
-            REGISTRY["give_up"](), scenario("Cloning-v1", trace=record), episodes=2, split="all"
-        )
+        on_record = scenario("Cloning-v1", trace=record, forecast="elsayed")
+        found = evaluate(REGISTRY["give_up"](), on_record, episodes=2, split="all")
         assert (found.forecast_note or "").startswith("forecast elsayed: drawn from how")
         assert found.to_json()["forecast_note"] == found.forecast_note

@@ -14,8 +14,7 @@ from failgym.vocabulary import CANCELLED, Event
 from failgym.worlds.build import build_world
 
 CONTINUED: dict[str, Any] = {
-    "beyond_record": "continued",
-    "restarts": "record",
+    "trace": "google-2011-failing",  # much fails in it: few jobs go on beyond the record often
     "jobs": 250,
     "max_extra": 4,
     "max_clones": 4,

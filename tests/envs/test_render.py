@@ -158,7 +158,7 @@ def pickled(env: Any) -> Any:
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, pickled])
 def test_a_copy_renders_the_same(copied: Any) -> None:
-    env: Any = make("failgym/GracePeriod-v1", render_mode="ansi").unwrapped
+    env: Any = make("failgym/GracePeriod-v1", render_mode="ansi", slice_tasks=16).unwrapped
     rendered(env, 7)
     twin = copied(env)
     assert twin.render() == env.render()

@@ -21,6 +21,10 @@ FOLDER = Path(__file__).parents[1] / "golden" / "rendering"
 STEPS = {"failgym/Checkpoint-v1": 60}
 """Decisions before it is looked at, where a dozen show little."""
 USUAL_STEPS = 12
+TASKS = {"failgym/Cloning-v1": 16, "failgym/GracePeriod-v1": 16, "failgym/Mitigation-v1": 16}
+"""Of a slice, where the episode of a small environment would be over too soon."""
+SEED = 6
+"""Of an episode in which something happens."""
 BLOCK = 8
 """Pictures are compared by the means of squares of so many pixels: letters may be drawn by another
 version of a library."""
@@ -32,8 +36,9 @@ LARGEST_MEAN = 0.5
 
 def shown(env_id: str, mode: str) -> Any:
     """What an environment shows after some decisions of a random policy."""
-    env, rng = make(env_id, render_mode=mode), np.random.default_rng(3)
-    _, info = env.reset(seed=3)
+    more = {"slice_tasks": TASKS[env_id]} if env_id in TASKS else {}
+    env, rng = make(env_id, render_mode=mode, **more), np.random.default_rng(SEED)
+    _, info = env.reset(seed=SEED)
     for _ in range(STEPS.get(env_id, USUAL_STEPS)):
         *_, info = env.step(int(legal(info["action_mask"], rng)[0]))
     return env.render()

@@ -41,7 +41,12 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("Cloning-v1", {"scheduler": "priority"}, r"scheduler: expected 'fifo' \(other values"),
     ("Cloning-v1", {"world": "open"}, "world: expected one of pinned, scheduled"),
     (MITIGATION, {"order": "task"}, 'order: expected "time" in the scheduled world'),
-    (MITIGATION, {"beyond_record": "paper"}, 'beyond_record: expected "ghost"'),
+    (MITIGATION, {"beyond_record": "ghost"}, "restarts: expected 'limit' unless beyond_record is"),
+    (
+        MITIGATION,
+        {"beyond_record": "paper", "restarts": "limit"},
+        'beyond_record: expected "ghost" or "continued"',
+    ),
     (MITIGATION, {"scheduler": "lifo"}, "scheduler: expected one of fifo, priority"),
     (MITIGATION, {"machines": 5}, "load: expected 0 where machines are stated"),
     (MITIGATION, {"machines": -1}, "machines: expected 0 to"),

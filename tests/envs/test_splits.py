@@ -78,10 +78,10 @@ def test_machines_are_those_of_the_train_split() -> None:
 @pytest.mark.parametrize(
     ("env_id", "fields"),
     [
-        ("failgym/Cloning-v1", {}),
-        ("failgym/GracePeriod-v1", {}),
-        ("failgym/Checkpoint-v1", {}),
-        ("failgym/Mitigation-v1", CLUSTER),
+        ("failgym/Cloning-v1", {"forecast": "elsayed_alarms"}),
+        ("failgym/GracePeriod-v1", {"forecast": "rosa_by_job"}),
+        ("failgym/Checkpoint-v1", {"forecast": "kumar_alarms"}),
+        ("failgym/Mitigation-v1", {"forecast": "elsayed_and_rosa", **CLUSTER}),
     ],
 )
 def test_nothing_after_the_train_split_shows_in_them(env_id: str, fields: dict[str, Any]) -> None:
@@ -89,9 +89,8 @@ def test_nothing_after_the_train_split_shows_in_them(env_id: str, fields: dict[s
     for split, half in zip(INNER, ("train", "test"), strict=True):
         s = scenario(env_id, split, **fields)
         train = split_trace(whole_trace(s), s, "train").trace
-        alone = replace(s, trace=train, split=half, boundary=s.inner_boundary)
-        if env_id.endswith("Mitigation-v1"):  # numbers of the profile that it came from
-            alone = replace(alone, sampling=0.0, longest=0)
+        profile = {"sampling": 0.0, "longest": 0}  # numbers of the profile that it came from
+        alone = replace(s, trace=train, split=half, boundary=s.inner_boundary, **profile)
         world, expected = build_world(s).tables, build_world(alone).tables
         load = {
             "system",

@@ -48,7 +48,7 @@ CASES: dict[str, tuple[str, dict[str, Any], str]] = {
     "the alarm is too high": (
         "Cloning-v1",
         {"trace": FAILED_TWICE, "decide": "alarm", "alarm": 1.0, "clone": True, "give_up": False}
-        | {"retry": False},
+        | {"retry": False, "forecast": "elsayed"},
         "alarm=0",
     ),
     "nothing before the boundary": (
@@ -67,6 +67,7 @@ CASES: dict[str, tuple[str, dict[str, Any], str]] = {
 def scenario_of(case: str) -> Scenario:
     name, changes, _ = CASES[case]
     usual = {"trace": FINISHED, "split": "all" if "boundary" not in changes else "train"}
+    usual |= {"forecast": "none"}  # these records teach none
     return resolve(name, {**usual, **changes})
 
 
@@ -93,6 +94,7 @@ def test_what_is_said_helps(case: str) -> None:
 def test_a_task_that_is_wider_than_the_cluster_names_the_machines_it_needs() -> None:
     trace = recorded(FAILS, FINISHES)
     wide = {"trace": trace, "machines": 2, "load": 0.0, "slots": 4, "split": "all", "begin": 0}
+    wide["forecast"] = "none"
     columns = {"width": trace.column("tasks", "width") * 0 + 9}
     wide["trace"] = Trace.of(
         trace.meta,
@@ -103,3 +105,13 @@ def test_a_task_that_is_wider_than_the_cluster_names_the_machines_it_needs() -> 
     with pytest.raises(ValueError, match=r"too few for a task of width 9; set machines=3"):
         build_world(resolve("Mitigation-v1", wide))
     assert build_world(resolve("Mitigation-v1", {**wide, "machines": 3})).slices > 0
+
+
+def test_a_record_that_a_forecast_learns_nothing_from() -> None:
+    """The environment's own is learned from a record: who has set none is told of the field."""
+    fields = {"trace": FINISHED, "split": "all"}
+    with pytest.raises(ValueError, match=r"^forecast=auto: .* nothing to learn from") as caught:
+        build_world(resolve("GracePeriod-v1", fields))
+    assert str(caught.value).endswith("; set forecast=none")
+    assert "\n" not in str(caught.value)
+    assert build_world(resolve("GracePeriod-v1", {**fields, "forecast": "none"})).slices > 0

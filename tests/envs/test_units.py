@@ -8,10 +8,11 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from failgym.envs import resolve
+from failgym.envs import TERMS, resolve
 from failgym.traces import Outcome
 from tests.envs.worlds import IDS, legal, make, small
 
+OTHERS = TERMS.index("others")
 SCHEDULED = [name for name in IDS if resolve(name).world == "scheduled"]
 
 
@@ -19,13 +20,12 @@ def recounted(env: Any) -> dict[int, float]:
     """Costs of the units of an episode that is over, from the table of outcomes, by trace row."""
     world, rows = env.unwrapped.batch.world, env.unwrapped.outcomes()
     prices, by_job = world.parameters[0], bool(world.parameters["by_job"][0])
-    job = world.tasks["job"][rows["task"]]
-    forfeited = (rows["recorded_outcome"] == Outcome.FINISH) & (rows["outcome"] != Outcome.FINISH)
-    recorded = rows["recorded_end"] - rows["submit"]
+    record = world.tasks[rows["task"]]
+    job, forfeited = record["job"], rows["outcome"] != Outcome.FINISH
     work = prices["wasted"] * (rows["lost"] + rows["redundant"] + rows["ghost"])
     work += prices["overhead"] * (rows["checkpoint"] + rows["restore"])
-    work += prices["forfeited_work"] * forfeited * rows["recorded_work"]
-    work += prices["forfeited_time"] * forfeited * recorded
+    work += prices["forfeited_work"] * forfeited * record["forfeit_work"]
+    work += prices["forfeited_time"] * forfeited * record["forfeit_time"]
     costs: dict[int, float] = {}
     for unit in np.unique(job if by_job else rows["task"]):
         mine = (job if by_job else rows["task"]) == unit
@@ -36,15 +36,18 @@ def recounted(env: Any) -> dict[int, float]:
 
 @pytest.mark.parametrize("env_id", SCHEDULED)
 def test_costs_of_units_are_those_of_the_outcomes_and_sum_to_the_cost(env_id: str) -> None:
+    """To what the tasks that are asked about cost: others are no unit's."""
     env, rng = make(env_id), np.random.default_rng(3)
     for seed in range(2):
         _, info = env.reset(seed=seed)
-        total, ended = 0.0, False
+        total, ended = np.zeros(len(TERMS)), False
         while not ended:
-            _, reward, ended, _, info = env.step(int(legal(info["action_mask"], rng)[0]))
-            total -= float(reward)
+            _, _, ended, _, info = env.step(int(legal(info["action_mask"], rng)[0]))
+            total -= info["reward_terms"]
+        charged = resolve(env_id).charge == "episode"
+        assert (total[OTHERS] > 0.0) == charged
         costs = info["unit_costs"]
-        assert costs.sum() == pytest.approx(total, rel=1e-9)
+        assert costs.sum() == pytest.approx(np.delete(total, OTHERS).sum(), rel=1e-9)
         wanted = sorted(cost for cost in recounted(env).values() if cost > 0.0)
         assert sorted(costs[costs > 0.0]) == pytest.approx(wanted, rel=1e-9)
 

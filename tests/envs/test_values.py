@@ -17,19 +17,14 @@ from failgym.evaluation.runner import run_policy
 from failgym.traces import Cause, Outcome
 from failgym.worlds.build import build_world, split_of
 
-CONTINUED: dict[str, Any] = {
-    "beyond_record": "continued",
-    "restarts": "record",
-    "jobs": 250,
-    "weight_forfeited": 1.0,
-    "weight_wasted": 1.0,
-}
+FAILING: dict[str, Any] = {"trace": "google-2011-failing", "jobs": 250}
+"""A record of which few jobs hold many tasks that fail."""
 FORFEITED, COMPLETION = TERMS.index("forfeited"), TERMS.index("completion")
 
 
 def costs(policy: Any, **fields: Any) -> tuple[Any, Any]:
     """Cost of the slices by term, and outcomes."""
-    scenario = resolve("Cloning-v1", {**CONTINUED, **fields})
+    scenario = resolve("Cloning-v1", {**FAILING, **fields})
     run = run_policy(build_world(scenario), scenario, policy, order="task")
     return run.costs, run.outcomes
 
@@ -62,7 +57,7 @@ def worthless(scenario: Scenario, tasks: Any) -> Any:
 
 
 def test_replay_forfeits_exactly_what_the_record_does_not_finish_and_has_a_value() -> None:
-    fields = {**CONTINUED, "task_value": 4.0, "jobs": 400, "trace": "google-2011-failing"}
+    fields = {**FAILING, "jobs": 400}
     scenario = resolve("GracePeriod-v1", fields)
     anchors = Anchors.of(scenario)
     scored, outcomes = anchors.measure(anchors.replay), anchors.replay.outcomes
@@ -76,7 +71,7 @@ def test_replay_forfeits_exactly_what_the_record_does_not_finish_and_has_a_value
 
 def test_a_scheduled_world_counts_what_did_not_finish_and_has_a_value() -> None:
     few = {"jobs": 2_000, "slice_tasks": 64, "warmup": 16, "followers": 32}
-    fields = {**CONTINUED, "task_value": 4.0, "trace": "google-2011-failing", **few}
+    fields = {**FAILING, **few}
     anchors = Anchors.of(resolve("Mitigation-v1", fields), episodes=8)
     outcomes = anchors.replay.outcomes
     none = worthless(anchors.scenario, outcomes["task"])
@@ -102,12 +97,13 @@ def test_rescues_gain_what_false_kills_lose() -> None:
 
 
 def test_without_a_value_nothing_changes() -> None:
-    paid, _ = costs(Replay())
+    paid, outcomes = costs(Replay(), task_value=None)
+    assert (outcomes["outcome"] != Outcome.FINISH).sum() > 50
     assert (paid[:, FORFEITED] == 0.0).all()
 
 
 def test_waiting_is_priced_in_machine_time() -> None:
-    scenario: Scenario = resolve("Cloning-v1", {**CONTINUED, "waiting_price": 0.5})
+    scenario: Scenario = resolve("Cloning-v1", {**FAILING, "waiting_price": 0.5})
     p = build_world(scenario).tables.parameters[0]  # pyright: ignore
     assert p["completion"] == pytest.approx(0.5 * p["wasted"])
     half, _ = costs(Replay(), waiting_price=0.5)
@@ -117,10 +113,10 @@ def test_waiting_is_priced_in_machine_time() -> None:
 
 def test_a_value_needs_a_record_that_goes_on() -> None:
     with pytest.raises(ValueError, match=r"^task_value: expected None unless beyond_record is"):
-        gym.make("failgym/Cloning-v1", jobs=200, task_value=4.0)
+        gym.make("failgym/Cloning-v1", jobs=200, beyond_record="ghost", restarts="limit")
     for wrong in (-1.0, float("inf"), float("nan")):
         with pytest.raises(ValueError, match=r"^task_value: expected at least 0, finite"):
-            resolve("Cloning-v1", {**CONTINUED, "task_value": wrong})
+            resolve("Cloning-v1", {"task_value": wrong})
     with pytest.raises(ValueError, match=r"^waiting_price: expected float, got 'much'"):
         resolve("Cloning-v1", {"waiting_price": "much"})
 
@@ -131,8 +127,7 @@ def test_both_are_read_from_the_command_line() -> None:
 
 
 def test_the_reward_is_minus_the_change_of_all_terms() -> None:
-    fields: dict[str, Any] = {**CONTINUED, "task_value": 4.0, "waiting_price": 1.0}
-    env = gym.make("failgym/Cloning-v1", **fields)
+    env = gym.make("failgym/Cloning-v1", **FAILING)
     rng = np.random.default_rng(0)
     for episode in range(5):
         _, info = env.reset(seed=episode)

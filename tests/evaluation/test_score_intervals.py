@@ -23,7 +23,11 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Rng = np.random.Generator
 
-GRACE = resolve("GracePeriod-v1", {"jobs": 400, "slice_tasks": 16})
+SMALL = {"jobs": 400, "slice_tasks": 16}
+GRACE = resolve(
+    "GracePeriod-v1", {**SMALL, "trace": "google-2011", "longest": 0, "forecast": "rosa"}
+)
+"""Jobs that are independent; what is said of them is the same if their trace is given."""
 PINNED = [name for name, scenario in SCENARIOS.items() if scenario.world == "pinned"]
 TRUTH = 30.0
 """Score of the policy in all simulations."""
@@ -89,6 +93,12 @@ def test_the_units_of_a_generated_trace_are_its_jobs() -> None:
     assert (result.unit, result.units, result.traces) == ("job", jobs, 1)
     assert result.interval_of == f"this trace: {jobs} jobs resampled"
     assert result.to_json()["interval_of"] == result.interval_of
+
+
+def test_jobs_of_applications_that_recur_are_resampled_in_blocks() -> None:
+    """As the environment's own trace has them: runs of one application are like each other."""
+    anchors = Anchors.of(resolve("GracePeriod-v1", SMALL))
+    assert anchors.measure(anchors.replay).unit == "block of jobs"
 
 
 def test_a_given_trace_is_resampled_in_blocks() -> None:

@@ -16,9 +16,9 @@ from failgym.leaderboard.suite.suites import FORECASTS, Cell, Course
 from failgym.leaderboard.verification.recorded_actions import RecordedActions
 
 DIGESTS = {
-    "smoke": "d10c2e0f6e617d093bbaad11b6689dd9975c8941ccb78b7d07c65e08670b9825",
-    "v1": "92f3885bfa444abb72da8d3a17bce31ec42c62d753b5ac55b2e0ac8d1a48cf11",
-    "v1-real": "27a86cb2c5208d54fdf61babd66ab0d36237bec877832d7d0a45188f6c7ad8dc",
+    "smoke": "2d239ddc4ee7a1e0df0e4c77733b689e474597cbbd38762466de0507907b5ceb",
+    "v1": "81f261a2dd3d350304e8b578c0aa0e9099c48d7e889bd3b64875831c7a03bd10",
+    "v1-real": "4d35ca3b587299e550c11026e62e23e04bf92bc578b43917151b22b27e42ba3e",
 }
 PUBLISHED = tuple(DIGESTS)
 

@@ -30,6 +30,9 @@ Load
     with the time that it still had to run. Utilisation is between .75 and .90 and the mean wait
     between 5 and 50 % of the mean run time if nothing is done (`failgym.evaluation.load`).
 
+    Of what an oracle that knew all fates saved on eight slices, kills alone gained 67 %, clones 35
+    %, retries 30 %, checkpoints 2 % (`experiments.measures_alone`); only kills surely.
+
 Fidelity
     Recorded evictions, losses and requeues are not replayed: the cluster makes its own, and what
     they cut short goes on as attempts like it did, as does what the record does not hold

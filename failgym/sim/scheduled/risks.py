@@ -41,7 +41,7 @@ def risk_of(w: World, task: Any, run: Any, index: int) -> Any:
         run: the attempt.
         index: whole windows behind it.
     """
-    if run.ghost and len(w.alarms.tasks) > 0:
+    if len(w.alarms.tasks) > 0 and run.number >= w.tasks[task].numbers:
         if run.recomputes:
             return np.float32(w.alarms.settings[0].prior)
         c, alarmed = w.beyond[task], w.alarms.tasks[task]

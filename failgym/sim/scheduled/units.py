@@ -3,8 +3,8 @@
 The unit is the task; where completion is that of jobs (``completion="jobs"``), the job. It is known
 by its number within the episode: the index of the task among those of the episode, or of the job
 among its jobs. The cost of a unit is made of the terms and prices of the episode's
-(`failgym.sim.scheduled.accounts.costs`), and the costs of the units sum to it. What nobody is
-charged for costs nothing.
+(`failgym.sim.scheduled.accounts.costs`), and the costs of the units sum to it, but for its last:
+what others cost is no unit's. What nobody is charged for costs nothing.
 """
 
 from __future__ import annotations
