@@ -265,7 +265,7 @@ def _predicted(
 
 
 def _learned(predictor: Learned, scenario: Scenario, known: Trace) -> Learned:
-    """What a predictor is once it has learned; an error says how to do without if none was named."""
+    """A predictor that has learned; if nobody named it, an error says how to do without."""
     try:
         given = _Unfitted(predictor, repr(predictor))
         return _fitted(given, _Content(known.content_hash, known))
