@@ -26,7 +26,7 @@ _TABLES = ("Cloning", "GracePeriod", "Checkpoint", "Lineage", "Workflow", "Mitig
 def environment_of(module: str) -> str:
     """The name of the environment whose scenario is in a module.
 
-    `grace_period_v1` is GracePeriod-v1, and `grace_period` would be GracePeriod-v1.
+    `grace_period_v1` is GracePeriod-v1, and `grace_period` would be GracePeriod-v0.
     """
     stem, _, version = re.sub(r"_v(\d+)$", r"|\1", module).partition("|")
     return f"{''.join(word.title() for word in stem.split('_'))}-v{version or 0}"

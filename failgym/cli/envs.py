@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["envs"]
 
-COLUMNS = ("id", "world", "trace", "decisions", "asked", "forecast", "episode", "charged for")
+COLUMNS = ("id", "world", "trace", "decisions", "asked", "forecast", "episode")
 
 
 def envs(json: Json = None) -> None:
@@ -26,7 +26,6 @@ def envs(json: Json = None) -> None:
     rows: list[tuple[Cell, ...]] = []
     for name, scenario in scenarios.items():
         decisions = ", ".join(enabled(scenario))
-        charged = ", ".join(f"{what} {price:g}" for what, price in _prices(scenario).items())
         spacing = scenario.decide
         if spacing == "geometric":
             spacing = f"geometric {scenario.factor:g}"
@@ -38,8 +37,12 @@ def envs(json: Json = None) -> None:
         if scenario.node_forecast != "none":
             forecast = f"nodes: {scenario.node_forecast}"
         world, trace = scenario.world, str(scenario.trace)
-        rows.append((f"failgym/{name}", world, trace, decisions, spacing, forecast, size, charged))
-    print_table("Environments", COLUMNS, rows, unbroken=frozenset({"trace"}))
+        rows.append((f"failgym/{name}", world, trace, decisions, spacing, forecast, size))
+    print_table("Environments", COLUMNS, rows, unbroken=frozenset({"world", "trace"}))
+    charged = {f"failgym/{name}": _prices(scenario) for name, scenario in scenarios.items()}
+    columns = list(dict.fromkeys(what for prices in charged.values() for what in prices))
+    prices = [(name, *(found.get(what) for what in columns)) for name, found in charged.items()]
+    print_table("Charged for, and the weight or price", ("id", *columns), prices)
     file.write({f"failgym/{name}": asdict(scenario) for name, scenario in scenarios.items()})
 
 

@@ -79,7 +79,14 @@ def evaluate(
     json: Json = None,
 ) -> None:
     """Score policies between replay (0) and the clairvoyant, or a bound (100)."""
-    from failgym.cli.scores import LEGEND, draw_traces, measure_all, measure_oracle, print_scores
+    from failgym.cli.scores import (
+        LEGEND,
+        draw_traces,
+        measure_all,
+        measure_oracle,
+        note_unproven,
+        print_scores,
+    )
     from failgym.cli.specs import load_policy
     from failgym.envs import resolve
     from failgym.evaluation.caller import check_playable
@@ -98,6 +105,7 @@ def evaluate(
     places = draw_traces(scenario, traces, episodes=episodes, seed=seed, split=split)
     for (spec, loaded), place in product(policies, places):
         check_playable(loaded, scenario, place.world, spec)
+    note_unproven(places)
     if drawn and "torch" in sys.modules:  # which agents draw from
         sys.modules["torch"].manual_seed(seed)
     evaluations = measure_all(places, policies, deterministic=not drawn)

@@ -20,6 +20,7 @@ __all__ = [
     "measure",
     "measure_all",
     "measure_oracle",
+    "note_unproven",
     "print_scores",
 ]
 
@@ -44,6 +45,7 @@ what replay spends: the price of its machine-time, as if all was wasted; below 1
 def draw(scenario: Scenario, **options: Any) -> Anchors:
     """Draw slices as `Anchors.of` does, showing that work is being done."""
     [anchors] = draw_traces(scenario, 1, **options)
+    note_unproven([anchors])
     return anchors
 
 
@@ -53,13 +55,16 @@ def draw_traces(scenario: Scenario, traces: int, **options: Any) -> list[Anchors
     from failgym.evaluation.progress import working
 
     with working(f"{scenario.name}: replay and bound", interactive()):
-        places = anchors_of_traces(scenario, traces, **options)
+        return anchors_of_traces(scenario, traces, **options)
+
+
+def note_unproven(places: Sequence[Anchors]) -> None:
+    """Say in a line of how many tasks the least cost is not proven, if it is of any."""
     if unproven := sum(place.unproven for place in places):
         print_line(
-            f"{scenario.name}: the search for the clairvoyant's plan was cut short for"
+            f"{places[0].scenario.name}: the search for the clairvoyant's plan was cut short for"
             f" {unproven:,} tasks: the bound may be too high, and scores too"
         )
-    return places
 
 
 def measure(

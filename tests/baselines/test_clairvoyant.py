@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from experiments.paper_worlds import CHECKPOINT, CLONING, GRACE_PERIOD
 from failgym.baselines import REGISTRY
 from failgym.baselines.clairvoyant import Clairvoyant
 from failgym.envs import SCENARIOS, resolve
@@ -36,6 +37,10 @@ from tests.sim.random_worlds import (
 )
 
 PINNED = sorted(name for name, scenario in SCENARIOS.items() if scenario.world == "pinned")
+PAPERS = {world.name: world for world in (CLONING, GRACE_PERIOD, CHECKPOINT)}
+"""Worlds in which a record is repeated beyond its end."""
+UNPROVEN = {"Checkpoint-v1": 0.05}
+"""Share of the tasks whose search may be cut short, where any may."""
 MOST_STEPS = 1_000
 """Steps after which brute force gives a case up."""
 
@@ -240,16 +245,19 @@ def test_is_the_least_cost_over_all_action_sequences(make: Any, seeds: int) -> N
     assert results["inexact"] == 0
 
 
-@pytest.fixture(scope="module", params=PINNED)
+@pytest.fixture(scope="module", params=[*PINNED, *PAPERS])
 def scored(request: pytest.FixtureRequest) -> Any:
     """A scenario with its test split and bound."""
-    scenario = resolve(request.param, {"split": "test"})
+    name = request.param
+    asked = PAPERS[name] if name in PAPERS else resolve(name, {"jobs": 3_000})
+    scenario = replace(asked, split="test")
     return scenario, build_world(scenario).tables, Clairvoyant().plan(scenario)
 
 
-def test_of_the_default_scenarios_is_exact_and_can_be_played(scored: Any) -> None:
+def test_is_exact_and_can_be_played(scored: Any) -> None:
+    """Of jobs with many windows and failures the search may be cut short, and says so."""
     scenario, world, bound = scored
-    assert bound.exact.all()
+    assert (~bound.exact).mean() <= UNPROVEN.get(scenario.name, 0.0)
     busiest = np.argsort(-bound.choices, kind="stable")[:200]
     played = play(world, scenario, bound, busiest)
     np.testing.assert_allclose(played, bound.costs[busiest], rtol=1e-9, atol=1e-9)
@@ -283,19 +291,8 @@ def test_no_heuristic_is_cheaper_on_any_task(scored: Any, one_in: int) -> None:
             assert (run.costs.sum(axis=1) >= least - 1e-9).all(), baseline.name
 
 
-@pytest.mark.parametrize("name", ["Cloning-v1", "GracePeriod-v1"])
-def test_where_the_record_goes_on_it_is_exact_and_can_be_played(name: str) -> None:
-    fields = {"beyond_record": "continued", "restarts": "record", "task_value": 4.0}
-    scenario = resolve(name, {"split": "test", "jobs": 2_000, **fields})
-    world, bound = build_world(scenario).tables, Clairvoyant().plan(scenario)
-    assert bound.exact.all()
-    busiest = np.argsort(-bound.choices, kind="stable")[:100]
-    played = play(world, scenario, bound, busiest)
-    np.testing.assert_allclose(played, bound.costs[busiest], rtol=1e-9, atol=1e-9)
-
-
 def test_a_task_of_unknown_fate_has_no_bound() -> None:
-    world = build_world(resolve("GracePeriod-v1")).tables
+    world = build_world(resolve("GracePeriod-v1", {"jobs": 3_000})).tables
     cut = np.flatnonzero(world.tasks["censored"])[:1]
     assert len(cut)
     with pytest.raises(ValueError, match="known fate"):
@@ -310,6 +307,7 @@ def test_a_scheduled_world_has_no_clairvoyant() -> None:
 def test_the_limit_is_checked_and_said() -> None:
     with pytest.raises(ValueError, match="limit"):
         Clairvoyant(limit=0)
-    bound = Clairvoyant(limit=1).plan("Cloning-v1")
+    cloning = resolve("Cloning-v1", {"jobs": 3_000})
+    bound = Clairvoyant(limit=1).plan(cloning)
     assert not bound.exact.all()
-    assert (bound.costs.sum(axis=1) >= Clairvoyant().costs("Cloning-v1").sum(axis=1)).all()
+    assert (bound.costs.sum(axis=1) >= Clairvoyant().costs(cloning).sum(axis=1)).all()

@@ -16,7 +16,7 @@ from failgym.worlds.build import build_world
 
 def keep(**fields: object) -> None:
     build._build.cache_clear()
-    build_world(resolve("Cloning-v1", {"jobs": 60, **fields}))
+    build_world(resolve("Cloning-v1", {"jobs": 300, **fields}))
 
 
 def test_what_is_kept_is_shown(kept_worlds: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -30,15 +30,15 @@ def test_what_is_kept_is_shown(kept_worlds: Path, capsys: pytest.CaptureFixture[
         "2 worlds",
         "4.0 GB",
         "Cloning-v1",
-        "google-2011-failing, 60 jobs, seed 0",
-        "elsayed",
+        "google-2011-applications-failing, 300 jobs, seed 0",
+        "auto",
     ):
         assert text in shown
     assert said["folder"] == str(kept_worlds)
     assert said["used"]
     assert said["most"] == 4_000_000_000
     assert {(each["split"], each["forecast"]) for each in said["worlds"]} == {
-        ("train", "elsayed"),
+        ("train", "auto"),
         ("test", "none"),
     }
     assert [each["size"] for each in said["worlds"]] == [each.size for each in entries()]

@@ -154,7 +154,7 @@ def test_envs_shows_whole_names(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["envs"]) == 0
     shown = capsys.readouterr().out
     assert "…" not in shown
-    assert "google-2011-failing" in shown
+    assert "google-2011-applications-failing" in shown
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,8 @@ from failgym.traces import generate
 
 pytest.importorskip("sb3_contrib", reason="needs failgym[agents]")
 
-SMALL = ("--env", "failgym/Cloning-v1", "--set", "jobs=600", "--set", "slice_tasks=4")
+FIELDS = ("trace=google-2011-failing", "jobs=600", "slice_tasks=4")
+SMALL = ("--env", "failgym/Cloning-v1", *(text for f in FIELDS for text in ("--set", f)))
 RUN = ("train", *SMALL, "--algo", "maskable_ppo", "--steps", "256", "--n-envs", "8")
 SHORT = ("--hyper", "n_steps=16", "--hyper", "batch_size=64", "--episodes", "50")
 

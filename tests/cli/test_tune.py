@@ -20,7 +20,7 @@ from failgym.traces import generate
 
 pytest.importorskip("optuna", reason="needs failgym[tuning]")
 
-FIELDS = ("jobs=1200", "slice_tasks=8", "decide=geometric", "trace_seed=5")
+FIELDS = ("trace=system-a-harsh", "jobs=1200", "slice_tasks=8", "decide=geometric", "trace_seed=5")
 SMALL = ("--env", "failgym/Checkpoint-v1", *(text for f in FIELDS for text in ("--set", f)))
 COMMAND = (sys.executable, "-c", "from failgym.cli import main; main()")
 SEARCH = ("tune", *SMALL, "--policy", "young", "--episodes", "20", "--trials")

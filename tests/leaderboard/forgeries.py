@@ -290,7 +290,7 @@ FORGERIES: dict[str, Forgery] = {
         ),
         "random:seed=3: ",
     ),
-    "a score": Forgery(of_row(RANDOM, wasted=0.0), "wasted is 0, computed anew"),
+    "a score": Forgery(of_row(RANDOM, wasted=0.25), "wasted is 0.25, computed anew"),
     "terms": Forgery(lambda f: f.results(swapped_terms), "computed anew"),
     "no number for a cost": Forgery(of_row(RANDOM, wasted=float("nan")), "wasted is nan"),
     "no end of a cost": Forgery(of_row(RANDOM, wasted=float("-inf")), "wasted is -inf"),

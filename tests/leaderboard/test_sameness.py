@@ -65,7 +65,7 @@ def test_published_rules_tuned_ones_and_agents_are_all_themselves() -> None:
     ground = SuiteWorlds.of(SUITES["v1"], None, None)
     wanted = read_entries(SUITE_V1, ground, Players(load_policy, ("false",), 60.0))
     records = [entry.record("-") for entry in wanted.entries]
-    assert sum(record.kind == "agent" for record in records) >= 5
+    assert "agent" in {record.kind for record in records}
     assert list(name_problems(records)) == []
     assert told(*records) == []
 
