@@ -16,9 +16,9 @@ from failgym.leaderboard.suite.suites import FORECASTS, Cell, Course
 from failgym.leaderboard.verification.recorded_actions import RecordedActions
 
 DIGESTS = {
-    "smoke": "2d239ddc4ee7a1e0df0e4c77733b689e474597cbbd38762466de0507907b5ceb",
-    "v1": "81f261a2dd3d350304e8b578c0aa0e9099c48d7e889bd3b64875831c7a03bd10",
-    "v1-real": "4d35ca3b587299e550c11026e62e23e04bf92bc578b43917151b22b27e42ba3e",
+    "smoke": "13b821044d5c76600babcbc9ca7844f03d3d831a0b5ff161366056d527851f2a",
+    "v1": "03d2a707f24ed77cf894d72e5bc041490d76debe64d2398cc69b96a2640d30ee",
+    "v1-real": "f37cc87b486675bdd166848daf3eed72bb4d014d52da7d743ce9224fc873ae44",
 }
 PUBLISHED = tuple(DIGESTS)
 
