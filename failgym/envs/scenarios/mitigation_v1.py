@@ -40,7 +40,7 @@ Fidelity
     after the law of LANL's system 2; those that are down when the data end are back then. No task
     takes more than a day (`longest`), so that a few days of trace are in balance; 5 % of the
     system's jobs are in it (`sampling`). Jobs come one by one: with recurring applications
-    (`google-2011-applications`) a tenth of the time holds from 2 to 29 % of the work, and no load is
+    (`google-2011-applications`) a tenth of the time held 2 to 29 % of the work, and no load is
     in balance. After the followers nothing arrives: a slice's last tasks
     run in a cluster that empties. Tasks of more than 100 attempts and tasks that the end of the
     data cuts off are background.
