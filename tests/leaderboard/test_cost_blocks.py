@@ -24,7 +24,23 @@ from failgym.leaderboard.suite.suites import Course
 from failgym.worlds.build import split_of
 from tests.leaderboard.boards import baseline, rehash, rewrite, submit
 
-PINNED = Course("GracePeriod-v1", slices=40, changes={"jobs": 900, "slice_tasks": 64})
+PINNED = Course(
+    "GracePeriod-v1",
+    slices=40,
+    changes={
+        "trace": "google-2011",
+        "longest": 0,
+        "forecast": "rosa",
+        "beyond_record": "ghost",
+        "restarts": "limit",
+        "task_value": None,
+        "weight_forfeited": 4.0,
+        "jobs": 900,
+        "slice_tasks": 64,
+    },
+)
+"""Jobs that nothing joins fill every block, and none of them decides the score, as it would if all
+tasks that do not finish were charged four times their work."""
 SCHEDULED = Course("Lineage-v1", slices=4, changes={"jobs": 40})
 
 

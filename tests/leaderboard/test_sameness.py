@@ -105,6 +105,8 @@ def copy(file: Path, path: Path, change: str) -> Path:
             arrays[name] = array * np.float32(2.0)
         if change == "zeros" and array.dtype == np.float32:
             arrays[name] = np.where(array == 0.0, np.float32(-0.0), array)
+        if change == "a zero" and name == "action_net.bias":
+            arrays[name] = np.where(np.arange(array.size) == 0, np.float32(0.0), array)
         if change == "weights" and name == "action_net.bias":
             arrays[name] = array + np.float32(0.5) * np.arange(array.size, dtype=np.float32)
     save_file(arrays, path, meta)
@@ -114,6 +116,7 @@ def copy(file: Path, path: Path, change: str) -> Path:
 @pytest.mark.parametrize("change", ["seed", "critic", "zeros"])
 def test_weights_under_another_name_or_seed(tmp_path: Path, change: str) -> None:
     file = ZOO / ENV / "maskable_ppo-0.safetensors"
+    file = copy(file, tmp_path / "first.safetensors", "a zero")
     twin = copy(file, tmp_path / "twin.safetensors", change)
     assert file_sha256(twin) != file_sha256(file)
     first = policy("mine", str(file), "agent", 0)

@@ -66,8 +66,8 @@ TAMPERED: dict[str, tuple[Callable[[Path], Any], str]] = {
         "random: GracePeriod-v1, forecast none, seed 1, slice ",
     ),
     "a bound": (
-        lambda f: rewrite(f / RESULTS_FILE, lambda r: r[0].update(bound_cost=0.0)),
-        "bound_cost is 0, computed anew ",
+        lambda f: rewrite(f / RESULTS_FILE, lambda r: r[0].update(bound_cost=0.5)),
+        "bound_cost is 0.5, computed anew ",
     ),
     "what replay spends": (
         lambda f: rewrite(f / RESULTS_FILE, lambda r: r[0].update(replay_spent=0.0)),
@@ -189,7 +189,9 @@ def test_a_secret_seed_makes_other_slices_and_is_needed_to_verify(
     assert a == b
     public = [row for row in results(sound) if row["policy"] == "replay"]
     for other in (c, public):
-        assert not {row["replay_cost"] for row in a} & {row["replay_cost"] for row in other}
+        paid, elsewhere = ({row["replay_cost"] for row in rows} - {0.0} for rows in (a, other))
+    assert paid
+    assert not paid & elsewhere
     assert submission.secret == commitment(SECRET)
     assert SECRET.decode() not in (tmp_path / "a" / "submission.json").read_text()
     assert {row["seed"] for row in a} == {0, 1}
