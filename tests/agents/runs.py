@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
+import tempfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +58,17 @@ def short_run(out: Path, algo: str = "ppo", env: str = CLONING, **options: Any) 
     }
     more = {name: given.pop(name) for name in MORE & given.keys()}
     return train(scenario(env), out, TrainingSettings(algo, **given), **more)
+
+
+@cache
+def an_agent(env: str) -> Path:
+    """The file of an agent that learned for a moment in a small environment; one a process."""
+    folder = Path(tempfile.mkdtemp(prefix="failgym-agent-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    file = folder / env / "maskable_ppo-0.safetensors"
+    file.parent.mkdir()
+    shutil.copyfile(short_run(folder / "run", "maskable_ppo", f"failgym/{env}").policy, file)
+    return file
 
 
 def weights(out: Path) -> dict[str, torch.Tensor]:

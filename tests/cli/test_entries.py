@@ -25,7 +25,6 @@ from failgym.leaderboard.policy_process.players import Players
 from tests.chains import single_jobs
 from tests.leaderboard.boards import ROWS, TINY
 
-ZOO = Path(__file__).parents[2] / "agents" / "zoo" / "GracePeriod-v1"
 TIME_LIMIT = 60.0
 """More than any of these policies takes [s]."""
 
@@ -137,7 +136,7 @@ def test_a_baseline_does_not_play_on_a_trace_that_lacks_what_it_goes_by(tmp_path
 
 @pytest.fixture
 def trained(tmp_path: Path) -> Callable[..., Path]:
-    """A copy of an agent of the zoo that says that it was trained with another seed.
+    """A copy of an agent that says that it was trained with another seed.
 
     Its weights are a little different, unless they are to be the same.
     """
@@ -146,8 +145,10 @@ def trained(tmp_path: Path) -> Callable[..., Path]:
     from safetensors import safe_open
     from safetensors.numpy import load_file, save_file
 
+    from tests.agents.runs import an_agent
+
     def copy(seed: int, name: str, same: bool = False) -> Path:
-        file = ZOO / "maskable_ppo-0.safetensors"
+        file = an_agent("GracePeriod-v1")
         with safe_open(file, framework="numpy") as opened:
             about: Any = json.loads(opened.metadata()["failgym"])
         target = tmp_path / "GracePeriod-v1" / f"{name}.safetensors"

@@ -250,8 +250,9 @@ def test_an_agent_whose_file_is_at_hand_is_asked_again(tmp_path: Path) -> None:
     pytest.importorskip("sb3_contrib", reason="needs failgym[agents]")
     from failgym.cli.specs import load_policy
     from failgym.leaderboard.submission.records import PolicyFile, file_sha256
+    from tests.agents.runs import an_agent
 
-    file = Path(__file__).parents[2] / f"agents/zoo/{ENV}/maskable_ppo-0.safetensors"
+    file = an_agent(ENV)
     about = PolicyFile(name=file.name, sha256=file_sha256(file))
     folder = tmp_path / "a"
     submit(folder, Entry("ppo", "agent", {ENV: str(file)}, {ENV: about}, 0), load=load_policy)

@@ -20,16 +20,9 @@ from failgym.leaderboard.submission.policy_names import name_problems
 from failgym.leaderboard.submission.records import PolicyFile, PolicyRecord, file_sha256
 from failgym.leaderboard.submission.same_players import same_players
 from failgym.leaderboard.suite.suites import SUITES
+from tests.agents.runs import an_agent
 
-ROOT = Path(__file__).resolve().parents[2]
-ZOO = ROOT / "agents" / "zoo"
 ENV, OTHER = "GracePeriod-v1", "Cloning-v1"
-SUITE_V1 = (
-    "all-baselines",
-    "{policy}, tuned=" + str(ROOT / "experiments" / "tuned") + "/{env}/{policy}.json",
-    "{policy}=" + str(ZOO) + "/{env}/{policy}-{seed}.safetensors",
-)
-"""The policies of the README's leaderboard."""
 
 
 def policy(
@@ -60,10 +53,23 @@ def told(*policies: PolicyRecord) -> list[str]:
     return list(same_players(policies, load_policy))
 
 
-def test_published_rules_tuned_ones_and_agents_are_all_themselves() -> None:
+def test_published_rules_tuned_ones_and_agents_are_all_themselves(tmp_path: Path) -> None:
     """A search that finds nothing better keeps what was published: that is no second policy."""
-    ground = SuiteWorlds.of(SUITES["v1"], None, None)
-    wanted = read_entries(SUITE_V1, ground, Players(load_policy, ("false",), 60.0))
+    ground = SuiteWorlds.of(SUITES["smoke"], None, None)
+    for rule in (GracePeriod(), GracePeriod(finish_weight=1.5)):
+        (tmp_path / ENV).mkdir(exist_ok=True)
+        save_heuristic(rule, tmp_path / ENV / "grace_period.json")
+        policies = (
+            "all-baselines",
+            f"{{policy}}, tuned={tmp_path}/{{env}}/{{policy}}.json",
+            f"{{policy}}={an_agent(ENV).parents[1]}/{{env}}/{{policy}}-{{seed}}.safetensors",
+        )
+        check_apart(policies, ground)
+
+
+def check_apart(policies: tuple[str, ...], ground: SuiteWorlds) -> None:
+    """All that these words name are policies of their own, an agent among them."""
+    wanted = read_entries(policies, ground, Players(load_policy, ("false",), 60.0))
     records = [entry.record("-") for entry in wanted.entries]
     assert "agent" in {record.kind for record in records}
     assert list(name_problems(records)) == []
@@ -115,7 +121,7 @@ def copy(file: Path, path: Path, change: str) -> Path:
 
 @pytest.mark.parametrize("change", ["seed", "critic", "zeros"])
 def test_weights_under_another_name_or_seed(tmp_path: Path, change: str) -> None:
-    file = ZOO / ENV / "maskable_ppo-0.safetensors"
+    file = an_agent(ENV)
     file = copy(file, tmp_path / "first.safetensors", "a zero")
     twin = copy(file, tmp_path / "twin.safetensors", change)
     assert file_sha256(twin) != file_sha256(file)
@@ -127,14 +133,14 @@ def test_weights_under_another_name_or_seed(tmp_path: Path, change: str) -> None
 
 
 def test_other_weights_are_another_agent(tmp_path: Path) -> None:
-    file = ZOO / ENV / "maskable_ppo-0.safetensors"
+    file = an_agent(ENV)
     other = copy(file, tmp_path / "other.safetensors", "weights")
     assert told(policy("mine", str(file), "agent", 0), policy("ours", str(other), "agent", 0)) == []
 
 
 def test_an_agent_is_told_by_its_file_alone() -> None:
     """What is drawn when a network is built and not kept in the file tells nothing."""
-    file = ZOO / ENV / "maskable_ppo-0.safetensors"
+    file = an_agent(ENV)
     found: set[str] = set()
     for seed in (1, 2):
         torch.manual_seed(seed)

@@ -16,9 +16,9 @@ from failgym.leaderboard.suite.suites import FORECASTS, Cell, Course
 from failgym.leaderboard.verification.recorded_actions import RecordedActions
 
 DIGESTS = {
-    "smoke": "13b821044d5c76600babcbc9ca7844f03d3d831a0b5ff161366056d527851f2a",
-    "v1": "03d2a707f24ed77cf894d72e5bc041490d76debe64d2398cc69b96a2640d30ee",
-    "v1-real": "f37cc87b486675bdd166848daf3eed72bb4d014d52da7d743ce9224fc873ae44",
+    "smoke": "35c32d4104b49523e8600c8f13516e3111e2af3fea8eed75b4423c5507d26041",
+    "v1": "2d8019edfc3ac87703b0cbe49b503bc316c3c71e924e9918d36b663f4c881ab2",
+    "v1-real": "825e28af0c8329e2f1ad844d11ae862770c4d3edeaa82a0dca1b2750f8a8e187",
 }
 PUBLISHED = tuple(DIGESTS)
 

@@ -14,10 +14,11 @@ Decisions
 
 Rewards
     Wasted machine-time, the time of checkpoints and restores, and an hour until a task has settled
-    at one machine-hour, waits included; four times its machine-time for every task that does not
+    at a quarter of a machine-hour, waits included; four times its machine-time for every task that does not
     finish (`task_value`), whatever the record did. All tasks that are in the cluster during the
     episode are charged, those of others as one term (`charge="episode"`): who takes their slots
-    pays for what they wait.
+    pays for what they wait. At a price of one machine-hour even a random kill was worth more, to
+    those who wait, than the task that it ended.
 
 Forecast
     `Alarms.elsayed_and_rosa()`: risks of attempts in alarms that end, and class confidences of each
@@ -30,7 +31,7 @@ Load
     with the time that it still had to run. Utilisation is between .75 and .90 and the mean wait
     between 5 and 50 % of the mean run time if nothing is done (`failgym.evaluation.load`).
 
-    Of what an oracle that knew all fates saved on eight slices, kills alone gained 67 %, clones 35
+    At a waiting price of 1, of what an oracle that knew all fates saved on eight slices, kills alone gained 67 %, clones 35
     %, retries 30 %, checkpoints 2 % (`experiments.measures_alone`); only kills surely.
 
 Fidelity
@@ -90,6 +91,6 @@ MITIGATION = Scenario(
     storage_streams=16,
     forecast="auto",
     task_value=4.0,
-    waiting_price=1.0,
+    waiting_price=0.25,
 )
 """`failgym/Mitigation-v1`."""
