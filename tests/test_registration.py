@@ -24,7 +24,7 @@ def test_every_scenario_is_registered_by_the_name_of_its_file() -> None:
 def test_a_new_file_is_a_new_environment(tmp_path: Path) -> None:
     for file in ("two_words", "cloning_v1", "cloning", "another"):
         (tmp_path / f"{file}.py").touch()
-    names = ("Cloning-v1", "Cloning-v1", "Another-v0", "TwoWords-v0")
+    names = ("Cloning-v0", "Cloning-v1", "Another-v0", "TwoWords-v0")
     assert environments_of(tmp_path) == names
 
 

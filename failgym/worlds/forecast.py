@@ -269,19 +269,9 @@ def _predicted(
         return predictor.fit(known).predict(trace)
     with packages_of(predictor.name):
         if not is_fitted(predictor):
-            predictor = _learned(predictor, scenario, known)
+            given = _Unfitted(predictor, repr(predictor))
+            predictor = _fitted(given, _Content(known.content_hash, known))
         return predictor.predict(trace)
-
-
-def _learned(predictor: Learned, scenario: Scenario, known: Trace) -> Learned:
-    """A predictor that has learned; if nobody named it, an error says how to do without."""
-    try:
-        given = _Unfitted(predictor, repr(predictor))
-        return _fitted(given, _Content(known.content_hash, known))
-    except ValueError as error:
-        if scenario.forecast != "auto":
-            raise
-        raise ValueError(f"forecast=auto: {error}; forecast=none does without") from error
 
 
 @dataclass(frozen=True)

@@ -150,7 +150,7 @@ def test_what_was_found_is_kept_and_a_killed_search_goes_on(
 
 def cheaper(text: str) -> str:
     """Costs that the choices do not have."""
-    return text.replace('"costs": ["0x1.', '"costs": ["0x1.0')
+    return text.replace('"costs": ["0x', '"costs": ["-0x1')
 
 
 def halved(text: str) -> str:
