@@ -121,7 +121,7 @@ class StopOrCopy(Combined):
     (Zaharia et al. 2008) for stragglers: what helps in a loaded cluster, and nothing else.
 
     Every kill is a small gain at the risk of a large loss, so that stopping is far more cautious
-    here than by itself. The weight was chosen on the train split of Mitigation-v1, an environment
+    here than by itself. The weight was chosen on the train split of Mitigation-v0, an environment
     of other rules.
     """
 

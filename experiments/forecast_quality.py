@@ -39,7 +39,7 @@ what the papers say beside it:
 Why forecasts that are learned help less than those drawn to the papers' quality, as measured on
 the test splits of three environments of version 0, whose rules failgym no longer has:
 
-- Cloning-v1: of the attempts that fail, 71 % end within their first window of usage, so that only
+- Cloning-v0: of the attempts that fail, 71 % end within their first window of usage, so that only
   their configuration and earlier failures can tell. The area at the start is .78 (`RandomForest`:
   .73 for first attempts, .78 for second, .92 for later ones), .84 after an hour. Risks of forests
   and of boosted trees, as they come, are timid: of those near .75, .91 and .87 failed, and next to
@@ -48,7 +48,7 @@ the test splits of three environments of version 0, whose rules failgym no longe
   slope of 1.06 and a shift of -.48 for the forest, with which risks at the start fit worse on the
   test split (log loss .572, before .548). Attempts of a job fare alike, so that some hundred jobs
   are few, and a few heavy ones decide on thresholds too.
-- GracePeriod-v1: the generator draws which tasks of a killed job finish, and little that is known
+- GracePeriod-v0: the generator draws which tasks of a killed job finish, and little that is known
   at their arrival tells. The area of the confidence not to finish is .59 (`GradientBoosting`), .62
   (`RandomForest`) and .65 (`TwoLevelNetwork`), and would be .60 with nothing but the fate of every
   job; that drawn as Rosà et al. report theirs has .82. A kill that is wrong costs about eight times
@@ -56,7 +56,7 @@ the test splits of three environments of version 0, whose rules failgym no longe
   kill next to nothing. An attempt's risk is no measure of its task's fate either: evictions and
   failures that are retried count in it, and as a confidence of tasks it cost 195 points, where a
   model of tasks costs 5.
-- Checkpoint-v1: with ``moments`` the risk is the probability that the system will end an attempt at
+- Checkpoint-v0: with ``moments`` the risk is the probability that the system will end an attempt at
   any time, which is seldom high. With ``tail`` it is an alarm: it reaches .75, the policy's
   threshold, in 76 % of the attempts that the system ends and in 4 % of the others. So `MLPeriodic`
   as published scores 88 with it, as with the drawn forecast, 78 with ``moments`` and 77 without.

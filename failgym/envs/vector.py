@@ -49,7 +49,7 @@ class MitigationVectorEnv(
     Args:
         scenario: a registered name or a `Scenario`.
         num_envs: N.
-        copy: hand out copies of the observations? In Cloning-v1 that was 5, 2 and 14 % of a step of
+        copy: hand out copies of the observations? In Cloning-v0 that was 5, 2 and 14 % of a step of
             64, 256 and 1,024 episodes (``python -m experiments.copy_speed``).
         autoreset_mode: when an episode that has ended begins anew.
         strict: does an illegal action raise?

@@ -6,7 +6,7 @@ the given parameters job by job, and stands for the lower end of the bootstrap i
 difference. What a search finds so has still been chosen among many: it is adopted only if it is
 better on later slices too, that no trial has seen.
 
-The rule was chosen on the training splits of Cloning-v1, GracePeriod-v1 and Checkpoint-v1
+The rule was chosen on the training splits of the pinned environments of version 0
 (`experiments.tuning_objectives`): the highest score, its own lower bound, winsorised gains and
 medians of folds lost more than half a point elsewhere three times as often, or more.
 """

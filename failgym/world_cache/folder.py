@@ -34,7 +34,7 @@ __all__ = [
 
 FOLDER, SIZE = "FAILGYM_CACHE_DIR", "FAILGYM_CACHE_SIZE"
 MOST_BYTES = 4_000_000_000
-"""28 worlds of Cloning-v1 on a real trace of 416,356 tasks, 142 MB each."""
+"""28 worlds of Cloning-v0 on a real trace of 416,356 tasks, 142 MB each."""
 _SUFFIX, _ORACLE = ".world", ".oracle"
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
