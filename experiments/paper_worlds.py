@@ -1,8 +1,9 @@
-"""The worlds in which figures of the papers are measured.
+"""The worlds in which figures of the papers are measured, by the rules of version 0.
 
 The papers assume that a task fares as it did: what a record does not hold repeats its last
 attempt, and only what the record finishes can be forfeited. So these are no registered
 environments, in which records go on (`failgym.continued`). An experiment states what it changes.
+The cluster of `CHECKPOINT` fails more than the paper's; `MITIGATION` is no paper's.
 """
 
 from __future__ import annotations

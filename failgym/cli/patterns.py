@@ -1,6 +1,6 @@
 """A name that stands for several files, some words of which are left open.
 
-{env}     the name of an environment, as in ``agents/zoo/{env}/maskable_ppo-0.safetensors``
+{env}     the name of an environment, as in ``mine/{env}/maskable_ppo-{seed}.safetensors``
 {seed}    a whole number: the files are training runs of one agent
 {policy}  anything: each is a policy of its own
 

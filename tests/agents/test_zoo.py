@@ -1,4 +1,4 @@
-"""The agents that come with failgym: they load, are small, and say how they came about."""
+"""Agents that come with failgym, if any do: they load, are small, and say how they came about."""
 
 from __future__ import annotations
 

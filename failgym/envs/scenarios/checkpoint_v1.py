@@ -11,23 +11,24 @@ Decisions
 
 Rewards
     Wasted machine-time and the time of checkpoints and restores weigh the same. A job that does not
-    finish costs four times the machine-time of its work (`task_value`), whatever the record did.
+    finish costs four times the machine-time of its work (`task_value`), whatever the record did,
+    unless its user kills it in the end.
 
 Forecast
-    `Alarms.kumar()`: the binormal model behind Table VIII, alarms ten minutes ahead on average,
-    which end, and whose age tells nothing. On a record (`trace=DIR`) forecasts are learned from the
-    train split.
+    `Alarms.kumar()`: the binormal model behind Table VIII, alarms ten minutes ahead on average
+    (chosen: the paper states no lead), which end, and whose age tells nothing. On a record
+    (`trace=DIR`) forecasts are learned from the train split.
 
 Fidelity
     System failures are external: they strike at a time after the start, whatever the progress; a
     job that fails by itself fails again at the same place of its work, and a checkpoint saves work,
     whichever attempt did it. What the record does not hold is drawn once, from what befell jobs
     like them (`failgym.continued`). `mtbf` is the mean time between system failures of an attempt
-    (108,000 to 134,000 s in three traces); Kumar et al. know only the mean. So forecasts are read
-    by the time since the start too (``forecast_by="age"``): no checkpoint delays an alarm of a
-    system failure. A failure of the job itself comes the sooner the more was saved before, and its
-    alarm then too late. Jobs do not wait for stable storage: concurrent checkpoints do not slow
-    each other.
+    (108,000 to 134,000 s in three traces; Table VIII has 10,000 s), and does not follow `trace`:
+    set both. Rules know that mean alone. So forecasts are read by the time since the start too
+    (``forecast_by="age"``): no checkpoint delays an alarm of a system failure. A failure of the job
+    itself comes the sooner the more was saved before, and its alarm then too late. Jobs do not wait
+    for stable storage: concurrent checkpoints do not slow each other.
 
     The default trace is harsher than the paper's system: failures strike long jobs, with 21 % of
     node-seconds where Table IV has 4 %. On the faithful profile (`trace="system-a-applications"`)

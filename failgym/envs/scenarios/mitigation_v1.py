@@ -15,10 +15,11 @@ Decisions
 Rewards
     Wasted machine-time, the time of checkpoints and restores, and an hour until a task has settled
     at a quarter of a machine-hour, waits included; four times its machine-time for every task that
-    does not finish (`task_value`), whatever the record did. All tasks that are in the cluster
-    during the episode are charged, those of others as one term (`charge="episode"`): who takes
-    their slots pays for what they wait. At a price of one machine-hour even a random kill was worth
-    more, to those who wait, than the task that it ended.
+    does not finish (`task_value`), whatever the record did, unless its user kills it in the end.
+    All tasks that are in the cluster during the episode are charged, those of others as one term
+    (`charge="episode"`): who takes their slots pays for what they wait. At a price of one
+    machine-hour random play lost nothing (2 and 0 points, 12 slices of two traces): a kill spares
+    others their wait.
 
 Forecast
     `Alarms.elsayed_and_rosa()`: risks of attempts in alarms that end, and class confidences of each
@@ -33,18 +34,19 @@ Load
 
     At a waiting price of 1, of what an oracle that knew all fates saved on eight slices, kills
     alone gained 67 %, clones 35 %, retries 30 %, checkpoints 2 % (`experiments.measures_alone`);
-    only kills surely.
+    only kills surely. Checkpoints are offered all the same.
 
 Fidelity
     Recorded evictions, losses and requeues are not replayed: the cluster makes its own, and what
     they cut short goes on as attempts like it did, as does what the record does not hold
-    (`failgym.continued`). Machines fail after the law of LANL's system 2; those that are down when
-    the data end are back then. No task takes more than a day (`longest`), so that a few days of
-    trace are in balance; 5 % of the system's jobs are in it (`sampling`). Jobs come one by one:
-    with recurring applications (`google-2011-applications`) a tenth of the time held 2 to 29 % of
-    the work, and no load is in balance. After the followers nothing arrives: a slice's last tasks
-    run in a cluster that empties. Tasks of more than 100 attempts and tasks that the end of the
-    data cuts off are background.
+    (`failgym.continued`); failures of what the record cut short are not foretold. Machines fail
+    after the law of LANL's system 2; those that are down when the data end are back then. No task
+    takes more than a day (`longest`), so that a few days of trace are in balance; 5 % of the
+    system's jobs are in it (`sampling`). Jobs come one by one: with recurring applications
+    (`google-2011-applications`) a tenth of the time held 2 to 29 % of the work, and no load is in
+    balance. After the followers nothing arrives: a slice's last tasks run in a cluster that
+    empties. Tasks of more than 100 attempts and tasks that the end of the data cuts off are
+    background.
 
 Version History
     v1: records go on, tasks have a value, others' waits are charged, forecasts are alarms.

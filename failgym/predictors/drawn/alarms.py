@@ -187,7 +187,7 @@ class Alarms:
 
     @classmethod
     def elsayed_and_rosa(
-        cls, *, window: int = 5 * MINUTE, job_share: float = 0.0, seed: int = 0
+        cls, *, window: int = 5 * MINUTE, job_share: float = ELSAYED_JOB_SHARE, seed: int = 0
     ) -> Self:
         """The alarms of `elsayed`, and the class confidences of `Calibrated.rosa`, by job."""
         classes = Calibrated.rosa(window=window, seed=seed).by_job()

@@ -45,7 +45,8 @@ class Rules:
     max_clones: int = 1
     """C: the agent's clones of a task (El-Sayed et al. 2017, Alg. 1: C = 1)."""
     restart_limit: int = 4
-    """Intrinsic failures of a departed task up to which the cluster restarts it by itself."""
+    """Intrinsic failures of a departed task up to which the cluster restarts it by itself, with
+    ``restarts="limit"``; with "record" it does what the record tells (rule C8)."""
     window: int = 5 * MINUTE
     """Monitoring window (Google 2011: 5 minutes)."""
     decide: Literal["every", "geometric", "alarm"] = "every"

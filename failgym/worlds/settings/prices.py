@@ -35,8 +35,9 @@ class Prices(Checked):
     replay too, at the price of wasted work times `weight_forfeited` (only where the record is
     continued). None: what the record finishes and the agent does not is forfeited."""
     waiting_price: float | None = None
-    """Price of an hour of completion time in machine-hours, times `weight_completion`. None: it is
-    priced in mean completion times of a task."""
+    """Price of an hour of completion time in machine-hours, times `weight_completion`: nothing
+    where that is 0, as in GracePeriod-v1 and Checkpoint-v1. None: it is priced in mean completion
+    times of a task."""
 
     def __post_init__(self) -> None:
         for field in fields(Prices):

@@ -159,7 +159,8 @@ K7. *Placing.* Rules 10 and 22 take for the time of a task, where no compute tim
     its first row on that machine; its duration, if F is never.
 K8. *Alarms* of a drawn attempt follow what it would meet from the start on a machine of speed 1,
     wherever it runs: T_fail if T_fail <= F, which ends badly, else F (K3: nothing from outside).
-    A recomputation of one raises none (K5).
+    A recomputation of one raises none (K5). A row, latent or not, looks as the forecast says of its
+    record, held beyond its end: that a latent row fails later is not foretold.
 
 Accounts
 --------
