@@ -279,6 +279,41 @@ def _check_widths(rules: ScheduledRules, tasks: Records, machines: Records) -> N
         )
 
 
+def _tasks(
+    trace: Trace,
+    recorded: Attempts,
+    a: Attempts,
+    synthetic: Bools,
+    kill_at: Ints,
+    rules: ScheduledRules,
+    context: Context,
+) -> Records:
+    """TASK [tasks], by the attempts to run; what the record holds stands beside it.
+
+    Args:
+        trace: the record.
+        recorded: its attempts.
+        a: those to run, with the ones that never started and whose length is known.
+        synthetic: which of them these are.
+        kill_at: when its user kills each task, see `user_kill`.
+        rules: see `compile_scheduled`.
+        context: the same.
+    """
+    tasks = tasks_of(trace, a, kill_at, rules, context, TASK)
+    if synthetic.any():
+        as_recorded = tasks_of(trace, recorded, kill_at, rules, context, TASK)
+        _record_known_lengths(tasks, as_recorded, recorded, synthetic)
+    return tasks
+
+
+def _predictions(nodes: NodePredictions | None, machines: int) -> NodePredictions:
+    """The predictions of machine failures, checked; by default none."""
+    if nodes is None:
+        none = np.zeros(0, dtype=np.int64)
+        nodes = NodePredictions(np.zeros(machines + 1, dtype=np.int64), none)
+    return check_nodes(nodes, machines)
+
+
 def compile_scheduled(
     trace: Trace,
     rules: ScheduledRules,
@@ -310,10 +345,7 @@ def compile_scheduled(
     recorded = attempts_of(trace)
     a, synthetic = _with_runs_of_known_length(trace, recorded)
     kill_at = user_kill(recorded)
-    tasks = tasks_of(trace, a, kill_at, rules, context, TASK)
-    if synthetic.any():
-        as_recorded = tasks_of(trace, recorded, kill_at, rules, context, TASK)
-        _record_known_lengths(tasks, as_recorded, recorded, synthetic)
+    tasks = _tasks(trace, recorded, a, synthetic, kill_at, rules, context)
     usage = usage_of(trace, rules.window)
     rows = rows_of(a, kill_at, context, usage, seed)
     _fill_tasks(trace, tasks, rules)
@@ -330,9 +362,7 @@ def compile_scheduled(
         drawn = _longest_drawn(beyond, tasks, dags, slowest)
         check_totals(rules, tasks, rows, slowest, write, drawn, beyond.gap)
     _check_widths(rules, tasks, machines)
-    none = np.zeros(0, dtype=np.int64)
-    silent = NodePredictions(np.zeros(len(machines) + 1, dtype=np.int64), none)
-    predictions = check_nodes(silent if nodes is None else nodes, len(machines))
+    none, predictions = np.zeros(0, dtype=np.int64), _predictions(nodes, len(machines))
     return World(
         parameters=_parameters(trace, rules, weights, tasks, machines),
         tasks=tasks,
