@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from experiments.markdown import replaced
-from experiments.results_pages import agents, scores, speed
+from experiments.results_pages import agents, measures, scores, speed
 from failgym.envs import SCENARIOS
 
 
@@ -31,17 +31,40 @@ def test_agents_stand_beside_the_best_rule() -> None:
 def test_what_is_not_released_stands_on_no_page(monkeypatch: pytest.MonkeyPatch) -> None:
     released, new = "Cloning-v1", "Batch-v0"
     monkeypatch.setitem(SCENARIOS, new, SCENARIOS[released].override(name=new))
-    row = {"policy": "young", "score": 1.0, "low": 0.0, "high": 2.0}
-    demo = {"environments": {f"failgym/{env}": [row] for env in (released, new)}}
+    row = {name: [1.0, 0.0, 2.0] for name in ("fresh", "below", "registered")}
+    found = {
+        **{"seeds": [4, 5], "slices": 7_000, "units": 1, "unit": "job", "bound": "bound"},
+        **{"room": 0.2, "room_of_cost": 0.3, "registered_room": 0.4},
+        "rows": [{"policy": "young", **row}],
+    }
     rates = [
         {"id": env, "episodes": 1, "decisions_per_second": 5.0}
         for env in (f"failgym/{released}", f"failgym/{new}", "CartPole-v1")
     ]
     measured = {"rates": rates, "effort": {"settings": {}}, "first_step": {}, "whole_trace": {}}
-    assert scores(demo).splitlines()[0] == f"| policy | `failgym/{released}` |"
-    told = speed(measured)
-    assert "CartPole-v1" in told
-    assert new not in told
+    told = scores([{"env": env, **found} for env in (released, new)]).splitlines()
+    assert told[0] == (
+        f"`failgym/{released}`: traces 4 to 5, 7,000 slices, 1 job. 100 is a bound. Room: 20.0 % of"
+        " replay's machine-time, 30.0 % of its cost; on the registered trace 40.0 % of the"
+        " machine-time."
+    )
+    assert told[-1] == "| `young` | 1.0 [0.0, 2.0] | 1.0 [0.0, 2.0] | 1.0 [0.0, 2.0] |"
+    assert len(told) == 5
+    rows = speed(measured)
+    assert "CartPole-v1" in rows
+    assert new not in rows
+
+
+def test_measures_stand_beside_what_the_oracle_found() -> None:
+    content = {
+        **{"env": "failgym/Mitigation-v1", "slices": [3, 5], "replay": [10.0, 10.0]},
+        **{"bound": [0.0, 0.0], "spent": [10.0, 10.0]},
+        "oracle": {"all": [5.0, 5.0], "kill": [9.0, 9.0]},
+    }
+    first, *_, together, kill = measures(content).splitlines()
+    assert first == "`failgym/Mitigation-v1`, 2 slices:"
+    assert together == "| together | 50.0 [50.0, 50.0] | 100.0 [100.0, 100.0] |"
+    assert kill == "| kill | 10.0 [10.0, 10.0] | 20.0 [20.0, 20.0] |"
 
 
 def test_only_what_stands_between_the_comments_is_replaced() -> None:
