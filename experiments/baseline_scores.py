@@ -71,12 +71,14 @@ class Saved:
         if str(known["scenario"]) != repr(scenario):
             raise ValueError(f"{file}: was measured in another environment than {scenario.name}")
         return cls(
-            repr(scenario),
-            tuple(known["rules"].tolist()),
-            *(known[name] for name in ("saved", "possible", "spent")),
-            float(known["cost"]),
-            int(known["slices"]),
-            str(known["unit"]),
+            scenario=repr(scenario),
+            rules=tuple(known["rules"].tolist()),
+            saved=known["saved"],
+            possible=known["possible"],
+            spent=known["spent"],
+            cost=float(known["cost"]),
+            slices=int(known["slices"]),
+            unit=str(known["unit"]),
         )
 
 
@@ -125,14 +127,14 @@ def measured(scenario: Scenario) -> Saved:
             for rule in rules
         ]
     return Saved(
-        repr(scenario),
-        tuple(rule.name for rule in rules),
-        np.array([evidence.units.sums(each) for each in saved]),
-        evidence.units.sums(evidence.possible),
-        evidence.units.sums(evidence.spent),
-        float(evidence.replay.sum()),
-        slices,
-        evidence.units.name,
+        scenario=repr(scenario),
+        rules=tuple(rule.name for rule in rules),
+        saved=np.array([evidence.units.sums(each) for each in saved]),
+        possible=evidence.units.sums(evidence.possible),
+        spent=evidence.units.sums(evidence.spent),
+        cost=float(evidence.replay.sum()),
+        slices=slices,
+        unit=evidence.units.name,
     )
 
 

@@ -6,7 +6,7 @@
     python -m experiments.results_pages --measures measures.json
     python -m experiments.speed --trace DIR --json speed.json
     python -m experiments.results_pages --speed speed.json
-    python -m experiments.tuned --json tuned.json
+    python -m experiments.tuned --json tuned.json  # once for each environment
     python -m experiments.results_pages --tuned tuned.json
     python -m experiments.agents_and_rules --json agents.json
     python -m experiments.results_pages --agents agents.json
@@ -190,14 +190,18 @@ def tuned(measured: dict[str, Any]) -> str:
     """The best of each kind in every environment, as `experiments.tuned` wrote them."""
     rows = [
         [
-            f"`failgym/{best['env']}`",
-            *(_named(best, kind) for kind in ("papers", "newer", "tuned")),
-            _interval(best["gain"]),
+            f"`failgym/{env}`",
+            f"{found['trials']} on {found['slices'] or 'all'}",
+            f"{sum(row['adopted'] for row in found['rows'])} of"
+            f" {sum(row['tuned'] for row in found['rows'])}",
+            *(_named(found["best"], kind) for kind in ("papers", "newer", "tuned")),
+            _interval(found["best"]["gain"]),
         ]
-        for best in measured["best"]
-        if shown(best["env"])
+        for env in filter(shown, SCENARIOS)
+        if (found := measured.get(env))
     ]
-    return "\n".join(table(["", "of the papers", "newer", "tuned", "gain"], rows))
+    columns = ["", "trials, slices", "adopted", "of the papers", "newer", "tuned", "gain"]
+    return "\n".join(table(columns, rows))
 
 
 def _named(best: dict[str, Any], kind: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from experiments.markdown import replaced
-from experiments.results_pages import agents, measures, scores, speed
+from experiments.results_pages import agents, measures, scores, speed, tuned
 from failgym.envs import SCENARIOS
 
 
@@ -65,6 +65,24 @@ def test_measures_stand_beside_what_the_oracle_found() -> None:
     assert first == "`failgym/Mitigation-v1`, 2 slices:"
     assert together == "| together | 50.0 [50.0, 50.0] | 100.0 [100.0, 100.0] |"
     assert kill == "| kill | 10.0 [10.0, 10.0] | 20.0 [20.0, 20.0] |"
+
+
+def test_tuned_rules_stand_in_the_order_of_the_environments() -> None:
+    def score(value: float) -> dict[str, float]:
+        return {"value": value, "low": value - 1.0, "high": value + 1.0}
+
+    best = {
+        **{"papers": "young", "papers_score": score(3.0), "newer": "", "newer_score": {}},
+        **{"tuned": "daly", "tuned_score": score(5.0), "gain": score(2.0)},
+    }
+    rows = [{"tuned": True, "adopted": True}, {"tuned": False, "adopted": False}]
+    whole = {"trials": 30, "slices": None, "rows": rows, "best": best}
+    found = {"Lineage-v1": whole, "Cloning-v1": {**whole, "slices": 500}}
+    assert tuned(found).splitlines()[2:] == [
+        f"| `failgym/{env}` | 30 on {slices} | 1 of 1 | `young` 3.0 [2.0, 4.0] |  |"
+        " `daly` 5.0 [4.0, 6.0] | 2.0 [1.0, 3.0] |"
+        for env, slices in (("Cloning-v1", "500"), ("Lineage-v1", "all"))
+    ]
 
 
 def test_only_what_stands_between_the_comments_is_replaced() -> None:
