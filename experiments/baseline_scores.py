@@ -1,7 +1,7 @@
 """How does every rule score on fresh traces of its environment, and on the registered one?
 
     python -m experiments.baseline_scores DIR [--env ID ...] [--traces 10] [--first 4000]
-        [--json FILE]
+        [--slices N] [--json FILE]
 
 Every rule of `failgym.baselines` is played on the test splits of traces that nothing was chosen or
 tuned on, with the parameters of its source. Its score is that of `failgym evaluate --traces`: 95 %
@@ -10,7 +10,8 @@ the same tasks are dear to all rules, so the difference from the best rule is pa
 the one with the highest score on these very traces.
 
 DIR holds what each rule saved, a file for each environment and trace: a command that was stopped
-goes on with it. FILE is what `experiments.results_pages --scores` takes.
+goes on with it. FILE is what `experiments.results_pages --scores` takes; it keeps what it holds of
+other environments.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 import typer
 
+from experiments.information import stored
 from failgym.baselines import REGISTRY
 from failgym.cli.output import JsonFile, interactive, print_line, print_table
 from failgym.envs import SCENARIOS, Scenario, resolve
@@ -105,6 +107,9 @@ class Scores:
     seeds: tuple[int, int]
     """of the first and the last fresh trace"""
     slices: int
+    """played of the fresh traces"""
+    drawn: int | None
+    """of each trace; None: all of the test split"""
     units: int
     unit: str
     room: float
@@ -116,9 +121,9 @@ class Scores:
     rows: tuple[Row, ...]
 
 
-def measured(scenario: Scenario) -> Saved:
-    """Play every rule on the test split of a scenario's trace."""
-    anchors = Anchors.of(scenario, split="test")
+def measured(scenario: Scenario, drawn: int | None = None) -> Saved:
+    """Play every rule on the test split of a scenario's trace, or some of its slices."""
+    anchors = Anchors.of(scenario, split="test", episodes=drawn)
     rules = [rule for rule in REGISTRY.values() if rule.compatible(scenario)]
     evidence, slices = anchors.evidence, len(anchors.replay.slices)
     with progress_bar(scenario.name, slices * len(rules), interactive()) as advance:
@@ -139,7 +144,11 @@ def measured(scenario: Scenario) -> Saved:
 
 
 def scores_of(
-    scenario: Scenario, fresh: Sequence[Saved], seeds: tuple[int, int], registered: Saved
+    scenario: Scenario,
+    fresh: Sequence[Saved],
+    seeds: tuple[int, int],
+    registered: Saved,
+    drawn: int | None = None,
 ) -> Scores:
     """Scores of all rules of an environment.
 
@@ -148,6 +157,7 @@ def scores_of(
         fresh: of each fresh trace.
         seeds: of the first and the last of them.
         registered: of the registered trace.
+        drawn: slices that were drawn of each trace; None if all were played.
     """
     saved = np.concatenate([each.saved for each in fresh], axis=1)
     best = saved[saved.sum(axis=1).argmax()]
@@ -161,6 +171,7 @@ def scores_of(
         bound=scenario.kind.bound_name,
         seeds=seeds,
         slices=sum(each.slices for each in fresh),
+        drawn=drawn,
         units=saved.shape[1],
         unit=registered.unit,
         room=float(room / sum(each.spent.sum() for each in fresh)),
@@ -180,12 +191,13 @@ def _score(traces: Sequence[Saved], saved: Floats) -> Score:
     return score(nothing, -saved, -possible, spent=spent, traces=trace)
 
 
-def of_trace(scenario: Scenario, folder: Path) -> Saved:
+def of_trace(scenario: Scenario, folder: Path, drawn: int | None = None) -> Saved:
     """What is in the folder, or is measured now and kept there. Raises ValueError as `read`."""
-    file = folder / f"{scenario.name}-{scenario.trace_seed}.npz"
+    part = "" if drawn is None else f"-{drawn}"
+    file = folder / f"{scenario.name}-{scenario.trace_seed}{part}.npz"
     if not file.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        measured(scenario).write(file)
+        measured(scenario, drawn).write(file)
         print_line(f"{scenario.name}: trace {scenario.trace_seed}")
     return Saved.read(file, scenario)
 
@@ -214,18 +226,20 @@ def main(
     ] = None,
     traces: Annotated[int, typer.Option(min=1, help="Fresh traces.")] = 10,
     first: Annotated[int, typer.Option(min=0, help="Seed of the first of them.")] = FIRST,
+    slices: Annotated[
+        int | None, typer.Option(min=1, help="To draw of each trace; all of the test split.")
+    ] = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="Also write it there.")] = None,
 ) -> None:
     """Print the scores of every rule."""
     file = JsonFile.at(json_file)
-    found: list[Scores] = []
     for scenario in [resolve(name) for name in env] if env else SCENARIOS.values():
-        registered = of_trace(scenario, folder)
+        registered = of_trace(scenario, folder, slices)
         seeds = range(first, first + traces)
-        fresh = [of_trace(replace(scenario, trace_seed=seed), folder) for seed in seeds]
-        found.append(scores_of(scenario, fresh, (seeds[0], seeds[-1]), registered))
-        show(found[-1])
-        file.write([asdict(each) for each in found])
+        fresh = [of_trace(replace(scenario, trace_seed=seed), folder, slices) for seed in seeds]
+        found = scores_of(scenario, fresh, (seeds[0], seeds[-1]), registered, slices)
+        show(found)
+        stored(file, scenario.name, asdict(found))
 
 
 if __name__ == "__main__":

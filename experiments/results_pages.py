@@ -95,9 +95,10 @@ def world(env: str) -> str:
     return SCENARIOS[env.removeprefix("failgym/")].world
 
 
-def scores(found: Sequence[dict[str, Any]]) -> str:
+def scores(measured: dict[str, Any]) -> str:
     """Every rule in every environment, as `experiments.baseline_scores` wrote them."""
-    return "\n\n".join(_scores(each) for each in found if shown(each["env"]))
+    known = [measured[env] for env in filter(shown, SCENARIOS) if env in measured]
+    return "\n\n".join(map(_scores, known))
 
 
 def _scores(found: dict[str, Any]) -> str:
@@ -109,7 +110,8 @@ def _scores(found: dict[str, Any]) -> str:
         for row in found["rows"]
     ]
     said = (
-        f"`failgym/{found['env']}`: traces {first} to {last}, {found['slices']:,} slices,"
+        f"`failgym/{found['env']}`: traces {first} to {last}, {found['slices']:,} slices"
+        f"{'' if found['drawn'] is None else ' drawn'},"
         f" {found['units']:,} {plural(found['unit'], found['units'])}. 100 is"
         f" {_BOUNDS[found['bound']]}. Room: {_percent(found['room'])} of replay's machine-time,"
         f" {_percent(found['room_of_cost'])} of its cost; on the registered trace"

@@ -71,10 +71,13 @@ def test_the_command_writes_what_the_page_is_made_of(
     monkeypatch.setitem(SCENARIOS, "GracePeriod-v1", scenario())
     app, file = Typer(), tmp_path / "scores.json"
     app.command()(baseline_scores.main)
-    words = (str(tmp_path), "--env", GRACE, "--traces", "2", "--json", str(file))
-    said = CliRunner().invoke(app, words)
+    file.write_text('{"Cloning-v0": 1}')
+    words = (str(tmp_path), "--env", GRACE, "--traces", "2", "--slices", "50")
+    said = CliRunner().invoke(app, [*words, "--json", str(file)])
     assert said.exit_code == 0, said.output
-    lines = scores(json.loads(file.read_text())).splitlines()
-    assert lines[0].startswith(f"`{GRACE}`: traces 4000 to 4001, ")
+    content = json.loads(file.read_text())
+    assert content["Cloning-v0"] == 1
+    lines = scores(content).splitlines()
+    assert lines[0].startswith(f"`{GRACE}`: traces 4000 to 4001, 100 slices drawn, ")
     rules = sum(rule.compatible(scenario()) for rule in REGISTRY.values())
     assert len(lines) == rules + 4

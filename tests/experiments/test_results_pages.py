@@ -33,7 +33,14 @@ def test_what_is_not_released_stands_on_no_page(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(SCENARIOS, new, SCENARIOS[released].override(name=new))
     row = {name: [1.0, 0.0, 2.0] for name in ("fresh", "below", "registered")}
     found = {
-        **{"seeds": [4, 5], "slices": 7_000, "units": 1, "unit": "job", "bound": "bound"},
+        **{
+            "seeds": [4, 5],
+            "slices": 7_000,
+            "drawn": 70,
+            "units": 1,
+            "unit": "job",
+            "bound": "bound",
+        },
         **{"room": 0.2, "room_of_cost": 0.3, "registered_room": 0.4},
         "rows": [{"policy": "young", **row}],
     }
@@ -42,11 +49,11 @@ def test_what_is_not_released_stands_on_no_page(monkeypatch: pytest.MonkeyPatch)
         for env in (f"failgym/{released}", f"failgym/{new}", "CartPole-v1")
     ]
     measured = {"rates": rates, "effort": {"settings": {}}, "first_step": {}, "whole_trace": {}}
-    told = scores([{"env": env, **found} for env in (released, new)]).splitlines()
+    told = scores({env: {"env": env, **found} for env in (released, new)}).splitlines()
     assert told[0] == (
-        f"`failgym/{released}`: traces 4 to 5, 7,000 slices, 1 job. 100 is a bound. Room: 20.0 % of"
-        " replay's machine-time, 30.0 % of its cost; on the registered trace 40.0 % of the"
-        " machine-time."
+        f"`failgym/{released}`: traces 4 to 5, 7,000 slices drawn, 1 job. 100 is a bound. Room:"
+        " 20.0 % of replay's machine-time, 30.0 % of its cost; on the registered trace 40.0 % of"
+        " the machine-time."
     )
     assert told[-1] == "| `young` | 1.0 [0.0, 2.0] | 1.0 [0.0, 2.0] | 1.0 [0.0, 2.0] |"
     assert len(told) == 5
