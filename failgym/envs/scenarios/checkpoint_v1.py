@@ -31,11 +31,11 @@ Fidelity
     for stable storage: concurrent checkpoints do not slow each other.
 
     The default trace is harsher than the paper's system: failures strike long jobs, with 19 to 22 %
-    of node-seconds (five seeds) where Table IV has 4 %. No run takes more than 48 hours of machine-time
-    (`longest`), all its nodes together: without that limit one job held up to a fifth of what could
-    be gained. With it the largest holds 2.5 to 3.6 % (seeds 0, 101 and 102); on the faithful
-    profile (`trace="system-a-applications"`), which has few failures of the system, 6 to 13 % of
-    the machine-time that they cost (seeds 101 to 104).
+    of node-seconds (five seeds) where Table IV has 4 %. No run takes more than 48 hours of
+    machine-time (`longest`), all its nodes together: without that limit one job held up to a fifth
+    of what could be gained. With it the largest holds 2.5 to 3.6 % (seeds 0, 101 and 102). On the
+    faithful profile (`trace="system-a-applications"`), which has few failures of the system, it is
+    6 to 13 % of the machine-time that they cost (seeds 101 to 104).
 
 Version History
     v1: records go on, checkpoints save work, tasks have a value, forecasts are alarms that end.
