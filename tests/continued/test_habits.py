@@ -108,6 +108,16 @@ def test_where_too_little_was_seen_nothing_happens_but_the_end_of_the_work() -> 
     assert entries(habits.work, made.cell[0, 0]) == [(float(UNKNOWN_WORK), 1.0)]
 
 
+def test_what_was_cut_off_in_the_millisecond_in_which_it_began_tells_nothing() -> None:
+    """A train part of which nothing had run: else all work would take a millisecond."""
+    cut = [Job([[(10, 10, "cut")] for _ in range(6)], submit=10) for _ in range(6)]
+    habits, made = laws(trace_of(cut, end=10))
+    assert entries(habits.work, made.cell[0, 0]) == [(float(UNKNOWN_WORK), 1.0)]
+    seen = Job([[(3, 10, "cut")]], submit=3)
+    habits, made = laws(trace_of([*cut, seen], end=10))
+    assert entries(habits.work, made.cell[0, 0]) == [(7.0, 1.0)]
+
+
 def test_a_cluster_gives_up_where_nothing_follows_though_it_could_be_seen() -> None:
     jobs = [
         Job([[(10, 20, "fail"), (25, 30, "fail")]]),  # restarted, then given up

@@ -51,7 +51,8 @@ def test_the_room_of_all_tasks_is_measured_by_the_machine_time_of_all() -> None:
 
 
 def test_where_machine_time_has_no_price_it_is_the_completion_time_of_all() -> None:
-    fields = {**CLUSTER, "weight_wasted": 0.0, "weight_forfeited": 0.0}
+    free = {"weight_wasted": 0.0, "weight_forfeited": 0.0, "task_value": None}
+    fields = {**CLUSTER, **free}
     anchors = Anchors.of(resolve("Mitigation-v1", fields), episodes=2)
     price = anchors.world.tables.parameters[0]["completion"]
     for at, which in enumerate(anchors.replay.slices.tolist()):
