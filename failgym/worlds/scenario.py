@@ -89,7 +89,7 @@ class Scenario(
         return replace(self, **typed)
 
     def reduced(self, **values: Any) -> Scenario:
-        """The same with some fields changed; what can have no effect then is back at its default."""
+        """The same with some fields changed; what has no effect then is back at its default."""
         given = SimpleNamespace(**{field.name: getattr(self, field.name) for field in fields(self)})
         vars(given).update(values)
         for _, idle in without_effect(given, self.__dataclass_fields__):
