@@ -80,7 +80,8 @@ def _endings(a: Attempts) -> Ints:
     ending = endings(a, user_kill(a)).astype(np.int64)
     finish = a.first_of(a.outcome == Outcome.FINISH)
     succeeded = np.where(finish >= 0, a.end[finish], NEVER) if len(a.task) else finish
-    outlived = (a.outcome != Outcome.FINISH) & (a.end >= succeeded[a.task])
+    later = (a.end == succeeded[a.task]) & (np.arange(len(a.task)) > finish[a.task])
+    outlived = (a.outcome != Outcome.FINISH) & ((a.end > succeeded[a.task]) | later)
     ending[outlived | (a.outcome == Outcome.CENSORED)] = Ending.CENSORED
     return ending
 

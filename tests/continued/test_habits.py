@@ -158,12 +158,25 @@ def test_bad_options_are_named() -> None:
     for options, message in (
         ({"task_share": 1.5}, "task_share: expected 0 to 1, got 1.5"),
         ({"finest": "user"}, "finest: expected name, class, all, got user"),
-        ({"least_rows": 0}, "least_rows: expected at least 1, got 0"),
+        ({"task_share": float("nan")}, "task_share: expected 0 to 1, got nan"),
+        ({"task_share": "half"}, "task_share: expected 0 to 1, got 'half'"),
+        ({"least_rows": 0}, "least_rows: expected a whole number, at least 1, got 0"),
+        ({"least_rows": 1.5}, "least_rows: expected a whole number, at least 1, got 1.5"),
+        ({"least_jobs": float("nan")}, "least_jobs: expected a whole number, at least 1, got nan"),
+        ({"least_jobs": True}, "least_jobs: expected a whole number, at least 1, got True"),
     ):
         with pytest.raises(ValueError, match=message):
             fit(trace, **options)  # pyright: ignore[reportArgumentType]
-    with pytest.raises(ValueError, match="key: expected 1 rows of tasks"):
-        fit(trace).of(trace, np.arange(2))
+    habits = fit(trace)
+    keys: tuple[tuple[Any, str], ...] = (
+        (np.arange(2), "key: expected 1 rows of tasks"),
+        (np.array([0.5]), "key: expected whole numbers, got float64"),
+        (np.array([2**63], dtype=np.uint64), "key: expected whole numbers, got uint64"),
+        (np.array(["0"]), "key: expected whole numbers, got <U1"),
+    )
+    for key, message in keys:
+        with pytest.raises(ValueError, match=message):
+            habits.of(trace, key)
 
 
 Ending = st.sampled_from(list(ENDS))

@@ -23,13 +23,14 @@ def _is(field: str, *values: object) -> Callable[[Any], bool]:
     return lambda scenario: getattr(scenario, field) in values
 
 
+def _positive(field: str) -> Callable[[Any], bool]:
+    """Is a number not 0? One below is refused elsewhere."""
+    return lambda scenario: getattr(scenario, field) != 0.0
+
+
 def _continued(scenario: Any) -> bool:
     """Does a record go on? A value that is none is refused elsewhere."""
     return scenario.beyond_record not in ("ghost", "paper")
-
-
-def _waits(scenario: Any) -> bool:
-    return scenario.weight_completion != 0.0
 
 
 def _forfeits(scenario: Any) -> bool:
@@ -51,7 +52,7 @@ EFFECTS = (
     Effect(("factor",), "decide='geometric'", _is("decide", "geometric")),
     Effect(("alarm",), "decide='alarm'", _is("decide", "alarm")),
     Effect(("grace_evict", "grace_fail", "grace_kill"), "grace=True", _is("grace", True)),
-    Effect(("waiting_price",), "weight_completion is above 0", _waits),
+    Effect(("waiting_price",), "weight_completion is above 0", _positive("weight_completion")),
     Effect(("task_value",), "weight_wasted and weight_forfeited are above 0", _forfeits),
     Effect(
         ("estimator", "correction"),
@@ -69,7 +70,7 @@ EFFECTS = (
         "node_forecast='calibrated'",
         _is("node_forecast", "calibrated"),
     ),
-    Effect(("failed_at",), "failed_share is above 0", lambda scenario: scenario.failed_share != 0),
+    Effect(("failed_at",), "failed_share is above 0", _positive("failed_share")),
 )
 """In an order in which one that is back at its default takes no effect from those behind it.
 
