@@ -168,13 +168,13 @@ def test_bad_options_are_named() -> None:
         with pytest.raises(ValueError, match=message):
             fit(trace, **options)  # pyright: ignore[reportArgumentType]
     habits = fit(trace)
-    keys: tuple[tuple[Any, str], ...] = (
+    wrong: list[tuple[Any, str]] = [
         (np.arange(2), "key: expected 1 rows of tasks"),
         (np.array([0.5]), "key: expected whole numbers, got float64"),
         (np.array([2**63], dtype=np.uint64), "key: expected whole numbers, got uint64"),
         (np.array(["0"]), "key: expected whole numbers, got <U1"),
-    )
-    for key, message in keys:
+    ]
+    for key, message in wrong:
         with pytest.raises(ValueError, match=message):
             habits.of(trace, key)
 
