@@ -48,7 +48,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ),
     (
         MITIGATION,
-        {"beyond_record": "paper", "restarts": "limit"},
+        {"beyond_record": "paper", "restarts": "limit", "task_value": None},
         'beyond_record: expected "ghost" or "continued"',
     ),
     (MITIGATION, {"scheduler": "lifo"}, "scheduler: expected one of fifo, priority"),
