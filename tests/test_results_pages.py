@@ -22,6 +22,7 @@ DATED = [
     "information",
     "leaderboard",
     "leaderboard_v1",
+    "random_rules",
     "speed",
     "README",
 ]
@@ -100,6 +101,11 @@ def test_agents_are_judged_in_every_environment_on_both() -> None:
 
 def test_the_tuned_ones_are_given_for_every_environment() -> None:
     assert [row[0] for row in table(generated("tuned"))] == [*ids("tuned").values()]
+
+
+def test_a_random_rule_is_judged_in_every_environment() -> None:
+    rows = table(generated("random_rules"))
+    assert [row[0] for row in rows] == [*ids("random_rules").values()]
 
 
 def test_the_papers_figures_are_counted_as_on_the_page_of_experiments() -> None:
