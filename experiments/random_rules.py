@@ -4,10 +4,10 @@
         [--rules 2000] [--train 3] [--slices 170] [--traces 10] --json FILE
 
 Random rules (`experiments.random_trees`) are played on some slices (`--slices`) of the train splits
-of each of several traces, the better eighth on four times as many, and so on; the best four are
-played on all. In the pinned world tasks do not touch each other: there slices are cut anew, into a
-few tasks each, so that the first ones already come from all over the traces and no single job
-chooses.
+of each of several traces, the better eighth on four times as many, and so on, until no more than
+four are left, or no slices. In the pinned world tasks do not touch each other: there slices are cut
+anew, into a few tasks each, so that the first ones already come from all over the traces and no
+single job chooses.
 
 The best rule and all rules of `failgym.baselines` that fit are judged on the test splits of fresh
 traces, of other seeds, with intervals over traces and jobs. If a random rule is as good as what is
@@ -40,13 +40,13 @@ from failgym.baselines import REGISTRY
 from failgym.cli.output import print_line, print_table
 from failgym.cli.values import assignments, read_value
 from failgym.envs import Scenario, resolve
-from failgym.evaluation import Anchors
+from failgym.evaluation import Anchors, Run
 from failgym.evaluation.caller import Predicts
 from failgym.evaluation.scoring import Score, score
 from failgym.files import replacing
 from failgym.worlds.build import build_world
 
-__all__ = ["Sums", "chosen", "score_on", "sums_on", "train_splits"]
+__all__ = ["Sums", "chosen", "score_on", "sums_of", "sums_on", "train_splits"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -56,7 +56,7 @@ MORE = 4
 KEPT = 8
 """One rule in so many does."""
 LAST = 4
-"""Rules that are played on all slices, at least."""
+"""Rules that are played last, where there are slices enough."""
 TASKS = 8
 """Tasks of a slice of the pinned world, as rules are chosen."""
 
@@ -106,22 +106,23 @@ def chosen(
         best = np.argsort(costs, kind="stable")
         played = sum(min(count, len(order)) for order in orders)
         print_line(f"{len(left)} rules on {played} slices: {costs.min():.6g} at least")
-        kept: list[int] = best[: max(LAST, len(left) // KEPT)].tolist()
-        left = [left[i] for i in kept]
-        if count >= max(map(len, orders)):
-            return left[0]
+        if len(left) <= LAST or count >= max(map(len, orders)):
+            return left[int(best[0])]
+        left = [left[int(i)] for i in best[: max(LAST, len(left) // KEPT)]]
         count *= MORE
 
 
 def sums_on(scenario: Scenario, policies: Mapping[str, Predicts]) -> Sums:
     """What policies cost on the test split of a scenario."""
     anchors = Anchors.of(scenario, split="test")
+    return sums_of(anchors, {name: anchors.run(one, threads=1) for name, one in policies.items()})
+
+
+def sums_of(anchors: Anchors, runs: Mapping[str, Run]) -> Sums:
+    """What policies cost on slices, from their runs there."""
     evidence = anchors.evidence
     sums = evidence.units.sums
-    costs = {
-        name: sums(evidence.costs(anchors.run(policy, threads=1)))
-        for name, policy in policies.items()
-    }
+    costs = {name: sums(evidence.costs(run)) for name, run in runs.items()}
     return Sums(sums(evidence.replay), sums(evidence.possible), sums(evidence.spent), costs)
 
 
