@@ -281,7 +281,7 @@ def _as_good(one: dict[str, Any]) -> str:
     """Shipped rules that the best is above by an interval that holds 0."""
     others = (row for row in one["scores"] if row["policy"] not in (RandomRule.name, one["best"]))
     close = [f"`{r['policy']}` ({_estimate(r['below'])})" for r in others if r["below"][1] <= 0.0]
-    return f"beside `{one['best']}` {', '.join(close) or 'none'}"
+    return f"beside `{one['best']}`, {', '.join(close) or 'none'}"
 
 
 def ablations(content: dict[str, Any]) -> str:

@@ -64,7 +64,7 @@ def test_a_random_rule_stands_beside_the_best_two_that_are_shipped() -> None:
         f"- `{last}`: not `age` > 3 min: nothing; `age` > 3 min: kill if `age` > 3 min, else"
         " nothing." in told
     )
-    assert told[-1] == f"- `{last}`: beside `young` `daly` (1.0 [-0.5, 2.5])."
+    assert told[-1] == f"- `{last}`: beside `young`, `daly` (1.0 [-0.5, 2.5])."
 
 
 def test_ablations_are_paired_with_the_policy_as_it_is() -> None:
