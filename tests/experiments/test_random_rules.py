@@ -122,7 +122,7 @@ def test_rules_cost_side_by_side_what_they_cost_alone(
 
 
 def test_the_one_that_saves_most_on_train_is_chosen() -> None:
-    """Of two, on the train splits of two traces; the test split says the opposite."""
+    """Of two, on the train splits of two traces."""
     never = RandomRule(NO, NO, NO, {"window": (0, 0, 0, 0)})
     at_once = replace(never, actions={"window": (3, 3, 3, 3)})
     splits = train_splits(resolve("GracePeriod-v1", SMALL), 2)
