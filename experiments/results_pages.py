@@ -9,6 +9,10 @@
     python -m experiments.results_pages --agents agents.json
     python -m experiments.sensitivity --json sensitivity.json
     python -m experiments.results_pages --sensitivity sensitivity.json
+    python -m experiments.random_rules --env ID --json rules.json  # once for each environment
+    python -m experiments.results_pages --random-rules rules.json
+    python -m experiments.cloning_ablations --rules rules.json --json ablations.json
+    python -m experiments.results_pages --ablations ablations.json
     python -m experiments.information --json information.json  # once for each environment
     python -m experiments.results_pages --information information.json
     python -m experiments.alarm_ages --json alarms.json  # likewise
@@ -42,6 +46,7 @@ from experiments.continued_records import SHOWN, outside
 from experiments.continued_records import Row as Compared
 from experiments.leaderboard_tables import summary
 from experiments.markdown import replaced, table
+from experiments.random_trees import RandomRule
 from experiments.sensitivity import rows_of
 from failgym.baselines import REGISTRY
 from failgym.envs import SCENARIOS
@@ -58,6 +63,8 @@ PAGES = {
     "leaderboard": "docs/results/leaderboard.md",
     "speed": "docs/results/speed.md",
     "sensitivity": "docs/results/sensitivity.md",
+    "random_rules": "docs/results/random_rules.md",
+    "ablations": "docs/results/random_rules.md",
     "information": "docs/results/information.md",
     "alarms": "docs/results/information.md",
     "job_errors": "docs/results/information.md",
@@ -223,6 +230,66 @@ def sensitivity(content: dict[str, Any]) -> str:
     return "\n".join([count, "", *lines, *(["", *whole] if whole else [])])
 
 
+def random_rules(content: dict[str, Any]) -> str:
+    """The best random rule of each environment, as `experiments.random_rules` wrote it."""
+    found = {
+        env: content[env] for env in (f"failgym/{name}" for name in SCENARIOS) if env in content
+    }
+    columns = ["", "random rule", "best shipped", "second best", "random rule above best", "traces"]
+    rows = [
+        [
+            f"`{env}`",
+            _estimate(_scores_of(one)[RandomRule.name]),
+            *_shipped(one)[:2],
+            _estimate(one["above"]),
+            f"{len(one['traces'])}",
+        ]
+        for env, one in found.items()
+    ]
+    rules = [f"- `{env}`: {RandomRule.of_json(one['rule']).text}." for env, one in found.items()]
+    close = [f"- `{env}`: {_as_good(one)}." for env, one in found.items()]
+    return "\n".join(
+        [
+            *table(columns, rows),
+            *("", "The rules, with the thresholds that were drawn:", "", *rules),
+            *(
+                "",
+                "Shipped rules that the best of them is not surely above, and by how much it is:",
+                "",
+                *close,
+            ),
+        ]
+    )
+
+
+def _scores_of(one: dict[str, Any]) -> dict[str, Sequence[float]]:
+    return {row["policy"]: row["score"] for row in one["scores"]}
+
+
+def _shipped(one: dict[str, Any]) -> list[str]:
+    """Rules with their scores, the best first."""
+    scores = _scores_of(one)
+    return [
+        f"`{name}` {_estimate(score)}" for name, score in scores.items() if name != RandomRule.name
+    ]
+
+
+def _as_good(one: dict[str, Any]) -> str:
+    """Shipped rules that the best is above by an interval that holds 0."""
+    others = (row for row in one["scores"] if row["policy"] not in (RandomRule.name, one["best"]))
+    close = [f"`{r['policy']}` ({_estimate(r['below'])})" for r in others if r["below"][1] <= 0.0]
+    return f"beside `{one['best']}`, {', '.join(close) or 'none'}"
+
+
+def ablations(content: dict[str, Any]) -> str:
+    """With and without clones and forecast, as `experiments.cloning_ablations` wrote them."""
+    rows = [
+        [f"`{row['policy']}`", row["variant"], _estimate(row["score"]), _estimate(row["above"])]
+        for row in content["rows"]
+    ]
+    return "\n".join(table(["policy", "variant", "score", "above itself as it is"], rows))
+
+
 def information(content: dict[str, Any]) -> str:
     """What fields tell in each environment, as `experiments.information` wrote it."""
     rows = {name: information_of.rows_in(found) for name, found in content.items()}
@@ -357,6 +424,8 @@ def main(
     continued_file: Annotated[Path | None, typer.Option("--continued", **FILE)] = None,
     speculation_file: Annotated[Path | None, typer.Option("--speculation", **FILE)] = None,
     sensitivity_file: Annotated[Path | None, typer.Option("--sensitivity", **FILE)] = None,
+    random_rules_file: Annotated[Path | None, typer.Option("--random-rules", **FILE)] = None,
+    ablations_file: Annotated[Path | None, typer.Option("--ablations", **FILE)] = None,
     information_file: Annotated[Path | None, typer.Option("--information", **FILE)] = None,
     alarms_file: Annotated[Path | None, typer.Option("--alarms", **FILE)] = None,
     errors_file: Annotated[Path | None, typer.Option("--job-errors", **FILE)] = None,
@@ -371,6 +440,8 @@ def main(
         ("tuned", tuned_file, tuned),
         ("agents", agents_file, agents),
         ("sensitivity", sensitivity_file, sensitivity),
+        ("random_rules", random_rules_file, random_rules),
+        ("ablations", ablations_file, ablations),
         ("information", information_file, information),
         ("alarms", alarms_file, alarms),
         ("job_errors", errors_file, errors_of_jobs),

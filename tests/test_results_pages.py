@@ -22,6 +22,7 @@ DATED = [
     "information",
     "leaderboard",
     "leaderboard_v1",
+    "random_rules",
     "speed",
     "README",
 ]
@@ -100,6 +101,15 @@ def test_agents_are_judged_in_every_environment_on_both() -> None:
 
 def test_the_tuned_ones_are_given_for_every_environment() -> None:
     assert [row[0] for row in table(generated("tuned"))] == [*ids("tuned").values()]
+
+
+def test_a_page_says_where_no_random_rule_was_judged() -> None:
+    judged = [row[0] for row in table(generated("random_rules"))]
+    released = [*ids("random_rules").values()]
+    assert judged == [env for env in released if env in judged]
+    told = re.findall(r"^Not measured: (.*)\.$", page(PAGES["random_rules"]).text, re.MULTILINE)
+    missing = [env for env in released if env not in judged]
+    assert told == ([", ".join(f"`{env}`" for env in missing)] if missing else [])
 
 
 def test_the_papers_figures_are_counted_as_on_the_page_of_experiments() -> None:
