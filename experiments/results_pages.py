@@ -42,7 +42,7 @@ from experiments import information as information_of
 from experiments import speculation as copies
 from experiments.continued_records import SHOWN, outside
 from experiments.continued_records import Row as Compared
-from experiments.leaderboard_tables import summary
+from experiments.leaderboard_tables import complete, summary
 from experiments.markdown import replaced, table
 from experiments.sensitivity import rows_of
 from failgym.baselines import REGISTRY
@@ -59,6 +59,7 @@ PAGES = {
     "agents": "docs/results/agents.md",
     "elsewhere": "docs/results/agents.md",
     "leaderboard": "docs/results/leaderboard.md",
+    "policies": "docs/results/leaderboard.md",
     "speed": "docs/results/speed.md",
     "sensitivity": "docs/results/sensitivity.md",
     "information": "docs/results/information.md",
@@ -116,14 +117,15 @@ def _scores(demo: dict[str, Any], envs: Sequence[str]) -> list[str]:
 
 def speed(measured: dict[str, Any]) -> str:
     """Rates, times to the first step and the whole trace, as `experiments.speed` wrote them."""
-    rates: dict[str, dict[int, float]] = {}
+    rates: dict[str, dict[int, str]] = {}
     for row in measured["rates"]:
         if not shown(row["id"]):
             continue
-        rates.setdefault(row["id"], {})[row["episodes"]] = row["decisions_per_second"]
+        cell = f"{row['decisions_per_second']:,.0f} ({row['of_cartpole']:.2g})"
+        rates.setdefault(row["id"], {})[row["episodes"]] = cell
     sizes = sorted({size for by_size in rates.values() for size in by_size})
     columns = ["decisions/s", *("single" if n == SINGLE else f"{n} episodes" for n in sizes)]
-    rows = [[f"`{env}`", *(f"{by[n]:,.0f}" for n in sizes)] for env, by in rates.items()]
+    rows = [[f"`{env}`", *(by[n] for n in sizes)] for env, by in rates.items()]
     notes = [*_settings(measured), *_first_step(measured), *_whole_trace(measured)]
     return "\n".join([*table(columns, rows), "", *notes])
 
@@ -161,8 +163,7 @@ def _whole_trace(measured: dict[str, Any]) -> list[str]:
     return [
         f"- Algorithm 1 over {whole['tasks']:,} tasks of Google's trace, asked at every window"
         f" while it may still clone ({whole['decisions']:,} decisions):"
-        f" {whole['seconds']:.1f} s on {whole['threads']}"
-        f" cores, {whole['decisions_per_second']:,.0f} decisions/s,"
+        f" {whole['seconds']:.1f} s, {whole['decisions_per_second']:,.0f} decisions/s,"
         f" {whole['tasks_per_second']:,.0f} tasks/s."
     ]
 
@@ -386,7 +387,9 @@ def main(
         if file is not None:
             write(name, written(json.loads(file.read_text("utf-8"))))
     if leaderboard is not None:
-        write("leaderboard", "\n".join(summary(read_source(leaderboard))))
+        source = read_source(leaderboard)
+        write("leaderboard", "\n".join(summary(source)))
+        write("policies", "\n".join(complete(source)))
 
 
 if __name__ == "__main__":

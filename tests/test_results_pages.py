@@ -6,30 +6,23 @@ import re
 
 import pytest
 
-from experiments.results_pages import PAGES, TEST_SPLIT
+from experiments.results_pages import PAGES as PLACES
+from experiments.results_pages import TEST_SPLIT
 from failgym.baselines import REGISTRY
 from failgym.envs import SCENARIOS
 from failgym.leaderboard import suite_named
 from failgym.leaderboard.suite.suites import RELEASED
-from tests.pages import README, Page, page, table, tables
+from tests.pages import PAGES, README, Page, page, table, tables
 
 OLD = "environments of version 0, whose rules failgym no longer has"
 """What the first paragraph of a page says whose tables are of version 0."""
-DATED = [
-    "agents",
-    "baselines",
-    "forecasts",
-    "information",
-    "leaderboard",
-    "leaderboard_v1",
-    "speed",
-    "README",
-]
-"""Pages of results with tables that name environments."""
+OF_VERSION_0 = ("docs/results/agents.md",)
+"""The only pages that may."""
+RESULTS = [p for p in PAGES if p.name.startswith("docs/results/")]
 
 
 def generated(name: str) -> str:
-    return page(PAGES[name]).generated(name)
+    return page(PLACES[name]).generated(name)
 
 
 def first_paragraph(shown: Page) -> str:
@@ -41,16 +34,17 @@ def ids(name: str) -> dict[str, str]:
 
     By its name, or the one of version 0 if the page says that it was measured there.
     """
-    old = OLD in first_paragraph(page(PAGES[name]))
+    old = OLD in first_paragraph(page(PLACES[name]))
     versions = {env: f"{env.rpartition('-')[0]}-v0" if old else env for env in RELEASED}
     return {env: f"failgym/{called}" for env, called in versions.items()}
 
 
-@pytest.mark.parametrize("name", DATED)
-def test_a_page_says_so_if_its_environments_are_of_the_past(name: str) -> None:
-    shown = page(f"docs/results/{name}.md")
+@pytest.mark.parametrize("shown", [*RESULTS, Page("experiments/README.md")], ids=lambda p: p.name)
+def test_a_page_names_environments_that_there_are(shown: Page) -> None:
+    """Or says so in its first paragraph, which few may."""
     past = set(re.findall(r"\b[A-Z]\w+-v\d+\b", shown.text)) - {*SCENARIOS, "CartPole-v1"}
     assert (OLD in first_paragraph(shown)) == bool(past)
+    assert not past or shown.name in OF_VERSION_0
 
 
 def test_every_baseline_is_listed() -> None:
@@ -89,6 +83,17 @@ def test_the_leaderboard_has_a_row_for_each_environment_and_forecast() -> None:
     assert [row[:2] for row in table(generated("leaderboard"))] == [
         [ids("leaderboard")[env], forecast] for env, forecast in cells
     ]
+
+
+def test_the_leaderboard_has_every_compatible_baseline() -> None:
+    """In a table for each environment, with all forecasts that the suite plays there."""
+    courses = suite_named("v1").courses
+    shown = dict(zip(courses, tables(generated("policies")), strict=True))
+    for course, rows in shown.items():
+        assert rows[0] == ["policy", "runs", *course.forecasts]
+        fitting = {n for n, rule in REGISTRY.items() if rule.compatible(course.scenario())}
+        assert {row[0] for row in rows[1:]} == fitting
+        assert all(all(row) for row in rows[1:])
 
 
 def test_agents_are_judged_in_every_environment_on_both() -> None:
