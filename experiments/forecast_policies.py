@@ -25,7 +25,7 @@ FIRST = 6_000
 """Seed of the first trace."""
 LATER = 0.5
 """Share of the training split's jobs before the part on which thresholds are chosen."""
-THRESHOLDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.75, 0.8, 0.9, 0.95)
+THRESHOLDS = (0.02, 0.1, 0.3, 0.5, 0.75, 0.9)
 WEIGHTS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 """The grids of thresholds, and of the weight of the confidence to finish: up to more than a kill
 that was wrong costs in `GracePeriod-v1`, four times its machine-time."""
@@ -163,12 +163,13 @@ def compared(case: Case, size: Size, advance: Advance) -> list[Outcome]:
     policies: dict[str, Heuristic] = {}
     played: dict[str, list[Played]] = {}
     for seed in range(FIRST, FIRST + size.traces):
+        here = plain.override(trace_seed=seed)
+        quiet = Anchors.of(here.override(forecast="none"), episodes=size.episodes, split="test")
         for name, made in case.forecasts().items():
-            here = plain.override(trace_seed=seed)
-            here = replace(here, forecast=made(here))
+            told = replace(here, forecast=made(here))
             if name not in policies:
-                policies[name] = chosen_in_training(case, here) if name != "none" else case.policy()
-            played.setdefault(name, []).append(play(case, policies[name], here, size.episodes))
+                policies[name] = chosen_in_training(case, told) if name != "none" else case.policy()
+            played.setdefault(name, []).append(play(case, policies[name], told, quiet))
             advance(1)
     return [outcome(case, name, policies[name], traces) for name, traces in played.items()]
 
@@ -181,9 +182,22 @@ class Played(NamedTuple):
     published: npt.NDArray[np.float64]
 
 
-def play(case: Case, chosen: Heuristic, scenario: Scenario, episodes: int | None) -> Played:
-    """Play the policy with the chosen parameter, and as published."""
-    anchors = Anchors.of(scenario, episodes=episodes, split="test")
+def play(case: Case, chosen: Heuristic, scenario: Scenario, quiet: Anchors) -> Played:
+    """Play the policy with the chosen parameter, and as published.
+
+    Args:
+        case: the policy.
+        chosen: the same with its parameter.
+        scenario: with the forecast.
+        quiet: slices of the same without one. What replay and the bound cost there is the same with
+            any, but for kills: their grace periods are weighted by it.
+    """
+    slices, scenario = len(quiet.replay.slices), replace(scenario, split="test")
+    anchors = (
+        Anchors.of(scenario, episodes=slices)
+        if scenario.kill
+        else replace(quiet, scenario=scenario, world=build_world(scenario))
+    )
     costs = [anchors.evidence.costs(anchors.run(policy)) for policy in (chosen, case.policy())]
     return Played(anchors.evidence, *costs)
 
