@@ -103,8 +103,8 @@ _CASES = {case.env: case for case in CASES}
 
 
 SIZES = {
-    "Cloning-v1": Size(4, 20_000),
-    "Checkpoint-v1": Size(4, 8_000),
+    "Cloning-v1": Size(3, 20_000),
+    "Checkpoint-v1": Size(3, 8_000),
     "GracePeriod-v1": Size(5, 10_000),
 }
 """Of the environments' traces, by environment."""
