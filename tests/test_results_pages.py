@@ -6,23 +6,23 @@ import re
 
 import pytest
 
-from experiments.results_pages import PAGES as PLACES
-from experiments.results_pages import TEST_SPLIT
+from experiments.results_pages import PAGES, TEST_SPLIT
 from failgym.baselines import REGISTRY
 from failgym.envs import SCENARIOS
 from failgym.leaderboard import suite_named
 from failgym.leaderboard.suite.suites import RELEASED, Suite
-from tests.pages import PAGES, README, Page, page, table, tables
+from tests.pages import PAGES as ALL
+from tests.pages import README, Page, page, table, tables
 
 OLD = "environments of version 0, whose rules failgym no longer has"
 """What the first paragraph of a page says whose tables are of version 0."""
-OF_VERSION_0 = ("docs/results/agents.md",)
-"""The only pages that may."""
-RESULTS = [p for p in PAGES if p.name.startswith("docs/results/")]
+OF_VERSION_0 = ("docs/results/information.md",)
+"""The only pages that may: it holds both rules against each other."""
+RESULTS = [p for p in ALL if p.name.startswith("docs/results/")]
 
 
 def generated(name: str) -> str:
-    return page(PLACES[name]).generated(name)
+    return page(PAGES[name]).generated(name)
 
 
 def first_paragraph(shown: Page) -> str:
@@ -34,7 +34,7 @@ def ids(name: str) -> dict[str, str]:
 
     By its name, or the one of version 0 if the page says that it was measured there.
     """
-    old = OLD in first_paragraph(page(PLACES[name]))
+    old = OLD in first_paragraph(page(PAGES[name]))
     versions = {env: f"{env.rpartition('-')[0]}-v0" if old else env for env in RELEASED}
     return {env: f"failgym/{called}" for env, called in versions.items()}
 
@@ -80,7 +80,7 @@ def test_speed_is_given_for_every_environment() -> None:
 
 def suite_shown() -> Suite:
     """The suite that the leaderboard is of."""
-    (name,) = re.findall(r"suite `(\w+)`", first_paragraph(page(PLACES["leaderboard"])))
+    (name,) = re.findall(r"suite `(\w+)`", first_paragraph(page(PAGES["leaderboard"])))
     return suite_named(name)
 
 
@@ -93,9 +93,8 @@ def test_the_leaderboard_has_a_row_for_each_environment_and_forecast() -> None:
 
 def test_the_leaderboard_has_every_compatible_baseline() -> None:
     """In a table for each environment, with all forecasts that the suite plays there."""
-    courses = suite_shown().courses
-    shown = dict(zip(courses, tables(generated("policies")), strict=True))
-    for course, rows in shown.items():
+    shown = tables(generated("policies"))
+    for course, rows in zip(suite_shown().courses, shown, strict=True):
         assert rows[0] == ["policy", "runs", *course.forecasts]
         fitting = {n for n, rule in REGISTRY.items() if rule.compatible(course.scenario())}
         assert {row[0] for row in rows[1:]} == fitting
