@@ -44,7 +44,7 @@ from experiments import information as information_of
 from experiments import speculation as copies
 from experiments.continued_records import SHOWN, outside
 from experiments.continued_records import Row as Compared
-from experiments.leaderboard_tables import summary
+from experiments.leaderboard_tables import complete, summary
 from experiments.markdown import replaced, table
 from experiments.random_trees import RandomRule
 from experiments.sensitivity import rows_of
@@ -61,6 +61,7 @@ PAGES = {
     "tuned": "docs/results/baselines.md",
     "agents": "docs/results/agents.md",
     "leaderboard": "docs/results/leaderboard.md",
+    "policies": "docs/results/leaderboard.md",
     "speed": "docs/results/speed.md",
     "sensitivity": "docs/results/sensitivity.md",
     "random_rules": "docs/results/random_rules.md",
@@ -120,14 +121,15 @@ def _scores(demo: dict[str, Any], envs: Sequence[str]) -> list[str]:
 
 def speed(measured: dict[str, Any]) -> str:
     """Rates, times to the first step and the whole trace, as `experiments.speed` wrote them."""
-    rates: dict[str, dict[int, float]] = {}
+    rates: dict[str, dict[int, str]] = {}
     for row in measured["rates"]:
         if not shown(row["id"]):
             continue
-        rates.setdefault(row["id"], {})[row["episodes"]] = row["decisions_per_second"]
+        cell = f"{row['decisions_per_second']:,.0f} ({row['of_cartpole']:.2g})"
+        rates.setdefault(row["id"], {})[row["episodes"]] = cell
     sizes = sorted({size for by_size in rates.values() for size in by_size})
     columns = ["decisions/s", *("single" if n == SINGLE else f"{n} episodes" for n in sizes)]
-    rows = [[f"`{env}`", *(f"{by[n]:,.0f}" for n in sizes)] for env, by in rates.items()]
+    rows = [[f"`{env}`", *(by[n] for n in sizes)] for env, by in rates.items()]
     notes = [*_settings(measured), *_first_step(measured), *_whole_trace(measured)]
     return "\n".join([*table(columns, rows), "", *notes])
 
@@ -165,8 +167,7 @@ def _whole_trace(measured: dict[str, Any]) -> list[str]:
     return [
         f"- Algorithm 1 over {whole['tasks']:,} tasks of Google's trace, asked at every window"
         f" while it may still clone ({whole['decisions']:,} decisions):"
-        f" {whole['seconds']:.1f} s on {whole['threads']}"
-        f" cores, {whole['decisions_per_second']:,.0f} decisions/s,"
+        f" {whole['seconds']:.1f} s, {whole['decisions_per_second']:,.0f} decisions/s,"
         f" {whole['tasks_per_second']:,.0f} tasks/s."
     ]
 
@@ -452,7 +453,9 @@ def main(
         if file is not None:
             write(name, written(json.loads(file.read_text("utf-8"))))
     if leaderboard is not None:
-        write("leaderboard", "\n".join(summary(read_source(leaderboard))))
+        source = read_source(leaderboard)
+        write("leaderboard", "\n".join(summary(source)))
+        write("policies", "\n".join(complete(source)))
 
 
 if __name__ == "__main__":

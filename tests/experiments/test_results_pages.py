@@ -81,7 +81,7 @@ def test_what_is_not_released_stands_on_no_page(monkeypatch: pytest.MonkeyPatch)
     row = {"policy": "young", "score": 1.0, "low": 0.0, "high": 2.0}
     demo = {"environments": {f"failgym/{env}": [row] for env in (released, new)}}
     rates = [
-        {"id": env, "episodes": 1, "decisions_per_second": 5.0}
+        {"id": env, "episodes": 1, "decisions_per_second": 5.0, "of_cartpole": 0.5}
         for env in (f"failgym/{released}", f"failgym/{new}", "CartPole-v1")
     ]
     measured = {"rates": rates, "effort": {"settings": {}}, "first_step": {}, "whole_trace": {}}
