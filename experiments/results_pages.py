@@ -1,9 +1,12 @@
 """Write the measured figures into the pages of results.
 
-    make demo && python -m experiments.results_pages --scores demo.json
+    python -m experiments.baseline_scores DIR --json scores.json
+    python -m experiments.results_pages --scores scores.json
+    python -m experiments.measures_alone --json measures.json
+    python -m experiments.results_pages --measures measures.json
     python -m experiments.speed --trace DIR --json speed.json
     python -m experiments.results_pages --speed speed.json
-    python -m experiments.tuned --json tuned.json
+    python -m experiments.tuned --json tuned.json  # once for each environment
     python -m experiments.results_pages --tuned tuned.json
     python -m experiments.agents_and_rules --json agents.json
     python -m experiments.results_pages --agents agents.json
@@ -39,7 +42,7 @@ from typing import Annotated, Any
 
 import typer
 
-from experiments import alarm_ages, job_errors
+from experiments import alarm_ages, job_errors, measures_alone
 from experiments import information as information_of
 from experiments import speculation as copies
 from experiments.continued_records import SHOWN, outside
@@ -48,8 +51,8 @@ from experiments.leaderboard_tables import complete, summary
 from experiments.markdown import replaced, table
 from experiments.random_trees import RandomRule
 from experiments.sensitivity import rows_of
-from failgym.baselines import REGISTRY
 from failgym.envs import SCENARIOS
+from failgym.evaluation.result import plural
 from failgym.files import replacing
 from failgym.leaderboard.page.source import read_source
 from failgym.leaderboard.suite.suites import RELEASED
@@ -58,6 +61,7 @@ from failgym.sim.shared.continuation import COUNTS
 TOP = Path(__file__).parents[1]
 PAGES = {
     "scores": "docs/results/baselines.md",
+    "measures": "docs/results/baselines.md",
     "tuned": "docs/results/baselines.md",
     "agents": "docs/results/agents.md",
     "leaderboard": "docs/results/leaderboard.md",
@@ -77,6 +81,8 @@ TEST_SPLIT = "test split"
 """Where agents are judged on the registered trace."""
 FILE: dict[str, Any] = {"metavar": "FILE", "exists": True, "dir_okay": False}
 """Of the options that name what was measured."""
+_BOUNDS = {"clairvoyant": "the clairvoyant", "bound": "a bound"}
+"""In words."""
 SURE = 0.7
 """Kendall's tau-b below which both rankings are shown."""
 SINGLE = 1
@@ -94,29 +100,44 @@ def world(env: str) -> str:
     return SCENARIOS[env.removeprefix("failgym/")].world
 
 
-def scores(demo: dict[str, Any]) -> str:
-    """Score and interval of every policy in every environment, as `failgym demo` wrote them.
-
-    A table for each world, whose policies are mostly others.
-    """
-    by_world: dict[str, list[str]] = {}
-    for env in filter(shown, demo["environments"]):
-        by_world.setdefault(world(env), []).append(env)
-    tables = [_scores(demo["environments"], envs) for envs in by_world.values()]
-    return "\n\n".join("\n".join(lines) for lines in tables)
+def scores(measured: dict[str, Any]) -> str:
+    """Every rule in every environment, as `experiments.baseline_scores` wrote them."""
+    known = [measured[env] for env in filter(shown, SCENARIOS) if env in measured]
+    return "\n\n".join(map(_scores, known))
 
 
-def _scores(demo: dict[str, Any], envs: Sequence[str]) -> list[str]:
-    """The lines of the table of some environments; policies in the order of the registry."""
-    cells: dict[str, dict[str, str]] = {}
-    for env in envs:
-        for e in demo[env]:
-            score, low, high = (f"{round(e[x], 1) + 0.0:.1f}" for x in ("score", "low", "high"))
-            cells.setdefault(e["policy"], {})[env] = f"{score} [{low}, {high}]"
-    order = {name: place for place, name in enumerate(REGISTRY)}
-    names = sorted(cells, key=lambda name: order.get(name, -1))
-    rows = [[f"`{name}`", *(cells[name].get(env, "") for env in envs)] for name in names]
-    return table(["policy", *(f"`{env}`" for env in envs)], rows)
+def _scores(found: dict[str, Any]) -> str:
+    """The table of an environment, below what it is of."""
+    first, last = found["seeds"]
+    columns = ["policy", "fresh traces", "below the best", "registered trace"]
+    cells = [
+        [f"`{row['policy']}`", *(_estimate(row[name]) for name in ("fresh", "below", "registered"))]
+        for row in found["rows"]
+    ]
+    said = (
+        f"`failgym/{found['env']}`: traces {first} to {last}, {found['slices']:,} slices"
+        f"{'' if found['drawn'] is None else ' drawn'},"
+        f" {found['units']:,} {plural(found['unit'], found['units'])}. 100 is"
+        f" {_BOUNDS[found['bound']]}. Room: {_percent(found['room'])} of replay's machine-time,"
+        f" {_percent(found['room_of_cost'])} of its cost; on the registered trace"
+        f" {_percent(found['registered_room'])} of the machine-time."
+    )
+    return "\n".join([said, "", *table(columns, cells)])
+
+
+def _percent(share: float) -> str:
+    return f"{100.0 * share:.1f} %"
+
+
+def measures(content: dict[str, Any]) -> str:
+    """What each measure gains alone, as `experiments.measures_alone` wrote it."""
+    cells = [
+        [gain.name, *(_estimate(value) for value in (gain.of_bound, gain.of_found))]
+        for gain in measures_alone.gains_of(content)
+    ]
+    columns = ["oracle", "of what the bound saves", "of what was found"]
+    said = f"`{content['env']}`, {len(content['slices'])} slices:"
+    return "\n".join([said, "", *table(columns, cells)])
 
 
 def speed(measured: dict[str, Any]) -> str:
@@ -176,14 +197,18 @@ def tuned(measured: dict[str, Any]) -> str:
     """The best of each kind in every environment, as `experiments.tuned` wrote them."""
     rows = [
         [
-            f"`failgym/{best['env']}`",
-            *(_named(best, kind) for kind in ("papers", "newer", "tuned")),
-            _interval(best["gain"]),
+            f"`failgym/{env}`",
+            f"{found['trials']} on {found['slices'] or 'all'}",
+            f"{sum(row['adopted'] for row in found['rows'])} of"
+            f" {sum(row['tuned'] for row in found['rows'])}",
+            *(_named(found["best"], kind) for kind in ("papers", "newer", "tuned")),
+            _interval(found["best"]["gain"]),
         ]
-        for best in measured["best"]
-        if shown(best["env"])
+        for env in filter(shown, SCENARIOS)
+        if (found := measured.get(env))
     ]
-    return "\n".join(table(["", "of the papers", "newer", "tuned", "gain"], rows))
+    columns = ["", "trials, slices", "adopted", "of the papers", "newer", "tuned", "gain"]
+    return "\n".join(table(columns, rows))
 
 
 def _named(best: dict[str, Any], kind: str) -> str:
@@ -419,6 +444,7 @@ def write(name: str, content: str, top: Path = TOP) -> None:
 
 def main(
     scores_file: Annotated[Path | None, typer.Option("--scores", **FILE)] = None,
+    measures_file: Annotated[Path | None, typer.Option("--measures", **FILE)] = None,
     speed_file: Annotated[Path | None, typer.Option("--speed", **FILE)] = None,
     tuned_file: Annotated[Path | None, typer.Option("--tuned", **FILE)] = None,
     agents_file: Annotated[Path | None, typer.Option("--agents", **FILE)] = None,
@@ -437,6 +463,7 @@ def main(
     """Write the measured figures into their pages."""
     given = [
         ("scores", scores_file, scores),
+        ("measures", measures_file, measures),
         ("speed", speed_file, speed),
         ("tuned", tuned_file, tuned),
         ("agents", agents_file, agents),

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 
 import pytest
 
+from experiments.measures_alone import offered
 from experiments.results_pages import PAGES, TEST_SPLIT
+from experiments.tuned import APART
+from experiments.tuned import OUT as TUNED
 from failgym.baselines import REGISTRY
+from failgym.baselines.search import search_space
 from failgym.envs import SCENARIOS
 from failgym.leaderboard import suite_named
 from failgym.leaderboard.suite.suites import RELEASED, Suite
@@ -53,22 +59,33 @@ def test_every_baseline_is_listed() -> None:
 
 
 def test_every_compatible_baseline_has_a_score() -> None:
-    """In one table for the environments of each world, below what 100 is there."""
+    """In one table for each environment, the best on fresh traces first."""
     shown = tables(generated("scores"))
-    assert len(shown) == 2
-    for rows, world, bound in zip(
-        shown, ("pinned", "scheduled"), ("clairvoyant", "bound"), strict=True
-    ):
-        scenarios = [SCENARIOS[env] for env in RELEASED if SCENARIOS[env].world == world]
-        assert rows[0] == ["policy", *(ids("scores")[scenario.name] for scenario in scenarios)]
-        scored = {row[0]: [bool(cell) for cell in row[1:]] for row in rows[1:]}
-        compatible = {
-            name: [baseline.compatible(scenario) for scenario in scenarios]
-            for name, baseline in REGISTRY.items()
-        }
-        expected = {name: where for name, where in compatible.items() if any(where)}
-        assert scored == {bound: [True] * len(scenarios), **expected}
-        assert list(scored) == [bound, *expected]
+    said = re.findall(
+        r"^`failgym/(.*)`: traces .*100 is (?:the|a) (\w+)\.", generated("scores"), re.M
+    )
+    assert said == [(env, SCENARIOS[env].kind.bound_name) for env in RELEASED]
+    for rows, env in zip(shown, RELEASED, strict=True):
+        compatible = [n for n, kind in REGISTRY.items() if kind.compatible(SCENARIOS[env])]
+        assert sorted(row[0] for row in rows[1:]) == sorted(compatible)
+        fresh = [score(row[1]) for row in rows[1:]]
+        assert fresh == sorted(fresh, reverse=True)
+        assert [score(row[2]) for row in rows[1:]] == pytest.approx(
+            [fresh[0] - each for each in fresh], abs=0.11
+        )
+        assert all(score(row[3]) <= 100.0 for row in rows[1:])
+
+
+def score(cell: str) -> float:
+    """The number before its interval."""
+    value, low, high = re.fullmatch(r"(\S+) \[(\S+), (\S+)\]", cell).groups()  # type: ignore[union-attr]
+    assert float(low) <= float(value) <= float(high)
+    return float(value)
+
+
+def test_measures_are_those_of_the_environment() -> None:
+    rows = [row[0] for row in table(generated("measures"))]
+    assert rows == ["together", *offered(SCENARIOS["Mitigation-v1"])]
 
 
 def test_speed_is_given_for_every_environment() -> None:
@@ -108,8 +125,30 @@ def test_agents_are_judged_in_every_environment_on_both() -> None:
     assert [env for env, place in shown if place != TEST_SPLIT] == names
 
 
-def test_the_tuned_ones_are_given_for_every_environment() -> None:
-    assert [row[0] for row in table(generated("tuned"))] == [*ids("tuned").values()]
+def test_the_tuned_ones_are_given_and_the_others_named() -> None:
+    """Each environment of which there are files has a row; the text says which have none."""
+    tuned = [env for env in RELEASED if (TUNED / env).is_dir()]
+    assert tuned
+    assert [row[0] for row in table(generated("tuned"))] == [f"failgym/{env}" for env in tuned]
+    told = page("docs/results/baselines.md").section("Tuned").partition("<!-- tuned -->")[0]
+    assert {env for env in RELEASED if f"{env} is not tuned" in " ".join(told.split())} == {
+        *RELEASED
+    } - {*tuned}
+
+
+def test_what_tuning_found_lies_in_a_file_for_each_rule() -> None:
+    """Of the environments of now, and of no other."""
+    files = {str(file.relative_to(TUNED)) for file in TUNED.rglob("*.json")}
+    assert files == {
+        f"{env}/{name}.json"
+        for env in RELEASED
+        if (TUNED / env).is_dir()
+        for name, kind in REGISTRY.items()
+        if kind.compatible(SCENARIOS[env]) and search_space(kind) and name not in APART
+    }
+    for file in files:
+        about = json.loads((TUNED / file).read_text("utf-8"))["about"]
+        assert about["env"] == f"failgym/{Path(file).parent}"
 
 
 def test_a_page_says_where_no_random_rule_was_judged() -> None:
