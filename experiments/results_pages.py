@@ -10,10 +10,12 @@
     python -m experiments.results_pages --tuned tuned.json
     python -m experiments.agents_and_rules --json agents.json
     python -m experiments.results_pages --agents agents.json
-    python -m experiments.agents_elsewhere --traces DIR --json elsewhere.json
-    python -m experiments.results_pages --elsewhere elsewhere.json
     python -m experiments.sensitivity --json sensitivity.json
     python -m experiments.results_pages --sensitivity sensitivity.json
+    python -m experiments.random_rules --env ID --json rules.json  # once for each environment
+    python -m experiments.results_pages --random-rules rules.json
+    python -m experiments.cloning_ablations --rules rules.json --json ablations.json
+    python -m experiments.results_pages --ablations ablations.json
     python -m experiments.information --json information.json  # once for each environment
     python -m experiments.results_pages --information information.json
     python -m experiments.alarm_ages --json alarms.json  # likewise
@@ -45,8 +47,9 @@ from experiments import information as information_of
 from experiments import speculation as copies
 from experiments.continued_records import SHOWN, outside
 from experiments.continued_records import Row as Compared
-from experiments.leaderboard_tables import summary
+from experiments.leaderboard_tables import complete, summary
 from experiments.markdown import replaced, table
+from experiments.random_trees import RandomRule
 from experiments.sensitivity import rows_of
 from failgym.envs import SCENARIOS
 from failgym.evaluation.result import plural
@@ -61,10 +64,12 @@ PAGES = {
     "measures": "docs/results/baselines.md",
     "tuned": "docs/results/baselines.md",
     "agents": "docs/results/agents.md",
-    "elsewhere": "docs/results/agents.md",
     "leaderboard": "docs/results/leaderboard.md",
+    "policies": "docs/results/leaderboard.md",
     "speed": "docs/results/speed.md",
     "sensitivity": "docs/results/sensitivity.md",
+    "random_rules": "docs/results/random_rules.md",
+    "ablations": "docs/results/random_rules.md",
     "information": "docs/results/information.md",
     "alarms": "docs/results/information.md",
     "job_errors": "docs/results/information.md",
@@ -137,14 +142,15 @@ def measures(content: dict[str, Any]) -> str:
 
 def speed(measured: dict[str, Any]) -> str:
     """Rates, times to the first step and the whole trace, as `experiments.speed` wrote them."""
-    rates: dict[str, dict[int, float]] = {}
+    rates: dict[str, dict[int, str]] = {}
     for row in measured["rates"]:
         if not shown(row["id"]):
             continue
-        rates.setdefault(row["id"], {})[row["episodes"]] = row["decisions_per_second"]
+        cell = f"{row['decisions_per_second']:,.0f} ({row['of_cartpole']:.2g})"
+        rates.setdefault(row["id"], {})[row["episodes"]] = cell
     sizes = sorted({size for by_size in rates.values() for size in by_size})
     columns = ["decisions/s", *("single" if n == SINGLE else f"{n} episodes" for n in sizes)]
-    rows = [[f"`{env}`", *(f"{by[n]:,.0f}" for n in sizes)] for env, by in rates.items()]
+    rows = [[f"`{env}`", *(by[n] for n in sizes)] for env, by in rates.items()]
     notes = [*_settings(measured), *_first_step(measured), *_whole_trace(measured)]
     return "\n".join([*table(columns, rows), "", *notes])
 
@@ -182,8 +188,7 @@ def _whole_trace(measured: dict[str, Any]) -> list[str]:
     return [
         f"- Algorithm 1 over {whole['tasks']:,} tasks of Google's trace, asked at every window"
         f" while it may still clone ({whole['decisions']:,} decisions):"
-        f" {whole['seconds']:.1f} s on {whole['threads']}"
-        f" cores, {whole['decisions_per_second']:,.0f} decisions/s,"
+        f" {whole['seconds']:.1f} s, {whole['decisions_per_second']:,.0f} decisions/s,"
         f" {whole['tasks_per_second']:,.0f} tasks/s."
     ]
 
@@ -249,6 +254,66 @@ def sensitivity(content: dict[str, Any]) -> str:
     said = ", ".join(f"`{name}={value}`" for name, value in content["fields"].items())
     count = f"`{content['env']}` with {said}; {len(content['traces'])} traces."
     return "\n".join([count, "", *lines, *(["", *whole] if whole else [])])
+
+
+def random_rules(content: dict[str, Any]) -> str:
+    """The best random rule of each environment, as `experiments.random_rules` wrote it."""
+    found = {
+        env: content[env] for env in (f"failgym/{name}" for name in SCENARIOS) if env in content
+    }
+    columns = ["", "random rule", "best shipped", "second best", "random rule above best", "traces"]
+    rows = [
+        [
+            f"`{env}`",
+            _estimate(_scores_of(one)[RandomRule.name]),
+            *_shipped(one)[:2],
+            _estimate(one["above"]),
+            f"{len(one['traces'])}",
+        ]
+        for env, one in found.items()
+    ]
+    rules = [f"- `{env}`: {RandomRule.of_json(one['rule']).text}." for env, one in found.items()]
+    close = [f"- `{env}`: {_as_good(one)}." for env, one in found.items()]
+    return "\n".join(
+        [
+            *table(columns, rows),
+            *("", "The rules, with the thresholds that were drawn:", "", *rules),
+            *(
+                "",
+                "Shipped rules that the best of them is not surely above, and by how much it is:",
+                "",
+                *close,
+            ),
+        ]
+    )
+
+
+def _scores_of(one: dict[str, Any]) -> dict[str, Sequence[float]]:
+    return {row["policy"]: row["score"] for row in one["scores"]}
+
+
+def _shipped(one: dict[str, Any]) -> list[str]:
+    """Rules with their scores, the best first."""
+    scores = _scores_of(one)
+    return [
+        f"`{name}` {_estimate(score)}" for name, score in scores.items() if name != RandomRule.name
+    ]
+
+
+def _as_good(one: dict[str, Any]) -> str:
+    """Shipped rules that the best is above by an interval that holds 0."""
+    others = (row for row in one["scores"] if row["policy"] not in (RandomRule.name, one["best"]))
+    close = [f"`{r['policy']}` ({_estimate(r['below'])})" for r in others if r["below"][1] <= 0.0]
+    return f"beside `{one['best']}`, {', '.join(close) or 'none'}"
+
+
+def ablations(content: dict[str, Any]) -> str:
+    """With and without clones and forecast, as `experiments.cloning_ablations` wrote them."""
+    rows = [
+        [f"`{row['policy']}`", row["variant"], _estimate(row["score"]), _estimate(row["above"])]
+        for row in content["rows"]
+    ]
+    return "\n".join(table(["policy", "variant", "score", "above itself as it is"], rows))
 
 
 def information(content: dict[str, Any]) -> str:
@@ -386,10 +451,11 @@ def main(
     continued_file: Annotated[Path | None, typer.Option("--continued", **FILE)] = None,
     speculation_file: Annotated[Path | None, typer.Option("--speculation", **FILE)] = None,
     sensitivity_file: Annotated[Path | None, typer.Option("--sensitivity", **FILE)] = None,
+    random_rules_file: Annotated[Path | None, typer.Option("--random-rules", **FILE)] = None,
+    ablations_file: Annotated[Path | None, typer.Option("--ablations", **FILE)] = None,
     information_file: Annotated[Path | None, typer.Option("--information", **FILE)] = None,
     alarms_file: Annotated[Path | None, typer.Option("--alarms", **FILE)] = None,
     errors_file: Annotated[Path | None, typer.Option("--job-errors", **FILE)] = None,
-    elsewhere_file: Annotated[Path | None, typer.Option("--elsewhere", **FILE)] = None,
     leaderboard: Annotated[
         Path | None, typer.Option("--leaderboard", metavar="DIR", exists=True, file_okay=False)
     ] = None,
@@ -401,8 +467,9 @@ def main(
         ("speed", speed_file, speed),
         ("tuned", tuned_file, tuned),
         ("agents", agents_file, agents),
-        ("elsewhere", elsewhere_file, agents),
         ("sensitivity", sensitivity_file, sensitivity),
+        ("random_rules", random_rules_file, random_rules),
+        ("ablations", ablations_file, ablations),
         ("information", information_file, information),
         ("alarms", alarms_file, alarms),
         ("job_errors", errors_file, errors_of_jobs),
@@ -413,7 +480,9 @@ def main(
         if file is not None:
             write(name, written(json.loads(file.read_text("utf-8"))))
     if leaderboard is not None:
-        write("leaderboard", "\n".join(summary(read_source(leaderboard))))
+        source = read_source(leaderboard)
+        write("leaderboard", "\n".join(summary(source)))
+        write("policies", "\n".join(complete(source)))
 
 
 if __name__ == "__main__":

@@ -16,22 +16,15 @@ from failgym.baselines import REGISTRY
 from failgym.baselines.search import search_space
 from failgym.envs import SCENARIOS
 from failgym.leaderboard import suite_named
-from failgym.leaderboard.suite.suites import RELEASED
+from failgym.leaderboard.suite.suites import RELEASED, Suite
+from tests.pages import PAGES as ALL
 from tests.pages import README, Page, page, table, tables
 
 OLD = "environments of version 0, whose rules failgym no longer has"
 """What the first paragraph of a page says whose tables are of version 0."""
-DATED = [
-    "agents",
-    "baselines",
-    "forecasts",
-    "information",
-    "leaderboard",
-    "leaderboard_v1",
-    "speed",
-    "README",
-]
-"""Pages of results with tables that name environments."""
+OF_VERSION_0 = ("docs/results/information.md",)
+"""The only pages that may: it holds both rules against each other."""
+RESULTS = [p for p in ALL if p.name.startswith("docs/results/")]
 
 
 def generated(name: str) -> str:
@@ -52,11 +45,12 @@ def ids(name: str) -> dict[str, str]:
     return {env: f"failgym/{called}" for env, called in versions.items()}
 
 
-@pytest.mark.parametrize("name", DATED)
-def test_a_page_says_so_if_its_environments_are_of_the_past(name: str) -> None:
-    shown = page(f"docs/results/{name}.md")
+@pytest.mark.parametrize("shown", [*RESULTS, Page("experiments/README.md")], ids=lambda p: p.name)
+def test_a_page_names_environments_that_there_are(shown: Page) -> None:
+    """Or says so in its first paragraph, which few may."""
     past = set(re.findall(r"\b[A-Z]\w+-v\d+\b", shown.text)) - {*SCENARIOS, "CartPole-v1"}
     assert (OLD in first_paragraph(shown)) == bool(past)
+    assert not past or shown.name in OF_VERSION_0
 
 
 def test_every_baseline_is_listed() -> None:
@@ -101,11 +95,27 @@ def test_speed_is_given_for_every_environment() -> None:
     ]
 
 
+def suite_shown() -> Suite:
+    """The suite that the leaderboard is of."""
+    (name,) = re.findall(r"suite `(\w+)`", first_paragraph(page(PAGES["leaderboard"])))
+    return suite_named(name)
+
+
 def test_the_leaderboard_has_a_row_for_each_environment_and_forecast() -> None:
-    cells = dict.fromkeys((cell.env, cell.forecast) for cell in suite_named("v1").cells())
+    cells = dict.fromkeys((cell.env, cell.forecast) for cell in suite_shown().cells())
     assert [row[:2] for row in table(generated("leaderboard"))] == [
         [ids("leaderboard")[env], forecast] for env, forecast in cells
     ]
+
+
+def test_the_leaderboard_has_every_compatible_baseline() -> None:
+    """In a table for each environment, with all forecasts that the suite plays there."""
+    shown = tables(generated("policies"))
+    for course, rows in zip(suite_shown().courses, shown, strict=True):
+        assert rows[0] == ["policy", "runs", *course.forecasts]
+        fitting = {n for n, rule in REGISTRY.items() if rule.compatible(course.scenario())}
+        assert {row[0] for row in rows[1:]} == fitting
+        assert all(all(row) for row in rows[1:])
 
 
 def test_agents_are_judged_in_every_environment_on_both() -> None:
@@ -139,6 +149,15 @@ def test_what_tuning_found_lies_in_a_file_for_each_rule() -> None:
     for file in files:
         about = json.loads((TUNED / file).read_text("utf-8"))["about"]
         assert about["env"] == f"failgym/{Path(file).parent}"
+
+
+def test_a_page_says_where_no_random_rule_was_judged() -> None:
+    judged = [row[0] for row in table(generated("random_rules"))]
+    released = [*ids("random_rules").values()]
+    assert judged == [env for env in released if env in judged]
+    told = re.findall(r"^Not measured: (.*)\.$", page(PAGES["random_rules"]).text, re.MULTILINE)
+    missing = [env for env in released if env not in judged]
+    assert told == ([", ".join(f"`{env}`" for env in missing)] if missing else [])
 
 
 def test_the_papers_figures_are_counted_as_on_the_page_of_experiments() -> None:

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from experiments.markdown import replaced
-from experiments.results_pages import agents, measures, scores, speed, tuned
+from experiments.results_pages import (
+    ablations,
+    agents,
+    measures,
+    random_rules,
+    scores,
+    speed,
+    tuned,
+)
 from failgym.envs import SCENARIOS
 
 
@@ -28,6 +38,51 @@ def test_agents_stand_beside_the_best_rule() -> None:
     )
 
 
+def test_a_random_rule_stands_beside_the_best_two_that_are_shipped() -> None:
+    question = {"field": "age", "threshold": 2.0}
+    rule = {
+        **dict.fromkeys(("first", "below", "above"), question),
+        "actions": {"window": [0, 0, 0, 3]},
+        "name": "random rule",
+    }
+    rows = [
+        {"policy": name, "score": [score, score - 9.0, score + 9.0], "below": below}
+        for name, score, below in (
+            ("random rule", 50.0, [-10.0, -12.0, -8.0]),
+            ("young", 40.0, [0.0, 0.0, 0.0]),
+            ("daly", 39.0, [1.0, -0.5, 2.5]),
+            ("replay", 0.0, [40.0, 30.0, 50.0]),
+        )
+    ]
+    found = {
+        "rule": rule,
+        "traces": [5, 6],
+        "best": "young",
+        "above": [10.0, 8.0, 12.0],
+        "scores": rows,
+    }
+    last, first = "failgym/Checkpoint-v1", "failgym/Cloning-v1"
+    told = random_rules({last: found, first: found}).splitlines()
+    cells = (
+        "50.0 [41.0, 59.0] | `young` 40.0 [31.0, 49.0] | `daly` 39.0 [30.0, 48.0]"
+        " | 10.0 [8.0, 12.0] | 2"
+    )
+    assert told[2:4] == [f"| `{env}` | {cells} |" for env in (first, last)]
+    assert (
+        f"- `{last}`: not `age` > 3 min: nothing; `age` > 3 min: kill if `age` > 3 min, else"
+        " nothing." in told
+    )
+    assert told[-1] == f"- `{last}`: beside `young`, `daly` (1.0 [-0.5, 2.5])."
+
+
+def test_ablations_are_paired_with_the_policy_as_it_is() -> None:
+    row: dict[str, Any] = {"policy": "young", "variant": "no clones"}
+    row |= {"score": [1.0, 0.0, 2.0], "above": [-0.04, -1.0, 1.0]}
+    assert ablations({"rows": [row]}).splitlines()[2] == (
+        "| `young` | no clones | 1.0 [0.0, 2.0] | 0.0 [-1.0, 1.0] |"
+    )
+
+
 def test_what_is_not_released_stands_on_no_page(monkeypatch: pytest.MonkeyPatch) -> None:
     released, new = "Cloning-v1", "Batch-v0"
     monkeypatch.setitem(SCENARIOS, new, SCENARIOS[released].override(name=new))
@@ -45,7 +100,7 @@ def test_what_is_not_released_stands_on_no_page(monkeypatch: pytest.MonkeyPatch)
         "rows": [{"policy": "young", **row}],
     }
     rates = [
-        {"id": env, "episodes": 1, "decisions_per_second": 5.0}
+        {"id": env, "episodes": 1, "decisions_per_second": 5.0, "of_cartpole": 0.5}
         for env in (f"failgym/{released}", f"failgym/{new}", "CartPole-v1")
     ]
     measured = {"rates": rates, "effort": {"settings": {}}, "first_step": {}, "whole_trace": {}}
