@@ -104,7 +104,7 @@ class RandomRule:
         return "; ".join(parts)
 
     def _leaf(self, leaf: int) -> str:
-        """The actions of a leaf, by the names that a scenario gives them; RETRY at DISPATCH passes."""
+        """The actions of a leaf, as a scenario calls them; RETRY at DISPATCH passes."""
         done = [
             "pass" if kind == "dispatch" else ACTIONS_OF[kind][Action(actions[leaf])]
             for kind, actions in self.actions.items()
