@@ -104,9 +104,9 @@ class RandomRule:
         return "; ".join(parts)
 
     def _leaf(self, leaf: int) -> str:
-        """The actions of a leaf, by the names that a scenario gives them."""
+        """The actions of a leaf, as a scenario calls them; RETRY at DISPATCH passes."""
         done = [
-            ACTIONS_OF[kind][Action(actions[leaf])]
+            "pass" if kind == "dispatch" else ACTIONS_OF[kind][Action(actions[leaf])]
             for kind, actions in self.actions.items()
             if actions[leaf] != Action.CONTINUE
         ]

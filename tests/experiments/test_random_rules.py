@@ -77,6 +77,9 @@ def test_a_rule_is_told_in_words() -> None:
     assert replace(RULE, actions={"window": (0, 0, 3, 3)}).text == (
         "not `risk` > 0.5: nothing; `risk` > 0.5: kill"
     )
+    assert replace(RULE, actions={"dispatch": (0, 0, 4, 4)}).text == (
+        "not `risk` > 0.5: nothing; `risk` > 0.5: pass"
+    )
 
 
 def test_rules_are_drawn_from_what_is_shown_and_may_be_done() -> None:
