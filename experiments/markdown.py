@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 
@@ -18,9 +19,9 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def interval(estimate: Estimate) -> str:
-    """A number and its interval."""
+    """A number and its interval, if it has one."""
     value, low, high = (f"{round(number, 1) + 0.0:.1f}" for number in estimate)
-    return f"{value} [{low}, {high}]"
+    return value if math.isnan(estimate.low) else f"{value} [{low}, {high}]"
 
 
 def replaced(text: str, name: str, content: str) -> str:

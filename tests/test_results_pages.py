@@ -20,36 +20,20 @@ from failgym.leaderboard.suite.suites import RELEASED, Suite
 from tests.pages import PAGES as ALL
 from tests.pages import README, Page, page, table, tables
 
-OLD = "environments of version 0, whose rules failgym no longer has"
-"""What the first paragraph of a page says whose tables are of version 0."""
-OF_VERSION_0 = ("docs/results/information.md",)
-"""The only pages that may: it holds both rules against each other."""
+OF_VERSION_0 = ("docs/results/information.md", "docs/results/sensitivity.md")
+"""The only pages that may name environments of version 0, which say so beside each table."""
 RESULTS = [p for p in ALL if p.name.startswith("docs/results/")]
+IDS = {env: f"failgym/{env}" for env in RELEASED}
+"""What pages call each released environment."""
 
 
 def generated(name: str) -> str:
     return page(PAGES[name]).generated(name)
 
 
-def first_paragraph(shown: Page) -> str:
-    return " ".join(shown.text.split("\n\n")[1].split())
-
-
-def ids(name: str) -> dict[str, str]:
-    """What the page of a generated part calls each released environment.
-
-    By its name, or the one of version 0 if the page says that it was measured there.
-    """
-    old = OLD in first_paragraph(page(PAGES[name]))
-    versions = {env: f"{env.rpartition('-')[0]}-v0" if old else env for env in RELEASED}
-    return {env: f"failgym/{called}" for env, called in versions.items()}
-
-
 @pytest.mark.parametrize("shown", [*RESULTS, Page("experiments/README.md")], ids=lambda p: p.name)
 def test_a_page_names_environments_that_there_are(shown: Page) -> None:
-    """Or says so in its first paragraph, which few may."""
     past = set(re.findall(r"\b[A-Z]\w+-v\d+\b", shown.text)) - {*SCENARIOS, "CartPole-v1"}
-    assert (OLD in first_paragraph(shown)) == bool(past)
     assert not past or shown.name in OF_VERSION_0
 
 
@@ -90,21 +74,21 @@ def test_measures_are_those_of_the_environment() -> None:
 
 def test_speed_is_given_for_every_environment() -> None:
     assert [row[0] for row in table(generated("speed"))] == [
-        *ids("speed").values(),
+        *IDS.values(),
         "CartPole-v1",
     ]
 
 
 def suite_shown() -> Suite:
     """The suite that the leaderboard is of."""
-    (name,) = re.findall(r"suite `(\w+)`", first_paragraph(page(PAGES["leaderboard"])))
+    (name,) = set(re.findall(r"suite `(\w+)`", page(PAGES["leaderboard"]).text))
     return suite_named(name)
 
 
 def test_the_leaderboard_has_a_row_for_each_environment_and_forecast() -> None:
     cells = dict.fromkeys((cell.env, cell.forecast) for cell in suite_shown().cells())
     assert [row[:2] for row in table(generated("leaderboard"))] == [
-        [ids("leaderboard")[env], forecast] for env, forecast in cells
+        [IDS[env], forecast] for env, forecast in cells
     ]
 
 
@@ -120,7 +104,7 @@ def test_the_leaderboard_has_every_compatible_baseline() -> None:
 
 def test_agents_are_judged_in_every_environment_on_both() -> None:
     shown = [row[:2] for row in table(generated("agents"))]
-    names = [*ids("agents").values()]
+    names = [*IDS.values()]
     assert [env for env, place in shown if place == TEST_SPLIT] == names
     assert [env for env, place in shown if place != TEST_SPLIT] == names
 
@@ -153,7 +137,7 @@ def test_what_tuning_found_lies_in_a_file_for_each_rule() -> None:
 
 def test_a_page_says_where_no_random_rule_was_judged() -> None:
     judged = [row[0] for row in table(generated("random_rules"))]
-    released = [*ids("random_rules").values()]
+    released = [*IDS.values()]
     assert judged == [env for env in released if env in judged]
     told = re.findall(r"^Not measured: (.*)\.$", page(PAGES["random_rules"]).text, re.MULTILINE)
     missing = [env for env in released if env not in judged]
