@@ -39,8 +39,28 @@ work: in shares of what replay wastes; wasted is lost (it ended in vain), redund
 completion ratio: median of completion time over the recorded one
 forfeited: finished in the record, not by the policy; with task_value, of some value and not
   finished by the policy; false kills: finished in the record, killed by the policy
-what replay spends: the price of its machine-time, as if all was wasted; below 1 % no score"""
+what replay spends: the price of its machine-time, as if all was wasted; below 1 % no score
+saved: replay's less the policy's; machine-hours that are wasted or go into checkpoints and
+  restores, and hours of completion
+winsorised: the score with the savings of jobs, and what could be saved, cut at 1 % and 99 %
+log cost: mean over jobs of ln(cost / replay's), below 0 is cheaper; IQM: interquartile mean of
+  the scores of traces
+largest, drawn: shares of all that was saved and lost, of the job that makes most of it, and where
+  an attempt beyond the record was met; of slices, not jobs, where tasks share machines"""
 """What the columns mean."""
+BESIDE: dict[str, str] = {
+    "saved\nmachine-h": "saved_hours",
+    "saved\nhours": "saved_completion_hours",
+    "forfeited\nper\n1000": "forfeited_per_thousand",
+    "false\nkills per\n1000": "false_kills_per_thousand",
+    "winsor-\nised": "winsorised_score",
+    "log\ncost": "mean_log_cost_ratio",
+    "IQM of\ntraces": "iqm_of_traces",
+    "largest": "saving_in_top",
+    "drawn": "drawn_share",
+}
+"""Columns of the table beside that of scores, and fields of `Evaluation`."""
+BESIDE_SHARES = frozenset({"largest", "drawn"})
 
 
 def draw(scenario: Scenario, **options: Any) -> Anchors:
@@ -118,7 +138,9 @@ def print_scores(evaluations: Sequence[Evaluation]) -> None:
     shown = [i for i, column in enumerate(COLUMNS) if column not in hidden]
     rows = [[row[i] for i in shown] for row in map(_row, ranked)]
     print_table(title, [COLUMNS[i] for i in shown], rows, SHARES)
+    _print_beside(ranked)
     print_line(first.reason or f"room: in these {first.tasks:,} tasks {first.said_of_room}")
+    print_line(first.said_of_stakes)
     idle = [e.policy for e in evaluations if e.same_as_replay and e.policy != "replay"]
     if idle:
         print_line(f"left every task as replay does: {', '.join(idle)}")
@@ -131,6 +153,27 @@ def print_scores(evaluations: Sequence[Evaluation]) -> None:
         print_line(f"intervals are of {first.interval_of}")
     if first.few:
         print_line(f"an interval of fewer than {FEW} {plural(first.unit, FEW)} says little")
+
+
+def _print_beside(evaluations: Sequence[Evaluation]) -> None:
+    """Print what stands beside scores, and why some of it is not defined."""
+    columns = [c for c, name in BESIDE.items() if any(_known(e, name) for e in evaluations)]
+    rows = [[e.policy, *(getattr(e, BESIDE[column]) for column in columns)] for e in evaluations]
+    print_table("beside the scores", ["policy", *columns], rows, BESIDE_SHARES)
+    labels = {name: column.replace("-\n", "").replace("\n", " ") for column, name in BESIDE.items()}
+    reasons = dict[tuple[str, str], list[str]]()
+    played = [e for e in evaluations if e.policy not in ("replay", e.bound)]
+    for e in played:
+        for name, reason in e.undefined.items():
+            reasons.setdefault((labels[name], reason), []).append(e.policy)
+    for (label, reason), policies in reasons.items():
+        of = "" if len(policies) == len(played) else f" of {', '.join(policies)}"
+        print_line(f"no {label}{of}: {reason}")
+
+
+def _known(e: Evaluation, name: str) -> bool:
+    value: float | None = getattr(e, name)
+    return value is not None and not math.isnan(value)
 
 
 def _row(e: Evaluation) -> tuple[Cell, ...]:

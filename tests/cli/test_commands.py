@@ -107,7 +107,7 @@ def test_a_log_on_which_nothing_can_be_saved_has_no_scores(
         assert [row[name] for name in ("score", "low", "high")] == [None] * 3
         assert row["reason"].startswith(said)
         assert abs(row["room_share"]) < 1e-9
-    for row in (line.split() for line in shown.splitlines()):
+    for row in (line.split() for line in shown.split("beside the scores")[0].splitlines()):
         assert row[:1] not in (["young"], ["replay"]) or row[1:3] == ["-", "-"]
 
 
@@ -167,6 +167,29 @@ def test_the_room_and_what_intervals_are_of_are_said(capsys: pytest.CaptureFixtu
     assert re.search(r"intervals are of this trace: [0-9]+ jobs resampled", apart)
     for word in ("wasted", "redundant", "ghost", "forfeited", "false kills", "what replay spends"):
         assert f"{word}" in shown.split("score: 0 is replay")[1]
+
+
+def test_a_second_table_says_what_stands_beside_scores(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "scores.json"
+    policies = ["--policy", "young", "--policy", "young:factor=2.5", "--policy", "replay"]
+    assert invoke("evaluate", "--env", "Checkpoint-v1", *policies, *SMALL, "--json", file) == 0
+    shown = capsys.readouterr().out
+    _, beside = shown.split("beside the scores")
+    assert max(len(line) for line in beside.splitlines() if "─" in line) <= 100
+    for row in load(file)["policies"][:2]:
+        [cells] = [
+            line.split() for line in beside.splitlines() if line.split()[:1] == [row["policy"]]
+        ]
+        assert float(cells[1].replace(",", "")) == pytest.approx(row["saved_hours"], rel=0.01)
+        assert cells[-2:] == [f"{100 * row['drawn_share']:.1f}", "%"]
+        assert cells[-4:-2] == [f"{100 * row['saving_in_top']:.1f}", "%"]
+    row = load(file)["policies"][0]
+    of = f"{row['stakes']} jobs the largest holds {100 * row['stake_in_top']:.1f} % of it"
+    assert f"stake: of {of}, the top 1 % (" in shown
+    assert "IQM of\n" not in beside
+    assert "no IQM of traces: one trace\n" in beside
 
 
 def test_several_traces_are_scored_together(
