@@ -39,7 +39,8 @@ work: in shares of what replay wastes; wasted is lost (it ended in vain), redund
 completion ratio: median of completion time over the recorded one
 forfeited: finished in the record, not by the policy; with task_value, of some value and not
   finished by the policy; false kills: finished in the record, killed by the policy
-what replay spends: the price of its machine-time, as if all was wasted; below 1 % no score
+what replay spends: the price of its machine-time, as if all was wasted; below 1 % no score,
+  below 5 % it is marked
 saved: replay's less the policy's; machine-hours that are wasted or go into checkpoints and
   restores, and hours of completion
 winsorised: the score with the savings of jobs, and what could be saved, cut at 1 % and 99 %
@@ -128,6 +129,7 @@ def measure_oracle(places: Sequence[Anchors]) -> Evaluation:
 def print_scores(evaluations: Sequence[Evaluation]) -> None:
     """Print evaluations of one environment, best score first, and what there is to gain there."""
     from failgym.evaluation.result import FEW, plural
+    from failgym.evaluation.room import MARK
 
     first = evaluations[0]
     several = f"{first.traces} traces, " if first.traces > 1 else ""
@@ -140,6 +142,8 @@ def print_scores(evaluations: Sequence[Evaluation]) -> None:
     print_table(title, [COLUMNS[i] for i in shown], rows, SHARES)
     _print_beside(ranked)
     print_line(first.reason or f"room: in these {first.tasks:,} tasks {first.said_of_room}")
+    if first.warning is not None:
+        print_line(f"{MARK} {first.warning}")
     print_line(first.said_of_stakes)
     idle = [e.policy for e in evaluations if e.same_as_replay and e.policy != "replay"]
     if idle:
@@ -178,10 +182,11 @@ def _known(e: Evaluation, name: str) -> bool:
 
 def _row(e: Evaluation) -> tuple[Cell, ...]:
     from failgym.evaluation.result import plural
+    from failgym.evaluation.room import MARK
 
     interval = "-" if math.isnan(e.low) else f"{e.low:.1f} to {e.high:.1f}"
     if e.few and not math.isnan(e.score):
         interval += f"\n({e.units} {plural(e.unit, e.units)})"
-    score = "-" if math.isnan(e.score) else f"{e.score:.1f}"
+    score = "-" if math.isnan(e.score) else f"{e.score:.1f}{MARK if e.warning else ''}"
     work = (e.wasted_work, e.checkpoint_work)
     return (e.policy, score, interval, *work, e.completion_ratio, e.forfeited, e.false_kills)

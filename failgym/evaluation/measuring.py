@@ -139,6 +139,7 @@ def _evaluation(
         low=scored.low,
         high=scored.high,
         reason=room.reason,
+        warning=room.warning,
         room=room.cost,
         room_share=room.share,
         room_of_cost=room.of_cost,

@@ -43,6 +43,8 @@ class Evaluation:
     hangs on too few units"""
     reason: str | None
     """why there is no score, in a line; None if there is one"""
+    warning: str | None
+    """why the score is marked, in a line: the room is below 5 % of what replay spends; else None"""
     room: float
     """what the bound saves over replay, in units of cost"""
     room_share: float

@@ -13,6 +13,7 @@ from scipy.stats import trim_mean
 from scipy.stats.mstats import winsorize
 
 from failgym.baselines import REGISTRY, GiveUp, RandomPolicy, Replay
+from failgym.cli.scores import print_scores
 from failgym.envs import TERMS, resolve
 from failgym.evaluation import Anchors, Evaluation, evaluate
 from failgym.evaluation.caller import Caller
@@ -258,3 +259,32 @@ def test_a_world_that_does_not_tell_has_no_share_of_drawn_attempts(cloning: Anch
     silent = cloning.measure(replace(run, drawn=None, drawn_in=None))
     assert math.isnan(silent.drawn_share)
     assert silent.undefined["drawn_share"].startswith("the world does not tell which attempts")
+
+
+def with_room(share: float) -> Evaluation:
+    """Of replay, where the bound saves so much of what it spends."""
+    scenario = resolve("GracePeriod-v1", {"jobs": 400})
+    evidence = Anchors.of(scenario).evidence
+
+    def bound(tables: Any, rules: Any, tasks: Any) -> Floats:
+        least = np.zeros((len(tasks), len(TERMS)))
+        least[:, 0] = evidence.replay - share * evidence.spent
+        return least
+
+    anchors = Anchors.of(scenario, bound=bound)
+    return anchors.measure(anchors.replay)
+
+
+@pytest.mark.parametrize("share", [0.009, 0.011, 0.049, 0.051])
+def test_a_score_over_little_room_is_marked_in_table_and_json(
+    share: float, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row, marked, scored = with_room(share), 0.01 < share < 0.05, share > 0.01
+    print_scores([row])
+    shown = capsys.readouterr().out
+    assert math.isnan(row.score) == (row.reason is not None) == (not scored)
+    assert (row.to_json()["warning"] is not None) == marked
+    [line] = [line for line in shown.split("beside")[0].splitlines() if "replay" in line]
+    assert line.split()[1] == ("0.0*" if marked else "0.0" if scored else "-")
+    said = f"* the bound saves {100 * share:.1f} % of what replay spends, less than 5 %: a score is"
+    assert (said in shown) == marked
