@@ -10,7 +10,7 @@ from failgym.cli.output import Cell, interactive, print_line, print_table
 
 if TYPE_CHECKING:
     from failgym.envs import Scenario
-    from failgym.evaluation import Anchors, Evaluation
+    from failgym.evaluation import Anchors, Evaluation, Run
     from failgym.policy import Policy
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "measure_all",
     "measure_oracle",
     "note_unproven",
+    "play_all",
     "print_scores",
 ]
 
@@ -104,15 +105,22 @@ def measure_all(
 ) -> list[Evaluation]:
     """Evaluate named policies on the slices of several traces together, with a progress bar."""
     from failgym.evaluation.measuring import measure
+
+    return [measure(places, each) for each in play_all(places, policies, **options)]
+
+
+def play_all(
+    places: Sequence[Anchors], policies: Sequence[tuple[str, Policy]], **options: Any
+) -> list[list[Run]]:
+    """Play named policies on the slices of several traces, [policies][traces], likewise."""
     from failgym.evaluation.progress import progress_bar
 
     slices, label = sum(len(p.replay.slices) for p in places), places[0].scenario.name
     with progress_bar(label, slices * len(policies), interactive()) as advance:
-        runs = [
+        return [
             [place.run(policy, name=name, progress=advance, **options) for place in places]
             for name, policy in policies
         ]
-    return [measure(places, each) for each in runs]
 
 
 def measure_oracle(places: Sequence[Anchors]) -> Evaluation:

@@ -192,6 +192,34 @@ def test_a_second_table_says_what_stands_beside_scores(
     assert "no IQM of traces: one trace\n" in beside
 
 
+def test_prices_rank_policies_where_each_is_another(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """At a quarter of the value of a task trying everything again does not pay any more."""
+    file, names = tmp_path / "scores.json", ("reroll", "give_up", "replay")
+    policies = [word for name in names for word in ("--policy", name)]
+    arguments = ["evaluate", "--env", "Cloning-v1", *policies, "--set", "jobs=3000", "--json", file]
+    assert invoke(*arguments, "--prices") == 0
+    shown, written = capsys.readouterr().out.split("at other prices")[1], load(file)
+    found = {at["name"]: {p["policy"]: p for p in at["policies"]} for at in written["prices"]}
+    assert list(found) == ["as it is", "value 1", "value 16", "waiting x 0.5", "waiting x 2"]
+    for row in written["policies"]:
+        here = found["as it is"][row["policy"]]
+        assert [here["score"], here["cost"]] == [row["score"], row["cost"]]
+        costs, rank = row["costs"], {name: at[row["policy"]] for name, at in found.items()}
+        assert rank["value 1"]["cost"] == pytest.approx(row["cost"] - 0.75 * costs["forfeited"])
+        assert rank["waiting x 2"]["cost"] == pytest.approx(row["cost"] + costs["completion"])
+        [line] = [line for line in shown.splitlines() if line.split()[:1] == [row["policy"]]]
+        assert line.split()[2::2] == [f"({at['rank']})" for at in rank.values()]
+    for at in found.values():
+        by_cost = sorted(at.values(), key=lambda p: p["cost"])
+        assert [p["rank"] for p in by_cost] == sorted(p["rank"] for p in by_cost)
+    assert found["value 16"]["reroll"]["rank"] == 1 != found["value 1"]["reroll"]["rank"]
+    assert "cheapest at all prices: none of them\n" in shown
+    assert invoke(*arguments) == 0
+    assert "prices" not in load(file)
+
+
 def test_several_traces_are_scored_together(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
