@@ -74,7 +74,7 @@ class Thrifty:
 
 def test_who_asks_for_prices_plays_again() -> None:
     anchors = Anchors.of(resolve("Cloning-v1", CASES["Cloning-v1"][0]))
-    policies = [("thrifty", Thrifty()), ("reroll", REGISTRY["reroll"]())]
+    policies: list[tuple[str, Any]] = [("thrifty", Thrifty()), ("reroll", REGISTRY["reroll"]())]
     runs = [[anchors.run(policy)] for _, policy in policies]
     assert [reads_prices(policy) for _, policy in policies] == [True, False]
     found = {at.name: at.rows for at in priced([anchors], policies, runs)}
