@@ -58,7 +58,7 @@ def priced(
     runs: Sequence[Sequence[Run]],
     **options: Any,
 ) -> list[Priced]:
-    """Score policies at each of the prices, the scenario's first.
+    """Score policies, and replay beside them, at each of the prices, the scenario's first.
 
     Args:
         places: the slices of each trace.
@@ -77,13 +77,18 @@ def priced(
         repriced,
     )
 
+    played: list[tuple[str, Policy | None, Sequence[Run]]] = [
+        (name, policy, each) for (name, policy), each in zip(policies, runs, strict=True)
+    ]
+    if all(each[0].policy != places[0].replay.policy for each in runs):
+        played.append(("", None, [place.replay for place in places]))
     found: list[Priced] = []
     for factors in factors_of(places[0]):
         with working("bound and scores at other prices", interactive()):
             there = [at_prices(place, factors) for place in places]
             rows: list[Evaluation] = []
-            for (name, policy), each in zip(policies, runs, strict=True):
-                if factors != AS_IT_IS and reads_prices(policy):
+            for name, policy, each in played:
+                if policy is not None and factors != AS_IT_IS and reads_prices(policy):
                     again = [place.run(policy, name=name, **options) for place in there]
                 else:
                     again = [repriced(*of, factors) for of in zip(places, each, strict=True)]

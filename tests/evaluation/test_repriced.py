@@ -78,7 +78,8 @@ def test_who_asks_for_prices_plays_again() -> None:
     runs = [[anchors.run(policy)] for _, policy in policies]
     assert [reads_prices(policy) for _, policy in policies] == [True, False]
     found = {at.name: at.rows for at in priced([anchors], policies, runs)}
-    for name, (thrifty, reroll) in found.items():
+    for name, (thrifty, reroll, replay) in found.items():
+        assert (replay.policy, replay.score) == ("replay", 0.0), "who does nothing is ranked too"
         assert thrifty.same_as_replay == (name == "value 1")
         assert (thrifty.cost == reroll.cost) == (name != "value 1")
     assert found["value 1"][0].score == 0.0
