@@ -12,12 +12,12 @@ and training runs, as on the page of the leaderboard.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from experiments.markdown import interval, table
 from failgym.evaluation.result import FEW
-from failgym.evaluation.room import NOTHING
+from failgym.evaluation.room import MARK, NOTHING
 from failgym.leaderboard.page.cells import Failure, Field, fields_of
 from failgym.leaderboard.page.source import Source
 from failgym.leaderboard.statistics.bootstrap import Bootstrap, Estimate
@@ -89,16 +89,17 @@ def summary(source: Source) -> list[str]:
         rows.append(
             [
                 *(f"`failgym/{place.field.env}`", place.field.forecast),
-                *(_named(best[group]) for group in by_group),
+                *(_named(place, best[group]) for group in by_group),
                 _above(place, best[AGENTS], best[PUBLISHED], best[TUNED]),
             ]
         )
     played = [at for at in range(len(COLUMNS)) if any(row[at] != NOT_PLAYED for row in rows)]
-    return table([COLUMNS[at] for at in played], [[row[at] for at in played] for row in rows])
+    shown = table([COLUMNS[at] for at in played], [[row[at] for at in played] for row in rows])
+    return [*shown, *warnings(places(source))]
 
 
-def _named(found: _Best) -> str:
-    return NOT_PLAYED if found is None else f"`{found[0]}` {interval(found[1])}"
+def _named(place: Place, found: _Best) -> str:
+    return NOT_PLAYED if found is None else f"`{found[0]}` {marked(place, interval(found[1]))}"
 
 
 def _above(place: Place, agents: _Best, *rules: _Best) -> str:
@@ -120,6 +121,19 @@ def complete(source: Source) -> Iterator[str]:
         yield from ("", f"## failgym/{env}", "")
         columns = ["policy", "runs", *(place.field.forecast for place in here)]
         yield from table(columns, [_row(here, name) for name in names])
+        yield from warnings(here)
+
+
+def marked(place: Place, score: str) -> str:
+    """A score with a sign behind it if the room is little."""
+    return score.replace(" ", rf"\{MARK} ", 1) if place.field.room.warning else score
+
+
+def warnings(here: Sequence[Place]) -> list[str]:
+    """A line under a table for each place whose scores are marked."""
+    said = [(place.field, place.field.room.warning) for place in here]
+    found = [rf"\{MARK} `{of.env}`, {of.forecast}: {text}." for of, text in said if text]
+    return [line for text in found for line in ("", text)]
 
 
 def _value(place: Place, name: str) -> float:
@@ -142,4 +156,4 @@ def _cell(place: Place, name: str) -> str:
     if score is None:
         return NOT_PLAYED
     blocks = len(place.field.blocks.trace)
-    return interval(score) + (f" ({blocks} blocks)" if blocks < FEW else "")
+    return marked(place, interval(score)) + (f" ({blocks} blocks)" if blocks < FEW else "")

@@ -65,6 +65,15 @@ Oracle = Annotated[
     ),
 ]
 
+Prices = Annotated[
+    bool,
+    typer.Option(
+        "--prices",
+        help="Show scores and ranks at other prices too: a quarter and four times the value of a"
+        " task (of what is forfeited), half and twice the price of waiting.",
+    ),
+]
+
 
 def evaluate(
     env: Env,
@@ -75,16 +84,18 @@ def evaluate(
     seed: Seed = 0,
     drawn: Drawn = False,
     oracle: Oracle = False,
+    prices: Prices = False,
     settings: Settings = None,
     json: Json = None,
 ) -> None:
     """Score policies between replay (0) and the clairvoyant, or a bound (100)."""
+    from failgym.cli.priced import priced, print_priced
     from failgym.cli.scores import (
         LEGEND,
         draw_traces,
-        measure_all,
         measure_oracle,
         note_unproven,
+        play_all,
         print_scores,
     )
     from failgym.cli.specs import load_policy
@@ -108,10 +119,14 @@ def evaluate(
     note_unproven(places)
     if drawn and "torch" in sys.modules:  # which agents draw from
         sys.modules["torch"].manual_seed(seed)
-    evaluations = measure_all(places, policies, deterministic=not drawn)
+    runs = play_all(places, policies, deterministic=not drawn)
+    evaluations = [measured(places, each) for each in runs]
     bound = clairvoyant(places)
     best = [measure_oracle(places)] if oracle else []
     print_scores([*evaluations, *best, *([bound] if oracle else [])])
+    at_prices = priced(places, policies, runs, deterministic=not drawn) if prices else []
+    if at_prices:
+        print_priced(at_prices)
     print_line(LEGEND)
     if note := unattainable(scenario):
         print_line(note)
@@ -124,6 +139,7 @@ def evaluate(
             places[0].bound_name: bound.to_json(),
             **{each.policy: each.to_json() for each in best},
             "policies": [evaluation.to_json() for evaluation in evaluations],
+            **({"prices": [each.to_json() for each in at_prices]} if prices else {}),
         }
     )
 

@@ -10,7 +10,7 @@ from failgym.cli.output import Cell, interactive, print_line, print_table
 
 if TYPE_CHECKING:
     from failgym.envs import Scenario
-    from failgym.evaluation import Anchors, Evaluation
+    from failgym.evaluation import Anchors, Evaluation, Run
     from failgym.policy import Policy
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "measure_all",
     "measure_oracle",
     "note_unproven",
+    "play_all",
     "print_scores",
 ]
 
@@ -39,8 +40,29 @@ work: in shares of what replay wastes; wasted is lost (it ended in vain), redund
 completion ratio: median of completion time over the recorded one
 forfeited: finished in the record, not by the policy; with task_value, of some value and not
   finished by the policy; false kills: finished in the record, killed by the policy
-what replay spends: the price of its machine-time, as if all was wasted; below 1 % no score"""
+what replay spends: the price of its machine-time, as if all was wasted; below 1 % no score,
+  below 5 % it is marked
+saved: replay's less the policy's; machine-hours that are wasted or go into checkpoints and
+  restores, and hours of completion
+winsorised: the score with the savings of jobs, and what could be saved, cut at 1 % and 99 %
+log cost: mean over jobs of ln(cost / replay's), below 0 is cheaper; IQM: interquartile mean of
+  the scores of traces
+largest, drawn: shares of all that was saved and lost, of the job that makes most of it, and where
+  an attempt beyond the record was met; of slices, not jobs, where tasks share machines"""
 """What the columns mean."""
+BESIDE: dict[str, str] = {
+    "saved\nmachine-h": "saved_hours",
+    "saved\nhours": "saved_completion_hours",
+    "forfeited\nper\n1000": "forfeited_per_thousand",
+    "false\nkills per\n1000": "false_kills_per_thousand",
+    "winsor-\nised": "winsorised_score",
+    "log\ncost": "mean_log_cost_ratio",
+    "IQM of\ntraces": "iqm_of_traces",
+    "largest": "saving_in_top",
+    "drawn": "drawn_share",
+}
+"""Columns of the table beside that of scores, and fields of `Evaluation`."""
+BESIDE_SHARES = frozenset({"largest", "drawn"})
 
 
 def draw(scenario: Scenario, **options: Any) -> Anchors:
@@ -83,15 +105,22 @@ def measure_all(
 ) -> list[Evaluation]:
     """Evaluate named policies on the slices of several traces together, with a progress bar."""
     from failgym.evaluation.measuring import measure
+
+    return [measure(places, each) for each in play_all(places, policies, **options)]
+
+
+def play_all(
+    places: Sequence[Anchors], policies: Sequence[tuple[str, Policy]], **options: Any
+) -> list[list[Run]]:
+    """Play named policies on the slices of several traces, [policies][traces], likewise."""
     from failgym.evaluation.progress import progress_bar
 
     slices, label = sum(len(p.replay.slices) for p in places), places[0].scenario.name
     with progress_bar(label, slices * len(policies), interactive()) as advance:
-        runs = [
+        return [
             [place.run(policy, name=name, progress=advance, **options) for place in places]
             for name, policy in policies
         ]
-    return [measure(places, each) for each in runs]
 
 
 def measure_oracle(places: Sequence[Anchors]) -> Evaluation:
@@ -108,6 +137,7 @@ def measure_oracle(places: Sequence[Anchors]) -> Evaluation:
 def print_scores(evaluations: Sequence[Evaluation]) -> None:
     """Print evaluations of one environment, best score first, and what there is to gain there."""
     from failgym.evaluation.result import FEW, plural
+    from failgym.evaluation.room import MARK
 
     first = evaluations[0]
     several = f"{first.traces} traces, " if first.traces > 1 else ""
@@ -118,7 +148,11 @@ def print_scores(evaluations: Sequence[Evaluation]) -> None:
     shown = [i for i, column in enumerate(COLUMNS) if column not in hidden]
     rows = [[row[i] for i in shown] for row in map(_row, ranked)]
     print_table(title, [COLUMNS[i] for i in shown], rows, SHARES)
+    _print_beside(ranked)
     print_line(first.reason or f"room: in these {first.tasks:,} tasks {first.said_of_room}")
+    if first.warning is not None:
+        print_line(f"{MARK} {first.warning}")
+    print_line(first.said_of_stakes)
     idle = [e.policy for e in evaluations if e.same_as_replay and e.policy != "replay"]
     if idle:
         print_line(f"left every task as replay does: {', '.join(idle)}")
@@ -133,12 +167,34 @@ def print_scores(evaluations: Sequence[Evaluation]) -> None:
         print_line(f"an interval of fewer than {FEW} {plural(first.unit, FEW)} says little")
 
 
+def _print_beside(evaluations: Sequence[Evaluation]) -> None:
+    """Print what stands beside scores, and why some of it is not defined."""
+    columns = [c for c, name in BESIDE.items() if any(_known(e, name) for e in evaluations)]
+    rows = [[e.policy, *(getattr(e, BESIDE[column]) for column in columns)] for e in evaluations]
+    print_table("beside the scores", ["policy", *columns], rows, BESIDE_SHARES)
+    labels = {name: column.replace("-\n", "").replace("\n", " ") for column, name in BESIDE.items()}
+    reasons = dict[tuple[str, str], list[str]]()
+    played = [e for e in evaluations if e.policy not in ("replay", e.bound)]
+    for e in played:
+        for name, reason in e.undefined.items():
+            reasons.setdefault((labels[name], reason), []).append(e.policy)
+    for (label, reason), policies in reasons.items():
+        of = "" if len(policies) == len(played) else f" of {', '.join(policies)}"
+        print_line(f"no {label}{of}: {reason}")
+
+
+def _known(e: Evaluation, name: str) -> bool:
+    value: float | None = getattr(e, name)
+    return value is not None and not math.isnan(value)
+
+
 def _row(e: Evaluation) -> tuple[Cell, ...]:
     from failgym.evaluation.result import plural
+    from failgym.evaluation.room import MARK
 
     interval = "-" if math.isnan(e.low) else f"{e.low:.1f} to {e.high:.1f}"
     if e.few and not math.isnan(e.score):
         interval += f"\n({e.units} {plural(e.unit, e.units)})"
-    score = "-" if math.isnan(e.score) else f"{e.score:.1f}"
+    score = "-" if math.isnan(e.score) else f"{e.score:.1f}{MARK if e.warning else ''}"
     work = (e.wasted_work, e.checkpoint_work)
     return (e.policy, score, interval, *work, e.completion_ratio, e.forfeited, e.false_kills)

@@ -172,6 +172,12 @@ class Anchors:
             progress=progress,
         )
 
+    @cached_property
+    def job(self) -> Ints:
+        """The job of each task of the slices, slice after slice."""
+        split = split_of(self.scenario, self.scenario.split)
+        return split.column("tasks", "job")[self.replay.outcomes["task"]]
+
     @property
     def ran(self) -> npt.NDArray[np.bool_]:
         """Tasks of the trace of which a run is recorded; of others no completion time is."""

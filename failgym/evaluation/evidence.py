@@ -78,10 +78,13 @@ class Evidence:
 
     def only(self, rows: Ints) -> Evidence:
         """Some of the rows."""
-        _, of_row = np.unique(self.units.of_row[rows], return_inverse=True)
+        of_row, member = (
+            np.unique(numbers[rows], return_inverse=True)[1].astype(np.int64)
+            for numbers in (self.units.of_row, self.units.member)
+        )
         return replace(
             self,
-            units=replace(self.units, of_row=of_row.astype(np.int64)),
+            units=replace(self.units, of_row=of_row, member=member),
             replay=self.replay[rows],
             possible=self.possible[rows],
             spent=self.spent[rows],

@@ -12,9 +12,17 @@ import numpy.typing as npt
 from failgym import metrics
 from failgym.envs.spaces import TERMS
 from failgym.evaluation.evidence import score_of
+from failgym.evaluation.figure import Figure
 from failgym.evaluation.result import Evaluation
 from failgym.evaluation.room import Room
 from failgym.evaluation.runner import Run
+from failgym.evaluation.savings import (
+    charged_work,
+    completion_hours_saved,
+    drawn_share,
+    hours_saved,
+)
+from failgym.evaluation.stakes import Stakes, iqm_of_traces
 from failgym.worlds.forecast import unattainable
 from failgym.worlds.kinds import CLAIRVOYANT
 
@@ -38,8 +46,10 @@ def measure(anchors: Sequence[Anchors], runs: Sequence[Run]) -> Evaluation:
     """
     pairs = list(zip(anchors, runs, strict=True))
     outcomes = _joined([run.outcomes for run in runs])
-    wasted, overhead = _charged_work(runs)
-    before, _ = _charged_work([each.replay for each in anchors])
+    wasted, overhead = charged_work(runs)
+    before, _ = charged_work([each.replay for each in anchors])
+    forfeited, false_kills = sum(run.forfeited for run in runs), metrics.false_kills(outcomes)
+    thousands = len(outcomes["task"]) / 1000.0
     ran = np.concatenate([each.ran[run.outcomes["task"]] for each, run in pairs])
     decisions, seconds = sum(r.decisions for r in runs), sum(r.seconds for r in runs)
     return _evaluation(
@@ -47,11 +57,16 @@ def measure(anchors: Sequence[Anchors], runs: Sequence[Run]) -> Evaluation:
         runs[0].policy,
         np.concatenate([run.costs for run in runs]),
         [each.evidence.costs(run) for each, run in pairs],
+        drawn_share(anchors, runs),
+        saved_hours=hours_saved(anchors, runs),
+        saved_completion_hours=completion_hours_saved(anchors, runs),
         wasted_work=_share(wasted, before),
         checkpoint_work=_share(overhead, before),
         completion_ratio=metrics.completion_ratio(outcomes, ran),
-        forfeited=sum(run.forfeited for run in runs),
-        false_kills=metrics.false_kills(outcomes),
+        forfeited=forfeited,
+        forfeited_per_thousand=forfeited / thousands,
+        false_kills=false_kills,
+        false_kills_per_thousand=false_kills / thousands,
         rescued=metrics.rescued(outcomes),
         decisions=decisions,
         illegal=sum(run.illegal for run in runs),
@@ -74,11 +89,16 @@ def clairvoyant(anchors: Sequence[Anchors]) -> Evaluation:
         name,
         bound,
         [each.evidence.replay - each.evidence.possible for each in anchors],
+        Figure(math.nan, "nobody played: of the bound only the cost is known"),
+        saved_hours=math.nan,
+        saved_completion_hours=math.nan,
         wasted_work=_share(wasted, before) if name == CLAIRVOYANT else math.nan,
         checkpoint_work=math.nan,
         completion_ratio=math.nan,
         forfeited=None,
+        forfeited_per_thousand=None,
         false_kills=None,
+        false_kills_per_thousand=None,
         rescued=None,
         decisions=0,
         illegal=0,
@@ -91,11 +111,20 @@ def _evaluation(
     policy: str,
     costs: Floats,
     row_costs: Sequence[Floats],
+    drawn: Figure,
     **measured: Any,
 ) -> Evaluation:
     """An evaluation, of costs by slice and term, and by row of the evidence."""
     first, evidence = anchors[0], [each.evidence for each in anchors]
     scored, room = score_of(evidence, row_costs, first.seed), _room(anchors)
+    stakes = Stakes.of(evidence, row_costs)
+    figures = {
+        "winsorised_score": stakes.winsorised_score(),
+        "mean_log_cost_ratio": stakes.mean_log_cost_ratio(),
+        "iqm_of_traces": iqm_of_traces(evidence, row_costs),
+        "saving_in_top": stakes.saving_of_top(),
+        "drawn_share": drawn,
+    }
     return Evaluation(
         policy=policy,
         env=f"failgym/{first.scenario.name}",
@@ -110,6 +139,7 @@ def _evaluation(
         low=scored.low,
         high=scored.high,
         reason=room.reason,
+        warning=room.warning,
         room=room.cost,
         room_share=room.share,
         room_of_cost=room.of_cost,
@@ -117,6 +147,12 @@ def _evaluation(
         bound=first.bound_name,
         cost=float(costs.sum()),
         costs=dict(zip(TERMS, costs.sum(axis=0).tolist(), strict=True)),
+        stake_of=stakes.name,
+        stakes=len(stakes.possible),
+        stake_in_top=stakes.stake_of_top(1),
+        stake_in_top_percent=stakes.stake_of_top(stakes.top_count),
+        **{name: figure.value for name, figure in figures.items()},
+        undefined={n: figure.reason for n, figure in figures.items() if figure.reason is not None},
         forecast_note=unattainable(first.scenario),
         **measured,
     )
@@ -130,16 +166,6 @@ def _room(anchors: Sequence[Anchors]) -> Room:
 
 def _parts(room: Room) -> tuple[float, float, float, float]:
     return room.cost, room.replay, room.spent, room.hours
-
-
-def _charged_work(runs: Sequence[Run]) -> tuple[int, int]:
-    """Wasted work, and checkpoints and restores, of all tasks that are charged for [machine-ms]."""
-    outcomes = [run.outcomes for run in runs]
-    wasted, overhead = np.sum([run.work_of_others.sum(axis=0) for run in runs], axis=0).tolist()
-    return (
-        wasted + sum(map(metrics.wasted_work, outcomes)),
-        overhead + sum(map(metrics.checkpoint_work, outcomes)),
-    )
 
 
 def _joined(tables: Sequence[Outcomes]) -> Outcomes:

@@ -8,10 +8,12 @@ from typing import Any
 
 from failgym.evaluation.room import COSTS, said_of_room
 
-__all__ = ["FEW", "Evaluation", "plural"]
+__all__ = ["FEW", "TOP", "Evaluation", "plural"]
 
 FEW = 10
 """An interval of fewer units says little, and is marked."""
+TOP = 0.01
+"""Share of jobs, or slices, that are called the top, or winsorised at each end."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,8 @@ class Evaluation:
     hangs on too few units"""
     reason: str | None
     """why there is no score, in a line; None if there is one"""
+    warning: str | None
+    """why the score is marked, in a line: the room is below 5 % of what replay spends; else None"""
     room: float
     """what the bound saves over replay, in units of cost"""
     room_share: float
@@ -63,16 +67,49 @@ class Evaluation:
     completion_ratio: float
     """median of completion time over the recorded one, of tasks that ran and have the recorded
     outcome"""
+    saved_hours: float
+    """machine-time of all tasks that are charged for that is wasted or goes into checkpoints and
+    restores: replay's less the policy's [machine-h]"""
+    saved_completion_hours: float
+    """completion time that is charged for, that of tasks where it has no price: replay's less the
+    policy's [h] (`failgym.evaluation.savings`)"""
     forfeited: int | None
     """tasks that forfeited something (`failgym.evaluation.Run`)"""
+    forfeited_per_thousand: float | None
+    """the same of a thousand tasks"""
     false_kills: int | None
     """tasks that the record finishes and the policy killed"""
+    false_kills_per_thousand: float | None
+    """the same of a thousand tasks"""
     rescued: int | None
     """tasks that the policy finished and the record did not"""
     decisions: int
     illegal: int
     """actions that the mask forbade; each counted as CONTINUE"""
     steps_per_second: float
+    stake_of: str
+    """what the stake, what the bound saves, is counted by: "job", or "slice" where tasks share
+    machines (`failgym.evaluation.stakes`)"""
+    stakes: int
+    """how many of them there are"""
+    stake_in_top: float
+    """share of the stake that lies in the one that holds most"""
+    stake_in_top_percent: float
+    """share of it in the 1 % of them that hold most, rounded up"""
+    saving_in_top: float
+    """share of the policy's savings and losses, sum of |replay - policy|, that the largest makes"""
+    winsorised_score: float
+    """the score with savings winsorised at 1 % and 99 %, job by job: what is left of it without the
+    tails"""
+    mean_log_cost_ratio: float
+    """mean over jobs of ln(policy's cost / replay's); below 0 is cheaper"""
+    iqm_of_traces: float
+    """interquartile mean over traces of the score of each"""
+    drawn_share: float
+    """share of the policy's savings and losses, by task, or by slice where tasks share machines,
+    where it met an attempt beyond the record (`failgym.evaluation.savings`)"""
+    undefined: dict[str, str]
+    """why a figure is NaN, by the field's name"""
     forecast_note: str | None = None
     """why nobody has the forecast that was shown: it is drawn from how a record ends"""
     same_as_replay: bool = False
@@ -98,6 +135,16 @@ class Evaluation:
     def said_of_room(self) -> str:
         """What the bound saves over replay, in words."""
         return said_of_room(self.room_of_cost, self.room_hours, COSTS)
+
+    @property
+    def said_of_stakes(self) -> str:
+        """Who holds what the bound saves, in words."""
+        of = f"{self.stakes:,} {plural(self.stake_of, self.stakes)}"
+        if math.isnan(self.stake_in_top):
+            return f"stake: of {of} none holds any"
+        top = math.ceil(TOP * self.stakes)
+        few = f", the top 1 % ({top:,}) {100 * self.stake_in_top_percent:.1f} %" if top > 1 else ""
+        return f"stake: of {of} the largest holds {100 * self.stake_in_top:.1f} % of it{few}"
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; what is not defined is None. With `few` and `interval_of`."""

@@ -3,7 +3,7 @@
 A score is a share of the room. Where replay is nearly the best that can be done, it is a share of
 next to nothing: rounding, or the luck of one task, makes it any number. So there is no score, and
 "nothing to gain here" is said instead, unless the room is at least `LEAST_ROOM` of what replay
-spends, which is its machine-time.
+spends, which is its machine-time. Below `LITTLE_ROOM` of it a score is marked.
 
 Costs are in units of a scenario's own. In them machine-time is worth the price of wasted work, so
 what replay spends is what it would cost if all its machine-time was wasted: useful work, lost,
@@ -27,13 +27,28 @@ from failgym.envs.spaces import TERMS
 from failgym.evaluation.runner import Run
 from failgym.worlds.world import World
 
-__all__ = ["COSTS", "LEAST_ROOM", "NOTHING", "Room", "enough_room", "said_of_room", "spent_by"]
+__all__ = [
+    "COSTS",
+    "LEAST_ROOM",
+    "LITTLE_ROOM",
+    "MARK",
+    "NOTHING",
+    "Room",
+    "enough_room",
+    "said_of_room",
+    "spent_by",
+    "warning_of",
+]
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
 LEAST_ROOM = 0.01
 """Share of what replay spends; with less room there is nothing to gain, and no score."""
+LITTLE_ROOM = 0.05
+"""Share of what replay spends below which a score is marked."""
+MARK = "*"
+"""The sign behind a score over little room."""
 NOTHING = "nothing to gain here"
 """What is said in place of a score."""
 SPENDS, COSTS = "what replay spends", "what replay costs"
@@ -73,6 +88,19 @@ class Room:
             return None
         needed = f"a score needs {100 * LEAST_ROOM:.0f} %"
         return f"{NOTHING}: {said_of_room(self.share, self.hours, SPENDS)}; {needed}"
+
+    @property
+    def warning(self) -> str | None:
+        """Why a score is marked; None if it is not, or if there is none."""
+        return warning_of(self.share) if self.reason is None else None
+
+
+def warning_of(share: float) -> str | None:
+    """What to be wary of in a score over a room of so much of what replay spends, if anything."""
+    if not share < LITTLE_ROOM:
+        return None
+    shown = f"{100 * share:.1f} % of {SPENDS}, less than {100 * LITTLE_ROOM:.0f} %"
+    return f"the bound saves {shown}: a score is a share of little"
 
 
 def said_of_room(share: float, hours: float, whole: str) -> str:

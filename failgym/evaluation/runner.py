@@ -31,18 +31,21 @@ LANES = 1024
 their state to stay in the caches."""
 IDLE_SHARE = 16
 """Ended lanes wait until one in so many is idle: to start a few costs as much as to start many."""
+_BEYOND = "ghosts"
+"""What the state of a task counts its attempts beyond the record by."""
 
 Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 
 class Answers(Protocol):
     """What answers the open decisions of all lanes."""
 
-    def begin(self, lanes: npt.NDArray[np.bool_]) -> None:
+    def begin(self, lanes: Bools) -> None:
         """Say which lanes [lanes] have begun an episode."""
         ...
 
-    def act(self, out: Output, live: npt.NDArray[np.bool_]) -> Ints:
+    def act(self, out: Output, live: Bools) -> Ints:
         """Actions of all lanes, int64 [lanes]; those of lanes that are not live mean nothing."""
         ...
 
@@ -67,6 +70,12 @@ class Run:
     work_of_others: Ints
     """[slices, 2] what they have wasted, and the time of their checkpoints and restores, likewise
     [machine-ms]"""
+    time_of_others: Ints
+    """[slices] their completion time, likewise [ms]"""
+    drawn: Bools | None
+    """[tasks] did an attempt beyond the record start, or queue? None if the world does not tell"""
+    drawn_in: Bools | None
+    """[slices] one of any task that the episode holds, of those not asked about too?"""
     decisions: int
     illegal: int
     """actions that the mask forbade; each counted as CONTINUE"""
@@ -179,6 +188,9 @@ def served(
         forfeited=ledger.forfeited,
         spent_on_others=ledger.spent_on_others,
         work_of_others=ledger.work_of_others,
+        time_of_others=ledger.time_of_others,
+        drawn=ledger.states[_BEYOND] > 0 if ledger.tells_drawn else None,
+        drawn_in=ledger.drawn_in if ledger.tells_drawn else None,
         decisions=ledger.decisions,
         illegal=ledger.illegal,
         seconds=time.perf_counter() - begun,
@@ -196,6 +208,9 @@ class _Ledger:
         self.states: npt.NDArray[Any] = np.zeros(int(self.first[-1]), batch.array("tasks", 0).dtype)
         self.spent_on_others = np.zeros((len(slices), 2))
         self.work_of_others = np.zeros((len(slices), 2), dtype=np.int64)
+        self.time_of_others = np.zeros(len(slices), dtype=np.int64)
+        self.tells_drawn = _BEYOND in (self.states.dtype.names or ())
+        self.drawn_in = np.zeros(len(slices), dtype=np.bool_)
         self.forfeited = 0
         self.decisions = 0
         self.illegal = 0
@@ -212,6 +227,9 @@ class _Ledger:
             self.states[first:last] = batch.own_states(lane)
             self.spent_on_others[position] = batch.spent_on_others(lane)
             self.work_of_others[position] = batch.work_of_others(lane)
+            self.time_of_others[position] = batch.time_of_others(lane)
+            if self.tells_drawn:
+                self.drawn_in[position] = (batch.states(lane)[_BEYOND] > 0).any()
 
 
 def _serve(batch: EpisodeBatch, caller: Answers, ledger: _Ledger, progress: Advance) -> None:

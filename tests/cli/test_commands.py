@@ -107,7 +107,7 @@ def test_a_log_on_which_nothing_can_be_saved_has_no_scores(
         assert [row[name] for name in ("score", "low", "high")] == [None] * 3
         assert row["reason"].startswith(said)
         assert abs(row["room_share"]) < 1e-9
-    for row in (line.split() for line in shown.splitlines()):
+    for row in (line.split() for line in shown.split("beside the scores")[0].splitlines()):
         assert row[:1] not in (["young"], ["replay"]) or row[1:3] == ["-", "-"]
 
 
@@ -167,6 +167,57 @@ def test_the_room_and_what_intervals_are_of_are_said(capsys: pytest.CaptureFixtu
     assert re.search(r"intervals are of this trace: [0-9]+ jobs resampled", apart)
     for word in ("wasted", "redundant", "ghost", "forfeited", "false kills", "what replay spends"):
         assert f"{word}" in shown.split("score: 0 is replay")[1]
+
+
+def test_a_second_table_says_what_stands_beside_scores(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "scores.json"
+    policies = ["--policy", "young", "--policy", "young:factor=2.5", "--policy", "replay"]
+    assert invoke("evaluate", "--env", "Checkpoint-v1", *policies, *SMALL, "--json", file) == 0
+    shown = capsys.readouterr().out
+    _, beside = shown.split("beside the scores")
+    assert max(len(line) for line in beside.splitlines() if "─" in line) <= 100
+    for row in load(file)["policies"][:2]:
+        [cells] = [
+            line.split() for line in beside.splitlines() if line.split()[:1] == [row["policy"]]
+        ]
+        assert float(cells[1].replace(",", "")) == pytest.approx(row["saved_hours"], rel=0.01)
+        assert cells[-2:] == [f"{100 * row['drawn_share']:.1f}", "%"]
+        assert cells[-4:-2] == [f"{100 * row['saving_in_top']:.1f}", "%"]
+    row = load(file)["policies"][0]
+    of = f"{row['stakes']} jobs the largest holds {100 * row['stake_in_top']:.1f} % of it"
+    assert f"stake: of {of}, the top 1 % (" in shown
+    assert "IQM of\n" not in beside
+    assert "no IQM of traces: one trace\n" in beside
+
+
+def test_prices_rank_policies_where_each_is_another(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """At a quarter of the value of a task trying everything again does not pay any more."""
+    file, names = tmp_path / "scores.json", ("reroll", "give_up", "replay")
+    policies = [word for name in names for word in ("--policy", name)]
+    arguments = ["evaluate", "--env", "Cloning-v1", *policies, "--set", "jobs=3000", "--json", file]
+    assert invoke(*arguments, "--prices") == 0
+    shown, written = capsys.readouterr().out.split("at other prices")[1], load(file)
+    found = {at["name"]: {p["policy"]: p for p in at["policies"]} for at in written["prices"]}
+    assert list(found) == ["as it is", "value 1", "value 16", "waiting x 0.5", "waiting x 2"]
+    for row in written["policies"]:
+        here = found["as it is"][row["policy"]]
+        assert [here["score"], here["cost"]] == [row["score"], row["cost"]]
+        costs, rank = row["costs"], {name: at[row["policy"]] for name, at in found.items()}
+        assert rank["value 1"]["cost"] == pytest.approx(row["cost"] - 0.75 * costs["forfeited"])
+        assert rank["waiting x 2"]["cost"] == pytest.approx(row["cost"] + costs["completion"])
+        [line] = [line for line in shown.splitlines() if line.split()[:1] == [row["policy"]]]
+        assert line.split()[2::2] == [f"({at['rank']})" for at in rank.values()]
+    for at in found.values():
+        by_cost = sorted(at.values(), key=lambda p: p["cost"])
+        assert [p["rank"] for p in by_cost] == sorted(p["rank"] for p in by_cost)
+    assert found["value 16"]["reroll"]["rank"] == 1 != found["value 1"]["reroll"]["rank"]
+    assert "cheapest at all prices: none of them\n" in shown
+    assert invoke(*arguments) == 0
+    assert "prices" not in load(file)
 
 
 def test_several_traces_are_scored_together(

@@ -13,7 +13,7 @@ from failgym.leaderboard.page.cells import fields_of
 from failgym.leaderboard.page.ranking import scores
 from failgym.leaderboard.page.source import Source
 from failgym.leaderboard.statistics.bootstrap import Bootstrap
-from tests.leaderboard.made_up import ENVS, HELP, entry, results, submission
+from tests.leaderboard.made_up import ENVS, HELP, entry, results, submission, with_bound
 
 SKILLS: dict[tuple[str, int | None], float] = {
     ("replay", None): 0.0,
@@ -70,6 +70,24 @@ def test_every_policy_is_in_the_table_of_its_environment(board: Source) -> None:
         assert {line.split("`")[1] for line in table.splitlines() if "`" in line} == names
         assert ("| `ppo` | 2 |" in table) == (env != "Lineage-v1")
         assert (r"timeout: slow \| slower" in table) == (env == "Workflow-v1")
+
+
+def test_scores_over_little_room_are_marked_and_a_line_says_why(board: Source) -> None:
+    rows = board.results
+    least = rows["replay_cost"] - 0.03 * rows["replay_spent"]
+    little = rows["env"].eq("Checkpoint-v1") & rows["forecast"].eq("none")
+    some = with_bound(rows, rows["bound_cost"].where(~little, least))
+    text = "\n".join(complete(replace(board, results=some)))
+    tables = {table.partition("\n")[0]: table for table in text.split("\n## failgym/")[1:]}
+    why = "saves 3.0 % of what replay spends, less than 5 %: a score is a share of little."
+    for env, table in tables.items():
+        assert (rf"\* `{env}`, none: the bound {why}" in table) == (env == "Checkpoint-v1")
+        for line in table.splitlines():
+            *others, _ = line.split(" | ")
+            assert not any(r"\* [" in cell for cell in others), "of other forecasts"
+    assert text.count(r"\* [") == tables["Checkpoint-v1"].count(r"\* [") == len(SKILLS) - 1
+    assert why in summary(replace(board, results=some))[-1]
+    assert not any(why in line for line in summary(board))
 
 
 def test_a_large_leaderboard_is_one_on_the_same_slices() -> None:

@@ -395,11 +395,11 @@ def test_policies_made_for_one_environment_are_ranked_there(browser: Any, tmp_pa
         assert column(page, "IQM") == ["0.0", "–", "–"]
 
 
-def barren(*envs: str, slices: int = 3) -> Any:
+def barren(*envs: str, slices: int = 3, room: float = 1e-3) -> Any:
     """A submission of replay and a policy that harms, with next to nothing to gain in some."""
     rows = results({("replay", None): 0.0, ("young", None): 0.5}, slices=slices)
     rows = rows[rows["forecast"] == "none"]
-    least = rows["replay_cost"] - 1e-3 * rows["replay_spent"]
+    least = rows["replay_cost"] - room * rows["replay_spent"]
     rows = with_bound(rows, rows["bound_cost"].where(~rows["env"].isin(envs), least))
     return submission(rows, [entry("replay"), entry("young")])
 
@@ -416,6 +416,16 @@ def test_where_there_is_nothing_to_gain_it_says_so_instead_of_a_score(
         assert ENVS[0] not in pair(page, "young", "replay")
         page.get_by_role("button", name="young", exact=True).first.click()
         assert "nothing to gain here" in page.locator(".details").inner_text()
+
+
+def test_scores_over_little_room_are_marked(browser: Any, tmp_path: Path) -> None:
+    write_page([barren(ENVS[0], slices=16, room=0.03)], tmp_path / "page.html")
+    for page in opened(browser, (tmp_path / "page.html").as_uri()):
+        assert all(text.endswith("*") for text in column(page, ENVS[0]))
+        assert not any("*" in text for text in column(page, ENVS[1]))
+        meaning = page.locator("#meaning").inner_text()
+        assert f"* {ENVS[0]}: the bound saves 3.0 % of what replay spends, less than 5 %" in meaning
+        assert f"* {ENVS[1]}" not in meaning
 
 
 def test_an_interval_of_few_units_is_marked(browser: Any, tmp_path: Path) -> None:

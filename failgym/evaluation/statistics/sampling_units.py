@@ -47,6 +47,8 @@ class SamplingUnits:
     """what a unit is: "job", "block of jobs", "slice" or "block of slices" """
     members: int
     """jobs, or slices, of the largest unit"""
+    member: Ints
+    """[rows] the job of each task, or each slice itself, numbered from 0"""
     by_task: bool = True
     """are rows tasks? Else they are slices"""
 
@@ -125,7 +127,7 @@ def of_jobs(job: Ints, submit: Ints, *, apart: bool) -> SamplingUnits:
     place = np.empty(len(jobs), dtype=np.int64)
     place[np.argsort(first, kind="stable")] = np.arange(len(jobs))
     name = "job" if length == 1 else "block of jobs"
-    return SamplingUnits((place // length)[of_row], name, length)
+    return SamplingUnits((place // length)[of_row], name, length, of_row.astype(np.int64))
 
 
 def of_slices(count: int, *, apart: bool) -> SamplingUnits:
@@ -137,7 +139,8 @@ def of_slices(count: int, *, apart: bool) -> SamplingUnits:
     """
     length = max(1 if apart else _cube_root(count), math.ceil(count / MOST))
     name = "slice" if length == 1 else "block of slices"
-    return SamplingUnits(np.arange(count) // length, name, length, by_task=False)
+    slices = np.arange(count)
+    return SamplingUnits(slices // length, name, length, slices, by_task=False)
 
 
 def _cube_root(count: int) -> int:

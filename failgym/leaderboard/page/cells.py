@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ import pandas as pd
 
 from failgym.envs import SCENARIOS
 from failgym.envs.spaces import TERMS
+from failgym.evaluation.room import Room
 from failgym.evaluation.statistics.sampling_units import TracesUnits, of_slices
 from failgym.leaderboard.page.source import COLUMNS, Source
 from failgym.leaderboard.statistics.estimators import Runs
@@ -84,6 +86,11 @@ class Field:
     """what is resampled of scores"""
     outcomes: dict[str, Cell | Failure] = field(default_factory=dict[str, "Cell | Failure"])
     """by policy"""
+
+    @property
+    def room(self) -> Room:
+        """What the bound saves over replay on all slices."""
+        return Room(float(self.possible.sum()), math.nan, float(self.spent.sum()), math.nan)
 
     def cell(self, policy: str) -> Cell | None:
         """What the policy did here, if it has a score."""

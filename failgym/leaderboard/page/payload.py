@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import json
-import math
 import zlib
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -20,7 +19,6 @@ import numpy.typing as npt
 
 import failgym
 from failgym.envs.spaces import TERMS
-from failgym.evaluation.room import Room
 from failgym.leaderboard.page.cells import FORECASTS, Failure, Field, fields_of
 from failgym.leaderboard.page.ranking import COUNTS, aggregates, costs, counts, scores
 from failgym.leaderboard.page.source import PolicyRun, Source
@@ -146,8 +144,8 @@ def _provenance(submission: Source) -> dict[str, Any]:
 
 
 def _described(field: Field) -> dict[str, Any]:
-    """What it is, and why it has no scores, if there is nothing to gain."""
-    room = Room(float(field.possible.sum()), math.nan, float(field.spent.sum()), math.nan)
+    """What it is, and why it has no scores, or marked ones, where there is too little to gain."""
+    room = field.room
     return {
         "env": field.env,
         "forecast": field.forecast,
@@ -156,6 +154,7 @@ def _described(field: Field) -> dict[str, Any]:
         "traces": field.units.trace.tolist(),
         "block_traces": field.blocks.trace.tolist(),
         "nothing": room.reason,
+        "little": room.warning,
     }
 
 

@@ -283,6 +283,10 @@ class EpisodeBatch(ABC):
         """
         return 0, 0
 
+    def time_of_others(self, episode: int) -> int:
+        """Completion time of tasks that are not asked about but charged for, up to now [ms]."""
+        return 0
+
     def drained_log(self, episode: int) -> npt.NDArray[Any]:
         """The event log of an episode since it was drained last; a kept one is overwritten."""
         count = int(self.state.episodes["logged"][episode])

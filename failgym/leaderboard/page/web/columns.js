@@ -7,6 +7,9 @@ const AGGREGATES = {
   optimality_gap: ["Gap", "Optimality gap: how far runs fall short of the bound; lower is better"],
 };
 
+// The sign behind a score over little room.
+const MARK = "*";
+
 // Of an estimate: `value` sorts, `cell` shows.
 function estimateColumn(key, label, title, estimate, { lead = false, ascending = false } = {}) {
   return {
@@ -36,10 +39,12 @@ function estimateCell(estimate) {
 // The score of a policy in a field, or why it has none.
 function scoreCell(f, p) {
   const { board } = state;
-  const { nothing } = board.fields[f];
+  const { nothing, little } = board.fields[f];
   if (board.failure(f, p)) return [failed(board.failure(f, p))];
   if (nothing && board.counted(f, p).runs) return [element("small", { title: nothing }, "nothing to gain here")];
-  return estimateCell(board.score(f, p));
+  const cell = estimateCell(board.score(f, p));
+  if (little && cell.length > 1) cell.splice(1, 0, element("sup", { title: little }, MARK));
+  return cell;
 }
 
 function columns() {

@@ -199,6 +199,8 @@ function meaning() {
   const view = shown.filter(({ nothing }) => !nothing).map(({ env }) => shortEnvironment(env));
   const without = shown.filter(({ nothing }) => nothing);
   const nothing = without.map((field) => `${shortEnvironment(field.env)}: ${field.nothing}. `).join("");
+  const marked = shown.filter(({ little }) => little);
+  const little = marked.map((field) => `${MARK} ${shortEnvironment(field.env)}: ${field.little}. `).join("");
   const few = shown.some((field) => field.block_traces.length < FEW)
     ? ` An interval of fewer than ${FEW} units says little: their number is behind it.`
     : "";
@@ -208,7 +210,7 @@ function meaning() {
     "of policies that were played in each. ";
   const start = state.environment ? (shown.length ? "" : none) : all;
   return (
-    `${start}${nothing}A score is 100 (replay − policy) / (replay − bound), a ratio of sums of costs over slices: ` +
+    `${start}${nothing}${little}A score is 100 (replay − policy) / (replay − bound), a ratio of sums of costs over slices: ` +
     "0 is doing nothing, 100 the bound of a clairvoyant. Below: 95 % bootstrap intervals over " +
     "traces, then units (blocks of jobs that follow each other, wherever their tasks lie; of " +
     "neighbouring slices where tasks share machines) and training runs, which end at 100. One trace " +
