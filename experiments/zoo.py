@@ -45,13 +45,12 @@ class Scored:
 
 
 SCORED = {
-    "Cloning-v1": Scored(every=500_000),
+    "Cloning-v1": Scored(every=750_000),
     "GracePeriod-v1": Scored(every=500_000),
-    # One gang of the validation part decides a sixth of the score: that would choose, not skill.
-    "Checkpoint-v1": Scored(every=4_000_000),
-    "Lineage-v1": Scored(every=1_000_000, episodes=24),
+    "Checkpoint-v1": Scored(every=250_000),
+    "Lineage-v1": Scored(every=500_000, episodes=24),
     "Workflow-v1": Scored(every=500_000),
-    "Mitigation-v1": Scored(every=250_000),
+    "Mitigation-v1": Scored(every=250_000, episodes=24),
 }
 
 

@@ -17,6 +17,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from failgym import __version__
 from failgym.agents.files.decision_interval import Cadence
 from failgym.agents.files.manifest import (
     Environment,
@@ -56,8 +57,8 @@ MOST_BYTES = 1 << 30
 """A policy file that is read has at most so many."""
 PICKLE_PROTOCOLS = 5
 """The protocols of pickle up to now; its files begin with a mark and the protocol."""
-LIBRARIES = ("failgym", "gymnasium", "numpy", "sb3-contrib", "stable-baselines3", "torch")
-"""Whose versions a file records."""
+LIBRARIES = ("gymnasium", "numpy", "sb3-contrib", "stable-baselines3", "torch")
+"""Whose versions a file records, beside failgym's own."""
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -110,7 +111,7 @@ def save_policy(
         policy=architecture.policy.__name__,
         network=describe(model.policy, architecture),
         critic=critic,
-        versions={library: version(library) for library in LIBRARIES},
+        versions={"failgym": __version__, **{name: version(name) for name in LIBRARIES}},
         command=command,
         settings=dict(settings or {}),
         trace_hash=whole_trace(scenario).content_hash,

@@ -31,7 +31,7 @@ __all__ = [
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
-_VERSION, _WITH_ALARMS = 1, 2
+_VERSION, _WITH_ALARMS = 1, 3
 """Of the format: of forecasts without a law of alarms, which older versions of failgym read, and of
 those with one."""
 MOST_BYTES = 1 << 32

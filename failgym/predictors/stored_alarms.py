@@ -13,7 +13,7 @@ from failgym.sim.shared.continuation import Law
 
 __all__ = ["alarm_arrays", "alarms_in"]
 
-_LAWS = ("true_score", "false_time", "false_score", "lead")
+_LAWS = ("true_score", "false_score", "lead")
 _BY_TASK = ("job_true", "job_false")
 
 
@@ -23,6 +23,7 @@ def alarm_arrays(law: AlarmLaw) -> dict[str, npt.NDArray[Any]]:
     arrays = {
         "seed": np.array(law.seed % 2**64, dtype=np.uint64),
         "shares": np.array([law.prior, law.job_share]),
+        "false_factor": np.array(law.false_factor),
         "outside": np.array(law.outside),
         **{name: np.array([each.value, each.share]) for name, each in laws.items()},
         **{name: getattr(law, name) for name in _BY_TASK},
@@ -49,6 +50,7 @@ def alarms_in(content: Mapping[str, npt.NDArray[Any]]) -> AlarmLaw:
         seed=int(content["alarms_seed"]),
         prior=float(prior),
         job_share=float(job_share),
+        false_factor=float(content["alarms_false_factor"]),
         outside=bool(content["alarms_outside"]),
         **laws,
         **numbers,

@@ -26,9 +26,11 @@ from failgym.agents.credit.rollout_buffers import MaskableTaskRolloutBuffer
 from failgym.agents.environments.vec_env import make_sb3_env
 from failgym.agents.networks.architectures import ACTIVATIONS, ARCHITECTURES
 from failgym.agents.strict_record import Activation
+from failgym.agents.training.preparation import scenario_of
 from failgym.agents.training.train import train
 from failgym.agents.training.training_settings import TrainingSettings
 from failgym.envs import SCENARIOS
+from failgym.worlds.source import whole_trace
 from tests.agents.runs import scenario
 from tests.envs.worlds import small
 
@@ -57,6 +59,12 @@ def test_every_shipped_file_is_used() -> None:
         FOLDER / env / f"{algo}.yaml" for env in (*SCENARIOS, "default") for algo in ALGORITHMS
     }
     assert set(FOLDER.rglob("*.yaml")) <= known
+
+
+@pytest.mark.parametrize("env", ["Lineage-v1", "Workflow-v1"])
+def test_the_trace_to_learn_from_can_be_made(env: str) -> None:
+    chosen = settings_for("maskable_ppo", env).env or {}
+    assert whole_trace(scenario_of(SCENARIOS[env], chosen)).rows("jobs") == chosen["jobs"]
 
 
 @pytest.mark.parametrize("algo", ALGORITHMS)

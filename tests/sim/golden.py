@@ -251,10 +251,11 @@ def continuation_of(text: str, tasks: int) -> Continuation:
 def alarms_of(said: dict[str, Any], tasks: int) -> AlarmLaw:
     """The law of alarms of an example; what is not said never comes."""
     nobody = [0.0] * tasks
-    laws = ("true_score", "false_time", "false_score", "lead")
+    laws = ("true_score", "false_score", "lead")
     return AlarmLaw(
         seed=0,
         prior=said["prior"],
+        false_factor=said.get("false_factor", 0.0),
         job_share=said.get("job_share", 0.0),
         job_true=np.array(said.get("job_true", nobody)),
         job_false=np.array(said.get("job_false", nobody)),
@@ -271,11 +272,12 @@ def _one_cell(said: float | Sequence[tuple[float, float]]) -> Law:
 
 
 def _certain(values: Sequence[str | None]) -> Law:
-    """A cell per value: that one for sure; never for "-" or None."""
-    known = [value is not None and value != "-" for value in values]
-    certain = [float(value) for value in values if value is not None and value != "-"]
-    at = np.concatenate([[0], np.cumsum(known)]).astype(np.int64)
-    return Law(at, np.array(certain), np.ones(len(certain)))
+    """A cell per value: that one for sure, or steps with shares; never for "-" or None."""
+    cells = [[] if value in (None, "-") else value.split(",") for value in values]
+    steps = [step.partition("@") for cell in cells for step in cell]
+    at = np.cumsum([0, *map(len, cells)]).astype(np.int64)
+    shares = [float(share or 1.0) for *_, share in steps]
+    return Law(at, np.array([float(value) for value, *_ in steps]), np.array(shares))
 
 
 def _text(entry: LogEntry) -> str:

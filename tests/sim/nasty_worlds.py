@@ -72,7 +72,7 @@ def nasty_world(seed: int) -> NastyWorld:
     rules = nasty_rules(rng, grid, huge)
     context = random_context(rng, trace, rules)
     if rng.random() < 0.7:
-        alarms = _alarms(rng, np.array(job), grid, huge)
+        alarms = _alarms(rng, np.array(job), grid)
         context = replace(context, forecast=replace(context.forecast, alarms=alarms))
     value = None if rng.random() < 0.2 else float(rng.choice([0.0, 1.0, 4.0, 1e6]))
     return NastyWorld(
@@ -255,10 +255,8 @@ def _times(rng: np.random.Generator, grid: int, huge: bool) -> npt.NDArray[np.fl
     return np.unique([*times, *longest]).astype(np.float64)
 
 
-def _alarms(
-    rng: np.random.Generator, job: npt.NDArray[np.int64], grid: int, huge: bool
-) -> AlarmLaw:
-    """Times on the grid, so that alarms begin and end with windows; scores that tie."""
+def _alarms(rng: np.random.Generator, job: npt.NDArray[np.int64], grid: int) -> AlarmLaw:
+    """Leads on the grid, as fates are: alarms begin and end with windows. Scores that tie."""
     scores = np.array([0.0, 0.3, 0.5, 0.5, 1.0])
     leads = np.unique([1, grid - 1 or 1, grid, 3 * grid, HUGE]).astype(np.float64)
     shared = rng.random((2, int(job.max()) + 1))
@@ -266,7 +264,7 @@ def _alarms(
         seed=int(rng.choice([0, 7, 2**63 - 1])),
         prior=float(rng.choice([0.0, 0.3, 0.5])),
         true_score=random_law(rng, 1, scores),
-        false_time=random_law(rng, 1, _times(rng, grid, huge)),
+        false_factor=float(rng.choice([0.0, 1e-9, 1.0, 2.0, 2.0**20])),
         false_score=random_law(rng, 1, scores, certain=True),
         lead=random_law(rng, 1, leads, certain=True),
         job_share=float(rng.choice([0.0, 0.5, 1.0])),

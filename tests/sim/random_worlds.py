@@ -187,16 +187,15 @@ def alarming(rng: np.random.Generator, context: Context, job: npt.NDArray[np.int
 
 
 def random_alarms(rng: np.random.Generator, job: npt.NDArray[np.int64]) -> AlarmLaw:
-    """A few scores and times each, some of them none; leads from 1 ms to longer than any life."""
+    """A few scores, some of them none; leads from 1 ms to longer than any life."""
     scores = np.array([0.0, 0.02, 0.3, 0.5, 0.7, 0.9, 1.0])
-    times = np.unique(rng.integers(1, 300, int(rng.integers(1, 12)))).astype(np.float64)
     leads = np.array([1.0, 5.0, 10.0, 40.0, 1000.0])
     shared = rng.random((2, int(job.max(initial=0)) + 1))
     return AlarmLaw(
         seed=int(rng.integers(0, 2**63)),
         prior=float(rng.choice([0.0, 0.02, 0.3])),
         true_score=random_law(rng, 1, scores),
-        false_time=random_law(rng, 1, times),
+        false_factor=float(rng.choice([0.0, 0.1, 0.5, 1.0, 3.0, 100.0])),
         false_score=random_law(rng, 1, scores, certain=True),
         lead=random_law(rng, 1, leads, certain=True),
         job_share=float(rng.choice([0.0, 0.5, 1.0])),

@@ -47,14 +47,14 @@ def number(seed: int, key: int, n: int, purpose: Purpose) -> float:
 
 
 def random_alarms(rng: np.random.Generator, tasks: int) -> AlarmLaw:
-    """Few scores and times, so that alarms overlap, come twice at one time, or never."""
+    """Few scores and leads, so that alarms overlap, come twice at one time, or never."""
     times = np.unique(rng.integers(1, 200, 8)).astype(np.float64)
     risks = np.array([0.2, 0.4, 0.5, 0.7, 0.9])
     return AlarmLaw(
         seed=int(rng.integers(-5, 5)),
         prior=0.125,
         true_score=random_law(rng, 1, risks),
-        false_time=random_law(rng, 1, times),
+        false_factor=float(rng.choice([0.0, 0.3, 1.0, 5.0])),
         false_score=random_law(rng, 1, risks, certain=True),
         lead=random_law(rng, 1, times, certain=True),
         job_share=float(rng.choice([0.0, 0.5, 1.0])),
@@ -64,10 +64,27 @@ def random_alarms(rng: np.random.Generator, tasks: int) -> AlarmLaw:
     )
 
 
+def passed(a: AlarmLaw, c: Continuation, cell: int, time: float) -> float:
+    """The chance that a failure by then does not come, 1 - S^c."""
+
+    def left(law: Law) -> float:
+        known = slice(law.at[cell], law.at[cell + 1])
+        return 1.0 - law.share[known][law.value[known] <= time].max(initial=0.0)
+
+    return 1.0 - (left(c.failure) * (left(c.external) if a.outside else 1.0)) ** a.false_factor
+
+
 def expected(
-    a: AlarmLaw, key: int, task: int, n: int, fate: tuple[float, float, float], at: int, window: int
+    a: AlarmLaw,
+    c: Continuation,
+    task: int,
+    run: Any,
+    fate: tuple[float, float, float],
+    at: int,
+    window: int,
 ) -> float:
     """The risk in a window, as A1 to A4 say."""
+    n, key, cell = int(run["number"]), int(c.key[task]), int(c.cell[task, run["past"]])
     fails, outside, _length = fate
     end = min(fate)
     bad = end < math.inf and (fails == end or (a.outside and outside == end and fails != end))
@@ -85,11 +102,11 @@ def expected(
         u = number(a.seed, key, m, Purpose.ALARM_FALSE)
         if j == 1 and shared:
             u = float(a.job_false[task])
-        shares = [
-            s for v, s in zip(a.false_time.value, a.false_time.share, strict=True) if v <= before
-        ]
-        h = shares[-1] if shares else 0.0
-        before = one(a.false_time, 0, h + (1.0 - h) * u)
+        h = passed(a, c, cell, before)
+        bad = [c.failure, c.external] if a.outside else [c.failure]
+        times = np.concatenate([law.value[law.at[cell] : law.at[cell + 1]] for law in bad])
+        later = [t for t in times if t > before and passed(a, c, cell, t) > h + (1.0 - h) * u]
+        before = min(later, default=math.inf)
         if before == math.inf or before >= end:
             break
         lead = one(a.lead, 0, number(a.seed, key, m, Purpose.ALARM_FALSE_LEAD))
@@ -141,10 +158,10 @@ def play(seed: int, **changes: Any) -> tuple[int, set[float]]:
             if rules.forecast_by != "age":
                 age = _progress(run, now)
             met = fate(laws, sim.batch.world, task, run, seed)
-            key, index = int(laws.key[task]), age // rules.window
+            index = age // rules.window
             obs = sim.observation()
             now_risk, before = (
-                np.float32(expected(alarms, key, task, int(run["number"]), met, i, rules.window))
+                np.float32(expected(alarms, laws, task, run, met, i, rules.window))
                 for i in (index, max(index - 1, 0))
             )
             assert obs[INDEX["risk"]] == now_risk

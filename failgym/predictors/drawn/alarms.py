@@ -85,11 +85,13 @@ class _Attempts(NamedTuple):
 
 
 class _Laws(NamedTuple):
-    """The laws of first and of later attempts, a cell each."""
+    """The laws of first and of later attempts, a cell each; factors likewise."""
 
     true_score: Law
     false_time: Law
     false_score: Law
+    false_factor: tuple[float, ...]
+    """how many times as often as bad ends failures come that are none"""
 
 
 class _Alarm(NamedTuple):
@@ -122,10 +124,11 @@ class Alarms:
     an alarm tells if it is true: among first and among later attempts the share of true ones is the
     same at all ages. An attempt has at most `FALSE_ALARMS` false ones, also one that ends badly.
 
-    **Attempts beyond a record** raise alarms by their own fate and the laws of later attempts
-    (rules A1 to A4 of `failgym.sim.reference`); recorded ones do so by what is recorded. As far as
-    they fail at other ages than recorded later ones, the share of true alarms among theirs does
-    depend on age: from .87 to .81 where it was measured (`experiments.alarm_ages`).
+    **Attempts beyond a record** raise alarms by their own fate and the quality of later attempts
+    (rules A1 to A4 of `failgym.sim.reference`); recorded ones do so by what is recorded. The
+    failures that do not come of the former have the same multiple of the hazard by which their own
+    are drawn: that of attempts like them, after as many failures. So the share of true alarms is
+    the same at all ages among them too, and whatever they are (`experiments.alarm_ages`).
 
     **Errors within jobs.** A share ``job_share`` of the attempts takes its job's number for its
     true alarm, so that failures of a job are foreseen or missed together, and for its first false
@@ -254,7 +257,7 @@ class Alarms:
             seed=self.seed,
             prior=self.prior,
             true_score=_cell(laws.true_score, LATER),
-            false_time=_cell(laws.false_time, LATER),
+            false_factor=laws.false_factor[LATER],
             false_score=_cell(laws.false_score, LATER),
             lead=exponential(self.lead),
             job_share=self.job_share,
@@ -294,9 +297,15 @@ class Alarms:
         """The laws of first and of later attempts by the curves of those that are shown."""
         cells = [self._laws_of(a, shown & (a.group == group)) for group in (FIRST, LATER)]
         whole = self._laws_of(a, shown, least=0)
-        found = [cell or whole for cell in cells]
-        assert all(found)
-        return _Laws(*(_beside(*laws) for laws in zip(*filter(None, found), strict=True)))
+        first, later = (cell or whole for cell in cells)
+        assert first
+        assert later
+        return _Laws(
+            true_score=_beside(first.true_score, later.true_score),
+            false_time=_beside(first.false_time, later.false_time),
+            false_score=_beside(first.false_score, later.false_score),
+            false_factor=first.false_factor + later.false_factor,
+        )
 
     def _laws_of(self, a: _Attempts, of: Bools, least: int = LEAST_ENDS) -> _Laws | None:
         """The laws by the curves of some attempts; None if too few end badly, or otherwise."""
@@ -312,6 +321,7 @@ class Alarms:
             false_score=scores(self.threshold, curves.shares(factor, self.fpr))
             if factor > 0.0
             else none,
+            false_factor=(factor,),
         )
 
     def _shared(self, a: _Attempts, own: Floats, of_job: Floats) -> Floats:

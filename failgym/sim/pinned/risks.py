@@ -23,7 +23,7 @@ def _drawn_risk(
     """The risk of a drawn attempt, by the fate that it would meet from the start."""
     bad = ends_badly(laws, c, run, alarms.settings[0].outside)
     end = undisturbed_end(laws, c, run)
-    return alarm_risk(alarms, task, run.number, end, bad, index, window)
+    return alarm_risk(alarms, task, c.cell[run.past], run.number, end, bad, index, window)
 
 
 @kernel

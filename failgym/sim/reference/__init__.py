@@ -184,10 +184,15 @@ A1. *The fate that is foretold* is the one that C4 gives the attempt from the st
 A2. *True alarm.* An attempt that ends badly draws a score from ``true_score`` by ALARM_TRUE
     (shared); none, no alarm. It draws a lead from ``lead`` by ALARM_LEAD, and the alarm is on from
     max(0, T - lead) to T.
-A3. *False alarms* are alarms of failures that do not come. T'_0 = 0; T'_j, j = 1 to `FALSE_ALARMS`,
-    is drawn from ``false_time``, of the times above T'_(j-1) alone, as C2 says it of work, by
-    ALARM_FALSE, n = number x `FALSE_ALARMS` + j - 1 (for j = 1 it is shared); never if there is
-    none. From the first on that is never, or not before the attempt's end (A1), there are no more.
+A3. *False alarms* are alarms of failures that do not come. At each age these have c =
+    ``false_factor`` times the hazard of the bad ends by which the attempt's own fate was drawn, of
+    the cell for its k: so at every age, and of attempts of every cell, as many alarms are true.
+    S(t) is 1 less the share of that cell's times in `failure` that are at most t, with ``outside``
+    times the same of `external`. T'_0 = 0; T'_j, j = 1 to `FALSE_ALARMS`, is the first of these
+    times t above T'_(j-1) for which 1 - S(t)^c > h + (1 - h) u, where h = 1 - S(T'_(j-1))^c and u
+    is by ALARM_FALSE, n = number x `FALSE_ALARMS` + j - 1 (for j = 1 it is shared); never if there
+    is none. From the first on that is never, or not before the attempt's end (A1), there are no
+    more.
     Alarm j draws a score from ``false_score`` by ALARM_FALSE_SCORE, and a lead from ``lead`` by
     ALARM_FALSE_LEAD, both with that n, and is on from max(0, T'_j - lead) to T'_j. Its score is
     never none.

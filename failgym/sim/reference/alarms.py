@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from failgym.sim.reference.fates import Draws, Fate, draw, draw_above
+from failgym.sim.reference.fates import Draws, Fate, draw
 from failgym.sim.shared.alarms import FALSE_ALARMS, AlarmLaw
 from failgym.sim.shared.keys import Purpose
 from failgym.vocabulary import Ending
@@ -85,20 +85,38 @@ def _false(
 ) -> Iterator[Alarm]:
     """A3: alarms of failures that do not come, while the attempt lives."""
     end, _ = fate.from_start()
-    comes = 0
+    curve = _false_curve(law, draws, fate)
+    comes, over = 0, 0.0
     for j in range(FALSE_ALARMS):
         n = number * FALSE_ALARMS + j
         u = draws.uniform(n, Purpose.ALARM_FALSE)
         if j == 0 and is_shared:
             u = float(law.job_false[draws.task])
-        time = draw_above(law.false_time, CELL, comes, u)
-        if time is None or (end is not None and time >= end):
+        share = over + (1.0 - over) * u
+        later = [time for time in curve if time > comes and curve[time] > share]
+        if not later or (end is not None and later[0] >= end):
             return
-        comes = time
+        comes, over = later[0], curve[later[0]]
         score = draw(law.false_score, CELL, draws.uniform(n, Purpose.ALARM_FALSE_SCORE))
         assert score is not None  # its last share is 1
         lead = _lead(law, draws.uniform(n, Purpose.ALARM_FALSE_LEAD))
         yield Alarm(max(0, comes - lead), comes, score)
+
+
+def _false_curve(law: AlarmLaw, draws: Draws, fate: Fate) -> dict[int, float]:
+    """A3: time -> 1 - S^c, ascending: the chance of a failure by then that does not come."""
+    cell = draws.cell(fate.failures)
+    bad = (draws.laws.failure, draws.laws.external) if law.outside else (draws.laws.failure,)
+    steps = sorted(
+        (int(each.value[entry]), which, float(each.share[entry]))
+        for which, each in enumerate(bad)
+        for entry in range(int(each.at[cell]), int(each.at[cell + 1]))
+    )
+    left, curve = [1.0, 1.0], dict[int, float]()
+    for time, which, share in steps:
+        left[which] = 1.0 - share
+        curve[time] = 1.0 - (left[0] * left[1]) ** law.false_factor
+    return curve
 
 
 def _lead(law: AlarmLaw, u: float) -> int:

@@ -25,7 +25,8 @@ from failgym.sim.scheduled.rules import (
 )
 from failgym.sim.scheduled.workflow.dags import Dags
 from failgym.sim.scheduled.workflow.workflows import compile_dags
-from failgym.sim.shared.alarm_risks import alarm_tables
+from failgym.sim.shared.alarm_risks import AlarmTables, alarm_tables
+from failgym.sim.shared.alarms import AlarmLaw
 from failgym.sim.shared.compile import (
     Attempts,
     attempts_of,
@@ -388,9 +389,14 @@ def compile_scheduled(
         lazy=lazy_intervals(context, rules),
         beyond=beyond.tasks,
         laws=beyond.laws,
-        alarms=alarm_tables(context.forecast.alarms, continuation if len(beyond.tasks) else None),
+        alarms=_alarms(context.forecast.alarms, continuation if len(beyond.tasks) else None),
         fails=beyond.fails,
     )
+
+
+def _alarms(law: AlarmLaw | None, continuation: Continuation | None) -> AlarmTables:
+    """What alarms are drawn from; drawn attempts meet nothing from outside (rules K3, K8)."""
+    return alarm_tables(law and replace(law, outside=False), continuation)
 
 
 def _job_numbers(jobs: Ints, submit: Ints, own: Bools) -> npt.NDArray[np.int32]:

@@ -28,7 +28,8 @@ def _drawn_risk(
     length = drawn_length(laws, c, run.number)
     fails = drawn_failure(laws, c, run.number, run.past)
     bad = fails < np.inf and fails <= length
-    return alarm_risk(alarms, task, run.number, min(fails, length), bad, index, window)
+    end = min(fails, length)
+    return alarm_risk(alarms, task, c.cell[run.past], run.number, end, bad, index, window)
 
 
 @kernel

@@ -1,7 +1,8 @@
 """The risk of attempts beyond the record by an `AlarmLaw`, as kernels look it up.
 
 Rules A2 to A4 of `failgym.sim.reference`. An attempt is asked about a few times in its life, and
-nothing of its alarms is kept: they are drawn at each question, with the same numbers.
+nothing of its alarms is kept: they are drawn at each question, with the same numbers. Only the laws
+of false times are worked out before, a cell for each of the continuation's.
 """
 
 from __future__ import annotations
@@ -16,13 +17,17 @@ from failgym.sim.shared.continuation import Continuation
 from failgym.sim.shared.draws import keyed
 from failgym.sim.shared.jit import called
 from failgym.sim.shared.keys import Purpose, stream
+from failgym.sim.shared.laws import share_up_to
 from failgym.sim.shared.observe import up_to
 from failgym.sim.shared.records import Records, record_type
 
 __all__ = ["ALARMED", "ALARM_SETTINGS", "NO_ALARMS", "AlarmTables", "alarm_risk", "alarm_tables"]
 
-_TRUE_SCORE, _FALSE_TIME, _FALSE_SCORE, _LEAD = range(4)
-"""The laws, in the order in which they lie."""
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+_TRUE_SCORE, _FALSE_SCORE, _LEAD, _FALSE_TIME = range(4)
+"""The laws, in the order in which they lie; of the last one the first cell."""
 _SHARED, _TRUE, _TRUE_LEAD, _FALSE, _SCORE, _FALSE_LEAD = (
     int(purpose)
     for purpose in (
@@ -53,7 +58,7 @@ class AlarmTables(NamedTuple):
     settings: Records
     """ALARM_SETTINGS [1]"""
     at: npt.NDArray[np.int64]
-    """[5] bounds of the laws in the entries"""
+    """[cells + 4] bounds of the laws in the entries, of the last one those of its cells"""
     value: npt.NDArray[np.float64]
     """[entries] see `Law.value`"""
     share: npt.NDArray[np.float64]
@@ -63,7 +68,7 @@ class AlarmTables(NamedTuple):
 NO_ALARMS = AlarmTables(
     np.zeros(0, dtype=ALARMED),
     np.zeros(1, dtype=ALARM_SETTINGS),
-    np.zeros(5, dtype=np.int64),
+    np.zeros(4, dtype=np.int64),
     np.zeros(0),
     np.zeros(0),
 )
@@ -90,14 +95,30 @@ def alarm_tables(law: AlarmLaw | None, continuation: Continuation | None) -> Ala
     tasks["job_true"], tasks["job_false"] = law.job_true, law.job_false
     for name in ("prior", "job_share", "outside"):
         settings[name] = getattr(law, name)
-    laws = (law.true_score, law.false_time, law.false_score, law.lead)
+    one_cell = (law.true_score, law.false_score, law.lead)
+    entries, value, share = _false_times(law, continuation)
     return AlarmTables(
         tasks=tasks,
         settings=settings,
-        at=np.cumsum([0, *(len(each.value) for each in laws)]).astype(np.int64),
-        value=np.concatenate([each.value for each in laws]).astype(np.float64),
-        share=np.concatenate([each.share for each in laws]).astype(np.float64),
+        at=np.cumsum([0, *(len(each.value) for each in one_cell), *entries]).astype(np.int64),
+        value=np.concatenate([*(each.value for each in one_cell), value]).astype(np.float64),
+        share=np.concatenate([*(each.share for each in one_cell), share]).astype(np.float64),
     )
+
+
+def _false_times(law: AlarmLaw, continuation: Continuation) -> tuple[Ints, Floats, Floats]:
+    """When failures would be that do not come (rule A3): entries of each cell, times, shares."""
+    bad = (continuation.failure, continuation.external)[: 1 + law.outside]
+    cells = np.arange(continuation.failure.cells)
+    cell = np.concatenate([np.repeat(cells, np.diff(each.at)) for each in bad])
+    value = np.concatenate([each.value for each in bad])
+    order = np.lexsort((value, cell))
+    cell, value = cell[order], value[order]
+    left = np.ones(len(value))
+    for each in bad:
+        if len(each.value):
+            left *= 1.0 - share_up_to(each, cell, value)
+    return np.bincount(cell, minlength=len(cells)), value, 1.0 - left**law.false_factor
 
 
 @called
@@ -125,13 +146,14 @@ def _seen(end: float, lead: float, index: int, window: int) -> bool:
 
 @called
 def alarm_risk(
-    a: Any, task: Any, number: int, end: float, bad: bool, index: int, window: int
+    a: Any, task: Any, cell: int, number: int, end: float, bad: bool, index: int, window: int
 ) -> Any:
     """The risk of an attempt beyond the record after so many windows.
 
     Args:
         a: `AlarmTables`, held.
         task: ALARMED of its task.
+        cell: of the laws by which it was drawn.
         number: of the attempt.
         end: when it would end from the start, undisturbed [ms]; infinite for never.
         bad: does it end badly then (rule A1)?
@@ -151,8 +173,8 @@ def alarm_risk(
     for j in range(FALSE_ALARMS):
         n = number * FALSE_ALARMS + j
         u = task.job_false if shared and j == 0 else keyed(task.stream, n, _FALSE)
-        over = _share_up_to(a, _FALSE_TIME, time)
-        time = _draw(a, _FALSE_TIME, over + (1.0 - over) * u)
+        over = _share_up_to(a, _FALSE_TIME + cell, time)
+        time = _draw(a, _FALSE_TIME + cell, over + (1.0 - over) * u)
         if time >= end or time == np.inf:
             break
         lead = _draw(a, _LEAD, keyed(task.stream, n, _FALSE_LEAD))

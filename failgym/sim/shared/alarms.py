@@ -2,11 +2,12 @@
 
 Rules A1 to A4 of `failgym.sim.reference` say how alarms follow the fate of an attempt. Here are the
 numbers that they need, which `failgym.predictors` chooses so that the stated quality holds in the
-population that is shown.
+population that is shown. When failures may be that do not come, the continued record says.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -38,10 +39,11 @@ class AlarmLaw:
     """Risk without an alarm, in [0, 1]."""
     true_score: Law
     """Risk that the alarm of an attempt that ends badly reaches; none if there is no alarm."""
-    false_time: Law
-    """Time of a failure that does not come, whose alarm is raised all the same."""
+    false_factor: float
+    """How many times as often as attempts end badly, at each age, they meet a failure that does not
+    come, whose alarm is raised all the same."""
     false_score: Law
-    """Risk that a false alarm reaches. Its last share is 1 unless `false_time` has no entries."""
+    """Risk that a false alarm reaches. Its last share is 1 unless `false_factor` is 0."""
     lead: Law
     """Time from an alarm to the failure that it speaks of. Its last share is 1."""
     job_share: float
@@ -57,7 +59,9 @@ class AlarmLaw:
         for name in ("prior", "job_share"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise ValueError(f"{name}: expected a share, got {getattr(self, name)}")
-        for name in ("true_score", "false_time", "false_score", "lead"):
+        if not 0.0 <= self.false_factor < math.inf:
+            raise ValueError(f"false_factor: expected at least 0, got {self.false_factor}")
+        for name in ("true_score", "false_score", "lead"):
             law = getattr(self, name)
             if law.cells != 1:
                 raise ValueError(f"{name}: expected one cell, got {law.cells}")
@@ -65,12 +69,11 @@ class AlarmLaw:
             value = getattr(self, name).value
             if not ((value >= 0.0) & (value <= 1.0)).all():
                 raise ValueError(f"{name}: expected risks in [0, 1]")
-        for name in ("false_time", "lead"):
-            value = getattr(self, name).value
-            if not ((value >= 1.0) & (value <= LONGEST_FATE) & (value == np.rint(value))).all():
-                raise ValueError(f"{name}: expected whole milliseconds, 1 to {LONGEST_FATE}")
+        lead = self.lead.value
+        if not ((lead >= 1.0) & (lead <= LONGEST_FATE) & (lead == np.rint(lead))).all():
+            raise ValueError(f"lead: expected whole milliseconds, 1 to {LONGEST_FATE}")
         certain = {"lead": self.lead}
-        if len(self.false_time.value):
+        if self.false_factor > 0.0:
             certain["false_score"] = self.false_score
         for name, law in certain.items():
             if not len(law.share) or law.share[-1] != 1.0:

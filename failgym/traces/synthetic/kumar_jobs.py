@@ -80,7 +80,7 @@ class Scale:
     """
 
     environment: Environment
-    largest: float  # node-seconds
+    most: float  # node-seconds
     longest: float  # [s]
     nodes: Ints  # of each job
     before: float | None  # node-seconds of a percent
@@ -97,7 +97,7 @@ class Scale:
 
         To the node-seconds `wanted` of each end; by default to those of the environment, if any.
         """
-        most = np.minimum(self.longest, self.largest / self.nodes)
+        most = np.minimum(self.longest, self.most / self.nodes)
         run = np.minimum(run, most)
         if wanted is None:
             share = self.share(own_end, run)
@@ -146,7 +146,9 @@ def draw_jobs(
         e = profile.environments[number]
         here = np.flatnonzero(environment == number)
         if len(here):
-            scale = Scale(e, profile.largest, profile.walltime_limit / SECOND, nodes[here], share)
+            scale = Scale(
+                e, profile.longest / SECOND, profile.walltime_limit / SECOND, nodes[here], share
+            )
             own_end[here], run[here], exposure[here], factor[here] = _first_runs(
                 e,
                 scale,

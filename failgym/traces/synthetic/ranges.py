@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
-from math import inf
 from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Annotated, Any, Protocol, Union, cast, get_args, get_origin, get_type_hints
@@ -144,8 +143,6 @@ Sampling = Annotated[float, Between(1e-6, 1.0)]
 """Share of a system's jobs in a trace."""
 Thinning = Annotated[float, Between(1.0, 1_000.0)]
 """Ratio of what follows to what is before."""
-Limit = Annotated[float, Between(1.0, inf)]
-"""The most of something; infinity: no limit."""
 ExitCode = Annotated[int, Between(-11, 271)]
 """An exit status of TORQUE's."""
 Count = Annotated[int, Between(1, 1_000_000)]

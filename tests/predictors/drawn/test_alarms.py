@@ -323,8 +323,9 @@ def test_the_law_is_stored_with_the_forecast(tmp_path: Path) -> None:
     assert mine is not None
     assert theirs is not None
     assert (mine.prior, mine.job_share, mine.outside) == (theirs.prior, theirs.job_share, True)
+    assert mine.false_factor == theirs.false_factor > 0.0
     assert mine.seed % 2**64 == theirs.seed
-    for name in ("true_score", "false_time", "false_score", "lead"):
+    for name in ("true_score", "false_score", "lead"):
         for part in ("at", "value", "share"):
             one, other = (getattr(getattr(law, name), part) for law in (mine, theirs))
             assert one.tolist() == other.tolist()

@@ -158,9 +158,10 @@ K6. *The truth*, where rule 9 estimates by it, is the time from the start to the
 K7. *Placing.* Rules 10 and 22 take for the time of a task, where no compute times are given, F of
     its first row on that machine; its duration, if F is never.
 K8. *Alarms* of a drawn attempt follow what it would meet from the start on a machine of speed 1,
-    wherever it runs: T_fail if T_fail <= F, which ends badly, else F (K3: nothing from outside).
-    A recomputation of one raises none (K5). A row, latent or not, looks as the forecast says of its
-    record, held beyond its end: that a latent row fails later is not foretold.
+    wherever it runs: T_fail if T_fail <= F, which ends badly, else F (K3: nothing from outside). So
+    are false ones (A3) of failures by itself alone, as without ``outside``. A recomputation of one
+    raises none (K5). A row, latent or not, looks as the forecast says of its record, held beyond
+    its end: that a latent row fails later is not foretold.
 
 Accounts
 --------

@@ -262,6 +262,7 @@ class ContinuedWorld(World):
         if attempt.ghost and law is not None:
             assert isinstance(attempt, ContinuedAttempt)
             assert isinstance(task, ContinuedTask)
+            law = replace(law, outside=False)  # K3: nothing befalls it from outside
             draws = replace(task.known.draws, seed=law.seed)
             window = self.rules.window
             attempt.foretold = (

@@ -23,7 +23,6 @@ from failgym.traces.synthetic.ranges import (
     ExitCode,
     Factor,
     Filled,
-    Limit,
     Power,
     Rate,
     Sampling,
@@ -234,8 +233,8 @@ class Kumar:
     """The machines and when they are down."""
     multi_nodes: Numbers
     """Nodes of jobs of several."""
-    largest: Limit
-    """Node-seconds of a run at most."""
+    longest: Span
+    """Longest machine-time of a run [ms]: that of all its nodes."""
     walltime_limit: Span
     """Longest walltime that can be requested [ms] (Kumar et al., section II)."""
     overestimate: QuantileTable

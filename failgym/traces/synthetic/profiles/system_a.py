@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -29,7 +28,6 @@ from failgym.traces.synthetic.ranges import (
     Deviation,
     ExitCode,
     Filled,
-    Limit,
     Power,
     Rate,
     Sampling,
@@ -208,8 +206,8 @@ class SystemA(Kumar):
     groups and the median time down are chosen."""
     multi_nodes: Numbers = QuantileTable(((0.1, 2.0), (0.5, 4.0), (0.9, 16.0)), 2.0, 64.0)
     """Chosen (580 nodes in all)."""
-    largest: Limit = math.inf
-    """All jobs are far below System B's largest."""
+    longest: Span = 580 * 336 * HOUR
+    """The whole machine for the longest walltime, which no job comes near."""
     walltime_limit: Span = 336 * HOUR
     """Kumar et al., section II."""
     overestimate: QuantileTable = QuantileTable(((0.1, 1.6), (0.5, 9.0), (0.9, 60.0)), 1.1, 1e4)
