@@ -248,6 +248,7 @@ def main(
     least: Annotated[int, typer.Option(min=2, help="fewest traces")] = 5,
     most: Annotated[int, typer.Option(min=2, help="most traces")] = 40,
     episodes: Annotated[int | None, typer.Option(min=1, help="slices of a trace")] = None,
+    only: Annotated[list[str] | None, typer.Option(metavar="CHANGE", help="some changes")] = None,
     json_: Annotated[Path, typer.Option("--json", dir_okay=False)] = Path("sensitivity.json"),
 ) -> None:
     """Print how rankings hold when a constant is another."""
@@ -257,6 +258,8 @@ def main(
     results = Results(json_, scenario, {"fields": given, "episodes": episodes})
     # What is of prices follows what they are the prices of, whose slices are at hand.
     found = sorted(changes(scenario), key=lambda change: not change.of_prices)
+    if only:
+        found = _chosen(found, only)
     rows: list[Row] = []
     for number in range(most):
         for change in found:
@@ -269,6 +272,15 @@ def main(
             break
     cells = [(row.name, row.tau.text, row.best(), f"{row.traces}") for row in rows]
     print_table(f"{env}", ("change", "tau", "best three", "traces"), cells)
+
+
+def _chosen(found: list[Change], only: list[str]) -> list[Change]:
+    """Some of the changes, and none. Raises SystemExit for one that there is not."""
+    names = [change.name for change in found]
+    for name in only:
+        if name not in names:
+            raise SystemExit(f"--only: expected some of {', '.join(names)}, got {name}")
+    return [change for change in found if change.name in (AS_IT_IS, *only)]
 
 
 def _hint(name: str) -> Any:

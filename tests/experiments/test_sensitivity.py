@@ -268,6 +268,15 @@ def test_it_goes_on_with_what_is_there(measured: tuple[dict[str, Any], str, Path
         sensitivity.Results(other, resolve(ENV), {"fields": content[ENV]["fields"], "episodes": 3})
 
 
+def test_some_changes_are_measured_alone(few: None, tmp_path: Path) -> None:
+    found = json.loads(run(tmp_path / "some.json", "--only", "waiting x 2")[0])
+    assert [list(trace) for trace in found[ENV]["traces"].values()] == [
+        ["as it is", "waiting x 2"]
+    ] * 2
+    with pytest.raises(SystemExit, match=r"--only: expected some of as it is, .*, got nothing"):
+        sensitivity.main(only=["nothing"], json_=tmp_path / "none.json")
+
+
 def test_what_alters_nothing_on_two_traces_is_not_played_on_others(tmp_path: Path) -> None:
     costs = {"replay": [1.0] * 5, "other": [0.5] * 5}
     trace = {name: {"room": 3.0, "costs": costs} for name in ("as it is", "same", "now and then")}
