@@ -25,7 +25,7 @@ import json
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, cast, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -45,7 +45,7 @@ __all__ = ["Played", "Row", "Tau", "played", "repriced", "rows_of", "tau_of"]
 
 Floats = npt.NDArray[np.float64]
 
-REPLAY = "replay"
+REPLAY, OTHERS = "replay", "others"
 WIDTH = 0.1
 """Half the width of an interval of tau that is asked for."""
 SEEN = 2
@@ -119,26 +119,54 @@ def repriced(plain: Played, anchors: Anchors, changed: Scenario) -> Played:
         anchors: where each task is charged for itself, and has a value or waits at a price.
         changed: the scenario of `anchors` with other prices.
     """
-    factor = {
-        term: _price(changed, term) / (_price(anchors.scenario, term) or 1.0) for term in TERMS
-    }
+    factor = _factors(anchors.scenario, changed)
     costs = {
         rule: [cost * factor[term] for term, cost in zip(TERMS, each, strict=True)]
         for rule, each in plain.costs.items()
     }
-    world: Any = anchors.world
+    return _with_room(costs, anchors, changed)
+
+
+def on_the_line(
+    one: Played, other: Played, share: float, anchors: Anchors, changed: Scenario
+) -> Played:
+    """The same at prices of which two others are known: costs are linear in each price.
+
+    Args:
+        one: at one price.
+        other: at another.
+        share: of the way from the one to the other.
+        anchors: the slices of the one.
+        changed: the scenario at the prices that are asked about.
+    """
+    costs = {
+        rule: [x + share * (y - x) for x, y in zip(each, other.costs[rule], strict=True)]
+        for rule, each in one.costs.items()
+    }
+    return _with_room(costs, anchors, changed)
+
+
+def _with_room(costs: dict[str, list[float]], anchors: Anchors, changed: Scenario) -> Played:
+    """What can be saved of costs at other prices on the same slices."""
+    factor, world = _factors(anchors.scenario, changed), cast(Any, anchors.world)
     parameters = world.tables.parameters.copy()
     for name in parameters.dtype.names:
         term = name.removesuffix("_work").removesuffix("_time")  # of what is forfeited
-        parameters[name] = parameters[name] * factor.get(term, 1.0)
+        if term in TERMS and term != OTHERS:
+            parameters[name] = parameters[name] * factor[term]
     world = replace(world, tables=world.tables._replace(parameters=parameters))
     least = world.least_costs(changed, anchors.replay.slices).costs
     return Played(costs, sum(costs[REPLAY]) - float(least.sum()))
 
 
+def _factors(scenario: Scenario, changed: Scenario) -> dict[str, float]:
+    """What the cost of each term is multiplied by."""
+    return {term: _price(changed, term) / (_price(scenario, term) or 1.0) for term in TERMS}
+
+
 def _price(scenario: Scenario, term: str) -> float:
     """What the cost of a term is proportional to."""
-    if term == "others":
+    if term == OTHERS:
         return 1.0
     price = getattr(scenario, f"weight_{term}")
     if term == "completion" and scenario.waiting_price is not None:
@@ -203,9 +231,20 @@ class Results:
 
     def _measured(self, given: Scenario, change: Change, trace: dict[str, Any]) -> Played:
         changed = replace(given.override(**change.fields), split="test")
-        if not (change.fields and change.of_prices and given.charge == "own"):
+        if not (change.fields and change.of_prices):
             return played(self._of(changed))
-        return repriced(Played(**trace[AS_IT_IS]), self._of(replace(given, split="test")), changed)
+        plain = Played(**trace[AS_IT_IS])
+        if given.charge == "own":
+            return repriced(plain, self._of(replace(given, split="test")), changed)
+        for other in changes(given):
+            if other.name in trace and other.fields and set(other.fields) == set(change.fields):
+                ((name, value),) = other.fields.items()
+                share = (change.fields[name] - getattr(given, name)) / (
+                    value - getattr(given, name)
+                )
+                anchors = self._of(replace(given, split="test"))
+                return on_the_line(plain, Played(**trace[other.name]), share, anchors, changed)
+        return played(self._of(changed))
 
     def _of(self, scenario: Scenario) -> Anchors:
         """The slices; the last that were made, if these are them."""

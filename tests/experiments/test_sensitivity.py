@@ -24,7 +24,7 @@ from failgym.metrics import aoa
 from failgym.predictors import Alarms
 from failgym.sim.scheduled.cluster.cluster import cluster_of
 from failgym.traces.synthetic import generate
-from failgym.vocabulary import Outcome
+from failgym.vocabulary import TERMS, Outcome
 from failgym.worlds import source
 from failgym.worlds.build import part_of, split_of
 from failgym.worlds.forecast import forecast_of
@@ -118,24 +118,45 @@ def saved(found: Played) -> dict[str, float]:
 
 
 @pytest.mark.parametrize(
-    ("env", "fields"), [("Cloning-v1", {"jobs": 1_000}), ("Lineage-v1", {"jobs": 2})]
+    ("env", "fields", "count"),
+    [("Cloning-v1", {"jobs": 1_000}, 3), ("Workflow-v1", {"jobs": 40}, 1)],
 )
 def test_other_prices_come_to_what_is_played_at_them(
-    env: str, fields: dict[str, Any], few: None, monkeypatch: pytest.MonkeyPatch
+    env: str, fields: dict[str, Any], count: int, few: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sensitivity_changes, "FACTORS", {"x 2": 2.0})
     scenario = replace(resolve(env, fields), trace_seed=1_003, split="test")
     anchors = Anchors.of(scenario, split="test")
     plain = played(anchors)
     of_prices = [c for c in changes(scenario) if c.of_prices and c.fields]
-    assert len(of_prices) == 3
+    assert len(of_prices) == count
     for change in of_prices:
         changed = scenario.override(**change.fields)
         told, again = repriced(plain, anchors, changed), played(Anchors.of(changed, split="test"))
         assert told.room == pytest.approx(again.room), change.name
-        assert told.room != pytest.approx(plain.room, rel=1e-9) or env == "Lineage-v1"
+        assert told.room != pytest.approx(plain.room)
         for rule, costs in told.costs.items():
             assert costs == pytest.approx(again.costs[rule]), (change.name, rule)
+
+
+def test_where_others_are_charged_for_costs_lie_on_a_line(few: None, tmp_path: Path) -> None:
+    fields = {"jobs": 300, "load": 0.0, "machines": 60, "begin": 0, "slice_tasks": 8}
+    others = {"trace": "google-2011-failing", "warmup": 40, "followers": 60}
+    scenario = resolve("Mitigation-v1", fields | others)
+    results = sensitivity.Results(tmp_path / "found.json", scenario, {"episodes": 2})
+    by_name = {change.name: change for change in changes(scenario)}
+    for name in ("as it is", "task value 1", "task value 16"):
+        results.add(1_000, by_name[name])
+    told = results.traces["1000"]["task value 16"]
+    del results.traces["1000"]["task value 1"], results.traces["1000"]["task value 16"]
+    results.add(1_000, by_name["task value 16"])
+    again = results.traces["1000"]["task value 16"]
+    assert told["room"] == pytest.approx(again["room"])
+    for rule, costs in told["costs"].items():
+        assert costs == pytest.approx(again["costs"][rule]), rule
+    plain = results.traces["1000"]["as it is"]["costs"]["replay"]
+    of_others = TERMS.index("others")
+    assert 0.0 < plain[of_others] < again["costs"]["replay"][of_others]
 
 
 def shown_errors(scenario: Scenario) -> dict[str, float]:
