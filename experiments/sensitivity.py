@@ -94,7 +94,7 @@ class Row:
     """cost that can be saved on its traces"""
     traces: int
     alters: bool
-    """Does any rule cost another sum, prices aside?"""
+    """Does any rule cost another sum?"""
 
     def best(self, count: int = 3) -> str:
         """The best rules, in words."""
@@ -183,7 +183,11 @@ def tau_of(one: Floats, other: Floats, seed: int = 0) -> Tau:
         one: [traces, rules] what each saved on each trace.
         other: the same with a constant changed.
         seed: of the bootstrap.
+
+    Of one trace nothing is known of others: unless both are the same the interval holds everything.
     """
+    if len(one) == 1 and not np.array_equal(one, other):
+        return Tau(_tau(one, other), -1.0, 1.0)
     rng = np.random.default_rng(seed)
     drawn = rng.integers(0, len(one), (RESAMPLES, len(one)))
     taus = [_tau(one[rows], other[rows]) for rows in drawn]
@@ -254,14 +258,22 @@ class Results:
 
 
 def rows_of(found: dict[str, Any]) -> list[Row]:
-    """What came of each change, in order, on the traces that it was played on.
+    """What came of each change, in order, on the traces on which all were played.
 
     Args:
         found: of an environment, in the file that is written.
     """
-    traces = [trace for trace in found["traces"].values() if AS_IT_IS in trace]
-    names = dict.fromkeys(name for trace in traces for name in trace)
-    return [_row(name, [trace for trace in traces if name in trace]) for name in names]
+    traces = list(found["traces"].values())
+    names = list(traces[0])
+    needed = [name for name in names if name == AS_IT_IS or _alters(name, traces)]
+    whole = [trace for trace in traces if all(name in trace for name in needed)]
+    return [_row(name, [trace for trace in whole if name in trace]) for name in names]
+
+
+def _alters(name: str, traces: list[dict[str, Any]]) -> bool:
+    """Does a rule cost another sum on any trace?"""
+    known = [trace for trace in traces if name in trace]
+    return any(trace[name]["costs"] != trace[AS_IT_IS]["costs"] for trace in known)
 
 
 def _row(name: str, traces: list[dict[str, Any]]) -> Row:
@@ -270,8 +282,7 @@ def _row(name: str, traces: list[dict[str, Any]]) -> Row:
     score = 100.0 * saved.sum(axis=0) / room
     rules = list(traces[0][name]["costs"])
     scores = {rules[i]: float(score[i]) for i in np.argsort(-score, kind="stable").tolist()}
-    alters = any(trace[name]["costs"] != trace[AS_IT_IS]["costs"] for trace in traces)
-    return Row(name, tau_of(plain, saved), scores, room, len(traces), alters)
+    return Row(name, tau_of(plain, saved), scores, room, len(traces), _alters(name, traces))
 
 
 def _saved(traces: list[dict[str, Any]]) -> Floats:

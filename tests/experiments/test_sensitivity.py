@@ -347,3 +347,4 @@ def test_tau_of_equal_and_of_turned_rankings() -> None:
     assert (turned.value, turned.low, turned.high) == pytest.approx((-1.0, -1.0, -1.0))
     noisy = tau_of(one, rng.normal(size=(30, 6)))
     assert noisy.low < noisy.high
+    assert tau_of(one[:1], -one[:1]).half_width == 1.0  # one trace says nothing of others
