@@ -58,6 +58,7 @@ LEAVE_OUT = ("steps_per_second", "low", "high", "traces", "unit", "units")
 """What an evaluation says of the clock, and of its interval, which is no trajectory."""
 ALL = {"clone": True, "checkpoint": True, "kill": True, "give_up": True, "retry": True}
 COSTS = {"checkpoint_cost": 30 * SECOND, "restore_cost": 20 * SECOND}
+RECORDED = {"restarts": "limit", "task_value": None}
 Fields = dict[str, Any]
 
 
@@ -70,8 +71,9 @@ VARIANTS: dict[str, dict[str, Fields]] = {
     "Cloning-v1": variants(
         {"slice_tasks": 8, "jobs": 1_500},
         by_time={"order": "time"},
-        all_measures={**ALL, **COSTS, "max_extra": 3, "max_clones": 2, "restart_limit": 3},
-        paper={"beyond_record": "paper", "forecast": "none"},
+        all_measures={**ALL, **COSTS, "max_extra": 3, "max_clones": 2},
+        limited={"restarts": "limit", "restart_limit": 3},
+        paper={**RECORDED, "beyond_record": "paper", "forecast": "none"},
         validation={"split": "validation", "trace_seed": 3},
     ),
     "GracePeriod-v1": variants(
@@ -83,8 +85,8 @@ VARIANTS: dict[str, dict[str, Fields]] = {
     ),
     "Checkpoint-v1": variants(
         {"slice_tasks": 1, "jobs": 2_000, "every": 5},
-        geometric={"decide": "geometric", "slice_tasks": 8},
-        all_measures={**ALL, "decide": "geometric", "slice_tasks": 8, "order": "time"},
+        geometric={"decide": "geometric", "every": 1, "slice_tasks": 8},
+        all_measures={**ALL, "every": 1, "decide": "geometric", "slice_tasks": 8, "order": "time"},
         fit={"split": "fit", "forecast": "none", "every": 10},
     ),
     "Lineage-v1": variants(

@@ -7,8 +7,6 @@
     python -m experiments.results_pages --tuned tuned.json
     python -m experiments.agents_and_rules --json agents.json
     python -m experiments.results_pages --agents agents.json
-    python -m experiments.agents_elsewhere --traces DIR --json elsewhere.json
-    python -m experiments.results_pages --elsewhere elsewhere.json
     python -m experiments.sensitivity --json sensitivity.json  # once for each environment
     python -m experiments.results_pages --sensitivity sensitivity.json
     python -m experiments.information --json information.json  # once for each environment
@@ -57,7 +55,6 @@ PAGES = {
     "scores": "docs/results/baselines.md",
     "tuned": "docs/results/baselines.md",
     "agents": "docs/results/agents.md",
-    "elsewhere": "docs/results/agents.md",
     "leaderboard": "docs/results/leaderboard.md",
     "speed": "docs/results/speed.md",
     "sensitivity": "docs/results/sensitivity.md",
@@ -397,7 +394,6 @@ def main(
     information_file: Annotated[Path | None, typer.Option("--information", **FILE)] = None,
     alarms_file: Annotated[Path | None, typer.Option("--alarms", **FILE)] = None,
     errors_file: Annotated[Path | None, typer.Option("--job-errors", **FILE)] = None,
-    elsewhere_file: Annotated[Path | None, typer.Option("--elsewhere", **FILE)] = None,
     leaderboard: Annotated[
         Path | None, typer.Option("--leaderboard", metavar="DIR", exists=True, file_okay=False)
     ] = None,
@@ -408,7 +404,6 @@ def main(
         ("speed", speed_file, speed),
         ("tuned", tuned_file, tuned),
         ("agents", agents_file, agents),
-        ("elsewhere", elsewhere_file, agents),
         ("sensitivity", sensitivity_file, sensitivity),
         ("turns", sensitivity_file, turns),
         ("information", information_file, information),

@@ -1,4 +1,4 @@
-"""Train agents for every environment, in ``agents/zoo/``. None come with failgym yet.
+"""Train the agents that come with failgym, in ``agents/zoo/``.
 
     python -m experiments.zoo [--env ID ...] [--seeds 1] [--runs DIR] [--threads 1]
 

@@ -40,17 +40,20 @@ SOME["Mitigation-v1"] = {"slices": 12}
 are not played on all."""
 FEWER = {"Cloning-v1": 12_000, "GracePeriod-v1": 12_000, "Checkpoint-v1": 6_000}
 """Jobs, where the environment's own would take minutes."""
-UNSURE = {"Cloning-v1", "GracePeriod-v1", "Lineage-v1", "Mitigation-v1"}
-"""Where a paper's policy helps, but few jobs decide, so that its interval reaches below 0."""
+UNSURE = {"GracePeriod-v1", "Lineage-v1", "Mitigation-v1"}
+"""Where a paper's policy helps, but few jobs decide, so that its interval reaches below 0: 7 [-16,
+54], 52 [-34, 83] and .9 [-.4, 3.3]."""
 FEW = 3
 """Slices on which the other baselines are played."""
-UNPROVEN = {"Checkpoint-v1": 0.1}
-"""Share of the tasks for which the search for what is best may end before it is proven."""
+UNPROVEN = {"Checkpoint-v1": 0.01}
+"""Share of the tasks for which the search for what is best may end before it is proven: 7 of 1,347
+with 6,000 jobs."""
 LEFT = {"Checkpoint-v1": 97.0}
 """Score that the paper's policy stays below, where it is not 90: saving now and then is nearly all
-there is to gain."""
+there is to gain. With 6,000 jobs it has 92 [65, 98]: a few jobs decide how near it comes."""
 RESCUED = {"Cloning-v1"}
-"""Where whatever is tried again may finish after all, so that even chance helps."""
+"""Where whatever is tried again may finish after all, so that even chance helps: random play has 21
+[8, 33] on all slices."""
 # `make check-long` plays all of them on all slices, in the environments as they are.
 ALL = pytest.param(None, marks=pytest.mark.campaign)
 PINNED = [name for name in PAPERS if SCENARIOS[name].world == "pinned"]
@@ -208,7 +211,7 @@ def test_giving_everything_up_gains_nothing_and_trying_again_does(
 
 def test_blind_killing_is_bad_and_patience_pays(tables: dict[str, Table]) -> None:
     rows, runs = tables["GracePeriod-v1"].rows, tables["GracePeriod-v1"].runs
-    assert rows["blind_kill"].score < 50.0
+    assert rows["blind_kill"].low < 0.0, "it does not surely help: -9 [-291, 100] on fewer jobs"
     assert rows["blind_kill"].score < rows["grace_period"].score
     assert rows["immediate_kill"].score < rows["grace_period"].score
     assert rows["grace_period"].false_kills is not None

@@ -34,7 +34,8 @@ SHARES = frozenset({"wasted\nwork", CHECKPOINTS})
 LEGEND = """\
 score: 0 is replay, 100 the clairvoyant, or a bound that may be out of reach
 work: in shares of what replay wastes; wasted is lost (it ended in vain), redundant (another copy
-  was done first) and ghost (of attempts beyond the record), checkpoint is saving and restoring
+  was done first) and ghost (of attempts beyond the record), checkpoint is saving and restoring;
+  of all tasks that are charged for; the columns behind are of the tasks asked about
 completion ratio: median of completion time over the recorded one
 forfeited: finished in the record, not by the policy; with task_value, of some value and not
   finished by the policy; false kills: finished in the record, killed by the policy

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -64,11 +65,14 @@ class Habits:
             key: [tasks] row of each task in the whole trace.
 
         Raises:
-            ValueError: if ``key`` has not a number for each task.
+            ValueError: if ``key`` has not a whole number for each task.
         """
         tasks = trace.rows("tasks")
-        if np.shape(key) != (tasks,):
-            raise ValueError(f"key: expected {tasks} rows of tasks, got shape {np.shape(key)}")
+        key = np.asarray(key)
+        if key.shape != (tasks,):
+            raise ValueError(f"key: expected {tasks} rows of tasks, got shape {key.shape}")
+        if tasks and not np.can_cast(key.dtype, np.int64):
+            raise ValueError(f"key: expected whole numbers, got {key.dtype}")
         job = trace.column("tasks", "job")
         slowness = Slowness.of(trace, Rows.of(trace))
         slow = np.exp((self.task_share - 1.0) * slowness.log)
@@ -84,7 +88,7 @@ class Habits:
             ends_external=self.ends_external,
             slow=np.where(slowness.stated, 1.0, slow),
             chance_cell=self.chance.cells(slowness),
-            key=np.asarray(key, dtype=np.int64),
+            key=key.astype(np.int64),
         )
 
 
@@ -121,14 +125,16 @@ def fit(
     Raises:
         ValueError: if an option is out of range; the message names it.
     """
-    share = TASK_SHARE if task_share is None else task_share
-    if not 0.0 <= share <= 1.0:
-        raise ValueError(f"task_share: expected 0 to 1, got {task_share}")
+    share: Any = TASK_SHARE if task_share is None else task_share  # whatever the caller's types say
+    if not isinstance(share, int | float) or not 0.0 <= share <= 1.0:
+        raise ValueError(f"task_share: expected 0 to 1, got {task_share!r}")
     if finest not in LEVELS:
         raise ValueError(f"finest: expected {', '.join(LEVELS)}, got {finest}")
-    for name, least in (("least_rows", least_rows), ("least_jobs", least_jobs)):
-        if least < 1:
-            raise ValueError(f"{name}: expected at least 1, got {least}")
+    counts: dict[str, Any] = {"least_rows": least_rows, "least_jobs": least_jobs}
+    for name, least in counts.items():
+        whole = isinstance(least, int | np.integer) and not isinstance(least, bool)
+        if not whole or least < 1:
+            raise ValueError(f"{name}: expected a whole number, at least 1, got {least!r}")
     rows = Rows.of(trace)
     cells = Cells.of(trace, rows, finest, least_rows, least_jobs)
     failure, external, work = _risks(trace, rows, cells, least_rows, least_jobs)

@@ -77,9 +77,9 @@ def _beside_another(rows: Rows) -> Bools:
         return beside
     head = np.searchsorted(rows.task, rows.task)
     several = np.flatnonzero(np.arange(len(rows.task)) > head)
-    span = int(rows.end.max()) + 1
-    latest = np.maximum.accumulate(rows.task * span + rows.end) - rows.task * span
-    beside[several] = latest[several - 1] > rows.end[several]
+    times, end = np.unique(rows.end, return_inverse=True)  # times by tasks might not fit
+    latest = np.maximum.accumulate(rows.task * len(times) + end) - rows.task * len(times)
+    beside[several] = latest[several - 1] > end[several]
     same = rows.task[several] == rows.task[several - 1]
     beside[several] &= same
     return beside

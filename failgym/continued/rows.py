@@ -33,7 +33,8 @@ class Rows:
     past: Ints
     """Intrinsic failures among the started attempts with lower numbers, at most `COUNTS` - 1."""
     known: Bools
-    """Is it known how long it ran? See `_age_unknown`."""
+    """Is anything known of how long it lasts? Not of one that may have run before (`_age_unknown`),
+    nor of one that was cut off in the millisecond in which it began."""
     length: Ints
     """Undisturbed length that the trace states [ms], else -1."""
     first: Bools
@@ -59,6 +60,7 @@ class Rows:
         past = failed_before - failed_before[head] if len(kept) else failed
         job = trace.column("tasks", "job")[task]
         submit = trace.column("jobs", "submit")
+        unseen = (ending == Ending.CENSORED) & (a.end[kept] <= a.start[kept])
         return cls(
             task=task,
             job=job,
@@ -66,7 +68,7 @@ class Rows:
             end=a.end[kept],
             ending=ending,
             past=np.minimum(past, COUNTS - 1),
-            known=~_age_unknown(a.start[kept], job, submit),
+            known=~_age_unknown(a.start[kept], job, submit) & ~unseen,
             length=a.length[kept],
             first=head == np.arange(len(kept)),
             behind=a.first[1:][task] - 1 - kept,
@@ -78,7 +80,8 @@ def _endings(a: Attempts) -> Ints:
     ending = endings(a, user_kill(a)).astype(np.int64)
     finish = a.first_of(a.outcome == Outcome.FINISH)
     succeeded = np.where(finish >= 0, a.end[finish], NEVER) if len(a.task) else finish
-    outlived = (a.outcome != Outcome.FINISH) & (a.end >= succeeded[a.task])
+    later = (a.end == succeeded[a.task]) & (np.arange(len(a.task)) > finish[a.task])
+    outlived = (a.outcome != Outcome.FINISH) & ((a.end > succeeded[a.task]) | later)
     ending[outlived | (a.outcome == Outcome.CENSORED)] = Ending.CENSORED
     return ending
 

@@ -38,7 +38,8 @@ def measure(anchors: Sequence[Anchors], runs: Sequence[Run]) -> Evaluation:
     """
     pairs = list(zip(anchors, runs, strict=True))
     outcomes = _joined([run.outcomes for run in runs])
-    before = metrics.wasted_work(_joined([each.replay.outcomes for each in anchors]))
+    wasted, overhead = _charged_work(runs)
+    before, _ = _charged_work([each.replay for each in anchors])
     ran = np.concatenate([each.ran[run.outcomes["task"]] for each, run in pairs])
     decisions, seconds = sum(r.decisions for r in runs), sum(r.seconds for r in runs)
     return _evaluation(
@@ -46,8 +47,8 @@ def measure(anchors: Sequence[Anchors], runs: Sequence[Run]) -> Evaluation:
         runs[0].policy,
         np.concatenate([run.costs for run in runs]),
         [each.evidence.costs(run) for each, run in pairs],
-        wasted_work=_share(metrics.wasted_work(outcomes), before),
-        checkpoint_work=_share(metrics.checkpoint_work(outcomes), before),
+        wasted_work=_share(wasted, before),
+        checkpoint_work=_share(overhead, before),
         completion_ratio=metrics.completion_ratio(outcomes, ran),
         forfeited=sum(run.forfeited for run in runs),
         false_kills=metrics.false_kills(outcomes),
@@ -129,6 +130,16 @@ def _room(anchors: Sequence[Anchors]) -> Room:
 
 def _parts(room: Room) -> tuple[float, float, float, float]:
     return room.cost, room.replay, room.spent, room.hours
+
+
+def _charged_work(runs: Sequence[Run]) -> tuple[int, int]:
+    """Wasted work, and checkpoints and restores, of all tasks that are charged for [machine-ms]."""
+    outcomes = [run.outcomes for run in runs]
+    wasted, overhead = np.sum([run.work_of_others.sum(axis=0) for run in runs], axis=0).tolist()
+    return (
+        wasted + sum(map(metrics.wasted_work, outcomes)),
+        overhead + sum(map(metrics.checkpoint_work, outcomes)),
+    )
 
 
 def _joined(tables: Sequence[Outcomes]) -> Outcomes:

@@ -56,9 +56,10 @@ class Evaluation:
     costs: dict[str, float]
     """cost by term"""
     wasted_work: float
-    """lost, redundant and ghost work, a share of replay's"""
+    """lost, redundant and ghost work of all tasks that are charged for, with ``charge="episode"``
+    those of others too; a share of replay's"""
     checkpoint_work: float
-    """checkpoint and restore time, a share of the work that replay wastes"""
+    """checkpoint and restore time of these tasks, a share of the work that replay wastes"""
     completion_ratio: float
     """median of completion time over the recorded one, of tasks that ran and have the recorded
     outcome"""

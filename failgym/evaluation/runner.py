@@ -64,6 +64,9 @@ class Run:
     spent_on_others: npt.NDArray[np.float64]
     """[slices, 2] what tasks that are not asked about have taken, where they are charged for: their
     machine-time, at the price of wasted work, and their completion time; in units of cost"""
+    work_of_others: Ints
+    """[slices, 2] what they have wasted, and the time of their checkpoints and restores, likewise
+    [machine-ms]"""
     decisions: int
     illegal: int
     """actions that the mask forbade; each counted as CONTINUE"""
@@ -175,6 +178,7 @@ def served(
         outcomes=world.outcomes(ledger.states),
         forfeited=ledger.forfeited,
         spent_on_others=ledger.spent_on_others,
+        work_of_others=ledger.work_of_others,
         decisions=ledger.decisions,
         illegal=ledger.illegal,
         seconds=time.perf_counter() - begun,
@@ -191,6 +195,7 @@ class _Ledger:
         self.costs = np.zeros((len(slices), len(TERMS)))
         self.states: npt.NDArray[Any] = np.zeros(int(self.first[-1]), batch.array("tasks", 0).dtype)
         self.spent_on_others = np.zeros((len(slices), 2))
+        self.work_of_others = np.zeros((len(slices), 2), dtype=np.int64)
         self.forfeited = 0
         self.decisions = 0
         self.illegal = 0
@@ -206,6 +211,7 @@ class _Ledger:
             first, last = self.first[position], self.first[position + 1]
             self.states[first:last] = batch.own_states(lane)
             self.spent_on_others[position] = batch.spent_on_others(lane)
+            self.work_of_others[position] = batch.work_of_others(lane)
 
 
 def _serve(batch: EpisodeBatch, caller: Answers, ledger: _Ledger, progress: Advance) -> None:

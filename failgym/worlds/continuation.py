@@ -21,10 +21,14 @@ DRAW = 2**40
 
 
 def continuation_of(scenario: Scenario, part: Part, known: Trace) -> Continuation | None:
-    """By laws that are counted from the trace that is known; None if records do not go on."""
+    """By laws that are counted from the trace that is known; None if records do not go on.
+
+    With ``split="all"`` nothing is played that was not there: they are counted from all of it.
+    """
     if scenario.beyond_record != "continued":
         return None
-    habits = _habits(known, scenario.task_share, scenario.strata)
+    counted = part.trace if scenario.split == "all" else known
+    habits = _habits(counted, scenario.task_share, scenario.strata)
     return habits.of(part.trace, part.tasks + DRAW * scenario.draw_seed)
 
 

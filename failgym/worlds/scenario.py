@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from types import SimpleNamespace
 from typing import Any, get_type_hints
 
 from failgym.known_names import nearest
@@ -10,6 +11,7 @@ from failgym.sim.scheduled.rules import ScheduledRules
 from failgym.worlds.kinds import Kind, kind_of
 from failgym.worlds.settings.cluster import Cluster
 from failgym.worlds.settings.continuation import Continuing
+from failgym.worlds.settings.effects import check_effects, without_effect
 from failgym.worlds.settings.prediction import NodePrediction, Prediction
 from failgym.worlds.settings.prices import Prices
 from failgym.worlds.settings.slicing import Slicing
@@ -46,7 +48,8 @@ class Scenario(
     `ScheduledRules`. `gymnasium.make(id, field=value)` overrides any of them.
 
     Raises:
-        ValueError: if a value is out of range; the message names the field.
+        ValueError: if a value is out of range, or is not the default and can have no effect beside
+            others (`failgym.worlds.settings.effects.EFFECTS`); the message names the fields.
     """
 
     name: str = ""
@@ -56,6 +59,7 @@ class Scenario(
     scheduler and outages ("scheduled"), or another kind (`failgym.worlds.register_world`)."""
 
     def __post_init__(self) -> None:
+        check_effects(self, self.__dataclass_fields__)
         ScheduledRules.__post_init__(self)
         for part in SETTINGS:
             part.__post_init__(self)
@@ -83,6 +87,14 @@ class Scenario(
             if "trace" in typed and not generates(typed["trace"], name):
                 typed.setdefault(name, _typed(type(self), name, 0))
         return replace(self, **typed)
+
+    def reduced(self, **values: Any) -> Scenario:
+        """The same with some fields changed; what has no effect then is back at its default."""
+        given = SimpleNamespace(**{field.name: getattr(self, field.name) for field in fields(self)})
+        vars(given).update(values)
+        for _, idle in without_effect(given, self.__dataclass_fields__):
+            vars(given).update({name: self.__dataclass_fields__[name].default for name in idle})
+        return replace(self, **vars(given))
 
 
 def _typed(kind: type[Scenario], name: str, value: Any) -> Any:

@@ -44,12 +44,12 @@ def run(out: Path, algo: str = "ppo", hyper: Any = None, **options: Any) -> Any:
 
 class TestFieldsOfTheScenario:
     def test_they_are_trained_in_and_written_down(self, tmp_path: Path) -> None:
-        result = run(tmp_path / "run", hyper={"env": {"trace_seed": 7, "restart_limit": 9}})
+        result = run(tmp_path / "run", hyper={"env": {"trace_seed": 7, "spare_attempts": 9}})
         fields = load_agent(result.policy).manifest.environment.fields
-        assert (fields["trace_seed"], fields["restart_limit"]) == (7, 9)
+        assert (fields["trace_seed"], fields["spare_attempts"]) == (7, 9)
         told = json.loads((tmp_path / "run" / "run.json").read_text())
         assert told["fields"] == fields
-        other = run(tmp_path / "other", hyper={"env": {"trace_seed": 8, "restart_limit": 9}})
+        other = run(tmp_path / "other", hyper={"env": {"trace_seed": 8, "spare_attempts": 9}})
         assert other.trace_hash != result.trace_hash
 
     def test_what_was_asked_for_wins(self, tmp_path: Path) -> None:
@@ -59,10 +59,10 @@ class TestFieldsOfTheScenario:
         assert (fields["jobs"], fields["trace_seed"]) == (scenario().jobs, 7)
 
     def test_what_was_asked_for_by_name_wins(self, tmp_path: Path) -> None:
-        hyper = {"env.restart_limit": 9, "env.trace_seed": 7}
-        result = run(tmp_path / "run", hyper=hyper, asked_for=["restart_limit"])
+        hyper = {"env.spare_attempts": 9, "env.trace_seed": 7}
+        result = run(tmp_path / "run", hyper=hyper, asked_for=["spare_attempts"])
         fields = load_agent(result.policy).manifest.environment.fields
-        assert "restart_limit" not in fields
+        assert "spare_attempts" not in fields
         assert fields["trace_seed"] == 7
 
     def test_what_is_test_remains_so(self, tmp_path: Path) -> None:

@@ -168,9 +168,9 @@ def test_fields_without_meaning_are_refused() -> None:
 
 def test_settings_change_a_scenario() -> None:
     base = SCENARIOS["Cloning-v1"]
-    settings = ["jobs=50", "factor=2", "clone=false", "decide=every", "forecast=none"]
+    settings = ["jobs=50", "every=2", "clone=false", "decide=every", "forecast=none"]
     changed = override(base, settings)
-    assert (changed.jobs, changed.factor, changed.clone) == (50, 2.0, False)
+    assert (changed.jobs, changed.every, changed.clone) == (50, 2, False)
     assert (changed.decide, changed.forecast) == ("every", "none")
     assert override(base, None) == base
 

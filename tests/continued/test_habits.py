@@ -108,6 +108,16 @@ def test_where_too_little_was_seen_nothing_happens_but_the_end_of_the_work() -> 
     assert entries(habits.work, made.cell[0, 0]) == [(float(UNKNOWN_WORK), 1.0)]
 
 
+def test_what_was_cut_off_in_the_millisecond_in_which_it_began_tells_nothing() -> None:
+    """A train part of which nothing had run: else all work would take a millisecond."""
+    cut = [Job([[(10, 10, "cut")] for _ in range(6)], submit=10) for _ in range(6)]
+    habits, made = laws(trace_of(cut, end=10))
+    assert entries(habits.work, made.cell[0, 0]) == [(float(UNKNOWN_WORK), 1.0)]
+    seen = Job([[(3, 10, "cut")]], submit=3)
+    habits, made = laws(trace_of([*cut, seen], end=10))
+    assert entries(habits.work, made.cell[0, 0]) == [(7.0, 1.0)]
+
+
 def test_a_cluster_gives_up_where_nothing_follows_though_it_could_be_seen() -> None:
     jobs = [
         Job([[(10, 20, "fail"), (25, 30, "fail")]]),  # restarted, then given up
@@ -148,12 +158,25 @@ def test_bad_options_are_named() -> None:
     for options, message in (
         ({"task_share": 1.5}, "task_share: expected 0 to 1, got 1.5"),
         ({"finest": "user"}, "finest: expected name, class, all, got user"),
-        ({"least_rows": 0}, "least_rows: expected at least 1, got 0"),
+        ({"task_share": float("nan")}, "task_share: expected 0 to 1, got nan"),
+        ({"task_share": "half"}, "task_share: expected 0 to 1, got 'half'"),
+        ({"least_rows": 0}, "least_rows: expected a whole number, at least 1, got 0"),
+        ({"least_rows": 1.5}, "least_rows: expected a whole number, at least 1, got 1.5"),
+        ({"least_jobs": float("nan")}, "least_jobs: expected a whole number, at least 1, got nan"),
+        ({"least_jobs": True}, "least_jobs: expected a whole number, at least 1, got True"),
     ):
         with pytest.raises(ValueError, match=message):
             fit(trace, **options)  # pyright: ignore[reportArgumentType]
-    with pytest.raises(ValueError, match="key: expected 1 rows of tasks"):
-        fit(trace).of(trace, np.arange(2))
+    habits = fit(trace)
+    wrong: list[tuple[Any, str]] = [
+        (np.arange(2), "key: expected 1 rows of tasks"),
+        (np.array([0.5]), "key: expected whole numbers, got float64"),
+        (np.array([2**63], dtype=np.uint64), "key: expected whole numbers, got uint64"),
+        (np.array(["0"]), "key: expected whole numbers, got <U1"),
+    ]
+    for key, message in wrong:
+        with pytest.raises(ValueError, match=message):
+            habits.of(trace, key)
 
 
 Ending = st.sampled_from(list(ENDS))

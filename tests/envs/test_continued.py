@@ -14,10 +14,13 @@ from failgym.continued import fit
 from failgym.envs import resolve
 from failgym.sim.pinned.simulator import PinnedSimulator
 from failgym.sim.reference import ReferenceSimulator
+from failgym.traces import Outcome, Trace
+from failgym.worlds.build import build_world
 from failgym.worlds.context import context_of, with_system
 from failgym.worlds.forecast import forecast_of
 from failgym.worlds.source import whole_trace
 from failgym.worlds.split import split_trace
+from tests.continued.records import Job, trace_of
 from tests.envs.worlds import legal, play
 
 PINNED = ("failgym/Cloning-v1", "failgym/GracePeriod-v1", "failgym/Checkpoint-v1")
@@ -76,3 +79,25 @@ def test_a_world_that_goes_on_is_scored() -> None:
     result = failgym.evaluate(Replay(), PINNED[1], **CONTINUED)
     assert result.score == 0.0
     assert result.room > 0.0
+
+
+def batch(submits: list[int]) -> Trace:
+    """Jobs that begin at once: six tasks finish after 100 s, one fails after 300 s, for good."""
+    jobs: list[Job] = []
+    for at in submits:
+        finish, fail = (at, at + 100_000, "finish"), (at, at + 300_000, "fail")
+        jobs.append(Job([*([finish] for _ in range(6)), [fail]], submit=at))
+    return trace_of(jobs, end=max(submits) + 2_000_000)
+
+
+@pytest.mark.parametrize("world", [{}, {"world": "scheduled", "order": "time", "machines": 200}])
+def test_laws_of_a_whole_trace_are_counted_from_all_of_it(world: dict[str, Any]) -> None:
+    """All jobs come at once: of what was known at the boundary nothing had run yet."""
+    fields = {"trace": batch([1] * 10), "split": "all", "forecast": "none", **world}
+    tasks: Any = build_world(resolve("Cloning-v1", fields)).tables.tasks  # pyright: ignore
+    assert (tasks["forfeit_work"] > 0).all()
+    lost = tasks["record_outcome"] == Outcome.FAIL
+    assert lost.sum() == 10
+    assert set(tasks["forfeit_work"][lost].tolist()) <= {100_000, 300_000}, (
+        "as long as one that ran"
+    )

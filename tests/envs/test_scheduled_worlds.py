@@ -41,10 +41,14 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("Cloning-v1", {"scheduler": "priority"}, r"scheduler: expected 'fifo' \(other values"),
     ("Cloning-v1", {"world": "open"}, "world: expected one of pinned, scheduled"),
     (MITIGATION, {"order": "task"}, 'order: expected "time" in the scheduled world'),
-    (MITIGATION, {"beyond_record": "ghost"}, "restarts: expected 'limit' unless beyond_record is"),
     (
         MITIGATION,
-        {"beyond_record": "paper", "restarts": "limit"},
+        {"beyond_record": "ghost"},
+        "restarts, task_value: expected restarts='limit', task",
+    ),
+    (
+        MITIGATION,
+        {"beyond_record": "paper", "restarts": "limit", "task_value": None},
         'beyond_record: expected "ghost" or "continued"',
     ),
     (MITIGATION, {"scheduler": "lifo"}, "scheduler: expected one of fifo, priority"),

@@ -112,7 +112,9 @@ def test_waiting_is_priced_in_machine_time() -> None:
 
 
 def test_a_value_needs_a_record_that_goes_on() -> None:
-    with pytest.raises(ValueError, match=r"^task_value: expected None unless beyond_record is"):
+    with pytest.raises(
+        ValueError, match=r"^task_value: expected task_value=None unless beyond_rec"
+    ):
         gym.make("failgym/Cloning-v1", jobs=200, beyond_record="ghost", restarts="limit")
     for wrong in (-1.0, float("inf"), float("nan")):
         with pytest.raises(ValueError, match=r"^task_value: expected at least 0, finite"):

@@ -16,9 +16,9 @@ from failgym.leaderboard.suite.suites import FORECASTS, Cell, Course
 from failgym.leaderboard.verification.recorded_actions import RecordedActions
 
 DIGESTS = {
-    "smoke": "35c32d4104b49523e8600c8f13516e3111e2af3fea8eed75b4423c5507d26041",
-    "v1": "2d8019edfc3ac87703b0cbe49b503bc316c3c71e924e9918d36b663f4c881ab2",
-    "v1-real": "825e28af0c8329e2f1ad844d11ae862770c4d3edeaa82a0dca1b2750f8a8e187",
+    "smoke": "3188b00fb5750dffe367c1b00f11aa03f8827648f96752d7701566df07d28fd1",
+    "v1": "ac5b04b19e27757aa46e4eaf349dab348b8e426146c2dded2cfd26358f6dd6e7",
+    "v1-real": "a2ec2672166092e222bcd23ab597844a92c8de2eb2a1ffd5ad620cc01017cfa4",
 }
 PUBLISHED = tuple(DIGESTS)
 

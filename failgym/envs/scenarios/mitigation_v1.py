@@ -36,13 +36,17 @@ Load
     and .90 and the mean wait between 5 and 50 % of the mean run time if nothing is done
     (`failgym.evaluation.load`).
 
+    Of what an oracle that knew all fates saved on eight slices, kills alone saved 91 % [85, 98],
+    checkpoints 48 [7, 96], clones 41 [7, 79], retries 27 [0, 58] (`experiments.measures_alone`).
+    All of it is 10 % [6, 13] of what the bound saves: how far the bound can be reached is unknown.
+
 Fidelity
     Recorded evictions, losses and requeues are not replayed: the cluster makes its own, and what
     they cut short goes on as attempts like it did, as does what the record does not hold
     (`failgym.continued`); failures of what the record cut short are not foretold. Machines fail
-    after the law of LANL's system 2; those that are down when the data end are back then. No task
-    takes more than a day (`longest`), so that a few days of trace are in balance; 5 % of the
-    system's jobs are in it (`sampling`). Jobs come one by one: with recurring applications
+    after the law of LANL's system 2, but more often; those that are down when the data end are back
+    then. No task takes more than a day (`longest`), so that a few days of trace are in balance; 5 %
+    of the system's jobs are in it (`sampling`). Jobs come one by one: with recurring applications
     (`google-2011-applications`) a tenth of the time held 2 to 29 % of the work, and no load is in
     balance. After the followers nothing arrives: a slice's last tasks run in a cluster that
     empties. Tasks of more than 100 attempts and tasks that the end of the data cuts off are

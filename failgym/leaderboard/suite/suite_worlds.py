@@ -73,7 +73,7 @@ class SuiteWorlds:
         number = derived_seed(self.secret, cell.env, cell.seed)
         scenario = self._on_trace(course).override(trace_seed=number, seed=number)
         if cell.forecast == "none":
-            return scenario.override(forecast="none", node_forecast="none")
+            return scenario.reduced(forecast="none", node_forecast="none")
         if cell.forecast == "trained":
             return scenario.override(forecast=str(self.predictor_file(cell.env)))
         return scenario

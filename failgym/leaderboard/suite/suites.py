@@ -118,35 +118,13 @@ class Suite:
             {
                 **asdict(course),
                 "forecasts": course.forecasts,
-                "scenario": _stated(course.scenario()),
+                "scenario": asdict(course.scenario()),
             }
             for course in self.courses
         ]
         content = {"name": self.name, "version": self.version, "courses": fixed}
         text = json.dumps(content, sort_keys=True, default=list)
         return hashlib.sha256(text.encode("utf-8")).hexdigest()
-
-
-_SINCE: dict[str, Any] = {
-    "twin": 0,
-    "spare_attempts": 8,
-    "restarts": "limit",
-    "charge": "own",
-    "task_value": None,
-    "waiting_price": None,
-    "task_share": None,
-    "strata": "name",
-    "draw_seed": 0,
-}
-"""Fields of scenarios that are younger than the first suites, and what they are without them."""
-
-
-def _stated(scenario: Scenario) -> dict[str, Any]:
-    """The fields of a scenario; a younger one only if it says something."""
-    stated = asdict(scenario)
-    return {
-        name: value for name, value in stated.items() if _SINCE.get(name, NotImplemented) != value
-    }
 
 
 _SYSTEM = {"target": "system", "samples": "tail"}

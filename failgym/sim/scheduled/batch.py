@@ -146,6 +146,13 @@ class ScheduledBatch(EpisodeBatch):
         time = int(ep["others_completed"]) + waits
         return float(prices["wasted"] * work), float(prices["completion"] * time)
 
+    def work_of_others(self, episode: int) -> tuple[int, int]:
+        """As `EpisodeBatch.work_of_others` says: there are such with ``charge="episode"``."""
+        if not self.world.parameters[0]["others"]:
+            return 0, 0
+        ep = self.state.episodes[episode]
+        return int(ep["others_wasted"]), int(ep["others_overhead"])
+
     def drained_log(self, episode: int) -> npt.NDArray[Any]:
         """The event log of an episode since it was drained last, that of queries emptied too."""
         self.state.episodes["queries"][episode] = 0

@@ -274,6 +274,15 @@ class EpisodeBatch(ABC):
         """
         return 0.0, 0.0
 
+    def work_of_others(self, episode: int) -> tuple[int, int]:
+        """What tasks that an episode does not ask about have cost it, if it is charged for them.
+
+        Returns:
+            Up to now: their wasted work, and the time of their checkpoints and restores
+            [machine-ms].
+        """
+        return 0, 0
+
     def drained_log(self, episode: int) -> npt.NDArray[Any]:
         """The event log of an episode since it was drained last; a kept one is overwritten."""
         count = int(self.state.episodes["logged"][episode])

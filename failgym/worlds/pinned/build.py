@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import numpy.typing as npt
 
@@ -98,7 +96,5 @@ def _pricing(scenario: Scenario) -> Scenario:
     """
     split: Split = "all" if scenario.split == "all" else "train"
     decide = "every" if scenario.decide == "alarm" else scenario.decide
-    priced = replace(scenario, split=split, forecast="none", decide=decide)
-    if scenario.beyond_record == "continued":
-        return replace(priced, beyond_record="ghost", restarts="limit", task_value=None)
-    return priced
+    beyond = "ghost" if scenario.beyond_record == "continued" else scenario.beyond_record
+    return scenario.reduced(split=split, forecast="none", decide=decide, beyond_record=beyond)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -90,7 +91,7 @@ def simulated(scenario: Scenario, split: Split, whole: Trace) -> Part:
     nothing = dict.fromkeys(scenario.kind.decisions, False)
     nothing |= {field.name: field.default for field in fields(Prices)} | {"charge": "own"}
     same = {"name": "", "forecast": "none", "seed": 0, "split": "all", "node_forecast": "none"}
-    return _struck(_ending(replace(scenario, **nothing, **same)), split, whole)
+    return _struck(_ending(scenario, **nothing, **same), split, whole)
 
 
 @lru_cache(maxsize=8)
@@ -156,18 +157,16 @@ def _train_prices(scenario: Scenario, whole: Trace, part: Part, tables: Tables) 
     They are replayed, and nothing of them goes on beyond its record.
     """
     split: Split = "all" if scenario.split == "all" else "train"
-    train = _ending(replace(scenario, split=split, forecast="none", node_forecast="none"))
+    train = _ending(scenario, split=split, forecast="none", node_forecast="none")
     other = simulated(scenario, split, whole)
     if other.trace is not part.trace or scenario.beyond_record == "continued":
         tables = _compiled(train, other, other.trace)
     return _prices(scenario, tables, _chosen(train, other, tables))
 
 
-def _ending(scenario: Scenario) -> Scenario:
-    """The scenario in which nothing goes on beyond its record."""
-    if scenario.beyond_record == "continued":
-        return replace(scenario, beyond_record="ghost", restarts="limit", task_value=None)
-    return scenario
+def _ending(scenario: Scenario, **values: Any) -> Scenario:
+    """The scenario with some fields changed, in which nothing goes on beyond its record."""
+    return scenario.reduced(beyond_record="ghost", **values)
 
 
 def _prices(scenario: Scenario, tables: Tables, chosen: Bools) -> Weights:

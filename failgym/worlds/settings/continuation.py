@@ -16,7 +16,9 @@ MOST_DRAWS = 2**20
 class Continuing(Checked):
     """What is chosen of the laws by which records go on (`failgym.continued`).
 
-    Each is there so that one can see what depends on it.
+    They are counted from what was known before the split is played ("train", or "fit"), and with
+    ``split="all"``, which has no such part, from all of the trace. Each field is there so that one
+    can see what depends on it.
 
     Raises:
         ValueError: if a value is out of range; the message names the field.

@@ -33,11 +33,12 @@ class Prices(Checked):
     task_value: float | None = None
     """Value of a task, in machine-time for each of its own: what it forfeits unless it finishes, in
     replay too, at the price of wasted work times `weight_forfeited` (only where the record is
-    continued). None: what the record finishes and the agent does not is forfeited."""
+    continued, and both prices are above 0). None: what the record finishes and the agent does not
+    is forfeited."""
     waiting_price: float | None = None
-    """Price of an hour of completion time in machine-hours, times `weight_completion`: nothing
-    where that is 0, as in GracePeriod-v1 and Checkpoint-v1. None: it is priced in mean completion
-    times of a task."""
+    """Price of an hour of completion time in machine-hours, times `weight_completion`: only where
+    that is above 0, as it is not in GracePeriod-v1 and Checkpoint-v1. None: it is priced in mean
+    completion times of a task."""
 
     def __post_init__(self) -> None:
         for field in fields(Prices):

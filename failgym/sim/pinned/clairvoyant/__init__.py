@@ -12,7 +12,8 @@ holds as its docstring says, and is tested against brute force over all action s
 record is continued, what is behind it meets fates of its own, and more saved work may be worse
 (rule C6): there only those hold that do not speak of what comes next, as `stages.next_stage` says.
 
-- `stages`: a record that is one successful attempt is best left alone, or killed;
+- `stages`: a record that is one successful attempt is best left alone, or killed; and so is one
+  of a single attempt, where it goes on, if only what is saved could serve what nobody starts;
 - `least`: what is sure to be charged is counted now;
 - `sequences.worth_saving`: attempts that follow each other are saved once each at most, as late as
   it helps;

@@ -27,7 +27,8 @@ __all__ = ["next_stage", "worth_trying"]
 
 _CHECKPOINT, _KILL = int(Action.CHECKPOINT), int(Action.KILL)
 _WINDOW = int(Decision.WINDOW)
-_FINISH, _CENSORED = int(Ending.FINISH), int(Ending.CENSORED)
+_FINISH, _INTRINSIC = int(Ending.FINISH), int(Ending.INTRINSIC)
+_CENSORED = int(Ending.CENSORED)
 
 
 @kernel
@@ -73,6 +74,25 @@ def _finishes_at_once(w: World, record: Any) -> bool:
 
 
 @kernel
+def _nothing_follows(w: World, record: Any) -> bool:
+    """Is the record one attempt behind which nothing starts, whatever is saved of it?
+
+    The cluster declines to start the task again, as it did in the record (rule C8), so that what is
+    saved serves nobody. To save only takes time: what ends from outside, or by the user, ends when
+    it did, having worked less by as much as was paused, and that is charged at no lower price; a
+    failure by itself comes later, and so does FINISH. A row that waits in the record is void in a
+    departed task, which may then settle sooner: such a task is searched.
+    """
+    p = w.parameters[0]
+    if not p.continued or p.clone or p.retry or p.overhead < p.wasted:
+        return False
+    if record.rows != 1 or record.pending_end >= 0:
+        return False
+    row: Any = w.rows[record.rows_at]
+    return row.ending != _CENSORED and (row.ending != _INTRINSIC or p.by_record)
+
+
+@kernel
 def next_stage(w: World, record: Any, stage: int, kill: bool) -> int:
     """What is left to search for a task after a stage; ``kill``: are kills not settled yet?
 
@@ -91,8 +111,8 @@ def next_stage(w: World, record: Any, stage: int, kill: bool) -> int:
     - `ALL`: all.
 
     Where the record is continued a copy may be quicker than the original, an attempt beyond the
-    record may finish, and no sequence is regular. Kills at once, and sequences, are as they are:
-    neither argument speaks of what an attempt meets.
+    record may finish, and no sequence is regular; but a task may be one that `_nothing_follows`.
+    Kills at once, and sequences, are as they are: neither argument speaks of what an attempt meets.
     """
     p = w.parameters[0]
     if stage == REPLAY and p.kill and not _cut(w, record):
@@ -100,6 +120,7 @@ def next_stage(w: World, record: Any, stage: int, kill: bool) -> int:
     if stage in (REPLAY, KILL_AT_ONCE):
         alone = not (p.clone or p.checkpoint or p.retry or p.give_up)
         alone = alone or (not p.continued and _finishes_at_once(w, record))
+        alone = alone or _nothing_follows(w, record)
         if alone and not kill:
             return OVER
         return WORTHY if p.checkpoint else ALL
