@@ -4,8 +4,7 @@
         [--set FIELD=VALUE ...] [--agents DIR] [--json FILE]
 
 Each agent of ``agents/zoo/<environment>/`` and every compatible heuristic, as published and with
-the parameters that were found for it on the registered trace (``experiments/tuned/``) and on a
-larger one, such as agents learned from (``experiments/tuned_large/``), is judged
+the parameters that were found for it (``experiments/tuned/``), is judged
 
 * on the test split of the environment as registered, and
 * on the test splits of traces of other seeds, all their slices taken together: no seed of these
@@ -47,7 +46,6 @@ from failgym.traces.synthetic import PROFILES
 
 ZOO = Path(__file__).parents[1] / "agents" / "zoo"
 TUNED = Path(__file__).parent / "tuned"
-TUNED_LARGE = Path(__file__).parent / "tuned_large"
 UNSEEN = 5_000
 """First seed of the traces that nobody has seen."""
 NO_RULES = frozenset({"replay", "random"})
@@ -118,10 +116,9 @@ def rules(scenario: Scenario) -> dict[str, Policy]:
         if name in NO_RULES or not kind.compatible(scenario):
             continue
         found[name] = kind()
-        for folder, where in ((TUNED, "tuned"), (TUNED_LARGE, "tuned as agents")):
-            file = folder / scenario.name / f"{name}.json"
-            if file.is_file() and (tuned := load_heuristic(file)) not in found.values():
-                found[f"{name} {where}"] = tuned
+        file = TUNED / scenario.name / f"{name}.json"
+        if file.is_file() and (tuned := load_heuristic(file)) not in found.values():
+            found[f"{name} tuned"] = tuned
     return found
 
 

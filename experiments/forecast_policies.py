@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from failgym.baselines import Algorithm1, GracePeriod, Heuristic, MLPeriodic
 from failgym.envs import Scenario, resolve
 from failgym.evaluation import Anchors, run_policy
+from failgym.evaluation.evidence import Evidence, score_of
 from failgym.evaluation.progress import Advance
-from failgym.predictors import GradientBoosting, Predictor, RandomForest, TwoLevelNetwork
+from failgym.predictors import Alarms, GradientBoosting, Predictor, RandomForest, TwoLevelNetwork
+from failgym.predictors.drawn.alarms import ELSAYED_JOB_SHARE
 from failgym.predictors.learned import Learned
 from failgym.worlds.build import build_world, split_of
 
-__all__ = ["CASES", "Case", "Outcome", "compared"]
+__all__ = ["BY_JOB", "BY_TASK", "CASES", "Case", "Outcome", "Size", "compared"]
 
+FIRST = 6_000
+"""Seed of the first trace."""
 LATER = 0.5
 """Share of the training split's jobs before the part on which thresholds are chosen."""
-THRESHOLDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.75, 0.8, 0.9, 0.95)
+THRESHOLDS = (0.02, 0.1, 0.3, 0.5, 0.75, 0.9)
 WEIGHTS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 """The grids of thresholds, and of the weight of the confidence to finish: up to more than a kill
 that was wrong costs in `GracePeriod-v1`, four times its machine-time."""
+
+BY_TASK, BY_JOB = "drawn by task", "drawn by job"
+"""Names of drawn forecasts."""
 
 Made = Callable[[Scenario], str | Predictor | Learned]
 
@@ -36,13 +46,15 @@ class Case:
     """what the scale of a forecast asks to be chosen"""
     grid: tuple[float, ...]
     trained: Mapping[str, Made]
-    drawn: str
-    """what the scenario's own forecast is (`auto`), of a stated quality"""
+    by_task: Made
+    """of a stated quality, erring task by task"""
+    by_job: Made
+    """of the same quality, erring by whole jobs; one of the two is the scenario's own (`auto`)"""
 
     def forecasts(self) -> dict[str, Made]:
         """Nothing, what was trained, what is drawn to order, and the record itself."""
-        drawn = {name: _named(name) for name in (self.drawn, "perfect")}
-        return {"none": _named("none"), **self.trained, **drawn}
+        drawn = {BY_TASK: self.by_task, BY_JOB: self.by_job}
+        return {"none": _named("none"), **self.trained, **drawn, "perfect": _named("perfect")}
 
 
 def _named(name: str) -> Made:
@@ -59,6 +71,10 @@ def _boosting(target: Any, samples: Any = "moments") -> Made:
     )
 
 
+def _alarms(make: Callable[..., Alarms], job_share: float) -> Made:
+    return lambda scenario: make(window=scenario.window, job_share=job_share, seed=scenario.seed)
+
+
 def _network(scenario: Scenario) -> TwoLevelNetwork:
     return TwoLevelNetwork(window=scenario.window, seed=scenario.seed)
 
@@ -72,9 +88,9 @@ CASES = (
         trained={
             "RandomForest": _forest,
             "GradientBoosting": _boosting("fail"),
-            "TwoLevelNetwork": _network,
         },
-        drawn="elsayed_alarms",
+        by_task=_alarms(Alarms.elsayed, 0.0),
+        by_job=_named("elsayed_alarms"),
     ),
     Case(
         env="Checkpoint-v1",
@@ -82,11 +98,11 @@ CASES = (
         parameter="threshold",
         grid=THRESHOLDS,
         trained={
-            "RandomForest": _forest,
-            "GradientBoosting, system": _boosting("system"),
-            "GradientBoosting, tail": _boosting("system", "tail"),
+            "GradientBoosting, moments": _boosting("system"),
+            "GradientBoosting": _boosting("system", "tail"),
         },
-        drawn="kumar_alarms",
+        by_task=_named("kumar_alarms"),
+        by_job=_alarms(Alarms.kumar, ELSAYED_JOB_SHARE),
     ),
     Case(
         env="GracePeriod-v1",
@@ -94,84 +110,107 @@ CASES = (
         parameter="finish_weight",
         grid=WEIGHTS,
         trained={
-            "RandomForest": _forest,
-            "GradientBoosting, unfinished": _boosting("unfinished"),
+            "GradientBoosting": _boosting("unfinished"),
             "TwoLevelNetwork": _network,
         },
-        drawn="rosa_by_job",
+        by_task=_named("rosa"),
+        by_job=_named("rosa_by_job"),
     ),
 )
 
 
 @dataclass(frozen=True)
+class Size:
+    """On how much a case is measured."""
+
+    traces: int
+    jobs: int
+    """of each"""
+    episodes: int | None = None
+    """slices of the test split of each; None: all"""
+
+
+@dataclass(frozen=True)
 class Outcome:
-    """A policy with one forecast, on the test split."""
+    """A policy with one forecast, on the test splits of fresh traces."""
 
     env: str
     policy: str
     forecast: str
     parameter: str
     chosen: float
-    """value of the parameter, chosen on the later part of the training split"""
+    """value of the parameter, chosen on the later part of the first trace's training split"""
     score: float
     low: float
     high: float
-    """with its 95 % bootstrap interval over jobs (blocks of jobs where something joins them); 0 is
-    replay, 100 the clairvoyant"""
+    """with its 95 % bootstrap interval over traces and jobs (blocks of jobs where something joins
+    them); 0 is replay, 100 the clairvoyant"""
     published: float
     """score with the parameter as published"""
     published_low: float
     published_high: float
-    wasted_work: float
-    """a share of replay's"""
-    false_kills: int | None
-    episodes: int
 
 
-def compared(
-    case: Case, jobs: int | None, episodes: int | None, seed: int, advance: Advance
-) -> list[Outcome]:
-    """A policy with each forecast: its parameter chosen in training, its score on the test split.
+def compared(case: Case, size: Size, advance: Advance) -> list[Outcome]:
+    """A policy with each forecast: its parameter chosen in training, its score on the test splits.
 
     Args:
         case: the policy, its environment and the forecasts.
-        jobs: of the generated trace; by default the scenario's.
-        episodes: slices of the test split, the same for all; by default all.
-        seed: of the draw of slices, and of the bootstrap.
-        advance: called with 1 after each forecast.
+        size: the traces, of seeds from `FIRST` on.
+        advance: called with 1 after each forecast of a trace.
     """
-    scenario = resolve(case.env)
-    scenario = scenario if jobs is None else scenario.override(jobs=jobs)
-    outcomes: list[Outcome] = []
-    for name, made in case.forecasts().items():
-        outcomes.append(
-            _outcome(case, name, replace(scenario, forecast=made(scenario)), episodes, seed)
-        )
-        advance(1)
-    return outcomes
+    plain = resolve(case.env).override(jobs=size.jobs)
+    policies: dict[str, Heuristic] = {}
+    played: dict[str, list[Played]] = {}
+    for seed in range(FIRST, FIRST + size.traces):
+        here = plain.override(trace_seed=seed)
+        quiet = Anchors.of(here.override(forecast="none"), episodes=size.episodes, split="test")
+        for name, made in case.forecasts().items():
+            told = replace(here, forecast=made(here))
+            if name not in policies:
+                policies[name] = chosen_in_training(case, told) if name != "none" else case.policy()
+            played.setdefault(name, []).append(play(case, policies[name], told, quiet))
+            advance(1)
+    return [outcome(case, name, policies[name], traces) for name, traces in played.items()]
 
 
-def _outcome(case: Case, name: str, scenario: Scenario, episodes: int | None, seed: int) -> Outcome:
-    published = case.policy()
-    chosen = published if name == "none" else chosen_in_training(case, scenario)
-    anchors = Anchors.of(scenario, episodes=episodes, seed=seed, split="test")
-    found = anchors.measure(anchors.run(chosen))
-    before = found if chosen == published else anchors.measure(anchors.run(published))
+class Played(NamedTuple):
+    """What a policy costs on the test split of a trace, by row of the evidence."""
+
+    evidence: Evidence
+    chosen: npt.NDArray[np.float64]
+    published: npt.NDArray[np.float64]
+
+
+def play(case: Case, chosen: Heuristic, scenario: Scenario, quiet: Anchors) -> Played:
+    """Play the policy with the chosen parameter, and as published.
+
+    Args:
+        case: the policy.
+        chosen: the same with its parameter.
+        scenario: with the forecast.
+        quiet: slices of the same without one. What replay and the bound cost there is the same with
+            any, but for kills: their grace periods are weighted by it.
+    """
+    slices, scenario = len(quiet.replay.slices), replace(scenario, split="test")
+    anchors = (
+        Anchors.of(scenario, episodes=slices)
+        if scenario.kill
+        else replace(quiet, scenario=scenario, world=build_world(scenario))
+    )
+    costs = [anchors.evidence.costs(anchors.run(policy)) for policy in (chosen, case.policy())]
+    return Played(anchors.evidence, *costs)
+
+
+def outcome(case: Case, forecast: str, chosen: Heuristic, played: Sequence[Played]) -> Outcome:
+    """The scores on all traces together."""
+    evidence = [each.evidence for each in played]
+    found = score_of(evidence, [each.chosen for each in played])
+    published = score_of(evidence, [each.published for each in played])
     return Outcome(
-        env=case.env,
-        policy=published.name,
-        forecast=name,
-        parameter=case.parameter,
-        chosen=getattr(chosen, case.parameter),
-        score=found.score,
-        low=found.low,
-        high=found.high,
-        published=before.score,
-        published_low=before.low,
-        published_high=before.high,
-        wasted_work=found.wasted_work,
-        false_kills=found.false_kills,
-        episodes=found.episodes,
+        *(case.env, chosen.name, forecast, case.parameter, getattr(chosen, case.parameter)),
+        *(found.value, found.low, found.high),
+        *(published.value, published.low, published.high),
     )
 
 

@@ -26,40 +26,16 @@ what the papers say beside it:
 - ``grace``: class grace periods chosen on earlier days for at most 1 % of false negatives, and what
   they do on later days; relative resource consumption saved beside their 49, 45, 18 and 26 % of
   cpu, memory, disk and time. Band: with networks trained anew each day, as in the paper, the rate
-  on later days is at most .004 above the target. They meet it by flagging few tasks (see below on
-  GracePeriod-v1), and so save next to nothing. Networks that are trained once, on the first fifth,
+  on later days is at most .004 above the target. They meet it by flagging few tasks, and so save
+  next to nothing. Networks that are trained once, on the first fifth,
   are shown without a band: how often they flag tasks that finish drifts by more than that.
 - ``Cloning-v1``, ``Checkpoint-v1``, ``GracePeriod-v1``, one table: Algorithm 1, ML + periodic and
-  the grace policy with trained forecasts, with those drawn to the papers' quality, with the record
-  itself and with none; scores on the test split with 95 % intervals. A threshold is chosen for each
-  forecast on the later part of the training split.
+  the grace policy with trained forecasts, with those drawn to the papers' quality, erring task by
+  task and by whole jobs, with the record itself and with none; scores on the test splits of fresh
+  traces (`SIZES`), with 95 % intervals over traces and jobs. A threshold is chosen for each
+  forecast on the later part of the first trace's training split.
 - ``speed``: forecasts of a million moments in under 10 s, and fitting on 200,000 attempts in under
   60 s. Medians of seconds by the clock, and of the processor's.
-
-Why forecasts that are learned help less than those drawn to the papers' quality, as measured on
-the test splits of three environments of version 0, whose rules failgym no longer has:
-
-- Cloning-v0: of the attempts that fail, 71 % end within their first window of usage, so that only
-  their configuration and earlier failures can tell. The area at the start is .78 (`RandomForest`:
-  .73 for first attempts, .78 for second, .92 for later ones), .84 after an hour. Risks of forests
-  and of boosted trees, as they come, are timid: of those near .75, .91 and .87 failed, and next to
-  none reaches the .9 that Algorithm 1 waits for; at .7 it scores 3.4 and 2.7, without a forecast
-  -2.9. Platt scaling learned on the latest 15 % of the training jobs does not mend it: it finds a
-  slope of 1.06 and a shift of -.48 for the forest, with which risks at the start fit worse on the
-  test split (log loss .572, before .548). Attempts of a job fare alike, so that some hundred jobs
-  are few, and a few heavy ones decide on thresholds too.
-- GracePeriod-v0: the generator draws which tasks of a killed job finish, and little that is known
-  at their arrival tells. The area of the confidence not to finish is .59 (`GradientBoosting`), .62
-  (`RandomForest`) and .65 (`TwoLevelNetwork`), and would be .60 with nothing but the fate of every
-  job; that drawn as Rosà et al. report theirs has .82. A kill that is wrong costs about eight times
-  what it saves, so no confidence here is worth a kill, and the weights that are chosen for them
-  kill next to nothing. An attempt's risk is no measure of its task's fate either: evictions and
-  failures that are retried count in it, and as a confidence of tasks it cost 195 points, where a
-  model of tasks costs 5.
-- Checkpoint-v0: with ``moments`` the risk is the probability that the system will end an attempt at
-  any time, which is seldom high. With ``tail`` it is an alarm: it reaches .75, the policy's
-  threshold, in 76 % of the attempts that the system ends and in 4 % of the others. So `MLPeriodic`
-  as published scores 88 with it, as with the drawn forecast, 78 with ``moments`` and 77 without.
 
 Assumptions: the trained risks are as they come, without a calibration of their own. The profiles
 are synthetic; a figure on them is no figure of the papers' clusters.
@@ -75,7 +51,7 @@ import json as json_module
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -83,7 +59,7 @@ from typing import Annotated, Any
 import typer
 
 from experiments.forecast_measures import grace_of_days, half_of_the_time, quality
-from experiments.forecast_policies import CASES, compared
+from experiments.forecast_policies import CASES, Size, compared
 from experiments.forecast_tables import (
     TARGET,
     Found,
@@ -126,6 +102,14 @@ Took = tuple[float, float]
 _CASES = {case.env: case for case in CASES}
 
 
+SIZES = {
+    "Cloning-v1": Size(3, 20_000),
+    "Checkpoint-v1": Size(3, 8_000),
+    "GracePeriod-v1": Size(5, 10_000),
+}
+"""Of the environments' traces, by environment."""
+
+
 @dataclass(frozen=True)
 class Effort:
     """How much is measured."""
@@ -149,12 +133,8 @@ class Effort:
     grace_seeds: int = 3
     once: int = 29 * 24 * 60 * MINUTE
     """learning window of the networks that are trained once [ms]: all that is known"""
-    policies: tuple[tuple[str, int | None, int | None], ...] = (
-        ("Cloning-v1", None, None),
-        ("Checkpoint-v1", None, None),
-        ("GracePeriod-v1", None, None),
-    )
-    """environment, jobs and slices, None for the scenario's and all"""
+    policies: dict[str, Size] = field(default_factory=lambda: SIZES)
+    """by environment"""
     speed: tuple[int, int] = (18_400, 5_200)
     """jobs of google-2011 that hold 200,000 attempts, and a million moments"""
     runs: int = 3
@@ -170,7 +150,11 @@ QUICK = Effort(
     grace=600,
     grace_sampling=0.02,
     grace_seeds=1,
-    policies=(("Cloning-v1", 300, 4), ("Checkpoint-v1", 300, 4), ("GracePeriod-v1", 200, 4)),
+    policies={
+        "Cloning-v1": Size(2, 300, 4),
+        "Checkpoint-v1": Size(2, 300, 4),
+        "GracePeriod-v1": Size(2, 200, 4),
+    },
     speed=(200, 100),
     runs=1,
 )
@@ -287,8 +271,7 @@ def grace(effort: Effort, advance: Advance) -> Found:
 
 def policies(env: str, effort: Effort, advance: Advance) -> Found:
     """A policy with trained and other forecasts."""
-    sizes = {name: (jobs, episodes) for name, jobs, episodes in effort.policies}
-    return [asdict(row) for row in compared(_CASES[env], *sizes[env], 0, advance)]
+    return [asdict(row) for row in compared(_CASES[env], effort.policies[env], advance)]
 
 
 def speed(effort: Effort, advance: Advance) -> Found:
@@ -338,7 +321,7 @@ class Part:
 
 
 def _steps(env: str) -> Callable[[Effort], int]:
-    return lambda _: len(_CASES[env].forecasts())
+    return lambda effort: effort.policies[env].traces * len(_CASES[env].forecasts())
 
 
 PARTS = {

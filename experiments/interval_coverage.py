@@ -1,7 +1,8 @@
 """How often do intervals of scores hold the truth, on generated traces?
 
     python -m experiments.interval_coverage [--env ID] [--policy NAME ...] [--traces 400]
-        [--first 6000] [--at-once 1 --at-once 3 ...] [--differ 0 --differ 1 ...] [--json FILE]
+        [--first 6000] [--jobs N] [--at-once 1 --at-once 3 ...] [--differ 0 --differ 1 ...]
+        [--json FILE]
 
 Many traces of an environment's profile are generated, and policies are run on the test split of
 each. The truth is their score on all of them together; of what the first policy is above each
@@ -90,9 +91,11 @@ class Coverage:
     width_slices: float
 
 
-def sums_of(env: str, seed: int, policies: Sequence[str]) -> Sums:
-    """Run policies on the test split of a trace of an environment's profile."""
-    anchors = Anchors.of(resolve(env, {"trace_seed": seed}))
+def sums_of(env: str, seed: int, policies: Sequence[str], jobs: int | None = None) -> Sums:
+    """Run policies on the test split of a trace of an environment's profile, of as many jobs as it
+    has if None.
+    """
+    anchors = Anchors.of(resolve(env, {"trace_seed": seed, **({"jobs": jobs} if jobs else {})}))
     evidence = anchors.evidence
     runs = [anchors.run(REGISTRY[name]()) for name in policies]
     by_row = [evidence.replay - evidence.costs(run) for run in runs]
@@ -219,11 +222,11 @@ def shown(held: int, row: Coverage) -> str:
 
 
 def _gathered(
-    env: str, first: int, traces: int, policies: Sequence[str], advance: Advance
+    env: str, seeds: range, policies: Sequence[str], jobs: int | None, advance: Advance
 ) -> list[Sums]:
     found: list[Sums] = []
-    for seed in range(first, first + traces):
-        found.append(sums_of(env, seed, policies))
+    for seed in seeds:
+        found.append(sums_of(env, seed, policies, jobs))
         advance(1)
     return found
 
@@ -233,6 +236,7 @@ def main(
     policy: Annotated[list[str] | None, typer.Option(help="Repeatable.")] = None,
     traces: Annotated[int, typer.Option(min=2, help="Traces to generate.")] = 400,
     first: Annotated[int, typer.Option(min=0, help="Seed of the first of them.")] = 6_000,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Of each; else as registered.")] = None,
     at_once: Annotated[
         list[int] | None, typer.Option(min=1, help="Traces of an interval; repeatable.")
     ] = None,
@@ -244,7 +248,7 @@ def main(
     """Count how often intervals hold the truth."""
     file, policies = JsonFile.at(json_file), policy or ["algorithm_1"]
     with progress_bar(env, traces, interactive()) as advance:
-        found = _gathered(env, first, traces, policies, advance)
+        found = _gathered(env, range(first, first + traces), policies, jobs, advance)
     rows = [
         coverage(differing(sums, more), name, more, k)
         for name, sums in compared(found, policies).items()

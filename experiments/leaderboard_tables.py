@@ -1,33 +1,27 @@
 """What the run of a suite found, as tables in Markdown.
 
-    python -m experiments.leaderboard_tables DIR [--out docs/results/leaderboard_v1.md]
+    python -m experiments.results_pages --leaderboard DIR
 
-A table for each environment: the score of every policy with drawn forecasts, with trained ones and
-with none, and the 95 % intervals over blocks of jobs and training runs, as on the page. A summary
-(`experiments.results_pages`) has the highest scores of a rule as published, of a tuned one and of
-trained agents. Of many rules the highest score on these very slices is a lucky one: what agents are
-above it errs against them.
+A summary has the highest scores of a rule as published, of a tuned one and of trained agents, as
+far as they were played. Of many rules the highest score on these very slices is a lucky one: what
+agents are above it errs against them. Then a table for each environment: the score of every policy
+with drawn forecasts, with trained ones and with none, and the 95 % intervals over blocks of jobs
+and training runs, as on the page of the leaderboard.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Annotated, NamedTuple
-
-import typer
+from typing import NamedTuple
 
 from experiments.markdown import interval, table
-from failgym.cli.output import print_line
 from failgym.evaluation.result import FEW
 from failgym.evaluation.room import NOTHING
-from failgym.files import replacing
 from failgym.leaderboard.page.cells import Failure, Field, fields_of
-from failgym.leaderboard.page.source import Source, read_source
+from failgym.leaderboard.page.source import Source
 from failgym.leaderboard.statistics.bootstrap import Bootstrap, Estimate
 
-OUT = Path(__file__).parents[1] / "docs" / "results" / "leaderboard_v1.md"
 PUBLISHED, TUNED, AGENTS = "as published", "tuned", "agents"
 COLUMNS = ("", "forecast", PUBLISHED, TUNED, AGENTS, "agents above all rules")
 """Of the summary."""
@@ -85,7 +79,9 @@ def groups(source: Source) -> dict[str, list[str]]:
 
 
 def summary(source: Source) -> list[str]:
-    """The lines of a table with a row for each environment and kind of forecast."""
+    """The lines of a table with a row for each environment and kind of forecast; columns of what
+    was not played are left out.
+    """
     by_group = groups(source)
     rows: list[list[str]] = []
     for place in places(source):
@@ -97,7 +93,8 @@ def summary(source: Source) -> list[str]:
                 _above(place, best[AGENTS], best[PUBLISHED], best[TUNED]),
             ]
         )
-    return table(COLUMNS, rows)
+    played = [at for at in range(len(COLUMNS)) if any(row[at] != NOT_PLAYED for row in rows)]
+    return table([COLUMNS[at] for at in played], [[row[at] for at in played] for row in rows])
 
 
 def _named(found: _Best) -> str:
@@ -120,7 +117,7 @@ def complete(source: Source) -> Iterator[str]:
     for env, here in by_env.items():
         names = list(dict.fromkeys(name for place in here for name in place.field.outcomes))
         names.sort(key=lambda name: -_value(here[0], name))
-        yield f"\n## failgym/{env}\n"
+        yield from ("", f"## failgym/{env}", "")
         columns = ["policy", "runs", *(place.field.forecast for place in here)]
         yield from table(columns, [_row(here, name) for name in names])
 
@@ -146,24 +143,3 @@ def _cell(place: Place, name: str) -> str:
         return NOT_PLAYED
     blocks = len(place.field.blocks.trace)
     return interval(score) + (f" ({blocks} blocks)" if blocks < FEW else "")
-
-
-def main(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a submission.")],
-    out: Annotated[Path, typer.Option(help="The file to write.")] = OUT,
-) -> None:
-    """Write the tables."""
-    source = read_source(folder)
-    command = dict.fromkeys(entry.command for entry in source.entries)
-    head = [f"# Suite {source.suite}, failgym {source.failgym}", "", *(f"    {c}" for c in command)]
-    about = (
-        "Scores with 95 % intervals over blocks of jobs and training runs: 0 is replay, 100 the"
-        " bound. By forecast: drawn at a stated quality, learned from the train split, none."
-    )
-    with replacing(out) as partial:
-        partial.write_text("\n".join([*head, "", about, *complete(source), ""]), "utf-8")
-    print_line(f"written to {out}")
-
-
-if __name__ == "__main__":
-    typer.run(main)

@@ -1,278 +1,215 @@
 """What does a rule gain that nobody thought of? The best of many random ones, chosen on train.
 
     python -m experiments.random_rules --env failgym/Cloning-v1 [--set FIELD=VALUE ...]
-        [--rules 2000] [--traces 5] [--json FILE] [--chosen FILE]
+        [--rules 2000] [--train 3] [--slices 170] [--traces 10] --json FILE
 
-A random rule is a tree of depth 2 over the fields that vary in the environment: three questions,
-whether a field is above a threshold, and in each of the four leaves an action for each kind of
-decision. Fields are drawn alike; a threshold is a value that the field had, at a random moment of
-random play on the train split; actions are drawn from those that may be legal. What is illegal is
-CONTINUE, and a second action in one decision too.
+Random rules (`experiments.random_trees`) are played on some slices (`--slices`) of the train splits
+of each of several traces, the better eighth on four times as many, and so on, until no more than
+four are left, or no slices. In the pinned world tasks do not touch each other: there slices are cut
+anew, into a few tasks each, so that the first ones already come from all over the traces and no
+single job chooses.
 
-Rules are played on few slices of the train split, and the better quarter on four times as many,
-until one is left or all slices have been played. The best rule and all rules of
-`failgym.baselines` that fit are then judged on the test splits of fresh traces, with intervals over
-traces and jobs. If a random rule is as good as what is shipped, the environment asks for little.
+The best rule and all rules of `failgym.baselines` that fit are judged on the test splits of fresh
+traces, of other seeds, with intervals over traces and jobs. If a random rule is as good as what is
+shipped, the environment asks for little.
 
 All are judged on the same traces, where the same tasks are dear to each. So what tells whether the
 random rule is better is not whether two intervals overlap, but the paired difference: how many
 points it is above the best of the shipped ones, with an interval of its own, in which each resample
 holds the same traces and jobs of both. The best is chosen by the scores on these very traces, in
-favour of what is shipped.
+favour of what is shipped. Shipped rules are held against the best of them in the same way.
 
-FILE of `--json` holds the rule as soon as it is chosen; `--chosen` judges that of such a file.
+FILE holds what was found in each environment; a rule is written as soon as it is chosen, and not
+chosen again.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Any, Self, get_type_hints
+from typing import Annotated, Any, NamedTuple, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
 import typer
 
-from failgym.baselines import REGISTRY, RandomPolicy
-from failgym.baselines.base import enabled
-from failgym.cli.output import Cell, print_line, print_table
+from experiments.random_trees import RandomRule, costs_of, drawn
+from failgym.baselines import REGISTRY
+from failgym.cli.output import print_line, print_table
 from failgym.cli.values import assignments, read_value
-from failgym.envs import FIELDS, MitigationVectorEnv, Scenario, resolve
-from failgym.envs.select_fields import varying_fields
+from failgym.envs import Scenario, resolve
 from failgym.evaluation import Anchors, Run
-from failgym.evaluation.evidence import score_of
-from failgym.evaluation.measuring import measure
-from failgym.evaluation.runner import run_policy
-from failgym.evaluation.scoring import Score
+from failgym.evaluation.caller import Predicts
+from failgym.evaluation.scoring import Score, score
 from failgym.files import replacing
-from failgym.vocabulary import Action
 from failgym.worlds.build import build_world
 
-__all__ = ["Question", "RandomRule", "chosen", "difference", "drawn"]
+__all__ = ["Sums", "chosen", "score_on", "sums_of", "sums_on", "train_splits"]
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float32]
+Floats = npt.NDArray[np.float64]
 
-INDEX = {field.name: at for at, field in enumerate(FIELDS)}
-LEAVES = 4
-FEWEST = 4
-"""Slices that all rules are played on."""
-KEPT = 4
-"""One in so many goes on, on so many times as many slices."""
-LANES, STEPS = 64, 100
-"""Episodes side by side, and steps, of the play that thresholds are taken from."""
-ACTIONS_OF: dict[str, tuple[Action, ...]] = {
-    "window": (Action.CLONE, Action.CHECKPOINT, Action.KILL),
-    "failed": (Action.KILL, Action.RETRY),
-    "output": (Action.CHECKPOINT,),
-    "dispatch": (Action.RETRY,),
-}
-"""By kind of decision, beside CONTINUE."""
+RANDOM = RandomRule.name
+MORE = 4
+"""Times as many slices for the rules that go on."""
+KEPT = 8
+"""One rule in so many does."""
+LAST = 4
+"""Rules that are played last, where there are slices enough."""
+TASKS = 8
+"""Tasks of a slice of the pinned world, as rules are chosen."""
 
 
-@dataclass(frozen=True)
-class Question:
-    """Is a field above a threshold?"""
+class Sums(NamedTuple):
+    """What was found on a trace, by what is resampled there (jobs, slices, or blocks of them)."""
 
-    field: str
-    threshold: float
-
-    def answers(self, observation: Floats) -> npt.NDArray[np.bool_]:
-        """[batch]"""
-        return observation[:, INDEX[self.field]] > np.float32(self.threshold)
-
-
-@dataclass(frozen=True)
-class RandomRule:
-    """A tree of depth 2, with stable-baselines3's `predict`."""
-
-    first: Question
-    below: Question
-    above: Question
-    actions: dict[str, tuple[int, int, int, int]]
-    """by kind of decision, of each leaf: below below, below above, above below, above above"""
-    name: str = "random rule"
-
-    def predict(
-        self,
-        observation: Floats,
-        state: Any = None,
-        episode_start: Any = None,
-        deterministic: bool = True,
-        action_masks: Any = None,
-    ) -> tuple[Any, Any]:
-        """Actions [batch], or one; see `failgym.policy.Policy`."""
-        seen = np.atleast_2d(observation)
-        upper = self.first.answers(seen)
-        second = np.where(upper, self.above.answers(seen), self.below.answers(seen))
-        leaf = 2 * upper + second
-        action = np.zeros(len(seen), dtype=np.int64)
-        for kind, by_leaf in self.actions.items():
-            action = np.where(seen[:, INDEX[kind]] > 0, np.array(by_leaf)[leaf], action)
-        action[seen[:, INDEX["actions_taken"]] > 0] = Action.CONTINUE
-        if action_masks is not None:
-            legal = np.atleast_2d(action_masks)[np.arange(len(seen)), action] > 0
-            action = np.where(legal, action, int(Action.CONTINUE))
-        return (action if np.ndim(observation) == 2 else action[0]), state
-
-    @classmethod
-    def of_json(cls, said: dict[str, Any]) -> Self:
-        """What `dataclasses.asdict` made, read again."""
-        questions = {name: Question(**said[name]) for name in ("first", "below", "above")}
-        actions: Any = {kind: tuple(found) for kind, found in said["actions"].items()}
-        return cls(**questions, actions=actions, name=said["name"])
+    replay: Floats
+    """[units] cost"""
+    possible: Floats
+    """[units] what the bound saves over it"""
+    spent: Floats
+    """[units] see `failgym.evaluation.room`"""
+    costs: dict[str, Floats]
+    """of each policy [units]"""
 
 
-def drawn(scenario: Scenario, count: int, seed: int) -> list[RandomRule]:
-    """Random rules for a scenario, by its train split."""
-    rng = np.random.default_rng(seed)
-    seen = _observations(replace(scenario, split="train"), seed)
-    fields = varying_fields(scenario)
-    allowed = _allowed(scenario)
-
-    def question() -> Question:
-        field = str(rng.choice(fields))
-        return Question(field, float(rng.choice(seen[:, INDEX[field]])))
-
-    rules: list[RandomRule] = []
-    for _ in range(count):
-        actions: Any = {
-            kind: tuple(rng.choice(actions, LEAVES).tolist()) for kind, actions in allowed.items()
-        }
-        rules.append(RandomRule(question(), question(), question(), actions))
-    return rules
+def train_splits(scenario: Scenario, traces: int) -> list[Scenario]:
+    """What rules are chosen on: the train splits of traces, from the scenario's own seed on."""
+    tasks = TASKS if scenario.world == "pinned" else scenario.slice_tasks
+    return [
+        replace(scenario, split="train", trace_seed=scenario.trace_seed + i, slice_tasks=tasks)
+        for i in range(traces)
+    ]
 
 
-def _allowed(scenario: Scenario) -> dict[str, list[int]]:
-    """Actions by kind of decision, CONTINUE among them; kinds in which nothing else may be legal
-    are left out.
+def chosen(
+    splits: Sequence[Scenario], rules: Sequence[RandomRule], slices: int, seed: int
+) -> RandomRule:
+    """The rule that saves most on these splits, by successive halving.
+
+    Args:
+        splits: one of each trace.
+        rules: the rules.
+        slices: of each trace that all of them are played on.
+        seed: of the order of slices.
     """
-    names = {
-        ("window", Action.CLONE): "clone",
-        ("window", Action.CHECKPOINT): "checkpoint",
-        ("window", Action.KILL): "kill",
-        ("failed", Action.KILL): "give_up",
-        ("failed", Action.RETRY): "retry",
-        ("output", Action.CHECKPOINT): "save_outputs",
-        ("dispatch", Action.RETRY): "place",
-    }
-    on = enabled(scenario)
-    found = {
-        kind: [int(a) for a in actions if names[kind, a] in on]
-        for kind, actions in ACTIONS_OF.items()
-    }
-    return {kind: [int(Action.CONTINUE), *some] for kind, some in found.items() if some}
-
-
-def _observations(scenario: Scenario, seed: int) -> Floats:
-    """What is seen at random play, [moments, fields]."""
-    env = MitigationVectorEnv(scenario, num_envs=LANES)
-    policy = RandomPolicy(seed=seed)
-    observation, info = env.reset(seed=seed)
-    seen = [observation.copy()]
-    for _ in range(STEPS):
-        action, _ = policy.predict(observation, action_masks=info["action_mask"].astype(bool))
-        observation, _, _, _, info = env.step(np.asarray(action))
-        seen.append(observation.copy())
-    return np.concatenate(seen)
-
-
-def chosen(scenario: Scenario, rules: Sequence[RandomRule], seed: int) -> RandomRule:
-    """The rule that saves most on the train split, by successive halving."""
-    train = replace(scenario, split="train")
-    world = build_world(train)
-    order = np.random.default_rng(seed).permutation(world.slices)
-    left: list[RandomRule] = list(rules)
-    count = min(FEWEST, world.slices)
+    worlds = [build_world(split) for split in splits]
+    rng = np.random.default_rng(seed)
+    orders = [rng.permutation(world.slices) for world in worlds]
+    left = list(rules)
+    count = slices
     while True:
-        slices = np.sort(order[:count])
-        costs = [
-            float(run_policy(world, train, rule, slices, order=train.order).costs.sum())
-            for rule in left
-        ]
+        costs = np.zeros(len(left))
+        for split, world, order in zip(splits, worlds, orders, strict=True):
+            costs += costs_of(split, world, left, np.sort(order[:count]))
         best = np.argsort(costs, kind="stable")
-        kept: list[int] = best[: max(1, len(left) // KEPT)].tolist()
-        left = [left[i] for i in kept]
-        print_line(f"{len(costs)} rules on {count} slices: {min(costs):.4g} at least")
-        if len(left) == 1 or count == world.slices:
-            return left[0]
-        count = min(KEPT * count, world.slices)
+        played = sum(min(count, len(order)) for order in orders)
+        print_line(f"{len(left)} rules on {played} slices: {costs.min():.6g} at least")
+        if len(left) <= LAST or count >= max(map(len, orders)):
+            return left[int(best[0])]
+        left = [left[int(i)] for i in best[: max(LAST, len(left) // KEPT)]]
+        count *= MORE
+
+
+def sums_on(scenario: Scenario, policies: Mapping[str, Predicts]) -> Sums:
+    """What policies cost on the test split of a scenario."""
+    anchors = Anchors.of(scenario, split="test")
+    return sums_of(anchors, {name: anchors.run(one, threads=1) for name, one in policies.items()})
+
+
+def sums_of(anchors: Anchors, runs: Mapping[str, Run]) -> Sums:
+    """What policies cost on slices, from their runs there."""
+    evidence = anchors.evidence
+    sums = evidence.units.sums
+    costs = {name: sums(evidence.costs(run)) for name, run in runs.items()}
+    return Sums(sums(evidence.replay), sums(evidence.possible), sums(evidence.spent), costs)
+
+
+def score_on(found: Sequence[Sums], policy: str, other: str | None = None) -> Score:
+    """Score over traces and their units; or, paired, how many points one is above another.
+
+    Args:
+        found: of each trace.
+        policy: its name.
+        other: name of the other policy.
+    """
+
+    def joined(values: Sequence[Floats]) -> Floats:
+        return np.concatenate(values)
+
+    zero = joined([one.replay if other is None else one.costs[other] for one in found])
+    bound = zero - joined([one.possible for one in found])
+    return score(
+        *(zero, joined([one.costs[policy] for one in found]), bound),
+        spent=joined([one.spent for one in found]),
+        traces=np.repeat(np.arange(len(found)), [len(one.replay) for one in found]),
+    )
 
 
 def main(
+    json_: Annotated[Path, typer.Option("--json", dir_okay=False)],
     env: Annotated[str, typer.Option(help="id of an environment")] = "failgym/Cloning-v1",
     set_: Annotated[list[str] | None, typer.Option("--set", metavar="FIELD=VALUE")] = None,
     rules: Annotated[int, typer.Option(min=1, help="how many are drawn")] = 2_000,
-    traces: Annotated[int, typer.Option(min=1, help="fresh traces")] = 5,
-    first: Annotated[int, typer.Option(help="seed of the first of them")] = 2_000,
+    train: Annotated[int, typer.Option(min=1, help="traces that one is chosen on")] = 3,
+    slices: Annotated[int, typer.Option(min=1, help="of each that all are played on")] = 170,
+    traces: Annotated[int, typer.Option(min=1, help="fresh traces")] = 10,
+    first: Annotated[int, typer.Option(min=0, help="seed of the first of them")] = 2_000,
     seed: Annotated[int, typer.Option(help="of the rules")] = 0,
-    json_: Annotated[Path | None, typer.Option("--json", dir_okay=False)] = None,
-    chosen_: Annotated[
-        Path | None, typer.Option("--chosen", exists=True, dir_okay=False, help="of an earlier run")
-    ] = None,
 ) -> None:
     """Print what the best random rule and all shipped ones are worth on fresh traces."""
     hints = get_type_hints(Scenario)
     given = assignments(set_ or [], "--set")
     fields = {name: read_value(name, text, hints.get(name, str)) for name, text in given.items()}
     scenario = resolve(env, fields)
-    if chosen_ is None:
-        rule = chosen(scenario, drawn(scenario, rules, seed), seed)
-    else:
-        rule = RandomRule.of_json(json.loads(chosen_.read_text())["rule"])
-    content: dict[str, Any] = {"env": env, "fields": given, "rule": asdict(rule)}
-    _write(json_, content)
-    judged = [
-        Anchors.of(replace(scenario, trace_seed=first + number), split="test")
-        for number in range(traces)
-    ]
-    policies: list[Any] = [rule]
-    policies += [one() for one in REGISTRY.values() if one.compatible(scenario)]
-    runs = [[anchors.run(policy) for anchors in judged] for policy in policies]
-    found = [_judged(judged, each) for each in runs]
-    best = max(range(1, len(found)), key=lambda at: found[at]["score"])
-    above, name = difference(judged, runs[0], runs[best]), found[best]["policy"]
-    found.sort(key=lambda one: -one["score"])
-    rows: list[tuple[Cell, ...]] = [
-        (one["policy"], f"{one['score']:.1f} [{one['low']:.1f}, {one['high']:.1f}]")
-        for one in found
-    ]
-    print_table(f"{env}, {traces} fresh traces", ("policy", "score"), rows)
-    print_line(
-        f"points above {name}, of the same traces and jobs: {above.value:.1f}"
-        f" [{above.low:.1f}, {above.high:.1f}]"
+    splits = train_splits(scenario, train)
+    fresh = range(first, first + traces)
+    seeds = [split.trace_seed for split in splits]
+    if not set(fresh).isdisjoint(seeds):
+        raise typer.BadParameter("a rule may not be judged on a trace that it was chosen on")
+    known: dict[str, Any] = json.loads(json_.read_text("utf-8")) if json_.exists() else {}
+    search = {"rules": rules, "train": seeds, "slices": slices, "seed": seed}
+    found: dict[str, Any] = known.get(env, {})
+    if found.get("fields") != given or found.get("search") != search:
+        candidates = drawn(splits[0], build_world(splits[0]), rules, seed)
+        best = chosen(splits, candidates, slices, seed)
+        found = {"fields": given, "search": search, "rule": asdict(best)}
+        _write(json_, known | {env: found})
+    rule = RandomRule.of_json(found["rule"])
+    print_line(f"the rule: {rule.text}")
+    policies: dict[str, Predicts] = {RANDOM: rule}
+    policies |= {name: one() for name, one in REGISTRY.items() if one.compatible(scenario)}
+    judged = [sums_on(replace(scenario, trace_seed=one), policies) for one in fresh]
+    found |= {"traces": list(fresh), **_compared(judged)}
+    _write(json_, known | {env: found})
+    rows = [(one["policy"], _text(one["score"]), _text(one["below"])) for one in found["scores"]]
+    print_table(
+        f"{env}, {traces} fresh traces", ("policy", "score", f"{found['best']} above it"), rows
     )
-    print_line(f"the rule: {rule}")
-    _write(json_, content | {"scores": found, "above": {"policy": name, **above._asdict()}})
 
 
-def difference(judged: Sequence[Anchors], one: Sequence[Run], other: Sequence[Run]) -> Score:
-    """How many points a policy is above another, paired, its interval over traces and jobs.
-
-    Args:
-        judged: slices of each trace.
-        one: runs of the one on them.
-        other: runs of the other on the same.
-    """
-    evidence = [anchors.evidence for anchors in judged]
-    costs, given = (
-        [each.costs(run) for each, run in zip(evidence, runs, strict=True)] for runs in (one, other)
-    )
-    return score_of(evidence, costs, judged[0].seed, given=given)
-
-
-def _judged(judged: Sequence[Anchors], runs: Sequence[Run]) -> dict[str, Any]:
-    """Score and interval over traces and jobs."""
-    found = measure(judged, runs)
-    return {"policy": found.policy, "score": found.score, "low": found.low, "high": found.high}
+def _compared(judged: Sequence[Sums]) -> dict[str, Any]:
+    """Scores, the highest first, and how far the best shipped rule is above each, paired."""
+    scores = {name: score_on(judged, name) for name in judged[0].costs}
+    best = max((name for name in scores if name != RANDOM), key=lambda name: scores[name].value)
+    return {
+        "best": best,
+        "above": score_on(judged, RANDOM, best),
+        "scores": [
+            {"policy": name, "score": value, "below": score_on(judged, best, name)}
+            for name, value in sorted(scores.items(), key=lambda item: -item[1].value)
+        ],
+    }
 
 
-def _write(file: Path | None, content: dict[str, Any]) -> None:
-    if file is not None:
-        with replacing(file) as path:
-            path.write_text(json.dumps(content, indent=1))
+def _text(value: Score) -> str:
+    return f"{value.value:.1f} [{value.low:.1f}, {value.high:.1f}]"
+
+
+def _write(file: Path, content: dict[str, Any]) -> None:
+    with replacing(file) as path:
+        path.write_text(json.dumps(content, indent=1), "utf-8")
 
 
 if __name__ == "__main__":

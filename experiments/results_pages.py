@@ -1,14 +1,21 @@
 """Write the measured figures into the pages of results.
 
-    make demo && python -m experiments.results_pages --scores demo.json
+    python -m experiments.baseline_scores DIR --json scores.json
+    python -m experiments.results_pages --scores scores.json
+    python -m experiments.measures_alone --json measures.json
+    python -m experiments.results_pages --measures measures.json
     python -m experiments.speed --trace DIR --json speed.json
     python -m experiments.results_pages --speed speed.json
-    python -m experiments.tuned --json tuned.json
+    python -m experiments.tuned --json tuned.json  # once for each environment
     python -m experiments.results_pages --tuned tuned.json
     python -m experiments.agents_and_rules --json agents.json
     python -m experiments.results_pages --agents agents.json
     python -m experiments.sensitivity --json sensitivity.json  # once for each environment
     python -m experiments.results_pages --sensitivity sensitivity.json
+    python -m experiments.random_rules --env ID --json rules.json  # once for each environment
+    python -m experiments.results_pages --random-rules rules.json
+    python -m experiments.cloning_ablations --rules rules.json --json ablations.json
+    python -m experiments.results_pages --ablations ablations.json
     python -m experiments.information --json information.json  # once for each environment
     python -m experiments.results_pages --information information.json
     python -m experiments.alarm_ages --json alarms.json  # likewise
@@ -35,16 +42,17 @@ from typing import Annotated, Any
 
 import typer
 
-from experiments import alarm_ages, job_errors
+from experiments import alarm_ages, job_errors, measures_alone
 from experiments import information as information_of
 from experiments import sensitivity as rankings
 from experiments import speculation as copies
 from experiments.continued_records import SHOWN, outside
 from experiments.continued_records import Row as Compared
-from experiments.leaderboard_tables import summary
+from experiments.leaderboard_tables import complete, summary
 from experiments.markdown import replaced, table
-from failgym.baselines import REGISTRY
+from experiments.random_trees import RandomRule
 from failgym.envs import SCENARIOS
+from failgym.evaluation.result import plural
 from failgym.files import replacing
 from failgym.leaderboard.page.source import read_source
 from failgym.leaderboard.suite.suites import RELEASED
@@ -53,12 +61,16 @@ from failgym.sim.shared.continuation import COUNTS
 TOP = Path(__file__).parents[1]
 PAGES = {
     "scores": "docs/results/baselines.md",
+    "measures": "docs/results/baselines.md",
     "tuned": "docs/results/baselines.md",
     "agents": "docs/results/agents.md",
     "leaderboard": "docs/results/leaderboard.md",
+    "policies": "docs/results/leaderboard.md",
     "speed": "docs/results/speed.md",
     "sensitivity": "docs/results/sensitivity.md",
     "turns": "docs/results/README.md",
+    "random_rules": "docs/results/random_rules.md",
+    "ablations": "docs/results/random_rules.md",
     "information": "docs/results/information.md",
     "alarms": "docs/results/information.md",
     "job_errors": "docs/results/information.md",
@@ -70,6 +82,8 @@ TEST_SPLIT = "test split"
 """Where agents are judged on the registered trace."""
 FILE: dict[str, Any] = {"metavar": "FILE", "exists": True, "dir_okay": False}
 """Of the options that name what was measured."""
+_BOUNDS = {"clairvoyant": "the clairvoyant", "bound": "a bound"}
+"""In words."""
 SURE = 0.7
 """Kendall's tau-b below which both rankings are shown."""
 SINGLE = 1
@@ -87,41 +101,57 @@ def world(env: str) -> str:
     return SCENARIOS[env.removeprefix("failgym/")].world
 
 
-def scores(demo: dict[str, Any]) -> str:
-    """Score and interval of every policy in every environment, as `failgym demo` wrote them.
-
-    A table for each world, whose policies are mostly others.
-    """
-    by_world: dict[str, list[str]] = {}
-    for env in filter(shown, demo["environments"]):
-        by_world.setdefault(world(env), []).append(env)
-    tables = [_scores(demo["environments"], envs) for envs in by_world.values()]
-    return "\n\n".join("\n".join(lines) for lines in tables)
+def scores(measured: dict[str, Any]) -> str:
+    """Every rule in every environment, as `experiments.baseline_scores` wrote them."""
+    known = [measured[env] for env in filter(shown, SCENARIOS) if env in measured]
+    return "\n\n".join(map(_scores, known))
 
 
-def _scores(demo: dict[str, Any], envs: Sequence[str]) -> list[str]:
-    """The lines of the table of some environments; policies in the order of the registry."""
-    cells: dict[str, dict[str, str]] = {}
-    for env in envs:
-        for e in demo[env]:
-            score, low, high = (f"{round(e[x], 1) + 0.0:.1f}" for x in ("score", "low", "high"))
-            cells.setdefault(e["policy"], {})[env] = f"{score} [{low}, {high}]"
-    order = {name: place for place, name in enumerate(REGISTRY)}
-    names = sorted(cells, key=lambda name: order.get(name, -1))
-    rows = [[f"`{name}`", *(cells[name].get(env, "") for env in envs)] for name in names]
-    return table(["policy", *(f"`{env}`" for env in envs)], rows)
+def _scores(found: dict[str, Any]) -> str:
+    """The table of an environment, below what it is of."""
+    first, last = found["seeds"]
+    columns = ["policy", "fresh traces", "below the best", "registered trace"]
+    cells = [
+        [f"`{row['policy']}`", *(_estimate(row[name]) for name in ("fresh", "below", "registered"))]
+        for row in found["rows"]
+    ]
+    said = (
+        f"`failgym/{found['env']}`: traces {first} to {last}, {found['slices']:,} slices"
+        f"{'' if found['drawn'] is None else ' drawn'},"
+        f" {found['units']:,} {plural(found['unit'], found['units'])}. 100 is"
+        f" {_BOUNDS[found['bound']]}. Room: {_percent(found['room'])} of replay's machine-time,"
+        f" {_percent(found['room_of_cost'])} of its cost; on the registered trace"
+        f" {_percent(found['registered_room'])} of the machine-time."
+    )
+    return "\n".join([said, "", *table(columns, cells)])
+
+
+def _percent(share: float) -> str:
+    return f"{100.0 * share:.1f} %"
+
+
+def measures(content: dict[str, Any]) -> str:
+    """What each measure gains alone, as `experiments.measures_alone` wrote it."""
+    cells = [
+        [gain.name, *(_estimate(value) for value in (gain.of_bound, gain.of_found))]
+        for gain in measures_alone.gains_of(content)
+    ]
+    columns = ["oracle", "of what the bound saves", "of what was found"]
+    said = f"`{content['env']}`, {len(content['slices'])} slices:"
+    return "\n".join([said, "", *table(columns, cells)])
 
 
 def speed(measured: dict[str, Any]) -> str:
     """Rates, times to the first step and the whole trace, as `experiments.speed` wrote them."""
-    rates: dict[str, dict[int, float]] = {}
+    rates: dict[str, dict[int, str]] = {}
     for row in measured["rates"]:
         if not shown(row["id"]):
             continue
-        rates.setdefault(row["id"], {})[row["episodes"]] = row["decisions_per_second"]
+        cell = f"{row['decisions_per_second']:,.0f} ({row['of_cartpole']:.2g})"
+        rates.setdefault(row["id"], {})[row["episodes"]] = cell
     sizes = sorted({size for by_size in rates.values() for size in by_size})
     columns = ["decisions/s", *("single" if n == SINGLE else f"{n} episodes" for n in sizes)]
-    rows = [[f"`{env}`", *(f"{by[n]:,.0f}" for n in sizes)] for env, by in rates.items()]
+    rows = [[f"`{env}`", *(by[n] for n in sizes)] for env, by in rates.items()]
     notes = [*_settings(measured), *_first_step(measured), *_whole_trace(measured)]
     return "\n".join([*table(columns, rows), "", *notes])
 
@@ -159,8 +189,7 @@ def _whole_trace(measured: dict[str, Any]) -> list[str]:
     return [
         f"- Algorithm 1 over {whole['tasks']:,} tasks of Google's trace, asked at every window"
         f" while it may still clone ({whole['decisions']:,} decisions):"
-        f" {whole['seconds']:.1f} s on {whole['threads']}"
-        f" cores, {whole['decisions_per_second']:,.0f} decisions/s,"
+        f" {whole['seconds']:.1f} s, {whole['decisions_per_second']:,.0f} decisions/s,"
         f" {whole['tasks_per_second']:,.0f} tasks/s."
     ]
 
@@ -169,14 +198,18 @@ def tuned(measured: dict[str, Any]) -> str:
     """The best of each kind in every environment, as `experiments.tuned` wrote them."""
     rows = [
         [
-            f"`failgym/{best['env']}`",
-            *(_named(best, kind) for kind in ("papers", "newer", "tuned")),
-            _interval(best["gain"]),
+            f"`failgym/{env}`",
+            f"{found['trials']} on {found['slices'] or 'all'}",
+            f"{sum(row['adopted'] for row in found['rows'])} of"
+            f" {sum(row['tuned'] for row in found['rows'])}",
+            *(_named(found["best"], kind) for kind in ("papers", "newer", "tuned")),
+            _interval(found["best"]["gain"]),
         ]
-        for best in measured["best"]
-        if shown(best["env"])
+        for env in filter(shown, SCENARIOS)
+        if (found := measured.get(env))
     ]
-    return "\n".join(table(["", "of the papers", "newer", "tuned", "gain"], rows))
+    columns = ["", "trials, slices", "adopted", "of the papers", "newer", "tuned", "gain"]
+    return "\n".join(table(columns, rows))
 
 
 def _named(best: dict[str, Any], kind: str) -> str:
@@ -255,6 +288,66 @@ def turns(content: dict[str, Any]) -> str:
             cells.append([f"`{env}`", f"none: least {least.name}", least.tau.text])
             cells[-1] += [plain.best(1), least.best(1)]
     return "\n".join(table(["", "constant", "tau-b", "best rule", "best there"], cells))
+
+
+def random_rules(content: dict[str, Any]) -> str:
+    """The best random rule of each environment, as `experiments.random_rules` wrote it."""
+    found = {
+        env: content[env] for env in (f"failgym/{name}" for name in SCENARIOS) if env in content
+    }
+    columns = ["", "random rule", "best shipped", "second best", "random rule above best", "traces"]
+    rows = [
+        [
+            f"`{env}`",
+            _estimate(_scores_of(one)[RandomRule.name]),
+            *_shipped(one)[:2],
+            _estimate(one["above"]),
+            f"{len(one['traces'])}",
+        ]
+        for env, one in found.items()
+    ]
+    rules = [f"- `{env}`: {RandomRule.of_json(one['rule']).text}." for env, one in found.items()]
+    close = [f"- `{env}`: {_as_good(one)}." for env, one in found.items()]
+    return "\n".join(
+        [
+            *table(columns, rows),
+            *("", "The rules, with the thresholds that were drawn:", "", *rules),
+            *(
+                "",
+                "Shipped rules that the best of them is not surely above, and by how much it is:",
+                "",
+                *close,
+            ),
+        ]
+    )
+
+
+def _scores_of(one: dict[str, Any]) -> dict[str, Sequence[float]]:
+    return {row["policy"]: row["score"] for row in one["scores"]}
+
+
+def _shipped(one: dict[str, Any]) -> list[str]:
+    """Rules with their scores, the best first."""
+    scores = _scores_of(one)
+    return [
+        f"`{name}` {_estimate(score)}" for name, score in scores.items() if name != RandomRule.name
+    ]
+
+
+def _as_good(one: dict[str, Any]) -> str:
+    """Shipped rules that the best is above by an interval that holds 0."""
+    others = (row for row in one["scores"] if row["policy"] not in (RandomRule.name, one["best"]))
+    close = [f"`{r['policy']}` ({_estimate(r['below'])})" for r in others if r["below"][1] <= 0.0]
+    return f"beside `{one['best']}`, {', '.join(close) or 'none'}"
+
+
+def ablations(content: dict[str, Any]) -> str:
+    """With and without clones and forecast, as `experiments.cloning_ablations` wrote them."""
+    rows = [
+        [f"`{row['policy']}`", row["variant"], _estimate(row["score"]), _estimate(row["above"])]
+        for row in content["rows"]
+    ]
+    return "\n".join(table(["policy", "variant", "score", "above itself as it is"], rows))
 
 
 def information(content: dict[str, Any]) -> str:
@@ -385,12 +478,15 @@ def write(name: str, content: str, top: Path = TOP) -> None:
 
 def main(
     scores_file: Annotated[Path | None, typer.Option("--scores", **FILE)] = None,
+    measures_file: Annotated[Path | None, typer.Option("--measures", **FILE)] = None,
     speed_file: Annotated[Path | None, typer.Option("--speed", **FILE)] = None,
     tuned_file: Annotated[Path | None, typer.Option("--tuned", **FILE)] = None,
     agents_file: Annotated[Path | None, typer.Option("--agents", **FILE)] = None,
     continued_file: Annotated[Path | None, typer.Option("--continued", **FILE)] = None,
     speculation_file: Annotated[Path | None, typer.Option("--speculation", **FILE)] = None,
     sensitivity_file: Annotated[Path | None, typer.Option("--sensitivity", **FILE)] = None,
+    random_rules_file: Annotated[Path | None, typer.Option("--random-rules", **FILE)] = None,
+    ablations_file: Annotated[Path | None, typer.Option("--ablations", **FILE)] = None,
     information_file: Annotated[Path | None, typer.Option("--information", **FILE)] = None,
     alarms_file: Annotated[Path | None, typer.Option("--alarms", **FILE)] = None,
     errors_file: Annotated[Path | None, typer.Option("--job-errors", **FILE)] = None,
@@ -401,11 +497,14 @@ def main(
     """Write the measured figures into their pages."""
     given = [
         ("scores", scores_file, scores),
+        ("measures", measures_file, measures),
         ("speed", speed_file, speed),
         ("tuned", tuned_file, tuned),
         ("agents", agents_file, agents),
         ("sensitivity", sensitivity_file, sensitivity),
         ("turns", sensitivity_file, turns),
+        ("random_rules", random_rules_file, random_rules),
+        ("ablations", ablations_file, ablations),
         ("information", information_file, information),
         ("alarms", alarms_file, alarms),
         ("job_errors", errors_file, errors_of_jobs),
@@ -416,7 +515,9 @@ def main(
         if file is not None:
             write(name, written(json.loads(file.read_text("utf-8"))))
     if leaderboard is not None:
-        write("leaderboard", "\n".join(summary(read_source(leaderboard))))
+        source = read_source(leaderboard)
+        write("leaderboard", "\n".join(summary(source)))
+        write("policies", "\n".join(complete(source)))
 
 
 if __name__ == "__main__":

@@ -3,18 +3,20 @@
     python -m experiments.speed [--runs 5] [--policy random] [--trace DIR] [--training]
         [--json FILE] [--quick]
 
-Figures are medians over runs, on one core; runs of all subjects take turns, so that what else the
-machine does falls on all of them. Only decisions that were asked are counted: a decision with
-nothing to choose, or an action that CartPole's batched twin ignores because it resets, is none. A
-random legal policy decides, or replay, which always continues; its time is part of every figure and
-is shown apart. Environments are as registered, but for `SETTINGS`.
+Figures are medians over runs, on one core, by the processor's time: other work on the machine takes
+little of it, by what it does to caches. Runs of all subjects take turns, so that this falls on all
+of them; what is beside CartPole is the median of the ratios within a turn. Only decisions that were
+asked are counted: a decision with nothing to choose, or an action that CartPole's batched twin
+ignores because it resets, is none. A random legal policy decides, or replay, which always
+continues; its time is part of every figure and is shown apart. Environments are as registered, but
+for `SETTINGS`.
 
 - batched: ``gym.make_vec(id, num_envs=N, vectorization_mode="vector_entry_point")``
 - single: ``gym.make(id)``, with Gymnasium's own wrappers
 - first step: a fresh Python imports failgym, makes an environment, resets and steps once; cold with
   an empty cache of compiled code (once for each world), warm with a full one
 - whole trace: Algorithm 1 through the Policy protocol, asked at every window of every task of known
-  fate, on at most two cores
+  fate, on one core
 - training: ``learn()`` of stable-baselines3 and sb3-contrib, which need the extra ``agents``
   (`experiments.training_speed`)
 """
@@ -153,6 +155,11 @@ class Sample(NamedTuple):
     env: float
     """time spent in steps and resets [s]"""
 
+    def by_processor(self, clock: float, processor: float) -> Sample:
+        """The same in the processor's time, of a run that took so long by both [s]."""
+        share = processor / clock
+        return self._replace(policy=share * self.policy, env=share * self.env)
+
     @property
     def rate(self) -> float:
         """Decisions per second, the policy's time included."""
@@ -177,6 +184,19 @@ class Subject:
     def median(self, name: str) -> float:
         """The median of a rate over the runs."""
         return statistics.median(getattr(sample, name) for sample in self.samples)
+
+    def run(self, counted: bool) -> None:
+        """Play once, in the processor's time."""
+        begun = time.perf_counter(), time.process_time()
+        sample = self.play()
+        took = time.perf_counter() - begun[0], time.process_time() - begun[1]
+        if counted:
+            self.samples.append(sample.by_processor(*took))
+
+    def beside(self, other: Subject) -> float:
+        """The median of the ratios of its rate to another's, turn by turn."""
+        pairs = zip(self.samples, other.samples, strict=True)
+        return statistics.median(ours.rate / theirs.rate for ours, theirs in pairs)
 
     @property
     def ended(self) -> float:
@@ -294,20 +314,19 @@ def take_turns(measured: Sequence[Subject], runs: int) -> None:
     """Run all subjects in turn, after a round that is not counted."""
     for turn in range(runs + 1):
         for subject in measured:
-            sample = subject.play()
-            if turn:
-                subject.samples.append(sample)
+            subject.run(counted=turn > 0)
 
 
 def first_step(env_id: str, cache: Path | None, fields: dict[str, Any]) -> float:
-    """Seconds from a fresh Python to a first step, with a cache of its own if one is given."""
+    """Processor seconds from a fresh Python to a first step, with a cache of its own if given."""
     environment = dict(os.environ)
     if cache is not None:
         environment["NUMBA_CACHE_DIR"] = str(cache)
     command = [sys.executable, "-c", FIRST_STEP.format(id=env_id, fields=fields)]
-    begun = time.perf_counter()
+    before = os.times()
     subprocess.run(command, env=environment, check=True)
-    return time.perf_counter() - begun
+    after = os.times()
+    return sum(after[2:4]) - sum(before[2:4])
 
 
 def start_times(env_id: str, effort: Effort, cold: bool) -> dict[str, float]:
@@ -333,20 +352,26 @@ def all_start_times(effort: Effort) -> dict[str, dict[str, float]]:
     return times
 
 
-def whole_trace(folder: Path, runs: int, threads: int) -> dict[str, float]:
+def whole_trace(folder: Path, runs: int) -> dict[str, float]:
     """Algorithm 1 over a whole trace, asked at every window; medians, without loading."""
     scenario = resolve("Cloning-v1", {"decide": "every"})
     world = whole_trace_world(Trace.load(folder), scenario, known_only=True)
     few = np.arange(min(64, world.slices))
-    run_policy(world, scenario, Algorithm1(), few, threads=threads)  # compiles
-    results = [run_policy(world, scenario, Algorithm1(), threads=threads) for _ in range(runs)]
+    run_policy(world, scenario, Algorithm1(), few, threads=1)  # compiles
+    times: list[float] = []
+    tasks = decisions = 0
+    for _ in range(runs):
+        begun = time.process_time()
+        run = run_policy(world, scenario, Algorithm1(), threads=1)
+        times.append(time.process_time() - begun)
+        tasks, decisions = len(run.outcomes["task"]), run.decisions
+    seconds = statistics.median(times)
     return {
-        "threads": threads,
-        "tasks": len(results[0].outcomes["task"]),
-        "decisions": results[0].decisions,
-        "seconds": statistics.median(r.seconds for r in results),
-        "decisions_per_second": statistics.median(r.decisions_per_second for r in results),
-        "tasks_per_second": statistics.median(r.tasks_per_second for r in results),
+        "tasks": tasks,
+        "decisions": decisions,
+        "seconds": seconds,
+        "decisions_per_second": decisions / seconds,
+        "tasks_per_second": tasks / seconds,
     }
 
 
@@ -361,7 +386,7 @@ def training_speed(effort: Effort, quick: bool) -> dict[str, Any]:
 
 def figures(measured: Sequence[Subject]) -> list[dict[str, Any]]:
     """What is known of each subject, CartPole's of the same kind being the yardstick."""
-    yardstick = {s.episodes: s.median("rate") for s in measured if s.id == CARTPOLE}
+    yardstick = {s.episodes: s for s in measured if s.id == CARTPOLE}
     return [
         {
             "id": s.id,
@@ -369,7 +394,7 @@ def figures(measured: Sequence[Subject]) -> list[dict[str, Any]]:
             "decisions_per_second": s.median("rate"),
             "environment_alone": s.median("env_rate"),
             "ended": s.ended,
-            "of_cartpole": s.median("rate") / yardstick[s.episodes],
+            "of_cartpole": s.beside(yardstick[s.episodes]),
         }
         for s in measured
     ]
@@ -442,9 +467,7 @@ def main(
     print_figures(rates, effort.runs)
     learned = training_speed(effort, quick) if training else {}
     starts = all_start_times(effort)
-    pin(all_cores)  # a whole trace may use them all
-    threads = max(1, len(all_cores) or os.cpu_count() or 1)
-    whole = whole_trace(trace, effort.runs, min(2, threads)) if trace else {}
+    whole = whole_trace(trace, effort.runs) if trace else {}
     result: dict[str, Any] = {
         "host": host(),
         "fields": len(FIELDS),
@@ -460,7 +483,7 @@ def main(
         print_line(
             f"whole trace: {whole['tasks']:,} tasks, {whole['decisions']:,} decisions,"
             f" {whole['decisions_per_second']:,.0f} decisions/s,"
-            f" {whole['tasks_per_second']:,.0f} tasks/s, {whole['threads']} threads"
+            f" {whole['tasks_per_second']:,.0f} tasks/s"
         )
     print_line(", ".join(f"{name} {value}" for name, value in result["host"].items()))
     file.write(result)

@@ -1,6 +1,6 @@
 """The papers' heuristics, the newer ones and the tuned ones, side by side in every environment.
 
-    python -m experiments.tuned [--trials 30] [--env ID ...] [--out DIR] [--json FILE]
+    python -m experiments.tuned [--trials 30] [--slices N] [--env ID ...] [--out DIR] [--json FILE]
 
 Every compatible heuristic with parameters is tuned (`failgym.tuning`): variants are tried on the
 earlier part of the training split, and the best of them is adopted if it proves better on the later
@@ -11,7 +11,8 @@ on the test split, as published and as tuned, on the same slices.
 Who is called the best of a group is decided on the training split, by the lower end of the
 interval: the highest score is often a lucky one. The figures are those of the test split, with 95 %
 bootstrap intervals over jobs (over blocks of slices where tasks share machines). A difference of
-two policies is paired: what is resampled is the same for both.
+two policies is paired: what is resampled is the same for both. FILE keeps what it holds of other
+environments.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import Annotated
 
 import typer
 
+from experiments.information import stored
 from failgym.baselines import REGISTRY, Heuristic, Replay
 from failgym.baselines.search import search_space
 from failgym.baselines.stored import save_heuristic
@@ -43,8 +45,6 @@ PAPERS = frozenset(
 """Heuristics of the papers that the environments are after; the others came later or are ours."""
 APART = frozenset({"random"})
 """No rule."""
-EPISODES = {"Mitigation-v1": 54}
-"""Slices of the fit split to search on, where a trial on all takes long."""
 
 
 @dataclass(frozen=True)
@@ -130,10 +130,18 @@ def trained(
 
 
 def compared(
-    scenario: Scenario, trials: int, out: Path, advance: Advance
+    scenario: Scenario, trials: int, out: Path, advance: Advance, slices: int | None = None
 ) -> tuple[list[Row], Best]:
-    """Every heuristic of an environment, and the best of each group."""
-    grounds = Grounds.of(scenario, episodes=EPISODES.get(scenario.name))
+    """Every heuristic of an environment, and the best of each group.
+
+    Args:
+        scenario: environment.
+        trials: sets of parameters to try for each.
+        out: folder of what is found.
+        advance: called with 1 after each trial.
+        slices: of the fit split to draw, that the search is on; all by default.
+    """
+    grounds = Grounds.of(scenario, episodes=slices)
     found = {
         kind: trained(kind, grounds, trials, out, advance) if search_space(kind) else None
         for kind in REGISTRY.values()
@@ -242,6 +250,9 @@ def show(rows: Sequence[Row], best: Sequence[Best]) -> None:
 
 def main(
     trials: Annotated[int, typer.Option(min=1, help="Sets of parameters for each.")] = 30,
+    slices: Annotated[
+        int | None, typer.Option(min=1, help="To search on, drawn from the fit split; all of it.")
+    ] = None,
     env: Annotated[
         list[str] | None, typer.Option("--env", metavar="ID", help="Repeatable; all by default.")
     ] = None,
@@ -259,14 +270,13 @@ def main(
         kinds = [k for k in REGISTRY.values() if k.compatible(scenario) and search_space(k)]
         total = trials * sum(k.name not in APART for k in kinds)
         with progress_bar(scenario.name, total, interactive()) as advance:
-            found, first = compared(scenario, trials, out, advance)
+            found, first = compared(scenario, trials, out, advance, slices)
         rows += found
         best.append(first)
+        each = {"rows": [asdict(row) for row in found], "best": asdict(first)}
+        stored(file, scenario.name, {"trials": trials, "slices": slices, **each})
         print_line(f"{scenario.name}: {first.tuned} {first.tuned_score}")
     show(rows, best)
-    file.write(
-        {"trials": trials, "rows": [asdict(r) for r in rows], "best": [asdict(b) for b in best]}
-    )
 
 
 if __name__ == "__main__":

@@ -11,9 +11,6 @@ from pathlib import Path
 from typing import Any
 
 TOP = Path(__file__).parents[1]
-GENERATED = ("docs/results/leaderboard_v1.md",)
-"""Written whole by a command: their code marks hold names of policies."""
-
 LEARNS = "model.learn("
 """In the code that trains an agent, which tests/test_readme.py runs."""
 
@@ -96,8 +93,6 @@ PAGES = [
     README,
     *(Page(str(path.relative_to(TOP))) for path in sorted((TOP / "docs").rglob("*.md"))),
 ]
-WRITTEN = [page for page in PAGES if page.name not in GENERATED]
-"""Those that somebody wrote, tables of results aside."""
 
 
 def page(name: str) -> Page:

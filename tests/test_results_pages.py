@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 
 import pytest
 
+from experiments.measures_alone import offered
 from experiments.results_pages import PAGES, TEST_SPLIT
+from experiments.tuned import APART
+from experiments.tuned import OUT as TUNED
 from failgym.baselines import REGISTRY
+from failgym.baselines.search import search_space
 from failgym.envs import SCENARIOS
 from failgym.leaderboard import suite_named
-from failgym.leaderboard.suite.suites import RELEASED
+from failgym.leaderboard.suite.suites import RELEASED, Suite
+from tests.pages import PAGES as ALL
 from tests.pages import README, Page, page, table, tables
 
 OLD = "environments of version 0, whose rules failgym no longer has"
 """What the first paragraph of a page says whose tables are of version 0."""
-DATED = [
-    "agents",
-    "baselines",
-    "forecasts",
-    "information",
-    "leaderboard",
-    "leaderboard_v1",
-    "speed",
-    "README",
-]
-"""Pages of results with tables that name environments."""
+OF_VERSION_0 = ("docs/results/information.md",)
+"""The only pages that may: it holds both rules against each other."""
+RESULTS = [p for p in ALL if p.name.startswith("docs/results/")]
 
 
 def generated(name: str) -> str:
@@ -46,11 +45,12 @@ def ids(name: str) -> dict[str, str]:
     return {env: f"failgym/{called}" for env, called in versions.items()}
 
 
-@pytest.mark.parametrize("name", DATED)
-def test_a_page_says_so_if_its_environments_are_of_the_past(name: str) -> None:
-    shown = page(f"docs/results/{name}.md")
+@pytest.mark.parametrize("shown", [*RESULTS, Page("experiments/README.md")], ids=lambda p: p.name)
+def test_a_page_names_environments_that_there_are(shown: Page) -> None:
+    """Or says so in its first paragraph, which few may."""
     past = set(re.findall(r"\b[A-Z]\w+-v\d+\b", shown.text)) - {*SCENARIOS, "CartPole-v1"}
     assert (OLD in first_paragraph(shown)) == bool(past)
+    assert not past or shown.name in OF_VERSION_0
 
 
 def test_every_baseline_is_listed() -> None:
@@ -59,22 +59,33 @@ def test_every_baseline_is_listed() -> None:
 
 
 def test_every_compatible_baseline_has_a_score() -> None:
-    """In one table for the environments of each world, below what 100 is there."""
+    """In one table for each environment, the best on fresh traces first."""
     shown = tables(generated("scores"))
-    assert len(shown) == 2
-    for rows, world, bound in zip(
-        shown, ("pinned", "scheduled"), ("clairvoyant", "bound"), strict=True
-    ):
-        scenarios = [SCENARIOS[env] for env in RELEASED if SCENARIOS[env].world == world]
-        assert rows[0] == ["policy", *(ids("scores")[scenario.name] for scenario in scenarios)]
-        scored = {row[0]: [bool(cell) for cell in row[1:]] for row in rows[1:]}
-        compatible = {
-            name: [baseline.compatible(scenario) for scenario in scenarios]
-            for name, baseline in REGISTRY.items()
-        }
-        expected = {name: where for name, where in compatible.items() if any(where)}
-        assert scored == {bound: [True] * len(scenarios), **expected}
-        assert list(scored) == [bound, *expected]
+    said = re.findall(
+        r"^`failgym/(.*)`: traces .*100 is (?:the|a) (\w+)\.", generated("scores"), re.M
+    )
+    assert said == [(env, SCENARIOS[env].kind.bound_name) for env in RELEASED]
+    for rows, env in zip(shown, RELEASED, strict=True):
+        compatible = [n for n, kind in REGISTRY.items() if kind.compatible(SCENARIOS[env])]
+        assert sorted(row[0] for row in rows[1:]) == sorted(compatible)
+        fresh = [score(row[1]) for row in rows[1:]]
+        assert fresh == sorted(fresh, reverse=True)
+        assert [score(row[2]) for row in rows[1:]] == pytest.approx(
+            [fresh[0] - each for each in fresh], abs=0.11
+        )
+        assert all(score(row[3]) <= 100.0 for row in rows[1:])
+
+
+def score(cell: str) -> float:
+    """The number before its interval."""
+    value, low, high = re.fullmatch(r"(\S+) \[(\S+), (\S+)\]", cell).groups()  # type: ignore[union-attr]
+    assert float(low) <= float(value) <= float(high)
+    return float(value)
+
+
+def test_measures_are_those_of_the_environment() -> None:
+    rows = [row[0] for row in table(generated("measures"))]
+    assert rows == ["together", *offered(SCENARIOS["Mitigation-v1"])]
 
 
 def test_speed_is_given_for_every_environment() -> None:
@@ -84,11 +95,27 @@ def test_speed_is_given_for_every_environment() -> None:
     ]
 
 
+def suite_shown() -> Suite:
+    """The suite that the leaderboard is of."""
+    (name,) = re.findall(r"suite `(\w+)`", first_paragraph(page(PAGES["leaderboard"])))
+    return suite_named(name)
+
+
 def test_the_leaderboard_has_a_row_for_each_environment_and_forecast() -> None:
-    cells = dict.fromkeys((cell.env, cell.forecast) for cell in suite_named("v1").cells())
+    cells = dict.fromkeys((cell.env, cell.forecast) for cell in suite_shown().cells())
     assert [row[:2] for row in table(generated("leaderboard"))] == [
         [ids("leaderboard")[env], forecast] for env, forecast in cells
     ]
+
+
+def test_the_leaderboard_has_every_compatible_baseline() -> None:
+    """In a table for each environment, with all forecasts that the suite plays there."""
+    shown = tables(generated("policies"))
+    for course, rows in zip(suite_shown().courses, shown, strict=True):
+        assert rows[0] == ["policy", "runs", *course.forecasts]
+        fitting = {n for n, rule in REGISTRY.items() if rule.compatible(course.scenario())}
+        assert {row[0] for row in rows[1:]} == fitting
+        assert all(all(row) for row in rows[1:])
 
 
 def test_agents_are_judged_in_every_environment_on_both() -> None:
@@ -98,8 +125,39 @@ def test_agents_are_judged_in_every_environment_on_both() -> None:
     assert [env for env, place in shown if place != TEST_SPLIT] == names
 
 
-def test_the_tuned_ones_are_given_for_every_environment() -> None:
-    assert [row[0] for row in table(generated("tuned"))] == [*ids("tuned").values()]
+def test_the_tuned_ones_are_given_and_the_others_named() -> None:
+    """Each environment of which there are files has a row; the text says which have none."""
+    tuned = [env for env in RELEASED if (TUNED / env).is_dir()]
+    assert tuned
+    assert [row[0] for row in table(generated("tuned"))] == [f"failgym/{env}" for env in tuned]
+    told = page("docs/results/baselines.md").section("Tuned").partition("<!-- tuned -->")[0]
+    assert {env for env in RELEASED if f"{env} is not tuned" in " ".join(told.split())} == {
+        *RELEASED
+    } - {*tuned}
+
+
+def test_what_tuning_found_lies_in_a_file_for_each_rule() -> None:
+    """Of the environments of now, and of no other."""
+    files = {str(file.relative_to(TUNED)) for file in TUNED.rglob("*.json")}
+    assert files == {
+        f"{env}/{name}.json"
+        for env in RELEASED
+        if (TUNED / env).is_dir()
+        for name, kind in REGISTRY.items()
+        if kind.compatible(SCENARIOS[env]) and search_space(kind) and name not in APART
+    }
+    for file in files:
+        about = json.loads((TUNED / file).read_text("utf-8"))["about"]
+        assert about["env"] == f"failgym/{Path(file).parent}"
+
+
+def test_a_page_says_where_no_random_rule_was_judged() -> None:
+    judged = [row[0] for row in table(generated("random_rules"))]
+    released = [*ids("random_rules").values()]
+    assert judged == [env for env in released if env in judged]
+    told = re.findall(r"^Not measured: (.*)\.$", page(PAGES["random_rules"]).text, re.MULTILINE)
+    missing = [env for env in released if env not in judged]
+    assert told == ([", ".join(f"`{env}`" for env in missing)] if missing else [])
 
 
 def test_rankings_are_compared_in_every_environment() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,15 @@ import pytest
 from typer import Typer
 from typer.testing import CliRunner
 
-from experiments import random_rules
-from experiments.random_rules import Question, RandomRule, chosen, difference, drawn
+from experiments import random_rules, random_trees
+from experiments.random_rules import Sums, chosen, score_on, sums_on, train_splits
+from experiments.random_trees import Question, RandomRule, costs_of, drawn
 from failgym.baselines import GiveUp, RetryCap
-from failgym.envs import FIELDS, resolve
-from failgym.evaluation import Anchors, evaluate
+from failgym.envs import FIELDS, SCENARIOS, Scenario, resolve
+from failgym.evaluation import evaluate
+from failgym.evaluation.runner import run_policy
 from failgym.vocabulary import Action
+from failgym.worlds.build import build_world
 
 INDEX = {field.name: at for at, field in enumerate(FIELDS)}
 RULE = RandomRule(
@@ -27,6 +30,15 @@ RULE = RandomRule(
     {"window": (0, 1, 0, 1), "failed": (3, 4, 3, 4)},
 )
 SMALL: dict[str, Any] = {"jobs": 300, "slice_tasks": 8}
+NO = Question("age", 1e9)
+
+
+def train(env: str, fields: dict[str, Any] = SMALL) -> Scenario:
+    return replace(resolve(env, fields), split="train")
+
+
+def drawn_in(scenario: Scenario, count: int, seed: int) -> list[RandomRule]:
+    return drawn(scenario, build_world(scenario), count, seed)
 
 
 def seen(**values: float) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
@@ -57,10 +69,23 @@ def test_a_rule_answers_by_its_leaf(values: dict[str, float], action: Action) ->
     assert batch.tolist() == [action, action]
 
 
+def test_a_rule_is_told_in_words() -> None:
+    assert RULE.text == (
+        "not `risk` > 0.5: clone and retry if `attempt` > 0, else give_up;"
+        " `risk` > 0.5: clone and retry if `age` > 7 min, else give_up"
+    )
+    assert replace(RULE, actions={"window": (0, 0, 3, 3)}).text == (
+        "not `risk` > 0.5: nothing; `risk` > 0.5: kill"
+    )
+    assert replace(RULE, actions={"dispatch": (0, 0, 4, 4)}).text == (
+        "not `risk` > 0.5: nothing; `risk` > 0.5: pass"
+    )
+
+
 def test_rules_are_drawn_from_what_is_shown_and_may_be_done() -> None:
-    scenario = resolve("Cloning-v1", SMALL)
-    rules = drawn(scenario, 40, seed=1)
-    assert rules == drawn(scenario, 40, seed=1) != drawn(scenario, 40, seed=2)
+    scenario = train("Cloning-v1")
+    rules = drawn_in(scenario, 40, seed=1)
+    assert rules == drawn_in(scenario, 40, seed=1) != drawn_in(scenario, 40, seed=2)
     for rule in rules:
         assert set(rule.actions) == {"window", "failed"}
         assert set(rule.actions["window"]) <= {Action.CONTINUE, Action.CLONE}
@@ -68,48 +93,136 @@ def test_rules_are_drawn_from_what_is_shown_and_may_be_done() -> None:
         assert RandomRule.of_json(json.loads(json.dumps(asdict(rule)))) == rule
 
 
-def test_the_one_that_saves_most_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(random_rules, "FEWEST", 10_000)  # all slices, not the first few of them
-    scenario = resolve("GracePeriod-v1", SMALL)
-    any_ = Question("age", 1e9)
-    never = RandomRule(any_, any_, any_, {"window": (0, 0, 0, 0)})
-    at_once = RandomRule(any_, any_, any_, {"window": (3, 3, 3, 3)})
+@pytest.mark.parametrize("env", SCENARIOS)
+def test_there_is_something_to_draw_in_every_environment(env: str) -> None:
+    kinds = {
+        "Cloning-v1": {"window", "failed"},
+        "Mitigation-v1": {"window", "failed"},
+        "Lineage-v1": {"output"},
+        "Workflow-v1": {"dispatch"},
+    }
+    offered = {kind for kind in random_trees.ACTIONS_OF if _offers(SCENARIOS[env], kind)}
+    assert offered == kinds.get(env, {"window"})
+
+
+def _offers(scenario: Scenario, kind: str) -> bool:
+    return any(getattr(scenario, name) for name in random_trees.ACTIONS_OF[kind].values())
+
+
+@pytest.mark.parametrize("lanes", [1, 5, 4_096])
+def test_rules_cost_side_by_side_what_they_cost_alone(
+    lanes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(random_trees, "LANES", lanes)
+    scenario = train("Cloning-v1", SMALL | {"trace": "google-2011-failing"})
+    world = build_world(scenario)
+    rules = drawn_in(scenario, 6, seed=3)
+    slices = np.arange(min(2, world.slices))
+    found = costs_of(scenario, world, rules, slices)
+    alone = [run_policy(world, scenario, rule, slices).costs.sum() for rule in rules]
+    assert found.tolist() == pytest.approx(alone)
+    assert len(set(alone)) > 1
+
+
+def test_the_one_that_saves_most_on_train_is_chosen() -> None:
+    """Of two, on the train splits of two traces."""
+    never = RandomRule(NO, NO, NO, {"window": (0, 0, 0, 0)})
+    at_once = replace(never, actions={"window": (3, 3, 3, 3)})
+    splits = train_splits(resolve("GracePeriod-v1", SMALL), 2)
+    assert [(split.split, split.trace_seed) for split in splits] == [("train", 0), ("train", 1)]
     costs = [
-        evaluate(rule, "GracePeriod-v1", split="train", **SMALL).cost for rule in (never, at_once)
+        sum(
+            evaluate(rule, "GracePeriod-v1", split="train", trace_seed=seed, **SMALL).cost
+            for seed in range(2)
+        )
+        for rule in (never, at_once)
     ]
-    better = never if costs[0] < costs[1] else at_once
-    assert chosen(scenario, [never, at_once], seed=0) == better
+    better, worse = (never, at_once) if costs[0] < costs[1] else (at_once, never)
+    for rules in ([never, at_once], [at_once, never]):
+        assert chosen(splits, rules, slices=10_000, seed=0) == better != worse
 
 
-def test_the_command_judges_it_beside_the_rules_that_are_shipped(tmp_path: Path) -> None:
+def test_only_train_splits_are_looked_at_when_one_is_chosen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked: list[tuple[str, int]] = []
+
+    def build(scenario: Scenario) -> Any:
+        looked.append((scenario.split, scenario.trace_seed))
+        return build_world(scenario)
+
+    monkeypatch.setattr(random_rules, "build_world", build)
+    splits = train_splits(resolve("Cloning-v1", SMALL), 2)
+    chosen(splits, drawn_in(splits[0], 4, seed=0), slices=1, seed=0)
+    assert looked == [("train", 0), ("train", 1)]
+
+
+def command(*words: str) -> Any:
     app = Typer()
     app.command()(random_rules.main)
+    small = ["--set", "jobs=300", "--set", "slice_tasks=8", "--train", "1"]
+    return CliRunner().invoke(app, [*small, *words])
+
+
+@pytest.mark.parametrize("first", ["0", "2", "1"])
+def test_no_trace_judges_that_a_rule_was_chosen_on(first: str, tmp_path: Path) -> None:
+    words = ["--set", "trace_seed=2", "--first", first, "--traces", "3", "--rules", "2"]
     file = tmp_path / "rules.json"
-    words = ["--set", "jobs=300", "--set", "slice_tasks=8", "--rules", "8", "--traces", "1"]
-    found = CliRunner().invoke(app, [*words, "--json", str(file)])
+    found = command(*words, "--json", str(file))
+    assert found.exit_code == 2
+    assert "may not be judged on a trace that it was chosen on" in " ".join(
+        found.output.replace("│", " ").split()
+    )
+    assert not file.exists()
+
+
+def test_the_command_judges_it_beside_the_rules_that_are_shipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "rules.json"
+    words = ["--rules", "8", "--traces", "1", "--json", str(file)]
+    found = command(*words)
     assert found.exit_code == 0, found.output
     content = json.loads(file.read_text())
-    scores = {one["policy"]: one["score"] for one in content["scores"]}
+    one = content["failgym/Cloning-v1"]
+    scores = {row["policy"]: row["score"][0] for row in one["scores"]}
     assert scores["replay"] == 0.0
     assert {"random rule", "algorithm_1", "reroll"} <= set(scores)
-    rule = RandomRule.of_json(content["rule"])
-    assert rule.actions
+    assert one["traces"] == [2_000]
+    assert one["search"]["train"] == [0]
     shipped = {name: score for name, score in scores.items() if name != "random rule"}
-    above = content["above"]
-    assert above["policy"] == max(shipped, key=lambda name: shipped[name])
-    assert above["value"] == pytest.approx(scores["random rule"] - max(shipped.values()))
-    again = tmp_path / "again.json"
-    found = CliRunner().invoke(app, [*words, "--chosen", str(file), "--json", str(again)])
+    assert one["best"] == max(shipped, key=lambda name: shipped[name])
+    best = shipped[one["best"]]
+    assert one["above"][0] == pytest.approx(scores["random rule"] - best)
+    for row in one["scores"]:
+        assert row["below"][0] == pytest.approx(best - row["score"][0])
+
+    def again(*_: Any) -> RandomRule:
+        raise AssertionError("the rule is known")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(random_rules, "chosen", again)
+        assert command(*words).exit_code == 0
+    assert json.loads(file.read_text()) == content
+    found = command(*words, "--env", "failgym/GracePeriod-v1")
     assert found.exit_code == 0, found.output
-    assert json.loads(again.read_text()) == content
+    both = json.loads(file.read_text())
+    assert list(both) == ["failgym/Cloning-v1", "failgym/GracePeriod-v1"]
+    assert both["failgym/Cloning-v1"] == one
 
 
-def test_a_difference_is_paired() -> None:
-    failing = SMALL | {"trace": "google-2011-failing"}
-    places = [Anchors.of(resolve("Cloning-v1", failing | {"trace_seed": seed})) for seed in (1, 2)]
-    one, other = ([place.run(each()) for place in places] for each in (RetryCap, GiveUp))
-    assert tuple(difference(places, one, one)) == (0.0, 0.0, 0.0)
-    found, back = difference(places, one, other), difference(places, other, one)
-    assert found.value == pytest.approx(-back.value)
-    assert found.value != 0.0
-    assert found.low < found.value < found.high
+def test_a_score_is_that_of_evaluate_and_a_difference_is_paired() -> None:
+    failing: dict[str, Any] = SMALL | {"trace": "google-2011-failing"}
+    scenarios = [resolve("Cloning-v1", failing | {"trace_seed": seed}) for seed in (1, 2)]
+    found: list[Sums] = [
+        sums_on(one, {"cap": RetryCap(), "give up": GiveUp()}) for one in scenarios
+    ]
+    expected = evaluate(RetryCap(), "Cloning-v1", traces=2, trace_seed=1, **failing)
+    assert tuple(score_on(found, "cap")) == pytest.approx(
+        (expected.score, expected.low, expected.high)
+    )
+    assert tuple(score_on(found, "cap", "cap")) == (0.0, 0.0, 0.0)
+    above, back = score_on(found, "cap", "give up"), score_on(found, "give up", "cap")
+    assert above.value == pytest.approx(-back.value)
+    assert above.value != 0.0
+    assert above.low < above.value < above.high

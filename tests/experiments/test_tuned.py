@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
+from typer import Typer
+from typer.testing import CliRunner
 
-from experiments.tuned import PAPERS, compared
+from experiments.tuned import PAPERS, compared, main
 from failgym import evaluate
 from failgym.baselines import REGISTRY
 from failgym.baselines.search import search_space
 from failgym.baselines.stored import load_heuristic, parameters
-from failgym.envs import resolve
+from failgym.envs import SCENARIOS, resolve
 from failgym.evaluation.progress import silent
 from tests.envs.worlds import small
 
@@ -44,3 +47,21 @@ def test_heuristics_are_tuned_on_one_split_and_judged_on_the_other(tmp_path: Pat
     assert best.gain.value == pytest.approx(gain)
     assert best.papers in PAPERS
     assert best.newer not in PAPERS
+
+
+def test_the_command_keeps_what_it_knows_of_other_environments(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scenario = resolve("failgym/GracePeriod-v1").override(**small("failgym/GracePeriod-v1"))
+    monkeypatch.setitem(SCENARIOS, scenario.name, scenario)
+    file, app = tmp_path / "tuned.json", Typer()
+    file.write_text('{"Cloning-v1": 1}')
+    app.command()(main)
+    words = ("--env", scenario.name, "--trials", "1", "--slices", "9", "--out", str(tmp_path))
+    said = CliRunner().invoke(app, [*words, "--json", str(file)])
+    assert said.exit_code == 0, said.output
+    content = json.loads(file.read_text())
+    assert content["Cloning-v1"] == 1
+    assert content[scenario.name]["slices"] == 9
+    kept = json.loads((tmp_path / scenario.name / "grace_period.json").read_text())
+    assert kept["about"]["slices"] == 9

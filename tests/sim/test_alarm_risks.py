@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from failgym.sim.shared.context import Context
 from failgym.sim.shared.continuation import COUNTS, Continuation, Law
 from failgym.sim.shared.fields import INDEX
 from failgym.sim.shared.keys import Purpose, uniform
+from failgym.sim.shared.laws import draw_all
 from failgym.sim.shared.rules import Rules
 from failgym.traces import Meta, Outcome, Trace
 from failgym.vocabulary import Action, Cause, Decision
@@ -222,6 +223,78 @@ def single_attempts(outcome: Any, life: Any) -> Trace:
     )
 
 
+def certain_law(*samples: Any) -> Law:
+    """A cell for each sample: its values alike."""
+    found = [np.unique(sample, return_counts=True) for sample in samples]
+    return Law(
+        np.cumsum([0, *(len(times) for times, _ in found)]),
+        np.concatenate([times for times, _ in found]).astype(np.float64),
+        np.concatenate([np.minimum(np.cumsum(n) / n.sum(), 1.0) for _, n in found]),
+    )
+
+
+@dataclass(frozen=True)
+class Windows:
+    """What was shown of clones that were left alone, window by window, [n] each."""
+
+    task: Any
+    place: Any
+    """whole windows behind it"""
+    risk: Any
+
+
+def windows_of_clones(law: AlarmLaw, failure: Law, cell: Any, work: Any) -> Windows:
+    """Clone each task at its start and look at the clone until it ends.
+
+    Args:
+        law: of the alarms.
+        failure: law of the time until an attempt fails.
+        cell: [tasks] of that law.
+        work: [tasks] when it would be done [ms]; windows are of 1,000 ms.
+    """
+    tasks, never = len(work), Law.never(failure.cells)
+    trace = single_attempts(np.full(tasks, Outcome.FINISH), work)
+    laws = Continuation(
+        cell=np.repeat(cell[:, None], COUNTS, axis=1),
+        failure=failure,
+        external=never,
+        work=certain_law(*[work] * failure.cells),
+        chance=never,
+        gap_after_failure=never,
+        gap_after_external=never,
+        gives_up=np.zeros(failure.cells),
+        ends_external=np.zeros(failure.cells),
+        slow=np.ones(tasks),
+        chance_cell=np.full(tasks, -1),
+        key=np.arange(tasks),
+    )
+    rng = np.random.default_rng(1)
+    law = replace(law, job_true=rng.random(tasks), job_false=rng.random(tasks))
+    rules = Rules(
+        clone=True, kill=True, grace=False, max_extra=1, max_clones=1, window=1_000, every=1,
+        beyond_record="continued", restarts="record",
+    )  # fmt: skip
+    context = silent_context(rng, trace, rules, law)
+    world = compile_world(trace, rules, context, continuation=laws)
+    batch = Batch(with_slices(world, np.arange(tasks), 1), rules, tasks)
+    batch.reset(np.arange(tasks))
+    answers, seen = np.full(tasks, int(Action.CLONE)), list[Any]()
+    episodes = batch.state.episodes
+    while not episodes["done"].all():
+        out = batch.step(answers)
+        answers = np.zeros(tasks, dtype=np.int64)
+        run = batch.state.runs[np.arange(tasks), np.maximum(episodes["run"], 0)]
+        at = np.flatnonzero(~episodes["done"] & run["ghost"])
+        age = episodes["now"][at] - run["start"][at]
+        seen.append((at, age // 1_000, out.obs[at, INDEX["risk"]]))
+    return Windows(*(np.concatenate(each) for each in zip(*seen, strict=True)))
+
+
+def failures_of_clones(failure: Law, cell: Any) -> Any:
+    """T_fail of the clone of each task, as C4 says; infinite for never."""
+    return draw_all(failure, cell, uniform(0, np.arange(len(cell)), 1, Purpose.NEXT_FAILURE))
+
+
 def test_alarms_of_clones_hold_the_stated_rates() -> None:
     """Clones whose fates have the law of the population that the rates are stated in."""
     rng = np.random.default_rng(0)
@@ -232,52 +305,51 @@ def test_alarms_of_clones_hold_the_stated_rates() -> None:
     assert law is not None
     tasks = 4_000
     _, work = lives(tasks, rng)
-    trace = single_attempts(np.full(tasks, Outcome.FINISH), work)
-    times, counts = np.unique(fails, return_counts=True)
-    share = np.minimum(np.cumsum(counts) / len(fails), 1.0)
-    failure = Law(np.array([0, len(times)]), times.astype(np.float64), share)
-    never = Law.never(1)
-    laws = Continuation(
-        cell=np.zeros((tasks, COUNTS), dtype=np.int64),
-        failure=failure,
-        external=never,
-        work=failure,
-        chance=never,
-        gap_after_failure=never,
-        gap_after_external=never,
-        gives_up=np.zeros(1),
-        ends_external=np.zeros(1),
-        slow=np.ones(tasks),
-        chance_cell=np.full(tasks, -1),
-        key=np.arange(tasks),
-    )
-    law = replace(law, job_true=rng.random(tasks), job_false=rng.random(tasks))
-    rules = Rules(
-        clone=True, kill=True, grace=False, max_extra=1, max_clones=1, window=1_000, every=1,
-        beyond_record="continued", restarts="record",
-    )  # fmt: skip
-    context = silent_context(rng, trace, rules, law)
-    world = compile_world(trace, rules, context, continuation=laws)
-    batch = Batch(with_slices(world, np.arange(tasks), 1), rules, tasks)
-    batch.reset(np.arange(tasks))
+    failure, cell = certain_law(fails), np.zeros(tasks, dtype=np.int64)
+    seen = windows_of_clones(law, failure, cell, work)
     highest, last = np.zeros(tasks), np.zeros(tasks)
-    answers = np.full(tasks, int(Action.CLONE))
-    episodes = batch.state.episodes
-    while not episodes["done"].all():
-        out = batch.step(answers)
-        answers = np.zeros(tasks, dtype=np.int64)
-        run = batch.state.runs[np.arange(tasks), np.maximum(episodes["run"], 0)]
-        at = ~episodes["done"] & run["ghost"]
-        risk = out.obs[:, INDEX["risk"]]
-        highest[at] = np.maximum(highest, risk)[at]
-        last[at] = risk[at]
-    drawn = uniform(0, np.arange(tasks), 1, Purpose.NEXT_FAILURE)
-    bad = np.append(times, 2**50)[np.searchsorted(share, drawn, side="right")] <= work
+    np.maximum.at(highest, seen.task, seen.risk)
+    last[seen.task] = seen.risk  # of repeated indices numpy keeps the last
+    bad = failures_of_clones(failure, cell) <= work
     for threshold, recall, fpr in zip((0.1, 0.5), (0.8, 0.6), (0.14, 0.05), strict=True):
         alarmed, foretold = (highest[~bad] >= threshold).mean(), (last[bad] >= threshold).mean()
         assert abs(alarmed - fpr) < 4.0 * math.sqrt(fpr * (1.0 - fpr) / (~bad).sum())
         sigma = math.sqrt(recall * (1.0 - recall) / bad.sum())
         assert recall - 4.0 * sigma < foretold < recall + 4.0 * sigma + fpr / 2.0
+
+
+def test_no_age_tells_whether_an_alarm_of_a_clone_is_true() -> None:
+    """Clones of two strata, that fail early and late; the rates are stated in both together."""
+    rng = np.random.default_rng(0)
+    early, late = rng.weibull(0.7, 10_000) * 20_000, rng.weibull(2.0, 10_000) * 150_000
+    fails = np.maximum(np.concatenate([early, late]), 1).astype(np.int64)
+    work = np.clip(rng.exponential(80_000, 20_000), 1, 200_000).astype(np.int64)
+    outcome = np.where(fails <= work, Outcome.FAIL, Outcome.FINISH)
+    predictor = Alarms(0.5, 0.7, 0.1, lead=3_000, window=1_000)  # alarms seldom overlap
+    law = predictor.predict(single_attempts(outcome, np.minimum(fails, work))).alarms
+    assert law is not None
+    failure, cell = certain_law(fails[:10_000], fails[10_000:]), rng.integers(0, 2, 20_000)
+    seen = windows_of_clones(law, failure, cell, work)
+    on = seen.risk >= 0.5
+    order = np.lexsort((seen.place[on], seen.task[on]))
+    task, place = seen.task[on][order], seen.place[on][order]
+    begins = np.append(True, (np.diff(task) != 0) | (np.diff(place) != 1))
+    first, of = np.flatnonzero(begins), np.cumsum(begins) - 1
+    until = place[np.append(first[1:], len(place)) - 1]
+    failed = failures_of_clones(failure, cell)[task[first]]
+    right = (failed <= work[task[first]]) & (until == (failed - 1) // 1_000)
+    whole, checked = right.mean(), 0
+    assert 0.7 < whole < 0.9
+    stratum = cell[task[first]]
+    for age in (place, place - place[first][of]):
+        for low in (0, *2 ** np.arange(12)):
+            high = max(1, 2 * low)
+            alarms = np.unique(of[(age >= low) & (age < high)])
+            for some in (alarms, *(alarms[stratum[alarms] == each] for each in (0, 1))):
+                if len(some) >= 1_000:
+                    checked += 1
+                    assert abs(right[some].mean() - whole) < 0.05, (low, len(some))
+    assert checked > 20
 
 
 def silent_context(rng: np.random.Generator, trace: Trace, rules: Rules, law: AlarmLaw) -> Context:

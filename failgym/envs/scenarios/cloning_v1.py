@@ -19,9 +19,8 @@ Rewards
 Forecast
     `Alarms.elsayed()`: false-positive rates as Table V implies them, recall .6 at threshold .9
     (chosen: the paper states none), of attempts alone. Alarms end, and neither their age nor that
-    of a recorded attempt tells if they are true; of attempts beyond the record old ones are true a
-    little less often (`experiments.alarm_ages`). On a record (`trace=DIR`) forecasts are learned
-    from the train split.
+    of an attempt tells if they are true (`experiments.alarm_ages`). On a record (`trace=DIR`)
+    forecasts are learned from the train split.
 
 Fidelity
     Slices hold the tasks of jobs with at least one FAILed attempt in the split and without a user's

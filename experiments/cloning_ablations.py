@@ -1,0 +1,89 @@
+"""Do clones pay in Cloning-v1, and does its forecast?
+
+    python -m experiments.cloning_ablations --rules FILE --json FILE
+
+The best random rule (`--rules`: what `experiments.random_rules` wrote) and Algorithm 1 are played
+on the test splits of the traces that the rule was judged on: as they are; without clones; and where
+no forecast is shown. How far each is above itself as it is, is paired: on the same traces and jobs.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from experiments.random_rules import Sums, score_on, sums_of
+from experiments.random_trees import RandomRule
+from failgym.baselines import Algorithm1
+from failgym.cli.output import print_line
+from failgym.envs import Scenario, resolve
+from failgym.evaluation import Anchors, Run
+from failgym.evaluation.runner import run_policy
+from failgym.files import replacing
+from failgym.vocabulary import Action
+from failgym.worlds.build import build_world
+
+__all__ = ["VARIANTS", "found_on", "without_clones"]
+
+ENV = "failgym/Cloning-v1"
+AS_IT_IS, NO_CLONES, NO_FORECAST = "as it is", "no clones", "no forecast"
+VARIANTS = (AS_IT_IS, NO_CLONES, NO_FORECAST)
+
+
+def without_clones(rule: RandomRule) -> RandomRule:
+    """The same rule, that does nothing where it cloned."""
+    window = [int(Action.CONTINUE) if a == Action.CLONE else a for a in rule.actions["window"]]
+    actions: Any = rule.actions | {"window": tuple(window)}
+    return replace(rule, actions=actions)
+
+
+def found_on(scenario: Scenario, rule: RandomRule) -> Sums:
+    """What both cost on the test split of a scenario, by "policy, variant".
+
+    A forecast changes nothing but what is shown: without it the same tasks meet the same fates.
+    """
+    anchors = Anchors.of(scenario, split="test")
+    blind = replace(anchors.scenario, forecast="none")
+    world, slices = build_world(blind), anchors.replay.slices
+    runs: dict[str, Run] = {}
+    for policy, cloneless in (
+        (rule, without_clones(rule)),
+        (Algorithm1(), Algorithm1(max_clones=0)),
+    ):
+        runs[f"{policy.name}, {AS_IT_IS}"] = anchors.run(policy)
+        runs[f"{policy.name}, {NO_CLONES}"] = anchors.run(cloneless)
+        runs[f"{policy.name}, {NO_FORECAST}"] = run_policy(world, blind, policy, slices)
+    return sums_of(anchors, runs)
+
+
+def main(
+    rules: Annotated[Path, typer.Option("--rules", exists=True, dir_okay=False)],
+    json_: Annotated[Path, typer.Option("--json", dir_okay=False)],
+) -> None:
+    """Print scores, and what each variant is above the policy as it is."""
+    known = json.loads(rules.read_text("utf-8"))[ENV]
+    rule, traces = RandomRule.of_json(known["rule"]), known["traces"]
+    scenario = resolve(ENV)
+    found = [found_on(replace(scenario, trace_seed=seed), rule) for seed in traces]
+    rows = [
+        {
+            "policy": policy,
+            "variant": variant,
+            "score": score_on(found, f"{policy}, {variant}"),
+            "above": score_on(found, f"{policy}, {variant}", f"{policy}, {AS_IT_IS}"),
+        }
+        for policy in (rule.name, Algorithm1.name)
+        for variant in VARIANTS
+    ]
+    for row in rows:
+        print_line(str(row))
+    with replacing(json_) as path:
+        path.write_text(json.dumps({"traces": traces, "rows": rows}, indent=1), "utf-8")
+
+
+if __name__ == "__main__":
+    typer.run(main)
