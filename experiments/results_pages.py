@@ -10,7 +10,7 @@
     python -m experiments.results_pages --tuned tuned.json
     python -m experiments.agents_and_rules --json agents.json
     python -m experiments.results_pages --agents agents.json
-    python -m experiments.sensitivity --json sensitivity.json
+    python -m experiments.sensitivity --json sensitivity.json  # once for each environment
     python -m experiments.results_pages --sensitivity sensitivity.json
     python -m experiments.random_rules --env ID --json rules.json  # once for each environment
     python -m experiments.results_pages --random-rules rules.json
@@ -44,13 +44,13 @@ import typer
 
 from experiments import alarm_ages, job_errors, measures_alone
 from experiments import information as information_of
+from experiments import sensitivity as rankings
 from experiments import speculation as copies
 from experiments.continued_records import SHOWN, outside
 from experiments.continued_records import Row as Compared
 from experiments.leaderboard_tables import complete, summary
 from experiments.markdown import replaced, table
 from experiments.random_trees import RandomRule
-from experiments.sensitivity import rows_of
 from failgym.envs import SCENARIOS
 from failgym.evaluation.result import plural
 from failgym.files import replacing
@@ -68,6 +68,7 @@ PAGES = {
     "policies": "docs/results/leaderboard.md",
     "speed": "docs/results/speed.md",
     "sensitivity": "docs/results/sensitivity.md",
+    "turns": "docs/results/README.md",
     "random_rules": "docs/results/random_rules.md",
     "ablations": "docs/results/random_rules.md",
     "information": "docs/results/information.md",
@@ -238,22 +239,55 @@ def agents(rows: Sequence[dict[str, Any]]) -> str:
 def sensitivity(content: dict[str, Any]) -> str:
     """How rankings hold when a constant is another, as `experiments.sensitivity` wrote it.
 
-    Below `SURE` the whole ranking is shown.
+    A table for each environment, rules in the order in which they rank there; below `SURE` the
+    whole ranking.
     """
-    rows = rows_of(content)
-    cells = [
-        [row.name, row.tau.text, row.best(), f"{round(row.scores['reroll'], 1) + 0.0:.1f}"]
-        if "reroll" in row.scores
-        else [row.name, row.tau.text, row.best(), ""]
-        for row in rows
-    ]
-    lines = table(["constant", "tau-b", "best three", "`reroll`"], cells)
-    turned = [row for row in rows if row.tau.value < SURE]
-    shown_whole = [rows[0], *turned] if turned else []
-    whole = [f"- {row.name}: {row.best(len(row.scores))}." for row in shown_whole]
-    said = ", ".join(f"`{name}={value}`" for name, value in content["fields"].items())
-    count = f"`{content['env']}` with {said}; {len(content['traces'])} traces."
-    return "\n".join([count, "", *lines, *(["", *whole] if whole else [])])
+    return "\n\n".join(
+        "\n".join(_rankings(env, content[env])) for env in SCENARIOS if env in content
+    )
+
+
+def _rankings(env: str, found: dict[str, Any]) -> list[str]:
+    """What the changes of an environment come to."""
+    rows = rankings.rows_of(found)
+    plain, *changed = rows
+    said = [f"`{name}={value}`" for name, value in found["fields"].items()]
+    said += [f"{found['episodes']} slices of each"] if found["episodes"] else []
+    lines = [f"### {env}", "", f"{', '.join([*said, f'{plain.traces} traces'])}.", ""]
+    shown = [plain, *(row for row in changed if row.alters)]
+    cells = [[row.name, row.tau.text, *_scored(row, plain)] for row in shown]
+    lines += [*table(["constant", "tau-b", *(f"`{rule}`" for rule in plain.scores)], cells), ""]
+    idle = [row.name for row in changed if not row.alters]
+    if idle:
+        seen = max(row.traces for row in changed if not row.alters)
+        lines.append(f"- On {seen} traces nothing at all is altered by: {', '.join(idle)}.")
+    wide = [row.name for row in shown if row.tau.half_width > rankings.WIDTH]
+    if wide:
+        lines.append(
+            f"- Wider than {2.0 * rankings.WIDTH:.1f} are the intervals of {', '.join(wide)}."
+        )
+    turned = [row for row in shown if row.tau.value < SURE]
+    whole = [plain, *turned] if turned else []
+    return [*lines, *(f"- {row.name}: {row.best(len(row.scores))}." for row in whole)]
+
+
+def _scored(row: rankings.Row, plain: rankings.Row) -> list[str]:
+    """The score of each rule, in the order in which they rank as it is."""
+    return [f"{round(row.scores[rule], 1) + 0.0:.1f}" for rule in plain.scores]
+
+
+def turns(content: dict[str, Any]) -> str:
+    """Where rankings turn over, and who is best before and after."""
+    cells = list[list[str]]()
+    for env in (env for env in SCENARIOS if env in content):
+        plain, *changed = rankings.rows_of(content[env])
+        turned = [row for row in changed if row.tau.value < SURE]
+        cells += [[f"`{env}`", r.name, r.tau.text, plain.best(1), r.best(1)] for r in turned]
+        if not turned:
+            least = min(changed, key=lambda row: row.tau.value)
+            cells.append([f"`{env}`", f"none: least {least.name}", least.tau.text])
+            cells[-1] += [plain.best(1), least.best(1)]
+    return "\n".join(table(["", "constant", "tau-b", "best rule", "best there"], cells))
 
 
 def random_rules(content: dict[str, Any]) -> str:
@@ -468,6 +502,7 @@ def main(
         ("tuned", tuned_file, tuned),
         ("agents", agents_file, agents),
         ("sensitivity", sensitivity_file, sensitivity),
+        ("turns", sensitivity_file, turns),
         ("random_rules", random_rules_file, random_rules),
         ("ablations", ablations_file, ablations),
         ("information", information_file, information),

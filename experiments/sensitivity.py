@@ -1,18 +1,19 @@
-"""Which constants of a continued world decide how policies rank?
+"""Which constants of an environment decide how rules rank?
 
-    python -m experiments.sensitivity --env failgym/Cloning-v1 --set max_extra=4 --json FILE
+    python -m experiments.sensitivity --env failgym/Cloning-v1 --json FILE
 
 All rules of `failgym.baselines` that fit the environment are played on the test splits of fresh
-traces, once with the environment as it is and once with each of its constants changed: what the law
-of copies leaves to chance, how often the cluster restarts, how many attempts are drawn, strata,
-prices, the quality of the forecast, and the draw itself. Printed are, for each change, Kendall's
-tau-b between the rules' scores and those without it, with the interval of a bootstrap over traces,
-and the best rules. Traces are added until each interval reaches no further than `WIDTH` from its
-middle, or there are `--most`. FILE holds what each rule saved on each trace: a command that was
-stopped goes on with it.
+traces, once with the environment as it is registered and once with each of its constants changed
+(`experiments.sensitivity_changes`): what the law of copies leaves to chance, how often the cluster
+restarts, how many attempts are drawn, strata, prices, the quality of the forecast, the draw itself.
+Printed are, for each change, Kendall's tau-b between the rules' scores and those without it, with
+the interval of a bootstrap over traces, and the best rules. Traces are added until each interval
+reaches no further than `WIDTH` from its middle, or there are `--most`. FILE holds what each rule
+cost on each trace of each environment: a command that was stopped goes on with it.
 
-The environment is played with ``beyond_record="continued"``, ``restarts="record"``, a value of 4 of
-each task and an hour's wait at one machine-hour, all weights 1, unless `--set` says otherwise.
+The trace of a seed is generated once. Where only prices are others nothing is played again: no rule
+is shown a price, so the same happens, and costs are multiplied. What alters no rule's cost on the
+first `SEEN` traces is not played on others.
 """
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
@@ -21,55 +22,45 @@ each task and an hour's wait at one machine-hour, all weights 1, unless `--set` 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, cast, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
 import typer
 from scipy.stats import kendalltau
 
+from experiments.sensitivity_changes import AS_IT_IS, Change, changes
 from failgym.baselines import REGISTRY
 from failgym.cli.output import print_line, print_table
 from failgym.cli.values import assignments, read_value
 from failgym.envs import Scenario, resolve
 from failgym.evaluation.anchors import Anchors
 from failgym.files import replacing
-from failgym.predictors.drawn.alarms import Alarms
+from failgym.vocabulary import TERMS
 
-__all__ = ["Change", "Row", "Tau", "changes", "measured", "rows_of", "tau_of"]
+__all__ = ["Played", "Row", "Tau", "played", "repriced", "rows_of", "tau_of"]
 
 Floats = npt.NDArray[np.float64]
-Saved = dict[str, float]
-"""What each rule saved on a trace, and the room there."""
 
-AS_IT_IS = "as it is"
-ROOM = "room"
-PLAYED: dict[str, Any] = {
-    "beyond_record": "continued",
-    "restarts": "record",
-    "task_value": 4.0,
-    "waiting_price": 1.0,
-    **{f"weight_{term}": 1.0 for term in ("wasted", "overhead", "completion", "forfeited")},
-}
-"""Fields that every environment is played with."""
+REPLAY, OTHERS = "replay", "others"
 WIDTH = 0.1
 """Half the width of an interval of tau that is asked for."""
+SEEN = 2
+"""Traces on which a change must alter something to be played on more."""
 RESAMPLES = 1_000
-VALUES = (1.0, 2.0, 8.0, 16.0)
-"""Values of a task, 4 aside."""
-LIMITS = (0, 1, 10)
-DRAWS = (1, 2, 3, 4)
 
 
 @dataclass(frozen=True)
-class Change:
-    """A constant that is another."""
+class Played:
+    """What rules cost on a trace."""
 
-    name: str
-    fields: dict[str, Any]
+    costs: dict[str, list[float]]
+    """of each rule, `replay` first: cost by term [5]"""
+    room: float
+    """what can be saved"""
 
 
 @dataclass(frozen=True)
@@ -100,7 +91,10 @@ class Row:
     scores: dict[str, float]
     """of each rule, the best first: what it saves over what can be saved [%]"""
     room: float
-    """cost that can be saved on all traces"""
+    """cost that can be saved on its traces"""
+    traces: int
+    alters: bool
+    """Does any rule cost another sum?"""
 
     def best(self, count: int = 3) -> str:
         """The best rules, in words."""
@@ -108,57 +102,78 @@ class Row:
         return ", ".join(f"{rule} {round(score, 1) + 0.0:.1f}" for rule, score in chosen)
 
 
-def changes(scenario: Scenario) -> Iterator[Change]:
-    """The constants that are changed, one at a time; what cannot matter is left out."""
-    yield Change(AS_IT_IS, {})
-    if scenario.clone:
-        for share in (0.0, 1.0):
-            yield Change(f"task share {share:g}", {"task_share": share})
-    for limit in LIMITS:
-        fields = {"restarts": "limit", "restart_limit": limit}
-        yield Change(f"restart limit {limit}", fields)
-    more = scenario.spare_attempts + scenario.drawn_attempts
-    yield Change("twice the attempts", {"spare_attempts": more})
-    for finest in ("class", "all"):
-        yield Change(f"strata: {finest}", {"strata": finest})
-    for value in VALUES:
-        yield Change(f"task value {value:g}", {"task_value": value})
-    for factor in (0.5, 2.0):
-        if scenario.waiting_price and scenario.weight_completion:
-            price = scenario.waiting_price * factor
-            yield Change(f"waiting x {factor:g}", {"waiting_price": price})
-        if scenario.checkpoint and scenario.weight_overhead:
-            yield Change(
-                f"overhead x {factor:g}", {"weight_overhead": scenario.weight_overhead * factor}
-            )
-    yield from _forecasts(scenario)
-    for draw in DRAWS:
-        yield Change(f"draw {draw}", {"draw_seed": draw})
-
-
-def _forecasts(scenario: Scenario) -> Iterator[Change]:
-    """Half the errors of alarms, or half as many again; and no forecast."""
-    if scenario.forecast == "none":
-        return
-    yield Change("no forecast", {"forecast": "none"})
-    if scenario.forecast != "elsayed_alarms":
-        return
-    made = Alarms.elsayed(window=scenario.window, seed=scenario.seed)
-    for name, factor in (("better alarms", 0.5), ("worse alarms", 1.5)):
-        recall = tuple(1.0 - (1.0 - r) * factor for r in np.atleast_1d(made.recall).tolist())
-        fpr = tuple(f * factor for f in np.atleast_1d(made.fpr).tolist())
-        yield Change(name, {"forecast": replace(made, recall=recall, fpr=fpr)})
-
-
-def measured(scenario: Scenario) -> Saved:
-    """What each rule saves beside replay on the test split, and the room."""
-    anchors = Anchors.of(scenario, split="test")
-    before = float(anchors.replay.costs.sum())
-    saved = {ROOM: float(anchors.possible.sum())}
+def played(anchors: Anchors) -> Played:
+    """What each rule costs on slices, and what can be saved there."""
+    costs = {REPLAY: anchors.replay.costs.sum(axis=0).tolist()}
     for name, rule in REGISTRY.items():
-        if rule.compatible(anchors.scenario):
-            saved[name] = before - float(anchors.run(rule()).costs.sum())
-    return saved
+        if name != REPLAY and rule.compatible(anchors.scenario):
+            costs[name] = anchors.run(rule()).costs.sum(axis=0).tolist()
+    return Played(costs, float(anchors.possible.sum()))
+
+
+def repriced(plain: Played, anchors: Anchors, changed: Scenario) -> Played:
+    """The same at other prices: what happens does not depend on them.
+
+    Args:
+        plain: what was played on the slices of `anchors`.
+        anchors: where each task is charged for itself, and has a value or waits at a price.
+        changed: the scenario of `anchors` with other prices.
+    """
+    factor = _factors(anchors.scenario, changed)
+    costs = {
+        rule: [cost * factor[term] for term, cost in zip(TERMS, each, strict=True)]
+        for rule, each in plain.costs.items()
+    }
+    return _with_room(costs, anchors, changed)
+
+
+def on_the_line(
+    one: Played, other: Played, share: float, anchors: Anchors, changed: Scenario
+) -> Played:
+    """The same at prices of which two others are known: costs are linear in each price.
+
+    Args:
+        one: at one price.
+        other: at another.
+        share: of the way from the one to the other.
+        anchors: the slices of the one.
+        changed: the scenario at the prices that are asked about.
+    """
+    costs = {
+        rule: [x + share * (y - x) for x, y in zip(each, other.costs[rule], strict=True)]
+        for rule, each in one.costs.items()
+    }
+    return _with_room(costs, anchors, changed)
+
+
+def _with_room(costs: dict[str, list[float]], anchors: Anchors, changed: Scenario) -> Played:
+    """What can be saved of costs at other prices on the same slices."""
+    factor, world = _factors(anchors.scenario, changed), cast(Any, anchors.world)
+    parameters = world.tables.parameters.copy()
+    for name in parameters.dtype.names:
+        term = name.removesuffix("_work").removesuffix("_time")  # of what is forfeited
+        if term in TERMS and term != OTHERS:
+            parameters[name] = parameters[name] * factor[term]
+    world = replace(world, tables=world.tables._replace(parameters=parameters))
+    least = world.least_costs(changed, anchors.replay.slices).costs
+    return Played(costs, sum(costs[REPLAY]) - float(least.sum()))
+
+
+def _factors(scenario: Scenario, changed: Scenario) -> dict[str, float]:
+    """What the cost of each term is multiplied by."""
+    return {term: _price(changed, term) / (_price(scenario, term) or 1.0) for term in TERMS}
+
+
+def _price(scenario: Scenario, term: str) -> float:
+    """What the cost of a term is proportional to."""
+    if term == OTHERS:
+        return 1.0
+    price = getattr(scenario, f"weight_{term}")
+    if term == "completion" and scenario.waiting_price is not None:
+        return price * scenario.waiting_price
+    if term == "forfeited" and scenario.task_value is not None:
+        return price * scenario.task_value
+    return price
 
 
 def tau_of(one: Floats, other: Floats, seed: int = 0) -> Tau:
@@ -168,7 +183,11 @@ def tau_of(one: Floats, other: Floats, seed: int = 0) -> Tau:
         one: [traces, rules] what each saved on each trace.
         other: the same with a constant changed.
         seed: of the bootstrap.
+
+    Of one trace nothing is known of others: unless both are the same the interval holds everything.
     """
+    if len(one) == 1 and not np.array_equal(one, other):
+        return Tau(_tau(one, other), -1.0, 1.0)
     rng = np.random.default_rng(seed)
     drawn = rng.integers(0, len(one), (RESAMPLES, len(one)))
     taus = [_tau(one[rows], other[rows]) for rows in drawn]
@@ -183,50 +202,93 @@ def _tau(one: Floats, other: Floats) -> float:
 
 
 class Results:
-    """What has been measured, in a file: by trace seed and change."""
+    """What has been measured in an environment, in a file: by trace seed and change."""
 
-    def __init__(self, file: Path, env: str, fields: dict[str, str]) -> None:
-        self.file = file
-        self.content: dict[str, Any] = {"env": env, "fields": fields, "traces": {}}
-        if file.exists():
-            known = json.loads(file.read_text())
-            for name in ("env", "fields"):
-                if known[name] != self.content[name]:
-                    raise SystemExit(f"{file}: {name}: expected {self.content[name]}")
-            self.content = known
+    def __init__(self, file: Path, scenario: Scenario, said: dict[str, Any]) -> None:
+        self.file, self.scenario = file, scenario
+        self.episodes: int | None = said["episodes"]
+        self.content: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
+        known = self.content.setdefault(scenario.name, {**said, "traces": {}})
+        for name, value in said.items():
+            if known[name] != value:
+                raise SystemExit(f"{file}: {name}: expected {known[name]}, got {value}")
+        self.traces: dict[str, dict[str, Any]] = known["traces"]
+        self._anchors: Anchors | None = None
 
-    def of(self, seed: int, change: Change, scenario: Scenario) -> Saved:
-        """What is known, or is measured now."""
-        trace = self.content["traces"].setdefault(str(seed), {})
-        if change.name not in trace:
-            given = replace(scenario, trace_seed=seed)
-            trace[change.name] = measured(given.override(**change.fields))
-            with replacing(self.file) as path:
-                path.write_text(json.dumps(self.content, indent=1))
-        return trace[change.name]
+    def idle(self, change: Change) -> bool:
+        """Has it altered nothing on the first traces?"""
+        first = list(self.traces.values())[:SEEN]
+        known = [trace for trace in first if change.name in trace]
+        same = all(trace[change.name]["costs"] == trace[AS_IT_IS]["costs"] for trace in known)
+        return bool(change.fields) and len(known) == SEEN and same
+
+    def add(self, seed: int, change: Change) -> bool:
+        """Measure it, unless it is known. Returns whether it was measured now."""
+        trace = self.traces.setdefault(str(seed), {})
+        if change.name in trace:
+            return False
+        found = self._measured(replace(self.scenario, trace_seed=seed), change, trace)
+        trace[change.name] = {"room": found.room, "costs": found.costs}
+        with replacing(self.file) as path:
+            path.write_text(json.dumps(self.content))
+        return True
+
+    def _measured(self, given: Scenario, change: Change, trace: dict[str, Any]) -> Played:
+        changed = replace(given.override(**change.fields), split="test")
+        if not (change.fields and change.of_prices):
+            return played(self._of(changed))
+        plain = Played(**trace[AS_IT_IS])
+        if given.charge == "own":
+            return repriced(plain, self._of(replace(given, split="test")), changed)
+        for other in changes(given):
+            if other.name in trace and other.fields and set(other.fields) == set(change.fields):
+                ((name, value),) = other.fields.items()
+                share = (change.fields[name] - getattr(given, name)) / (
+                    value - getattr(given, name)
+                )
+                anchors = self._of(replace(given, split="test"))
+                return on_the_line(plain, Played(**trace[other.name]), share, anchors, changed)
+        return played(self._of(changed))
+
+    def _of(self, scenario: Scenario) -> Anchors:
+        """The slices; the last that were made, if these are them."""
+        if self._anchors is None or self._anchors.scenario != scenario:
+            self._anchors = Anchors.of(scenario, split="test", episodes=self.episodes)
+        return self._anchors
 
 
-def rows_of(content: dict[str, Any]) -> list[Row]:
-    """What came of each change that has been measured on every trace, in order.
+def rows_of(found: dict[str, Any]) -> list[Row]:
+    """What came of each change, in order, on the traces on which all were played.
 
     Args:
-        content: of the file that is written.
+        found: of an environment, in the file that is written.
     """
-    traces = list(content["traces"].values())
-    names = [name for name in traces[0] if all(name in trace for trace in traces)]
-    rules = [name for name in traces[0][AS_IT_IS] if name != ROOM]
+    traces = list(found["traces"].values())
+    names = list(traces[0])
+    needed = [name for name in names if name == AS_IT_IS or _alters(name, traces)]
+    whole = [trace for trace in traces if all(name in trace for name in needed)]
+    return [_row(name, [trace for trace in whole if name in trace]) for name in names]
 
-    def table(name: str) -> Floats:
-        return np.array([[trace[name][rule] for rule in rules] for trace in traces])
 
-    plain, rows = table(AS_IT_IS), list[Row]()
-    for name in names:
-        saved, room = table(name), sum(trace[name][ROOM] for trace in traces)
-        score = 100.0 * saved.sum(axis=0) / room
-        order = np.argsort(-score, kind="stable").tolist()
-        scores = {rules[i]: float(score[i]) for i in order}
-        rows.append(Row(name, tau_of(plain, saved), scores, room))
-    return rows
+def _alters(name: str, traces: list[dict[str, Any]]) -> bool:
+    """Does a rule cost another sum on any trace?"""
+    known = [trace for trace in traces if name in trace]
+    return any(trace[name]["costs"] != trace[AS_IT_IS]["costs"] for trace in known)
+
+
+def _row(name: str, traces: list[dict[str, Any]]) -> Row:
+    plain, saved = (_saved([trace[which] for trace in traces]) for which in (AS_IT_IS, name))
+    room = sum(trace[name]["room"] for trace in traces)
+    score = 100.0 * saved.sum(axis=0) / room
+    rules = list(traces[0][name]["costs"])
+    scores = {rules[i]: float(score[i]) for i in np.argsort(-score, kind="stable").tolist()}
+    return Row(name, tau_of(plain, saved), scores, room, len(traces), _alters(name, traces))
+
+
+def _saved(traces: list[dict[str, Any]]) -> Floats:
+    """What each rule saves beside replay on each trace, [traces, rules]."""
+    costs = np.array([list(trace["costs"].values()) for trace in traces]).sum(axis=2)
+    return costs[:, :1] - costs
 
 
 def main(
@@ -235,24 +297,40 @@ def main(
     first: Annotated[int, typer.Option(help="seed of the first trace")] = 1_000,
     least: Annotated[int, typer.Option(min=2, help="fewest traces")] = 5,
     most: Annotated[int, typer.Option(min=2, help="most traces")] = 40,
+    episodes: Annotated[int | None, typer.Option(min=1, help="slices of a trace")] = None,
+    only: Annotated[list[str] | None, typer.Option(metavar="CHANGE", help="some changes")] = None,
     json_: Annotated[Path, typer.Option("--json", dir_okay=False)] = Path("sensitivity.json"),
 ) -> None:
     """Print how rankings hold when a constant is another."""
     given = assignments(set_ or [], "--set")
     fields = {name: read_value(name, text, _hint(name)) for name, text in given.items()}
-    scenario = resolve(env, {**PLAYED, **fields})
-    results, found = Results(json_, env, given), list(changes(scenario))
+    scenario = resolve(env, fields)
+    results = Results(json_, scenario, {"fields": given, "episodes": episodes})
+    # What is of prices follows what they are the prices of, whose slices are at hand.
+    found = sorted(changes(scenario), key=lambda change: not change.of_prices)
+    if only:
+        found = _chosen(found, only)
     rows: list[Row] = []
     for number in range(most):
         for change in found:
-            saved = results.of(first + number, change, scenario)
-            print_line(f"trace {first + number}: {change.name}: room {saved[ROOM]:.4g}")
-        rows = rows_of(results.content)
+            begun = time.process_time()
+            if not results.idle(change) and results.add(first + number, change):
+                spent = time.process_time() - begun
+                print_line(f"trace {first + number}: {change.name}: {spent:.1f} s")
+        rows = rows_of(results.content[scenario.name])
         if number + 1 >= least and max(row.tau.half_width for row in rows) <= WIDTH:
             break
-    cells = [(row.name, row.tau.text, row.best(), f"{row.room:.4g}") for row in rows]
-    traces = len(results.content["traces"])
-    print_table(f"{env}, {traces} traces", ("change", "tau", "best three", "room"), cells)
+    cells = [(row.name, row.tau.text, row.best(), f"{row.traces}") for row in rows]
+    print_table(f"{env}", ("change", "tau", "best three", "traces"), cells)
+
+
+def _chosen(found: list[Change], only: list[str]) -> list[Change]:
+    """Some of the changes, and none. Raises SystemExit for one that there is not."""
+    names = [change.name for change in found]
+    for name in only:
+        if name not in names:
+            raise SystemExit(f"--only: expected some of {', '.join(names)}, got {name}")
+    return [change for change in found if change.name in (AS_IT_IS, *only)]
 
 
 def _hint(name: str) -> Any:

@@ -144,6 +144,19 @@ def test_a_page_says_where_no_random_rule_was_judged() -> None:
     assert told == ([", ".join(f"`{env}`" for env in missing)] if missing else [])
 
 
+def test_rankings_are_compared_in_every_environment() -> None:
+    """But for those of which the page says that they are not measured yet."""
+    later = re.findall(r"\*\*(\S+) is not measured yet", page(PAGES["sensitivity"]).text)
+    there = [env for env in RELEASED if env not in later]
+    shown = generated("sensitivity")
+    assert re.findall(r"^### (.*)$", shown, re.MULTILINE) == there
+    for rows, env in zip(tables(shown), there, strict=True):
+        rules = {name for name, rule in REGISTRY.items() if rule.compatible(SCENARIOS[env])}
+        assert set(rows[0][2:]) == rules
+        assert rows[1][0] == "as it is"
+    assert {row[0] for row in table(generated("turns"))} == set(there)
+
+
 def test_the_papers_figures_are_counted_as_on_the_page_of_experiments() -> None:
     counted = Page("experiments/README.md").generated("results")
     (shown,) = re.findall(r"(\d+) within, (\d+) outside, (\d+) fitted", counted)

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
 from failgym.sim.shared.continuation import Continuation
 from failgym.traces import Trace
 from failgym.worlds.scenario import Scenario
 from failgym.worlds.split import Part
+
+if TYPE_CHECKING:
+    from failgym.continued import Habits
+    from failgym.continued.strata import Finest
 
 __all__ = ["continuation_of"]
 
@@ -20,8 +27,14 @@ def continuation_of(scenario: Scenario, part: Part, known: Trace) -> Continuatio
     """
     if scenario.beyond_record != "continued":
         return None
+    counted = part.trace if scenario.split == "all" else known
+    habits = _habits(counted, scenario.task_share, scenario.strata)
+    return habits.of(part.trace, part.tasks + DRAW * scenario.draw_seed)
+
+
+@lru_cache(maxsize=2)
+def _habits(known: Trace, task_share: float | None, finest: Finest) -> Habits:
+    """The laws of a trace, counted once for all worlds that go on by them."""
     from failgym.continued import fit
 
-    counted = part.trace if scenario.split == "all" else known
-    habits = fit(counted, task_share=scenario.task_share, finest=scenario.strata)
-    return habits.of(part.trace, part.tasks + DRAW * scenario.draw_seed)
+    return fit(known, task_share=task_share, finest=finest)
