@@ -276,7 +276,7 @@ def hopeless() -> Trace:
 
 
 def test_a_trace_on_which_nothing_can_be_saved_has_no_score_and_says_why() -> None:
-    alone = replace(CHECKPOINT, trace=hopeless(), forecast="none")
+    alone = CHECKPOINT.override(trace=hopeless(), forecast="none")
     result = evaluate(REGISTRY["young"](), alone, split="all")
     assert result.checkpoint_work > 0.0, "it does harm"
     assert np.isnan([result.score, result.low, result.high]).all()
