@@ -126,7 +126,8 @@ def complete(source: Source) -> Iterator[str]:
 
 def marked(place: Place, score: str) -> str:
     """A score with a sign behind it if the room is little."""
-    return score.replace(" ", rf"\{MARK} ", 1) if place.field.room.warning else score
+    value, space, limits = score.partition(" ")
+    return rf"{value}\{MARK}{space}{limits}" if place.field.room.warning else score
 
 
 def warnings(here: Sequence[Place]) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.leaderboard_tables import complete, groups, places, summary
+from experiments.leaderboard_tables import complete, groups, marked, places, summary
 from experiments.page_size import submission as large
 from failgym.leaderboard.page.cells import fields_of
 from failgym.leaderboard.page.ranking import scores
@@ -88,6 +88,8 @@ def test_scores_over_little_room_are_marked_and_a_line_says_why(board: Source) -
     assert text.count(r"\* [") == tables["Checkpoint-v1"].count(r"\* [") == len(SKILLS) - 1
     assert why in summary(replace(board, results=some))[-1]
     assert not any(why in line for line in summary(board))
+    few, *_ = (each for each in places(replace(board, results=some)) if each.field.room.warning)
+    assert marked(few, "1.0") == r"1.0\*", "without an interval too"
 
 
 def test_a_large_leaderboard_is_one_on_the_same_slices() -> None:
