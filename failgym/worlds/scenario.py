@@ -86,6 +86,8 @@ class Scenario(
         for name in ("sampling", "longest"):  # do not follow the scenario to a trace without them
             if "trace" in typed and not generates(typed["trace"], name):
                 typed.setdefault(name, _typed(type(self), name, 0))
+        if typed.get("outages") in ("none", "trace"):  # then no law has it
+            typed.setdefault("machine_mtbf", 0)
         return replace(self, **typed)
 
     def reduced(self, **values: Any) -> Scenario:

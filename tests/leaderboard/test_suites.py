@@ -16,9 +16,9 @@ from failgym.leaderboard.suite.suites import FORECASTS, Cell, Course
 from failgym.leaderboard.verification.recorded_actions import RecordedActions
 
 DIGESTS = {
-    "smoke": "3188b00fb5750dffe367c1b00f11aa03f8827648f96752d7701566df07d28fd1",
-    "v1": "ac5b04b19e27757aa46e4eaf349dab348b8e426146c2dded2cfd26358f6dd6e7",
-    "v1-real": "a2ec2672166092e222bcd23ab597844a92c8de2eb2a1ffd5ad620cc01017cfa4",
+    "smoke": "6265bdbfc9a031a03e5c38b6d63527e061ec4ae2681be5f5d7b27940d8bbc7d5",
+    "v1": "c4b4a45abc0db59712191302731b11f911b7cf034cb6e713e4ea522aabc46e22",
+    "v1-real": "c5ec632fa9686fc061eb274181e7b70f3db4107aa617e9729d8258b42761d7c4",
 }
 PUBLISHED = tuple(DIGESTS)
 

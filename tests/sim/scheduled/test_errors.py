@@ -173,12 +173,11 @@ def test_predictions_of_any_whole_numbers(kind: Any) -> None:
 
 VALUES = [
     ("Workflow-v1", "scheduler", "sjf", "scheduler: expected one of fifo, priority, "),
-    ("Workflow-v1", "estimator", "guess", "estimator: expected one of user, last, "),
     ("Workflow-v1", "node_accuracy", 1.5, "node_accuracy: expected in [0, 1], got 1.5"),
     ("Lineage-v1", "failed_share", -0.1, "failed_share: expected in [0, 1], got -0.1"),
     ("Lineage-v1", "storage_bandwidth", -1.0, "storage_bandwidth: expected at least 0 "),
     ("Lineage-v1", "storage_streams", 1001, "storage_streams: expected 0 to 1000, got 1001"),
-    ("Mitigation-v1", "outage_shape", 0.0, "outage_shape: expected 0.1 to 10, got 0.0"),
+    ("Mitigation-v1", "outage_shape", 0.0, "outage_shape: expected outage_shape=0.8 unless "),
     ("Mitigation-v1", "place", True, 'place: expected scheduler="rank_hybd" with it'),
     ("Mitigation-v1", "rank_by", "arrival", 'rank_by: expected scheduler="rank_hybd" with it'),
     ("Workflow-v1", "rank_by", "size", "rank_by: expected one of path, arrival"),
@@ -197,6 +196,12 @@ def test_values_out_of_range(
     shown = capsys.readouterr().err
     assert shown.startswith(f"failgym: {message}")
     assert shown.count("\n") == 1
+
+
+def test_an_unknown_estimator_is_named() -> None:
+    backfilling: dict[str, Any] = {"scheduler": "easy_backfill", "preemption": False}
+    with pytest.raises(ValueError, match=r"^estimator: expected one of user, last, "):
+        gym.make("failgym/Mitigation-v1", estimator="guess", **backfilling)
 
 
 STORED = ("no slots", "too slow", "too wide", "outages overlap", "cycle")

@@ -13,7 +13,7 @@ from tests.traces.readers.replaying import NOTHING_ASKED
 __all__ = ["replay", "simulate"]
 
 RECORDED = replace(NOTHING_ASKED, forecast="none")
-SIMULATED = replace(SCENARIOS["Mitigation-v1"], load=0.0, outages="trace", slots=1, forecast="none")
+SIMULATED = SCENARIOS["Mitigation-v1"].override(load=0.0, outages="trace", slots=1, forecast="none")
 WIDEST = 1 << 20
 """Slots of a machine, where the trace has none, are at most as many."""
 
