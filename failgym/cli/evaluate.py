@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +13,7 @@ from failgym.cli.options import Json, Seed, Settings, override
 from failgym.cli.output import JsonFile, print_line
 
 if TYPE_CHECKING:
+    from failgym.evaluation import Evaluation
     from failgym.worlds.scenario import Scenario, Split
 
 __all__ = ["evaluate"]
@@ -101,8 +103,7 @@ def evaluate(
     from failgym.cli.specs import load_policy
     from failgym.envs import resolve
     from failgym.evaluation.caller import check_playable
-    from failgym.evaluation.measuring import clairvoyant
-    from failgym.evaluation.measuring import measure as measured
+    from failgym.evaluation.measuring import clairvoyant, measure
     from failgym.worlds.forecast import unattainable
 
     file = JsonFile.at(json)
@@ -120,28 +121,34 @@ def evaluate(
     if drawn and "torch" in sys.modules:  # which agents draw from
         sys.modules["torch"].manual_seed(seed)
     runs = play_all(places, policies, deterministic=not drawn)
-    evaluations = [measured(places, each) for each in runs]
-    bound = clairvoyant(places)
-    best = [measure_oracle(places)] if oracle else []
-    print_scores([*evaluations, *best, *([bound] if oracle else [])])
+    evaluations = [measure(places, each) for each in runs]
+    beside = [measure_oracle(places), clairvoyant(places)] if oracle else [clairvoyant(places)]
+    print_scores([*evaluations, *(beside if oracle else [])])
     at_prices = priced(places, policies, runs, deterministic=not drawn) if prices else []
     if at_prices:
         print_priced(at_prices)
     print_line(LEGEND)
     if note := unattainable(scenario):
         print_line(note)
-    file.write(
-        {
-            "env": f"failgym/{scenario.name}",
-            "settings": settings or [],
-            "drawn": drawn,
-            "replay": measured(places, [place.replay for place in places]).to_json(),
-            places[0].bound_name: bound.to_json(),
-            **{each.policy: each.to_json() for each in best},
-            "policies": [evaluation.to_json() for evaluation in evaluations],
-            **({"prices": [each.to_json() for each in at_prices]} if prices else {}),
-        }
-    )
+    content = _content(scenario, settings, measure(places, [p.replay for p in places]), beside)
+    content |= {"drawn": drawn, "policies": [each.to_json() for each in evaluations]}
+    content |= {"prices": [each.to_json() for each in at_prices]} if prices else {}
+    file.write(content)
+
+
+def _content(
+    scenario: Scenario,
+    settings: list[str] | None,
+    replay: Evaluation,
+    beside: Sequence[Evaluation],
+) -> dict[str, Any]:
+    """What the file of ``--json`` says of the slices, whoever plays."""
+    return {
+        "env": f"failgym/{scenario.name}",
+        "settings": settings or [],
+        "replay": replay.to_json(),
+        **{each.policy: each.to_json() for each in beside},
+    }
 
 
 def _split(settings: list[str] | None, scenario: Scenario) -> Split:

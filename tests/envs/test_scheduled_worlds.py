@@ -58,7 +58,11 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     (MITIGATION, {"load": -0.1}, "load: expected at least 0"),
     (MITIGATION, {"load": 0.0}, "slots: expected 1 unless machines or load are stated"),
     (MITIGATION, {"outages": "weibull", "machine_mtbf": 0}, "machine_mtbf: expected at least 1 ms"),
-    (MITIGATION, {"outages": "none", "machine_mtbf": 9}, "machine_mtbf: expected 0 without a law"),
+    (
+        MITIGATION,
+        {"outages": "none", "machine_mtbf": 9},
+        "machine_mtbf: expected machine_mtbf=0 unless outages have a law",
+    ),
     (MITIGATION, {"outages": "often"}, "outages: expected one of trace, none"),
     (MITIGATION, {"sampling": 1.5}, r"sampling: expected in \[0, 1\]"),
     (MITIGATION, {"trace_seed": -1}, "trace_seed: expected at least 0"),

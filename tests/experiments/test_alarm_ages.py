@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from experiments import alarm_ages
 from experiments.alarm_ages import AlarmTable, Bin, Group, alarms_of, binned, groups_in
-from experiments.results_pages import alarms as page
+from experiments.result_tables.information import alarms as page
 from experiments.visits import Visits
 from failgym.traces import Outcome
 from failgym.vocabulary import MINUTE

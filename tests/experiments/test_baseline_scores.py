@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from experiments import baseline_scores
 from experiments.baseline_scores import Scores, of_trace, scores_of
-from experiments.results_pages import scores
+from experiments.result_tables.baselines import scores
 from failgym import evaluate
 from failgym.baselines import REGISTRY
 from failgym.envs import SCENARIOS, Scenario, resolve

@@ -28,7 +28,7 @@ from experiments.information import (
     measured,
     rows_in,
 )
-from experiments.results_pages import information as page
+from experiments.result_tables.information import information as page
 from experiments.visits import (
     Continuing,
     Departing,

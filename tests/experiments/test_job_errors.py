@@ -24,7 +24,7 @@ from experiments.job_errors import (
     scored,
     within_jobs,
 )
-from experiments.results_pages import errors_of_jobs
+from experiments.result_tables.information import errors_of_jobs
 from failgym.predictors import Perfect
 from failgym.traces import Outcome, generate
 

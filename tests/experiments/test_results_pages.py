@@ -7,15 +7,10 @@ from typing import Any
 import pytest
 
 from experiments.markdown import replaced
-from experiments.results_pages import (
-    ablations,
-    agents,
-    measures,
-    random_rules,
-    scores,
-    speed,
-    tuned,
-)
+from experiments.result_tables.agents import agents
+from experiments.result_tables.baselines import measures, scores, tuned
+from experiments.result_tables.random_rules import ablations, random_rules
+from experiments.result_tables.speed import speed
 from failgym.envs import SCENARIOS
 
 

@@ -14,8 +14,8 @@ from typer import Typer
 from typer.testing import CliRunner
 
 from experiments import sensitivity, sensitivity_changes
-from experiments.results_pages import sensitivity as page
-from experiments.results_pages import turns
+from experiments.result_tables.rankings import sensitivity as page
+from experiments.result_tables.rankings import turns
 from experiments.sensitivity import Played, played, repriced, rows_of, tau_of
 from experiments.sensitivity_changes import Change, changes, erring
 from failgym.envs import SCENARIOS, Scenario, resolve

@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 
 from experiments import speculation
 from experiments.continued_records import SHOWN, Row, outside
-from experiments.results_pages import continued
-from experiments.results_pages import speculation as page
+from experiments.result_tables.continued import continued
+from experiments.result_tables.continued import speculation as page
 from experiments.speculation import (
     COLUMNS,
     GOOGLE,

@@ -32,6 +32,7 @@ OTHERS: dict[str, Any] = {
     "estimator": "average",
     "correction": False,
     "history": 3,
+    "machine_mtbf": 1_000,
     "outage_shape": 0.7,
     "repair": 1,
     "node_accuracy": 0.6,
@@ -54,6 +55,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     ),
     "scheduler='easy_backfill'": ({**EASY, "scheduler": "fifo"}, EASY),
     "estimator is 'average', 'median' or 'mcs'": (EASY, {**EASY, "estimator": "mcs"}),
+    "outages have a law": (EASY, {**EASY, "outages": "weibull"}),
     "outages='weibull'": (EASY, {**EASY, "outages": "weibull", "machine_mtbf": 1_000}),
     "node_forecast='calibrated'": (
         {**EASY, "scheduler": "rank_hybd"},

@@ -51,8 +51,6 @@ class Cluster(Checked):
         self._check("slots", made or self.slots == 1, "1 unless machines or load are stated")
         self._check_choice("outages", get_args(Outages))
         self._check("machine_mtbf", 0 <= self.machine_mtbf <= LONGEST, f"0 to {LONGEST} ms")
-        law = self.outages not in ("trace", "none")
-        self._check("machine_mtbf", law or not self.machine_mtbf, "0 without a law of outages")
         stated = self.outages != "weibull" or self.machine_mtbf > 0
         self._check("machine_mtbf", stated, 'at least 1 ms with outages="weibull"')
         self._check("outage_shape", 0.1 <= self.outage_shape <= 10.0, "0.1 to 10")

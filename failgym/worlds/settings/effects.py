@@ -64,6 +64,7 @@ EFFECTS = (
         "estimator is 'average', 'median' or 'mcs'",
         _is("estimator", "average", "median", "mcs"),
     ),
+    Effect(("machine_mtbf",), "outages have a law", lambda s: s.outages not in ("trace", "none")),
     Effect(("outage_shape", "repair"), "outages='weibull'", _is("outages", "weibull")),
     Effect(
         ("node_accuracy", "node_false_positives"),
