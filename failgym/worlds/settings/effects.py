@@ -33,6 +33,11 @@ def _continued(scenario: Any) -> bool:
     return scenario.beyond_record not in ("ghost", "paper")
 
 
+def _lawful(scenario: Any) -> bool:
+    """Do outages follow a law?"""
+    return scenario.outages not in ("trace", "none")
+
+
 def _forfeits(scenario: Any) -> bool:
     """Has a value a price? One of 0 needs none."""
     return scenario.task_value == 0.0 or 0.0 not in (
@@ -64,7 +69,7 @@ EFFECTS = (
         "estimator is 'average', 'median' or 'mcs'",
         _is("estimator", "average", "median", "mcs"),
     ),
-    Effect(("machine_mtbf",), "outages have a law", lambda s: s.outages not in ("trace", "none")),
+    Effect(("machine_mtbf",), "outages have a law", _lawful),
     Effect(("outage_shape", "repair"), "outages='weibull'", _is("outages", "weibull")),
     Effect(
         ("node_accuracy", "node_false_positives"),
