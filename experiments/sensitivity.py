@@ -12,7 +12,8 @@ reaches no further than `WIDTH` from its middle, or there are `--most`. FILE hol
 cost on each trace of each environment: a command that was stopped goes on with it.
 
 The trace of a seed is generated once. Where only prices are others nothing is played again: no rule
-is shown a price, so the same happens, and costs are multiplied. What alters no rule's cost on the
+is shown a price, so the same happens, and costs are multiplied (`failgym.evaluation.repriced`). What
+alters no rule's cost on the
 first `SEEN` traces is not played on others.
 """
 
@@ -23,9 +24,10 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, cast, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -37,15 +39,16 @@ from failgym.baselines import REGISTRY
 from failgym.cli.output import print_line, print_table
 from failgym.cli.values import assignments, read_value
 from failgym.envs import Scenario, resolve
+from failgym.evaluation import Run
 from failgym.evaluation.anchors import Anchors
+from failgym.evaluation.repriced import at_prices, factors_between, repriced
 from failgym.files import replacing
-from failgym.vocabulary import TERMS
 
-__all__ = ["Played", "Row", "Tau", "played", "repriced", "rows_of", "tau_of"]
+__all__ = ["Played", "Row", "Tau", "played", "played_at", "rows_of", "runs_of", "tau_of"]
 
 Floats = npt.NDArray[np.float64]
 
-REPLAY, OTHERS = "replay", "others"
+REPLAY = "replay"
 WIDTH = 0.1
 """Half the width of an interval of tau that is asked for."""
 SEEN = 2
@@ -102,78 +105,25 @@ class Row:
         return ", ".join(f"{rule} {round(score, 1) + 0.0:.1f}" for rule, score in chosen)
 
 
-def played(anchors: Anchors) -> Played:
-    """What each rule costs on slices, and what can be saved there."""
-    costs = {REPLAY: anchors.replay.costs.sum(axis=0).tolist()}
-    for name, rule in REGISTRY.items():
-        if name != REPLAY and rule.compatible(anchors.scenario):
-            costs[name] = anchors.run(rule()).costs.sum(axis=0).tolist()
+def runs_of(anchors: Anchors) -> dict[str, Run]:
+    """What each rule that fits does on slices, `replay` first."""
+    fitting = {name: rule for name, rule in REGISTRY.items() if rule.compatible(anchors.scenario)}
+    return {REPLAY: anchors.replay} | {
+        name: anchors.run(rule()) for name, rule in fitting.items() if name != REPLAY
+    }
+
+
+def played(anchors: Anchors, runs: Mapping[str, Run]) -> Played:
+    """What rules cost on slices, and what can be saved there."""
+    costs = {name: run.costs.sum(axis=0).tolist() for name, run in runs.items()}
     return Played(costs, float(anchors.possible.sum()))
 
 
-def repriced(plain: Played, anchors: Anchors, changed: Scenario) -> Played:
-    """The same at other prices: what happens does not depend on them.
-
-    Args:
-        plain: what was played on the slices of `anchors`.
-        anchors: where each task is charged for itself, and has a value or waits at a price.
-        changed: the scenario of `anchors` with other prices.
-    """
-    factor = _factors(anchors.scenario, changed)
-    costs = {
-        rule: [cost * factor[term] for term, cost in zip(TERMS, each, strict=True)]
-        for rule, each in plain.costs.items()
-    }
-    return _with_room(costs, anchors, changed)
-
-
-def on_the_line(
-    one: Played, other: Played, share: float, anchors: Anchors, changed: Scenario
-) -> Played:
-    """The same at prices of which two others are known: costs are linear in each price.
-
-    Args:
-        one: at one price.
-        other: at another.
-        share: of the way from the one to the other.
-        anchors: the slices of the one.
-        changed: the scenario at the prices that are asked about.
-    """
-    costs = {
-        rule: [x + share * (y - x) for x, y in zip(each, other.costs[rule], strict=True)]
-        for rule, each in one.costs.items()
-    }
-    return _with_room(costs, anchors, changed)
-
-
-def _with_room(costs: dict[str, list[float]], anchors: Anchors, changed: Scenario) -> Played:
-    """What can be saved of costs at other prices on the same slices."""
-    factor, world = _factors(anchors.scenario, changed), cast(Any, anchors.world)
-    parameters = world.tables.parameters.copy()
-    for name in parameters.dtype.names:
-        term = name.removesuffix("_work").removesuffix("_time")  # of what is forfeited
-        if term in TERMS and term != OTHERS:
-            parameters[name] = parameters[name] * factor[term]
-    world = replace(world, tables=world.tables._replace(parameters=parameters))
-    least = world.least_costs(changed, anchors.replay.slices).costs
-    return Played(costs, sum(costs[REPLAY]) - float(least.sum()))
-
-
-def _factors(scenario: Scenario, changed: Scenario) -> dict[str, float]:
-    """What the cost of each term is multiplied by."""
-    return {term: _price(changed, term) / (_price(scenario, term) or 1.0) for term in TERMS}
-
-
-def _price(scenario: Scenario, term: str) -> float:
-    """What the cost of a term is proportional to."""
-    if term == OTHERS:
-        return 1.0
-    price = getattr(scenario, f"weight_{term}")
-    if term == "completion" and scenario.waiting_price is not None:
-        return price * scenario.waiting_price
-    if term == "forfeited" and scenario.task_value is not None:
-        return price * scenario.task_value
-    return price
+def played_at(anchors: Anchors, runs: Mapping[str, Run], changed: Scenario) -> Played:
+    """The same at the prices of a changed scenario: what happens does not depend on them."""
+    factors = factors_between(anchors.scenario, changed)
+    there = {name: repriced(anchors, run, factors) for name, run in runs.items()}
+    return played(at_prices(anchors, factors), there)
 
 
 def tau_of(one: Floats, other: Floats, seed: int = 0) -> Tau:
@@ -213,7 +163,7 @@ class Results:
             if known[name] != value:
                 raise SystemExit(f"{file}: {name}: expected {known[name]}, got {value}")
         self.traces: dict[str, dict[str, Any]] = known["traces"]
-        self._anchors: Anchors | None = None
+        self._last: tuple[Anchors, dict[str, Run]] | None = None
 
     def idle(self, change: Change) -> bool:
         """Has it altered nothing on the first traces?"""
@@ -227,34 +177,24 @@ class Results:
         trace = self.traces.setdefault(str(seed), {})
         if change.name in trace:
             return False
-        found = self._measured(replace(self.scenario, trace_seed=seed), change, trace)
+        found = self._measured(replace(self.scenario, trace_seed=seed), change)
         trace[change.name] = {"room": found.room, "costs": found.costs}
         with replacing(self.file) as path:
             path.write_text(json.dumps(self.content))
         return True
 
-    def _measured(self, given: Scenario, change: Change, trace: dict[str, Any]) -> Played:
+    def _measured(self, given: Scenario, change: Change) -> Played:
         changed = replace(given.override(**change.fields), split="test")
-        if not (change.fields and change.of_prices):
-            return played(self._of(changed))
-        plain = Played(**trace[AS_IT_IS])
-        if given.charge == "own":
-            return repriced(plain, self._of(replace(given, split="test")), changed)
-        for other in changes(given):
-            if other.name in trace and other.fields and set(other.fields) == set(change.fields):
-                ((name, value),) = other.fields.items()
-                share = (change.fields[name] - getattr(given, name)) / (
-                    value - getattr(given, name)
-                )
-                anchors = self._of(replace(given, split="test"))
-                return on_the_line(plain, Played(**trace[other.name]), share, anchors, changed)
-        return played(self._of(changed))
+        if change.fields and change.of_prices:
+            return played_at(*self._played(replace(given, split="test")), changed)
+        return played(*self._played(changed))
 
-    def _of(self, scenario: Scenario) -> Anchors:
-        """The slices; the last that were made, if these are them."""
-        if self._anchors is None or self._anchors.scenario != scenario:
-            self._anchors = Anchors.of(scenario, split="test", episodes=self.episodes)
-        return self._anchors
+    def _played(self, scenario: Scenario) -> tuple[Anchors, dict[str, Run]]:
+        """The slices, and what rules do there; the last that were played, if these are them."""
+        if self._last is None or self._last[0].scenario != scenario:
+            anchors = Anchors.of(scenario, split="test", episodes=self.episodes)
+            self._last = anchors, runs_of(anchors)
+        return self._last
 
 
 def rows_of(found: dict[str, Any]) -> list[Row]:

@@ -3,7 +3,8 @@
 A cost is a sum of terms, each at a price that is a parameter (`failgym.worlds.prices`). What a rule
 does that does not read prices costs at others what its terms say, without playing again: the term
 *forfeited* grows with ``task_value`` (or ``weight_forfeited`` where tasks have none), *completion*
-with ``waiting_price`` (or ``weight_completion``). The bound depends on prices, and is found anew.
+with ``waiting_price`` (or ``weight_completion``), *overhead* and *wasted* with their weights. The
+bound depends on prices, and is found anew.
 """
 
 from __future__ import annotations
@@ -23,8 +24,18 @@ from failgym.worlds.scheduled.world import ScheduledWorld
 if TYPE_CHECKING:
     from failgym.evaluation.anchors import Anchors
     from failgym.evaluation.runner import Run
+    from failgym.worlds.scenario import Scenario
 
-__all__ = ["AS_IT_IS", "Factors", "at_prices", "factors_of", "ranks", "reads_prices", "repriced"]
+__all__ = [
+    "AS_IT_IS",
+    "Factors",
+    "at_prices",
+    "factors_between",
+    "factors_of",
+    "ranks",
+    "reads_prices",
+    "repriced",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -34,7 +45,7 @@ WAITING = (0.5, 2.0)
 """Factors of the price of waiting."""
 TIES = 1e-9
 """Costs that differ by less, relative, share a rank."""
-_COMPLETION, _FORFEITED, _OTHERS = map(TERMS.index, ("completion", "forfeited", "others"))
+_OTHERS = TERMS.index("others")
 
 
 @dataclass(frozen=True)
@@ -45,6 +56,14 @@ class Factors:
     """of what is forfeited"""
     waiting: float = 1.0
     """of completion time"""
+    overhead: float = 1.0
+    """of checkpoints and restores"""
+    wasted: float = 1.0
+    """of wasted work, in which the value of a task is counted, if there is one"""
+
+    def of_forfeits(self, scenario: Scenario) -> float:
+        """What the price of what is forfeited is multiplied by."""
+        return self.value if scenario.task_value is None else self.value * self.wasted
 
 
 AS_IT_IS = Factors()
@@ -67,13 +86,21 @@ def at_prices(anchors: Anchors, factors: Factors) -> Anchors:
     """The same slices at other prices: replay's costs by its terms, and the bound found anew."""
     if factors == AS_IT_IS:
         return anchors
-    priced = _prices(anchors).copy()
+    priced, forfeits = _prices(anchors).copy(), factors.of_forfeits(anchors.scenario)
     for name in ("forfeited_work", "forfeited_time"):
-        priced[name] *= factors.value
+        priced[name] *= forfeits
     priced["completion"] *= factors.waiting
+    priced["overhead"] *= factors.overhead
+    priced["wasted"] *= factors.wasted
     world: Any = anchors.world
     world = replace(world, tables=world.tables._replace(parameters=priced.reshape(1)))
-    scenario = replace(anchors.scenario, **_fields(anchors, factors))
+    scenario = replace(
+        anchors.scenario,
+        **{
+            field: getattr(anchors.scenario, field) * getattr(factors, name)
+            for name, field in _fields(anchors.scenario).items()
+        },
+    )
     return replace(
         anchors,
         scenario=scenario,
@@ -88,14 +115,14 @@ def repriced(anchors: Anchors, run: Run, factors: Factors) -> Run:
 
     Of what others cost, wasted work, overhead and completion time are known; the rest is forfeited.
     """
-    prices, costs = _prices(anchors), run.costs.copy()
-    wasted, overhead = run.work_of_others.T
-    waited = prices["completion"] * run.time_of_others
-    lost = costs[:, _OTHERS] - prices["wasted"] * wasted - prices["overhead"] * overhead - waited
-    costs[:, _OTHERS] += (factors.waiting - 1.0) * waited + (factors.value - 1.0) * lost
-    costs[:, _COMPLETION] *= factors.waiting
-    costs[:, _FORFEITED] *= factors.value
-    spent = run.spent_on_others * [1.0, factors.waiting]
+    prices, forfeits = _prices(anchors), factors.of_forfeits(anchors.scenario)
+    by_term = np.array([factors.wasted, factors.overhead, factors.waiting, forfeits, 1.0])
+    costs = run.costs * by_term
+    of_others = np.column_stack([run.work_of_others, run.time_of_others])
+    known = of_others * [prices[name] for name in TERMS[:3]]
+    lost = run.costs[:, _OTHERS] - known.sum(axis=1)
+    costs[:, _OTHERS] = known @ by_term[:3] + forfeits * lost
+    spent = run.spent_on_others * [factors.wasted, factors.waiting]
     return replace(run, costs=costs, spent_on_others=spent)
 
 
@@ -123,11 +150,23 @@ def _prices(anchors: Anchors) -> Any:
     return anchors.world.tables.parameters[0]
 
 
-def _fields(anchors: Anchors, factors: Factors) -> dict[str, float]:
-    """The fields of the scenario that say such prices."""
-    s = anchors.scenario
-    value = ("weight_forfeited", s.weight_forfeited) if s.task_value is None else None
-    value = value or ("task_value", s.task_value or 0.0)
-    waiting = ("weight_completion", s.weight_completion) if s.waiting_price is None else None
-    waiting = waiting or ("waiting_price", s.waiting_price or 0.0)
-    return {value[0]: value[1] * factors.value, waiting[0]: waiting[1] * factors.waiting}
+def factors_between(scenario: Scenario, changed: Scenario) -> Factors:
+    """The prices of a changed scenario, as factors of another's; those of 0 stay."""
+    return Factors(
+        **{
+            name: getattr(changed, field) / getattr(scenario, field)
+            if getattr(scenario, field)
+            else 1.0
+            for name, field in _fields(scenario).items()
+        }
+    )
+
+
+def _fields(scenario: Scenario) -> dict[str, str]:
+    """Field of `Factors` -> the field of a scenario that says such a price."""
+    return {
+        "value": "weight_forfeited" if scenario.task_value is None else "task_value",
+        "waiting": "weight_completion" if scenario.waiting_price is None else "waiting_price",
+        "overhead": "weight_overhead",
+        "wasted": "weight_wasted",
+    }
