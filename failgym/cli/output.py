@@ -21,7 +21,8 @@ __all__ = ["JsonFile", "interactive", "print_line", "print_table", "printable"]
 PADDING = (0, 1, 0, 0)
 """Of a cell: above, right, below, left."""
 WIDTH = 120
-"""Columns of a table that is not shown in a terminal."""
+"""Columns of a table that is not shown in a terminal, or more if no cell may be broken."""
+MOST_WIDTH = 10_000
 
 Cell = str | int | float | None
 
@@ -169,8 +170,13 @@ def print_table(
         cells = zip(columns, row, strict=True)
         table.add_row(*(_text(cell, column in shares) for column, cell in cells))
     with _standard_output():
-        width = None if sys.stdout.isatty() else WIDTH
-        Console(width=width, markup=False, emoji=False).print(table)
+        console = Console(markup=False, emoji=False)
+        if not sys.stdout.isatty():
+            console.width = WIDTH
+            if all(column.no_wrap for column in table.columns):  # then nothing may be broken
+                whole = console.options.update(width=MOST_WIDTH)
+                console.width = max(WIDTH, console.measure(table, options=whole).maximum)
+        console.print(table)
         sys.stdout.flush()
 
 

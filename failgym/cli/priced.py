@@ -88,7 +88,8 @@ def priced(
             there = [at_prices(place, factors) for place in places]
             rows: list[Evaluation] = []
             for name, policy, each in played:
-                if policy is not None and factors != AS_IT_IS and reads_prices(policy):
+                prices = places[0].scenario, there[0].scenario
+                if policy is not None and factors != AS_IT_IS and reads_prices(policy, *prices):
                     again = [place.run(policy, name=name, **options) for place in there]
                 else:
                     again = [repriced(*of, factors) for of in zip(places, each, strict=True)]

@@ -82,12 +82,22 @@ def draw_traces(scenario: Scenario, traces: int, **options: Any) -> list[Anchors
 
 
 def note_unproven(places: Sequence[Anchors]) -> None:
-    """Say in a line of how many tasks the least cost is not proven, if it is of any."""
-    if unproven := sum(place.unproven for place in places):
-        print_line(
-            f"{places[0].scenario.name}: the search for the clairvoyant's plan was cut short for"
-            f" {unproven:,} tasks: the bound may be too high, and scores too"
-        )
+    """Say in a line of which tasks the least cost is not proven, if of any, and what they hold."""
+    unproven = sum(place.unproven for place in places)
+    if not unproven:
+        return
+    held = [known for place in places if (known := place.held_unproven) is not None]
+    saved = sum(float(place.possible.sum()) for place in places)
+    holding = ""
+    if len(held) == len(places) and saved > 0.0:
+        costs = sum(float(place.replay.costs.sum()) for place in places)
+        room, cost = (sum(each) for each in zip(*held, strict=True))
+        holding = f", which hold {100 * room / saved:.1f} % of what it saves by the plans found"
+        holding += f" and {100 * cost / costs:.1f} % of what replay costs"
+    print_line(
+        f"{places[0].scenario.name}: the search for the clairvoyant's plan was cut short for"
+        f" {unproven:,} tasks{holding}: the bound may be too high, and scores too"
+    )
 
 
 def measure(
@@ -171,7 +181,7 @@ def _print_beside(evaluations: Sequence[Evaluation]) -> None:
     """Print what stands beside scores, and why some of it is not defined."""
     columns = [c for c, name in BESIDE.items() if any(_known(e, name) for e in evaluations)]
     rows = [[e.policy, *(getattr(e, BESIDE[column]) for column in columns)] for e in evaluations]
-    print_table("beside the scores", ["policy", *columns], rows, BESIDE_SHARES)
+    print_table("beside the scores", ["policy", *columns], rows, BESIDE_SHARES, frozenset(columns))
     labels = {name: column.replace("-\n", "").replace("\n", " ") for column, name in BESIDE.items()}
     reasons = dict[tuple[str, str], list[str]]()
     played = [e for e in evaluations if e.policy not in ("replay", e.bound)]

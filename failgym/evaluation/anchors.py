@@ -94,6 +94,17 @@ class Anchors:
         """Tasks whose clairvoyant cost is only the least found: the search was cut short."""
         return self.least.unproven
 
+    @property
+    def held_unproven(self) -> tuple[float, float] | None:
+        """What these tasks hold of what the bound saves, and of what replay costs, if it is known.
+
+        They may be few and hold much: the search is longest for the largest.
+        """
+        proven, evidence = self.least.proven, self.evidence
+        if proven is None or not evidence.by_task:
+            return None
+        return float(evidence.possible[~proven].sum()), float(evidence.replay[~proven].sum())
+
     @cached_property
     def evidence(self) -> Evidence:
         """The same job by job, where that is known: what the bootstrap resamples."""

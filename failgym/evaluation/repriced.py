@@ -126,12 +126,25 @@ def repriced(anchors: Anchors, run: Run, factors: Factors) -> Run:
     return replace(run, costs=costs, spent_on_others=spent)
 
 
-def reads_prices(policy: Any) -> bool:
+def reads_prices(policy: Any, here: Scenario, there: Scenario) -> bool:
     """May it play otherwise at other prices? So may one that asks for the rules that it plays by.
 
-    What is observed tells no price.
+    What is observed tells no price. Nor does one read them that is equal by both rules, as a
+    trained agent is, which asks how often it is asked; but one that changes itself may.
+
+    Args:
+        policy: the policy.
+        here: the scenario at its prices.
+        there: the same at others.
     """
-    return isinstance(getattr(policy, "playing_by", None), MethodType)
+    adapt = getattr(policy, "playing_by", None)
+    if not isinstance(adapt, MethodType):
+        return False
+    one, other = adapt(here), adapt(there)
+    try:
+        return one is other or not bool(one == other)
+    except ValueError:  # of arrays: it is not told
+        return True
 
 
 def ranks(costs: Sequence[float]) -> list[int]:

@@ -31,6 +31,9 @@ class LeastCosts(NamedTuple):
     plans: Sequence[Mapping[int, int]] | None = None
     """[tasks of the slices] who pays that: the action by the number of the decision within its
     task, counted from 0, but for CONTINUE; None where no plan is known"""
+    proven: npt.NDArray[np.bool_] | None = None
+    """[tasks of the slices] is it known that nobody can pay less? None where it is not told of
+    single tasks"""
 
 
 class Scene(NamedTuple):

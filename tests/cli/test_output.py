@@ -150,6 +150,15 @@ def test_cells_are_never_cut_off(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.count("x") == 4 * 35
 
 
+def test_a_file_is_as_wide_as_cells_that_keep_to_one_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    columns = [f"n{i}" for i in range(20)]
+    print_table("T", ("", *columns), [("x" * 60, *[-16_296.0] * 20)], unbroken=frozenset(columns))
+    [line] = [line for line in capsys.readouterr().out.splitlines() if "x" in line]
+    assert line.count("-16,296") == 20
+
+
 def test_envs_shows_whole_names(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["envs"]) == 0
     shown = capsys.readouterr().out

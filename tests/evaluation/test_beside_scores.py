@@ -13,7 +13,7 @@ from scipy.stats import trim_mean
 from scipy.stats.mstats import winsorize
 
 from failgym.baselines import REGISTRY, GiveUp, RandomPolicy, Replay
-from failgym.cli.scores import print_scores
+from failgym.cli.scores import note_unproven, print_scores
 from failgym.envs import TERMS, resolve
 from failgym.evaluation import Anchors, Evaluation, evaluate
 from failgym.evaluation.caller import Caller
@@ -259,6 +259,48 @@ def test_a_world_that_does_not_tell_has_no_share_of_drawn_attempts(cloning: Anch
     silent = cloning.measure(replace(run, drawn=None, drawn_in=None))
     assert math.isnan(silent.drawn_share)
     assert silent.undefined["drawn_share"].startswith("the world does not tell which attempts")
+
+
+def test_numbers_beside_scores_are_not_broken(
+    cloning: Anchors, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """However long a policy is called, and however large they are."""
+    row = replace(
+        cloning.measure(cloning.run(GiveUp())),
+        policy="experiments/tuned/Cloning-v1/algorithm_1.json",
+        saved_hours=-16_296.0,
+        saved_completion_hours=-16_296.0,
+        iqm_of_traces=-1_682.78,
+        drawn_share=1.0,
+    )
+    print_scores([row])
+    shown = capsys.readouterr().out.split("beside the scores")[1]
+    [line] = [line for line in shown.splitlines() if line.startswith(f" {row.policy}")]
+    assert line.count("-16,296") == 2
+    assert "-1,683" in line
+    assert line.rstrip().endswith("100.0 %")
+
+
+def test_tasks_whose_bound_is_not_proven_are_told_with_what_they_hold(
+    cloning: Anchors, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Few of them may hold much."""
+    proven = np.ones(len(cloning.evidence.possible), dtype=np.bool_)
+    largest = int(cloning.evidence.possible.argmax())
+    assert cloning.least.proven is not None
+    assert cloning.least.proven.all()
+    note_unproven([cloning])
+    assert capsys.readouterr().out == ""
+    proven[largest] = False
+    note_unproven([replace(cloning, least=cloning.least._replace(unproven=1, proven=proven))])
+    room = cloning.evidence.possible[largest] / cloning.possible.sum()
+    cost = cloning.evidence.replay[largest] / cloning.replay.costs.sum()
+    assert (
+        f" 1 tasks, which hold {100 * room:.1f} % of what it saves by the plans found and"
+        f" {100 * cost:.1f} % of what replay costs: the bound may be too high"
+    ) in capsys.readouterr().out
+    note_unproven([replace(cloning, least=cloning.least._replace(unproven=1, proven=None))])
+    assert " 1 tasks: the bound may be too high" in capsys.readouterr().out
 
 
 def with_room(share: float) -> Evaluation:

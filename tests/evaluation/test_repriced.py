@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -76,10 +76,58 @@ def test_who_asks_for_prices_plays_again() -> None:
     anchors = Anchors.of(resolve("Cloning-v1", CASES["Cloning-v1"][0]))
     policies: list[tuple[str, Any]] = [("thrifty", Thrifty()), ("reroll", REGISTRY["reroll"]())]
     runs = [[anchors.run(policy)] for _, policy in policies]
-    assert [reads_prices(policy) for _, policy in policies] == [True, False]
+    prices = anchors.scenario, at_prices(anchors, factors_of(anchors)[1]).scenario
+    assert [reads_prices(policy, *prices) for _, policy in policies] == [True, False]
     found = {at.name: at.rows for at in priced([anchors], policies, runs)}
     for name, (thrifty, reroll, replay) in found.items():
         assert (replay.policy, replay.score) == ("replay", 0.0), "who does nothing is ranked too"
         assert thrifty.same_as_replay == (name == "value 1")
         assert (thrifty.cost == reroll.cost) == (name != "value 1")
     assert found["value 1"][0].score == 0.0
+
+
+@dataclass(frozen=True)
+class Asking:
+    """Asks for rules, but not for prices, as a trained agent does, and notes when it is asked."""
+
+    rule: Any
+    asked: list[int]
+    every: int = 0
+
+    def predict(self, observation: Any, **asked: Any) -> tuple[Any, Any]:
+        self.asked.append(len(observation))
+        return self.rule.predict(observation, **asked)
+
+    def playing_by(self, rules: Any) -> Asking:
+        return replace(self, every=rules.every)
+
+
+def test_who_asks_for_other_rules_is_not_played_again() -> None:
+    """One that draws its actions would draw others, which are no answer to another price."""
+    anchors = Anchors.of(resolve("Cloning-v1", CASES["Cloning-v1"][0]))
+    policy: Any = Asking(REGISTRY["random"](), [])
+    run = anchors.run(policy)
+    policy.asked.clear()
+    found = priced([anchors], [("asking", policy)], [[run]])
+    assert not policy.asked
+    for factors, at in zip(factors_of(anchors), found, strict=True):
+        assert at.rows[0].cost == pytest.approx(repriced(anchors, run, factors).costs.sum())
+
+
+def test_who_changes_itself_or_cannot_be_compared_plays_again() -> None:
+    here = resolve("Cloning-v1", CASES["Cloning-v1"][0])
+    there = here.override(task_value=16.0)
+
+    class Changing(Thrifty):
+        def playing_by(self, rules: Any) -> Thrifty:
+            return self
+
+    @dataclass(frozen=True)
+    class Holding:
+        values: Any
+
+        def playing_by(self, rules: Any) -> Holding:
+            return Holding(np.full(2, rules.task_value))
+
+    for policy in (Changing(), Holding(np.zeros(2))):
+        assert reads_prices(policy, here, there)

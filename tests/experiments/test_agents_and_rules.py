@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -60,3 +61,9 @@ def test_agents_are_held_against_the_best_rule() -> None:
     assert row.above.value == pytest.approx(cut - row.rule_score.value)
     assert row.above.low <= row.above.value <= row.above.high
     assert row.slices == sum(len(a.replay.slices) for a in place.anchors)
+
+
+def test_what_is_kept_was_held_against_every_rule_and_those_that_were_tuned() -> None:
+    kept = Path(agents_and_rules.__file__).parent / "measured" / "agents.json"
+    for row in json.loads(kept.read_text("utf-8")):
+        assert row["rules"].keys() == rules(SCENARIOS[row["env"]]).keys(), row["env"]

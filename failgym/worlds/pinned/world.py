@@ -109,12 +109,13 @@ class PinnedWorld:
         begin = np.cumsum(sizes) - sizes
         tasks = self.tables.order[np.arange(sizes.sum()) + np.repeat(first - begin, sizes)]
         if bound is not None:
-            least, unproven, plans = bound(self.tables, rules, tasks), 0, None
+            least, plans, proven = bound(self.tables, rules, tasks), None, None
         else:
             found = clairvoyant(self.tables, rules, tasks)
-            least, unproven = found.costs, int((~found.exact).sum())
+            least, proven = found.costs, found.exact.astype(np.bool_)
             plans = [_plan(found, i) for i in range(len(tasks))]
-        return LeastCosts(np.add.reduceat(least, begin, axis=0), unproven, least, plans)
+        unproven = 0 if proven is None else int((~proven).sum())
+        return LeastCosts(np.add.reduceat(least, begin, axis=0), unproven, least, plans, proven)
 
     def scene(self, order: Order) -> Scene:
         """There are no machines; tasks are served one after the other, or merged by time."""
