@@ -50,9 +50,9 @@ Fidelity
     of the system's jobs are in it (`sampling`). Jobs come one by one: with recurring applications
     (`google-2011-applications`) a tenth of the time held 2 to 29 % of the work, and no load is in
     balance. So a task that hangs is told by its age: it runs some fifty times as long as those of
-    its job that finish (`failgym trace compare`), which those of a record do not. After the followers nothing arrives: a slice's last tasks run in a cluster that
-    empties. Tasks of more than 100 attempts and tasks that the end of the data cuts off are
-    background.
+    its job that finish (`failgym trace compare`), which those of a record do not. After the
+    followers nothing arrives: a slice's last tasks run in a cluster that empties. Tasks of more
+    than 100 attempts and tasks that the end of the data cuts off are background.
 
 Version History
     v1: records go on, tasks have a value, others' waits are charged, forecasts are alarms.
