@@ -59,7 +59,7 @@ def per_job(trace: Trace) -> Any:
     start, end = trace.column("attempts", "start"), trace.column("attempts", "end")
     tasks = trace.rows("tasks")
     done = np.bincount(task, outcome == Outcome.FINISH, tasks) > 0
-    table = pd.DataFrame(
+    rows = pd.DataFrame(
         {
             "job": trace.column("tasks", "job"),
             "run": np.bincount(task, np.where(start >= 0, end - start, 0), tasks),
@@ -67,7 +67,9 @@ def per_job(trace: Trace) -> Any:
             "open": (np.bincount(task, outcome == Outcome.CENSORED, tasks) > 0) & ~done,
             **{name: trace.column("tasks", name) for name in REQUESTS},
         }
-    ).groupby("job")
+    )
+    table = rows.groupby("job")
+    medians = [rows[rows.finished == end].groupby("job").run.median() for end in (False, True)]
     jobs = trace.jobs.to_pandas().join(
         pd.DataFrame(
             {
@@ -75,6 +77,7 @@ def per_job(trace: Trace) -> Any:
                 "finished": table.finished.mean(),
                 "open": table.open.any(),
                 "minutes": (table.run.median() / MINUTE).clip(lower=0.001),
+                "killed_ratio": medians[0] / medians[1],
                 "within": (table.run.std() / table.run.mean()).fillna(0.0),
                 **{name: table[name].median() for name in REQUESTS},
             }
@@ -202,6 +205,10 @@ def rest(jobs: Any, least: int, hours: float) -> dict[str, Any]:
             ]
             for of, few in kinds
         ],
+        "killed_ratio": jobs[jobs.outcome == Outcome.KILL]
+        .killed_ratio.quantile([0.25, 0.5, 0.75, 0.9, 0.95])
+        .round(2)
+        .tolist(),
         "rare_users": round(float((~rare.owner.isin(jobs[runs >= least].owner)).mean()), 2),
         "rare_runs": of.size().quantile([0.6, 0.8, 0.95]).tolist(),
         "rare_hours": lasts.quantile([0.1, 0.5, 0.9]).round(2).tolist(),

@@ -11,10 +11,10 @@ the interval of a bootstrap over traces, and the best rules. Traces are added un
 reaches no further than `WIDTH` from its middle, or there are `--most`. FILE holds what each rule
 cost on each trace of each environment: a command that was stopped goes on with it.
 
-The trace of a seed is generated once. Where only prices are others nothing is played again: no rule
-is shown a price, so the same happens, and costs are multiplied (`failgym.evaluation.repriced`). What
-alters no rule's cost on the
-first `SEEN` traces is not played on others.
+The trace of a seed is generated once. Where only prices are others nothing is played again: no
+rule is shown a price, so the same happens, and costs are multiplied
+(`failgym.evaluation.repriced`). What alters no rule's cost on the first `SEEN` traces is not played
+on others.
 """
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false

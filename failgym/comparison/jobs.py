@@ -57,6 +57,9 @@ def jobs_of(trace: Trace, tasks: pd.DataFrame) -> pd.DataFrame:
         jobs[name] = of[name].sum()
     for name in ("cpu", "memory", "disk"):
         jobs[name] = of[name].median()
+    ended = tasks[~tasks["open"]]
+    good, bad = (ended[ended["finished"] == end].groupby("job")["run"] for end in (True, False))
+    jobs["outlived"], jobs["lost"] = bad.median() / good.median(), bad.sum()
     jobs["whole"] = (jobs["finished"] > 0.999).astype(float)
     jobs["log_run"], jobs["log_tasks"] = np.log1p(jobs["run"] / MINUTE), np.log(jobs["tasks"])
     jobs = jobs[(jobs["submit"] > 0) & jobs["tasks"].notna()]

@@ -37,8 +37,13 @@ def recurrence(jobs: pd.DataFrame) -> dict[str, Measured]:
     found["distinct (cpu, memory) requests, share of jobs"] = _distinct(requests)
     wide = known[(known["tasks"] >= WIDE) & known["spread"].notna()]
     found["spread of run times within a job (median coefficient of variation)"] = measured(
-        blocks(len(wide)), lambda weight: _median(wide["spread"].to_numpy(), weight)
+        blocks(len(wide)), lambda weight: _quantile(wide["spread"].to_numpy(), weight, 0.5)
     )
+    mixed = known.loc[np.isfinite(known["outlived"]), "outlived"].to_numpy(np.float64)
+    found["unfinished tasks: run time over finished ones of their job (upper decile)"] = measured(
+        blocks(len(mixed)), lambda weight: _quantile(mixed, weight, 0.9)
+    )
+    found["machine-time of unfinished tasks: share in jobs that finish none"] = _hopeless(known)
     return found
 
 
@@ -70,7 +75,21 @@ def _distinct(requests: pd.DataFrame) -> Measured:
     return Measured(len(requests.drop_duplicates()) / len(requests), np.nan, np.nan)
 
 
-def _median(values: Floats, weight: Floats) -> float:
+def _hopeless(jobs: pd.DataFrame) -> Measured:
+    """The share of machine-time lost that jobs lose of which no task finishes."""
+    lost = jobs["lost"].fillna(0.0).to_numpy(np.float64)
+    if not lost.any():
+        return NOTHING
+    all_of_it = lost * (jobs["finished"] == 0.0).to_numpy()
+
+    def share(weight: Floats) -> float:
+        total = float(weight @ lost)
+        return float(weight @ all_of_it) / total if total > 0.0 else np.nan
+
+    return measured(blocks(len(jobs)), share, possible=(0.0, 1.0))
+
+
+def _quantile(values: Floats, weight: Floats, q: float) -> float:
     order = np.argsort(values)
     reached = np.cumsum(weight[order])
-    return float(values[order][np.searchsorted(reached, reached[-1] / 2.0)])
+    return float(values[order][np.searchsorted(reached, reached[-1] * q)])

@@ -16,9 +16,9 @@ from failgym.leaderboard.suite.suites import FORECASTS, Cell, Course
 from failgym.leaderboard.verification.recorded_actions import RecordedActions
 
 DIGESTS = {
-    "smoke": "6265bdbfc9a031a03e5c38b6d63527e061ec4ae2681be5f5d7b27940d8bbc7d5",
-    "v1": "c4b4a45abc0db59712191302731b11f911b7cf034cb6e713e4ea522aabc46e22",
-    "v1-real": "c5ec632fa9686fc061eb274181e7b70f3db4107aa617e9729d8258b42761d7c4",
+    "smoke": "8ed6162a452d34fcb6770317093bd3ce6c4fc7634a8d4f99f3f6ff874ca077fe",
+    "v1": "4205d16e7ac30038d1b9548aa104d1dfca71c8564b0667b8c09a0aa09ac7addd",
+    "v1-real": "580c2f2b0e6af9f816aef28732b461f0f43df77d32de4e8f2343c0d54762d915",
 }
 PUBLISHED = tuple(DIGESTS)
 
@@ -76,7 +76,7 @@ def test_a_forecast_changes_what_is_seen_and_never_what_happens(env: str) -> Non
     assert np.array_equal(played.decisions, again.decisions)
     assert not answers.missing.any()
     assert not answers.surplus.any()
-    assert len(played.actions) >= played.decisions[0] > 10  # a decision may be asked again
+    assert len(played.actions) >= played.decisions.sum() > 10  # a decision may be asked again
 
 
 def test_trained_forecasts_come_from_the_train_split(tmp_path: Path) -> None:

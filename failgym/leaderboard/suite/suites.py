@@ -138,7 +138,7 @@ _V1 = (
     Course("Mitigation-v1", {"target": "fail"}),
 )
 _SMOKE = (
-    Course("Cloning-v1", {"target": "fail", "trees": 20}, slices=4, changes={"jobs": 500}),
+    Course("Cloning-v1", {"target": "fail", "trees": 20}, slices=4, changes={"jobs": 1_000}),
     Course(
         "GracePeriod-v1", {"target": "unfinished", "trees": 20}, slices=2, changes={"jobs": 400}
     ),

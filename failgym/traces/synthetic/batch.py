@@ -6,7 +6,6 @@ out, the attempts of a task are put in a row with their waits, and the end of th
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -34,10 +33,10 @@ FINISHED, FAILED, KILLED = 0, 1, 2
 """Fates of jobs and tasks, in the order of the profiles' tables; equal to `Outcome`'s codes."""
 FAIL_ROW, EVICT_ROW, REQUEUE_ROW, LAST_ROW = 0, 1, 2, 3
 """Kinds of attempts."""
-MOST_LOG_FACTOR = 7.0
-"""Logarithm of how much longer a hung task runs at most."""
-HALVINGS = 30
-"""Of the interval in which that is looked for."""
+FREEDOM = 5
+"""Degrees of freedom of the law of run times within a job of an application. Chosen: of those of
+the record most are closer to their median, and a few further from it, than a normal law puts them;
+the variance is that of the habit."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +57,7 @@ class Likeness:
     """How alike the tasks of each job are, where applications recur: one entry per job."""
 
     within: Floats  # standard deviation of the log machine-time of the tasks of one job
-    lost_time: float  # share of the machine-time in tasks that do not finish
-    luck: Floats  # whether it hangs: a uniform number that the jobs of an application share
+    killed: Floats  # machine-time of its killed tasks over that of a finished one
 
 
 @dataclass(frozen=True)
@@ -139,44 +137,20 @@ def task_times(
 ) -> Floats:
     """The machine-time of each task [ms]: its share of its job's; none for `idle` ones."""
     killed = fate == KILLED
-    score = rng.standard_normal(len(of))
     if likeness is None:
-        weight, luck = np.exp(profile.task_spread * score), rng.random(len(job.tasks))
+        weight = np.exp(profile.task_spread * rng.standard_normal(len(of)))
+        share = (ranks(job.time) + 1.0) / len(job.tasks)  # of jobs with no more machine-time
+        hangs = rng.random(len(job.tasks)) < share**profile.hung_power
+        longer = np.where(hangs, profile.hung_factor, profile.cut_factor)
     else:  # what is killed together has run together
+        score = rng.standard_t(FREEDOM, len(of)) * (1.0 - 2.0 / FREEDOM) ** 0.5
         weight = np.exp(np.where(killed, 0.0, likeness.within[of] * score))
-        luck = likeness.luck
-    share = (ranks(job.time) + 1.0) / len(job.tasks)  # of jobs with no more machine-time
-    hangs = (luck < share**profile.hung_power)[of]
-    factor = profile.hung_factor
-    if likeness is not None:
-        weight[idle] = 0.0
-        factor = _hung_factor(likeness.lost_time, job.time, of, fate, weight, hangs & killed)
-    weight[killed] *= np.where(hangs, factor, profile.cut_factor)[killed]
+        longer = likeness.killed
+    weight[killed] *= longer[of][killed]
     weight[fate == FAILED] *= profile.failed_factor
     weight[idle] = 0.0
     total = np.bincount(of, weight, len(job.tasks))
     return np.minimum(job.time[of] * weight / total[of], float(profile.longest))
-
-
-def _hung_factor(
-    lost: float, time: Floats, of: Ints, fate: Ints, weight: Floats, hung: Flags
-) -> float:
-    """By how much longer hung tasks run, for tasks that do not finish to take the share `lost`.
-
-    Times are of jobs, the rest of their tasks.
-    """
-    n = len(time)
-    good = np.bincount(of, weight * (fate == FINISHED), n)
-    bad = np.bincount(of, weight * ((fate != FINISHED) & ~hung), n)
-    hung_weight = np.bincount(of, weight * hung, n)
-    low, high = 0.0, MOST_LOG_FACTOR
-    for _ in range(HALVINGS):
-        middle = 0.5 * (low + high)
-        unfinished = bad + math.exp(middle) * hung_weight
-        all_of_it = np.maximum(good + unfinished, 1e-12)
-        enough = float(np.sum(time * unfinished / all_of_it)) > lost * float(time.sum())
-        low, high = (low, middle) if enough else (middle, high)
-    return math.exp(high)
 
 
 def attempts(profile: BatchProfile, task: Tasks, rng: np.random.Generator) -> Rows:

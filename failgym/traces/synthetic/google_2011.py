@@ -30,7 +30,11 @@ from failgym.traces.synthetic.batch import (
     task_times,
 )
 from failgym.traces.synthetic.failures import failure_counts
-from failgym.traces.synthetic.google_2011_applications import Habits, recurring_jobs, tempered
+from failgym.traces.synthetic.google_2011_applications import (
+    Habits,
+    recurring_jobs,
+    unfinished_shares,
+)
 from failgym.traces.synthetic.profiles import Google2011
 from failgym.traces.synthetic.profiles.applications import Applications
 from failgym.traces.synthetic.quantiles import (
@@ -147,9 +151,8 @@ def _tasks(profile: Google2011, job: Google2011Jobs, rng: np.random.Generator) -
     fate, pending = _task_fates(profile, job, of, position, rng)
     failures = failure_counts(profile, job.fate, job.multi, job.tasks, of, fate, rng)
     likeness = None
-    if job.habits is not None and profile.applications is not None:
-        lost = profile.applications.lost_time
-        likeness = Likeness(job.habits.within, lost, job.habits.luck)
+    if job.habits is not None:
+        likeness = Likeness(job.habits.within, job.habits.killed)
     time = task_times(profile, job, of, fate, pending & (failures == 0), rng, likeness)
     rate = np.asarray(profile.evictions_per_hour)[job.priority][of]
     evictions = np.minimum(rng.poisson(rate * time / HOUR), profile.most_evictions)
@@ -168,10 +171,7 @@ def _task_fates(
     killed_share[rng.random(n) < profile.unfinished_all] = 1.0
     failed_share = rng.beta(*profile.failed_beta, n)
     if job.habits is not None and profile.applications is not None:
-        failed, killed = (job.multi & (job.fate == end) for end in (FAILED, KILLED))
-        of_failed, of_killed = profile.applications.unfinished
-        failed_share = tempered(job.habits.unfinished, job.tasks, failed, of_failed)
-        killed_share = tempered(job.habits.unfinished, job.tasks, killed, of_killed)
+        failed_share, killed_share = unfinished_shares(profile.applications, job, job.habits)
     killed = np.clip(np.rint(killed_share * job.tasks), 1, job.tasks)
     failed = np.clip(np.rint(failed_share * job.tasks), 1, job.tasks)
     silent = round((1 - profile.failed_with_failure) * int((job.fate == FAILED).sum()))

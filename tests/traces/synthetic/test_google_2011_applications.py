@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from failgym.traces import Outcome, Trace, TraceError, generate
-from failgym.traces.synthetic import PROFILES, RECURRING, Google2011
+from failgym.traces.synthetic import PROFILES, RECURRING, RECURRING_NARROW, Google2011
 from failgym.traces.synthetic.recurrence import Rhythm, alike, mixed, runs, systematic
 from failgym.vocabulary import HOUR
 from tests.traces.synthetic.measures import (
@@ -33,6 +34,13 @@ def traces() -> list[Trace]:
 @pytest.fixture(scope="module")
 def measured(traces: list[Trace]) -> list[Measures]:
     return [Measures.of(trace) for trace in traces]
+
+
+@pytest.fixture(scope="module")
+def narrow() -> list[Measures]:
+    """Enough jobs that those of one application decide little."""
+    made = [generate(RECURRING_NARROW, jobs=20_000, seed=seed, usage=False) for seed in SEEDS]
+    return [Measures.of(trace) for trace in made]
 
 
 @pytest.fixture(scope="module")
@@ -119,20 +127,49 @@ class TestMargins:
         assert not success[3:].any()
 
     def test_failures_of_failures(self, measured: list[Measures]) -> None:
-        """A quarter of the tasks of unsuccessful jobs, two thirds of the time.
-
-        Of the time by the median: one job of a trace may hold half of it.
-        """
-        time, unfinished = [], []
+        """A quarter of the tasks of unsuccessful jobs do not finish."""
+        unfinished = []
         for g in measured:
             known = g.task_outcome != Outcome.CENSORED
             bad = known & (g.task_outcome != Outcome.FINISH)
             assert bad.sum() / known.sum() < 0.26
-            time.append(g.task_time[bad].sum() / g.task_time[known].sum())
             of_bad = np.isin(g.job_outcome, (Outcome.FAIL, Outcome.KILL))[g.task_job]
             unfinished.append((g.task_outcome[of_bad] != Outcome.FINISH).mean())
-        assert np.median(time) == pytest.approx(0.65, abs=0.05)
         assert np.mean(unfinished) == pytest.approx(0.25, abs=2 * SHARE)
+
+    def test_time_of_tasks_that_do_not_finish(self, narrow: list[Measures]) -> None:
+        """As the law says, where no job holds much of it."""
+        law = RECURRING_NARROW.applications
+        assert law is not None
+        for g in narrow:
+            known = g.task_outcome != Outcome.CENSORED
+            bad = known & (g.task_outcome != Outcome.FINISH)
+            lost = g.task_time[bad].sum() / g.task_time[known].sum()
+            assert lost == pytest.approx(law.lost_time, abs=2 * SHARE)
+
+    def test_killed_tasks_are_not_told_by_how_long_they_run(self, narrow: list[Measures]) -> None:
+        """Those of a job of which some finish ran about as long, as the record's."""
+        for g in narrow:
+            rows = pd.DataFrame({"job": g.task_job, "time": g.task_time, "end": g.task_outcome})
+            rows = rows[rows.time > 0]
+            killed, finished = (
+                rows[rows.end == end].groupby("job").time.median()
+                for end in (Outcome.KILL, Outcome.FINISH)
+            )
+            ratio = (killed / finished).dropna()
+            assert ratio.quantile([0.25, 0.5, 0.75, 0.9]).to_list() == pytest.approx(
+                [1.01, 1.04, 1.24, 2.14], rel=0.1
+            )
+
+    def test_what_is_lost_is_lost_in_whole_jobs(self, narrow: list[Measures]) -> None:
+        """The longest killed jobs, per task: none of their tasks finishes."""
+        for g in narrow:
+            jobs = len(g.job_outcome)
+            done = np.bincount(g.task_job, g.task_outcome == Outcome.FINISH, jobs)
+            killed = g.task_outcome == Outcome.KILL
+            whole = killed & (done[g.task_job] == 0)
+            assert g.task_time[whole].sum() / g.task_time[killed].sum() > 0.8
+            assert 0.3 < whole.sum() / killed.sum() < 0.8
 
 
 class TestRecurrence:

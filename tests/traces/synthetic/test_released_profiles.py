@@ -34,6 +34,7 @@ def test_what_is_not_held_here_is_not_released_yet() -> None:
     assert set(PROFILES) - set(RELEASED) == {
         "google-2011-applications",
         "google-2011-applications-failing",
+        "google-2011-applications-narrow",
         "system-a",
         "system-a-applications",
         "system-a-harsh-applications",

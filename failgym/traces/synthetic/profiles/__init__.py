@@ -11,6 +11,7 @@ from failgym.traces.synthetic.profiles.google_2011 import (
     FAILING,
     RECURRING,
     RECURRING_FAILING,
+    RECURRING_NARROW,
     Google2011,
 )
 from failgym.traces.synthetic.profiles.kumar import Environment, Kumar
@@ -31,6 +32,7 @@ __all__ = [
     "PROFILES",
     "RECURRING",
     "RECURRING_FAILING",
+    "RECURRING_NARROW",
     "Environment",
     "Google2011",
     "Kumar",
@@ -55,6 +57,7 @@ PROFILES: dict[str, Profile] = {
         Google2011(),
         FAILING,
         RECURRING,
+        RECURRING_NARROW,
         RECURRING_FAILING,
         OpenCloud(),
         SystemA(),

@@ -132,8 +132,10 @@ class Applications:
     unfinished: tuple[Level, Level]
     """Share of tasks that do not finish: of failed jobs of several tasks, of killed ones."""
     lost_time: Share
-    """Share of the machine-time in tasks that do not finish. How much longer hung tasks run is
-    chosen so that it comes out, where enough jobs hang."""
+    """Share of the machine-time in tasks that do not finish. So many of the killed jobs that run
+    longest, per task, are killed as a whole that it comes out, where that can be."""
+    killed_ratio: Numbers
+    """Machine-time of the killed tasks of a job over the median of its finished ones, by job."""
     always: Hours
     """An application whose campaign lasts so long runs at all times."""
     together: Share
