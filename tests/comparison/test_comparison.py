@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,9 @@ from failgym.comparison.apart import told_apart
 from failgym.comparison.jobs import JOB, TASK, jobs_of, tasks_of
 from failgym.comparison.policies import Ranked, kendall
 from failgym.comparison.prediction import predictability
+from failgym.comparison.recurrence import recurrence
 from failgym.comparison.resampling import RESAMPLES, Measured, area, blocks, measured
-from failgym.traces import Trace, TraceError, generate, twin
+from failgym.traces import Outcome, Trace, TraceError, generate, twin
 from tests.traces.recurring import recurring
 
 APART = "told apart: jobs by 13 features"
@@ -261,3 +263,33 @@ def test_what_tells_nobody_apart_tells_nothing(record: Trace) -> None:
     alike = alike.assign(priority=1, scheduling_class=1, tasks=1.0)
     told = predictability(alike)
     assert all(np.isnan(one.value) for one in told.values())
+
+
+def test_what_hangs_is_counted_job_by_job() -> None:
+    """How much longer unfinished tasks ran than their siblings, and what is lost in whole jobs."""
+    trace = generate("google-2011-applications-narrow", jobs=600, seed=2, usage=False)
+    jobs = jobs_of(trace, tasks_of(trace))
+    found = recurrence(jobs)
+    task, job = trace.column("attempts", "task"), trace.column("tasks", "job")
+    start, end = trace.column("attempts", "start"), trace.column("attempts", "end")
+    ran = [0] * len(job)
+    for i, of in enumerate(task):
+        ran[of] += int(end[i] - start[i]) if start[i] >= 0 else 0
+    ratios, lost, hopeless = list[float](), 0, 0
+    for one in range(trace.rows("jobs")):
+        ends = [(int(trace.task_outcome[i]), ran[i]) for i in np.flatnonzero(job == one)]
+        if any(outcome == Outcome.CENSORED for outcome, _ in ends):
+            continue
+        good = [time for outcome, time in ends if outcome == Outcome.FINISH]
+        bad = [time for outcome, time in ends if outcome != Outcome.FINISH]
+        lost += sum(bad)
+        if bad and good:
+            ratios.append(float(np.median(bad) / np.median(good)))
+        elif bad:
+            hopeless += sum(bad)
+    upper = found["unfinished tasks: run time over finished ones of their job (upper decile)"]
+    share = found["machine-time of unfinished tasks: share in jobs that finish none"]
+    assert len(ratios) > 30
+    assert upper.value == sorted(ratios)[math.ceil(0.9 * len(ratios)) - 1]
+    assert share.value == pytest.approx(hopeless / lost)
+    assert 0.0 <= share.low <= share.value <= share.high <= 1.0

@@ -220,7 +220,11 @@ class Google2011(BatchProfile):
     """Windows of five minutes (Reiss et al.); of input and output only the local disk's is known
     (El-Sayed et al., section III-c)."""
     applications: Applications | None = None
-    """What users run again and again; by default every job is drawn apart."""
+    """What users run again and again; by default every job is drawn apart.
+
+    Where they do, what the tasks of a job have in common and which jobs hang is theirs to say:
+    `task_spread`, `hung_power`, `hung_factor`, `cut_factor`, `unfinished_all`, `unfinished_beta`
+    and `failed_beta` are not read."""
 
     def faults(self) -> Iterator[tuple[str, str]]:
         """What does not fit in outcomes by width, and in what goes by priority."""
