@@ -51,7 +51,15 @@ class Short:
 
 
 SHORT = {
-    "Cloning-v1": Short(4_000_000, {}, scores=4),
+    "Cloning-v1": Short(
+        4_000_000,
+        {
+            "warm_start": None,
+            "reward": {"reference": "replay"},
+            "policy": {"net_arch": [64, 64], "activation": "tanh", "initial_bias": -3.0},
+        },
+        scores=4,
+    ),
     "GracePeriod-v1": Short(2_000_000, {}, scores=4),
     # Asked every minute an agent that knows nothing hardly learns to save: one decision of fifty
     # is worth it, and no single one seems to be. It decides every fifth minute. Its rewards are

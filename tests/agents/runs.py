@@ -23,7 +23,7 @@ CLONING = "failgym/Cloning-v1"
 STEPS = 512
 SHORT: dict[str, dict[str, Any]] = {
     "ppo": {"n_steps": 16, "batch_size": 64, "n_epochs": 2},
-    "maskable_ppo": {"n_steps": 16, "batch_size": 64, "n_epochs": 2},
+    "maskable_ppo": {"n_steps": 16, "batch_size": 64, "n_epochs": 2, "warm_start": None},
     "recurrent_ppo": {"n_steps": 16, "batch_size": 64, "n_epochs": 1, "policy.lstm_hidden_size": 8},
     "a2c": {"n_steps": 16},
     "dqn": {"learning_starts": 100, "buffer_size": 500, "batch_size": 16},

@@ -16,7 +16,7 @@ from failgym.worlds.build import build_world
 
 def keep(**fields: object) -> None:
     build._build.cache_clear()
-    build_world(resolve("Cloning-v1", {"jobs": 300, **fields}))
+    build_world(resolve("Cloning-v1", {"jobs": 400, **fields}))
 
 
 def test_what_is_kept_is_shown(kept_worlds: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -30,7 +30,7 @@ def test_what_is_kept_is_shown(kept_worlds: Path, capsys: pytest.CaptureFixture[
         "2 worlds",
         "4.0 GB",
         "Cloning-v1",
-        "google-2011-applications-failing, 300 jobs, seed 0",
+        "google-2011-applications-failing, 400 jobs, seed 0",
         "auto",
     ):
         assert text in shown

@@ -158,7 +158,8 @@ def test_the_room_and_what_intervals_are_of_are_said(capsys: pytest.CaptureFixtu
     several = capsys.readouterr().out
     assert re.search(r"intervals are of this trace: [0-9]+ blocks of jobs resampled", several)
     assert "says little" not in several
-    assert invoke(*grace, "--set", "slice_tasks=1", "--episodes", 8) == 0
+    few_tasks = ["--set", "jobs=500", "--set", "slice_tasks=1", "--episodes", 8]
+    assert invoke(*grace, *few_tasks) == 0
     few = capsys.readouterr().out
     assert re.search(r"\([0-9] blocks of jobs\)", few)
     assert "fewer than 10 blocks of jobs says little" in few
@@ -484,7 +485,7 @@ def test_want_of_memory_is_one_line(
 def test_synth_names_all_profiles(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("COLUMNS", "300")
+    monkeypatch.setenv("COLUMNS", "400")
     assert invoke("trace", "synth", "--help") == 0
     assert ", ".join(PROFILES) in capsys.readouterr().out
 

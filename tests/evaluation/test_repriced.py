@@ -23,7 +23,7 @@ from failgym.evaluation.repriced import (
 from tests.envs.worlds import small
 
 CASES: dict[str, tuple[dict[str, Any], str]] = {
-    "Cloning-v1": ({"jobs": 3_000, "slice_tasks": 8}, "reroll"),
+    "Cloning-v1": ({"jobs": 4_000, "slice_tasks": 8}, "reroll"),
     "Checkpoint-v1": ({"jobs": 1_500, "slice_tasks": 16, "trace_seed": 1}, "young"),
     "Mitigation-v1": ({**small("failgym/Mitigation-v1"), "charge": "episode"}, "random"),
 }

@@ -74,7 +74,7 @@ def test_slices_that_share_machines_come_in_blocks() -> None:
 
 @pytest.mark.parametrize("name", PINNED)
 def test_tasks_cost_what_their_slices_cost(name: str) -> None:
-    anchors = Anchors.of(resolve(name, {"jobs": 300, "slice_tasks": 16}), episodes=12)
+    anchors = Anchors.of(resolve(name, {"jobs": 400, "slice_tasks": 16}), episodes=12)
     run = anchors.run(RandomPolicy(seed=1))
     costs, bound = anchors.world.task_costs(run.outcomes), anchors.least.of_tasks
     assert costs is not None

@@ -154,13 +154,13 @@ def test_the_command_keeps_each_environment(
     app.command()(information.main)
     file = tmp_path / "information.json"
     for env in ("Cloning-v1", "Checkpoint-v1"):
-        words = ["--env", f"failgym/{env}", "--set", "jobs=300", "--most", "300"]
+        words = ["--env", f"failgym/{env}", "--set", "jobs=400", "--most", "300"]
         found = CliRunner().invoke(app, [*words, "--groups", "--json", str(file)])
         assert found.exit_code == 0, found.output
     content = json.loads(file.read_text())
-    assert list(content) == [f"failgym/{env} jobs=300" for env in ("Cloning-v1", "Checkpoint-v1")]
-    rows = rows_in(content["failgym/Cloning-v1 jobs=300"])
+    assert list(content) == [f"failgym/{env} jobs=400" for env in ("Cloning-v1", "Checkpoint-v1")]
+    rows = rows_in(content["failgym/Cloning-v1 jobs=400"])
     assert len(rows) == 2 * len(TARGETS) * (3 + len(GROUPS))
     lines = page(content).splitlines()
-    assert lines[0] == "`failgym/Cloning-v1` with `jobs=300`:"
+    assert lines[0] == "`failgym/Cloning-v1` with `jobs=400`:"
     assert sum(line.startswith("| the task finishes |") for line in lines) == 2 * 4

@@ -160,7 +160,7 @@ def test_only_train_splits_are_looked_at_when_one_is_chosen(
 def command(*words: str) -> Any:
     app = Typer()
     app.command()(random_rules.main)
-    small = ["--set", "jobs=300", "--set", "slice_tasks=8", "--train", "1"]
+    small = ["--set", "jobs=400", "--set", "slice_tasks=8", "--train", "1"]
     return CliRunner().invoke(app, [*small, *words])
 
 

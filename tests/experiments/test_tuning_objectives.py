@@ -7,6 +7,7 @@ import numpy as np
 from experiments.tuning_objectives import RULES, Pool, judged, kinds_of, pool_of
 from failgym.envs import resolve
 from failgym.evaluation import Anchors
+from failgym.vocabulary import DAY
 from tests.envs.worlds import small
 
 SLICES = 120
@@ -33,7 +34,7 @@ def test_what_is_better_everywhere_is_chosen_by_every_rule() -> None:
 
 
 def test_variants_are_compared_with_what_was_published() -> None:
-    few = {**small("failgym/GracePeriod-v1"), "trace": "google-2011"}  # something is killed
+    few = {**small("failgym/GracePeriod-v1"), "trace": "google-2011", "longest": DAY}
     scenario = resolve("GracePeriod-v1", few)
     anchors = Anchors.of(scenario, split="train", episodes=20)
     kind = kinds_of(scenario)[0]

@@ -132,7 +132,7 @@ def taught(monkeypatch: pytest.MonkeyPatch) -> Suite:
     pytest.importorskip("xgboost", reason="needs failgym[predictors]")
     trees = {"target": "unfinished", "trees": 2}
     course = replace(TINY.courses[0], trained=trees, seeds=(0,))
-    shown = Course("Cloning-v1", {"target": "fail", "trees": 2}, slices=1, changes={"jobs": 300})
+    shown = Course("Cloning-v1", {"target": "fail", "trees": 2}, slices=1, changes={"jobs": 400})
     suite = Suite("taught", 1, (course, shown))
     monkeypatch.setitem(SUITES, "taught", suite)
     return suite
@@ -160,7 +160,7 @@ def test_trained_forecasts_are_learned_anew_for_who_is_asked_again(
     train = SuiteWorlds.train_predictor
 
     def other(worlds: SuiteWorlds, env: str) -> None:
-        suite = Suite("t", 1, (Course(env, {"target": "fail", "trees": 1}, changes={"jobs": 400}),))
+        suite = Suite("t", 1, (Course(env, {"target": "fail", "trees": 1}, changes={"jobs": 340}),))
         train(replace(worlds, suite=suite) if env == "Cloning-v1" else worlds, env)
 
     monkeypatch.setattr(SuiteWorlds, "train_predictor", other)

@@ -49,7 +49,7 @@ import hashlib
 import numpy as np
 from failgym.envs import MitigationVectorEnv
 
-for name, jobs in (("Cloning-v1", 60), ("Workflow-v1", 20)):
+for name, jobs in (("Cloning-v1", 200), ("Workflow-v1", 20)):
     env = MitigationVectorEnv(name, 4, jobs=jobs, split="all")
     observations, infos = env.reset(seed=0)
     content = hashlib.sha256()
