@@ -64,9 +64,10 @@ def test_the_score_is_that_of_evaluate(run: Path) -> None:
     scores = agent.manifest.scores
     assert isinstance(scores, dict)
     best: Any = scores["validation"]
-    fields = agent.manifest.environment.fields
+    fields: dict[str, Any] = dict(agent.manifest.environment.fields)
     assert fields["split"] == "fit"
-    evaluation = evaluate(agent, CLONING, **{**fields, "split": "validation"})
+    fields["split"] = "validation"
+    evaluation = evaluate(agent, resolve(CLONING, fields), split="validation")
     assert evaluation.score == pytest.approx(best["score"]) != 0.0
 
 
