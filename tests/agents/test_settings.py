@@ -70,7 +70,11 @@ def test_the_trace_to_learn_from_can_be_made(env: str) -> None:
 @pytest.mark.parametrize("algo", ALGORITHMS)
 def test_a_model_is_built_as_the_settings_say(algo: str) -> None:
     rate = {"start": 1e-3, "end": 5e-5}
-    hyper = {"policy.net_arch": [8], "policy.activation": "elu", "learning_rate": rate}
+    hyper: dict[str, Any] = {
+        "policy.net_arch": [8],
+        "policy.activation": "elu",
+        "learning_rate": rate,
+    }
     if ALGORITHMS[algo].stochastic:
         hyper["policy.initial_bias"] = -3.0
     settings = settings_for(algo, CLONING, hyper=hyper)
