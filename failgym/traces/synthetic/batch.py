@@ -33,10 +33,6 @@ FINISHED, FAILED, KILLED = 0, 1, 2
 """Fates of jobs and tasks, in the order of the profiles' tables; equal to `Outcome`'s codes."""
 FAIL_ROW, EVICT_ROW, REQUEUE_ROW, LAST_ROW = 0, 1, 2, 3
 """Kinds of attempts."""
-FREEDOM = 5
-"""Degrees of freedom of the law of run times within a job of an application. Chosen: of those of
-the record most are closer to their median, and a few further from it, than a normal law puts them;
-the variance is that of the habit."""
 
 
 @dataclass(frozen=True)
@@ -50,14 +46,6 @@ class Jobs:
     time: Floats  # machine-time of all attempts [ms]
     user: Ints
     span: int  # end of the data [ms]
-
-
-@dataclass(frozen=True)
-class Likeness:
-    """How alike the tasks of each job are, where applications recur: one entry per job."""
-
-    within: Floats  # standard deviation of the log machine-time of the tasks of one job
-    killed: Floats  # machine-time of its killed tasks over that of a finished one
 
 
 @dataclass(frozen=True)
@@ -127,26 +115,10 @@ def job_times(
 
 
 def task_times(
-    profile: BatchProfile,
-    job: Jobs,
-    of: Ints,
-    fate: Ints,
-    idle: Flags,
-    rng: np.random.Generator,
-    likeness: Likeness | None = None,
+    profile: BatchProfile, job: Jobs, of: Ints, fate: Ints, idle: Flags, weight: Floats
 ) -> Floats:
-    """The machine-time of each task [ms]: its share of its job's; none for `idle` ones."""
-    killed = fate == KILLED
-    if likeness is None:
-        weight = np.exp(profile.task_spread * rng.standard_normal(len(of)))
-        share = (ranks(job.time) + 1.0) / len(job.tasks)  # of jobs with no more machine-time
-        hangs = rng.random(len(job.tasks)) < share**profile.hung_power
-        longer = np.where(hangs, profile.hung_factor, profile.cut_factor)
-    else:  # what is killed together has run together
-        score = rng.standard_t(FREEDOM, len(of)) * (1.0 - 2.0 / FREEDOM) ** 0.5
-        weight = np.exp(np.where(killed, 0.0, likeness.within[of] * score))
-        longer = likeness.killed
-    weight[killed] *= longer[of][killed]
+    """The machine-time of each task [ms]: its job's, shared out by weight; none for `idle` ones."""
+    weight = weight.copy()
     weight[fate == FAILED] *= profile.failed_factor
     weight[idle] = 0.0
     total = np.bincount(of, weight, len(job.tasks))

@@ -17,7 +17,6 @@ from failgym.traces.synthetic.batch import (
     FINISHED,
     KILLED,
     Jobs,
-    Likeness,
     Rows,
     Tasks,
     attempts,
@@ -32,9 +31,10 @@ from failgym.traces.synthetic.batch import (
 from failgym.traces.synthetic.failures import failure_counts
 from failgym.traces.synthetic.google_2011_applications import (
     Habits,
+    failed_shares,
     recurring_jobs,
-    unfinished_shares,
 )
+from failgym.traces.synthetic.google_2011_kills import killed_shares
 from failgym.traces.synthetic.profiles import Google2011
 from failgym.traces.synthetic.profiles.applications import Applications
 from failgym.traces.synthetic.quantiles import (
@@ -59,6 +59,9 @@ from failgym.vocabulary import HOUR, Cause, Outcome
 
 RESOURCES = ("cpu", "memory", "disk")
 """What tasks request."""
+FREEDOM = 5
+"""Degrees of freedom of the law of run times within a job. Chosen: of those of the record most are
+closer to their median, and a few further from it, than a normal law puts them."""
 GRID = 2.0**30
 """Requests are multiples of 1 / GRID, the same whatever the last bits of an exponential are."""
 
@@ -146,20 +149,38 @@ def _recurring(
 
 def _tasks(profile: Google2011, job: Google2011Jobs, rng: np.random.Generator) -> Tasks:
     check_rows(int(job.tasks.sum()), "tasks")
+    ratio = profile.kills.ratio.sample(rng, len(job.tasks))
     of = np.repeat(np.arange(len(job.tasks)), job.tasks)
     position = shuffled_position(rng, of, job.tasks)
     fate, pending = _task_fates(profile, job, of, position, rng)
     failures = failure_counts(profile, job.fate, job.multi, job.tasks, of, fate, rng)
-    likeness = None
-    if job.habits is not None:
-        likeness = Likeness(job.habits.within, job.habits.killed)
-    time = task_times(profile, job, of, fate, pending & (failures == 0), rng, likeness)
+    weight = _weights(profile, job, of, fate, ratio, rng)
+    time = task_times(profile, job, of, fate, pending & (failures == 0), weight)
     rate = np.asarray(profile.evictions_per_hour)[job.priority][of]
     evictions = np.minimum(rng.poisson(rate * time / HOUR), profile.most_evictions)
     requeues = np.zeros(len(of), dtype=np.int64)
     count = round(profile.requeue_share * len(of))
     requeues[choose(rng, time > 0, count)] = 1
     return Tasks(of, fate, pending, time, failures, evictions, requeues)
+
+
+def _weights(
+    profile: Google2011,
+    job: Google2011Jobs,
+    of: Ints,
+    fate: Ints,
+    ratio: Floats,
+    rng: np.random.Generator,
+) -> Floats:
+    """Machine-time of each task, over that of a finished one of its job at the median.
+
+    Of a job's killed tasks it is `ratio`: what is killed together has run together.
+    """
+    within = np.full(len(of), profile.task_spread)
+    if job.habits is not None:
+        within = job.habits.within[of]
+    score = rng.standard_t(FREEDOM, len(of)) * (1.0 - 2.0 / FREEDOM) ** 0.5
+    return np.where(fate == KILLED, ratio[of], np.exp(within * score))
 
 
 def _task_fates(
@@ -170,8 +191,12 @@ def _task_fates(
     killed_share = rng.beta(*profile.unfinished_beta, n)
     killed_share[rng.random(n) < profile.unfinished_all] = 1.0
     failed_share = rng.beta(*profile.failed_beta, n)
-    if job.habits is not None and profile.applications is not None:
-        failed_share, killed_share = unfinished_shares(profile.applications, job, job.habits)
+    if job.habits is None or profile.applications is None:
+        habit, luck = killed_share, rng.random(n)
+    else:
+        failed_share = failed_shares(profile.applications, job, job.habits)
+        habit, luck = job.habits.unfinished, job.habits.luck
+    killed_share = killed_shares(profile.kills, job, habit, luck, failed_share)
     killed = np.clip(np.rint(killed_share * job.tasks), 1, job.tasks)
     failed = np.clip(np.rint(failed_share * job.tasks), 1, job.tasks)
     silent = round((1 - profile.failed_with_failure) * int((job.fate == FAILED).sum()))

@@ -39,6 +39,7 @@ from failgym.traces.synthetic.quantiles import (
     first_of_group,
     normal_score,
     position_in_group,
+    ranks,
     shuffled_position,
     skewed,
     spread,
@@ -149,9 +150,21 @@ def _tasks(profile: OpenCloud, job: HadoopJobs, rng: np.random.Generator) -> Had
     reduces = position_in_group(job.tasks) >= job.maps[of]
     fate, pending = _task_fates(profile, job, of, reduces, rng)
     failures = failure_counts(profile, job.fate, job.multi, job.tasks, of, fate, rng)
-    time = task_times(profile, job, of, fate, pending & (failures == 0), rng)
+    weight = _weights(profile, job, of, fate, rng)
+    time = task_times(profile, job, of, fate, pending & (failures == 0), weight)
     never = np.zeros(len(of), dtype=np.int64)
     return HadoopTasks(of, fate, pending, time, failures, never, never, reduces)
+
+
+def _weights(
+    profile: OpenCloud, job: HadoopJobs, of: Ints, fate: Ints, rng: np.random.Generator
+) -> Floats:
+    """Machine-time of each task, over that of a finished one of its job at the median."""
+    weight = np.exp(profile.task_spread * rng.standard_normal(len(of)))
+    share = (ranks(job.time) + 1.0) / len(job.tasks)  # of jobs with no more machine-time
+    hangs = rng.random(len(job.tasks)) < share**profile.hung_power
+    longer = np.where(hangs, profile.hung_factor, profile.cut_factor)
+    return np.where(fate == KILLED, weight * longer[of], weight)
 
 
 def _task_fates(

@@ -129,13 +129,8 @@ class Applications:
     that they take after."""
     rare_requests: Share
     """Share of rare applications that request memory as no listed one does."""
-    unfinished: tuple[Level, Level]
-    """Share of tasks that do not finish: of failed jobs of several tasks, of killed ones."""
-    lost_time: Share
-    """Share of the machine-time in tasks that do not finish. So many of the killed jobs that run
-    longest, per task, are killed as a whole that it comes out, where that can be."""
-    killed_ratio: Numbers
-    """Machine-time of the killed tasks of a job over the median of its finished ones, by job."""
+    unfinished: Level
+    """Share of the tasks of failed jobs of several tasks that do not finish."""
     always: Hours
     """An application whose campaign lasts so long runs at all times."""
     together: Share

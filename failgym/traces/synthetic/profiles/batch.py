@@ -12,7 +12,6 @@ from failgym.traces.synthetic.ranges import (
     Deviation,
     Factor,
     Mix,
-    Power,
     Share,
     Shares,
     Span,
@@ -36,13 +35,6 @@ class BatchProfile:
     """Longest machine-time of a task [ms]."""
     task_spread: Deviation
     """Standard deviation of the log machine-time of the tasks of one job."""
-    hung_power: Power
-    """The killed tasks of a job hung with a chance that is the job's rank by machine-time, in
-    (0, 1], to this power."""
-    hung_factor: Factor
-    """Machine-time of a hung task over that of a finished one of its job, at the median."""
-    cut_factor: Factor
-    """The same of a killed task that did not hang."""
     failed_factor: Factor
     """Machine-time of a task that finally fails over that of a finished one of its job, at the
     median."""

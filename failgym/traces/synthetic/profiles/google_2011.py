@@ -14,6 +14,7 @@ from typing import Annotated, ClassVar
 
 from failgym.traces.synthetic.profiles.applications import Applications, catalogue
 from failgym.traces.synthetic.profiles.batch import BatchProfile
+from failgym.traces.synthetic.profiles.kills import Kills
 from failgym.traces.synthetic.profiles.usage import UsageLaw
 from failgym.traces.synthetic.quantiles import Numbers, QuantileTable
 from failgym.traces.synthetic.ranges import (
@@ -26,7 +27,6 @@ from failgym.traces.synthetic.ranges import (
     Factor,
     Mix,
     Number,
-    Power,
     Rate,
     Sampling,
     Shape,
@@ -101,25 +101,26 @@ class Google2011(BatchProfile):
 
     # Tasks.
     unfinished_all: Share = 0.1
-    """Killed jobs none of whose tasks finished; chosen."""
+    """Killed jobs none of whose tasks finished, whether they hung or not; chosen."""
     unfinished_beta: tuple[Shape, Shape] = (0.6, 3.7)
-    """Beta law of the unfinished share in the other killed jobs. Chosen so that a quarter of the
-    tasks of unsuccessful jobs do not finish (Rosà et al., Fig. 2)."""
+    """Beta law of the unfinished share in the other killed jobs, before it is tempered so that as
+    many tasks do not finish as `kills` says; chosen."""
     failed_beta: tuple[Shape, Shape] = (1.5, 2.0)
     """Beta law of the failed share of the tasks of a failed job; chosen."""
     failed_job_killed: Share = 0.15
     """Share of the other tasks of a failed job that are killed with it; chosen."""
     task_spread: Deviation = 0.7
     """Standard deviation of the log machine-time of the tasks of one job; chosen."""
-    hung_power: Power = 6.0
-    """The killed tasks of a job hung with a chance that is the job's rank by machine-time, in
-    (0, 1], to this power; chosen: jobs that hang run longest (El-Sayed et al., section III-a).
-    Others are cut short, so that run times of killed and finished tasks overlap, as recorded."""
-    hung_factor: Factor = 40.0
-    """Machine-time of a hung task over that of a finished one of its job, at the median. Chosen so
-    that tasks that do not finish take two thirds of the machine-time (Rosà et al., Fig. 1)."""
-    cut_factor: Factor = 0.4
-    """The same of a killed task that did not hang: it began late; chosen."""
+    kills: Kills = Kills(
+        unfinished=0.245,
+        lost_time=0.65,
+        ratio=QuantileTable(
+            ((0.25, 1.01), (0.5, 1.04), (0.75, 1.24), (0.9, 2.14), (0.95, 3.16)), 1.0, 10.0
+        ),
+    )
+    """Which killed tasks hang: `lost_time` and `unfinished` after Rosà et al., Figs. 1 and 2,
+    `ratio` of the record's first 6.6 hours; jobs that hang run longest (El-Sayed et al., section
+    III-a)."""
     failed_factor: Factor = 1.0
     """Chosen."""
     late_share: Share = 0.5
@@ -222,9 +223,8 @@ class Google2011(BatchProfile):
     applications: Applications | None = None
     """What users run again and again; by default every job is drawn apart.
 
-    Where they do, what the tasks of a job have in common and which jobs hang is theirs to say:
-    `task_spread`, `hung_power`, `hung_factor`, `cut_factor`, `unfinished_all`, `unfinished_beta`
-    and `failed_beta` are not read."""
+    Where they do, what the tasks of a job have in common is theirs to say: `task_spread`,
+    `unfinished_all`, `unfinished_beta` and `failed_beta` are not read."""
 
     def faults(self) -> Iterator[tuple[str, str]]:
         """What does not fit in outcomes by width, and in what goes by priority."""
@@ -280,11 +280,7 @@ APPLICATIONS = Applications(
     rare_names=0.78,
     rare_users=0.15,
     rare_requests=0.8,
-    lost_time=0.65,
-    killed_ratio=QuantileTable(
-        ((0.25, 1.01), (0.5, 1.04), (0.75, 1.24), (0.9, 2.14), (0.95, 3.16)), 1.0, 10.0
-    ),
-    unfinished=(0.03, 0.245),
+    unfinished=0.03,
     always=3.9,
     together=0.9,
     bundle=5.0,
@@ -307,16 +303,16 @@ RECURRING = Google2011(
 From the record's first 6.6 hours (5,280 jobs that came and ended in them; the rest is kept to judge
 by): the catalogue, 168 applications with 5 jobs or more and 83 % of the jobs, which of them take
 turns, and which rare ones are like which (`experiments/google_2011_applications.py`, which prints
-also `jobs_per_hour`, `batch`, `others`, `killed_ratio`, `rare` and its like, but for `rare_spread`
-and `rare_requests`); `never_started` (203 of 26,806). From Rosà et al., Figs. 1 and 2: `lost_time`,
-and the killed tasks of `unfinished`. Chosen, so that what is below comes out: `together`, `bundle`,
-`rare_spread`, `rare_requests`; so that jobs of one task and of several of a user alternate as often
-as there, 1.04 times as often as by chance: `mixed` (1.00 to 1.03; .84 if it is 1, 1.2 if it is 10);
-so that tasks succeed as published: the failed ones of `unfinished`. `usage` of memory and of I/O is
-as much alike as Kumar et al. find in another cluster (DSN 2020, Table VI: the last job of a user
-tells memory to 3 %, local I/O to 32 %); of cpu it is chosen. Chosen without a measure, as the
-record is half a day: `always` (three fifths of the 6.6 hours), `office`. In the record applications
-with several ends end by chance (successive runs alike .57, by chance .59), hence `stretch`.
+also `jobs_per_hour`, `batch`, `others`, the `ratio` of `kills`, `rare` and its like, but for
+`rare_spread` and `rare_requests`); `never_started` (203 of 26,806). Chosen, so that what is below
+comes out: `together`, `bundle`, `rare_spread`, `rare_requests`; so that jobs of one task and of
+several of a user alternate as often as there, 1.04 times as often as by chance: `mixed` (1.00 to
+1.03; .84 if it is 1, 1.2 if it is 10); so that tasks succeed as published: the failed ones of
+`unfinished`. `usage` of memory and of I/O is as much alike as Kumar et al. find in another cluster
+(DSN 2020, Table VI: the last job of a user tells memory to 3 %, local I/O to 32 %); of cpu it is
+chosen. Chosen without a measure, as the record is half a day: `always` (three fifths of the 6.6
+hours), `office`. In the record applications with several ends end by chance (successive runs alike
+.57, by chance .59), hence `stretch`.
 
 El-Sayed et al. describe jobs of batch priorities (2 to 8): of these the outcomes, widths and
 task-minutes are as published. Jobs of other priorities, and the numbers of tasks of all, are as in
@@ -325,8 +321,7 @@ the record, up to `job_tasks`.
 Where tasks that do not finish lose their time is as in the record: most of it in jobs that are
 killed whole after a long time, of which none finishes, and in other killed jobs about as long as
 those of their tasks that finish have run (nine in ten jobs at most 2.1 to 2.2 times; later hours
-2.2, earlier ones 2.5). In google-2011 it is fifty times: who asks whether a task has outlived its
-siblings is told there which will not finish.
+2.2, earlier ones 2.5).
 
 How closely it resembles the record's later 6.1 hours, by `failgym trace compare`: 9,452 jobs, seeds
 0 to 2, of which as many as those hours have, the first 4,050, are compared (in brackets: those
@@ -358,7 +353,7 @@ RECURRING_NARROW = replace(
     name="google-2011-applications-narrow",
     longest=DAY,
     job_tasks=100,
-    applications=replace(APPLICATIONS, lost_time=0.54),
+    kills=replace(RECURRING.kills, lost_time=0.54),
 )
 """google-2011-applications, where no job is of more weight than many others.
 
