@@ -43,10 +43,10 @@ from failgym.agents.imitation.warm_start import (
     baseline_named,
     warm_start,
 )
-from failgym.agents.training.preparation import fields_shown
 from failgym.agents.training.validation import Validation, Validator
 from failgym.cli.output import print_line, print_table
 from failgym.envs import resolve
+from failgym.envs.select_fields import select_fields
 from failgym.files import replacing
 
 OUT = Path(__file__).with_suffix(".json")
@@ -130,7 +130,7 @@ def train(env: str, name: str, seed: int, steps: int, validator: Validator) -> R
     hyper = HYPER if variant.warm is not None else {**HYPER, **BEGINNER}
     settings = settings_for(ALGORITHM, env, hyper=hyper, n_envs=LANES)
     scenario = resolve(env).override(split="fit")
-    fields = fields_shown(scenario, "varying", settings.without or ())
+    fields = select_fields("varying", scenario, settings.without or ())
     venv: Any = make_sb3_env(scenario, LANES, seed=seed, fields=fields)
     if variant.reward:
         options = dict(variant.reward)

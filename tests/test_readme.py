@@ -17,15 +17,15 @@ from failgym.worlds.decisions import DECISIONS
 from tests.pages import LEARNS, README, run_as_printed, table
 
 SHORTER = {
-    "learn(1_000_000)": "learn(20_000)",
+    "learn(2_500_000)": "learn(20_000)",
     "data[1:] = -3.0": "data[1:] = 0.5",  # it interferes, as nothing has taught it not to
-    "jobs=20_000, trace_seed=1": "jobs=1_000, trace_seed=1",
-    "jobs=20_000, trace_seed=9": "jobs=1_000, trace_seed=9",
+    "jobs=100_000, trace_seed=1": "jobs=1_000, trace_seed=1",
+    "trace_seed=21, traces=4": "jobs=1_000, trace_seed=9, traces=1",
 }
 """What the quick test changes in the lines of the README."""
 
 
-JUDGED_ON: dict[str, Any] = {"jobs": 1_000, "trace_seed": 9}
+JUDGED_ON: dict[str, Any] = {"jobs": 1_000, "trace_seed": 9, "traces": 1}
 
 
 def learned_as_printed(code: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
@@ -34,9 +34,8 @@ def learned_as_printed(code: str, folder: Path, monkeypatch: pytest.MonkeyPatch)
     pytest.importorskip("torch").set_num_threads(1)
     monkeypatch.chdir(folder)
     result = run_as_printed(code)["result"]
-    trace: dict[str, Any] = {
-        name: int(re.findall(rf"{name}=(\d[\d_]*)", code)[-1]) for name in ("jobs", "trace_seed")
-    }
+    (judged_on,) = re.findall(r"evaluate\(model, name, (.+)\)", code)
+    trace = {name: int(value) for name, value in re.findall(r"(\w+)=(\d[\d_]*)", judged_on)}
     paper = failgym.evaluate(GracePeriod(), "failgym/GracePeriod-v1", **trace)
     assert Path("mine.safetensors").exists()
     return result, paper

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Any
 
@@ -269,6 +269,7 @@ def make_sb3_env(
     threads: int = 1,
     seed: int | None = None,
     fields: Fields = "varying",
+    without: Collection[str] = (),
     **overrides: Any,
 ) -> BatchedVecEnv:
     """A batch of environments for stable-baselines3.
@@ -288,6 +289,8 @@ def make_sb3_env(
         seed: of the first episode, the others counting up.
         fields: which fields of the observation are shown: "varying", "all", for agents that play
             several environments, or names (`failgym.envs.SelectFields`).
+        without: fields, or groups of them ("system"), that are not shown all the same: what tells
+            the jobs of one trace apart and says nothing of the next.
         overrides: fields of the scenario that are changed.
 
     Raises:
@@ -305,7 +308,7 @@ def make_sb3_env(
     if seed is not None:
         check_count("seed", seed, 0, MOST_SEED)
     scenario = scenario_of_call(make_sb3_env, env, overrides)
-    names = select_fields(fields, scenario)
+    names = select_fields(fields, scenario, without)
     if scenario.kind.independent and "slice_tasks" not in overrides:
         scenario = scenario.override(slice_tasks=1)
     batch: Any = MitigationVectorEnv(

@@ -13,15 +13,12 @@ from failgym.agents.environments.task_sampling import draw_by_stakes, stakes
 from failgym.agents.environments.vec_env import BatchedVecEnv
 from failgym.agents.files.manifest import changed_fields
 from failgym.agents.imitation.warm_start import baseline_named
-from failgym.agents.training.training_settings import Shown
 from failgym.baselines import REGISTRY
 from failgym.baselines.base import enabled
 from failgym.envs import Scenario
-from failgym.envs.select_fields import select_fields
-from failgym.sim.shared.fields import FIELDS, INDEX
 from failgym.vocabulary import Action
 
-__all__ = ["check_world", "fields_shown", "scenario_of", "shaped", "surrogate_of"]
+__all__ = ["check_world", "scenario_of", "shaped", "surrogate_of"]
 
 
 DECIDED_BY = {
@@ -68,24 +65,6 @@ def surrogate_of(scenario: Scenario, values: Mapping[str, Any] | None) -> Scenar
         return scenario.override(**(values or {}))
     except ValueError as error:
         raise ValueError(f"surrogate: {error}") from error
-
-
-def fields_shown(scenario: Scenario, shown: Shown, without: Collection[str]) -> tuple[str, ...]:
-    """Names of the fields of the observation that an agent is shown.
-
-    Args:
-        scenario: where it learns.
-        shown: those that can vary there, or all.
-        without: fields, or groups of them, that are left out.
-
-    Raises:
-        ValueError: if none is left.
-    """
-    fields = [FIELDS[INDEX[name]] for name in select_fields(shown, scenario)]
-    left = tuple(f.name for f in fields if f.name not in without and f.group not in without)
-    if not left:
-        raise ValueError("without: leaves no field of the observation")
-    return left
 
 
 def check_world(scenario: Scenario, settings: Settings) -> None:

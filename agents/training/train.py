@@ -25,7 +25,6 @@ from failgym.agents.files.manifest import Environment
 from failgym.agents.training.callback import Milestones
 from failgym.agents.training.preparation import (
     check_world,
-    fields_shown,
     scenario_of,
     shaped,
     surrogate_of,
@@ -36,6 +35,7 @@ from failgym.agents.training.session import TrainingSession
 from failgym.agents.training.training_settings import TrainingSettings
 from failgym.agents.training.validation import Validator
 from failgym.envs import Scenario, resolve
+from failgym.envs.select_fields import select_fields
 from failgym.evaluation.arguments import check_count, shown
 from failgym.evaluation.progress import Advance, silent
 from failgym.worlds.source import whole_trace
@@ -155,7 +155,7 @@ def _prepared(plan: _Plan, folder: RunFolder, called: str) -> tuple[TrainingSess
     settings, hyper, scenario = plan.settings, plan.hyper, plan.scenario
     algorithm = algorithm_named(settings.algo)
     surrogate = surrogate_of(scenario, hyper.surrogate)
-    fields = fields_shown(scenario, settings.fields, hyper.without or ())
+    fields = select_fields(settings.fields, scenario, hyper.without or ())
     venv = make_sb3_env(surrogate, hyper.n_envs, threads=settings.threads, fields=fields)
     model = algorithm.build(hyper, shaped(venv, hyper, settings.seed), settings.seed)
     validator = Validator(scenario, algorithm, settings.seed, settings.episodes, settings.threads)

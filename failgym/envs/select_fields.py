@@ -6,7 +6,7 @@ nothing from a field that is the same in all decisions: it is shown those that c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import gymnasium as gym
@@ -18,7 +18,8 @@ from gymnasium.vector.utils import batch_space
 
 from failgym.envs.scenarios import resolve
 from failgym.envs.spaces import FieldBox, columns_among, fields_of, names_in
-from failgym.sim.shared.fields import INDEX
+from failgym.known_names import check_known
+from failgym.sim.shared.fields import FIELDS, INDEX
 from failgym.worlds.scenario import Scenario
 
 __all__ = ["Fields", "SelectFields", "VectorSelectFields", "select_fields", "varying_fields"]
@@ -46,16 +47,31 @@ def varying_fields(scenario: str | Scenario) -> tuple[str, ...]:
     return tuple(name for name in INDEX if name in varying)
 
 
-def select_fields(fields: Fields, scenario: Scenario) -> tuple[str, ...]:
+def select_fields(
+    fields: Fields, scenario: Scenario, without: Collection[str] = ()
+) -> tuple[str, ...]:
     """The names of the fields that are to be shown of a scenario.
+
+    Args:
+        fields: those that can vary in it, all, or names.
+        scenario: what it decides.
+        without: fields, or groups of them, that are left out.
 
     Raises:
         ValueError: for another word, a field that there is not, one named twice, or none.
     """
-    if isinstance(fields, str):
-        return varying_fields(scenario) if _word(fields) == "varying" else tuple(INDEX)
-    columns_among(fields, tuple(INDEX))
-    return names_in(fields)
+    if not isinstance(fields, str):
+        columns_among(fields, tuple(INDEX))
+        names = names_in(fields)
+    else:
+        names = varying_fields(scenario) if _word(fields) == "varying" else tuple(INDEX)
+    groups = {field.name: field.group for field in FIELDS}
+    known = {*groups, *groups.values()}
+    left_out = {check_known("field or group of fields", name, known) for name in without}
+    left = tuple(name for name in names if not {name, groups[name]} & left_out)
+    if not left:
+        raise ValueError("without: leaves no field of the observation")
+    return left
 
 
 def _word(fields: str) -> str:

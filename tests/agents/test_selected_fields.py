@@ -82,6 +82,21 @@ def answers(model: Any, rows: Any, masks: Any = None) -> Any:
     return model.predict(rows, deterministic=True, **legal)[0]
 
 
+def test_fields_and_groups_of_them_can_be_left_out() -> None:
+    groups = {field.name: field.group for field in FIELDS}
+    env: Any = make_sb3_env(SCENARIO, 4, without=["system", "risk"])
+    left = [name for name in VARYING if groups[name] != "system" and name != "risk"]
+    assert list(env.fields) == left
+    assert set(VARYING) - set(left) > {"risk"}
+    whole = make_sb3_env(SCENARIO, 4, seed=7)
+    env.seed(7)
+    np.testing.assert_array_equal(env.reset(), whole.reset()[:, [VARYING.index(n) for n in left]])
+    with pytest.raises(ValueError, match=r"field or group of fields 'rik', did you mean risk\?"):
+        make_sb3_env(SCENARIO, 4, without=["rik"])
+    with pytest.raises(ValueError, match="without: leaves no field of the observation"):
+        make_sb3_env(SCENARIO, 4, fields=["risk"], without=["risk"])
+
+
 @pytest.mark.parametrize("algorithm", MODELS)
 def test_a_file_names_what_its_agent_reads_and_finds_it(algorithm: str, tmp_path: Path) -> None:
     model, rows = made(algorithm), observations()

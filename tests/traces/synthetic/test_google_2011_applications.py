@@ -139,8 +139,7 @@ class TestMargins:
 
     def test_time_of_tasks_that_do_not_finish(self, narrow: list[Measures]) -> None:
         """As the law says, where no job holds much of it."""
-        law = RECURRING_NARROW.applications
-        assert law is not None
+        law = RECURRING_NARROW.kills
         for g in narrow:
             known = g.task_outcome != Outcome.CENSORED
             bad = known & (g.task_outcome != Outcome.FINISH)

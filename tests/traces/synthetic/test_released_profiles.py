@@ -8,8 +8,8 @@ from failgym.traces import generate
 from failgym.traces.synthetic import PROFILES
 
 RELEASED = {
-    "google-2011": "27a90cd969e40dda",
-    "google-2011-failing": "caf0a99ffe2016be",
+    "google-2011": "781e802246cf8f1d",
+    "google-2011-failing": "2889da9e3b490299",
     "opencloud": "539d36769857d705",
     "system-a-harsh": "566062bf9e9f3b6c",
     "system-b": "adbad4aca57a4ab8",
