@@ -29,6 +29,7 @@ import numpy as np
 import numpy.typing as npt
 import typer
 
+from experiments.measured_worlds import world_of
 from failgym.agents import load_agent
 from failgym.baselines import REGISTRY
 from failgym.baselines.stored import load_heuristic
@@ -210,7 +211,7 @@ def main(
             total = place.slices * (len(trained) + len(against))
             with progress_bar(f"{scenario.name}, {place.name}", total, interactive()) as advance:
                 rows.append(compared(place, trained, against, advance))
-            file.write([asdict(row) for row in rows])
+            file.write([asdict(row) | {"world": world_of(row.env)} for row in rows])
     show(rows)
 
 

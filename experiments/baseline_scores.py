@@ -26,6 +26,7 @@ import numpy.typing as npt
 import typer
 
 from experiments.information import stored
+from experiments.measured_worlds import world_of
 from failgym.baselines import REGISTRY
 from failgym.cli.output import JsonFile, interactive, print_line, print_table
 from failgym.envs import SCENARIOS, Scenario, resolve
@@ -239,7 +240,7 @@ def main(
         fresh = [of_trace(replace(scenario, trace_seed=seed), folder, slices) for seed in seeds]
         found = scores_of(scenario, fresh, (seeds[0], seeds[-1]), registered, slices)
         show(found)
-        stored(file, scenario.name, asdict(found))
+        stored(file, scenario.name, asdict(found) | {"world": world_of(scenario.name)})
 
 
 if __name__ == "__main__":

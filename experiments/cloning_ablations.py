@@ -16,6 +16,7 @@ from typing import Annotated, Any
 
 import typer
 
+from experiments.measured_worlds import world_of
 from experiments.random_rules import Sums, score_on, sums_of
 from experiments.random_trees import RandomRule
 from failgym.baselines import Algorithm1
@@ -82,7 +83,8 @@ def main(
     for row in rows:
         print_line(str(row))
     with replacing(json_) as path:
-        path.write_text(json.dumps({"traces": traces, "rows": rows}, indent=1), "utf-8")
+        content = {"env": ENV, "world": world_of(ENV), "traces": traces, "rows": rows}
+        path.write_text(json.dumps(content, indent=1), "utf-8")
 
 
 if __name__ == "__main__":

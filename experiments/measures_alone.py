@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 import typer
 
+from experiments.measured_worlds import world_of
 from failgym.cli.options import override
 from failgym.cli.output import interactive, print_line, print_table
 from failgym.envs import Scenario, resolve
@@ -129,7 +130,7 @@ def main(
         typer.echo(str(error), err=True)
         raise typer.Exit(2) from error
     content = measured(anchors, names, Effort(rounds=rounds))
-    content |= {"env": env, "fields": set_ or [], "rounds": rounds}
+    content |= {"env": env, "fields": set_ or [], "rounds": rounds, "world": world_of(env)}
     with replacing(json_) as partial:
         partial.write_text(json.dumps(content, indent=1))
     gains = gains_of(content)

@@ -35,6 +35,7 @@ import numpy as np
 import numpy.typing as npt
 import typer
 
+from experiments.measured_worlds import world_of
 from experiments.random_trees import RandomRule, costs_of, drawn
 from failgym.baselines import REGISTRY
 from failgym.cli.output import print_line, print_table
@@ -170,11 +171,12 @@ def main(
         raise typer.BadParameter("a rule may not be judged on a trace that it was chosen on")
     known: dict[str, Any] = json.loads(json_.read_text("utf-8")) if json_.exists() else {}
     search = {"rules": rules, "train": seeds, "slices": slices, "seed": seed}
+    world = world_of(env)
     found: dict[str, Any] = known.get(env, {})
-    if found.get("fields") != given or found.get("search") != search:
+    if (found.get("fields"), found.get("search"), found.get("world")) != (given, search, world):
         candidates = drawn(splits[0], build_world(splits[0]), rules, seed)
         best = chosen(splits, candidates, slices, seed)
-        found = {"fields": given, "search": search, "rule": asdict(best)}
+        found = {"world": world, "fields": given, "search": search, "rule": asdict(best)}
         _write(json_, known | {env: found})
     rule = RandomRule.of_json(found["rule"])
     print_line(f"the rule: {rule.text}")

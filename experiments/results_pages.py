@@ -35,6 +35,7 @@ What is measured stands in a page of ``docs/results/`` between two comments, ``<
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -42,6 +43,7 @@ import typer
 
 from experiments.leaderboard_tables import complete, summary
 from experiments.markdown import replaced
+from experiments.measured_worlds import note
 from experiments.result_tables.agents import agents
 from experiments.result_tables.baselines import measures, scores, tuned
 from experiments.result_tables.continued import continued, speculation
@@ -90,6 +92,11 @@ def write(name: str, content: str, top: Path = TOP) -> None:
         partial.write_text(text, "utf-8")
 
 
+def part(written: Callable[[Any], str], content: Any) -> str:
+    """What is written of measurements, and of which worlds they are if not of those of now."""
+    return written(content) + note(content)
+
+
 def main(
     scores_file: Annotated[Path | None, typer.Option("--scores", **FILE)] = None,
     measures_file: Annotated[Path | None, typer.Option("--measures", **FILE)] = None,
@@ -127,7 +134,7 @@ def main(
     ]
     for name, file, written in given:
         if file is not None:
-            write(name, written(json.loads(file.read_text("utf-8"))))
+            write(name, part(written, json.loads(file.read_text("utf-8"))))
     if leaderboard is not None:
         source = read_source(leaderboard)
         write("leaderboard", "\n".join(summary(source)))

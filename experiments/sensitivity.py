@@ -34,6 +34,7 @@ import numpy.typing as npt
 import typer
 from scipy.stats import kendalltau
 
+from experiments.measured_worlds import world_of
 from experiments.sensitivity_changes import AS_IT_IS, Change, changes
 from failgym.baselines import REGISTRY
 from failgym.cli.output import print_line, print_table
@@ -245,7 +246,8 @@ def main(
     given = assignments(set_ or [], "--set")
     fields = {name: read_value(name, text, _hint(name)) for name, text in given.items()}
     scenario = resolve(env, fields)
-    results = Results(json_, scenario, {"fields": given, "episodes": episodes})
+    said = {"fields": given, "episodes": episodes, "world": world_of(env)}
+    results = Results(json_, scenario, said)
     # What is of prices follows what they are the prices of, whose slices are at hand.
     found = sorted(changes(scenario), key=lambda change: not change.of_prices)
     if only:

@@ -26,6 +26,7 @@ from typing import Annotated
 import typer
 
 from experiments.information import stored
+from experiments.measured_worlds import world_of
 from failgym.baselines import REGISTRY, Heuristic, Replay
 from failgym.baselines.search import search_space
 from failgym.baselines.stored import save_heuristic
@@ -274,6 +275,7 @@ def main(
         rows += found
         best.append(first)
         each = {"rows": [asdict(row) for row in found], "best": asdict(first)}
+        each |= {"world": world_of(scenario.name)}
         stored(file, scenario.name, {"trials": trials, "slices": slices, **each})
         print_line(f"{scenario.name}: {first.tuned} {first.tuned_score}")
     show(rows, best)

@@ -1,0 +1,75 @@
+"""Which world a figure was measured in, so that a page says when the world has changed since.
+
+What is measured in an environment holds a digest of it (``"world"``): of the fields of its scenario
+and of a small trace after its profile. Changes of the engine are not in it: what it does in a trace
+is held by the tests of `failgym.sim`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+from functools import cache
+from typing import Any, cast
+
+from failgym.envs import SCENARIOS
+from failgym.traces.synthetic import PROFILES, generate
+from failgym.worlds.scenario import Scenario
+
+__all__ = ["changed_since", "note", "world_of"]
+
+JOBS, FEW_JOBS = 60, 8
+"""Of the small trace; of workflows, which have many tasks."""
+WORKFLOWS = "panda"
+"""How the names of their profiles begin."""
+SEED = 3
+
+
+@cache
+def world_of(env: str) -> str:
+    """A digest of a registered environment as it is now.
+
+    Args:
+        env: its id, with or without ``failgym/``.
+    """
+    scenario = SCENARIOS[_name(env)]
+    default = {field.name: field.default for field in fields(Scenario)}
+    given = {name: str(getattr(scenario, name)) for name in default}
+    changed = {name: value for name, value in given.items() if value != str(default[name])}
+    profile = PROFILES[str(scenario.trace)]
+    jobs = FEW_JOBS if profile.name.startswith(WORKFLOWS) else JOBS
+    trace = generate(profile, jobs=jobs, seed=SEED).content_hash
+    text = json.dumps([changed, trace], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def changed_since(content: Any) -> list[str]:
+    """The environments that have changed since something was measured in them, in their order.
+
+    Args:
+        content: what an experiment wrote: an entry that names its ``"env"``, a list of such, or a
+            mapping of entries by environment. Other content counts as unchanged.
+    """
+    found = {env for env, entry in _entries(content) if entry.get("world") != world_of(env)}
+    return [name for name in SCENARIOS if name in found]
+
+
+def note(content: Any) -> str:
+    """What a page says below such a table: nothing, or which figures are of another world."""
+    changed = ", ".join(f"`failgym/{name}`" for name in changed_since(content))
+    return f"\n\n**Measured before its world became what it is:** {changed}." if changed else ""
+
+
+def _entries(content: Any) -> list[tuple[str, Mapping[str, Any]]]:
+    if isinstance(content, list):
+        rows = cast(list[Any], content)
+        return [found for row in rows for found in _entries(row)]
+    by_env: Mapping[str, Any] = {content["env"]: content} if "env" in content else content
+    named = [(_name(env), entry) for env, entry in by_env.items()]
+    return [(env, entry) for env, entry in named if env in SCENARIOS and isinstance(entry, dict)]
+
+
+def _name(env: str) -> str:
+    return env.removeprefix("failgym/")

@@ -1,0 +1,88 @@
+"""Figures that were measured in another world than that of now are said to be."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from experiments import measured_worlds
+from experiments.measured_worlds import changed_since, note, world_of
+from experiments.result_tables.agents import agents
+from experiments.result_tables.baselines import measures, scores, tuned
+from experiments.result_tables.random_rules import ablations, random_rules
+from experiments.result_tables.rankings import sensitivity, turns
+from experiments.results_pages import PAGES, part
+from failgym.envs import SCENARIOS
+from failgym.traces.synthetic import PROFILES
+from tests.pages import TOP, Page
+
+WRITTEN: dict[str, tuple[str, Callable[[Any], str]]] = {
+    "scores": ("scores", scores),
+    "measures": ("measures", measures),
+    "tuned": ("tuned", tuned),
+    "agents": ("agents", agents),
+    "sensitivity": ("sensitivity", sensitivity),
+    "turns": ("sensitivity", turns),
+    "random_rules": ("random_rules", random_rules),
+    "ablations": ("ablations", ablations),
+}
+"""Part of a page -> the file in experiments/measured that it is written from, and how."""
+
+
+@pytest.fixture
+def worlds(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """What changes an environment for one test."""
+    world_of.cache_clear()
+    yield monkeypatch
+    monkeypatch.undo()
+    world_of.cache_clear()
+
+
+def changed(worlds: Any, scenarios: Any = SCENARIOS, profiles: Any = PROFILES) -> None:
+    worlds.setattr(measured_worlds, "SCENARIOS", scenarios)
+    worlds.setattr(measured_worlds, "PROFILES", profiles)
+    world_of.cache_clear()
+
+
+@pytest.mark.parametrize("part_of", WRITTEN)
+def test_pages_say_what_was_measured_and_in_which_world(part_of: str) -> None:
+    """As `results_pages` would write them now: run it where a world has changed."""
+    name, written = WRITTEN[part_of]
+    file = TOP / "experiments" / "measured" / f"{name}.json"
+    content = json.loads(file.read_text("utf-8"))
+    text = Page(PAGES[part_of]).text
+    found = text.partition(f"<!-- {part_of} -->\n")[2].partition(f"\n<!-- /{part_of} -->")[0]
+    assert found == part(written, content)
+
+
+def test_what_was_measured_elsewhere_is_named(worlds: Any) -> None:
+    cloning, lineage = "Cloning-v1", "Lineage-v1"
+    rows = [{"env": env, "world": world_of(env)} for env in (lineage, cloning)]
+    by_env = {f"failgym/{row['env']}": row for row in rows} | {"rates": {"Cloning-v1": 1.0}}
+    for content in (rows, by_env, rows[1]):
+        assert changed_since(content) == []
+        assert note(content) == ""
+    prices = replace(SCENARIOS[cloning], task_value=8.0)
+    changed(worlds, scenarios=SCENARIOS | {cloning: prices})
+    for content in (rows, by_env, rows[1]):
+        assert changed_since(content) == [cloning]
+        assert note(content).strip().endswith("became what it is:** `failgym/Cloning-v1`.")
+    assert changed_since(rows[0]) == []
+    assert changed_since([{"env": lineage}]) == [lineage]
+
+
+def test_another_profile_is_another_world(worlds: Any) -> None:
+    before = {env: world_of(env) for env in SCENARIOS}
+    assert len(set(before.values())) == len(SCENARIOS)
+    name = SCENARIOS["Workflow-v1"].trace
+    other: Any = replace(PROFILES[name], default_jobs=7)
+    changed(worlds, profiles=PROFILES | {name: other})
+    assert {env: world_of(env) for env in SCENARIOS} == before
+    name = SCENARIOS["Mitigation-v1"].trace
+    other = replace(PROFILES[name], task_spread=0.1)
+    changed(worlds, profiles=PROFILES | {name: other})
+    assert [env for env in SCENARIOS if world_of(env) != before[env]] == ["Mitigation-v1"]
