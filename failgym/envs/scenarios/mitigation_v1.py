@@ -48,11 +48,11 @@ Fidelity
     after the law of LANL's system 2, but more often; those that are down when the data end are back
     then. No task takes more than a day (`longest`), so that a few days of trace are in balance; 5 %
     of the system's jobs are in it (`sampling`). Jobs come one by one: with recurring applications
-    (`google-2011-applications`) a tenth of the time held 2 to 29 % of the work, and no load is in
-    balance. So a task that hangs is told by its age: it runs some fifty times as long as those of
-    its job that finish (`failgym trace compare`), which those of a record do not. After the
-    followers nothing arrives: a slice's last tasks run in a cluster that empties. Tasks of more
-    than 100 attempts and tasks that the end of the data cuts off are background.
+    (`google-2011-applications-narrow`) a tenth of the time held 2 to 29 % of the work, and no load
+    is in balance. Jobs that run long are killed whole, and other killed tasks run about as long as
+    those of their job that finish, as in the record (`failgym trace compare`). After the followers
+    nothing arrives: a slice's last tasks run in a cluster that empties. Tasks of more than 100
+    attempts and tasks that the end of the data cuts off are background.
 
 Version History
     v1: records go on, tasks have a value, others' waits are charged, forecasts are alarms.

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import pytest
 
 from failgym.traces import Cause, Outcome, Trace, generate
@@ -66,6 +67,19 @@ class TestGoogle2011:
     def test_unsuccessful_attempts_take_most_of_the_time(self, googles: list[Measures]) -> None:
         assert 0.5 < np.mean([g.wasted() for g in googles]) < 0.8
         assert all(0.5 < g.wasted() < 0.85 for g in googles)
+
+    def test_killed_tasks_are_not_told_by_how_long_they_run(self, googles: list[Measures]) -> None:
+        """Those of a job of which some finish ran about as long, as the record's do."""
+        for g in googles:
+            rows = pd.DataFrame({"job": g.task_job, "time": g.task_time, "end": g.task_outcome})
+            killed, finished = (
+                rows[(rows.end == end) & (rows.time > 0)].groupby("job").time.median()
+                for end in (Outcome.KILL, Outcome.FINISH)
+            )
+            ratio = (killed / finished).dropna()
+            assert len(ratio) > 1_000
+            assert 1.0 < ratio.median() < 1.25  # record: 1.04
+            assert 2.0 < ratio.quantile(0.9) < 3.0  # record: 2.2 and 2.5
 
     @pytest.mark.parametrize("multi", [False, True])
     def test_chance_of_success_by_past_failures(
