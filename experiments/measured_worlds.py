@@ -1,8 +1,6 @@
 """Which world a figure was measured in, so that a page says when the world has changed since.
 
-What is measured in an environment holds a digest of it (``"world"``): of the fields of its scenario
-and of a small trace after its profile. Changes of the engine are not in it: what it does in a trace
-is held by the tests of `failgym.sim`.
+What is measured in an environment holds a digest of it (``"world"``): of `failgym.worlds.identity`.
 """
 
 from __future__ import annotations
@@ -10,21 +8,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import fields
 from functools import cache
 from typing import Any, cast
 
 from failgym.envs import SCENARIOS
-from failgym.traces.synthetic import PROFILES, generate
-from failgym.worlds.scenario import Scenario
+from failgym.worlds.identity import identity
 
 __all__ = ["changed_since", "note", "world_of"]
-
-JOBS, FEW_JOBS = 60, 8
-"""Of the small trace; of workflows, which have many tasks."""
-WORKFLOWS = "panda"
-"""How the names of their profiles begin."""
-SEED = 3
 
 
 @cache
@@ -34,14 +24,7 @@ def world_of(env: str) -> str:
     Args:
         env: its id, with or without ``failgym/``.
     """
-    scenario = SCENARIOS[_name(env)]
-    default = {field.name: field.default for field in fields(Scenario)}
-    given = {name: str(getattr(scenario, name)) for name in default}
-    changed = {name: value for name, value in given.items() if value != str(default[name])}
-    profile = PROFILES[str(scenario.trace)]
-    jobs = FEW_JOBS if profile.name.startswith(WORKFLOWS) else JOBS
-    trace = generate(profile, jobs=jobs, seed=SEED).content_hash
-    text = json.dumps([changed, trace], sort_keys=True)
+    text = json.dumps(identity(SCENARIOS[_name(env)]), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

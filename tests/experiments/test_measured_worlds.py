@@ -18,6 +18,7 @@ from experiments.result_tables.rankings import sensitivity, turns
 from experiments.results_pages import PAGES, part
 from failgym.envs import SCENARIOS
 from failgym.traces.synthetic import PROFILES
+from failgym.worlds import identity
 from tests.pages import TOP, Page
 
 WRITTEN: dict[str, tuple[str, Callable[[Any], str]]] = {
@@ -36,16 +37,21 @@ WRITTEN: dict[str, tuple[str, Callable[[Any], str]]] = {
 @pytest.fixture
 def worlds(monkeypatch: pytest.MonkeyPatch) -> Any:
     """What changes an environment for one test."""
-    world_of.cache_clear()
+    forget()
     yield monkeypatch
     monkeypatch.undo()
+    forget()
+
+
+def forget() -> None:
     world_of.cache_clear()
+    identity.sample_of.cache_clear()
 
 
 def changed(worlds: Any, scenarios: Any = SCENARIOS, profiles: Any = PROFILES) -> None:
     worlds.setattr(measured_worlds, "SCENARIOS", scenarios)
-    worlds.setattr(measured_worlds, "PROFILES", profiles)
-    world_of.cache_clear()
+    worlds.setattr(identity, "PROFILES", profiles)
+    forget()
 
 
 @pytest.mark.parametrize("part_of", WRITTEN)
@@ -78,11 +84,11 @@ def test_what_was_measured_elsewhere_is_named(worlds: Any) -> None:
 def test_another_profile_is_another_world(worlds: Any) -> None:
     before = {env: world_of(env) for env in SCENARIOS}
     assert len(set(before.values())) == len(SCENARIOS)
-    name = SCENARIOS["Workflow-v1"].trace
+    name = str(SCENARIOS["Workflow-v1"].trace)
     other: Any = replace(PROFILES[name], default_jobs=7)
     changed(worlds, profiles=PROFILES | {name: other})
     assert {env: world_of(env) for env in SCENARIOS} == before
-    name = SCENARIOS["Mitigation-v1"].trace
+    name = str(SCENARIOS["Mitigation-v1"].trace)
     other = replace(PROFILES[name], task_spread=0.1)
     changed(worlds, profiles=PROFILES | {name: other})
     assert [env for env in SCENARIOS if world_of(env) != before[env]] == ["Mitigation-v1"]

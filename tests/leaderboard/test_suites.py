@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,11 +16,13 @@ from failgym.leaderboard.policy_process.players import OwnPolicy
 from failgym.leaderboard.suite.episodes import play
 from failgym.leaderboard.suite.suites import FORECASTS, Cell, Course
 from failgym.leaderboard.verification.recorded_actions import RecordedActions
+from failgym.traces.synthetic import PROFILES
+from failgym.worlds import identity
 
 DIGESTS = {
-    "smoke": "8ed6162a452d34fcb6770317093bd3ce6c4fc7634a8d4f99f3f6ff874ca077fe",
-    "v1": "4205d16e7ac30038d1b9548aa104d1dfca71c8564b0667b8c09a0aa09ac7addd",
-    "v1-real": "580c2f2b0e6af9f816aef28732b461f0f43df77d32de4e8f2343c0d54762d915",
+    "smoke": "0f061042e4ebadb23effc5362a950e81e05eed757e00edc907408daf18f507ac",
+    "v1": "763434396d8585ff7f2a75f8b49797ceb4d0deed0a87fc52368b74f0b21483c5",
+    "v1-real": "b48d887e6a168179abb03342ece7a90693bb1a489a0e0abc75d73f12e35cc674",
 }
 PUBLISHED = tuple(DIGESTS)
 
@@ -27,6 +31,26 @@ PUBLISHED = tuple(DIGESTS)
 def test_a_suite_never_changes(name: str) -> None:
     found = SUITES[name].digest
     assert found == DIGESTS[name], "if on purpose: give the suite another version, and note this"
+
+
+def test_what_a_profile_generates_is_fixed_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = SUITES["v1"].course("Mitigation-v1").scenario().trace
+    other: Any = replace(PROFILES[str(name)], task_spread=0.1)
+    monkeypatch.setattr(identity, "PROFILES", {**PROFILES, name: other})
+    identity.sample_of.cache_clear()
+    found = SUITES["v1"].digest
+    identity.sample_of.cache_clear()
+    assert found != DIGESTS["v1"]
+
+
+def test_a_field_that_is_left_alone_is_not_in_a_digest() -> None:
+    """So that scenarios may have more fields and suites stay the same."""
+    scenario = SUITES["v1"].course("Cloning-v1").scenario()
+    said = identity.identity(scenario)
+    assert said["clone"] is True
+    assert "checkpoint" not in said
+    assert identity.identity(scenario.override(load=0.0)) == said
+    assert identity.identity(scenario.override(task_value=7.0)) == said | {"task_value": 7.0}
 
 
 @pytest.mark.parametrize("name", PUBLISHED)

@@ -20,6 +20,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from failgym.envs.scenarios import resolve
+from failgym.worlds.identity import identity
 from failgym.worlds.scenario import Scenario
 
 __all__ = [
@@ -113,12 +114,12 @@ class Suite:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of all that the suite fixes, scenarios included."""
+        """SHA-256 of all that the suite fixes: scenarios, and what their profiles generate."""
         fixed = [
             {
                 **asdict(course),
                 "forecasts": course.forecasts,
-                "scenario": asdict(course.scenario()),
+                "scenario": identity(course.scenario()),
             }
             for course in self.courses
         ]
