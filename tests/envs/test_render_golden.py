@@ -18,10 +18,10 @@ import pytest
 from tests.envs.worlds import IDS, legal, make
 
 FOLDER = Path(__file__).parents[1] / "golden" / "rendering"
-STEPS = {"failgym/Checkpoint-v1": 60}
+STEPS = {"failgym/Checkpoint-v1": 60, "failgym/Mitigation-v1": 60}
 """Decisions before it is looked at, where a dozen show little."""
 USUAL_STEPS = 12
-TASKS = {"failgym/Cloning-v1": 16, "failgym/GracePeriod-v1": 16, "failgym/Mitigation-v1": 16}
+TASKS = {"failgym/Cloning-v1": 16, "failgym/GracePeriod-v1": 16, "failgym/Mitigation-v1": 48}
 """Of a slice, where the episode of a small environment would be over too soon."""
 SEED = 6
 """Of an episode in which something happens."""
