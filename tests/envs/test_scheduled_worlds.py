@@ -353,10 +353,10 @@ def test_some_jobs_run_on_fewer_machines() -> None:
 
 
 def test_load_of_the_flagship() -> None:
-    """Slots busy for .75 to .90 of the time; waits of 5 to 50 % of the run time."""
+    """Slots busy for .70 to .90 of the time; waits of 5 to 50 % of the run time."""
     for split in ("train", "test"):
         load = measure_load(resolve(MITIGATION, {"split": split}))
-        assert 0.75 <= load.utilisation <= 0.90
+        assert 0.70 <= load.utilisation <= 0.90
         assert 0.05 <= load.wait_share <= 0.50
         assert load.evictions > 0
         assert load.outages > 0
