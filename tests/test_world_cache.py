@@ -80,7 +80,7 @@ def outer(seed: int = 0, size: int = 40) -> Outer:
 
 @pytest.fixture
 def stored(tmp_path: Path) -> Path:
-    generate("google-2011", jobs=60, seed=3).save(tmp_path / "trace")
+    generate("google-2011", jobs=60, seed=2).save(tmp_path / "trace")
     return tmp_path / "trace"
 
 

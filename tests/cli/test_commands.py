@@ -41,7 +41,7 @@ def load(file: Path) -> Any:
 def stored(tmp_path: Path) -> Path:
     """A stored trace with tasks of known and unknown fate."""
     folder = tmp_path / "trace"
-    generate("google-2011", jobs=60, seed=3).save(folder)
+    generate("google-2011", jobs=60, seed=2).save(folder)
     return folder
 
 

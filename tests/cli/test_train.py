@@ -14,7 +14,7 @@ from failgym.traces import generate
 
 pytest.importorskip("sb3_contrib", reason="needs failgym[agents]")
 
-FIELDS = ("trace=google-2011-failing", "jobs=600", "slice_tasks=4")
+FIELDS = ("trace=google-2011-failing", "jobs=600", "slice_tasks=4", "trace_seed=1")
 SMALL = ("--env", "failgym/Cloning-v1", *(text for f in FIELDS for text in ("--set", f)))
 RUN = ("train", *SMALL, "--algo", "maskable_ppo", "--steps", "256", "--n-envs", "8")
 SHORT = ("--hyper", "n_steps=16", "--hyper", "batch_size=64", "--episodes", "50")

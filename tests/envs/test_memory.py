@@ -19,7 +19,7 @@ from failgym.sim.pinned.batch import Batch
 from failgym.worlds import batches
 from failgym.worlds.pinned import world as pinned
 
-FEW = {"jobs": 30, "trace_seed": 1}
+FEW = {"jobs": 60, "trace_seed": 2}
 SHORT: dict[str, dict[str, Any]] = {
     "failgym/Cloning-v1": {**FEW, "trace": "google-2011"},
     "failgym/Lineage-v1": {},

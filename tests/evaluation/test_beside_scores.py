@@ -29,6 +29,10 @@ CLONING: dict[str, Any] = {"jobs": 3_000, "slice_tasks": 8}
 SHARED: dict[str, Any] = {**small("failgym/Mitigation-v1"), "charge": "episode"}
 
 
+BEGUN = (Event.START, Event.QUEUED)
+"""An attempt is met when it starts, or queues for a machine."""
+
+
 @dataclass
 class Recount:
     """Sums over slices that were played one by one."""
@@ -58,7 +62,8 @@ def recounted(anchors: Anchors, policy: Policy) -> Recount:
             batch.step(caller.act(batch.output, ~done))
             log += batch.drained_log(0).tolist()
         outcomes = batch.outcomes(0)
-        beyond = {task for _, kind, task, _, detail in log if kind == Event.START and detail}
+        begun = {(task, number) for _, kind, task, number, _ in log if kind in BEGUN}
+        beyond = {task for task, number in begun if number >= world.tasks["numbers"][task]}
         every = charged = np.ones(len(outcomes["task"]), dtype=bool)
         if scenario.world == "scheduled":
             every = batch.states(0)["own"]

@@ -71,7 +71,7 @@ def test_lies_between_the_bound_and_replay_and_was_played(
 
 @pytest.mark.parametrize("env_id", ["failgym/Mitigation-v1", "failgym/Lineage-v1"])
 def test_search_improves_on_the_rules_and_never_spoils_them(env_id: str) -> None:
-    more = {**EPISODE, "slice_tasks": 24} if "Mitigation" in env_id else {}
+    more = {**EPISODE, "slice_tasks": 24, "trace_seed": 1} if "Mitigation" in env_id else {}
     anchors = places(env_id, **more)
     rules = anchors.oracle(effort=Effort(rounds=0)).costs.sum(axis=1)
     searched = anchors.oracle(effort=Effort(rounds=3)).costs.sum(axis=1)

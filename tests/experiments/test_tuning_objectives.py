@@ -35,6 +35,7 @@ def test_what_is_better_everywhere_is_chosen_by_every_rule() -> None:
 
 def test_variants_are_compared_with_what_was_published() -> None:
     few = {**small("failgym/GracePeriod-v1"), "trace": "google-2011", "longest": DAY}
+    few |= {"trace_seed": 2}
     scenario = resolve("GracePeriod-v1", few)
     anchors = Anchors.of(scenario, split="train", episodes=20)
     kind = kinds_of(scenario)[0]

@@ -13,7 +13,7 @@ from failgym.world_cache import file
 
 @pytest.fixture
 def stored(tmp_path: Path) -> Path:
-    generate("google-2011", jobs=60, seed=3).save(tmp_path / "trace")
+    generate("google-2011", jobs=60, seed=2).save(tmp_path / "trace")
     return tmp_path / "trace"
 
 
