@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from functools import cache
 from typing import Any, cast
 
 from failgym.envs import SCENARIOS
@@ -17,7 +16,6 @@ from failgym.worlds.identity import identity
 __all__ = ["changed_since", "note", "world_of"]
 
 
-@cache
 def world_of(env: str) -> str:
     """A digest of a registered environment as it is now.
 

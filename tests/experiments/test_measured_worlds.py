@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from experiments import measured_worlds
 from experiments.measured_worlds import changed_since, note, world_of
 from experiments.result_tables.agents import agents
 from experiments.result_tables.baselines import measures, scores, tuned
@@ -18,7 +17,6 @@ from experiments.result_tables.rankings import sensitivity, turns
 from experiments.results_pages import PAGES, part
 from failgym.envs import SCENARIOS
 from failgym.traces.synthetic import PROFILES
-from failgym.worlds import identity
 from tests.pages import TOP, Page
 
 WRITTEN: dict[str, tuple[str, Callable[[Any], str]]] = {
@@ -34,26 +32,6 @@ WRITTEN: dict[str, tuple[str, Callable[[Any], str]]] = {
 """Part of a page -> the file in experiments/measured that it is written from, and how."""
 
 
-@pytest.fixture
-def worlds(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """What changes an environment for one test."""
-    forget()
-    yield monkeypatch
-    monkeypatch.undo()
-    forget()
-
-
-def forget() -> None:
-    world_of.cache_clear()
-    identity.sample_of.cache_clear()
-
-
-def changed(worlds: Any, scenarios: Any = SCENARIOS, profiles: Any = PROFILES) -> None:
-    worlds.setattr(measured_worlds, "SCENARIOS", scenarios)
-    worlds.setattr(identity, "PROFILES", profiles)
-    forget()
-
-
 @pytest.mark.parametrize("part_of", WRITTEN)
 def test_pages_say_what_was_measured_and_in_which_world(part_of: str) -> None:
     """As `results_pages` would write them now: run it where a world has changed."""
@@ -65,7 +43,7 @@ def test_pages_say_what_was_measured_and_in_which_world(part_of: str) -> None:
     assert found == part(written, content)
 
 
-def test_what_was_measured_elsewhere_is_named(worlds: Any) -> None:
+def test_what_was_measured_elsewhere_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     cloning, lineage = "Cloning-v1", "Lineage-v1"
     rows = [{"env": env, "world": world_of(env)} for env in (lineage, cloning)]
     by_env = {f"failgym/{row['env']}": row for row in rows} | {"rates": {"Cloning-v1": 1.0}}
@@ -73,7 +51,7 @@ def test_what_was_measured_elsewhere_is_named(worlds: Any) -> None:
         assert changed_since(content) == []
         assert note(content) == ""
     prices = replace(SCENARIOS[cloning], task_value=8.0)
-    changed(worlds, scenarios=SCENARIOS | {cloning: prices})
+    monkeypatch.setitem(SCENARIOS, cloning, prices)
     for content in (rows, by_env, rows[1]):
         assert changed_since(content) == [cloning]
         assert note(content).strip().endswith("became what it is:** `failgym/Cloning-v1`.")
@@ -81,14 +59,10 @@ def test_what_was_measured_elsewhere_is_named(worlds: Any) -> None:
     assert changed_since([{"env": lineage}]) == [lineage]
 
 
-def test_another_profile_is_another_world(worlds: Any) -> None:
+def test_another_profile_is_another_world(monkeypatch: pytest.MonkeyPatch) -> None:
     before = {env: world_of(env) for env in SCENARIOS}
     assert len(set(before.values())) == len(SCENARIOS)
-    name = str(SCENARIOS["Workflow-v1"].trace)
-    other: Any = replace(PROFILES[name], default_jobs=7)
-    changed(worlds, profiles=PROFILES | {name: other})
-    assert {env: world_of(env) for env in SCENARIOS} == before
     name = str(SCENARIOS["Mitigation-v1"].trace)
-    other = replace(PROFILES[name], task_spread=0.1)
-    changed(worlds, profiles=PROFILES | {name: other})
+    other: Any = replace(PROFILES[name], task_spread=0.1)
+    monkeypatch.setitem(PROFILES, name, other)
     assert [env for env in SCENARIOS if world_of(env) != before[env]] == ["Mitigation-v1"]

@@ -16,13 +16,13 @@ from failgym.leaderboard.policy_process.players import OwnPolicy
 from failgym.leaderboard.suite.episodes import play
 from failgym.leaderboard.suite.suites import FORECASTS, Cell, Course
 from failgym.leaderboard.verification.recorded_actions import RecordedActions
-from failgym.traces.synthetic import PROFILES
+from failgym.traces.synthetic import PROFILES, google_2011
 from failgym.worlds import identity
 
 DIGESTS = {
-    "smoke": "0f061042e4ebadb23effc5362a950e81e05eed757e00edc907408daf18f507ac",
-    "v1": "763434396d8585ff7f2a75f8b49797ceb4d0deed0a87fc52368b74f0b21483c5",
-    "v1-real": "b48d887e6a168179abb03342ece7a90693bb1a489a0e0abc75d73f12e35cc674",
+    "smoke": "96843c00cff000963ef4fae5a8a53bad0595e1b327e91b1a17dacda598ebd712",
+    "v1": "64974e17d13fda03ddbe66482f10ad25c36463c7a173d7ec7b1b8ebd30954230",
+    "v1-real": "8fd66de0280b6e0ce7b025cefa241fae0a8370f50e27c4af85e8d870a8930a9c",
 }
 PUBLISHED = tuple(DIGESTS)
 
@@ -36,11 +36,13 @@ def test_a_suite_never_changes(name: str) -> None:
 def test_what_a_profile_generates_is_fixed_too(monkeypatch: pytest.MonkeyPatch) -> None:
     name = SUITES["v1"].course("Mitigation-v1").scenario().trace
     other: Any = replace(PROFILES[str(name)], task_spread=0.1)
-    monkeypatch.setattr(identity, "PROFILES", {**PROFILES, name: other})
-    identity.sample_of.cache_clear()
-    found = SUITES["v1"].digest
-    identity.sample_of.cache_clear()
-    assert found != DIGESTS["v1"]
+    monkeypatch.setitem(PROFILES, str(name), other)
+    assert SUITES["v1"].digest != DIGESTS["v1"]
+    monkeypatch.undo()
+    monkeypatch.setattr(google_2011, "FREEDOM", 6)  # the profile is the same, the generator not
+    identity._sample.cache_clear()
+    assert SUITES["v1"].digest != DIGESTS["v1"]
+    identity._sample.cache_clear()
 
 
 def test_a_field_that_is_left_alone_is_not_in_a_digest() -> None:
