@@ -21,8 +21,9 @@ class Clairvoyant:
 
     It is the exception among the baselines: it is given the world and not an observation, so it is
     no `Heuristic` and not in the registry. Tasks of a pinned world are independent of each other,
-    so the bound is exact, task by task; `Bound.exact` says where the search was cut short. How it
-    is found, and why that is enough: `failgym.sim.pinned.clairvoyant`.
+    so the bound is exact, task by task; `Bound.exact` says where the search was cut short, and
+    `Bound.lowest` what no plan can cost less than there. How it is found, and why that is enough:
+    `failgym.sim.pinned.clairvoyant`.
 
     >>> bound = Clairvoyant().plan("GracePeriod-v1")
     >>> bound.costs.shape[1], bool(bound.exact.all())

@@ -245,6 +245,54 @@ def alone_case(rng: np.random.Generator) -> Case:
     return Case(trace, rules, random_context(rng, trace, rules), weights)
 
 
+def cheap_pauses(make: Maker) -> Maker:
+    """The same cases, but pauses cost less than work."""
+
+    def made(rng: np.random.Generator) -> Case:
+        case = make(rng)
+        weights = replace(case.weights, wasted=2.0, overhead=float(rng.choice([0.0, 1.0, 1.9])))
+        return case._replace(weights=weights)
+
+    made.__name__ = f"{make.__name__}_cheap_pauses"
+    return made
+
+
+def failing_case(rng: np.random.Generator) -> Case:
+    """Tasks that fail, are evicted or killed again and again, and hardly ever finish."""
+    case = chain_case(rng)
+    window = int(rng.choice([20, 30, 50]))
+    cheap = bool(rng.random() < 0.3)
+    rules = replace(
+        case.rules,
+        window=window,
+        every=1,
+        decide=rng.choice(["every", "every", "geometric", "alarm"]).item(),
+        checkpoint_cost=int(rng.choice([0, 3, window])),
+        restore_cost=int(rng.choice([0, 7, window])),
+    )
+    ends = [(Outcome.EVICT, Cause.MACHINE)] * 3 + [(Outcome.FAIL, Cause.INTRINSIC)]
+    rows: list[dict[str, Any]] = []
+    for task in range(tasks := 3):
+        length, start = int(rng.integers(80, 400)), int(rng.integers(0, 20))
+        killed, count = bool(rng.random() < 0.3), int(rng.integers(1, 5))
+        for row in range(count):
+            outcome, cause = ends[int(rng.integers(len(ends)))]
+            if killed and row == count - 1:
+                outcome, cause = Outcome.KILL, Cause.USER
+            end = start + int(rng.integers(0, int(length * rng.choice([0.2, 0.4, 0.9]))))
+            rows.append({"task": task, "start": start, "end": end, "outcome": outcome})
+            rows[-1] |= {"cause": cause, "length": length}
+            start = end + int(rng.choice([0, 0, 3, 20, 60]))
+    trace = Trace.of(
+        Meta("failing"),
+        jobs={"original_id": ["a"], "submit": [0], "width": [tasks], "outcome": [1]},
+        tasks={"job": [0] * tasks, "index": range(tasks), "width": rng.choice([1, 3], tasks)},
+        attempts={name: [row[name] for row in rows] for name in rows[0]},
+    )
+    weights = replace(case.weights, wasted=1.0, overhead=0.5 if cheap else 1.0)
+    return Case(trace, rules, random_context(rng, trace, rules), weights)
+
+
 def check(case: Case) -> Iterator[str]:
     """Compare the bound of every task of a world with brute force, and say what came of it."""
     trace, rules, context, weights, laws = case
@@ -284,6 +332,85 @@ def test_is_the_least_cost_over_all_action_sequences(make: Any, seeds: int) -> N
         results.update(check(make(np.random.default_rng(seed))))
     assert results["equal"] >= seeds
     assert results["inexact"] == 0
+
+
+LIMITS = (1, 2, 4, 9, 30, 50_000)
+"""Decisions after which a search is given up, from almost none to more than any case takes."""
+
+
+def check_proven(case: Case) -> Iterator[str]:
+    """Compare what is proven of every task with brute force, wherever the search is given up."""
+    trace, rules, context, weights, laws = case
+    world = compile_world(trace, rules, context, weights, continuation=laws)
+    sim = PinnedSimulator(trace, rules, context, weights, continuation=laws)
+    for task in np.flatnonzero(~world.tasks["censored"] & (world.tasks["rows"] > 0)):
+        try:
+            least = least_cost(sim, int(task))
+        except TooLarge:
+            continue
+        before, rounding = 0.0, 1e-9 * (1.0 + least)
+        for limit in LIMITS:
+            bound = clairvoyant(world, rules, np.array([task]), limit)
+            proven, found = float(bound.lowest[0]), float(bound.costs[0].sum())
+            assert before - rounding <= proven <= least + rounding
+            assert least - rounding <= found
+            before = proven
+            if bound.exact[0]:
+                assert proven == pytest.approx(found, rel=1e-12)
+                assert found == pytest.approx(least, rel=1e-9, abs=1e-9)
+            elif proven > found / 2:
+                yield "close"
+            yield "exact" if bound.exact[0] else "cut"
+
+
+GIVEN_UP = (*MAKERS, continued(cheap_pauses(chain_case)), continued(failing_case))
+
+
+@pytest.mark.parametrize(
+    ("make", "seeds"),
+    [
+        *zip(GIVEN_UP, (12, 12, 12, 12, 12, 12, 40, 24, 60), strict=True),
+        *(pytest.param(make, 400, marks=pytest.mark.campaign) for make in GIVEN_UP),
+    ],
+)
+def test_no_plan_is_cheaper_than_what_is_proven(make: Maker, seeds: int) -> None:
+    """However soon the search is given up; and to search longer never proves less."""
+    results = Counter[str]()
+    for seed in range(seeds):
+        results.update(check_proven(make(np.random.default_rng(1_000 + seed))))
+    assert results["cut"] > 0
+    assert results["exact"] > results["cut"]
+    if make is GIVEN_UP[-1]:  # where no attempt can finish most of the cost is sure
+        assert results["close"] > results["cut"] / 4
+
+
+def test_a_task_that_no_attempt_can_finish_needs_no_search() -> None:
+    """Two evictions long before its work is done, after which the cluster did not go on."""
+    evicted = {"task": 0, "outcome": Outcome.EVICT, "cause": Cause.MACHINE, "length": 1_000}
+    rows = [{**evicted, "start": 0, "end": 300}, {**evicted, "start": 310, "end": 610}]
+    trace = Trace.of(
+        Meta("hopeless"),
+        jobs={"original_id": ["a"], "submit": [0], "width": [1], "outcome": [0]},
+        tasks={"job": [0], "index": [0], "width": [1]},
+        attempts={name: [row[name] for row in rows] for name in rows[0]},
+    )
+    rules = replace(
+        Rules(checkpoint=True, window=10, checkpoint_cost=10, restore_cost=10),
+        beyond_record="continued",
+        restarts="record",
+    )
+    rng = np.random.default_rng(0)
+    world = compile_world(
+        trace,
+        rules,
+        random_context(rng, trace, rules),
+        Weights(1.0, 1.0, 0.0, 1.0, task_value=4.0),
+        continuation=random_continuation(rng, trace),
+    )
+    bound = clairvoyant(world, rules, np.array([0]), limit=1)
+    assert bound.exact[0]
+    assert bound.choices[0] == 0
+    assert bound.lowest[0] == bound.costs[0].sum()
 
 
 @pytest.fixture(scope="module", params=[*PINNED, *PAPERS])

@@ -19,7 +19,7 @@ from failgym.sim.shared.keys import Purpose
 from failgym.sim.shared.laws import EXTERNAL, draw
 from failgym.vocabulary import NEVER, Ending
 
-__all__ = ["ends_badly", "meet", "undisturbed_end"]
+__all__ = ["drawn_outside", "ends_badly", "meet", "pace_of", "undisturbed_end"]
 
 _FINISH, _INTRINSIC, _USER = int(Ending.FINISH), int(Ending.INTRINSIC), int(Ending.USER)
 _EXTERNAL, _CENSORED = int(Ending.EXTERNAL), int(Ending.CENSORED)
@@ -27,7 +27,7 @@ _NEXT_EXTERNAL = int(Purpose.NEXT_EXTERNAL)
 
 
 @kernel
-def _pace(c: Any, length: float) -> float:
+def pace_of(c: Any, length: float) -> float:
     """How much of its task's work an attempt does in a ms that would do all of it in ``length``."""
     return 1.0 if c.work == np.inf else c.work / length
 
@@ -40,7 +40,7 @@ def _date(c: Any, run: Any, length: float, fails: float) -> None:
         length: F [ms], infinite for never.
         fails: T_fail [ms], infinite for never.
     """
-    run.pace = _pace(c, length)
+    run.pace = pace_of(c, length)
     point = np.floor(fails * run.pace)
     fails, finishes = left_to_do(c.work, run.f0, run.pace, length, fails, point)
     run.inner = _INTRINSIC if fails <= finishes else _FINISH
@@ -49,16 +49,20 @@ def _date(c: Any, run: Any, length: float, fails: float) -> None:
 
 
 @kernel
-def _outside(laws: Any, c: Any, run: Any) -> float:
-    """T_ext of a drawn attempt (rule C4)."""
-    return draw(laws, EXTERNAL, c.cell[run.past], keyed(c.stream, run.number, _NEXT_EXTERNAL))
+def drawn_outside(laws: Any, c: Any, number: int, past: int) -> float:
+    """T_ext of a drawn attempt after so many failures (rule C4), infinite for never."""
+    return draw(laws, EXTERNAL, c.cell[past], keyed(c.stream, number, _NEXT_EXTERNAL))
 
 
 @kernel
 def undisturbed_end(laws: Any, c: Any, run: Any) -> float:
     """When a drawn attempt would end from the start [ms]; infinite for never (rule A1)."""
     length = drawn_length(laws, c, run.number)
-    return min(drawn_failure(laws, c, run.number, run.past), _outside(laws, c, run), length)
+    return min(
+        drawn_failure(laws, c, run.number, run.past),
+        drawn_outside(laws, c, run.number, run.past),
+        length,
+    )
 
 
 @kernel
@@ -72,7 +76,10 @@ def ends_badly(laws: Any, c: Any, run: Any, outside_too: bool) -> bool:
         outside_too: does an end from outside count?
     """
     length = drawn_length(laws, c, run.number)
-    fails, outside = drawn_failure(laws, c, run.number, run.past), _outside(laws, c, run)
+    fails, outside = (
+        drawn_failure(laws, c, run.number, run.past),
+        drawn_outside(laws, c, run.number, run.past),
+    )
     if fails < np.inf and fails <= outside and fails <= length:
         return True
     return outside_too and outside < np.inf and outside <= length
@@ -83,7 +90,10 @@ def _meet_drawn(laws: Any, c: Any, task: Any, run: Any) -> None:
     """What a drawn attempt meets; the task counts it if it would fail from the start (rule C4)."""
     run.past = min(c.before + task.drawn_failures, COUNTS - 1)
     length = drawn_length(laws, c, run.number)
-    fails, outside = drawn_failure(laws, c, run.number, run.past), _outside(laws, c, run)
+    fails, outside = (
+        drawn_failure(laws, c, run.number, run.past),
+        drawn_outside(laws, c, run.number, run.past),
+    )
     if fails < np.inf and fails <= outside and fails <= length:
         task.drawn_failures += 1
     run.outer = _EXTERNAL

@@ -17,7 +17,16 @@ from failgym.sim.shared.keys import Purpose
 from failgym.sim.shared.laws import CHANCE, FAILURE, GAP_AFTER_EXTERNAL, GAP_AFTER_FAILURE, draw
 from failgym.vocabulary import Ending
 
-__all__ = ["after_own", "drawn_failure", "drawn_length", "gap_behind", "left_to_do", "position"]
+__all__ = [
+    "after_own",
+    "declines_after_drawn",
+    "declines_after_failure",
+    "drawn_failure",
+    "drawn_length",
+    "gap_behind",
+    "left_to_do",
+    "position",
+]
 
 _INTRINSIC, _EXTERNAL = int(Ending.INTRINSIC), int(Ending.EXTERNAL)
 _NEXT_FAILURE, _NEXT_CHANCE = int(Purpose.NEXT_FAILURE), int(Purpose.NEXT_CHANCE)
@@ -79,8 +88,8 @@ def position(c: Any, run: Any, work: int) -> float:
 
 
 @called
-def _declines_after_failure(laws: Any, c: Any, row: Any, failures: int) -> bool:
-    """Does the cluster decline at the last of so many intrinsic failures of what it started?
+def _declines_by_record(laws: Any, c: Any, row: Any, failures: int) -> bool:
+    """Does it where it restarts as in the record?
 
     Args:
         laws: `Laws`, held.
@@ -94,29 +103,34 @@ def _declines_after_failure(laws: Any, c: Any, row: Any, failures: int) -> bool:
     return keyed(c.stream, failures, _GIVES_UP) < laws.gives_up[cell]
 
 
+@kernel
+def declines_after_failure(w: Any, task: int, failures: int) -> bool:
+    """Does the cluster decline at the last of so many intrinsic failures of what it started?"""
+    p = w.parameters[0]
+    if not p.by_record:
+        return failures > p.restart_limit
+    record, c = w.tasks[task], w.beyond[task]
+    row = w.rows[record.rows_at + min(failures, record.rows) - 1]
+    return _declines_by_record(held(w.laws), c, row, failures)
+
+
 @called
-def _declines_after_drawn(laws: Any, c: Any, run: Any) -> bool:
+def declines_after_drawn(laws: Any, c: Any, number: int, past: int) -> bool:
     """Does the cluster decline at the end of a drawn attempt from outside?"""
-    return keyed(c.stream, run.number, _NEXT_RESTART) < laws.ends_external[c.cell[run.past]]
+    return keyed(c.stream, number, _NEXT_RESTART) < laws.ends_external[c.cell[past]]
 
 
 @kernel
 def after_own(w: Any, task: Any, run: Any, ending: int) -> None:
     """An attempt has ended that the cluster started: does it decline (rule C8)?"""
-    p = w.parameters[0]
     declines = False
     if ending == _INTRINSIC:
         task.own_failures += 1
-        j = task.own_failures
-        if p.by_record:
-            record, c = w.tasks[task.task], w.beyond[task.task]
-            row = w.rows[record.rows_at + min(j, record.rows) - 1]
-            declines = _declines_after_failure(held(w.laws), c, row, j)
-        else:
-            declines = j > p.restart_limit
+        declines = declines_after_failure(w, task.task, task.own_failures)
     elif ending == _EXTERNAL:
         if run.ghost:
-            declines = _declines_after_drawn(held(w.laws), w.beyond[task.task], run)
+            c = w.beyond[task.task]
+            declines = declines_after_drawn(held(w.laws), c, run.number, run.past)
         else:
             declines = w.rows[run.row].gap < 0
     if declines:

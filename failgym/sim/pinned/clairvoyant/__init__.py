@@ -14,12 +14,16 @@ record is continued, what is behind it meets fates of its own, and more saved wo
 
 - `stages`: a record that is one successful attempt is best left alone, or killed; and so is one
   of a single attempt, where it goes on, if only what is saved could serve what nobody starts;
-- `least`: what is sure to be charged is counted now;
+- `least`: what is sure to be charged is counted now; in a task of which no attempt can finish
+  that is nearly all, where its attempts follow each other (`failing`);
 - `sequences.worth_saving`: attempts that follow each other are saved once each at most, as late as
   it helps;
 - `stages.next_stage`: a task worth killing is worth killing at its first decision, at once; and
   where it is not certain which checkpoint is best, how often an attempt is saved matters, but not
   when.
+
+A search that is cut short leaves decisions open. No plan can cost less than the cheapest one found
+and what is sure to be charged at the first open decision, whichever is less: `Bound.lowest`.
 """
 
 from __future__ import annotations

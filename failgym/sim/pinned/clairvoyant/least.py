@@ -6,10 +6,11 @@ from typing import Any
 
 from failgym.sim.pinned.accounts import costs
 from failgym.sim.pinned.attempts import own_outcome
+from failgym.sim.pinned.clairvoyant.failing import cost_of_failure
 from failgym.sim.pinned.clairvoyant.records import SEQUENCE, WORTHY
 from failgym.sim.pinned.records import State, View, World
 from failgym.sim.shared.accounts import work_of
-from failgym.sim.shared.jit import kernel
+from failgym.sim.shared.jit import held, kernel
 from failgym.vocabulary import NEVER, Ending, Outcome
 
 __all__ = ["least_cost"]
@@ -20,12 +21,23 @@ _FINISHED = int(Outcome.FINISH)
 
 
 @kernel
-def least_cost(w: World, s: State, stage: int, saved: int) -> float:
+def least_cost(w: World, s: State, stage: int, saved: int, anew: bool) -> float:
     """A lower bound of what the task will have cost, at an open decision.
 
     All that has been charged, and of the attempts that are alive: their pauses and restores so far;
     and, where nothing can be saved, the work so far of those that will not finish, and of those
     that will, all but the longest. Attempts that the data cut are never charged for their work.
+
+    It holds for the plans that are searched in a stage. The one that leaves the task alone was
+    searched before, and so was the one that kills it at once, if no other is to be tried.
+
+    Args:
+        w: the world.
+        s: state 0 is that of the decision.
+        stage: which plans are searched.
+        saved: an attempt that is not saved again, see `stages.next_stage`.
+        anew: count `cost_of_failure` too? It changes little between the decisions of an attempt:
+            for the first of it, and after an action.
     """
     p, ep, task, runs = w.parameters[0], s.episodes[0], s.tasks[0, 0], s.runs[0]
     terms = costs(w, View(s.episodes[0], s.tasks[0], s.runs[0], s.heap[0], s.log[0]))
@@ -45,13 +57,16 @@ def least_cost(w: World, s: State, stage: int, saved: int) -> float:
     record: Any = w.tasks[task.task]
     width = record.width
     charged = terms[0] + terms[1] + terms[2] + terms[3] + terms[4]
-    if stage != WORTHY and stage != SEQUENCE:
-        return charged + width * (p.overhead * overhead + p.wasted * (wasted - longest))
     run = runs[ep.run]
+    least = 0.0
+    if anew and stage >= WORTHY:
+        least = cost_of_failure(held(w), ep, task, run)
+    if stage != WORTHY and stage != SEQUENCE:
+        return charged + max(width * (p.overhead * overhead + p.wasted * (wasted - longest)), least)
     ahead = p.overhead * overhead
     if saved == ep.run:
         ahead += p.wasted * _unsaved_at_end(w, task, run)
-    return charged + max(width * ahead, _cost_of_failure(w, ep, task, run))
+    return charged + max(width * ahead, _cost_if_repeated(w, ep, task, run), least)
 
 
 @kernel
@@ -73,8 +88,8 @@ def _unsaved_at_end(w: World, task: Any, run: Any) -> int:
 
 
 @kernel
-def _cost_of_failure(w: World, ep: Any, task: Any, run: Any) -> float:
-    """In a sequence: a lower bound of what is not yet charged, if no attempt can finish; else 0.
+def _cost_if_repeated(w: World, ep: Any, task: Any, run: Any) -> float:
+    """`cost_of_failure` in a sequence where the record is not continued, but repeated.
 
     Every millisecond of the attempts to come is then charged as work or, at no lower price, as
     overhead, and so is what has been saved. That none can finish is clear if one would not

@@ -45,6 +45,7 @@ def clairvoyant(
     return Bound(
         costs=found["terms"].copy(),
         exact=found["exact"].copy(),
+        lowest=found["lowest"].copy(),
         decisions=found["decisions"].copy(),
         choices=found["choices"].copy(),
         searched=found["nodes"].copy(),

@@ -39,6 +39,7 @@ CHOICE = np.dtype(
         ("untried", "u1"),  # actions that remain to be tried there, a bit each
         ("skipped", "i4"),  # attempt that was last left unsaved at a window before, see `_saved`
         ("saved", "i4"),
+        ("least", "f8"),  # what every plan must cost that goes on from there
     ],
     align=True,
 )
@@ -50,6 +51,7 @@ FOUND = np.dtype(
         ("decisions", "i8"),  # answers of the plan, CONTINUE included
         ("choices", "i8"),  # of them, other than CONTINUE
         ("nodes", "i8"),  # decisions answered in the search
+        ("lowest", "f8"),  # what the plans must cost that were not searched
         ("exact", "?"),
     ],
     align=True,
@@ -65,7 +67,11 @@ class Bound:
     """[tasks, 5] cost of each task under its plan, in the order of `TERMS`; weighted, each at least
     0"""
     exact: npt.NDArray[np.bool_]
-    """[tasks] was the search completed? Else the plan is the best one found within the limit."""
+    """[tasks] is it proven that no plan is cheaper? Else the plan is the best one found within the
+    limit."""
+    lowest: npt.NDArray[np.float64]
+    """[tasks] what no plan can cost less than: what the plan costs, where that is exact, else less;
+    in the units of ``costs``, all terms together"""
     decisions: npt.NDArray[np.int64]
     """[tasks] answers of each plan"""
     choices: npt.NDArray[np.int64]

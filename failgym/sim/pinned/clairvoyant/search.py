@@ -9,6 +9,7 @@ import numpy as np
 from failgym.sim.pinned.accounts import costs
 from failgym.sim.pinned.clairvoyant.least import least_cost
 from failgym.sim.pinned.clairvoyant.records import ANY, KILL_AT_ONCE, NEARLY, OVER, REPLAY, WORTHY
+from failgym.sim.pinned.clairvoyant.sequences import follow_each_other
 from failgym.sim.pinned.clairvoyant.stages import next_stage, worth_trying
 from failgym.sim.pinned.decisions import apply
 from failgym.sim.pinned.engine import advance, start_episode
@@ -68,15 +69,20 @@ def _search(
     j: int,
     kill: bool,
     stage: int,
+    sequence: bool,
     limit: int,
 ) -> bool:
     """Search the plans of task number ``j`` of World.order; False if not all were searched.
+
+    What those that were not must cost at least is written down: it is what is sure to be charged at
+    the first decision that is still open, or where there was no room for more choices.
 
     Args:
         path: CHOICE [depth], room for the present plan; state i + 1 is the one in which choice i is
             made.
         kill: try kills at WINDOW decisions.
         stage: which plans to search.
+        sequence: do the attempts follow each other, in a continued record?
         limit: decisions to answer before giving up.
     """
     x = View(s.episodes[0], s.tasks[0], s.runs[0], s.heap[0], s.log[0])
@@ -84,25 +90,33 @@ def _search(
     start_episode(w, x, w.order[j : j + 1])
     depth, answered, begun, complete = 0, 0, False, True
     action, skipped, saved = np.int64(_CONTINUE), np.int64(-1), np.int64(-1)
+    least, met = 0.0, np.int64(-1)
+    found.lowest = np.inf
     while True:
         if not begun or not apply(w, x, action):
             advance(w, x)
         begun = True
-        if not ep.done and least_cost(w, s, stage, saved) < found.cost * NEARLY:
+        if not ep.done:
+            anew = sequence and (action != _CONTINUE or met != ep.run)
+            least, met = max(least, least_cost(w, s, stage, saved, anew)), np.int64(ep.run)
+        if not ep.done and least < found.cost * NEARLY:
             if stage == KILL_AT_ONCE and ep.decision != _WINDOW:
                 return False
             found.nodes += 1
             if found.nodes > limit and stage >= WORTHY:
+                found.lowest = min(found.lowest, path[0].least if depth > 0 else least)
                 return False
             wanted = worth_trying(w, s, kill, stage, saved)
             if wanted != 0 and depth == len(path):
                 complete, wanted = False, 0
+                found.lowest = min(found.lowest, least)
             if wanted == 0:
                 action = np.int64(_CONTINUE)
                 answered += 1
                 continue
             path[depth].at, path[depth].untried = answered, wanted
             path[depth].skipped, path[depth].saved = skipped, saved
+            path[depth].least = least
             depth += 1
             _copy(s, 0, depth)
         else:
@@ -113,6 +127,7 @@ def _search(
             _copy(s, depth, 0)
         choice = path[depth - 1]
         skipped, saved = np.int64(choice.skipped), np.int64(choice.saved)
+        least, met = choice.least, np.int64(ep.run)
         if choice.untried != 0:
             action = np.int64(_first_of(choice.untried))
             choice.action = action
@@ -130,11 +145,15 @@ def search_all(w: World, s: State, path: Any, found: Any, plans: Any, limit: int
     """The cheapest plan of every task of World.order."""
     for j in range(len(w.order)):
         best, kill, stage = found[j], w.parameters[0].kill, np.int64(REPLAY)
+        sequence = w.parameters[0].continued and follow_each_other(w, w.tasks[w.order[j]])
         best.cost = np.inf
         while stage != OVER:
             best.nodes = 0
-            best.exact = _search(w, s, path, best, plans[j], j, kill, stage, limit)
+            best.exact = _search(w, s, path, best, plans[j], j, kill, stage, sequence, limit)
             if stage == KILL_AT_ONCE:
                 kill = not best.exact
                 best.exact = True
             stage = next_stage(w, w.tasks[w.order[j]], stage, kill)
+        best.exact = best.exact or best.lowest >= best.cost * NEARLY
+        if best.exact or best.lowest > best.cost:
+            best.lowest = best.cost

@@ -9,7 +9,7 @@ from failgym.sim.pinned.records import State, World
 from failgym.sim.shared.jit import kernel
 from failgym.vocabulary import Ending, Outcome
 
-__all__ = ["is_regular", "is_sequence", "last_chance", "worth_saving"]
+__all__ = ["follow_each_other", "is_regular", "is_sequence", "last_chance", "worth_saving"]
 
 _FINISH, _INTRINSIC = int(Ending.FINISH), int(Ending.INTRINSIC)
 _EXTERNAL, _CENSORED = int(Ending.EXTERNAL), int(Ending.CENSORED)
@@ -38,14 +38,26 @@ def _on_grid(w: World, record: Any) -> bool:
 
 @kernel
 def is_sequence(w: World, record: Any) -> bool:
-    """Do the attempts of a task follow each other, with nothing to decide but when to save them?
+    """Do attempts `follow_each_other`, and is there nothing to gain by a checkpoint but its work?
 
-    That is: only checkpoints (and kills) may be decided, at ages that are known beforehand;
-    overhead is priced no lower than wasted work; the attempts do not overlap, none was cut by the
-    end of the data, a FINISH comes last, and there is no row that never started.
+    That is: overhead is priced no lower than wasted work, and attempts may be saved at ages that
+    are known beforehand.
     """
     p = w.parameters[0]
-    if p.clone or p.give_up or p.retry or p.spacing == _ALARM or p.overhead < p.wasted:
+    if p.spacing == _ALARM or p.overhead < p.wasted:
+        return False
+    return follow_each_other(w, record)
+
+
+@kernel
+def follow_each_other(w: World, record: Any) -> bool:
+    """Do the attempts of a task follow each other, with nothing to decide but when to save them?
+
+    That is: only checkpoints (and kills) may be decided; the attempts do not overlap, none was cut
+    by the end of the data, a FINISH comes last, and there is no row that never started.
+    """
+    p = w.parameters[0]
+    if p.clone or p.give_up or p.retry:
         return False
     if record.pending_end >= 0 or record.rows == 0:
         return False
