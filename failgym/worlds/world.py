@@ -34,6 +34,9 @@ class LeastCosts(NamedTuple):
     proven: npt.NDArray[np.bool_] | None = None
     """[tasks of the slices] is it known that nobody can pay less? None where it is not told of
     single tasks"""
+    lowest: Floats | None = None
+    """[tasks of the slices] what it is known that nobody can pay less than, all terms together: the
+    cost of the task where that is proven, else less; None where ``proven`` is"""
 
 
 class Scene(NamedTuple):

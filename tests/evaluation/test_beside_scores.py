@@ -304,8 +304,29 @@ def test_tasks_whose_bound_is_not_proven_are_told_with_what_they_hold(
         f" 1 tasks, which hold {100 * room:.1f} % of what it saves by the plans found and"
         f" {100 * cost:.1f} % of what replay costs: the bound may be too high"
     ) in capsys.readouterr().out
-    note_unproven([replace(cloning, least=cloning.least._replace(unproven=1, proven=None))])
-    assert " 1 tasks: the bound may be too high" in capsys.readouterr().out
+    silent = cloning.least._replace(unproven=1, proven=None, lowest=None)
+    note_unproven([replace(cloning, least=silent)])
+    [line] = capsys.readouterr().out.splitlines()
+    assert line.endswith(" 1 tasks: the bound may be too high, and scores too")
+
+
+def test_it_is_told_how_high_scores_would_be_by_what_is_proven(
+    cloning: Anchors, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Plans that nobody looked for may save 30 more where those found save 100."""
+    found, lowest = float(cloning.possible.sum()), cloning.least.lowest
+    assert lowest is not None
+    assert cloning.unproven_room == pytest.approx(0.0, abs=1e-9 * found)
+    lowest = lowest.copy()
+    lowest[0] -= 0.3 * found
+    least = cloning.least._replace(unproven=1, lowest=lowest)
+    cut = replace(cloning, least=least)
+    assert cut.unproven_room == pytest.approx(0.3 * found)
+    note_unproven([cut])  # 100 / 130
+    said = "with the proven bound instead, scores are 0.7692 times as high\n"
+    assert capsys.readouterr().out.endswith(said)
+    note_unproven([cut, cloning])  # 200 / 230
+    assert "scores are 0.8695 times as high" in capsys.readouterr().out
 
 
 def with_room(share: float) -> Evaluation:

@@ -109,13 +109,14 @@ class PinnedWorld:
         begin = np.cumsum(sizes) - sizes
         tasks = self.tables.order[np.arange(sizes.sum()) + np.repeat(first - begin, sizes)]
         if bound is not None:
-            least, plans, proven = bound(self.tables, rules, tasks), None, None
+            least, plans, proven, lowest = bound(self.tables, rules, tasks), None, None, None
         else:
             found = clairvoyant(self.tables, rules, tasks)
-            least, proven = found.costs, found.exact.astype(np.bool_)
+            least, proven, lowest = found.costs, found.exact.astype(np.bool_), found.lowest
             plans = [_plan(found, i) for i in range(len(tasks))]
         unproven = 0 if proven is None else int((~proven).sum())
-        return LeastCosts(np.add.reduceat(least, begin, axis=0), unproven, least, plans, proven)
+        of_slices = np.add.reduceat(least, begin, axis=0)
+        return LeastCosts(of_slices, unproven, least, plans, proven, lowest)
 
     def scene(self, order: Order) -> Scene:
         """There are no machines; tasks are served one after the other, or merged by time."""
