@@ -42,12 +42,11 @@ FEWER = {"Cloning-v1": 12_000, "GracePeriod-v1": 12_000, "Checkpoint-v1": 6_000}
 """Jobs, where the environment's own would take minutes."""
 UNSURE = {"GracePeriod-v1", "Lineage-v1", "Mitigation-v1"}
 """Where a paper's policy helps, but few jobs decide, so that its interval reaches below 0: 7 [-16,
-54], 52 [-34, 83] and 2.0 [-.8, 5.4] (on ten fresh traces 1.0 [-.5, 2.9])."""
+54], 52 [-34, 83] and 1.1 [-.8, 4.8] (on ten fresh traces .3 [-.3, .9])."""
 FEW = 3
 """Slices on which the other baselines are played."""
-UNPROVEN = {"Checkpoint-v1": 0.01}
-"""Share of the tasks for which the search for what is best may end before it is proven: 7 of 1,347
-with 6,000 jobs."""
+UNPROVEN = {"Checkpoint-v1": 0.05}
+"""Share of what the bound saves by which it may be too high, where a search was cut short."""
 LEFT = {"Checkpoint-v1": 97.0}
 """Score that the paper's policy stays below, where it is not 90: saving now and then is nearly all
 there is to gain. With 6,000 jobs it has 92 [65, 98]: a few jobs decide how near it comes."""
@@ -140,9 +139,9 @@ def test_no_other_baseline_beats_the_bound_or_acts_illegally(
 
 
 def assert_bounded(table: Table) -> None:
-    """By a bound that is proven of all of its tasks, or nearly all."""
-    tasks = len(table.anchors.replay.outcomes["task"])
-    assert table.anchors.unproven <= UNPROVEN.get(table.name, 0.0) * tasks
+    """By a bound that is proven, or nearly so."""
+    more, room = table.anchors.unproven_room, table.anchors.possible.sum()
+    assert more is None or more <= UNPROVEN.get(table.name, 1e-9) * room
     bound = table.anchors.bound.sum(axis=1)
     for policy, run in table.runs.items():
         assert (run.costs.sum(axis=1) >= bound - 1e-9).all(), policy
