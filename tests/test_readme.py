@@ -35,7 +35,9 @@ def learned_as_printed(code: str, folder: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.chdir(folder)
     result = run_as_printed(code)["result"]
     (judged_on,) = re.findall(r"evaluate\(model, name, (.+)\)", code)
-    trace = {name: int(value) for name, value in re.findall(r"(\w+)=(\d[\d_]*)", judged_on)}
+    trace: dict[str, Any] = {
+        name: int(value) for name, value in re.findall(r"(\w+)=(\d[\d_]*)", judged_on)
+    }
     paper = failgym.evaluate(GracePeriod(), "failgym/GracePeriod-v1", **trace)
     assert Path("mine.safetensors").exists()
     return result, paper
