@@ -29,17 +29,18 @@ _FINISHED = int(Outcome.FINISH)
 
 @kernel
 def _can_finish(
-    work: float, reach: float, pace: float, length: float, fails: float, outside: float
+    p: Any, work: float, reach: float, pace: float, length: float, fails: float, outside: float
 ) -> bool:
     """May an attempt finish that resumes from any work up to ``reach``? If in doubt, yes.
 
     It cannot if something outside comes first however much was saved, or if it fails first: from
-    work below its point of failure it always does (rule C6), from beyond it T_fail after its start.
+    work below its point of failure it always does (rule C6), from beyond it T_fail after it was
+    restored.
     """
     left = length
     if reach > 0.0:
-        left = min(length, np.floor((work - reach) / pace + 0.5))
-    if left >= np.floor(outside):
+        left = np.floor((work - reach) / pace + 0.5)
+    if min(length, left + p.restore_cost) >= np.floor(outside):
         return False
     point = np.floor(fails * pace)
     fails_first = fails < np.inf and fails <= length and point <= work
@@ -56,9 +57,13 @@ def _soonest_failure(reach: float, pace: float, fails: float) -> float:
 
 
 @kernel
-def _most_work(reach: float, pace: float, fails: float, outside: float) -> float:
-    """How far an attempt brings its task at most that resumes from any work up to ``reach``."""
-    until = reach + outside * pace
+def _most_saved(p: Any, reach: float, pace: float, fails: float, outside: float) -> float:
+    """How much is saved at most behind an attempt that resumes from any work up to ``reach``.
+
+    What ends it from outside comes no later for restores and checkpoints; a failure does.
+    """
+    time = outside - p.checkpoint_cost
+    until = max(reach, time * pace, reach + (time - p.restore_cost) * pace)
     if fails == np.inf:
         return until
     point = np.floor(fails * pace)
@@ -74,13 +79,13 @@ def cost_of_failure(w: Any, ep: Any, task: Any, run: Any) -> float:
     It is of tasks whose attempts follow each other, as `sequences.follow_each_other` says, and
     holds for all plans but the one that leaves the task alone, and those that kill it. Every
     millisecond of an attempt is charged as work or as overhead, and what has been saved as work;
-    and a task that does not finish is forfeited. That no attempt can finish is
-    clear if none would from anything that may have been saved before it, i.e. up to ``reach``: the
-    work of all attempts before, had they never paused. An attempt is sure to start if the cluster
-    is sure not to decline before; then it takes at least as long as from whatever was saved. Which
-    attempt that is, and what it would meet from the start, is certain: they start in the order of
-    their numbers. How it ends may not be, where something outside and a failure both can: what is
-    behind it may start, or not.
+    and a task that does not finish is forfeited. That no attempt can finish is clear if none would
+    from anything that may have been saved before it, i.e. up to ``reach``: the work of all attempts
+    before, had each paused no more than to restore and to save once. An attempt is sure to start if
+    the cluster is sure not to decline before; then it takes at least as long as from whatever was
+    saved. Which attempt that is, and what it would meet from the start, is certain: they start in
+    the order of their numbers. How it ends may not be, where something outside and a failure both
+    can: what is behind it may start, or not.
 
     A plan that departs does so in an attempt that is alive. Before, the record goes on, whether the
     cluster declined or not; behind, what it started goes on as long as it did not decline. Up to
@@ -100,7 +105,10 @@ def cost_of_failure(w: Any, ep: Any, task: Any, run: Any) -> float:
     end = min(run.end, record.kill_at)
     if end == NEVER:
         return 0.0
-    reach = max(task.durable, min(c.work, run.f0 + max(work_of(run, end), 0) * run.pace))
+    most = work_of(run, end)
+    if ending != _INTRINSIC:
+        most = max(most - p.checkpoint_cost, run.checkpoint_work)
+    reach = max(task.durable, min(c.work, run.f0 + most * run.pace))
     busy, time = float(end - run.start), end
     failures, drawn_failures, ghosts = task.own_failures, task.drawn_failures, task.ghosts
     following, declined = task.next, task.declined
@@ -161,7 +169,7 @@ def cost_of_failure(w: Any, ep: Any, task: Any, run: Any) -> float:
             if fails < np.inf and fails <= outside and fails <= length:
                 drawn_failures += 1
         pace = pace_of(c, length)
-        if _can_finish(c.work, reach, pace, length, fails, outside):
+        if _can_finish(p, c.work, reach, pace, length, fails, outside):
             return 0.0
         soonest, outside = _soonest_failure(reach, pace, fails), np.floor(outside)
         lasts = min(soonest, outside)
@@ -170,7 +178,7 @@ def cost_of_failure(w: Any, ep: Any, task: Any, run: Any) -> float:
         if starts:
             busy += min(lasts, float(max(record.kill_at - time, 0))) if user_kills else lasts
         external, intrinsic = soonest > outside, outside == np.inf
-        reach = max(reach, min(c.work, _most_work(reach, pace, fails, outside)))
+        reach = max(reach, min(c.work, _most_saved(p, reach, pace, fails, outside)))
         time += np.int64(lasts)
     saved = task.saved[0] + task.saved[1] + task.saved[2]
     least = p.wasted * saved + min(p.wasted, p.overhead) * busy * record.width
