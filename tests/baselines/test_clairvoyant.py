@@ -369,7 +369,7 @@ GIVEN_UP = (*MAKERS, continued(cheap_pauses(chain_case)), continued(failing_case
 @pytest.mark.parametrize(
     ("make", "seeds"),
     [
-        *zip(GIVEN_UP, (12, 12, 12, 12, 12, 12, 40, 24, 60), strict=True),
+        *zip(GIVEN_UP, (6, 6, 6, 6, 6, 6, 20, 12, 30), strict=True),
         *(pytest.param(make, 400, marks=pytest.mark.campaign) for make in GIVEN_UP),
     ],
 )
