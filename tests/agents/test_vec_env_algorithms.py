@@ -68,7 +68,8 @@ def _one_thread() -> None:
 
 def learned(name: str, env_id: str, steps: int, wrapper: Any = None) -> Any:
     """A model that has learned for a few steps, from the same seed."""
-    env: Any = make_sb3_env(env_id, N, fields="all", **{**small(env_id), "slice_tasks": 1})
+    given: dict[str, Any] = {**small(env_id), "slice_tasks": 1}
+    env: Any = make_sb3_env(env_id, N, fields="all", **given)
     kind, settings = ALL[name]
     policy = "MlpLstmPolicy" if name == "RecurrentPPO" else "MlpPolicy"
     network = {"net_arch": [8], **settings.get("policy_kwargs", {})}
