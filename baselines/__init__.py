@@ -22,6 +22,7 @@ from failgym.baselines.combined import (
     StopOrCopy,
 )
 from failgym.baselines.daly import Daly
+from failgym.baselines.decision_tree import DecisionTree
 from failgym.baselines.expected_loss import ExpectedLoss
 from failgym.baselines.flaw import Flaw
 from failgym.baselines.forking import Forking
@@ -49,6 +50,7 @@ from failgym.baselines.young import Young
 
 __all__ = [
     "REGISTRY",
+    "STORABLE",
     "Algorithm1",
     "AllMeasures",
     "Aware",
@@ -60,6 +62,7 @@ __all__ = [
     "CloneAndSave",
     "Combined",
     "Daly",
+    "DecisionTree",
     "ExpectedLoss",
     "Flaw",
     "Forking",
@@ -144,6 +147,8 @@ def _place(baseline: type[Heuristic]) -> tuple[int, str]:
     return _TABLES.index(name) if name in _TABLES else len(_TABLES), name
 
 
-REGISTRY: dict[str, type[Heuristic]] = {one.name: one for one in sorted(_rules(), key=_place)}
-"""Name -> heuristic, in the order of tables; a new file is found at once, and `docs/extending.md`
+STORABLE: dict[str, type[Heuristic]] = {one.name: one for one in sorted(_rules(), key=_place)}
+"""Name -> heuristic that a file may hold (`failgym.baselines.stored`)."""
+REGISTRY: dict[str, type[Heuristic]] = {name: one for name, one in STORABLE.items() if one.listed}
+"""Name -> baseline, in the order of tables; a new file is found at once, and `docs/extending.md`
 says which tables of results are then due."""

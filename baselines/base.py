@@ -84,6 +84,9 @@ class Heuristic(ABC):
     (`check_offered`), because with some of them it acts."""
     reads: ClassVar[frozenset[str]] = frozenset()
     """The `failgym.worlds.inputs.INPUTS` without any one of which the rule never acts."""
+    listed: ClassVar[bool] = True
+    """Is it a baseline, in tables and by name? What does nothing without parameters is none: it is
+    played from files (`failgym.baselines.stored`)."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -101,19 +104,28 @@ class Heuristic(ABC):
         """Does a scenario with these rules enable all that the heuristic needs?"""
         return cls.needs <= set(enabled(rules))
 
+    def decisions(self) -> frozenset[str]:
+        """What it is about with these parameters; `needs`, unless a subclass knows better."""
+        return self.needs
+
     def inputs(self) -> frozenset[str]:
         """What is needed with these parameters; `reads`, unless a subclass knows better."""
         return self.reads
 
+    def plays_in(self, rules: Rules) -> bool:
+        """Does a scenario with these rules enable all that it is about with these parameters?"""
+        return self.decisions() <= set(enabled(rules))
+
     def check_offered(self, scenario: Scenario) -> None:
         """Raise ValueError, saying which, if a scenario has no decision that the rule is about."""
-        if not self.needs or self.needs & set(enabled(scenario)):
+        about = self.decisions()
+        if not about or about & set(enabled(scenario)):
             return
-        lacking = [name for name in DECISIONS if name in self.needs]
+        lacking = [name for name in DECISIONS if name in about]
         able = [
             name
             for name, known in SCENARIOS.items()
-            if self.compatible(known) and name != scenario.name
+            if self.plays_in(known) and name != scenario.name
         ]
         remedies = [f"play it in {' or '.join(able)}"] if able else []
         wanted = dict.fromkeys(lacking, True)

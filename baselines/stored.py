@@ -1,6 +1,6 @@
 """Heuristics with their parameters in a file: what a search found, for `--policy` and for Python.
 
-The file is JSON and names a heuristic of the registry: nothing in it can execute.
+The file is JSON and names a heuristic of failgym's own: nothing in it can execute.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def save_heuristic(
     """Write a heuristic to the file ``path``, whole or not at all.
 
     Args:
-        policy: a heuristic of the registry.
+        policy: one of `failgym.baselines.STORABLE`.
         path: the file; JSON.
         about: anything that is worth knowing about where the parameters come from.
 
@@ -54,14 +54,14 @@ def load_heuristic(path: str | Path) -> Heuristic:
         ValueError: in one line: no such file, not a stored heuristic, another version of the
             format, an unknown heuristic or parameter, or a value of the wrong type or range.
     """
-    from failgym.baselines import REGISTRY
+    from failgym.baselines import STORABLE
 
     try:
         content = _content(Path(path))
         name = content.get("policy")
-        if not isinstance(name, str) or name not in REGISTRY:
+        if not isinstance(name, str) or name not in STORABLE:
             raise ValueError(f"unknown policy {name!r}")
-        return _built(REGISTRY[name], content.get("parameters"))
+        return _built(STORABLE[name], content.get("parameters"))
     except (OverflowError, TypeError, ValueError) as error:
         raise ValueError(f"{path}: {error}") from error
 

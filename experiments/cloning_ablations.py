@@ -12,20 +12,19 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from experiments.measured_worlds import world_of
-from experiments.random_rules import Sums, score_on, sums_of
-from experiments.random_trees import RandomRule
-from failgym.baselines import Algorithm1
+from experiments.random_rules import RANDOM, Sums, score_on, sums_of
+from failgym.baselines import Algorithm1, DecisionTree
+from failgym.baselines.decision_tree import NOTHING
 from failgym.cli.output import print_line
 from failgym.envs import Scenario, resolve
 from failgym.evaluation import Anchors, Run
 from failgym.evaluation.runner import run_policy
 from failgym.files import replacing
-from failgym.vocabulary import Action
 from failgym.worlds.build import build_world
 
 __all__ = ["VARIANTS", "found_on", "without_clones"]
@@ -35,14 +34,12 @@ AS_IT_IS, NO_CLONES, NO_FORECAST = "as it is", "no clones", "no forecast"
 VARIANTS = (AS_IT_IS, NO_CLONES, NO_FORECAST)
 
 
-def without_clones(rule: RandomRule) -> RandomRule:
+def without_clones(rule: DecisionTree) -> DecisionTree:
     """The same rule, that does nothing where it cloned."""
-    window = [int(Action.CONTINUE) if a == Action.CLONE else a for a in rule.actions["window"]]
-    actions: Any = rule.actions | {"window": tuple(window)}
-    return replace(rule, actions=actions)
+    return replace(rule, window=rule.window.replace("clone", NOTHING))
 
 
-def found_on(scenario: Scenario, rule: RandomRule) -> Sums:
+def found_on(scenario: Scenario, rule: DecisionTree) -> Sums:
     """What both cost on the test split of a scenario, by "policy, variant".
 
     A forecast changes nothing but what is shown: without it the same tasks meet the same fates.
@@ -51,13 +48,13 @@ def found_on(scenario: Scenario, rule: RandomRule) -> Sums:
     blind = replace(anchors.scenario, forecast="none")
     world, slices = build_world(blind), anchors.replay.slices
     runs: dict[str, Run] = {}
-    for policy, cloneless in (
-        (rule, without_clones(rule)),
-        (Algorithm1(), Algorithm1(max_clones=0)),
+    for name, policy, cloneless in (
+        (RANDOM, rule, without_clones(rule)),
+        (Algorithm1.name, Algorithm1(), Algorithm1(max_clones=0)),
     ):
-        runs[f"{policy.name}, {AS_IT_IS}"] = anchors.run(policy)
-        runs[f"{policy.name}, {NO_CLONES}"] = anchors.run(cloneless)
-        runs[f"{policy.name}, {NO_FORECAST}"] = run_policy(world, blind, policy, slices)
+        runs[f"{name}, {AS_IT_IS}"] = anchors.run(policy)
+        runs[f"{name}, {NO_CLONES}"] = anchors.run(cloneless)
+        runs[f"{name}, {NO_FORECAST}"] = run_policy(world, blind, policy, slices)
     return sums_of(anchors, runs)
 
 
@@ -67,7 +64,7 @@ def main(
 ) -> None:
     """Print scores, and what each variant is above the policy as it is."""
     known = json.loads(rules.read_text("utf-8"))[ENV]
-    rule, traces = RandomRule.of_json(known["rule"]), known["traces"]
+    rule, traces = DecisionTree(**known["rule"]), known["traces"]
     scenario = resolve(ENV)
     found = [found_on(replace(scenario, trace_seed=seed), rule) for seed in traces]
     rows = [
@@ -77,7 +74,7 @@ def main(
             "score": score_on(found, f"{policy}, {variant}"),
             "above": score_on(found, f"{policy}, {variant}", f"{policy}, {AS_IT_IS}"),
         }
-        for policy in (rule.name, Algorithm1.name)
+        for policy in (RANDOM, Algorithm1.name)
         for variant in VARIANTS
     ]
     for row in rows:

@@ -20,14 +20,15 @@ holds the same traces and jobs of both. The best is chosen by the scores on thes
 favour of what is shipped. Shipped rules are held against the best of them in the same way.
 
 FILE holds what was found in each environment; a rule is written as soon as it is chosen, and not
-chosen again.
+chosen again. With `--out DIR` it also lies in DIR/<environment>/decision_tree.json, for `--policy`;
+those of the registered environments are in `experiments/tuned/`.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, get_type_hints
 
@@ -36,8 +37,9 @@ import numpy.typing as npt
 import typer
 
 from experiments.measured_worlds import world_of
-from experiments.random_trees import RandomRule, costs_of, drawn
-from failgym.baselines import REGISTRY
+from experiments.random_trees import costs_of, drawn
+from failgym.baselines import REGISTRY, DecisionTree
+from failgym.baselines.stored import parameters, save_heuristic
 from failgym.cli.output import print_line, print_table
 from failgym.cli.values import assignments, read_value
 from failgym.envs import Scenario, resolve
@@ -47,11 +49,11 @@ from failgym.evaluation.scoring import Score, score
 from failgym.files import replacing
 from failgym.worlds.build import build_world
 
-__all__ = ["Sums", "chosen", "score_on", "sums_of", "sums_on", "train_splits"]
+__all__ = ["RANDOM", "Sums", "chosen", "keep", "score_on", "sums_of", "sums_on", "train_splits"]
 
 Floats = npt.NDArray[np.float64]
 
-RANDOM = RandomRule.name
+RANDOM = "random rule"
 MORE = 4
 """Times as many slices for the rules that go on."""
 KEPT = 8
@@ -85,8 +87,8 @@ def train_splits(scenario: Scenario, traces: int) -> list[Scenario]:
 
 
 def chosen(
-    splits: Sequence[Scenario], rules: Sequence[RandomRule], slices: int, seed: int
-) -> RandomRule:
+    splits: Sequence[Scenario], rules: Sequence[DecisionTree], slices: int, seed: int
+) -> DecisionTree:
     """The rule that saves most on these splits, by successive halving.
 
     Args:
@@ -158,6 +160,7 @@ def main(
     traces: Annotated[int, typer.Option(min=1, help="fresh traces")] = 10,
     first: Annotated[int, typer.Option(min=0, help="seed of the first of them")] = 2_000,
     seed: Annotated[int, typer.Option(help="of the rules")] = 0,
+    out: Annotated[Path | None, typer.Option(file_okay=False, help="for the rule alone")] = None,
 ) -> None:
     """Print what the best random rule and all shipped ones are worth on fresh traces."""
     hints = get_type_hints(Scenario)
@@ -176,10 +179,12 @@ def main(
     if (found.get("fields"), found.get("search"), found.get("world")) != (given, search, world):
         candidates = drawn(splits[0], build_world(splits[0]), rules, seed)
         best = chosen(splits, candidates, slices, seed)
-        found = {"world": world, "fields": given, "search": search, "rule": asdict(best)}
+        found = {"world": world, "fields": given, "search": search, "rule": parameters(best)}
         _write(json_, known | {env: found})
-    rule = RandomRule.of_json(found["rule"])
+    rule = DecisionTree(**found["rule"])
     print_line(f"the rule: {rule.text}")
+    if out is not None:
+        keep(out, env, found)
     policies: dict[str, Predicts] = {RANDOM: rule}
     policies |= {name: one() for name, one in REGISTRY.items() if one.compatible(scenario)}
     judged = [sums_on(replace(scenario, trace_seed=one), policies) for one in fresh]
@@ -189,6 +194,15 @@ def main(
     print_table(
         f"{env}, {traces} fresh traces", ("policy", "score", f"{found['best']} above it"), rows
     )
+
+
+def keep(out: Path, env: str, found: dict[str, Any]) -> None:
+    """Write a rule that was found to a file of its own, for ``--policy``."""
+    rule = DecisionTree(**found["rule"])
+    folder = out / resolve(env).name
+    folder.mkdir(parents=True, exist_ok=True)
+    about = {"env": env} | {name: found[name] for name in ("world", "fields", "search")}
+    save_heuristic(rule, folder / f"{rule.name}.json", about=about)
 
 
 def _compared(judged: Sequence[Sums]) -> dict[str, Any]:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from experiments.markdown import table
-from experiments.random_trees import RandomRule
+from experiments.random_rules import RANDOM
 from experiments.result_tables.cells import estimate
+from failgym.baselines import DecisionTree
 from failgym.envs import SCENARIOS
 
 __all__ = ["ablations", "random_rules"]
@@ -22,14 +23,14 @@ def random_rules(content: dict[str, Any]) -> str:
     rows = [
         [
             f"`{env}`",
-            estimate(_scores_of(one)[RandomRule.name]),
+            estimate(_scores_of(one)[RANDOM]),
             *_shipped(one)[:2],
             estimate(one["above"]),
             f"{len(one['traces'])}",
         ]
         for env, one in found.items()
     ]
-    rules = [f"- `{env}`: {RandomRule.of_json(one['rule']).text}." for env, one in found.items()]
+    rules = [f"- `{env}`: {DecisionTree(**one['rule']).text}." for env, one in found.items()]
     close = [f"- `{env}`: {_as_good(one)}." for env, one in found.items()]
     return "\n".join(
         [
@@ -52,14 +53,12 @@ def _scores_of(one: dict[str, Any]) -> dict[str, Sequence[float]]:
 def _shipped(one: dict[str, Any]) -> list[str]:
     """Rules with their scores, the best first."""
     scores = _scores_of(one)
-    return [
-        f"`{name}` {estimate(score)}" for name, score in scores.items() if name != RandomRule.name
-    ]
+    return [f"`{name}` {estimate(score)}" for name, score in scores.items() if name != RANDOM]
 
 
 def _as_good(one: dict[str, Any]) -> str:
     """Shipped rules that the best is above by an interval that holds 0."""
-    others = (row for row in one["scores"] if row["policy"] not in (RandomRule.name, one["best"]))
+    others = (row for row in one["scores"] if row["policy"] not in (RANDOM, one["best"]))
     close = [f"`{r['policy']}` ({estimate(r['below'])})" for r in others if r["below"][1] <= 0.0]
     return f"beside `{one['best']}`, {', '.join(close) or 'none'}"
 

@@ -20,11 +20,11 @@ from failgym.additions import additions
 from failgym.baselines import REGISTRY, Heuristic
 from failgym.cli.patterns import ENV, POLICY, SEED, PatternFile, pattern_files
 from failgym.cli.specs import load_policy
+from failgym.evaluation.caller import made_for
 from failgym.leaderboard import Entry, SuiteWorlds
 from failgym.leaderboard.policy_process.players import Players
 from failgym.leaderboard.submission.records import Kind, PolicyFile, file_sha256
 from failgym.leaderboard.suite.episodes import Failure
-from failgym.leaderboard.verification.policy_identity import made_for
 from failgym.worlds.inputs import FORECAST_INPUTS, missing_inputs
 from failgym.worlds.scenario import Scenario
 

@@ -90,9 +90,10 @@ def _scenario(policy: Policy, env: str | None) -> Scenario:
     from failgym.baselines import Replay
     from failgym.baselines.base import enabled
     from failgym.envs import SCENARIOS, resolve
+    from failgym.evaluation.caller import made_for
 
     if env is None:
-        fitting = [scenario for scenario in SCENARIOS.values() if _fits(policy, scenario)]
+        fitting = [scenario for scenario in SCENARIOS.values() if made_for(policy, scenario)]
         if not fitting:
             raise ValueError("policy: no environment allows what it decides; name one with --env")
         scenario = fitting[0]
@@ -101,18 +102,6 @@ def _scenario(policy: Policy, env: str | None) -> Scenario:
     if isinstance(policy, Replay):
         return replace(scenario, forecast="none", **dict.fromkeys(enabled(scenario), False))
     return scenario
-
-
-def _fits(policy: Policy, scenario: Scenario) -> bool:
-    """Is the policy made for the environment, as far as it says?"""
-    from failgym.baselines import Heuristic
-    from failgym.evaluation.caller import check_made_for
-
-    try:
-        check_made_for(policy, scenario)
-    except ValueError:
-        return False
-    return not isinstance(policy, Heuristic) or policy.compatible(scenario)
 
 
 def _asks_nothing(scenario: Scenario) -> bool:

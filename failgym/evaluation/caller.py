@@ -17,7 +17,15 @@ from failgym.vocabulary import ACTIONS
 from failgym.worlds.scenario import Scenario
 from failgym.worlds.world import World
 
-__all__ = ["Caller", "Predicts", "check_made_for", "check_playable", "playing_by", "policy_name"]
+__all__ = [
+    "Caller",
+    "Predicts",
+    "check_made_for",
+    "check_playable",
+    "made_for",
+    "playing_by",
+    "policy_name",
+]
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
@@ -50,6 +58,16 @@ def check_made_for(policy: Predicts, rules: Rules, name: str | None = None) -> N
             check(rules)
         except ValueError as error:
             raise ValueError(f"policy {name or policy_name(policy)!r}: {error}") from error
+
+
+def made_for(policy: Predicts, scenario: Scenario) -> bool:
+    """Was a policy made for a scenario, as far as it says? Heuristics do, by `plays_in`."""
+    try:
+        check_made_for(policy, scenario)
+    except ValueError:
+        return False
+    plays_in = getattr(policy, "plays_in", None)
+    return not isinstance(plays_in, MethodType) or bool(plays_in(scenario))
 
 
 def check_playable(

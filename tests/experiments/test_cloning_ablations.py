@@ -7,19 +7,20 @@ from dataclasses import replace
 import pytest
 
 from experiments.cloning_ablations import AS_IT_IS, NO_CLONES, NO_FORECAST, found_on, without_clones
-from experiments.random_trees import Question, RandomRule
-from failgym.baselines import Algorithm1
+from failgym.baselines import Algorithm1, DecisionTree
 from failgym.envs import resolve
 from failgym.evaluation import evaluate
 
 FIELDS = {"jobs": 2_000, "trace_seed": 7}
-NO = Question("age", 1e9)
-CLONES = RandomRule(NO, NO, NO, {"window": (1, 0, 1, 0), "failed": (4, 4, 3, 3)})
+NEVER = dict.fromkeys(("first_above", "below_above", "above_above"), 1000000000.0)
+CLONES = DecisionTree(
+    **NEVER, window="clone nothing clone nothing", failed="retry retry give_up give_up"
+)
 
 
 def test_only_clones_are_taken_away() -> None:
-    expected = {"window": (0, 0, 0, 0), "failed": (4, 4, 3, 3)}
-    assert without_clones(CLONES) == replace(CLONES, actions=expected)
+    expected = replace(CLONES, window="nothing nothing nothing nothing")
+    assert without_clones(CLONES) == expected
 
 
 def test_each_variant_costs_what_it_costs_alone() -> None:

@@ -1,9 +1,9 @@
-"""Random rules: what they answer, how one is chosen, and that they are judged like any other."""
+"""Random rules: how they are drawn, how one is chosen, and that they are judged like any other."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,83 +14,41 @@ from typer.testing import CliRunner
 
 from experiments import random_rules, random_trees
 from experiments.random_rules import Sums, chosen, score_on, sums_on, train_splits
-from experiments.random_trees import Question, RandomRule, costs_of, drawn
-from failgym.baselines import GiveUp, RetryCap
-from failgym.envs import FIELDS, SCENARIOS, Scenario, resolve
+from experiments.random_trees import costs_of, drawn
+from failgym.baselines import DecisionTree, GiveUp, RetryCap
+from failgym.baselines.decision_tree import WORDS
+from failgym.baselines.stored import load_heuristic
+from failgym.envs import SCENARIOS, Scenario, resolve
 from failgym.evaluation import evaluate
 from failgym.evaluation.runner import run_policy
-from failgym.vocabulary import Action
 from failgym.worlds.build import build_world
 
-INDEX = {field.name: at for at, field in enumerate(FIELDS)}
-RULE = RandomRule(
-    Question("risk", 0.5),
-    Question("attempt", 0.0),
-    Question("age", 3.0),
-    {"window": (0, 1, 0, 1), "failed": (3, 4, 3, 4)},
-)
+EXPERIMENTS = Path(random_rules.__file__).parent
+MEASURED = json.loads((EXPERIMENTS / "measured" / "random_rules.json").read_text("utf-8"))
+TUNED = EXPERIMENTS / "tuned"
 SMALL: dict[str, Any] = {"jobs": 300, "slice_tasks": 8}
-NO = Question("age", 1e9)
 
 
 def train(env: str, fields: dict[str, Any] = SMALL) -> Scenario:
     return replace(resolve(env, fields), split="train")
 
 
-def drawn_in(scenario: Scenario, count: int, seed: int) -> list[RandomRule]:
+def drawn_in(scenario: Scenario, count: int, seed: int) -> list[DecisionTree]:
     return drawn(scenario, build_world(scenario), count, seed)
-
-
-def seen(**values: float) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
-    observation = np.zeros(len(FIELDS), dtype=np.float32)
-    for name, value in values.items():
-        observation[INDEX[name]] = value
-    return observation
-
-
-@pytest.mark.parametrize(
-    ("values", "action"),
-    [
-        ({"window": 1, "risk": 0.2}, Action.CONTINUE),
-        ({"window": 1, "risk": 0.2, "attempt": 1}, Action.CLONE),
-        ({"window": 1, "risk": 0.9, "attempt": 1}, Action.CONTINUE),
-        ({"window": 1, "risk": 0.9, "age": 4}, Action.CLONE),
-        ({"failed": 1, "risk": 0.2}, Action.KILL),
-        ({"failed": 1, "risk": 0.2, "attempt": 2}, Action.RETRY),
-        ({"failed": 1, "risk": 0.2, "attempt": 2, "actions_taken": 1}, Action.CONTINUE),
-        ({"output": 1, "risk": 0.9}, Action.CONTINUE),
-    ],
-)
-def test_a_rule_answers_by_its_leaf(values: dict[str, float], action: Action) -> None:
-    one = seen(**values)
-    assert RULE.predict(one, action_masks=np.ones(5, dtype=np.int8))[0] == action
-    assert RULE.predict(one, action_masks=np.array([1, 0, 0, 0, 0]))[0] == Action.CONTINUE
-    batch, _ = RULE.predict(np.stack([one, one]), action_masks=np.ones((2, 5)))
-    assert batch.tolist() == [action, action]
-
-
-def test_a_rule_is_told_in_words() -> None:
-    assert RULE.text == (
-        "not `risk` > 0.5: clone and retry if `attempt` > 0, else give_up;"
-        " `risk` > 0.5: clone and retry if `age` > 7 min, else give_up"
-    )
-    assert replace(RULE, actions={"window": (0, 0, 3, 3)}).text == (
-        "not `risk` > 0.5: nothing; `risk` > 0.5: kill"
-    )
-    assert replace(RULE, actions={"dispatch": (0, 0, 4, 4)}).text == (
-        "not `risk` > 0.5: nothing; `risk` > 0.5: pass"
-    )
 
 
 def test_rules_are_drawn_from_what_is_shown_and_may_be_done() -> None:
     scenario = train("Cloning-v1")
     rules = drawn_in(scenario, 40, seed=1)
     assert rules == drawn_in(scenario, 40, seed=1) != drawn_in(scenario, 40, seed=2)
-    for rule in rules:
-        assert set(rule.actions) == {"window", "failed"}
-        assert set(rule.actions["window"]) <= {Action.CONTINUE, Action.CLONE}
-        assert set(rule.actions["failed"]) <= {Action.CONTINUE, Action.KILL, Action.RETRY}
-        assert RandomRule.of_json(json.loads(json.dumps(asdict(rule)))) == rule
+    words = {kind: {word for rule in rules for word in rule.words(kind)} for kind in WORDS}
+    assert words == {
+        "window": {"nothing", "clone"},
+        "failed": {"nothing", "give_up", "retry"},
+        "output": {"nothing"},
+        "dispatch": {"nothing"},
+    }
+    assert len({rule.first for rule in rules}) > 10
 
 
 @pytest.mark.parametrize("env", SCENARIOS)
@@ -101,12 +59,12 @@ def test_there_is_something_to_draw_in_every_environment(env: str) -> None:
         "Lineage-v1": {"output"},
         "Workflow-v1": {"dispatch"},
     }
-    offered = {kind for kind in random_trees.ACTIONS_OF if _offers(SCENARIOS[env], kind)}
+    offered = {kind for kind in WORDS if _offers(SCENARIOS[env], kind)}
     assert offered == kinds.get(env, {"window"})
 
 
 def _offers(scenario: Scenario, kind: str) -> bool:
-    return any(getattr(scenario, name) for name in random_trees.ACTIONS_OF[kind].values())
+    return any(getattr(scenario, needed) for _, needed in WORDS[kind].values())
 
 
 @pytest.mark.parametrize("lanes", [1, 5, 4_096])
@@ -126,8 +84,8 @@ def test_rules_cost_side_by_side_what_they_cost_alone(
 
 def test_the_one_that_saves_most_on_train_is_chosen() -> None:
     """Of two, on the train splits of two traces."""
-    never = RandomRule(NO, NO, NO, {"window": (0, 0, 0, 0)})
-    at_once = replace(never, actions={"window": (3, 3, 3, 3)})
+    never = DecisionTree()
+    at_once = DecisionTree(window="kill kill kill kill")
     splits = train_splits(resolve("GracePeriod-v1", SMALL), 2)
     assert [(split.split, split.trace_seed) for split in splits] == [("train", 0), ("train", 1)]
     costs = [
@@ -197,13 +155,15 @@ def test_the_command_judges_it_beside_the_rules_that_are_shipped(
     for row in one["scores"]:
         assert row["below"][0] == pytest.approx(best - row["score"][0])
 
-    def again(*_: Any) -> RandomRule:
+    def again(*_: Any) -> DecisionTree:
         raise AssertionError("the rule is known")
 
     with monkeypatch.context() as patch:
         patch.setattr(random_rules, "chosen", again)
-        assert command(*words).exit_code == 0
+        assert command(*words, "--out", str(tmp_path)).exit_code == 0
     assert json.loads(file.read_text()) == content
+    stored = load_heuristic(tmp_path / "Cloning-v1" / "decision_tree.json")
+    assert stored == DecisionTree(**one["rule"])
     found = command(*words, "--env", "failgym/GracePeriod-v1")
     assert found.exit_code == 0, found.output
     both = json.loads(file.read_text())
@@ -226,3 +186,9 @@ def test_a_score_is_that_of_evaluate_and_a_difference_is_paired() -> None:
     assert above.value == pytest.approx(-back.value)
     assert above.value != 0.0
     assert above.low < above.value < above.high
+
+
+@pytest.mark.parametrize("env", MEASURED)
+def test_rules_that_were_found_lie_in_files_for_the_command(env: str) -> None:
+    file = TUNED / env.removeprefix("failgym/") / "decision_tree.json"
+    assert load_heuristic(file) == DecisionTree(**MEASURED[env]["rule"])

@@ -34,11 +34,10 @@ def test_agents_stand_beside_the_best_rule() -> None:
 
 
 def test_a_random_rule_stands_beside_the_best_two_that_are_shipped() -> None:
-    question = {"field": "age", "threshold": 2.0}
     rule = {
-        **dict.fromkeys(("first", "below", "above"), question),
-        "actions": {"window": [0, 0, 0, 3]},
-        "name": "random rule",
+        **dict.fromkeys(("first", "below", "above"), "age"),
+        **dict.fromkeys(("first_above", "below_above", "above_above"), 2.0),
+        "window": "nothing nothing nothing kill",
     }
     rows = [
         {"policy": name, "score": [score, score - 9.0, score + 9.0], "below": below}

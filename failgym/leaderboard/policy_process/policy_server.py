@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from failgym.evaluation.caller import Caller, check_made_for
+from failgym.evaluation.caller import Caller, made_for
 from failgym.leaderboard.policy_process.wire_format import (
     HEADER,
     Frame,
@@ -90,19 +90,10 @@ class _Asked:
             return Frame.CRASHED, _reason(error)
 
     def _made_for(self) -> bytes:
-        from failgym.baselines import Heuristic
         from failgym.envs.scenarios import SCENARIOS
 
         policy = self._load()
-        flags: list[bool] = []
-        for scenario in SCENARIOS.values():
-            try:
-                check_made_for(policy, scenario)
-            except ValueError:
-                flags.append(False)
-                continue
-            flags.append(not isinstance(policy, Heuristic) or policy.compatible(scenario))
-        return bytes(flags)
+        return bytes(made_for(policy, scenario) for scenario in SCENARIOS.values())
 
     def _begin(self, lanes: int) -> None:
         random.seed(SEED)

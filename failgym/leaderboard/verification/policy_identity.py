@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from failgym.baselines import Heuristic
-from failgym.evaluation.caller import check_made_for
+from failgym.evaluation.caller import made_for
 from failgym.leaderboard.submission.policy_names import baseline_named
 from failgym.leaderboard.submission.records import PolicyRecord, Submission
 from failgym.leaderboard.submission.specs import is_shipped, why_not_asked
@@ -15,7 +14,7 @@ from failgym.leaderboard.suite.suites import Suite
 from failgym.policy import Policy
 from failgym.worlds.scenario import Scenario
 
-__all__ = ["identity_problems", "made_for"]
+__all__ = ["identity_problems"]
 
 Load = Callable[[str], Policy]
 
@@ -35,15 +34,6 @@ def identity_problems(submission: Submission, suite: Suite, load: Load) -> Itera
         if not suite.real:  # a user's trace may lack what a baseline goes by
             for problem in _elsewhere(policy, scenarios, load):
                 yield f"policy {policy.name!r}: {problem}"
-
-
-def made_for(policy: Any, scenario: Scenario) -> bool:
-    """Was a policy made for an environment, as far as it says?"""
-    try:
-        check_made_for(policy, scenario)
-    except ValueError:
-        return False
-    return not isinstance(policy, Heuristic) or policy.compatible(scenario)
 
 
 def _problems(policy: PolicyRecord, scenarios: dict[str, Scenario], load: Load) -> Iterator[str]:
