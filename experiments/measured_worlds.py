@@ -47,7 +47,10 @@ def _entries(content: Any) -> list[tuple[str, Mapping[str, Any]]]:
     if isinstance(content, list):
         rows = cast(list[Any], content)
         return [found for row in rows for found in _entries(row)]
-    by_env: Mapping[str, Any] = {content["env"]: content} if "env" in content else content
+    if not isinstance(content, dict):
+        return []
+    known = cast(dict[str, Any], content)
+    by_env: Mapping[str, Any] = {str(known["env"]): known} if "env" in known else known
     named = [(_name(env), entry) for env, entry in by_env.items()]
     return [(env, entry) for env, entry in named if env in SCENARIOS and isinstance(entry, dict)]
 

@@ -161,8 +161,8 @@ class Results:
         self.content: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
         known = self.content.setdefault(scenario.name, {**said, "traces": {}})
         for name, value in said.items():
-            if known[name] != value:
-                raise SystemExit(f"{file}: {name}: expected {known[name]}, got {value}")
+            if known.get(name) != value:
+                raise SystemExit(f"{file}: {name}: expected {known.get(name)}, got {value}")
         self.traces: dict[str, dict[str, Any]] = known["traces"]
         self._last: tuple[Anchors, dict[str, Run]] | None = None
 

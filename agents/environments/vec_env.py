@@ -269,7 +269,7 @@ def make_sb3_env(
     threads: int = 1,
     seed: int | None = None,
     fields: Fields = "varying",
-    without: Collection[str] = (),
+    without: str | Collection[str] = (),
     **overrides: Any,
 ) -> BatchedVecEnv:
     """A batch of environments for stable-baselines3.

@@ -48,14 +48,14 @@ def varying_fields(scenario: str | Scenario) -> tuple[str, ...]:
 
 
 def select_fields(
-    fields: Fields, scenario: Scenario, without: Collection[str] = ()
+    fields: Fields, scenario: Scenario, without: str | Collection[str] = ()
 ) -> tuple[str, ...]:
     """The names of the fields that are to be shown of a scenario.
 
     Args:
         fields: those that can vary in it, all, or names.
         scenario: what it decides.
-        without: fields, or groups of them, that are left out.
+        without: a field, or a group of them, that is left out; or several.
 
     Raises:
         ValueError: for another word, a field that there is not, one named twice, or none.
@@ -66,8 +66,9 @@ def select_fields(
     else:
         names = varying_fields(scenario) if _word(fields) == "varying" else tuple(INDEX)
     groups = {field.name: field.group for field in FIELDS}
-    known = {*groups, *groups.values()}
-    left_out = {check_known("field or group of fields", name, known) for name in without}
+    known = tuple(dict.fromkeys((*groups.values(), *groups)))
+    named = (without,) if isinstance(without, str) else without
+    left_out = {check_known("field or group of fields", name, known) for name in named}
     left = tuple(name for name in names if not {name, groups[name]} & left_out)
     if not left:
         raise ValueError("without: leaves no field of the observation")

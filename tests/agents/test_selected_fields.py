@@ -92,7 +92,7 @@ def test_fields_and_groups_of_them_can_be_left_out() -> None:
     env.seed(7)
     np.testing.assert_array_equal(env.reset(), whole.reset()[:, [VARYING.index(n) for n in left]])
     with pytest.raises(ValueError, match=r"field or group of fields 'rik', did you mean risk\?"):
-        make_sb3_env(SCENARIO, 4, without=["rik"])
+        make_sb3_env(SCENARIO, 4, without="rik")
     with pytest.raises(ValueError, match="without: leaves no field of the observation"):
         make_sb3_env(SCENARIO, 4, fields=["risk"], without=["risk"])
 

@@ -2,8 +2,9 @@
 
 A suite never changes: what is in it, and the scenarios that it names, are in its digest, which a
 test holds fast and a submission carries. Whoever wants another suite gives it another version.
-(`smoke`, `v1` and `v1-real` were made anew, before any release, when environments -v1 replaced
-those of version 0: digests tell them from what was called so before.)
+(`smoke`, `v1` and `v1-real` were made anew before any release, when environments -v1 replaced those
+of version 0, and again when their profiles became what they are: digests tell them from what was
+called so before.)
 
 Each environment is played with the forecasts that it is registered with, drawn to a stated quality
 ("drawn"), with those of a predictor that has learned from the train split ("trained"), and with

@@ -291,9 +291,13 @@ def test_rates_by_days() -> None:
 
 
 def test_fewer_jobs_are_misclassified_the_longer_the_learning_window() -> None:
-    """Rosà et al., Fig. 4; the paper's tasks are not told better by more days, nor always here."""
-    trace = generate("google-2011", jobs=3000, seed=0, usage=False)  # twelve days
-    rates = [rate.job_rate for rate in misclassified_by_days(trace, (1, 2, 5)).values()]
+    """Rosà et al., Fig. 4; the paper's tasks are not told better by more days, nor always here.
+
+    The mean of three traces of twelve days: on some two days are hardly better than one.
+    """
+    traces = [generate("google-2011", jobs=3000, seed=seed, usage=False) for seed in range(3)]
+    found = [misclassified_by_days(trace, (1, 2, 5)).values() for trace in traces]
+    rates = np.mean([[rate.job_rate for rate in each] for each in found], axis=0)
     assert rates[0] > rates[1] + 0.02
     assert rates[1] > rates[2] + 0.02
 
