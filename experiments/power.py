@@ -214,7 +214,7 @@ def _more(
 def _show(env: str, found: Totals, matters: float, share: float, half_width: float) -> None:
     count = len(found.possible)
     needed = traces_needed(found, matters, share, half_width)
-    sizes = sorted({10, 30, 100, 300, count, *([needed] if needed else [])})
+    sizes: list[int] = sorted({10, 30, 100, 300, count, needed or count})
     rows = [power_of(found, size, matters) for size in sizes]
     cells = [
         (f"{row.traces:,}", *(f"{value:.2f}" for value in list(asdict(row).values())[1:]))

@@ -109,15 +109,14 @@ def drawn(scenario: Scenario, world: World, count: int, seed: int) -> list[Decis
 
     trees: list[DecisionTree] = []
     for _ in range(count):
-        leaves = {
-            kind: " ".join(some[i] for i in rng.choice(len(some), LEAVES))
+        values: dict[str, Any] = {
+            kind: " ".join(rng.choice(some, LEAVES).tolist())
             for kind, some in allowed.items()
             if len(some) > 1
         }
-        first, below, above = question(), question(), question()
-        asked = {"first": first[0], "below": below[0], "above": above[0]}
-        over = {"first_above": first[1], "below_above": below[1], "above_above": above[1]}
-        trees.append(DecisionTree(**asked, **over, **leaves))
+        for name in ("first", "below", "above"):
+            values[name], values[f"{name}_above"] = question()
+        trees.append(DecisionTree(**values))
     return trees
 
 

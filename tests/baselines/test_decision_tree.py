@@ -22,9 +22,12 @@ from failgym.worlds.decisions import DECISIONS
 
 INDEX = {field.name: at for at, field in enumerate(FIELDS)}
 TREE = DecisionTree(
-    **{"first": "risk", "first_above": 0.5},
-    **{"below": "attempt", "below_above": 0.0},
-    **{"above": "age", "above_above": 3.0},
+    first="risk",
+    first_above=0.5,
+    below="attempt",
+    below_above=0.0,
+    above="age",
+    above_above=3.0,
     window="nothing clone nothing clone",
     failed="give_up retry give_up retry",
 )

@@ -1,0 +1,103 @@
+"""How many traces tell rules apart: against what is known of made-up traces."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer import Typer
+from typer.testing import CliRunner
+
+from experiments import power
+from experiments.power import Totals, power_of, traces_needed
+from failgym.baselines import Replay, RetryCap
+from failgym.envs import Scenario
+from failgym.evaluation import evaluate
+
+RULES = ("best", "second", "last")
+
+
+def made_up(traces: int, seed: int = 0) -> Totals:
+    """Rules that save 50, 45 and 0 of 100 on the mean, each by noise of its own."""
+    rng = np.random.default_rng(seed)
+    possible = rng.gamma(2.0, 50.0, traces)
+    noise = rng.normal(0.0, (10.0, 10.0, 1.0), (traces, len(RULES)))
+    saved = possible[:, None] * np.array([0.5, 0.45, 0.0]) + noise
+    times = np.ones(traces), np.ones((traces, len(RULES)))
+    return Totals(RULES, saved, possible, possible, *times)
+
+
+def test_the_spread_is_what_scores_of_many_runs_have() -> None:
+    """A run of 40 traces, two thousand times."""
+    whole = made_up(80_000)
+    runs = whole.saved.reshape(2_000, 40, 3).sum(axis=1)
+    scores = 100.0 * runs / whole.possible.reshape(2_000, 40).sum(axis=1, keepdims=True)
+    expected = whole.spread(whole.saved) / math.sqrt(40)
+    assert scores.std(axis=0) == pytest.approx(expected, rel=0.06)
+
+
+def test_so_many_pairs_are_told_apart_as_in_runs() -> None:
+    """With normal intervals, which a run of 40 traces has the spread for."""
+    whole, traces = made_up(40_000), 40
+    power_ = power_of(whole, traces, matters=3.0)
+    saved = whole.saved.reshape(-1, traces, 3)
+    possible = whole.possible.reshape(-1, traces)
+    told: list[float] = []
+    for left, right in ((0, 1), (0, 2), (1, 2)):
+        less = (saved[:, :, left] - saved[:, :, right]).sum(axis=1) / possible.sum(axis=1)
+        error = whole.spread(whole.saved[:, [left]] - whole.saved[:, [right]])[0]
+        told.append(float((np.abs(100.0 * less) > 1.96 * error / math.sqrt(traces)).mean()))
+    assert power_.told_apart == pytest.approx(np.mean(told), abs=0.01)
+    assert 0.4 < power_.told_apart < 1.0
+    error = whole.spread(whole.saved[:, [0]] - whole.saved[:, [1]])[0] / math.sqrt(traces)
+    assert power_.half_width == pytest.approx(1.96 * error, rel=1e-3)
+    assert power_.smallest <= power_.smallest_wide
+
+
+def test_the_fewest_traces_are_enough_and_one_less_is_not() -> None:
+    found = made_up(300)
+    needed = traces_needed(found, matters=3.0, share=0.9, half_width=2.0)
+    assert needed is not None
+    enough, less = (power_of(found, traces, 3.0) for traces in (needed, needed - 1))
+    assert enough.half_width <= 2.0
+    assert enough.told_apart >= 0.9
+    assert less.half_width > 2.0 or less.told_apart < 0.9
+    assert traces_needed(found, matters=3.0, share=0.9, half_width=1e-4) is None
+
+
+def test_the_command_measures_what_evaluate_does_and_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "power.json"
+    app = Typer()
+    app.command()(power.main)
+    fields: dict[str, Any] = {"jobs": 300, "trace": "google-2011-failing"}
+    words = ["--env", "failgym/Cloning-v1", "--first", "7", "--json", str(file)]
+    words += [word for name, value in fields.items() for word in ("--set", f"{name}={value}")]
+    done = CliRunner().invoke(app, [*words, "--traces", "2"])
+    assert done.exit_code == 0, done.output
+    [found] = json.loads(file.read_text()).values()
+    assert list(found["traces"]) == ["7", "8"]
+    at = found["rules"].index("retry_cap")
+    for seed, row in found["traces"].items():
+        ours, replay = (
+            evaluate(rule, "failgym/Cloning-v1", trace_seed=int(seed), **fields).cost
+            for rule in (RetryCap(), Replay())
+        )
+        assert row["saved"][at] == pytest.approx(replay - ours)
+        assert row["saved"][found["rules"].index("replay")] == 0.0
+
+    played: list[int] = []
+
+    def known(scenario: Scenario, slices: int | None) -> dict[str, Any]:
+        played.append(scenario.trace_seed)
+        return found["traces"]["7"]
+
+    monkeypatch.setattr(power, "measured", known)
+    done = CliRunner().invoke(app, [*words, "--traces", "3"])
+    assert done.exit_code == 0, done.output
+    assert played == [9]
