@@ -107,7 +107,7 @@ def units_of(
         return of_slices(slices, apart=apart and scenario.slice_jobs > 0)
     task = outcomes["task"]
     job = split_of(scenario, scenario.split).column("tasks", "job")[task]
-    return of_jobs(job, world.tasks["submit"][task], apart=apart)
+    return of_jobs(job, outcomes["submit"], apart=apart)
 
 
 def score_of(

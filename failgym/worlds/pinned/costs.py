@@ -17,15 +17,18 @@ __all__ = ["task_costs"]
 Floats = npt.NDArray[np.float64]
 
 
-def task_costs(tables: Tables, outcomes: Mapping[str, npt.NDArray[Any]]) -> Floats:
+def task_costs(
+    tables: Tables, outcomes: Mapping[str, npt.NDArray[Any]], task: npt.NDArray[np.int64]
+) -> Floats:
     """Cost of settled tasks by term, [tasks, 5], in the order of `TERMS`.
 
     Args:
         tables: say the prices.
         outcomes: table of outcomes of the tasks (`failgym.vocabulary.TaskOutcome`).
+        task: [tasks] their numbers in ``tables.tasks``.
     """
     prices = tables.parameters[0]
-    submit, record = outcomes["submit"], tables.tasks[outcomes["task"]]
+    submit, record = outcomes["submit"], tables.tasks[task]
     lost = record["forfeits"] & (outcomes["outcome"] != Outcome.FINISH)
     forfeited = (
         prices["forfeited_work"] * record["forfeit_work"]

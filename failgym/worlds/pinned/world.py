@@ -13,6 +13,7 @@ from failgym.sim.pinned.batch import Batch
 from failgym.sim.pinned.clairvoyant import Bound as Plans
 from failgym.sim.pinned.clairvoyant import clairvoyant
 from failgym.sim.pinned.outcomes import outcome_table
+from failgym.sim.pinned.part import part_of
 from failgym.sim.pinned.records import World as Tables
 from failgym.sim.shared.batch import EpisodeBatch
 from failgym.sim.shared.records import Records
@@ -37,6 +38,20 @@ class PinnedWorld:
     """A pinned world (`failgym.worlds.world.World`)."""
 
     tables: Tables
+    trace_rows: Ints | None = None
+    """[tasks] of a part of a world: rows of its tasks in the trace, ascending; None: of all in
+    order"""
+
+    def only(self, slices: Ints) -> PinnedWorld:
+        """The world of some of its slices, numbered anew in this order, and no larger than needed.
+
+        The same happens in them, to the last bit, and outcomes name the same rows of the trace.
+
+        Args:
+            slices: which ones, each once.
+        """
+        tables, kept = part_of(self.tables, slices)
+        return PinnedWorld(tables, kept if self.trace_rows is None else self.trace_rows[kept])
 
     def __deepcopy__(self, memo: dict[int, Any]) -> PinnedWorld:
         """Itself: it never changes."""
@@ -44,7 +59,7 @@ class PinnedWorld:
 
     @property
     def tasks(self) -> Records:
-        """TASK [tasks of the trace]."""
+        """TASK [tasks of the trace]; of a part of a world those of its slices."""
         return self.tables.tasks
 
     @property
@@ -60,7 +75,8 @@ class PinnedWorld:
     @property
     def own_tasks(self) -> Ints:
         """Trace rows of the tasks of slices, slice after slice."""
-        return self.tables.order
+        order = self.tables.order
+        return order if self.trace_rows is None else self.trace_rows[order]
 
     @property
     def work_price(self) -> float:
@@ -97,11 +113,17 @@ class PinnedWorld:
 
     def outcomes(self, states: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
         """The fields of `failgym.sim.pinned.outcomes.TaskOutcome`, an array each."""
-        return outcome_table(self.tables, states)
+        found = outcome_table(self.tables, states)
+        if self.trace_rows is not None:
+            found["task"] = self.trace_rows[found["task"]].astype(found["task"].dtype)
+        return found
 
     def task_costs(self, outcomes: dict[str, npt.NDArray[Any]]) -> Floats:
         """What each task has cost, by term; those of a slice add up to its cost."""
-        return task_costs(self.tables, outcomes)
+        task = outcomes["task"]
+        if self.trace_rows is not None:
+            task = np.searchsorted(self.trace_rows, task)
+        return task_costs(self.tables, outcomes, task)
 
     def least_costs(self, rules: Rules, slices: Ints, bound: Bound | None = None) -> LeastCosts:
         """What the clairvoyant pays, or a bound of tasks says."""
