@@ -96,7 +96,9 @@ def test_a_page_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> Non
 def test_a_folder_is_read_as_a_submission(tmp_path: Path) -> None:
     made, folder = board("replay", folder="mine"), tmp_path / "mine"
     folder.mkdir()
-    rows = pa.Table.from_pandas(made.results, schema=RESULTS, preserve_index=False)
+    rows = pa.Table.from_pandas(
+        made.results.assign(weight=1.0), schema=RESULTS, preserve_index=False
+    )
     pq.write_table(rows, folder / "results.parquet")
     policies = [
         {**vars(each), "files": {}, "specs": dict(each.specs), "versions": dict(each.versions)}

@@ -19,9 +19,9 @@ from failgym.leaderboard.verification.recorded_actions import RecordedActions
 from failgym.traces.synthetic import PROFILES
 
 DIGESTS = {
-    "smoke": "1deaf67dc2dca58edddbe6a90e29ddf0ddf742a96c9caac631b52839c5cafe01",
-    "v1": "c073933aa6cc5288939f73d511d171690b9be0a5f1c1d1a42a263ea1821747a4",
-    "v1-real": "8e8708c6f148069cc1e261cebd095e9e8279dc2a6ef658333520d93c8d6506ba",
+    "smoke": "c71d0c2d1813dd2bf5764d9ef752ffde3f900be39caafd29440e73184f6483fb",
+    "v1": "2058c8892e66aee198af6ff1957c35a39d2c0ba1cbb23a8797a9a5629f083c3c",
+    "v1-real": "a90fe5f7c3ae541e5be511fa1fe2ffb08d4258553dd03db28dbede66b2b0c735",
 }
 PUBLISHED = tuple(DIGESTS)
 

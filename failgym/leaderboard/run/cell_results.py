@@ -53,7 +53,8 @@ def play_cell(
         work.save_cell(entry.key, cell, table, Seconds(engine=0.0, policy=0.0))
         return
     seconds = Seconds(engine=played.engine_seconds, policy=played.policy_seconds)
-    work.save_cell(entry.key, cell, _table(reference, cell, played), seconds)
+    table = _table(reference, cell, played.weighted(reference.weights))
+    work.save_cell(entry.key, cell, table, seconds)
 
 
 def _table(reference: Reference, cell: Cell, played: Played) -> Any:
@@ -102,6 +103,7 @@ def _episodes(reference: Reference, cell: Cell, terms: dict[str, Any], **measure
     columns: dict[str, Any] = {
         "slice": reference.slices,
         "seed": seed,
+        "weight": reference.weights,
         **terms,
         "replay_cost": reference.replay,
         "bound_cost": reference.bound,

@@ -44,6 +44,7 @@ _PLAN = "plan.json"
 _REFERENCE = pa.schema(
     [
         ("slice", pa.int64()),
+        ("weight", pa.float64()),
         *((anchor, pa.float64()) for anchor in ANCHORS),
         *((blocks, pa.list_(pa.float64())) for blocks in ANCHOR_BLOCKS),
     ]
@@ -114,7 +115,8 @@ class WorkFolder:
 
     def save_reference(self, cell: Cell, reference: Reference) -> None:
         """Keep what replay and the bound cost."""
-        columns = [reference.slices, reference.replay, reference.bound, reference.spent]
+        costs = reference.replay, reference.bound, reference.spent
+        columns = [reference.slices, reference.weights, *costs]
         arrays = [pa.array(column) for column in columns] + [*map(lists, reference.blocks)]
         table = pa.table(arrays, schema=_REFERENCE)
         about = {_TRACE: reference.trace_hash, _SECONDS: repr(reference.seconds)}
@@ -125,12 +127,12 @@ class WorkFolder:
         """What replay and the bound cost. Raises ValueError if it is not there."""
         file = self.reference_file(cell)
         table = read_table(file, _REFERENCE, str(file))
-        slices, replay, bound, spent = (np.asarray(column) for column in table.columns[:4])
-        of_replay, of_bound, of_spent = (matrix(column) for column in table.columns[4:])
+        slices, weights, replay, bound, spent = map(np.asarray, table.columns[:5])
+        blocks = tuple(matrix(column) for column in table.columns[5:])
         about = table.schema.metadata
         seconds = float(about[_SECONDS])
-        blocks, trace = (of_replay, of_bound, of_spent), about[_TRACE].decode()
-        return Reference(slices, replay, bound, spent, blocks, trace, seconds)
+        trace = about[_TRACE].decode()
+        return Reference(slices, weights, replay, bound, spent, blocks, trace, seconds)
 
     def cell_file(self, key: tuple[str, int | None], cell: Cell) -> Path:
         """Where the episodes of a policy in a cell are."""

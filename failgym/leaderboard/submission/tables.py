@@ -71,6 +71,7 @@ MOST_TEXT = 4000
 
 _EPISODE = [("slice", pa.int64()), ("seed", pa.int64())]
 _MEASURED = [
+    ("weight", pa.float64()),
     *((term, pa.float64()) for term in TERMS),
     *((anchor, pa.float64()) for anchor in ANCHORS),
     *((blocks, pa.list_(pa.float64())) for blocks in (BLOCKS, *ANCHOR_BLOCKS)),
@@ -85,11 +86,12 @@ RESULTS: Final = pa.schema(
         *_MEASURED,
     ]
 )
-"""A row per episode. `seed` is the suite's number of the seed. The cost terms are null where the
-policy failed (`status`, `reason`); `replay_cost` and `bound_cost` are sums of terms on the same
-slice, and `replay_spent` is what replay's machine-time there costs, which says whether there is
-anything to gain (`failgym.evaluation.room`). The columns of blocks share the slice's costs out
-among the blocks of its trace, as many in each row (`failgym.leaderboard.suite.cost_blocks`);
+"""A row per episode. `seed` is the suite's number of the seed. `weight` says how many slices of the
+trace the one that was played stands for; all costs are multiplied by it. The cost terms are null
+where the policy failed (`status`, `reason`); `replay_cost` and `bound_cost` are sums of terms on
+the same slice, and `replay_spent` is what replay's machine-time there costs, which says whether
+there is anything to gain (`failgym.evaluation.room`). The columns of blocks share the slice's costs
+out among the blocks of its trace, as many in each row (`failgym.leaderboard.suite.cost_blocks`);
 `cost_blocks` is empty where the policy failed. `seconds` is wall time of engine and policy, shared
 among the episodes played together by their decisions [s]."""
 ACTIONS: Final = pa.schema([*_EPISODE, ("actions", pa.list_(pa.uint8()))])

@@ -7,7 +7,7 @@ processes: what a policy answers may depend, in the last bits, on how many it is
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -90,6 +90,11 @@ class Played:
     """wall time that was waited for answers [s]"""
     seconds: float
     """wall time of all [s]"""
+
+    def weighted(self, weights: npt.NDArray[np.float64]) -> Played:
+        """The same, with what slices cost multiplied by how many they stand for [slices]."""
+        column = weights[:, None]
+        return replace(self, costs=self.costs * column, blocks=self.blocks * column)
 
 
 def play(world: World, scenario: Scenario, slices: Ints, answers: Answers) -> Played:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.evaluation.anchors import Anchors
+from failgym.leaderboard.suite.by_stake import draw_by_stake
 from failgym.leaderboard.suite.cost_blocks import CostBlocks
 from failgym.leaderboard.suite.secret_seed import derived_seed
 from failgym.leaderboard.suite.suites import Cell, Course, Suite
@@ -31,13 +32,15 @@ class Reference:
 
     slices: Ints
     """[slices]"""
+    weights: Floats
+    """[slices] how many slices of the trace each stands for; what follows is multiplied by it"""
     replay: Floats
     """[slices] sum of the terms"""
     bound: Floats
     """[slices] sum of the terms"""
     spent: Floats
     """[slices] what replay spends (`failgym.evaluation.room`)"""
-    blocks: tuple[Floats, Floats, Floats]
+    blocks: tuple[Floats, ...]
     """[slices, blocks] each: the same three by what is resampled
     (`failgym.leaderboard.suite.cost_blocks`)"""
     trace_hash: str
@@ -93,27 +96,26 @@ class SuiteWorlds:
 
     def reference(self, cell: Cell) -> Reference:
         """Play replay in a cell, and find the bound."""
-        cell = self.alike(cell)
+        cell, course = self.alike(cell), self.suite.course(cell.env)
         self.world(cell)
         begun = time.process_time()
+        seed = derived_seed(self.secret, cell.env, cell.seed)
         anchors = Anchors.of(
-            self.scenario(cell),
-            episodes=self.suite.course(cell.env).slices,
-            seed=derived_seed(self.secret, cell.env, cell.seed),
+            self.scenario(cell), episodes=None if course.by_stake else course.slices, seed=seed
         )
         replay, evidence = anchors.replay, anchors.evidence
         blocks = CostBlocks.of(anchors.scenario, anchors.world, replay.slices, replay.outcomes)
-        bound = evidence.replay - evidence.possible
+        of_blocks = (evidence.replay, evidence.replay - evidence.possible, evidence.spent)
+        at, weights = np.arange(len(replay.slices)), np.ones(len(replay.slices))
+        if course.by_stake:
+            at, weights = draw_by_stake(anchors.possible, anchors.spent, course.slices, seed)
         return Reference(
-            slices=replay.slices,
-            replay=replay.costs.sum(axis=1),
-            bound=anchors.bound.sum(axis=1),
-            spent=anchors.spent,
-            blocks=(
-                blocks.sums(evidence.replay),
-                blocks.sums(bound),
-                blocks.sums(evidence.spent),
-            ),
+            slices=replay.slices[at],
+            weights=weights,
+            replay=weights * replay.costs.sum(axis=1)[at],
+            bound=weights * anchors.bound.sum(axis=1)[at],
+            spent=weights * anchors.spent[at],
+            blocks=tuple(weights[:, None] * blocks.sums(each)[at] for each in of_blocks),
             trace_hash=self.trace_hash(cell),
             seconds=time.process_time() - begun,
         )

@@ -66,6 +66,8 @@ class Course:
     """of the trace and of all that is drawn; 0 is the trace of the registered scenario"""
     slices: int = 100
     """of the test split at most; more than there are stand for all"""
+    by_stake: bool = False
+    """are they drawn by what is at stake on them (`failgym.leaderboard.suite.by_stake`)?"""
     changes: dict[str, Any] = field(default_factory=dict[str, Any])
     """fields of the scenario that differ from the registered one"""
 

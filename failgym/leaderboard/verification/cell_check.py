@@ -114,7 +114,7 @@ class CellCheck:
         if rows.column("reason").unique().to_pylist() != [""]:
             yield f"{self._where()}: nothing failed, and yet there is a reason"
         yield from self._miscounted(answers)
-        yield from self._compared(rows, played)
+        yield from self._compared(rows, played.weighted(self._reference.weights))
 
     def _prove(self, proof: Proof, why: str = "") -> None:
         self.proof, self.why = proof, why
@@ -225,6 +225,7 @@ class CellCheck:
         yield from self._references(rows)
 
     def _references(self, rows: Any) -> Iterator[str]:
+        yield from self._differences(rows, "weight", self._reference.weights)
         yield from self._differences(rows, "replay_cost", self._reference.replay)
         yield from self._differences(rows, "bound_cost", self._reference.bound)
         yield from self._differences(rows, "replay_spent", self._reference.spent)

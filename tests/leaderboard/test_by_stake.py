@@ -1,0 +1,133 @@
+"""Slices drawn by stake: each as likely as it should be, and sums that are right on the mean."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from failgym.baselines import BlindKill, Replay
+from failgym.evaluation import Anchors, run_policy
+from failgym.leaderboard import SUITES, Suite, SuiteWorlds, verify
+from failgym.leaderboard.suite.by_stake import SHARES, draw_by_stake, inclusion
+from failgym.leaderboard.suite.suites import Cell, Course
+from tests.leaderboard.boards import baseline, results, submit
+
+DRAWS = 4_000
+RNG = np.random.default_rng(5)
+POSSIBLE = RNG.pareto(1.3, 60)
+SPENT = POSSIBLE + RNG.gamma(1.0, 2.0, 60)
+CHANGES = {"jobs": 300, "slice_tasks": 2}
+STAKES = Suite(
+    "stakes", 1, (Course("GracePeriod-v1", seeds=(0, 1), slices=9, by_stake=True, changes=CHANGES),)
+)
+SUITES[STAKES.name] = STAKES
+
+
+@pytest.mark.parametrize("count", [1, 10, 45, 59])
+def test_chances_add_up_and_grow_with_the_stake(count: int) -> None:
+    chance = inclusion(POSSIBLE, SPENT, count)
+    assert chance.sum() == pytest.approx(count)
+    assert (chance > 0.0).all()
+    assert (chance <= 1.0).all()
+    size = sum(s * x / x.sum() for s, x in zip(SHARES, (POSSIBLE, SPENT, np.ones(60)), strict=True))
+    order = np.argsort(size)
+    assert (np.diff(chance[order]) >= -1e-12).all()
+    below = chance < 1.0
+    ratio = chance[below] / size[below]
+    assert ratio == pytest.approx(np.full(below.sum(), ratio[0]))
+
+
+def test_all_are_drawn_where_there_are_not_more() -> None:
+    for count in (60, 100):
+        assert inclusion(POSSIBLE, SPENT, count).tolist() == [1.0] * 60
+        slices, weights = draw_by_stake(POSSIBLE, SPENT, count, seed=1)
+        assert slices.tolist() == list(range(60))
+        assert weights.tolist() == [1.0] * 60
+
+
+def test_where_nothing_is_at_stake_all_are_alike() -> None:
+    nothing = np.zeros(8)
+    assert inclusion(nothing, nothing, 2) == pytest.approx(np.full(8, 0.25))
+
+
+@pytest.mark.parametrize("count", [3, 10, 45])
+def test_each_is_drawn_as_often_as_it_should_be(count: int) -> None:
+    chance, drawn = inclusion(POSSIBLE, SPENT, count), np.zeros(60)
+    for seed in range(DRAWS):
+        slices, weights = draw_by_stake(POSSIBLE, SPENT, count, seed)
+        assert len(slices) == count
+        assert (np.diff(slices) > 0).all()
+        assert weights == pytest.approx(1.0 / chance[slices])
+        drawn[slices] += 1.0
+    error = np.sqrt(chance * (1.0 - chance) / DRAWS)
+    assert (np.abs(drawn / DRAWS - chance) <= 4.5 * error + 1e-12).all()
+
+
+def test_sums_are_right_on_the_mean() -> None:
+    saved, sums = 0.6 * POSSIBLE - 0.1 * SPENT, np.zeros(DRAWS)
+    for seed in range(DRAWS):
+        slices, weights = draw_by_stake(POSSIBLE, SPENT, 12, seed)
+        sums[seed] = (weights * saved[slices]).sum()
+    assert sums.mean() == pytest.approx(saved.sum(), abs=4 * sums.std() / DRAWS**0.5)
+
+
+def test_scores_scatter_less_than_of_slices_drawn_alike() -> None:
+    """With tails as of generated traces, where a hundredth of the tasks holds half the stake."""
+    rng, number, count = np.random.default_rng(8), 2_000, 200
+    possible = rng.pareto(1.1, number) * (rng.random(number) < 0.5)
+    spent = possible + rng.gamma(1.0, 2.0, number)
+    assert np.sort(possible)[-20:].sum() > 0.3 * possible.sum()
+    saved = possible * rng.choice([-0.5, 0.5, 0.9], number) - 0.02 * spent
+    scores = np.zeros((2, 500))
+    for seed in range(500):
+        slices, weights = draw_by_stake(possible, spent, count, seed)
+        alike = rng.permutation(number)[:count]
+        scores[0, seed] = (weights * saved[slices]).sum() / (weights * possible[slices]).sum()
+        scores[1, seed] = saved[alike].sum() / possible[alike].sum()
+    assert scores[0].mean() == pytest.approx(saved.sum() / possible.sum(), abs=0.02)
+    assert scores[0].std() < 0.4 * scores[1].std()
+
+
+def test_rows_cost_what_their_slices_cost_times_what_they_stand_for(tmp_path: Path) -> None:
+    submit(tmp_path / "board", baseline("blind_kill"), baseline("replay"), suite=STAKES)
+    rows = results(tmp_path / "board")
+    worlds = SuiteWorlds.of(STAKES)
+    for seed in (0, 1):
+        cell = Cell("GracePeriod-v1", "none", seed)
+        scenario, whole = worlds.scenario(cell), Anchors.of(worlds.scenario(cell))
+        chance = inclusion(whole.possible, whole.spent, 9)
+        for rule in (BlindKill(), Replay()):
+            mine = [
+                row
+                for row in rows
+                if (row["policy"], row["forecast"], row["seed"]) == (rule.name, "none", seed)
+            ]
+            slices = np.array([row["slice"] for row in mine])
+            assert len(slices) == 9 < whole.world.slices
+            weights = np.array([row["weight"] for row in mine])
+            assert weights == pytest.approx(1.0 / chance[slices])
+            costs = run_policy(worlds.world(cell), scenario, rule, slices).costs
+            for i, term in enumerate(("wasted", "overhead", "completion", "forfeited", "others")):
+                stated = [row[term] for row in mine]
+                assert stated == pytest.approx(weights * costs[:, i])
+            assert [row["replay_spent"] for row in mine] == pytest.approx(
+                weights * whole.spent[slices]
+            )
+            assert [sum(row["cost_blocks"]) for row in mine] == pytest.approx(
+                weights * costs.sum(axis=1)
+            )
+
+
+def test_such_a_submission_is_verified(tmp_path: Path) -> None:
+    submit(tmp_path / "board", baseline("blind_kill"), suite=STAKES)
+    found = verify(tmp_path / "board")
+    assert found.problems == ()
+    assert found.rows == 2 * 2 * 9
+
+
+def test_a_suite_of_slices_drawn_alike_is_another() -> None:
+    alike = replace(STAKES, courses=(replace(STAKES.courses[0], by_stake=False),))
+    assert alike.digest != STAKES.digest
