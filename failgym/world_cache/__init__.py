@@ -28,7 +28,11 @@ _World = TypeVar("_World", bound=tuple[Any, ...])
 
 
 def kept_or_built(
-    scenario: Any, code: tuple[object, ...], kind: type[_World], build: Callable[[], _World]
+    scenario: Any,
+    code: tuple[object, ...],
+    kind: type[_World],
+    build: Callable[[], _World],
+    part: str = "",
 ) -> _World:
     """The world of a scenario: the one that is kept if there is one, else built, and then kept.
 
@@ -37,14 +41,16 @@ def kept_or_built(
         code: what else decides it: functions and classes that are called by a name in a field.
         kind: the named tuple of arrays, and of named tuples of them, that the world is.
         build: builds it.
+        part: which part of the world it is, in letters and figures; "" for the whole.
 
     Raises:
         ValueError: as ``build``, and for a size of the cache that is none.
     """
     place = cache_folder() if size_limit() else None
-    key = None if place is None else key_of(scenario, code)
-    if place is None or key is None:
+    whole = None if place is None else key_of(scenario, code)
+    if place is None or whole is None:
         return build()
+    key = whole + part
     file = place / file_name(key)
     world = read_world(file, key, kind)
     if world is not None:
@@ -58,7 +64,7 @@ def kept_or_built(
         # The trace, or the sources, may have been changed meanwhile.
         if (
             time.perf_counter() - begun >= LEAST_SECONDS
-            and key_of(scenario, code, anew=True) == key
+            and key_of(scenario, code, anew=True) == whole
         ):
             _keep(file, key, world, scenario)
     return world

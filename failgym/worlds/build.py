@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
 
 from failgym.predictors import Learned
 from failgym.traces import Trace
@@ -12,7 +16,9 @@ from failgym.worlds.source import version_of
 from failgym.worlds.split import Part
 from failgym.worlds.world import World
 
-__all__ = ["build_world", "part_of", "split_of"]
+__all__ = ["build_part", "build_world", "part_of", "split_of"]
+
+Ints = npt.NDArray[np.int64]
 
 
 def part_of(scenario: Scenario, split: Split) -> Part:
@@ -40,6 +46,34 @@ def build_world(scenario: Scenario) -> World:
     parameters_now = repr(said_by) if isinstance(said_by, Learned) else ""  # fields may be set
     versions = version_of(scenario.trace), version_of(said_by)
     return _build(scenario, *versions, parameters_now)
+
+
+def build_part(scenario: Scenario, slices: Ints) -> tuple[World, Ints]:
+    """A world that holds some slices of a scenario, and their numbers in it.
+
+    In the pinned world it holds no others, and is kept by itself: where few slices of many traces
+    are played, whole worlds would take a hundred times the room.
+
+    Args:
+        scenario: whose slices.
+        slices: which ones, each once.
+
+    Raises:
+        ValueError: as `build_world`.
+    """
+    kind = kind_of(scenario.world)
+    if not isinstance(kind, _InParts):
+        return build_world(scenario), slices
+    return kind.build_part(scenario, slices), np.arange(len(slices))
+
+
+@runtime_checkable
+class _InParts(Protocol):
+    """A kind of world that can be built in parts."""
+
+    def build_part(self, scenario: Scenario, slices: Ints) -> World:
+        """The world of some slices, numbered in this order."""
+        ...
 
 
 @lru_cache(maxsize=16)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from failgym.baselines import RandomPolicy
+from failgym.baselines import RandomPolicy, Replay
 from failgym.envs import SCENARIOS, Scenario, resolve
 from failgym.evaluation import Anchors, run_policy
 from failgym.evaluation.evidence import units_of
-from failgym.worlds.build import build_world, split_of
+from failgym.worlds import build
+from failgym.worlds.build import build_part, build_world, split_of
+from failgym.worlds.pinned import build as pinned_build
 from failgym.worlds.pinned.world import PinnedWorld
 from tests.envs.worlds import small
 
@@ -94,3 +97,33 @@ def test_a_part_is_as_large_as_what_is_in_it() -> None:
     assert len(part.tables.tasks) == part.own_sizes.sum() == 8
     assert len(part.tables.rows) == part.tables.tasks["rows"].sum()
     assert len(part.tables.usage) == part.tables.rows["usages"].sum() < len(world.tables.usage)
+
+
+@pytest.mark.parametrize("name", ["Cloning-v1", "Lineage-v1"])
+def test_a_part_is_kept_by_itself(
+    name: str, kept_worlds: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where there are parts; the scheduled world is played whole."""
+    build._build.cache_clear()
+    scenario = scenario_of(name) if name in PINNED else resolve(name, small(name))
+    chosen = np.array([1, 0])
+    made, numbers = build_part(scenario, chosen)
+    run = run_policy(made, scenario, Replay(), numbers, order=scenario.order)
+    whole = run_policy(build_world(scenario), scenario, Replay(), chosen, order=scenario.order)
+    assert run.costs.tobytes() == whole.costs.tobytes()
+    files = {file: file.stat().st_size for file in kept_worlds.glob("*.world")}
+    if name in PINNED:
+        part, full = sorted(files, key=lambda file: -len(file.name))
+        assert files[part] < files[full]
+        full.unlink()
+
+        def never(scenario: Scenario) -> Any:
+            raise AssertionError("the whole world is not built")
+
+        monkeypatch.setattr(pinned_build, "build", never)
+        again, _ = build_part(scenario, chosen)
+        assert again.own_tasks.tolist() == made.own_tasks.tolist()
+    else:
+        assert len(files) == 1
+        assert numbers.tolist() == chosen.tolist()
+    build._build.cache_clear()

@@ -44,10 +44,10 @@ def play_cell(
     if work.cell_file(entry.key, cell).is_file():
         return
     reference = work.reference(worlds.alike(cell))
-    world, scenario = worlds.world(cell), worlds.scenario(cell)
+    world, slices = worlds.playing(cell, reference.slices)
     try:
         player = players.player(entry.kind, entry.specs[cell.env])
-        played = play(world, scenario, reference.slices, player)
+        played = play(world, worlds.scenario(cell), slices, player)
     except Failure as failure:
         table = _failed(reference, cell, failure)
         work.save_cell(entry.key, cell, table, Seconds(engine=0.0, policy=0.0))

@@ -15,7 +15,7 @@ from failgym.leaderboard.suite.by_stake import draw_by_stake
 from failgym.leaderboard.suite.cost_blocks import CostBlocks
 from failgym.leaderboard.suite.secret_seed import derived_seed
 from failgym.leaderboard.suite.suites import Cell, Course, Suite
-from failgym.worlds.build import build_world, split_of
+from failgym.worlds.build import build_part, build_world, split_of
 from failgym.worlds.scenario import Scenario
 from failgym.worlds.source import whole_trace
 from failgym.worlds.world import World
@@ -85,6 +85,13 @@ class SuiteWorlds:
         """The compiled world of a cell. Raises ValueError, naming the cell, if there is none."""
         try:
             return build_world(self.scenario(cell))
+        except ValueError as error:
+            raise ValueError(f"{cell}: {error}") from error
+
+    def playing(self, cell: Cell, slices: Ints) -> tuple[World, Ints]:
+        """A world that holds some slices of a cell, and their numbers in it. Raises as `world`."""
+        try:
+            return build_part(self.scenario(cell), slices)
         except ValueError as error:
             raise ValueError(f"{cell}: {error}") from error
 

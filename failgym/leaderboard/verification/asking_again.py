@@ -55,13 +55,13 @@ def ask(
     players: Players, policy: PolicyRecord, worlds: SuiteWorlds, cell: Cell, slices: Ints
 ) -> Asked:
     """Ask a policy again on the slices of a cell, with what it was shown."""
-    world, scenario = worlds.world(cell), worlds.scenario(cell)
+    world, numbers = worlds.playing(cell, slices)
     try:
         watched = _Watched(players.player(policy.kind, policy.specs[cell.env]))
     except ValueError as error:
         return Asked(None, Failure(CRASHED, str(error)), False)
     try:
-        return Asked(play(world, scenario, slices, watched), None, True)
+        return Asked(play(world, worlds.scenario(cell), numbers, watched), None, True)
     except Failure as failure:
         return Asked(None, failure, watched.loaded)
 

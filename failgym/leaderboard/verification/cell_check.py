@@ -171,7 +171,8 @@ class CellCheck:
 
     def _replayed(self, answers: RecordedActions) -> Played:
         worlds, cell = self._record.worlds, self._record.worlds.alike(self._cell)
-        return play(worlds.world(cell), worlds.scenario(cell), self._reference.slices, answers)
+        world, slices = worlds.playing(cell, self._reference.slices)
+        return play(world, worlds.scenario(cell), slices, answers)
 
     def _rows(self) -> Any:
         """The results."""

@@ -12,10 +12,15 @@ from failgym.worlds.scheduled import FIELDS
 from failgym.worlds.varying import conditions_of, varying
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from failgym.traces import Trace
     from failgym.worlds.scenario import Scenario, Split
     from failgym.worlds.split import Part
     from failgym.worlds.world import World
+
+    Ints = npt.NDArray[np.int64]
 
 __all__ = ["PINNED"]
 
@@ -49,6 +54,11 @@ class _Pinned:
         from failgym.worlds.pinned.build import build
 
         return build(scenario)
+
+    def build_part(self, scenario: Scenario, slices: Ints) -> World:
+        from failgym.worlds.pinned.build import build_part
+
+        return build_part(scenario, slices)
 
     def build_all(self, trace: Trace, scenario: Scenario, known_only: bool) -> World:
         from failgym.worlds.pinned.build import build_all

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
@@ -23,7 +26,7 @@ from failgym.worlds.source import whole_trace
 from failgym.worlds.split import Part, learned_from, split_trace
 from failgym.worlds.unasked import nobody_asked
 
-__all__ = ["build", "build_all"]
+__all__ = ["build", "build_all", "build_part"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -39,6 +42,25 @@ def build(scenario: Scenario) -> PinnedWorld:
         ValueError: if the split has no task that is ever asked about, or a value names nothing.
     """
     return PinnedWorld(kept_or_built(scenario, makers(scenario), Tables, lambda: _tables(scenario)))
+
+
+class _Kept(NamedTuple):
+    """A part of a world, as it is kept."""
+
+    tables: Tables
+    trace_rows: Ints
+
+
+def build_part(scenario: Scenario, slices: Ints) -> PinnedWorld:
+    """The world of some slices of a scenario (`PinnedWorld.only`), kept by itself."""
+
+    def built() -> _Kept:
+        part = build(scenario).only(slices)
+        assert part.trace_rows is not None, "of a part it is known"
+        return _Kept(part.tables, part.trace_rows)
+
+    name = hashlib.sha256(np.asarray(slices, dtype="<i8").tobytes()).hexdigest()
+    return PinnedWorld(*kept_or_built(scenario, makers(scenario), _Kept, built, part=f"-{name}"))
 
 
 def _tables(scenario: Scenario) -> Tables:
