@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from failgym.baselines import BlindKill, Replay
 from failgym.evaluation import Anchors, run_policy
 from failgym.leaderboard import SUITES, Suite, SuiteWorlds, verify
+from failgym.leaderboard.policy_process.players import OwnPolicy
 from failgym.leaderboard.suite.by_stake import SHARES, draw_by_stake, inclusion
 from failgym.leaderboard.suite.suites import Cell, Course
 from tests.leaderboard.boards import baseline, results, submit
@@ -131,3 +133,47 @@ def test_such_a_submission_is_verified(tmp_path: Path) -> None:
 def test_a_suite_of_slices_drawn_alike_is_another() -> None:
     alike = replace(STAKES, courses=(replace(STAKES.courses[0], by_stake=False),))
     assert alike.digest != STAKES.digest
+
+
+def test_what_replay_costs_is_kept_beside_the_world(
+    kept_worlds: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not kept_worlds.exists()
+    cell, worlds = Cell("GracePeriod-v1", "none", 0), SuiteWorlds.of(STAKES)
+    first = worlds.reference(cell)
+    asked: list[str] = []
+    found = Anchors.of
+
+    def counted(*args: Any, **options: Any) -> Anchors:
+        asked.append("asked")
+        return found(*args, **options)
+
+    monkeypatch.setattr(Anchors, "of", counted)
+    again = worlds.reference(cell)
+    assert asked == []
+    for name, value in vars(first).items():
+        kept = getattr(again, name)
+        if name == "blocks":
+            assert [one.tobytes() for one in kept] == [one.tobytes() for one in value]
+        elif isinstance(value, np.ndarray):
+            assert kept.tobytes() == value.tobytes()
+        else:
+            assert kept == value
+    fewer = replace(STAKES, courses=(replace(STAKES.courses[0], slices=5),))
+    assert len(SuiteWorlds.of(fewer).reference(cell).slices) == 5
+    assert asked == ["asked"]
+
+
+def test_of_many_traces_each_is_one_block() -> None:
+    many = replace(STAKES.courses[0], seeds=tuple(range(30)), slices=2)
+    worlds = SuiteWorlds.of(replace(STAKES, courses=(many,)))
+    cell = Cell("GracePeriod-v1", "none", 29)
+    reference = worlds.reference(cell)
+    for blocks, costs in zip(
+        reference.blocks, (reference.replay, reference.bound, reference.spent), strict=True
+    ):
+        assert blocks[:, 0].tolist() == costs.tolist()
+    policy = OwnPolicy(lambda spec: BlindKill(), "blind_kill")
+    played = worlds.play(cell, reference.slices, policy)
+    assert played.blocks.shape == (2, 1)
+    assert played.blocks[:, 0] == pytest.approx(played.costs.sum(axis=1))

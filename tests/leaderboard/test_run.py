@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from failgym.files import PARTIAL
-from failgym.leaderboard import SUITES, Entry, Suite, verify
+from failgym.leaderboard import SUITES, Entry, Suite, SuiteWorlds, verify
 from failgym.leaderboard.run.work_folder import WorkFolder
-from failgym.leaderboard.suite.suites import Course
+from failgym.leaderboard.suite.suites import Cell, Course
 from failgym.traces import generate
 from tests.leaderboard.boards import ROWS, actions, baseline, results, submit
 
@@ -69,15 +69,14 @@ def test_nothing_that_is_done_is_done_again(
     tmp_path: Path, whole: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Killed after every unit in turn, and between the tables and what seals them."""
-    from failgym.leaderboard.run import cell_results
     from failgym.leaderboard.submission import layout
 
     played: list[tuple[str, str]] = []
-    real, seal = cell_results.play, layout.write_submission
+    real, seal = SuiteWorlds.play, layout.write_submission
 
-    def play_and_stop(world: object, scenario: object, slices: object, answers: object) -> object:
-        made = real(world, scenario, slices, answers)  # type: ignore[arg-type]
-        played.append((str(scenario), str(answers.__dict__["_spec"])))
+    def play_and_stop(self: SuiteWorlds, cell: Cell, slices: Any, answers: Any) -> Any:
+        made = real(self, cell, slices, answers)
+        played.append((str(cell), str(answers.__dict__["_spec"])))
         if len(played) % 2:
             raise _Stop
         return made
@@ -86,7 +85,7 @@ def test_nothing_that_is_done_is_done_again(
         monkeypatch.setattr(layout, "write_submission", seal)
         raise _Stop
 
-    monkeypatch.setattr(cell_results, "play", play_and_stop)
+    monkeypatch.setattr(SuiteWorlds, "play", play_and_stop)
     monkeypatch.setattr(layout, "write_submission", stop)
     stops = 0
     while True:
@@ -105,7 +104,7 @@ def test_a_run_killed_at_the_very_end_is_not_run_again(
     tmp_path: Path, whole: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The submission is there, and half of what was needed for it is gone already."""
-    from failgym.leaderboard.run import cell_results, work_folder
+    from failgym.leaderboard.run import work_folder
 
     def half(folder: Path, **options: object) -> None:
         if folder.exists():
@@ -118,7 +117,7 @@ def test_a_run_killed_at_the_very_end_is_not_run_again(
     with pytest.raises(_Stop):
         submit(out, baseline("replay"))
     monkeypatch.setattr(work_folder.shutil, "rmtree", remove)
-    monkeypatch.setattr(cell_results, "play", None)
+    monkeypatch.setattr(SuiteWorlds, "play", None)
     with pytest.raises(ValueError, match="holds another submission"):
         submit(out, baseline("random"))
     submit(out, baseline("replay"))

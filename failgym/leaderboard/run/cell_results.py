@@ -23,7 +23,7 @@ from failgym.leaderboard.submission.tables import (
     OK,
     lists,
 )
-from failgym.leaderboard.suite.episodes import Failure, Played, play
+from failgym.leaderboard.suite.episodes import Failure, Played
 from failgym.leaderboard.suite.suite_worlds import Reference, SuiteWorlds
 from failgym.leaderboard.suite.suites import Cell
 
@@ -44,10 +44,9 @@ def play_cell(
     if work.cell_file(entry.key, cell).is_file():
         return
     reference = work.reference(worlds.alike(cell))
-    world, slices = worlds.playing(cell, reference.slices)
     try:
         player = players.player(entry.kind, entry.specs[cell.env])
-        played = play(world, worlds.scenario(cell), slices, player)
+        played = worlds.play(cell, reference.slices, player)
     except Failure as failure:
         table = _failed(reference, cell, failure)
         work.save_cell(entry.key, cell, table, Seconds(engine=0.0, policy=0.0))

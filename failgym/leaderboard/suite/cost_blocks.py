@@ -18,15 +18,22 @@ from failgym.evaluation.evidence import units_of
 from failgym.worlds.scenario import Scenario
 from failgym.worlds.world import World
 
-__all__ = ["BLOCKS", "CostBlocks"]
+__all__ = ["BLOCKS", "CostBlocks", "blocks_of"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
+MANY_TRACES = 30
+"""From so many traces on each is one block: that they differ says all that is to be known."""
 BLOCKS = 15
 """Blocks of a trace, at most: few, since every row states what each of them costs. Intervals are
 stretched for so few (Student's t with 14 degrees: by 9 %); `experiments.interval_coverage` counts
 how often they hold the truth."""
+
+
+def blocks_of(traces: int) -> int:
+    """The most blocks of each of so many traces."""
+    return 1 if traces >= MANY_TRACES else BLOCKS
 
 
 @dataclass(frozen=True)
@@ -48,6 +55,7 @@ class CostBlocks:
         world: World,
         slices: Ints,
         outcomes: Mapping[str, npt.NDArray[Any]],
+        most: int = BLOCKS,
     ) -> CostBlocks:
         """The blocks of some slices.
 
@@ -56,9 +64,12 @@ class CostBlocks:
             world: the same, compiled.
             slices: which.
             outcomes: of their tasks, slice after slice, whoever played.
+            most: blocks at most; with 1 it is all the same whose tasks they are.
         """
+        if most == 1:
+            return cls(world, False, (len(slices), 1), np.arange(len(slices)))
         units = units_of(scenario, world, len(slices), outcomes)
-        count = min(units.count, BLOCKS)
+        count = min(units.count, most)
         block = units.of_row * count // units.count
         row = np.repeat(np.arange(len(slices)), world.own_sizes[slices])
         row = row if units.by_task else np.arange(len(slices))

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from failgym.leaderboard.suite.cost_blocks import CostBlocks
+from failgym.leaderboard.suite.cost_blocks import BLOCKS, CostBlocks
 from failgym.sim.shared.batch import EpisodeBatch
 from failgym.sim.shared.records import Output
 from failgym.vocabulary import TERMS
@@ -97,7 +97,9 @@ class Played:
         return replace(self, costs=self.costs * column, blocks=self.blocks * column)
 
 
-def play(world: World, scenario: Scenario, slices: Ints, answers: Answers) -> Played:
+def play(
+    world: World, scenario: Scenario, slices: Ints, answers: Answers, blocks: int = BLOCKS
+) -> Played:
     """Play slices, each once.
 
     Args:
@@ -105,6 +107,7 @@ def play(world: World, scenario: Scenario, slices: Ints, answers: Answers) -> Pl
         scenario: its rules.
         slices: which ones.
         answers: whoever answers.
+        blocks: what costs are shared out among, at most (`failgym.leaderboard.suite.cost_blocks`).
 
     Raises:
         Failure: if the policy fails.
@@ -116,8 +119,8 @@ def play(world: World, scenario: Scenario, slices: Ints, answers: Answers) -> Pl
     game.run(answers)
     seconds, spent = time.perf_counter() - begun, time.process_time() - worked
     outcomes = world.outcomes(game.states)
-    blocks = CostBlocks.of(scenario, world, slices, outcomes).costs(outcomes, game.costs)
-    return game.played(blocks, seconds, spent)
+    shared = CostBlocks.of(scenario, world, slices, outcomes, blocks)
+    return game.played(shared.costs(outcomes, game.costs), seconds, spent)
 
 
 class _Game:

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+import failgym
 from failgym.evaluation.anchors import Anchors
 from failgym.leaderboard.suite.by_stake import draw_by_stake
-from failgym.leaderboard.suite.cost_blocks import CostBlocks
+from failgym.leaderboard.suite.cost_blocks import CostBlocks, blocks_of
+from failgym.leaderboard.suite.episodes import Answers, Played, play
 from failgym.leaderboard.suite.secret_seed import derived_seed
 from failgym.leaderboard.suite.suites import Cell, Course, Suite
+from failgym.world_cache import kept_or_built
 from failgym.worlds.build import build_part, build_world, split_of
+from failgym.worlds.forecast import makers
 from failgym.worlds.scenario import Scenario
 from failgym.worlds.source import whole_trace
 from failgym.worlds.world import World
@@ -46,6 +54,57 @@ class Reference:
     trace_hash: str
     seconds: float = 0.0
     """processor time that it took to find out [s]"""
+
+
+class _Kept(NamedTuple):
+    """A `Reference` as arrays, which files can hold."""
+
+    slices: Ints
+    weights: Floats
+    costs: Floats
+    """[3, slices] of replay and the bound, and what is spent"""
+    blocks: Floats
+    """[3, slices, blocks]"""
+    trace_hash: npt.NDArray[np.uint8]
+    seconds: Floats
+    """[1]"""
+
+    @classmethod
+    def of(cls, found: Reference) -> _Kept:
+        """The arrays of a reference."""
+        return cls(
+            found.slices,
+            found.weights,
+            np.stack([found.replay, found.bound, found.spent]),
+            np.stack(found.blocks),
+            np.frombuffer(found.trace_hash.encode(), dtype=np.uint8),
+            np.array([found.seconds]),
+        )
+
+    @property
+    def reference(self) -> Reference:
+        """What it is of."""
+        replay, bound, spent = self.costs
+        return Reference(
+            self.slices,
+            self.weights,
+            replay,
+            bound,
+            spent,
+            blocks=tuple(self.blocks),
+            trace_hash=self.trace_hash.tobytes().decode(),
+            seconds=float(self.seconds[0]),
+        )
+
+
+@cache
+def _sources() -> str:
+    """SHA-256 of what finds references: a change of it finds them anew."""
+    package, content = Path(failgym.__file__).parent, hashlib.sha256()
+    for folder in ("evaluation", "leaderboard/suite"):
+        for path in sorted((package / folder).rglob("*.py")):
+            content.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return content.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -101,28 +160,43 @@ class SuiteWorlds:
             return cell
         return replace(cell, forecast="none")
 
+    def play(self, cell: Cell, slices: Ints, answers: Answers) -> Played:
+        """Play slices of a cell. Raises as `playing`, and Failure if the policy fails."""
+        world, numbers = self.playing(cell, slices)
+        blocks = blocks_of(len(self.suite.course(cell.env).seeds))
+        return play(world, self.scenario(cell), numbers, answers, blocks)
+
     def reference(self, cell: Cell) -> Reference:
-        """Play replay in a cell, and find the bound."""
+        """Play replay in a cell, and find the bound; what was found is kept beside the world."""
         cell, course = self.alike(cell), self.suite.course(cell.env)
+        scenario, seed = self.scenario(cell), derived_seed(self.secret, cell.env, cell.seed)
+        decided = [course.slices, course.by_stake, seed, blocks_of(len(course.seeds)), _sources()]
+        part = f"-{hashlib.sha256(json.dumps(decided).encode()).hexdigest()}"
+
+        def found() -> _Kept:
+            return _Kept.of(self._reference(cell, course, scenario, seed))
+
+        return kept_or_built(scenario, makers(scenario), _Kept, found, part).reference
+
+    def _reference(self, cell: Cell, course: Course, scenario: Scenario, seed: int) -> Reference:
         self.world(cell)
         begun = time.process_time()
-        seed = derived_seed(self.secret, cell.env, cell.seed)
-        anchors = Anchors.of(
-            self.scenario(cell), episodes=None if course.by_stake else course.slices, seed=seed
-        )
-        replay, evidence = anchors.replay, anchors.evidence
-        blocks = CostBlocks.of(anchors.scenario, anchors.world, replay.slices, replay.outcomes)
-        of_blocks = (evidence.replay, evidence.replay - evidence.possible, evidence.spent)
+        drawn = None if course.by_stake else course.slices
+        anchors = Anchors.of(scenario, episodes=drawn, seed=seed)
+        replay, evidence, most = anchors.replay, anchors.evidence, blocks_of(len(course.seeds))
+        costs = replay.costs.sum(axis=1), anchors.bound.sum(axis=1), anchors.spent
+        blocks = CostBlocks.of(scenario, anchors.world, replay.slices, replay.outcomes, most)
+        rows = costs
+        if blocks.by_task:
+            rows = evidence.replay, evidence.replay - evidence.possible, evidence.spent
         at, weights = np.arange(len(replay.slices)), np.ones(len(replay.slices))
         if course.by_stake:
             at, weights = draw_by_stake(anchors.possible, anchors.spent, course.slices, seed)
         return Reference(
-            slices=replay.slices[at],
-            weights=weights,
-            replay=weights * replay.costs.sum(axis=1)[at],
-            bound=weights * anchors.bound.sum(axis=1)[at],
-            spent=weights * anchors.spent[at],
-            blocks=tuple(weights[:, None] * blocks.sums(each)[at] for each in of_blocks),
+            replay.slices[at],
+            weights,
+            *(weights * each[at] for each in costs),
+            blocks=tuple(weights[:, None] * blocks.sums(each)[at] for each in rows),
             trace_hash=self.trace_hash(cell),
             seconds=time.process_time() - begun,
         )

@@ -14,7 +14,7 @@ from failgym.leaderboard.submission.proofs import Key
 from failgym.leaderboard.submission.records import PolicyRecord, Submission
 from failgym.leaderboard.submission.specs import why_not_asked
 from failgym.leaderboard.submission.tables import CRASHED
-from failgym.leaderboard.suite.episodes import Answers, Bools, Failure, Ints, Played, play
+from failgym.leaderboard.suite.episodes import Answers, Bools, Failure, Ints, Played
 from failgym.leaderboard.suite.suite_worlds import SuiteWorlds
 from failgym.leaderboard.suite.suites import Cell
 from failgym.sim.shared.records import Output
@@ -55,13 +55,12 @@ def ask(
     players: Players, policy: PolicyRecord, worlds: SuiteWorlds, cell: Cell, slices: Ints
 ) -> Asked:
     """Ask a policy again on the slices of a cell, with what it was shown."""
-    world, numbers = worlds.playing(cell, slices)
     try:
         watched = _Watched(players.player(policy.kind, policy.specs[cell.env]))
     except ValueError as error:
         return Asked(None, Failure(CRASHED, str(error)), False)
     try:
-        return Asked(play(world, worlds.scenario(cell), numbers, watched), None, True)
+        return Asked(worlds.play(cell, slices, watched), None, True)
     except Failure as failure:
         return Asked(None, failure, watched.loaded)
 

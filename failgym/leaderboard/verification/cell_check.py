@@ -26,7 +26,7 @@ from failgym.leaderboard.submission.tables import (
     TIMEOUT,
     read_table,
 )
-from failgym.leaderboard.suite.episodes import Failure, Played, play
+from failgym.leaderboard.suite.episodes import Failure, Played
 from failgym.leaderboard.suite.suite_worlds import Reference, SuiteWorlds
 from failgym.leaderboard.suite.suites import Cell
 from failgym.leaderboard.verification.asking_again import Asked
@@ -171,8 +171,7 @@ class CellCheck:
 
     def _replayed(self, answers: RecordedActions) -> Played:
         worlds, cell = self._record.worlds, self._record.worlds.alike(self._cell)
-        world, slices = worlds.playing(cell, self._reference.slices)
-        return play(world, worlds.scenario(cell), slices, answers)
+        return worlds.play(cell, self._reference.slices, answers)
 
     def _rows(self) -> Any:
         """The results."""
