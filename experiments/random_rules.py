@@ -20,8 +20,8 @@ holds the same traces and jobs of both. The best is chosen by the scores on thes
 favour of what is shipped. Shipped rules are held against the best of them in the same way.
 
 FILE holds what was found in each environment; a rule is written as soon as it is chosen, and not
-chosen again. With `--out DIR` it also lies in DIR/<environment>/decision_tree.json, for `--policy`;
-those of the registered environments are in `experiments/tuned/`.
+chosen again. With `--out DIR` it also lies in DIR/<environment>.json, for `--policy`; those of the
+registered environments are in `experiments/rules/`.
 """
 
 from __future__ import annotations
@@ -198,11 +198,9 @@ def main(
 
 def keep(out: Path, env: str, found: dict[str, Any]) -> None:
     """Write a rule that was found to a file of its own, for ``--policy``."""
-    rule = DecisionTree(**found["rule"])
-    folder = out / resolve(env).name
-    folder.mkdir(parents=True, exist_ok=True)
+    out.mkdir(parents=True, exist_ok=True)
     about = {"env": env} | {name: found[name] for name in ("world", "fields", "search")}
-    save_heuristic(rule, folder / f"{rule.name}.json", about=about)
+    save_heuristic(DecisionTree(**found["rule"]), out / f"{resolve(env).name}.json", about=about)
 
 
 def _compared(judged: Sequence[Sums]) -> dict[str, Any]:

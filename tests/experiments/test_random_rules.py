@@ -25,7 +25,6 @@ from failgym.worlds.build import build_world
 
 EXPERIMENTS = Path(random_rules.__file__).parent
 MEASURED = json.loads((EXPERIMENTS / "measured" / "random_rules.json").read_text("utf-8"))
-TUNED = EXPERIMENTS / "tuned"
 SMALL: dict[str, Any] = {"jobs": 300, "slice_tasks": 8}
 
 
@@ -162,7 +161,7 @@ def test_the_command_judges_it_beside_the_rules_that_are_shipped(
         patch.setattr(random_rules, "chosen", again)
         assert command(*words, "--out", str(tmp_path)).exit_code == 0
     assert json.loads(file.read_text()) == content
-    stored = load_heuristic(tmp_path / "Cloning-v1" / "decision_tree.json")
+    stored = load_heuristic(tmp_path / "Cloning-v1.json")
     assert stored == DecisionTree(**one["rule"])
     found = command(*words, "--env", "failgym/GracePeriod-v1")
     assert found.exit_code == 0, found.output
@@ -190,5 +189,5 @@ def test_a_score_is_that_of_evaluate_and_a_difference_is_paired() -> None:
 
 @pytest.mark.parametrize("env", MEASURED)
 def test_rules_that_were_found_lie_in_files_for_the_command(env: str) -> None:
-    file = TUNED / env.removeprefix("failgym/") / "decision_tree.json"
+    file = EXPERIMENTS / "rules" / f"{env.removeprefix('failgym/')}.json"
     assert load_heuristic(file) == DecisionTree(**MEASURED[env]["rule"])
