@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from failgym.cli.output import interactive, print_line, print_table
+from failgym.cli.scores import by_the_proven, proven_factor
 
 if TYPE_CHECKING:
     from failgym.evaluation import Anchors, Evaluation, Run
@@ -33,6 +34,8 @@ class Priced(NamedTuple):
     ranks: list[int]
     unproven: int
     """tasks whose bound is not proven at these prices"""
+    proven_factor: float | None
+    """how many times as high scores are by what is proven"""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
@@ -45,6 +48,7 @@ class Priced(NamedTuple):
             "reason": first.reason,
             "warning": first.warning,
             "unproven": self.unproven,
+            "proven_factor": self.proven_factor,
             "policies": [
                 {"policy": row.policy, "score": row.score, "cost": row.cost, "rank": rank}
                 for row, rank in zip(self.rows, self.ranks, strict=True)
@@ -96,7 +100,8 @@ def priced(
                 rows.append(measure(there, again))
         name, unproven = _name(places[0], factors), sum(place.unproven for place in there)
         of_costs = ranks([row.cost for row in rows])
-        found.append(Priced(name, factors.value, factors.waiting, rows, of_costs, unproven))
+        proven = proven_factor(there)
+        found.append(Priced(name, factors.value, factors.waiting, rows, of_costs, unproven, proven))
     return found
 
 
@@ -121,7 +126,10 @@ def print_priced(found: Sequence[Priced]) -> None:
         if why := each.rows[0].reason or each.rows[0].warning:
             print_line(f"{each.name}: {MARK if each.rows[0].warning else '-'} {why}")
         if each.unproven:
-            print_line(f"{each.name}: the bound of {each.unproven:,} tasks is not proven")
+            print_line(
+                f"{each.name}: the bound of {each.unproven:,} tasks is not proven"
+                + by_the_proven(each.proven_factor)
+            )
     print_line(MEANING)
 
 

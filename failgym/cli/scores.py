@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LEGEND",
+    "by_the_proven",
     "draw",
     "draw_traces",
     "measure",
@@ -23,6 +24,7 @@ __all__ = [
     "note_unproven",
     "play_all",
     "print_scores",
+    "proven_factor",
 ]
 
 CHECKPOINTS = "checkpoint\nwork"
@@ -100,16 +102,24 @@ def note_unproven(places: Sequence[Anchors]) -> None:
     print_line(
         f"{places[0].scenario.name}: the search for the clairvoyant's plan was cut short for"
         f" {unproven:,} tasks{holding}: the bound may be too high, and scores too"
-        + _between(places, saved)
+        + by_the_proven(proven_factor(places))
     )
 
 
-def _between(places: Sequence[Anchors], saved: float) -> str:
-    """How high scores would be by the least costs that are proven, rounded down."""
+def proven_factor(places: Sequence[Anchors]) -> float | None:
+    """How many times as high scores are by the least costs that are proven; None: nobody knows."""
     more = [known for place in places if (known := place.unproven_room) is not None]
+    saved = sum(float(place.possible.sum()) for place in places)
     if len(more) < len(places) or saved <= 0.0:
+        return None
+    return saved / (saved + sum(more))
+
+
+def by_the_proven(factor: float | None) -> str:
+    """That, rounded down, as the end of a line; "" where nobody knows."""
+    if factor is None:
         return ""
-    factor = math.floor(10_000 * saved / (saved + sum(more))) / 10_000
+    factor = math.floor(10_000 * factor) / 10_000
     return f"; with the proven bound instead, scores are {factor:.4f} times as high"
 
 

@@ -204,6 +204,7 @@ def test_prices_rank_policies_where_each_is_another(
     shown, written = capsys.readouterr().out.split("at other prices")[1], load(file)
     found = {at["name"]: {p["policy"]: p for p in at["policies"]} for at in written["prices"]}
     assert list(found) == ["as it is", "value 1", "value 16", "waiting x 0.5", "waiting x 2"]
+    assert [at["proven_factor"] for at in written["prices"]] == pytest.approx([1.0] * 5)
     for row in written["policies"]:
         here = found["as it is"][row["policy"]]
         assert [here["score"], here["cost"]] == [row["score"], row["cost"]]
