@@ -34,7 +34,8 @@ def test_chances_add_up_and_grow_with_the_stake(count: int) -> None:
     assert chance.sum() == pytest.approx(count)
     assert (chance > 0.0).all()
     assert (chance <= 1.0).all()
-    size = sum(s * x / x.sum() for s, x in zip(SHARES, (POSSIBLE, SPENT, np.ones(60)), strict=True))
+    parts = np.stack([POSSIBLE, SPENT, np.ones(60)])
+    size = SHARES @ (parts / parts.sum(axis=1, keepdims=True))
     order = np.argsort(size)
     assert (np.diff(chance[order]) >= -1e-12).all()
     below = chance < 1.0

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from failgym.baselines import RandomPolicy, Replay
+from failgym.baselines import Replay
 from failgym.envs import SCENARIOS, Scenario, resolve
 from failgym.evaluation import Anchors, run_policy
 from failgym.evaluation.evidence import units_of
@@ -22,13 +22,16 @@ PINNED = [name for name, scenario in SCENARIOS.items() if scenario.world == "pin
 FAILING = {"trace": "google-2011-failing"}
 
 
-class Watched(RandomPolicy):
+class Watched:
     """Plays at random, by what it is shown alone, and keeps that."""
 
-    def predict(self, observation: Any, *args: Any, **options: Any) -> Any:
-        """What the random policy does, whoever else is asked beside."""
+    def __init__(self) -> None:
+        self.seen: list[Any] = []
+
+    def predict(self, observation: Any, *, action_masks: Any, **options: Any) -> Any:
+        """Actions [batch], whoever else is asked beside."""
         self.seen.append(np.array(observation))
-        mask = np.asarray(options["action_masks"]) > 0
+        mask = np.asarray(action_masks) > 0
         wanted = (observation * 1e6).astype(np.int64).sum(axis=1) % mask.shape[1]
         return np.where(mask[np.arange(len(mask)), wanted], wanted, 0), None
 
@@ -40,7 +43,6 @@ def scenario_of(name: str) -> Scenario:
 
 def played(world: Any, scenario: Scenario, slices: Any) -> tuple[Any, Any]:
     policy = Watched()
-    object.__setattr__(policy, "seen", [])
     run = run_policy(world, scenario, policy, slices, lanes=1, threads=1)
     return run, np.concatenate(policy.seen)
 
