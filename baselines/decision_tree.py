@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Self
@@ -33,6 +32,14 @@ WORDS: dict[str, dict[str, tuple[Action, str]]] = {
 }
 """Kind of decision (0/1 field of the observation) -> what may be done, beside `NOTHING`: the
 action, and the decision (`failgym.worlds.decisions.DECISIONS`) that has to be allowed."""
+_FORECASTS = {
+    **dict.fromkeys(("risk", "risk_change", "risk_over_cost"), "risk"),
+    **{f.name: "classes" for f in FIELDS if "confidence" in f.name},
+    "predicted_to_fail": "node_forecast",
+}
+"""Field -> what it shows of a forecast (`failgym.worlds.inputs.INPUTS`)."""
+_HIGHEST = float(np.finfo(np.float32).max)
+"""Of a threshold: fields are of single precision."""
 _KINDS = np.array([INDEX[kind] for kind in WORDS])
 
 
@@ -82,7 +89,8 @@ class DecisionTree(Heuristic):
         for field in (self.first, self.below, self.above):
             check_known("field", field, INDEX)
         for name in ("first_above", "below_above", "above_above"):
-            if not math.isfinite(value := getattr(self, name)):
+            value: float = getattr(self, name)
+            if not abs(value) <= _HIGHEST:
                 raise ValueError(f"{name}: expected a finite number, got {value}")
         for kind, known in WORDS.items():
             words = self.words(kind)
@@ -96,6 +104,12 @@ class DecisionTree(Heuristic):
         """What is done in a kind of decision, by leaf."""
         words: str = getattr(self, kind)
         return words.split()
+
+    def inputs(self) -> frozenset[str]:
+        """The forecasts that it asks about: without them its questions have one answer."""
+        return frozenset(
+            _FORECASTS[f] for f in (self.first, self.below, self.above) if f in _FORECASTS
+        )
 
     def decisions(self) -> frozenset[str]:
         """Those that some leaf is about."""

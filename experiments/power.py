@@ -16,8 +16,14 @@ more traces are added to those that are there. Of FILE's environments is then pr
 - the share of those pairs whose difference is `--smallest` points or more that is told apart;
 - the fewest traces with which a `--share` of them is, and the half-width is at most as asked.
 
-The true differences are taken from all traces of FILE. What is said of more traces than there are
-is extrapolated with one over the root of their number.
+The true differences are taken from all traces of FILE, less what chance adds to them there: the
+square of a difference is on the mean that of the true one and the variance of its estimate. All is
+extrapolated with one over the root of the number of traces, by normal laws. Where a few traces
+hold most of what can be gained, that is too dark for fewer traces than FILE has, which mostly miss
+them, and too bright for more.
+
+What FILE holds of an environment as it was before, or with other fields, slices or rules, is never
+overwritten: it has to be put aside.
 """
 
 from __future__ import annotations
@@ -56,6 +62,7 @@ FOUND = 0.9
 _NORMAL = NormalDist()
 _AT_CONFIDENCE = _NORMAL.inv_cdf(0.5 + CONFIDENCE / 2.0)
 _AT_FOUND = _NORMAL.inv_cdf(FOUND)
+LEAST_TRACES, LEAST_RULES = 2, 2
 MOST = 100_000
 """Traces that are looked for at most."""
 
@@ -72,7 +79,8 @@ class Totals:
     spent: Floats
     """[traces] what replay spends"""
     world_seconds: Floats
-    """[traces] processor time to generate and compile it, play replay and find the bound [s]"""
+    """[traces] processor time to make its world, or read it where it is kept, play replay and find
+    the bound [s]"""
     rule_seconds: Floats
     """[traces, rules] processor time to play it [s]"""
 
@@ -149,16 +157,22 @@ def power_of(found: Totals, traces: int, matters: float) -> Power:
         found: of some traces.
         traces: how many there shall be.
         matters: the smallest difference that is asked for [points].
+
+    Raises:
+        ValueError: for a single trace, or fewer than two rules.
     """
-    scores = found.scores
+    scores, known = found.scores, len(found.possible)
+    if known < LEAST_TRACES or len(found.rules) < LEAST_RULES:
+        raise ValueError(f"expected {LEAST_TRACES} traces and {LEAST_RULES} rules, at least")
     pairs = np.array(list(combinations(range(len(found.rules)), 2)))
-    differences = np.abs(scores[pairs[:, 0]] - scores[pairs[:, 1]])
-    errors = found.spread(found.saved[:, pairs[:, 0]] - found.saved[:, pairs[:, 1]])
-    errors /= math.sqrt(traces)
+    spread = found.spread(found.saved[:, pairs[:, 0]] - found.saved[:, pairs[:, 1]])
+    errors = spread / math.sqrt(traces)
+    squares = (scores[pairs[:, 0]] - scores[pairs[:, 1]]) ** 2 - spread**2 / known
+    differences = np.sqrt(np.maximum(squares, 0.0))
     best, second = np.argsort(-scores)[:2].tolist()
     both = [i for i, pair in enumerate(pairs.tolist()) if set(pair) == {best, second}]
     found_at = (_AT_CONFIDENCE + _AT_FOUND) * errors
-    large = differences >= matters
+    large = differences >= max(matters, np.finfo(np.float64).tiny)
     told = [
         _NORMAL.cdf(difference / error - _AT_CONFIDENCE) if error > 0.0 else 1.0
         for difference, error in zip(differences[large], errors[large], strict=True)
@@ -197,11 +211,13 @@ def _more(
 ) -> None:
     """Measure the traces that FILE does not hold yet."""
     scenario = resolve(env, given)
+    env = scenario.name
     known: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.exists() else {}
     about = {"world": world_of(env), "fields": given, "slices": slices, "rules": _rules(scenario)}
-    found: dict[str, Any] = known.get(env, {})
-    if {name: found.get(name) for name in about} != about:
-        found = {**about, "traces": {}}
+    found: dict[str, Any] = known.get(env) or {**about, "traces": {}}
+    for name, value in about.items():
+        if found.get(name) != value:
+            raise SystemExit(f"{file}: {env}: {name}: expected {found.get(name)}, got {value}")
     for seed in seeds:
         if str(seed) in found["traces"]:
             continue
@@ -213,6 +229,9 @@ def _more(
 
 def _show(env: str, found: Totals, matters: float, share: float, half_width: float) -> None:
     count = len(found.possible)
+    if count < LEAST_TRACES:
+        print_line(f"{env}: one trace tells nothing of others")
+        return
     needed = traces_needed(found, matters, share, half_width)
     sizes: list[int] = sorted({10, 30, 100, 300, count, needed or count})
     rows = [power_of(found, size, matters) for size in sizes]

@@ -9,20 +9,36 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from failgym.world_cache.builder import only_builder
 from failgym.world_cache.file import read_world, world_bytes, write_world
 from failgym.world_cache.folder import cache_folder, file_name, make_room, size_limit
 from failgym.world_cache.key import key_of
 
-__all__ = ["LEAST_SECONDS", "kept_or_built"]
+__all__ = ["LEAST_SECONDS", "Part", "kept_or_built", "nothing_kept"]
 
 LEAST_SECONDS = 0.25
 """What building a world takes at least for it to be kept [s]. Below, little is saved: to work out
 the key and read a small world takes some .02 s (``python -m experiments.world_cache_speed``)."""
+
+_KEEPING = ContextVar("keeping", default=True)
+
+
+class Part(NamedTuple):
+    """A part of a world, or what was found in it, that is kept by itself, however fast it is made.
+
+    The whole may have to be built for it again.
+    """
+
+    name: str
+    """what else decides it, in letters and figures"""
+    current: Callable[[], bool] = lambda: True
+    """is what decides it still what it was? Asked before it is kept"""
+
 
 _World = TypeVar("_World", bound=tuple[Any, ...])
 
@@ -32,7 +48,7 @@ def kept_or_built(
     code: tuple[object, ...],
     kind: type[_World],
     build: Callable[[], _World],
-    part: str = "",
+    part: Part | None = None,
 ) -> _World:
     """The world of a scenario: the one that is kept if there is one, else built, and then kept.
 
@@ -41,7 +57,7 @@ def kept_or_built(
         code: what else decides it: functions and classes that are called by a name in a field.
         kind: the named tuple of arrays, and of named tuples of them, that the world is.
         build: builds it.
-        part: which part of the world it is, in letters and figures; "" for the whole.
+        part: which part of the world it is; None for the whole.
 
     Raises:
         ValueError: as ``build``, and for a size of the cache that is none.
@@ -50,7 +66,7 @@ def kept_or_built(
     whole = None if place is None else key_of(scenario, code)
     if place is None or whole is None:
         return build()
-    key = whole + part
+    key = whole if part is None else f"{whole}-{part.name}"
     file = place / file_name(key)
     world = read_world(file, key, kind)
     if world is not None:
@@ -61,13 +77,29 @@ def kept_or_built(
             return world
         begun = time.perf_counter()
         world = build()
+        worth_it = part is not None or time.perf_counter() - begun >= LEAST_SECONDS
         # The trace, or the sources, may have been changed meanwhile.
         if (
-            time.perf_counter() - begun >= LEAST_SECONDS
+            worth_it
+            and _KEEPING.get()
             and key_of(scenario, code, anew=True) == whole
+            and (part is None or part.current())
         ):
             _keep(file, key, world, scenario)
     return world
+
+
+@contextlib.contextmanager
+def nothing_kept() -> Generator[None]:
+    """Within, worlds that are kept are read, and those that are built are not kept.
+
+    For whole worlds of which only a part is wanted: they would take the room of the others.
+    """
+    token = _KEEPING.set(False)
+    try:
+        yield
+    finally:
+        _KEEPING.reset(token)
 
 
 def _keep(file: Path, key: str, world: tuple[Any, ...], scenario: Any) -> None:

@@ -51,8 +51,8 @@ def build_world(scenario: Scenario) -> World:
 def build_part(scenario: Scenario, slices: Ints) -> tuple[World, Ints]:
     """A world that holds some slices of a scenario, and their numbers in it.
 
-    In the pinned world it holds no others, and is kept by itself: where few slices of many traces
-    are played, whole worlds would take a hundred times the room.
+    In the pinned world it holds no others, and is kept instead of the whole: where few slices of
+    many traces are played, whole worlds would take a hundred times the room.
 
     Args:
         scenario: whose slices.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
+from pathlib import PurePath
 from typing import Any, cast
 
 from failgym.traces.synthetic import PROFILES, Profile, generate
@@ -13,11 +14,12 @@ from failgym.worlds.scenario import Scenario
 from failgym.worlds.scheduled.cluster import LAWS
 from failgym.worlds.settings.source import generated
 
-__all__ = ["LATER", "identity"]
+__all__ = ["LATER", "identity", "plain"]
 
-LATER: Mapping[str, Any] = {}
-"""Fields that scenarios, profiles, forecasts or laws were given after suites were fixed, each with
-the value that leaves all as it was. There they are left out, so that suites stay the same."""
+LATER: Mapping[tuple[str, str], Any] = {}
+"""Class and field -> the value that leaves all as it was, of the fields that scenarios, profiles,
+forecasts, laws or courses of suites were given after suites were fixed. With that value they are
+left out, so that suites stay the same."""
 SAMPLE = 1_000
 """Jobs of the trace that stands for a profile, at most as many as the scenario's have."""
 SEED = 3
@@ -39,34 +41,38 @@ def identity(scenario: Scenario) -> dict[str, Any]:
         values as JSON knows them; ``profile`` holds those of the profile, if there is one, and
         ``sample``, the content hash of a small trace.
     """
-    found: dict[str, Any] = _plain(scenario)
+    found: dict[str, Any] = plain(scenario)
     if generated(scenario.trace):
         changes = {"sampling": scenario.sampling, "longest": scenario.longest}
         changes = {name: value for name, value in changes.items() if value}
         profile: Any = replace(PROFILES[str(scenario.trace)], **changes)
         sample = _sample(profile, min(SAMPLE, scenario.jobs))
-        found["profile"] = _plain(profile) | {"sample": sample}
+        found["profile"] = plain(profile) | {"sample": sample}
     if scenario.outages in LAWS:
-        found["law_of_outages"] = _plain(LAWS[scenario.outages])
+        found["law_of_outages"] = plain(LAWS[scenario.outages])
     if scenario.forecast in ("auto", *DRAWN):
-        found["drawn_forecast"] = _plain(PREDICTORS[str(scenario.forecast)](scenario))
+        found["drawn_forecast"] = plain(PREDICTORS[str(scenario.forecast)](scenario))
     return found
 
 
-def _plain(value: Any) -> Any:
-    """A value as JSON knows it."""
+def plain(value: Any) -> Any:
+    """A value as JSON knows it. Raises TypeError for one that is no plain value."""
     if isinstance(value, PLAIN):
         return value
     if isinstance(value, float):
         return f"{value:.{DIGITS}g}"
     if is_dataclass(value):
         known = {field.name: getattr(value, field.name) for field in fields(value)}
-        return {n: _plain(v) for n, v in known.items() if n not in LATER or v != LATER[n]}
+        kind = type(cast(Any, value)).__name__
+        left_alone = [n for n, v in known.items() if (kind, n) in LATER and v == LATER[kind, n]]
+        return {name: plain(v) for name, v in known.items() if name not in left_alone}
     if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in cast(Mapping[Any, Any], value).items()}
+        return {str(k): plain(v) for k, v in cast(Mapping[Any, Any], value).items()}
     if isinstance(value, Sequence):
-        return [_plain(one) for one in cast(Sequence[Any], value)]
-    return str(value)
+        return [plain(one) for one in cast(Sequence[Any], value)]
+    if isinstance(value, PurePath):
+        return str(value)
+    raise TypeError(f"identity: expected plain values, got {type(value).__name__}")
 
 
 @cache

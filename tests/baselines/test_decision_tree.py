@@ -93,6 +93,7 @@ def test_a_tree_is_told_in_words() -> None:
     [
         ({"first": "riks"}, "unknown field 'riks', did you mean risk?"),
         ({"below_above": float("nan")}, "below_above: expected a finite number, got nan"),
+        ({"first_above": 1e39}, "first_above: expected a finite number, got 1e\\+39"),
         ({"window": "clone"}, "window: expected 4 words, got 'clone'"),
         (
             {"window": "clone clone clone klone"},
@@ -120,6 +121,16 @@ def test_it_plays_where_all_is_offered_that_its_leaves_are_about() -> None:
     assert [name for name, one in SCENARIOS.items() if made_for(saves, one)] == ["Lineage-v1"]
     with pytest.raises(ValueError, match="needs decisions that GracePeriod-v1 does not offer"):
         failgym.evaluate(TREE, "GracePeriod-v1", jobs=200, episodes=1)
+
+
+def test_who_asks_about_a_forecast_is_told_where_there_is_none() -> None:
+    assert TREE.inputs() == {"risk"}
+    assert DecisionTree(above="confidence_finish", below="job_confidence").inputs() == {"classes"}
+    assert DecisionTree(first="predicted_to_fail").inputs() == {"node_forecast"}
+    assert DecisionTree().inputs() == frozenset()
+    small: dict[str, Any] = {"jobs": 300, "trace": "google-2011-failing", "episodes": 4}
+    with pytest.raises(ValueError, match="needs a forecast of attempts that fail"):
+        failgym.evaluate(TREE, "Cloning-v1", forecast="none", **small)
 
 
 def test_by_default_it_does_nothing() -> None:

@@ -13,7 +13,7 @@ from scipy.stats import trim_mean
 from scipy.stats.mstats import winsorize
 
 from failgym.baselines import REGISTRY, GiveUp, RandomPolicy, Replay
-from failgym.cli.scores import note_unproven, print_scores
+from failgym.cli.scores import note_unproven, print_scores, proven_factor
 from failgym.envs import TERMS, resolve
 from failgym.evaluation import Anchors, Evaluation, evaluate
 from failgym.evaluation.caller import Caller
@@ -322,6 +322,7 @@ def test_it_is_told_how_high_scores_would_be_by_what_is_proven(
     least = cloning.least._replace(unproven=1, lowest=lowest)
     cut = replace(cloning, least=least)
     assert cut.unproven_room == pytest.approx(0.3 * found)
+    assert proven_factor([cut]) == pytest.approx(1.0 / 1.3)
     note_unproven([cut])  # 100 / 130
     said = "with the proven bound instead, scores are 0.7692 times as high\n"
     assert capsys.readouterr().out.endswith(said)

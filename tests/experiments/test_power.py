@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,26 @@ def test_so_many_pairs_are_told_apart_as_in_runs() -> None:
     assert power_.smallest <= power_.smallest_wide
 
 
+def test_what_chance_adds_to_differences_is_not_taken_for_one() -> None:
+    """Rules that are equal: of twenty traces they seem to differ by points."""
+    rng, told, found_apart = np.random.default_rng(2), 0, 0
+    for _ in range(200):
+        possible = rng.gamma(2.0, 50.0, 20)
+        saved = possible[:, None] * 0.5 + rng.normal(0.0, 40.0, (20, 3))
+        found = Totals(RULES, saved, possible, possible, np.ones(20), np.ones((20, 3)))
+        error = found.spread(saved[:, [0]] - saved[:, [1]])[0] / math.sqrt(20)
+        told += bool(abs(found.scores[0] - found.scores[1]) > error)
+        found_apart += not math.isnan(power_of(replace(found, rules=RULES), 300, 3.0).told_apart)
+    assert told / 200 == pytest.approx(0.32, abs=0.12)  # farther than one standard error
+    assert found_apart / 200 < 0.75  # some pair of three seems to be
+
+
+def test_one_trace_or_one_rule_is_refused() -> None:
+    found = made_up(1)
+    with pytest.raises(ValueError, match="expected 2 traces and 2 rules"):
+        power_of(found, 10, 3.0)
+
+
 def test_the_fewest_traces_are_enough_and_one_less_is_not() -> None:
     found = made_up(300)
     needed = traces_needed(found, matters=3.0, share=0.9, half_width=2.0)
@@ -101,3 +122,7 @@ def test_the_command_measures_what_evaluate_does_and_goes_on(
     done = CliRunner().invoke(app, [*words, "--traces", "3"])
     assert done.exit_code == 0, done.output
     assert played == [9]
+    done = CliRunner().invoke(app, [*words, "--traces", "3", "--slices", "2"])
+    assert done.exit_code == 1
+    assert "Cloning-v1: slices: expected None, got 2" in str(done.exception or done.output)
+    assert len(json.loads(file.read_text())["Cloning-v1"]["traces"]) == 3

@@ -12,9 +12,12 @@ import pytest
 from failgym.baselines import BlindKill, Replay
 from failgym.evaluation import Anchors, run_policy
 from failgym.leaderboard import SUITES, Suite, SuiteWorlds, verify
+from failgym.leaderboard.page.source import read_source
 from failgym.leaderboard.policy_process.players import OwnPolicy
+from failgym.leaderboard.suite import suite_worlds
 from failgym.leaderboard.suite.by_stake import SHARES, draw_by_stake, inclusion
 from failgym.leaderboard.suite.suites import Cell, Course
+from failgym.worlds import build
 from tests.leaderboard.boards import baseline, results, submit
 
 DRAWS = 4_000
@@ -149,6 +152,7 @@ def test_what_replay_costs_is_kept_beside_the_world(
         asked.append("asked")
         return found(*args, **options)
 
+    assert [file.name.count("-reference-") for file in kept_worlds.glob("*.world")] == [1]
     monkeypatch.setattr(Anchors, "of", counted)
     again = worlds.reference(cell)
     assert asked == []
@@ -163,6 +167,47 @@ def test_what_replay_costs_is_kept_beside_the_world(
     fewer = replace(STAKES, courses=(replace(STAKES.courses[0], slices=5),))
     assert len(SuiteWorlds.of(fewer).reference(cell).slices) == 5
     assert asked == ["asked"]
+
+
+def test_what_was_found_by_other_sources_is_not_kept(
+    kept_worlds: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file was edited after it was imported: what runs is not what lies there."""
+    cell, worlds = Cell("GracePeriod-v1", "none", 0), SuiteWorlds.of(STAKES)
+    monkeypatch.setattr(suite_worlds, "_sources", lambda: "others")
+    worlds.reference(cell)
+    assert [file.name for file in kept_worlds.glob("*-reference-*")] == []
+
+
+def test_parts_are_kept_and_not_the_whole_worlds(kept_worlds: Path) -> None:
+    cell, worlds = Cell("GracePeriod-v1", "drawn", 0), SuiteWorlds.of(STAKES)
+    build._build.cache_clear()
+    reference = worlds.reference(cell)
+    worlds.playing(cell, reference.slices)
+    names = [file.stem for file in kept_worlds.glob("*.world")]
+    assert names
+    assert all("-" in name for name in names)
+    build._build.cache_clear()
+
+
+def test_slices_are_the_same_with_every_forecast() -> None:
+    worlds = SuiteWorlds.of(STAKES)
+    assert worlds.suite.courses[0].forecast_matters
+    blind, shown = (
+        worlds.reference(Cell("GracePeriod-v1", forecast, 0)) for forecast in ("none", "drawn")
+    )
+    assert shown.slices.tolist() == blind.slices.tolist()
+    assert shown.weights.tolist() == blind.weights.tolist()
+
+
+def test_a_policy_is_shared_out_as_replay_is_and_no_page_counts_a_slice_as_one(
+    tmp_path: Path,
+) -> None:
+    submit(tmp_path / "board", baseline("replay"), suite=STAKES)
+    for row in results(tmp_path / "board"):
+        assert row["cost_blocks"] == pytest.approx(row["replay_cost_blocks"])
+    with pytest.raises(ValueError, match="slices that were drawn by stake"):
+        read_source(tmp_path / "board")
 
 
 def test_of_many_traces_each_is_one_block() -> None:

@@ -19,9 +19,9 @@ from failgym.leaderboard.verification.recorded_actions import RecordedActions
 from failgym.traces.synthetic import PROFILES
 
 DIGESTS = {
-    "smoke": "c71d0c2d1813dd2bf5764d9ef752ffde3f900be39caafd29440e73184f6483fb",
-    "v1": "2058c8892e66aee198af6ff1957c35a39d2c0ba1cbb23a8797a9a5629f083c3c",
-    "v1-real": "a90fe5f7c3ae541e5be511fa1fe2ffb08d4258553dd03db28dbede66b2b0c735",
+    "smoke": "13e8731bc6386e728572c71e67a026167877c6f37b48eabef2750ad8695425e4",
+    "v1": "f9909c97a4398342414130db60c304603b38150c620eea4ed48fa8b60f94fe4a",
+    "v1-real": "37cedaec83108d604cb4960a880913b627f4a99998332b5e2b45d3952ff8aa61",
 }
 PUBLISHED = tuple(DIGESTS)
 

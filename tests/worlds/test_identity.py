@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from failgym.envs import SCENARIOS
+from failgym.leaderboard import SUITES
 from failgym.predictors import Alarms
 from failgym.traces.synthetic import PROFILES, google_2011
 from failgym.worlds import forecast, identity
@@ -36,10 +38,22 @@ def test_another_value_is_another_identity(change: dict[str, Any]) -> None:
 def test_a_field_that_came_later_counts_where_it_is_not_left_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(identity, "LATER", {"draw_seed": 0})
+    monkeypatch.setattr(identity, "LATER", {("Scenario", "draw_seed"): 0})
     alone, other = identity_of(MITIGATION), identity_of(replace(MITIGATION, draw_seed=5))
     assert "draw_seed" not in alone
     assert other == alone | {"draw_seed": 5}
+
+
+def test_a_course_of_a_suite_may_have_more_fields_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    course = SUITES["v1"].courses[0]
+    monkeypatch.setattr(identity, "LATER", {("Course", "by_stake"): False})
+    assert "by_stake" not in identity.plain(course)
+    assert identity.plain(replace(course, by_stake=True))["by_stake"] is True
+
+
+def test_what_is_no_plain_value_has_no_identity() -> None:
+    with pytest.raises(TypeError, match="expected plain values, got ndarray"):
+        identity.plain([np.zeros(2)])
 
 
 def test_what_lies_behind_names_is_in_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,8 +6,8 @@ import hashlib
 import json
 import time
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,11 +17,11 @@ import numpy.typing as npt
 import failgym
 from failgym.evaluation.anchors import Anchors
 from failgym.leaderboard.suite.by_stake import draw_by_stake
-from failgym.leaderboard.suite.cost_blocks import CostBlocks, blocks_of
+from failgym.leaderboard.suite.cost_blocks import CostBlocks
 from failgym.leaderboard.suite.episodes import Answers, Played, play
 from failgym.leaderboard.suite.secret_seed import derived_seed
 from failgym.leaderboard.suite.suites import Cell, Course, Suite
-from failgym.world_cache import kept_or_built
+from failgym.world_cache import Part, kept_or_built, nothing_kept
 from failgym.worlds.build import build_part, build_world, split_of
 from failgym.worlds.forecast import makers
 from failgym.worlds.scenario import Scenario
@@ -97,14 +97,21 @@ class _Kept(NamedTuple):
         )
 
 
-@cache
 def _sources() -> str:
-    """SHA-256 of what finds references: a change of it finds them anew."""
+    """SHA-256 of what finds references: a change of it finds them anew. "" if it cannot be read."""
     package, content = Path(failgym.__file__).parent, hashlib.sha256()
-    for folder in ("evaluation", "leaderboard/suite"):
-        for path in sorted((package / folder).rglob("*.py")):
-            content.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    try:
+        for folder in ("evaluation", "leaderboard/suite"):
+            for path in sorted((package / folder).rglob("*.py")):
+                name = path.relative_to(package).as_posix()
+                content.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
+    except OSError:
+        return ""
     return content.hexdigest()
+
+
+_SOURCES = _sources()
+"""When this was imported: they are what runs."""
 
 
 @dataclass(frozen=True)
@@ -163,34 +170,41 @@ class SuiteWorlds:
     def play(self, cell: Cell, slices: Ints, answers: Answers) -> Played:
         """Play slices of a cell. Raises as `playing`, and Failure if the policy fails."""
         world, numbers = self.playing(cell, slices)
-        blocks = blocks_of(len(self.suite.course(cell.env).seeds))
+        blocks = self.suite.course(cell.env).blocks
         return play(world, self.scenario(cell), numbers, answers, blocks)
 
     def reference(self, cell: Cell) -> Reference:
         """Play replay in a cell, and find the bound; what was found is kept beside the world."""
         cell, course = self.alike(cell), self.suite.course(cell.env)
         scenario, seed = self.scenario(cell), derived_seed(self.secret, cell.env, cell.seed)
-        decided = [course.slices, course.by_stake, seed, blocks_of(len(course.seeds)), _sources()]
-        part = f"-{hashlib.sha256(json.dumps(decided).encode()).hexdigest()}"
+        decided = [course.slices, course.by_stake, seed, course.blocks, _SOURCES]
+        name = hashlib.sha256(json.dumps(decided).encode()).hexdigest()
 
         def found() -> _Kept:
             return _Kept.of(self._reference(cell, course, scenario, seed))
 
+        part = Part(f"reference-{name}", lambda: bool(_SOURCES) and _sources() == _SOURCES)
         return kept_or_built(scenario, makers(scenario), _Kept, found, part).reference
 
     def _reference(self, cell: Cell, course: Course, scenario: Scenario, seed: int) -> Reference:
-        self.world(cell)
-        begun = time.process_time()
-        drawn = None if course.by_stake else course.slices
-        anchors = Anchors.of(scenario, episodes=drawn, seed=seed)
-        replay, evidence, most = anchors.replay, anchors.evidence, blocks_of(len(course.seeds))
+        # Of many slices few are drawn by stake: then the whole world is not worth its room.
+        with nothing_kept() if course.by_stake else nullcontext():
+            self.world(cell)
+            begun = time.process_time()
+            drawn = None if course.by_stake else course.slices
+            anchors = Anchors.of(scenario, episodes=drawn, seed=seed)
+        replay, evidence = anchors.replay, anchors.evidence
         costs = replay.costs.sum(axis=1), anchors.bound.sum(axis=1), anchors.spent
-        blocks = CostBlocks.of(scenario, anchors.world, replay.slices, replay.outcomes, most)
+        given = scenario, anchors.world, replay.slices, replay.outcomes
+        blocks = CostBlocks.of(*given, course.blocks)
         rows = costs
         if blocks.by_task:
             rows = evidence.replay, evidence.replay - evidence.possible, evidence.spent
         at, weights = np.arange(len(replay.slices)), np.ones(len(replay.slices))
-        if course.by_stake:
+        if course.by_stake and cell.forecast != "none":  # the same slices with every forecast
+            blind = self.reference(replace(cell, forecast="none"))
+            at, weights = blind.slices, blind.weights
+        elif course.by_stake:
             at, weights = draw_by_stake(anchors.possible, anchors.spent, course.slices, seed)
         return Reference(
             replay.slices[at],

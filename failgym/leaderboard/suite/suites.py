@@ -17,11 +17,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from failgym.envs.scenarios import resolve
-from failgym.worlds.identity import identity
+from failgym.leaderboard.suite.cost_blocks import blocks_of
+from failgym.worlds.identity import identity, plain
 from failgym.worlds.scenario import Scenario
 
 __all__ = [
@@ -70,6 +71,15 @@ class Course:
     """are they drawn by what is at stake on them (`failgym.leaderboard.suite.by_stake`)?"""
     changes: dict[str, Any] = field(default_factory=dict[str, Any])
     """fields of the scenario that differ from the registered one"""
+
+    @property
+    def blocks(self) -> int:
+        """What the costs of a trace are shared out among, at most: what is resampled.
+
+        One, where there are traces enough, or where slices are drawn by stake: then a trace says
+        something only as a whole.
+        """
+        return 1 if self.by_stake else blocks_of(len(self.seeds))
 
     def scenario(self) -> Scenario:
         """The scenario of the test split, with the environment's own forecast."""
@@ -120,7 +130,8 @@ class Suite:
         """SHA-256 of all that the suite fixes: scenarios, and what their profiles generate."""
         fixed = [
             {
-                **asdict(course),
+                **plain(course),
+                "blocks": course.blocks,
                 "forecasts": course.forecasts,
                 "scenario": identity(course.scenario()),
             }

@@ -14,7 +14,8 @@ from failgym.sim.pinned.records import World as Tables
 from failgym.sim.shared.compile import parameters
 from failgym.sim.shared.rules import Weights
 from failgym.traces import Outcome, Trace
-from failgym.world_cache import kept_or_built
+from failgym.world_cache import Part as CachedPart
+from failgym.world_cache import kept_or_built, nothing_kept
 from failgym.worlds.context import context_of, with_system
 from failgym.worlds.continuation import continuation_of
 from failgym.worlds.forecast import forecast_of, makers
@@ -52,15 +53,20 @@ class _Kept(NamedTuple):
 
 
 def build_part(scenario: Scenario, slices: Ints) -> PinnedWorld:
-    """The world of some slices of a scenario (`PinnedWorld.only`), kept by itself."""
+    """The world of some slices of a scenario (`PinnedWorld.only`), kept instead of the whole."""
+    from failgym.worlds.build import build_world
 
     def built() -> _Kept:
-        part = build(scenario).only(slices)
+        with nothing_kept():
+            whole = build_world(scenario)
+        assert isinstance(whole, PinnedWorld), "of this kind"
+        part = whole.only(slices)
         assert part.trace_rows is not None, "of a part it is known"
         return _Kept(part.tables, part.trace_rows)
 
     name = hashlib.sha256(np.asarray(slices, dtype="<i8").tobytes()).hexdigest()
-    return PinnedWorld(*kept_or_built(scenario, makers(scenario), _Kept, built, part=f"-{name}"))
+    kept = kept_or_built(scenario, makers(scenario), _Kept, built, CachedPart(name))
+    return PinnedWorld(*kept)
 
 
 def _tables(scenario: Scenario) -> Tables:
