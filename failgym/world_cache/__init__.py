@@ -19,7 +19,7 @@ from failgym.world_cache.file import read_world, world_bytes, write_world
 from failgym.world_cache.folder import cache_folder, file_name, make_room, size_limit
 from failgym.world_cache.key import key_of
 
-__all__ = ["LEAST_SECONDS", "Part", "kept_or_built", "nothing_kept"]
+__all__ = ["LEAST_SECONDS", "KeptPart", "kept_or_built", "nothing_kept"]
 
 LEAST_SECONDS = 0.25
 """What building a world takes at least for it to be kept [s]. Below, little is saved: to work out
@@ -28,7 +28,7 @@ the key and read a small world takes some .02 s (``python -m experiments.world_c
 _KEEPING = ContextVar("keeping", default=True)
 
 
-class Part(NamedTuple):
+class KeptPart(NamedTuple):
     """A part of a world, or what was found in it, that is kept by itself, however fast it is made.
 
     The whole may have to be built for it again.
@@ -48,7 +48,7 @@ def kept_or_built(
     code: tuple[object, ...],
     kind: type[_World],
     build: Callable[[], _World],
-    part: Part | None = None,
+    part: KeptPart | None = None,
 ) -> _World:
     """The world of a scenario: the one that is kept if there is one, else built, and then kept.
 

@@ -21,7 +21,7 @@ from failgym.leaderboard.suite.cost_blocks import CostBlocks
 from failgym.leaderboard.suite.episodes import Answers, Played, play
 from failgym.leaderboard.suite.secret_seed import derived_seed
 from failgym.leaderboard.suite.suites import Cell, Course, Suite
-from failgym.world_cache import Part, kept_or_built, nothing_kept
+from failgym.world_cache import KeptPart, kept_or_built, nothing_kept
 from failgym.worlds.build import build_part, build_world, split_of
 from failgym.worlds.forecast import makers
 from failgym.worlds.scenario import Scenario
@@ -53,7 +53,7 @@ class Reference:
     (`failgym.leaderboard.suite.cost_blocks`)"""
     trace_hash: str
     seconds: float = 0.0
-    """processor time that it took to find out [s]"""
+    """processor time that it took to find out, then or when it was kept [s]"""
 
 
 class _Kept(NamedTuple):
@@ -183,7 +183,7 @@ class SuiteWorlds:
         def found() -> _Kept:
             return _Kept.of(self._reference(cell, course, scenario, seed))
 
-        part = Part(f"reference-{name}", lambda: bool(_SOURCES) and _sources() == _SOURCES)
+        part = KeptPart(f"reference-{name}", lambda: bool(_SOURCES) and _sources() == _SOURCES)
         return kept_or_built(scenario, makers(scenario), _Kept, found, part).reference
 
     def _reference(self, cell: Cell, course: Course, scenario: Scenario, seed: int) -> Reference:

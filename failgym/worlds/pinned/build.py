@@ -14,8 +14,7 @@ from failgym.sim.pinned.records import World as Tables
 from failgym.sim.shared.compile import parameters
 from failgym.sim.shared.rules import Weights
 from failgym.traces import Outcome, Trace
-from failgym.world_cache import Part as CachedPart
-from failgym.world_cache import kept_or_built, nothing_kept
+from failgym.world_cache import KeptPart, kept_or_built, nothing_kept
 from failgym.worlds.context import context_of, with_system
 from failgym.worlds.continuation import continuation_of
 from failgym.worlds.forecast import forecast_of, makers
@@ -65,7 +64,7 @@ def build_part(scenario: Scenario, slices: Ints) -> PinnedWorld:
         return _Kept(part.tables, part.trace_rows)
 
     name = hashlib.sha256(np.asarray(slices, dtype="<i8").tobytes()).hexdigest()
-    kept = kept_or_built(scenario, makers(scenario), _Kept, built, CachedPart(name))
+    kept = kept_or_built(scenario, makers(scenario), _Kept, built, KeptPart(name))
     return PinnedWorld(*kept)
 
 
