@@ -3,8 +3,9 @@
     python -m experiments.agents_and_rules [--env ID ...] [--seeds 20] [--first 5000]
         [--set FIELD=VALUE ...] [--agents DIR] [--json FILE]
 
-Each agent of ``agents/zoo/<environment>/`` and every compatible heuristic, as published and with
-the parameters that were found for it (``experiments/tuned/``), is judged
+Each agent of ``agents/zoo/<environment>/``, every compatible heuristic, as published and with the
+parameters that were found for it (``experiments/tuned/``), and the best of 2,000 random rules
+(``experiments/rules/``, chosen on train splits) are judged
 
 * on the test split of the environment as registered, and
 * on the test splits of traces of other seeds, all their slices taken together: no seed of these
@@ -30,6 +31,7 @@ import numpy.typing as npt
 import typer
 
 from experiments.measured_worlds import world_of
+from experiments.random_rules import RANDOM
 from failgym.agents import load_agent
 from failgym.baselines import REGISTRY
 from failgym.baselines.stored import load_heuristic
@@ -47,6 +49,7 @@ from failgym.traces.synthetic import PROFILES
 
 ZOO = Path(__file__).parents[1] / "agents" / "zoo"
 TUNED = Path(__file__).parent / "tuned"
+RANDOM_RULES = Path(__file__).parent / "rules"
 UNSEEN = 5_000
 """First seed of the traces that nobody has seen."""
 NO_RULES = frozenset({"replay", "random"})
@@ -111,7 +114,7 @@ def agents_of(scenario: Scenario, folder: Path = ZOO) -> dict[str, Policy]:
 
 
 def rules(scenario: Scenario) -> dict[str, Policy]:
-    """Every compatible heuristic, and those with other parameters once more."""
+    """Every compatible heuristic, those with other parameters once more, and the random rule."""
     found: dict[str, Policy] = {}
     for name, kind in REGISTRY.items():
         if name in NO_RULES or not kind.compatible(scenario):
@@ -120,6 +123,8 @@ def rules(scenario: Scenario) -> dict[str, Policy]:
         file = TUNED / scenario.name / f"{name}.json"
         if file.is_file() and (tuned := load_heuristic(file)) not in found.values():
             found[f"{name} tuned"] = tuned
+    if (file := RANDOM_RULES / f"{scenario.name}.json").is_file():
+        found[RANDOM] = load_heuristic(file)
     return found
 
 

@@ -12,9 +12,10 @@ import pytest
 pytest.importorskip("torch", reason="needs the agents extra")
 
 from experiments import agents_and_rules
-from experiments.agents_and_rules import UNSEEN, compared, places, rules
+from experiments.agents_and_rules import RANDOM_RULES, UNSEEN, compared, places, rules
+from experiments.random_rules import RANDOM
 from failgym.baselines import REGISTRY, Algorithm1, RetryCap, StopOrCopy
-from failgym.baselines.stored import save_heuristic
+from failgym.baselines.stored import load_heuristic, save_heuristic
 from failgym.envs import SCENARIOS, resolve
 from failgym.evaluation.progress import silent
 from tests.envs.worlds import small
@@ -34,6 +35,7 @@ def test_all_rules_of_an_environment_are_tried_and_those_that_were_tuned_twice(
     assert found["stop_or_copy tuned"] == StopOrCopy(weight=2.0) != found["stop_or_copy"]
     assert "retry_cap tuned" not in found
     wanted = {n for n, k in REGISTRY.items() if k.compatible(SCENARIOS["Mitigation-v1"])}
+    assert found.pop(RANDOM) == load_heuristic(RANDOM_RULES / "Mitigation-v1.json")
     published = {name.removesuffix(" tuned") for name in found}
     assert published == wanted - {"replay", "random"}
 
