@@ -34,7 +34,7 @@ import typer
 from experiments.machine import host
 from failgym.cli.output import JsonFile, print_line, print_table
 from failgym.envs import resolve
-from failgym.world_cache.file import read_world, world_bytes, write_world
+from failgym.world_cache.file import blocks_of, read_world, write_world
 from failgym.world_cache.folder import FOLDER
 from failgym.world_cache.key import key_of, sources_hash
 from failgym.worlds.build import build_world
@@ -188,11 +188,11 @@ def parts_of(env: str, fields: dict[str, Any], runs: int, folder: Path) -> Parts
     steps = {
         "sources": lambda: sources_hash(CHECKOUT / "failgym"),
         "key": lambda: key_of(scenario),
-        "write": lambda: write_world(file, key, world, scenario),
+        "write": lambda: write_world(file, key, blocks_of(world), scenario),
         "read": lambda: read_world(file, key, kind),
     }
     seconds = {name: _median_time(step, runs) for name, step in steps.items()}
-    return Parts(env, world_bytes(world), **seconds)
+    return Parts(env, blocks_of(world).size, **seconds)
 
 
 def _median_time(step: Any, runs: int) -> float:

@@ -33,8 +33,8 @@ from failgym.predictors import (
 )
 from failgym.sim.shared.forecast import Forecast
 from failgym.traces import Trace, generate
+from failgym.world_cache import KeptPart, folder, kept_or_built, key
 from failgym.world_cache import file as world_file
-from failgym.world_cache import folder, kept_or_built, key
 from failgym.world_cache.folder import cache_folder, entries
 from failgym.world_cache.key import ABOVE, key_of, sources_hash
 from failgym.worlds import build
@@ -137,6 +137,21 @@ def test_arrays_of_every_layout(kept_worlds: Path) -> None:
     assert_same(built, kept)
     assert kept.columns.flags.f_contiguous
     assert kept.records.dtype.isalignedstruct
+
+
+def test_a_part_is_kept_packed(kept_worlds: Path) -> None:
+    def zeros() -> Outer:
+        return outer()._replace(apart=np.zeros((500, 40), order="F"))
+
+    scenario, part = resolve("Cloning-v1"), KeptPart("part")
+    kept_or_built(scenario, (), Outer, zeros, part)
+    kept = kept_or_built(scenario, (), Outer, never, part)
+    assert_same(zeros(), kept)
+    for (field, array), (_, twin) in zip(arrays(zeros()), arrays(kept), strict=True):
+        assert numba.typeof(array) == numba.typeof(twin), f"{field}: compiled a second time"
+    assert entries()[0].size < zeros().apart.nbytes / 20
+    kept.records["time"] = -1  # it is this process's own
+    assert_same(zeros(), kept_or_built(scenario, (), Outer, never, part))
 
 
 def test_what_is_written_to_a_kept_world_stays_in_the_process(kept_worlds: Path) -> None:
@@ -440,14 +455,17 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
+@pytest.mark.parametrize("part", [None, KeptPart("part")], ids=["whole", "packed"])
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_world_is_built_anew(damage: str, kept_worlds: Path) -> None:
+def test_a_damaged_world_is_built_anew(
+    damage: str, part: KeptPart | None, kept_worlds: Path
+) -> None:
     scenario = resolve("Cloning-v1")
-    kept_or_built(scenario, (), Outer, outer)
+    kept_or_built(scenario, (), Outer, outer, part)
     file = entries()[0].file
     whole = file.read_bytes()
     file.write_bytes(DAMAGES[damage](whole))
-    assert_same(kept_or_built(scenario, (), Outer, outer), outer())
+    assert_same(kept_or_built(scenario, (), Outer, outer, part), outer())
     assert file.read_bytes() == whole, "the sound one takes its place"
 
 
@@ -509,7 +527,7 @@ def _be_killed(file: Path, target: Path) -> None:
 
 def test_the_least_recently_used_go(kept_worlds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scenarios = [resolve("Cloning-v1", {"seed": seed}) for seed in range(3)]
-    size = world_file.world_bytes(outer(size=1000))
+    size = world_file.blocks_of(outer(size=1000)).size
     monkeypatch.setenv("FAILGYM_CACHE_SIZE", str(2 * size + 4000))
     for age, scenario in zip((300, 200), scenarios, strict=False):
         kept_or_built(scenario, (), Outer, lambda: outer(size=1000))

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from failgym.world_cache.builder import only_builder
-from failgym.world_cache.file import read_world, world_bytes, write_world
+from failgym.world_cache.file import blocks_of, read_world, write_world
 from failgym.world_cache.folder import cache_folder, file_name, make_room, size_limit
 from failgym.world_cache.key import key_of
 
@@ -31,7 +31,7 @@ _KEEPING = ContextVar("keeping", default=True)
 class KeptPart(NamedTuple):
     """A part of a world, or what was found in it, that is kept by itself, however fast it is made.
 
-    The whole may have to be built for it again.
+    The whole may have to be built for it again. It is kept packed: there are many of them.
     """
 
     name: str
@@ -85,7 +85,7 @@ def kept_or_built(
             and key_of(scenario, code, anew=True) == whole
             and (part is None or part.current())
         ):
-            _keep(file, key, world, scenario)
+            _keep(file, key, world, scenario, packed=part is not None)
     return world
 
 
@@ -102,11 +102,13 @@ def nothing_kept() -> Generator[None]:
         _KEEPING.reset(token)
 
 
-def _keep(file: Path, key: str, world: tuple[Any, ...], scenario: Any) -> None:
+def _keep(
+    file: Path, key: str, world: tuple[Any, ...], scenario: Any, *, packed: bool = False
+) -> None:
     """Write a world, if there is room for it, and remove others if it needs theirs."""
-    size, most = world_bytes(world), size_limit()
-    if size > most:
+    blocks, most = blocks_of(world, packed=packed), size_limit()
+    if blocks.size > most:
         return
     with contextlib.suppress(OSError):  # the disk is full, or cannot be written
-        make_room(file.parent, most - size)
-        write_world(file, key, world, scenario)
+        make_room(file.parent, most - blocks.size)
+        write_world(file, key, blocks, scenario)

@@ -7,6 +7,9 @@ arrays are those of the world, each with the shape, type and place that the head
 file. The hash takes half a second for a gigabyte, the rest less than a millisecond. What fails a
 check counts as missing.
 
+A world may be kept packed: each array is compressed by itself, and read into memory of the process
+instead of being mapped.
+
 Pages are private: who writes to an array changes a copy. They are mapped so, rather than read-only,
 because numba would compile every kernel a second time for arrays that cannot be written.
 """
@@ -27,13 +30,14 @@ from typing import Any, Literal, TypeVar, cast, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from failgym.compiled.ownership import is_private
 from failgym.files import PARTIAL
 from failgym.traces.synthetic import PROFILES
 from failgym.world_cache.builder import hold
 
-__all__ = ["Kept", "look_at", "read_world", "world_bytes", "write_world"]
+__all__ = ["Blocks", "Kept", "blocks_of", "look_at", "read_world", "write_world"]
 
 FORMAT = "failgym world"
 VERSION = 1
@@ -71,27 +75,49 @@ class Kept:
     """when it was last used [s since 1970]"""
 
 
-def world_bytes(world: tuple[Any, ...]) -> int:
-    """What the arrays of a world take [bytes]."""
-    return sum(array.nbytes for _, array in _arrays(world))
+@dataclass(frozen=True)
+class Blocks:
+    """The arrays of a world as they are written."""
+
+    about: dict[str, dict[str, Any]]
+    """type, shape and order of each, and how many bytes it takes where it is packed"""
+    content: tuple[Any, ...]
+    """buffers"""
+
+    @property
+    def size(self) -> int:
+        """What they take [bytes]."""
+        return sum(memoryview(one).nbytes for one in self.content)
 
 
-def write_world(file: Path, key: str, world: tuple[Any, ...], scenario: Any) -> None:
+def blocks_of(world: tuple[Any, ...], *, packed: bool = False) -> Blocks:
+    """The arrays of a world, each compressed by itself if packed."""
+    arrays = dict(_arrays(world))
+    about, content = {name: _about(array) for name, array in arrays.items()}, list[Any]()
+    for name, array in arrays.items():
+        block: Any = _flat(array).data
+        if packed and array.nbytes:
+            block = _codec().compress(block, asbytes=True)
+            about[name]["packed"] = len(block)
+        content.append(block)
+    return Blocks(about, tuple(content))
+
+
+def write_world(file: Path, key: str, blocks: Blocks, scenario: Any) -> None:
     """Write a world under another name, which then becomes the file. Raises OSError.
 
     Nothing waits for the disk: what a power cut leaves fails the check of its hash.
     """
-    arrays = dict(_arrays(world))
-    header = _header(key, arrays, scenario)
+    header = _header(key, blocks.about, scenario)
     partial = file.with_name(PARTIAL.replace("*", secrets.token_hex(8)))
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     try:
         with open(os.open(partial, flags, 0o600), "w+b") as written:
             hold(written.fileno())
             written.write(bytes(_HASH) + len(header).to_bytes(8, "little") + header)
-            for array in arrays.values():
+            for block in blocks.content:
                 written.write(bytes(-written.tell() % ALIGNMENT))
-                written.write(_flat(array).data)
+                written.write(block)
             written.seek(_HASH)
             digest = hashlib.file_digest(written, "sha256").digest()
             written.seek(0)
@@ -143,14 +169,14 @@ def look_at(file: Path) -> Kept | None:
 _OF = ("scenario", "trace", "split", "forecast")
 
 
-def _header(key: str, arrays: Mapping[str, Array], scenario: Any) -> bytes:
+def _header(key: str, about: Mapping[str, dict[str, Any]], scenario: Any) -> bytes:
     """The header, with where each array will be: counted from the end of the header."""
     document = {
         "format": FORMAT,
         "version": VERSION,
         "key": key,
         "of": {name: _said_of(scenario, name) for name in _OF},
-        "arrays": {name: _about(array) for name, array in arrays.items()},
+        "arrays": about,
     }
     return json.dumps(document).encode()
 
@@ -261,15 +287,35 @@ def _mapped(opened: BufferedReader, header: dict[str, Any], key: str, kind: type
     for name, about in header["arrays"].items():
         at += -at % ALIGNMENT
         shape = tuple(int(length) for length in about["shape"])
-        array = np.ndarray(shape, _dtype(about["dtype"]), pages, at, order=about["order"])
+        dtype, order = _dtype(about["dtype"]), about["order"]
+        if (length := about.get("packed")) is None:
+            array = np.ndarray(shape, dtype, pages, at, order=order)
+            at += array.nbytes
+        else:
+            array = np.empty(shape, dtype, order=order)
+            _unpack(memoryview(pages)[at : at + int(length)], array)
+            at += int(length)
         arrays[name] = array
-        at += array.nbytes
     if at != len(pages):
         raise _Damaged("of another length")
     world = _assembled(kind, arrays)
     if arrays:
         raise _Damaged("arrays that the world has not")
     return world
+
+
+_ARROW: Any = pa  # which comes without types
+
+
+def _codec() -> Any:
+    """Packs arrays."""
+    return _ARROW.Codec("zstd")
+
+
+def _unpack(block: memoryview, into: Array) -> None:
+    """Fill an array with what a packed block holds. Raises OSError if it is no such block."""
+    found: bytes = _codec().decompress(block, decompressed_size=into.nbytes, asbytes=True)
+    _flat(into)[:] = np.frombuffer(found, dtype=np.uint8)
 
 
 def _assembled(kind: type[_World], arrays: dict[str, Array], prefix: str = "") -> _World:

@@ -42,17 +42,14 @@ def build_world(scenario: Scenario) -> World:
     Raises:
         ValueError: if the split has no task that is ever asked about, or a value names nothing.
     """
-    said_by = scenario.forecast
-    parameters_now = repr(said_by) if isinstance(said_by, Learned) else ""  # fields may be set
-    versions = version_of(scenario.trace), version_of(said_by)
-    return _build(scenario, *versions, parameters_now)
+    return _build(scenario, *_versions(scenario))
 
 
 def build_part(scenario: Scenario, slices: Ints) -> tuple[World, Ints]:
     """A world that holds some slices of a scenario, and their numbers in it.
 
-    In the pinned world it holds no others, and is kept instead of the whole: where few slices of
-    many traces are played, whole worlds would take a hundred times the room.
+    In the pinned world it holds no others. It is kept packed, and the whole is not: of many traces
+    whole worlds would take a hundred times the room. The last one stays in this process.
 
     Args:
         scenario: whose slices.
@@ -61,18 +58,37 @@ def build_part(scenario: Scenario, slices: Ints) -> tuple[World, Ints]:
     Raises:
         ValueError: as `build_world`.
     """
-    kind = kind_of(scenario.world)
+    content = np.ascontiguousarray(slices, dtype=np.int64).tobytes()
+    return _build_part(scenario, *_versions(scenario), content)
+
+
+def _versions(scenario: Scenario) -> tuple[str, str, str]:
+    """Of the files that a scenario names, and of what its forecast has been told since."""
+    said_by = scenario.forecast
+    parameters_now = repr(said_by) if isinstance(said_by, Learned) else ""  # fields may be set
+    return version_of(scenario.trace), version_of(said_by), parameters_now
+
+
+@lru_cache(maxsize=1)
+def _build_part(
+    scenario: Scenario,
+    trace_version: str,
+    forecast_version: str,
+    parameters_now: str,
+    slices: bytes,
+) -> tuple[World, Ints]:
+    kind, numbers = kind_of(scenario.world), np.frombuffer(slices, dtype=np.int64)
     if not isinstance(kind, _InParts):
-        return build_world(scenario), slices
-    return kind.build_part(scenario, slices), np.arange(len(slices))
+        return build_world(scenario), numbers
+    return kind.build_part(scenario, numbers)
 
 
 @runtime_checkable
 class _InParts(Protocol):
-    """A kind of world that can be built in parts."""
+    """A kind of world that can be built in parts, or is kept otherwise where there are many."""
 
-    def build_part(self, scenario: Scenario, slices: Ints) -> World:
-        """The world of some slices, numbered in this order."""
+    def build_part(self, scenario: Scenario, slices: Ints) -> tuple[World, Ints]:
+        """A world that holds some slices, and their numbers in it."""
         ...
 
 

@@ -21,7 +21,7 @@ from failgym.sim.shared.jit import entry
 from failgym.sim.shared.keys import Purpose, stream, uniform
 from failgym.sim.shared.rules import Rules
 from failgym.traces import Trace
-from failgym.world_cache.file import read_world, write_world
+from failgym.world_cache.file import blocks_of, read_world, write_world
 from tests.sim.random_worlds import (
     continued_rules,
     random_context,
@@ -123,7 +123,7 @@ def test_a_copy_goes_on_as_the_original(order: Any) -> None:
 def test_a_kept_world_is_the_one_that_was_kept(tmp_path: Path) -> None:
     world, _ = tables(2)
     about = type("About", (), {"name": "x", "trace": "x", "split": "all", "forecast": "none"})()
-    write_world(tmp_path / "kept", "key", world, about)
+    write_world(tmp_path / "kept", "key", blocks_of(world), about)
     again = read_world(tmp_path / "kept", "key", World)
     assert again is not None
     assert again.beyond.tobytes() == world.beyond.tobytes()

@@ -12,11 +12,14 @@ from failgym.baselines import Replay
 from failgym.envs import SCENARIOS, Scenario, resolve
 from failgym.evaluation import Anchors, run_policy
 from failgym.evaluation.evidence import units_of
-from failgym.world_cache.file import world_bytes
+from failgym.world_cache.file import blocks_of
 from failgym.worlds import build
 from failgym.worlds.build import build_part, build_world, split_of
+from failgym.worlds.pinned import build as pinned_build
 from failgym.worlds.pinned.world import PinnedWorld
+from failgym.worlds.scheduled import build as scheduled_build
 from tests.envs.worlds import small
+from tests.test_world_cache import assert_same
 
 PINNED = [name for name, scenario in SCENARIOS.items() if scenario.world == "pinned"]
 FAILING = {"trace": "google-2011-failing"}
@@ -105,26 +108,29 @@ def test_a_part_is_as_large_as_what_is_in_it() -> None:
 def test_a_part_is_kept_by_itself(
     name: str, kept_worlds: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where there are parts; the scheduled world is played whole."""
+    """Where there are parts; the scheduled world is played whole. Both are kept packed."""
     build._build.cache_clear()
+    build._build_part.cache_clear()
     scenario = scenario_of(name) if name in PINNED else resolve(name, small(name))
     chosen = np.array([1, 0])
     made, numbers = build_part(scenario, chosen)
     run = run_policy(made, scenario, Replay(), numbers, order=scenario.order)
     whole = run_policy(build_world(scenario), scenario, Replay(), chosen, order=scenario.order)
     assert run.costs.tobytes() == whole.costs.tobytes()
-    [file] = kept_worlds.glob("*.world")
-    if name in PINNED:
-        assert "-" in file.name
-        assert file.stat().st_size < world_bytes(build_world(scenario).tables)
+    assert numbers.tolist() == ([0, 1] if name in PINNED else [1, 0])
+    kept = sorted(kept_worlds.glob("*-*.world"))
+    assert len(kept) == 1
+    assert kept[0].stat().st_size < blocks_of(build_world(scenario).tables).size
 
-        def never(scenario: Scenario) -> Any:
-            raise AssertionError("the whole world is not built")
+    def never(scenario: Scenario) -> Any:
+        raise AssertionError("the whole world is not built")
 
-        monkeypatch.setattr(build, "build_world", never)
-        again, _ = build_part(scenario, chosen)
-        assert again.own_tasks.tolist() == made.own_tasks.tolist()
-    else:
-        assert "-" not in file.name
-        assert numbers.tolist() == chosen.tolist()
+    for steps in (pinned_build, scheduled_build):
+        monkeypatch.setattr(steps, "_tables", never)
     build._build.cache_clear()
+    build._build_part.cache_clear()
+    again, _ = build_part(scenario, chosen)
+    assert_same(again.tables, made.tables)
+    rerun = run_policy(again, scenario, Replay(), numbers, order=scenario.order)
+    assert rerun.costs.tobytes() == whole.costs.tobytes()
+    build._build_part.cache_clear()

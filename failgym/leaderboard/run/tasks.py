@@ -28,7 +28,8 @@ __all__ = [
 ]
 
 _Task = tuple[str, Any]
-"""A task of a process: "predictor", "reference" or "cells", and what it is about."""
+"""A task of a process: "predictor", "reference" or "cells", and what it is about; of cells, who
+plays which."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +47,8 @@ class RunTasks:
             return self._predictor(about)
         if kind == "reference":
             return self._reference(about)
-        entry, cells = about
         try:
-            for cell in cells:
+            for entry, cell in about:
                 play_cell(self.work, self.worlds, self.players, entry, cell)
         finally:
             self.players.close()  # this process may go on for longer than the run waits for it
@@ -122,14 +122,22 @@ def play_all(
     processes: int,
     progress: Advance,
 ) -> None:
-    """Play all cells: one environment after the other, so that few worlds are needed at once."""
+    """Play all cells: one environment after the other, so that few worlds are needed at once.
+
+    All baselines play a cell before the next one, so that its world is read once. Any other policy
+    plays all cells of an environment, so that its process is started once.
+    """
     tasks: list[_Task] = []
     for course in run.worlds.suite.courses:
-        for entry in entries:
-            todo = [c for c in cells if c.env == course.env and c.env in entry.specs]
-            todo = [c for c in todo if not run.work.cell_file(entry.key, c).is_file()]
+        here = [cell for cell in cells if cell.env == course.env]
+        mine = [entry for entry in entries if course.env in entry.specs]
+        own = [entry for entry in mine if entry.kind == "baseline"]
+        groups = [[(entry, cell) for entry in own] for cell in here]
+        groups += [[(entry, cell) for cell in here] for entry in mine if entry not in own]
+        for group in groups:
+            todo = [(e, c) for e, c in group if not run.work.cell_file(e.key, c).is_file()]
             if todo:
-                tasks.append(("cells", (entry, todo)))
+                tasks.append(("cells", todo))
     seen = 0
 
     def look() -> None:

@@ -55,7 +55,7 @@ class _Pinned:
 
         return build(scenario)
 
-    def build_part(self, scenario: Scenario, slices: Ints) -> World:
+    def build_part(self, scenario: Scenario, slices: Ints) -> tuple[World, Ints]:
         from failgym.worlds.pinned.build import build_part
 
         return build_part(scenario, slices)

@@ -51,8 +51,11 @@ class _Kept(NamedTuple):
     trace_rows: Ints
 
 
-def build_part(scenario: Scenario, slices: Ints) -> PinnedWorld:
-    """The world of some slices of a scenario (`PinnedWorld.only`), kept instead of the whole."""
+def build_part(scenario: Scenario, slices: Ints) -> tuple[PinnedWorld, Ints]:
+    """The world of some slices of a scenario (`PinnedWorld.only`), kept instead of the whole.
+
+    They are numbered anew, in this order.
+    """
     from failgym.worlds.build import build_world
 
     def built() -> _Kept:
@@ -65,7 +68,7 @@ def build_part(scenario: Scenario, slices: Ints) -> PinnedWorld:
 
     name = hashlib.sha256(np.asarray(slices, dtype="<i8").tobytes()).hexdigest()
     kept = kept_or_built(scenario, makers(scenario), _Kept, built, KeptPart(name))
-    return PinnedWorld(*kept)
+    return PinnedWorld(*kept), np.arange(len(slices))
 
 
 def _tables(scenario: Scenario) -> Tables:

@@ -14,10 +14,15 @@ from failgym.worlds.settings.surroundings import Strikes, Surroundings
 from failgym.worlds.varying import conditions_of, varying
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from failgym.traces import Trace
     from failgym.worlds.scenario import Scenario, Split
     from failgym.worlds.split import Part
     from failgym.worlds.world import World
+
+    Ints = npt.NDArray[np.int64]
 
 __all__ = ["CLUSTER", "FIELDS", "SCHEDULED"]
 
@@ -64,6 +69,11 @@ class _Scheduled:
         from failgym.worlds.scheduled.build import build
 
         return build(scenario)
+
+    def build_part(self, scenario: Scenario, slices: Ints) -> tuple[World, Ints]:
+        from failgym.worlds.scheduled.build import build
+
+        return build(scenario, packed=True), slices
 
     def build_all(self, trace: Trace, scenario: Scenario, known_only: bool) -> World:
         from failgym.worlds.scheduled.build import build_all

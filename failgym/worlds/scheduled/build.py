@@ -15,7 +15,7 @@ from failgym.sim.scheduled.records import World as Tables
 from failgym.sim.shared.compile import parameters
 from failgym.sim.shared.rules import Weights
 from failgym.traces import Trace
-from failgym.world_cache import kept_or_built
+from failgym.world_cache import KeptPart, kept_or_built
 from failgym.worlds.context import context_of
 from failgym.worlds.continuation import continuation_of
 from failgym.worlds.forecast import forecast_of, makers
@@ -42,13 +42,18 @@ PRICES = ("wasted", "overhead", "completion", "forfeited_work", "forfeited_time"
 """Fields of the parameters that prices set."""
 
 
-def build(scenario: Scenario) -> ScheduledWorld:
+def build(scenario: Scenario, *, packed: bool = False) -> ScheduledWorld:
     """The scheduled world of a scenario.
+
+    Args:
+        scenario: whose.
+        packed: keep it packed, as one of many.
 
     Raises:
         ValueError: if the split has no task that is ever asked about, or a value names nothing.
     """
-    tables = kept_or_built(scenario, makers(scenario), Tables, lambda: _tables(scenario))
+    part = KeptPart("packed") if packed else None
+    tables = kept_or_built(scenario, makers(scenario), Tables, lambda: _tables(scenario), part)
     return ScheduledWorld(tables)
 
 
