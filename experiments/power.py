@@ -1,11 +1,13 @@
 """How many traces does it take to tell rules apart?
 
     python -m experiments.power --env failgym/Cloning-v1 --traces 300 --json FILE [--slices N]
-        [--set FIELD=VALUE ...] [--smallest 3] [--share 0.9] [--half-width 2]
+        [--by-stake] [--set FIELD=VALUE ...] [--smallest 3] [--share 0.9] [--half-width 2]
 
 Every rule that fits an environment is played on the test splits of traces of their own seeds
-(`--first` on). What each saves of a trace is kept in FILE: a command that was stopped goes on, and
-more traces are added to those that are there. Of FILE's environments is then printed:
+(`--first` on), or on N slices of each, as a suite does (`failgym.leaderboard.suite`): drawn all
+alike, or by what is at stake on them. What each saves of a trace is kept in FILE: a command that
+was stopped goes on, and more traces are added to those that are there. Of FILE's environments is
+then printed:
 
 - the *spread*: by how much scores, and the differences of two rules, vary from trace to trace. A
   score is a ratio of sums, so what counts is what a trace adds to it, less what it would add if
@@ -32,7 +34,7 @@ import json
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
 from statistics import NormalDist
@@ -47,8 +49,11 @@ from failgym.baselines import REGISTRY
 from failgym.cli.output import print_line, print_table
 from failgym.cli.values import assignments, read_value
 from failgym.envs import Scenario, resolve
-from failgym.evaluation import Anchors
 from failgym.files import replacing
+from failgym.leaderboard.policy_process.players import OwnPolicy
+from failgym.leaderboard.suite.suite_worlds import SuiteWorlds
+from failgym.leaderboard.suite.suites import Cell, Course, Suite
+from failgym.policy import Policy
 
 __all__ = ["Power", "Totals", "measured", "power_of", "traces_needed"]
 
@@ -65,6 +70,8 @@ _AT_FOUND = _NORMAL.inv_cdf(FOUND)
 LEAST_TRACES, LEAST_RULES = 2, 2
 MOST = 100_000
 """Traces that are looked for at most."""
+ALL = 1 << 40
+"""Slices: more than there are."""
 
 
 @dataclass(frozen=True)
@@ -128,23 +135,26 @@ class Power:
     """share of the pairs with a difference that matters which a run tells apart"""
 
 
-def measured(scenario: Scenario, slices: int | None) -> dict[str, Any]:
-    """What each rule saves of the test split of a scenario's trace, or of some slices."""
+def measured(course: Course, seed: int) -> dict[str, Any]:
+    """What each rule saves of the slices that a course plays of the trace of a seed."""
+    worlds = SuiteWorlds(Suite("power", 0, (course,)))
+    cell = Cell(course.env, course.forecasts[0], seed)
     begun = time.process_time()
-    anchors = Anchors.of(scenario, split="test", episodes=slices)
-    evidence = anchors.evidence
+    reference = worlds.reference(cell)
+    worlds.playing(cell, reference.slices)
     world_seconds = time.process_time() - begun
     saved: list[float] = []
     seconds: list[float] = []
-    for rule in _rules(scenario):
+    for rule in _rules(course.scenario()):
         begun = time.process_time()
-        run = anchors.run(REGISTRY[rule](), threads=1)
+        played = worlds.play(cell, reference.slices, OwnPolicy(_rule, rule))
         seconds.append(time.process_time() - begun)
-        saved.append(float((evidence.replay - evidence.costs(run)).sum()))
+        cost = played.weighted(reference.weights).costs.sum()
+        saved.append(float(reference.replay.sum() - cost))
     return {
         "saved": saved,
-        "possible": float(evidence.possible.sum()),
-        "spent": float(evidence.spent.sum()),
+        "possible": float((reference.replay - reference.bound).sum()),
+        "spent": float(reference.spent.sum()),
         "world_seconds": round(world_seconds, 2),
         "rule_seconds": [round(one, 2) for one in seconds],
     }
@@ -202,18 +212,25 @@ def traces_needed(found: Totals, matters: float, share: float, half_width: float
     return low
 
 
+def _rule(name: str) -> Policy:
+    return REGISTRY[name]()
+
+
 def _rules(scenario: Scenario) -> list[str]:
     return [name for name, rule in REGISTRY.items() if rule.compatible(scenario)]
 
 
-def _more(
-    env: str, given: dict[str, Any], slices: int | None, seeds: Sequence[int], file: Path
-) -> None:
+def _more(course: Course, seeds: Sequence[int], file: Path) -> None:
     """Measure the traces that FILE does not hold yet."""
-    scenario = resolve(env, given)
-    env = scenario.name
+    scenario, env = course.scenario(), course.env
     known: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.exists() else {}
-    about = {"world": world_of(env), "fields": given, "slices": slices, "rules": _rules(scenario)}
+    about: dict[str, Any] = {
+        "world": world_of(env),
+        "fields": course.changes,
+        "slices": None if course.slices == ALL else course.slices,
+        "by_stake": course.by_stake,
+        "rules": _rules(scenario),
+    }
     found: dict[str, Any] = known.get(env) or {**about, "traces": {}}
     for name, value in about.items():
         if found.get(name) != value:
@@ -221,7 +238,7 @@ def _more(
     for seed in seeds:
         if str(seed) in found["traces"]:
             continue
-        found["traces"][str(seed)] = measured(replace(scenario, trace_seed=seed), slices)
+        found["traces"][str(seed)] = measured(course, seed)
         with replacing(file) as path:
             path.write_text(json.dumps(known | {env: found}), "utf-8")
         print_line(f"{env}: trace {seed}")
@@ -257,7 +274,10 @@ def main(
     set_: Annotated[list[str] | None, typer.Option("--set", metavar="FIELD=VALUE")] = None,
     traces: Annotated[int, typer.Option(min=0, help="How many to play; 0: those of FILE.")] = 0,
     first: Annotated[int, typer.Option(min=0, help="Seed of the first of them.")] = FIRST,
-    slices: Annotated[int | None, typer.Option(min=1, help="Of each trace; all of it.")] = None,
+    slices: Annotated[int, typer.Option(min=1, help="Of each trace; all of it.")] = ALL,
+    by_stake: Annotated[
+        bool, typer.Option("--by-stake", help="Drawn by what is at stake.")
+    ] = False,
     smallest: Annotated[float, typer.Option(help="Difference that matters [points].")] = 3.0,
     share: Annotated[float, typer.Option(help="Of pairs to be told apart.")] = 0.9,
     half_width: Annotated[float, typer.Option(help="Of the best two, at most [points].")] = 2.0,
@@ -266,8 +286,11 @@ def main(
     hints = get_type_hints(Scenario)
     texts = assignments(set_ or [], "--set")
     given = {name: read_value(name, text, hints.get(name, str)) for name, text in texts.items()}
+    seeds = range(first, first + traces)
     for one in env or []:
-        _more(one, given, slices, range(first, first + traces), json_)
+        name = resolve(one, given).name
+        course = Course(name, None, tuple(seeds), slices, by_stake, changes=given)
+        _more(course, seeds, json_)
     content: dict[str, Any] = json.loads(json_.read_text("utf-8"))
     for one, found in content.items():
         _show(one, Totals.of_json(found), smallest, share, half_width)

@@ -14,9 +14,11 @@ from typer.testing import CliRunner
 
 from experiments import power
 from experiments.power import Totals, power_of, traces_needed
-from failgym.baselines import Replay, RetryCap
-from failgym.envs import Scenario
-from failgym.evaluation import evaluate
+from failgym.baselines import RetryCap
+from failgym.envs import resolve
+from failgym.evaluation import Anchors
+from failgym.leaderboard.suite.by_stake import draw_by_stake
+from failgym.leaderboard.suite.suites import Course
 
 RULES = ("best", "second", "last")
 
@@ -104,17 +106,16 @@ def test_the_command_measures_what_evaluate_does_and_goes_on(
     assert list(found["traces"]) == ["7", "8"]
     at = found["rules"].index("retry_cap")
     for seed, row in found["traces"].items():
-        ours, replay = (
-            evaluate(rule, "failgym/Cloning-v1", trace_seed=int(seed), **fields).cost
-            for rule in (RetryCap(), Replay())
-        )
-        assert row["saved"][at] == pytest.approx(replay - ours)
+        drawn = {"trace_seed": int(seed), "seed": int(seed)}
+        whole = Anchors.of(resolve("Cloning-v1", {"split": "test", **fields, **drawn}))
+        saved = whole.replay.costs.sum() - whole.run(RetryCap()).costs.sum()
+        assert row["saved"][at] == pytest.approx(saved)
         assert row["saved"][found["rules"].index("replay")] == 0.0
 
     played: list[int] = []
 
-    def known(scenario: Scenario, slices: int | None) -> dict[str, Any]:
-        played.append(scenario.trace_seed)
+    def known(course: Course, seed: int) -> dict[str, Any]:
+        played.append(seed)
         return found["traces"]["7"]
 
     monkeypatch.setattr(power, "measured", known)
@@ -125,3 +126,18 @@ def test_the_command_measures_what_evaluate_does_and_goes_on(
     assert done.exit_code == 1
     assert "Cloning-v1: slices: expected None, got 2" in str(done.exception or done.output)
     assert len(json.loads(file.read_text())["Cloning-v1"]["traces"]) == 3
+
+
+def test_slices_that_are_drawn_by_stake_stand_for_all() -> None:
+    """Each counts for as many as it stands for."""
+    fields: dict[str, Any] = {"jobs": 1500, "trace": "google-2011-failing", "slice_tasks": 1}
+    course = Course("Cloning-v1", None, (7,), 250, by_stake=True, changes=fields)
+    found = power.measured(course, 7)
+    at = power._rules(course.scenario()).index("retry_cap")
+    whole = Anchors.of(course.scenario().override(trace_seed=7, seed=7))
+    assert len(whole.replay.slices) > 350
+    drawn = draw_by_stake(whole.possible, whole.spent, 250, seed=7)
+    saved = (whole.replay.costs - whole.run(RetryCap()).costs).sum(axis=1)
+    assert found["saved"][at] == pytest.approx((drawn.weights * saved[drawn.slices]).sum())
+    assert found["saved"][at] != pytest.approx(saved.sum(), rel=1e-9)
+    assert found["possible"] == pytest.approx(whole.possible.sum(), rel=0.1)
