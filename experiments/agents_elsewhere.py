@@ -11,7 +11,7 @@ trained again they are judged here, beside the rules (`experiments.agents_and_ru
   meet its outages. Slices are drawn from all of a record, of which nothing was learned or tuned;
   Cloning-v1 on the tasks that it selects by the record;
 * with the forecasts of a predictor that learned from the train split of the registered trace, that
-  of the suite ``v1`` (`failgym.leaderboard.suite.suites`), and with no forecast at all: on the test
+  of the suite ``v2`` (`failgym.leaderboard.suite.suites`), and with no forecast at all: on the test
   splits of generated traces that nobody has seen.
 """
 
@@ -78,7 +78,7 @@ def real(scenario: Scenario, traces: Path) -> Place | None:
 
 def forecasts(scenario: Scenario) -> dict[str, Scenario]:
     """The environment with other forecasts than its own, by their name."""
-    course = SUITES["v1"].course(scenario.name)
+    course = SUITES["v2"].course(scenario.name)
     found: dict[str, Scenario] = {}
     if "trained" in course.forecasts:
         predictor = GradientBoosting(window=scenario.window, **(course.trained or {}))

@@ -103,7 +103,7 @@ def submission(number: int, episodes: int) -> Source:
         None,
         specs=dict.fromkeys(SCENARIOS, name),
         files={},
-        command=f"failgym leaderboard run --suite v1 --policy '{name}' --out runs/{number}",
+        command=f"failgym leaderboard run --suite v2 --policy '{name}' --out runs/{number}",
         versions={"python": "3.11.9", "numpy": np.__version__},
     )
     traces = tuple((env, 0, f"{at:02x}" * 32) for at, env in enumerate(SCENARIOS))

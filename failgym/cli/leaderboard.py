@@ -35,7 +35,9 @@ leaderboard = typer.Typer(
     help="Run suites, verify, join and show submissions.", no_args_is_help=True
 )
 
-SuiteName = Annotated[str, typer.Option("--suite", metavar="S", help="smoke, v1 or v1-real.")]
+SuiteName = Annotated[
+    str, typer.Option("--suite", metavar="S", help="smoke, v2-lite, v2 or v2-real.")
+]
 Policies = Annotated[
     list[str],
     typer.Option(
@@ -65,7 +67,7 @@ Traces = Annotated[
     typer.Option(
         "--trace",
         metavar="[ENV=]DIR",
-        help="v1-real: the trace of an environment, or of all that need no workflows; repeatable.",
+        help="v2-real: the trace of an environment, or of all that need no workflows; repeatable.",
     ),
 ]
 

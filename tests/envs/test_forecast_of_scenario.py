@@ -306,7 +306,7 @@ def test_learned_predictors_by_name(name: str, world: str) -> None:
 
 
 class TestNamesThatTheDecisionsGiveAMeaning:
-    @pytest.mark.parametrize("course", SUITES["v1"].courses, ids=lambda course: course.env)
+    @pytest.mark.parametrize("course", SUITES["v2"].courses, ids=lambda course: course.env)
     def test_trained_learns_what_suites_train(self, course: Course) -> None:
         wanted = course.trained
         if wanted is None:

@@ -36,7 +36,7 @@ def entry(name: str, kind: str = "baseline", training_seed: int | None = None) -
         training_seed,
         specs=dict.fromkeys(ENVS, name),
         files={},
-        command=f"failgym leaderboard run --suite v1 --policy '{name}' --out runs/{name}",
+        command=f"failgym leaderboard run --suite v2 --policy '{name}' --out runs/{name}",
         versions={"python": "3.11.9", "numpy": "2.4.6"},
     )
 
@@ -112,7 +112,7 @@ def submission(rows: pd.DataFrame, entries: Sequence[PolicyRun], folder: str = "
     return Source(
         rows,
         tuple(entries),
-        suite="v1, version 1",
+        suite="v2, version 1",
         digest="5f" * 32,
         failgym="0.9.0",
         traces=tuple((env, 0, f"{at:02x}" * 32) for at, env in enumerate(ENVS)),

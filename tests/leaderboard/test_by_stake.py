@@ -12,10 +12,13 @@ import pytest
 from failgym.baselines import BlindKill, Replay
 from failgym.evaluation import Anchors, run_policy
 from failgym.leaderboard import SUITES, Suite, SuiteWorlds, verify
+from failgym.leaderboard.page.cells import fields_of
 from failgym.leaderboard.page.source import read_source
 from failgym.leaderboard.policy_process.players import OwnPolicy
+from failgym.leaderboard.statistics.estimators import probability_of_improvement
 from failgym.leaderboard.suite import suite_worlds
 from failgym.leaderboard.suite.by_stake import SHARES, draw_by_stake, inclusion
+from failgym.leaderboard.suite.suite_worlds import WHOLE
 from failgym.leaderboard.suite.suites import Cell, Course
 from failgym.worlds import build
 from tests.leaderboard.boards import baseline, results, submit
@@ -97,7 +100,7 @@ def test_scores_scatter_less_than_of_slices_drawn_alike() -> None:
     assert scores[0].std() < 0.4 * scores[1].std()
 
 
-def test_rows_cost_what_their_slices_cost_times_what_they_stand_for(tmp_path: Path) -> None:
+def test_a_row_costs_what_its_slices_cost_times_what_they_stand_for(tmp_path: Path) -> None:
     submit(tmp_path / "board", baseline("blind_kill"), baseline("replay"), suite=STAKES)
     rows = results(tmp_path / "board")
     worlds = SuiteWorlds.of(STAKES)
@@ -106,32 +109,30 @@ def test_rows_cost_what_their_slices_cost_times_what_they_stand_for(tmp_path: Pa
         scenario, whole = worlds.scenario(cell), Anchors.of(worlds.scenario(cell))
         chance = inclusion(whole.possible, whole.spent, 9)
         for rule in (BlindKill(), Replay()):
-            mine = [
+            [row] = [
                 row
                 for row in rows
                 if (row["policy"], row["forecast"], row["seed"]) == (rule.name, "none", seed)
             ]
-            slices = np.array([row["slice"] for row in mine])
+            reference = worlds.reference(cell)
+            slices, weights = reference.slices, reference.weights
             assert len(slices) == 9 < whole.world.slices
-            weights = np.array([row["weight"] for row in mine])
             assert weights == pytest.approx(1.0 / chance[slices])
-            costs = run_policy(worlds.world(cell), scenario, rule, slices).costs
+            run = run_policy(worlds.world(cell), scenario, rule, slices)
             for i, term in enumerate(("wasted", "overhead", "completion", "forfeited", "others")):
-                stated = [row[term] for row in mine]
-                assert stated == pytest.approx(weights * costs[:, i])
-            assert [row["replay_spent"] for row in mine] == pytest.approx(
-                weights * whole.spent[slices]
-            )
-            assert [sum(row["cost_blocks"]) for row in mine] == pytest.approx(
-                weights * costs.sum(axis=1)
-            )
+                assert row[term] == pytest.approx(weights @ run.costs[:, i])
+            assert row["replay_cost"] == pytest.approx(weights @ whole.replay.costs[slices].sum(1))
+            assert row["bound_cost"] == pytest.approx(weights @ whole.bound[slices].sum(1))
+            assert row["replay_spent"] == pytest.approx(weights @ whole.spent[slices])
+            assert row["cost_blocks"] == pytest.approx([weights @ run.costs.sum(axis=1)])
+            assert (row["slice"], row["decisions"]) == (-1, run.decisions)
 
 
 def test_such_a_submission_is_verified(tmp_path: Path) -> None:
     submit(tmp_path / "board", baseline("blind_kill"), suite=STAKES)
     found = verify(tmp_path / "board")
     assert found.problems == ()
-    assert found.rows == 2 * 2 * 9
+    assert found.rows == 2 * 2
 
 
 def test_a_suite_of_slices_drawn_alike_is_another() -> None:
@@ -200,26 +201,42 @@ def test_slices_are_the_same_with_every_forecast() -> None:
     assert shown.weights.tolist() == blind.weights.tolist()
 
 
-def test_a_policy_is_shared_out_as_replay_is_and_no_page_counts_a_slice_as_one(
-    tmp_path: Path,
-) -> None:
-    submit(tmp_path / "board", baseline("replay"), suite=STAKES)
-    for row in results(tmp_path / "board"):
-        assert row["cost_blocks"] == pytest.approx(row["replay_cost_blocks"])
-    with pytest.raises(ValueError, match="slices that were drawn by stake"):
-        read_source(tmp_path / "board")
+def test_a_page_counts_traces(tmp_path: Path) -> None:
+    """By hand: what is saved of each trace, and how likely a policy is better on one."""
+    submit(tmp_path / "board", baseline("replay"), baseline("blind_kill"), suite=STAKES)
+    [field] = [
+        one for one in fields_of([read_source(tmp_path / "board")]) if one.forecast == "none"
+    ]
+    assert field.slices.tolist() == [[0, -1], [1, -1]]
+    replay, blind = (field.cell(name) for name in ("replay", "blind_kill"))
+    assert replay is not None
+    assert blind is not None
+    rows = [row for row in results(tmp_path / "board") if row["forecast"] == "none"]
+    saved = [
+        row["replay_cost"] - sum(row["cost_blocks"])
+        for row in rows
+        if row["policy"] == "blind_kill"
+    ]
+    assert blind.runs.saved == pytest.approx(np.array([saved]))
+    assert replay.runs.saved == pytest.approx(np.zeros((1, 2)), abs=1e-6)
+    better = probability_of_improvement([blind.runs], [replay.runs])
+    assert better == np.mean([(one > 0.0) + 0.5 * (one == 0.0) for one in saved])
 
 
-def test_of_many_traces_each_is_one_block() -> None:
-    many = replace(STAKES.courses[0], seeds=tuple(range(30)), slices=2)
+def test_of_many_traces_each_is_one_row() -> None:
+    many = replace(STAKES.courses[0], seeds=tuple(range(30)), slices=2, by_stake=False)
     worlds = SuiteWorlds.of(replace(STAKES, courses=(many,)))
     cell = Cell("GracePeriod-v1", "none", 29)
     reference = worlds.reference(cell)
+    assert (len(reference.slices), reference.rows.tolist()) == (2, [WHOLE])
+    assert reference.weights.tolist() == [1.0, 1.0]
     for blocks, costs in zip(
         reference.blocks, (reference.replay, reference.bound, reference.spent), strict=True
     ):
         assert blocks[:, 0].tolist() == costs.tolist()
     policy = OwnPolicy(lambda spec: BlindKill(), "blind_kill")
     played = worlds.play(cell, reference.slices, policy)
-    assert played.blocks.shape == (2, 1)
-    assert played.blocks[:, 0] == pytest.approx(played.costs.sum(axis=1))
+    row = reference.by_row(played)
+    assert row.costs.tolist() == [played.costs.sum(axis=0).tolist()]
+    assert row.blocks.tolist() == [[pytest.approx(played.costs.sum())]]
+    assert row.decisions.tolist() == [played.decisions.sum()]

@@ -71,10 +71,19 @@ def test_a_policy_that_failed_is_verified_as_such(failed: Path) -> None:
     assert verify(failed).problems == ()
 
 
+def test_actions_that_are_shared_out_otherwise_among_slices_are_named(copy: Path) -> None:
+    file = next(copy.glob("actions/random-*/*-none.parquet"))
+    rewrite(file, lambda rows: rows[0].update(counts=[rows[0]["counts"][0] + 1]))
+    rehash(copy)
+    assert "expected a count of each slice, and as many actions" in verify(copy).problems[0]
+
+
 @pytest.mark.parametrize("seed", [99, None])
 def test_actions_of_no_seed_are_named(copy: Path, seed: int | None) -> None:
     file = next(copy.glob("actions/random-*/*-none.parquet"))
-    rewrite(file, lambda rows: rows.append({"slice": 0, "seed": seed, "actions": [0]}))
+    rewrite(
+        file, lambda rows: rows.append({"slice": 0, "seed": seed, "counts": [1], "actions": [0]})
+    )
     rehash(copy)
     assert f"seed {seed} is none of the suite" in verify(copy).problems[0]
 
@@ -191,7 +200,7 @@ def test_only_what_must_be_learned_may_be_left_out(sound: Path) -> None:
 def test_a_small_file_that_unpacks_to_anything_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, unit: str
 ) -> None:
-    rows = [{"slice": 0, "seed": 0, "actions": [0] * 100_000}]
+    rows = [{"slice": 0, "seed": 0, "counts": [100_000], "actions": [0] * 100_000}]
     file = tmp_path / "bomb.parquet"
     table = pa.Table.from_pylist(rows, schema=ACTIONS)
     pq.write_table(table, file, compression="zstd", use_dictionary=False)

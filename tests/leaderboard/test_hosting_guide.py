@@ -56,7 +56,7 @@ def here(words: list[str], theirs: Theirs, folder: Path) -> list[str]:
     out, seed = folder / "out", folder / "seed.txt"
     seed.write_bytes(SECRET)
     seed.chmod(0o600)
-    changed = {"v1": "tiny", "out": str(out), "seed.txt": str(seed), "all-baselines": "replay"}
+    changed = {"v2": "tiny", "out": str(out), "seed.txt": str(seed), "all-baselines": "replay"}
     changed["theirs=mine:Policy"] = "theirs=mine:Quiet"
     at = words.index("--policy-command") + 1
     command = words[at].replace("=guest", f"={theirs.user}")

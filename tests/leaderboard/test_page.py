@@ -106,11 +106,11 @@ def test_a_folder_is_read_as_a_submission(tmp_path: Path) -> None:
     ]
     manifest = {
         "format": "failgym submission",
-        "format_version": 2,
+        "format_version": 3,
         "seconds": {"engine": 1.0, "policy": 1.0},
         "files": {"results.parquet": file_sha256(folder / "results.parquet")},
         "failgym": made.failgym,
-        "suite": {"name": "v1", "version": 1, "digest": made.digest},
+        "suite": {"name": "v2", "version": 1, "digest": made.digest},
         "secret": None,
         "left_out": [],
         "traces": [{"env": env, "seed": at, "content_hash": of} for env, at, of in made.traces],

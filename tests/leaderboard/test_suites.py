@@ -20,8 +20,9 @@ from failgym.traces.synthetic import PROFILES
 
 DIGESTS = {
     "smoke": "13e8731bc6386e728572c71e67a026167877c6f37b48eabef2750ad8695425e4",
-    "v1": "f9909c97a4398342414130db60c304603b38150c620eea4ed48fa8b60f94fe4a",
-    "v1-real": "37cedaec83108d604cb4960a880913b627f4a99998332b5e2b45d3952ff8aa61",
+    "v2": "0e6c5726ec74c5cb905d425e510247f241543015a644c8be946f0af1bd2abbf7",
+    "v2-lite": "40f1681d1c60ef587e8be86d64bc3134d9985733721b334f50655d160743cbb6",
+    "v2-real": "eb89ad9154c6fe97b3aaa6b9f7c594d07b74d28823aa8e37820364a95276ee55",
 }
 PUBLISHED = tuple(DIGESTS)
 
@@ -35,12 +36,12 @@ def test_a_suite_never_changes(name: str) -> None:
 
 
 def test_what_lies_behind_names_is_fixed_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    name = str(SUITES["v1"].course("Mitigation-v1").scenario().trace)
+    name = str(SUITES["v2"].course("Mitigation-v1").scenario().trace)
     other: Any = replace(PROFILES[name], unfinished_all=0.01)
     monkeypatch.setitem(PROFILES, name, other)
-    assert SUITES["v1"].digest != DIGESTS["v1"]
+    assert SUITES["v2"].digest != DIGESTS["v2"]
     monkeypatch.undo()
-    assert SUITES["v1"].digest == DIGESTS["v1"]
+    assert SUITES["v2"].digest == DIGESTS["v2"]
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
@@ -71,8 +72,10 @@ def test_a_suite_asks_as_often_as_its_environments_do(name: str) -> None:
 
 
 def test_an_unknown_suite_is_one_line() -> None:
-    with pytest.raises(ValueError, match=r"expected one of smoke, v1, v1-real.*, got 'v2'"):
-        suite_named("v2")
+    with pytest.raises(
+        ValueError, match=r"expected one of smoke, v2, v2-lite, v2-real.*, got 'v1'"
+    ):
+        suite_named("v1")
 
 
 @pytest.mark.parametrize("env", ["Cloning-v1", "Checkpoint-v1", "Workflow-v1"])

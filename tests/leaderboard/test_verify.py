@@ -46,15 +46,19 @@ def other_seed(rows: list[dict[str, Any]]) -> None:
     rows[3]["seed"] = 0
 
 
+def recounted(row: dict[str, Any], actions: list[int]) -> None:
+    row.update(actions=actions, counts=[len(actions)])
+
+
 SLICE = "random: GracePeriod-v1, forecast drawn, seed 0, slice "
 TAMPERED: dict[str, tuple[Callable[[Path], Any], str]] = {
     "one action": (lambda f: rewrite(action(f), end_it), SLICE),
     "one action less": (
-        lambda f: rewrite(action(f), lambda r: r[1]["actions"].pop()),
+        lambda f: rewrite(action(f), lambda r: recounted(r[1], r[1]["actions"][:-1])),
         "end before",
     ),
     "one action more": (
-        lambda f: rewrite(action(f), lambda r: r[1]["actions"].append(0)),
+        lambda f: rewrite(action(f), lambda r: recounted(r[1], [*r[1]["actions"], 0])),
         "go on after the episode",
     ),
     "no action": (

@@ -45,7 +45,7 @@ def test_a_field_that_came_later_counts_where_it_is_not_left_alone(
 
 
 def test_a_course_of_a_suite_may_have_more_fields_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    course = SUITES["v1"].courses[0]
+    course = SUITES["smoke"].courses[0]
     monkeypatch.setattr(identity, "LATER", {("Course", "by_stake"): False})
     assert "by_stake" not in identity.plain(course)
     assert identity.plain(replace(course, by_stake=True))["by_stake"] is True

@@ -109,11 +109,6 @@ def _source(folder: Path, about: Submission, verdicts: Verdicts | None) -> Sourc
     if file_sha256(folder / RESULTS_FILE) != about.files.get(RESULTS_FILE):
         raise ValueError(f"{RESULTS_FILE} was changed: its hash is another one")
     frame = table.to_pandas()
-    if (frame["weight"] != 1.0).any():
-        raise ValueError(
-            f"{RESULTS_FILE}: column 'weight': expected 1, got slices that were drawn by stake;"
-            " a page would count each as one"
-        )
     seeds = table.column("training_seed").to_pylist()
     return Source(
         frame.assign(training_seed=pd.array(seeds, dtype="Int64")),

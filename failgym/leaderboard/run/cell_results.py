@@ -52,15 +52,18 @@ def play_cell(
         work.save_cell(entry.key, cell, table, Seconds(engine=0.0, policy=0.0))
         return
     seconds = Seconds(engine=played.engine_seconds, policy=played.policy_seconds)
-    table = _table(reference, cell, played.weighted(reference.weights))
+    table = _table(reference, cell, played)
     work.save_cell(entry.key, cell, table, seconds)
 
 
 def _table(reference: Reference, cell: Cell, played: Played) -> Any:
-    n = len(reference.slices)
+    n, lengths = len(reference.rows), np.diff(played.offset)
+    played = reference.by_row(played)
     share = (played.decisions + 1) / float((played.decisions + 1).sum())
+    slices = np.linspace(0, len(lengths), n + 1).astype(np.int32)  # a row has one of them, or all
+    counts: Any = pa.ListArray.from_arrays(pa.array(slices), pa.array(lengths))
     actions: Any = pa.ListArray.from_arrays(
-        pa.array(played.offset.astype(np.int32)), pa.array(played.actions)
+        pa.array(played.offset[slices].astype(np.int32)), pa.array(played.actions)
     )
     return _episodes(
         reference,
@@ -74,12 +77,13 @@ def _table(reference: Reference, cell: Cell, played: Played) -> Any:
         seconds=played.seconds * share,
         status=[OK] * n,
         reason=[""] * n,
+        counts=counts,
         actions=actions,
     )
 
 
 def _failed(reference: Reference, cell: Cell, failure: Failure) -> Any:
-    n = len(reference.slices)
+    n = len(reference.rows)
     nothing = np.zeros(n, dtype=np.int64)
     return _episodes(
         reference,
@@ -93,16 +97,16 @@ def _failed(reference: Reference, cell: Cell, failure: Failure) -> Any:
         seconds=np.zeros(n),
         status=[failure.status] * n,
         reason=[failure.reason] * n,
+        counts=[[0] * (len(reference.slices) // n)] * n,
         actions=[[]] * n,
     )
 
 
 def _episodes(reference: Reference, cell: Cell, terms: dict[str, Any], **measured: Any) -> Any:
-    seed: npt.NDArray[np.int64] = np.full(len(reference.slices), cell.seed)
+    seed: npt.NDArray[np.int64] = np.full(len(reference.rows), cell.seed)
     columns: dict[str, Any] = {
-        "slice": reference.slices,
+        "slice": reference.rows,
         "seed": seed,
-        "weight": reference.weights,
         **terms,
         "replay_cost": reference.replay,
         "bound_cost": reference.bound,

@@ -30,8 +30,6 @@ from failgym.leaderboard.submission.tables import (
     ANCHOR_BLOCKS,
     ANCHORS,
     CELL_RESULTS,
-    lists,
-    matrix,
     read_table,
     write_table,
 )
@@ -43,12 +41,14 @@ __all__ = ["WorkFolder"]
 _PLAN = "plan.json"
 _REFERENCE = pa.schema(
     [
-        ("slice", pa.int64()),
-        ("weight", pa.float64()),
-        *((anchor, pa.float64()) for anchor in ANCHORS),
-        *((blocks, pa.list_(pa.float64())) for blocks in ANCHOR_BLOCKS),
+        *((name, pa.list_(pa.int64())) for name in ("slices", "rows")),
+        ("weights", pa.list_(pa.float64())),
+        *((anchor, pa.list_(pa.float64())) for anchor in ANCHORS),
+        *((blocks, pa.list_(pa.list_(pa.float64()))) for blocks in ANCHOR_BLOCKS),
     ]
 )
+"""One row."""
+_KINDS = (np.int64, np.int64, *[np.float64] * (len(_REFERENCE) - 2))
 _TRACE, _SECONDS = b"trace", b"seconds"
 """Keys of what is kept in the metadata of files."""
 
@@ -116,9 +116,9 @@ class WorkFolder:
     def save_reference(self, cell: Cell, reference: Reference) -> None:
         """Keep what replay and the bound cost."""
         costs = reference.replay, reference.bound, reference.spent
-        columns = [reference.slices, reference.weights, *costs]
-        arrays = [pa.array(column) for column in columns] + [*map(lists, reference.blocks)]
-        table = pa.table(arrays, schema=_REFERENCE)
+        columns = [reference.slices, reference.rows, reference.weights, *costs, *reference.blocks]
+        row = [each.tolist() for each in columns]
+        table = pa.table([[each] for each in row], schema=_REFERENCE)
         about = {_TRACE: reference.trace_hash, _SECONDS: repr(reference.seconds)}
         table = table.replace_schema_metadata(about)
         write_table(table, self.reference_file(cell))
@@ -127,12 +127,14 @@ class WorkFolder:
         """What replay and the bound cost. Raises ValueError if it is not there."""
         file = self.reference_file(cell)
         table = read_table(file, _REFERENCE, str(file))
-        slices, weights, replay, bound, spent = map(np.asarray, table.columns[:5])
-        blocks = tuple(matrix(column) for column in table.columns[5:])
+        slices, rows, weights, *costs = (
+            np.array(column[0].as_py(), kind)
+            for column, kind in zip(table.columns, _KINDS, strict=True)
+        )
+        replay, bound, spent, *blocks = costs
         about = table.schema.metadata
-        seconds = float(about[_SECONDS])
-        trace = about[_TRACE].decode()
-        return Reference(slices, weights, replay, bound, spent, blocks, trace, seconds)
+        seconds, trace = float(about[_SECONDS]), about[_TRACE].decode()
+        return Reference(slices, weights, rows, replay, bound, spent, tuple(blocks), trace, seconds)
 
     def cell_file(self, key: tuple[str, int | None], cell: Cell) -> Path:
         """Where the episodes of a policy in a cell are."""

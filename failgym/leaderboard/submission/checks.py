@@ -272,7 +272,7 @@ def read_results(folder: Path) -> Any:
     for status in table.column("status").unique().to_pylist():
         if status not in STATUSES:
             raise ValueError(f"{RESULTS_FILE}: unknown status {status!r}")
-    for name, least in (("weight", 1), ("decisions", 0), ("illegal", 0), ("seconds", 0)):
+    for name, least in (("decisions", 0), ("illegal", 0), ("seconds", 0)):
         values = table.column(name).to_numpy()
         if not (np.isfinite(values) & (values >= least)).all():
             raise ValueError(f"{RESULTS_FILE}: column {name!r}: expected {least} or more")

@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 SUBMISSION_FILE = "submission.json"
-VERSION = 2
+VERSION = 3
 """Version of the file's format."""
 MOST_BYTES = 1 << 26
 """Largest `submission.json` that is read [bytes]: some 50,000 policies."""
@@ -154,7 +154,7 @@ class Submission(_Record):
     """The whole file."""
 
     format: Literal["failgym submission"] = "failgym submission"
-    format_version: Literal[2] = VERSION
+    format_version: Literal[3] = VERSION
     failgym: Name
     """the version of failgym"""
     suite: SuiteRecord

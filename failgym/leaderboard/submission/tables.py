@@ -1,4 +1,4 @@
-"""The tables of a submission: a row per episode, and the actions of its decisions in order."""
+"""The tables of a submission: a row per slice or trace, and the actions of its decisions."""
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportAttributeAccessIssue=false
@@ -33,7 +33,6 @@ __all__ = [
     "STATUSES",
     "TIMEOUT",
     "lists",
-    "matrix",
     "read_table",
     "write_table",
 ]
@@ -71,7 +70,6 @@ MOST_TEXT = 4000
 
 _EPISODE = [("slice", pa.int64()), ("seed", pa.int64())]
 _MEASURED = [
-    ("weight", pa.float64()),
     *((term, pa.float64()) for term in TERMS),
     *((anchor, pa.float64()) for anchor in ANCHORS),
     *((blocks, pa.list_(pa.float64())) for blocks in (BLOCKS, *ANCHOR_BLOCKS)),
@@ -86,18 +84,21 @@ RESULTS: Final = pa.schema(
         *_MEASURED,
     ]
 )
-"""A row per episode. `seed` is the suite's number of the seed. `weight` says how many slices of the
-trace the one that was played stands for; all costs are multiplied by it. The cost terms are null
+"""A row per slice, or, where a suite has many traces of an environment, or draws slices by what is
+at stake on them, per trace: then `slice` is -1, and all that is counted is the sum over its slices,
+each as often as it stands for. `seed` is the suite's number of the seed. The cost terms are null
 where the policy failed (`status`, `reason`); `replay_cost` and `bound_cost` are sums of terms on
 the same slice, and `replay_spent` is what replay's machine-time there costs, which says whether
 there is anything to gain (`failgym.evaluation.room`). The columns of blocks share the slice's costs
 out among the blocks of its trace, as many in each row (`failgym.leaderboard.suite.cost_blocks`);
 `cost_blocks` is empty where the policy failed. `seconds` is wall time of engine and policy, shared
 among the episodes played together by their decisions [s]."""
-ACTIONS: Final = pa.schema([*_EPISODE, ("actions", pa.list_(pa.uint8()))])
-"""A row per episode: its actions in the order in which they were asked for; after an action other
-than CONTINUE a decision may be asked again, so that there may be more of them than decisions."""
-CELL_RESULTS: Final = pa.schema([*_EPISODE, *_MEASURED, ("actions", pa.list_(pa.uint8()))])
+_ACTIONS = [("counts", pa.list_(pa.int64())), ("actions", pa.list_(pa.uint8()))]
+ACTIONS: Final = pa.schema([*_EPISODE, *_ACTIONS])
+"""A row per row of results: the actions of its slices, slice after slice, in the order in which
+they were asked for, and how many are of each slice. After an action other than CONTINUE a decision
+may be asked again, so that there may be more of them than decisions."""
+CELL_RESULTS: Final = pa.schema([*_EPISODE, *_MEASURED, *_ACTIONS])
 """Results and actions of one policy in one cell, while a run is under way."""
 
 
@@ -105,15 +106,6 @@ def lists(values: npt.NDArray[np.float64]) -> Any:
     """A matrix as a column with a list per row."""
     offset = np.arange(len(values) + 1, dtype=np.int32) * values.shape[1]
     return pa.ListArray.from_arrays(pa.array(offset), pa.array(values.ravel()))
-
-
-def matrix(column: Any) -> npt.NDArray[np.float64]:
-    """A column of lists as a matrix. Raises ValueError if they differ in length or have gaps."""
-    lengths = pc.unique(pc.list_value_length(column)).to_pylist()
-    flat = pc.list_flatten(column)
-    if len(lengths) > 1 or None in lengths or flat.null_count:
-        raise ValueError("expected as many numbers in each row")
-    return np.asarray(flat, dtype=np.float64).reshape(len(column), -1)
 
 
 def write_table(table: Table, path: Path) -> None:

@@ -18,22 +18,15 @@ from failgym.evaluation.evidence import units_of
 from failgym.worlds.scenario import Scenario
 from failgym.worlds.world import World
 
-__all__ = ["BLOCKS", "CostBlocks", "blocks_of"]
+__all__ = ["BLOCKS", "CostBlocks"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-MANY_TRACES = 30
-"""From so many traces on each is one block: that they differ says all that is to be known."""
 BLOCKS = 15
 """Blocks of a trace, at most: few, since every row states what each of them costs. Intervals are
 stretched for so few (Student's t with 14 degrees: by 9 %); `experiments.interval_coverage` counts
 how often they hold the truth."""
-
-
-def blocks_of(traces: int) -> int:
-    """The most blocks of each of so many traces."""
-    return 1 if traces >= MANY_TRACES else BLOCKS
 
 
 @dataclass(frozen=True)

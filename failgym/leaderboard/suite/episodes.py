@@ -70,16 +70,16 @@ class Answers(Protocol):
 
 @dataclass(frozen=True)
 class Played:
-    """Costs, counts and actions of each slice, and where the time went."""
+    """Costs and counts of each slice, or of all together; actions, and where the time went."""
 
     costs: npt.NDArray[np.float64]
-    """[slices, 5] by term"""
+    """[slices or 1, 5] by term"""
     blocks: npt.NDArray[np.float64]
-    """[slices, blocks] sum of the terms, by what is resampled"""
+    """[slices or 1, blocks] sum of the terms, by what is resampled"""
     decisions: Ints
-    """[slices]"""
+    """[slices or 1]"""
     illegal: Ints
-    """[slices]"""
+    """[slices or 1]"""
     actions: npt.NDArray[np.uint8]
     """the actions of all slices, slice after slice, in the order of decisions"""
     offset: Ints
@@ -91,10 +91,15 @@ class Played:
     seconds: float
     """wall time of all [s]"""
 
-    def weighted(self, weights: npt.NDArray[np.float64]) -> Played:
-        """The same, with what slices cost multiplied by how many they stand for [slices]."""
-        column = weights[:, None]
-        return replace(self, costs=self.costs * column, blocks=self.blocks * column)
+    def together(self, weights: npt.NDArray[np.float64]) -> Played:
+        """All slices in one row, where each costs as many as it stands for [slices]."""
+        return replace(
+            self,
+            costs=weights[None] @ self.costs,
+            blocks=weights[None] @ self.blocks,
+            decisions=self.decisions.sum(keepdims=True),
+            illegal=self.illegal.sum(keepdims=True),
+        )
 
 
 def play(

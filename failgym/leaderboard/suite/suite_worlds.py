@@ -28,10 +28,14 @@ from failgym.worlds.scenario import Scenario
 from failgym.worlds.source import whole_trace
 from failgym.worlds.world import World
 
-__all__ = ["Reference", "SuiteWorlds"]
+__all__ = ["WHOLE", "Reference", "SuiteWorlds"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+
+
+WHOLE = -1
+"""What stands for the number of a slice in the row of a whole trace."""
 
 
 @dataclass(frozen=True)
@@ -39,21 +43,28 @@ class Reference:
     """What replay and the bound cost on the slices of a cell."""
 
     slices: Ints
-    """[slices]"""
+    """[slices] that are played"""
     weights: Floats
-    """[slices] how many slices of the trace each stands for; what follows is multiplied by it"""
+    """[slices] how many slices of the trace each stands for"""
+    rows: Ints
+    """[rows] of results: the slices, or `WHOLE`, where all are together in one row, as often as
+    they stand for"""
     replay: Floats
-    """[slices] sum of the terms"""
+    """[rows] sum of the terms"""
     bound: Floats
-    """[slices] sum of the terms"""
+    """[rows] sum of the terms"""
     spent: Floats
-    """[slices] what replay spends (`failgym.evaluation.room`)"""
+    """[rows] what replay spends (`failgym.evaluation.room`)"""
     blocks: tuple[Floats, ...]
-    """[slices, blocks] each: the same three by what is resampled
+    """[rows, blocks] each: the same three by what is resampled
     (`failgym.leaderboard.suite.cost_blocks`)"""
     trace_hash: str
     seconds: float = 0.0
     """processor time that it took to find out, then or when it was kept [s]"""
+
+    def by_row(self, played: Played) -> Played:
+        """What was played of the slices, as rows of results have it."""
+        return played.together(self.weights) if self.rows.tolist() == [WHOLE] else played
 
 
 class _Kept(NamedTuple):
@@ -61,10 +72,11 @@ class _Kept(NamedTuple):
 
     slices: Ints
     weights: Floats
+    rows: Ints
     costs: Floats
-    """[3, slices] of replay and the bound, and what is spent"""
+    """[3, rows] of replay and the bound, and what is spent"""
     blocks: Floats
-    """[3, slices, blocks]"""
+    """[3, rows, blocks]"""
     trace_hash: npt.NDArray[np.uint8]
     seconds: Floats
     """[1]"""
@@ -75,6 +87,7 @@ class _Kept(NamedTuple):
         return cls(
             found.slices,
             found.weights,
+            found.rows,
             np.stack([found.replay, found.bound, found.spent]),
             np.stack(found.blocks),
             np.frombuffer(found.trace_hash.encode(), dtype=np.uint8),
@@ -88,6 +101,7 @@ class _Kept(NamedTuple):
         return Reference(
             self.slices,
             self.weights,
+            self.rows,
             replay,
             bound,
             spent,
@@ -177,7 +191,7 @@ class SuiteWorlds:
         """Play replay in a cell, and find the bound; what was found is kept beside the world."""
         cell, course = self.alike(cell), self.suite.course(cell.env)
         scenario, seed = self.scenario(cell), derived_seed(self.secret, cell.env, cell.seed)
-        decided = [course.slices, course.by_stake, seed, course.blocks, _SOURCES]
+        decided = [course.slices, course.by_stake, course.together, seed, _SOURCES]
         name = hashlib.sha256(json.dumps(decided).encode()).hexdigest()
 
         def found() -> _Kept:
@@ -206,11 +220,16 @@ class SuiteWorlds:
             at, weights = blind.slices, blind.weights
         elif course.by_stake:
             at, weights = draw_by_stake(anchors.possible, anchors.spent, course.slices, seed)
+        ours = replay.slices[at]
+        found = [*(each[at] for each in costs), *(blocks.sums(each)[at] for each in rows)]
+        if course.together:
+            found = [weights[None] @ each for each in found]
         return Reference(
-            replay.slices[at],
+            ours,
             weights,
-            *(weights * each[at] for each in costs),
-            blocks=tuple(weights[:, None] * blocks.sums(each)[at] for each in rows),
+            np.array([WHOLE]) if course.together else ours,
+            *found[:3],
+            blocks=tuple(found[3:]),
             trace_hash=self.trace_hash(cell),
             seconds=time.process_time() - begun,
         )

@@ -2,9 +2,9 @@
 
 A suite never changes: what is in it, and the scenarios that it names, are in its digest, which a
 test holds fast and a submission carries. Whoever wants another suite gives it another version.
-(`smoke`, `v1` and `v1-real` were made anew before any release, when environments -v1 replaced those
-of version 0, and again when their profiles became what they are: digests tell them from what was
-called so before.)
+Suite `v2` plays many traces of each environment, of seeds by which nothing was trained, tuned or
+chosen: traces differ, and few say little. Sizes follow from what `experiments.power` measured.
+Where tasks do not touch each other few of each trace are played, drawn by what is at stake on them.
 
 Each environment is played with the forecasts that it is registered with, drawn to a stated quality
 ("drawn"), with those of a predictor that has learned from the train split ("trained"), and with
@@ -17,11 +17,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from failgym.envs.scenarios import resolve
-from failgym.leaderboard.suite.cost_blocks import blocks_of
+from failgym.leaderboard.suite.cost_blocks import BLOCKS
 from failgym.worlds.identity import identity, plain
 from failgym.worlds.scenario import Scenario
 
@@ -39,6 +39,8 @@ __all__ = [
 ForecastName = Literal["drawn", "trained", "none"]
 FORECASTS: tuple[ForecastName, ...] = ("drawn", "trained", "none")
 """Kinds of forecast that a policy is shown, in the order of tables."""
+MANY_TRACES = 30
+"""From so many on traces are resampled, and nothing within them."""
 DRAWN_NODES = "calibrated"
 """`Scenario.node_forecast` that is drawn."""
 
@@ -73,13 +75,18 @@ class Course:
     """fields of the scenario that differ from the registered one"""
 
     @property
-    def blocks(self) -> int:
-        """What the costs of a trace are shared out among, at most: what is resampled.
+    def together(self) -> bool:
+        """Does a trace say something only as a whole, in one row of results?
 
-        One, where there are traces enough, or where slices are drawn by stake: then a trace says
-        something only as a whole.
+        So it is where there are many of them: that they differ says all that is to be known. And
+        where slices are drawn by stake.
         """
-        return 1 if self.by_stake else blocks_of(len(self.seeds))
+        return self.by_stake or len(self.seeds) >= MANY_TRACES
+
+    @property
+    def blocks(self) -> int:
+        """What the costs of a trace are shared out among, at most: what is resampled."""
+        return 1 if self.together else BLOCKS
 
     def scenario(self) -> Scenario:
         """The scenario of the test split, with the environment's own forecast."""
@@ -144,14 +151,34 @@ class Suite:
 
 _SYSTEM = {"target": "system", "samples": "tail"}
 """Failures of the system from the last windows of attempts (Kumar et al. 2020, section V)."""
-_V1 = (
-    Course("Cloning-v1", {"target": "fail"}),
-    Course("GracePeriod-v1", {"target": "unfinished"}),
-    Course("Checkpoint-v1", _SYSTEM),
-    Course("Lineage-v1"),
-    Course("Workflow-v1", seeds=(0, 1, 2, 3)),
-    Course("Mitigation-v1", {"target": "fail"}),
-)
+_FIRST = 40_000
+"""Seed of the first trace of `v2`."""
+
+
+def _v2(share: float) -> tuple[Course, ...]:
+    """What `v2` plays, or the traces of a share of it: those that come first."""
+
+    def course(
+        env: str, traces: int, trained: dict[str, Any] | None = None, tasks: int | None = None
+    ) -> Course:
+        seeds = tuple(range(_FIRST, _FIRST + round(share * traces)))
+        if tasks is None:
+            return Course(env, trained, seeds, _ALL)
+        return Course(env, trained, seeds, tasks, by_stake=True, changes={"slice_tasks": 1})
+
+    return (
+        course("Cloning-v1", 200, {"target": "fail"}, tasks=1_000),
+        course("GracePeriod-v1", 150, {"target": "unfinished"}, tasks=1_000),
+        course("Checkpoint-v1", 30, _SYSTEM, tasks=200),
+        course("Lineage-v1", 30),
+        course("Workflow-v1", 30),
+        replace(course("Mitigation-v1", 60, {"target": "fail"}), slices=4),
+    )
+
+
+_ALL = 10_000
+"""Slices: more than a trace has."""
+_TRAINED = {course.env: course.trained for course in _v2(1.0)}
 _SMOKE = (
     Course("Cloning-v1", {"target": "fail", "trees": 20}, slices=4, changes={"jobs": 1_000}),
     Course(
@@ -175,25 +202,21 @@ _DRAWN = {
 }
 """What ``forecast="auto"`` is on generated traces: on a record it is a learned one."""
 _REAL = tuple(
-    Course(
-        course.env,
-        course.trained,
-        slices=64,
-        changes={"forecast": _DRAWN[course.env]} if course.env in _DRAWN else {},
-    )
-    for course in _V1
+    Course(env, trained, slices=64, changes={"forecast": _DRAWN[env]} if env in _DRAWN else {})
+    for env, trained in _TRAINED.items()
 )
 
 SUITES: dict[str, Suite] = {
     suite.name: suite
     for suite in (
         Suite("smoke", 1, _SMOKE),
-        Suite("v1", 1, _V1),
-        Suite("v1-real", 1, _REAL, real=True),
+        Suite("v2", 1, _v2(1.0)),
+        Suite("v2-lite", 1, _v2(0.1)),
+        Suite("v2-real", 1, _REAL, real=True),
     )
 }
-"""By name: `smoke` takes seconds a policy, `v1` is the one to publish, `v1-real` is the same on
-traces that the user has imported, 64 drawn slices of each."""
+"""By name: `smoke` takes seconds a policy and says nothing, `v2` is the one to publish, `v2-lite`
+has a tenth of its traces, `v2-real` plays traces that the user has imported, 64 slices of each."""
 RELEASED: tuple[str, ...] = tuple(
     dict.fromkeys(course.env for suite in SUITES.values() for course in suite.courses)
 )

@@ -27,7 +27,7 @@ from failgym.leaderboard.submission.tables import (
     read_table,
 )
 from failgym.leaderboard.suite.episodes import Failure, Played
-from failgym.leaderboard.suite.suite_worlds import Reference, SuiteWorlds
+from failgym.leaderboard.suite.suite_worlds import WHOLE, Reference, SuiteWorlds
 from failgym.leaderboard.suite.suites import Cell
 from failgym.leaderboard.verification.asking_again import Asked
 from failgym.leaderboard.verification.recorded_actions import RecordedActions
@@ -94,12 +94,11 @@ class CellCheck:
 
     def _problems(self) -> Iterator[str]:
         rows = self._rows()
-        if rows.column("slice").to_pylist() != self._reference.slices.tolist():
+        if rows.column("slice").to_pylist() != self._reference.rows.tolist():
             # Rows that are missing, or there twice, are named where all rows are looked at.
             return self._prove("claimed", "has not a row for each slice")
         try:
-            actions = self._actions()
-            flat, offset = np.asarray(pc.list_flatten(actions)), _offsets(actions)
+            flat, offset = self._actions()
             answers = RecordedActions(flat, offset)
         except (ValueError, Failure) as error:
             yield str(error) if isinstance(error, ValueError) else f"{self._file}: {error}"
@@ -114,7 +113,7 @@ class CellCheck:
         if rows.column("reason").unique().to_pylist() != [""]:
             yield f"{self._where()}: nothing failed, and yet there is a reason"
         yield from self._miscounted(answers)
-        yield from self._compared(rows, played.weighted(self._reference.weights))
+        yield from self._compared(rows, self._reference.by_row(played))
 
     def _prove(self, proof: Proof, why: str = "") -> None:
         self.proof, self.why = proof, why
@@ -184,19 +183,28 @@ class CellCheck:
             mine = pc.and_(mine, pc.equal(table.column(column), value))
         return table.filter(mine)
 
-    def _actions(self) -> Any:
-        """The actions, an array with a list per slice. Raises ValueError."""
+    def _actions(self) -> tuple[Any, Any]:
+        """The actions of all slices, and where those of each begin [slices + 1].
+
+        Raises:
+            ValueError: if there are not as many as are stated of each.
+        """
         table = read_table(self._record.folder / self._file, ACTIONS, self._file)
         for seed in table.column("seed").unique().to_pylist():
             if seed not in self._record.worlds.suite.course(self._cell.env).seeds:
                 raise ValueError(f"{self._file}: seed {seed} is none of the suite")
         table = table.filter(pc.equal(table.column("seed"), self._cell.seed))
-        if table.column("slice").to_pylist() != self._reference.slices.tolist():
-            raise ValueError(f"{self._file}: expected a row per slice, in their order")
-        actions = table.column("actions").combine_chunks()
-        if actions.null_count or pc.list_flatten(actions).null_count:
+        if table.column("slice").to_pylist() != self._reference.rows.tolist():
+            raise ValueError(f"{self._file}: expected a row per row of results, in their order")
+        columns = [table.column(name).combine_chunks() for name in ("actions", "counts")]
+        actions, counts = map(pc.list_flatten, columns)
+        if any(each.null_count for each in (*columns, actions, counts)):
             raise ValueError(f"{self._file}: actions are missing")
-        return actions
+        of_row = [sum(row) for row in columns[1].to_pylist()]
+        slices = len(counts) == len(self._reference.slices)
+        if not slices or of_row != pc.list_value_length(columns[0]).to_pylist():
+            raise ValueError(f"{self._file}: expected a count of each slice, and as many actions")
+        return np.asarray(actions), np.concatenate([[0], np.cumsum(np.asarray(counts))])
 
     def _empty(self, rows: Any, flat: Any) -> Iterator[str]:
         """A policy that failed has no numbers, and one reason."""
@@ -225,7 +233,6 @@ class CellCheck:
         yield from self._references(rows)
 
     def _references(self, rows: Any) -> Iterator[str]:
-        yield from self._differences(rows, "weight", self._reference.weights)
         yield from self._differences(rows, "replay_cost", self._reference.replay)
         yield from self._differences(rows, "bound_cost", self._reference.bound)
         yield from self._differences(rows, "replay_spent", self._reference.spent)
@@ -239,7 +246,7 @@ class CellCheck:
                 stated, computed[i], rtol=TOLERANCE, atol=TOLERANCE
             )
             if not near:
-                yield f"{self._where(i)}: {name} are others, computed anew: {self._blame()}"
+                yield f"{self._row(i)}: {name} are others, computed anew: {self._blame()}"
 
     def _differences(self, rows: Any, name: str, computed: Any) -> Iterator[str]:
         """Where a column is not what was computed."""
@@ -247,7 +254,7 @@ class CellCheck:
         near = np.isclose(stated, computed, rtol=TOLERANCE, atol=TOLERANCE)
         for i in np.flatnonzero(~near).tolist():
             yield (
-                f"{self._where(i)}: {name} is {stated[i]:.12g}, computed anew"
+                f"{self._row(i)}: {name} is {stated[i]:.12g}, computed anew"
                 f" {computed[i]:.12g}: {self._blame()}"
             )
 
@@ -257,15 +264,14 @@ class CellCheck:
             return "an action or a result was changed"
         return "an action was changed" if self._file in changed else "a result was changed"
 
-    def _where(self, i: int | None = None) -> str:
+    def _where(self, slice_: int | None = None) -> str:
+        """Policy and cell; of a slice too, by its place."""
         place = f"{self._policy.name}: {self._cell}"
-        return place if i is None else f"{place}, slice {self._reference.slices[i]}"
+        return place if slice_ is None else f"{place}, slice {self._reference.slices[slice_]}"
 
-
-def _offsets(actions: Any) -> Any:
-    """Where the actions of each slice begin among those of all, [slices + 1]."""
-    lengths = np.asarray(pc.list_value_length(actions), dtype=np.int64)
-    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
+    def _row(self, row: int) -> str:
+        """Policy and cell, and the slice of a row, unless it is of all."""
+        return self._where(None if self._reference.rows[row] == WHOLE else row)
 
 
 def _first_difference(played: Played, flat: Any, offset: Any) -> int | None:

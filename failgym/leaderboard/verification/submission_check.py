@@ -75,7 +75,7 @@ class SubmissionCheck:
         """
         blind = Cell(env, "none", seed)
         reference = self.worlds.reference(blind)
-        found = Findings(reference.slices.tolist(), engine_seconds=reference.seconds)
+        found = Findings(reference.rows.tolist(), engine_seconds=reference.seconds)
         stated = {(one.env, one.seed): one.content_hash for one in self.submission.traces}
         if stated.get((env, seed)) != reference.trace_hash:
             said = str(stated.get((env, seed)))
