@@ -35,7 +35,7 @@ leaderboard = typer.Typer(
     help="Run suites, verify, join and show submissions.", no_args_is_help=True
 )
 
-SuiteName = Annotated[str, typer.Option("--suite", metavar="S", help="smoke, v1 or v1-real.")]
+SuiteName = Annotated[str, typer.Option("--suite", metavar="S", help="smoke, v1 or v2-real.")]
 Policies = Annotated[
     list[str],
     typer.Option(
@@ -65,7 +65,7 @@ Traces = Annotated[
     typer.Option(
         "--trace",
         metavar="[ENV=]DIR",
-        help="v1-real: the trace of an environment, or of all that need no workflows; repeatable.",
+        help="v2-real: the trace of an environment, or of all that need no workflows; repeatable.",
     ),
 ]
 
@@ -128,6 +128,8 @@ def run(
     confinement = Confinement(memory_limit, process_limit, policy_command is not None, secret)
     players = Players(load_policy, starts, time_limit, confinement)
     worlds = SuiteWorlds.of(suite_named(suite), _traces(suite, trace), _secret(secret_seed_file))
+    with working("looking at traces", interactive()):
+        worlds = worlds.playable()
     begun = time.perf_counter()
     with working("loading policies", interactive()):
         if confinement.hosted:  # before any code of theirs is loaded

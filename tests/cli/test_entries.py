@@ -116,7 +116,7 @@ def test_a_baseline_does_not_play_on_a_trace_that_lacks_what_it_goes_by(tmp_path
     task = list(range(40))
     ran = {"task": task, "start": [0] * 40, "end": [7_200_000] * 40, "outcome": [0] * 40}
     single_jobs(ran, 40).save(tmp_path / "mine")
-    worlds = SuiteWorlds.of(suite_named("v1-real"), {"Mitigation-v1": str(tmp_path / "mine")})
+    worlds = SuiteWorlds.of(suite_named("v2-real"), {"Mitigation-v1": str(tmp_path / "mine")})
     [late] = [course for course in worlds.suite.courses if course.env == "Mitigation-v1"]
     changes = {**late.changes, "split": "all", "begin": 0, "machines": 4, "load": 0.0}
     worlds = replace(worlds, suite=replace(worlds.suite, courses=(replace(late, changes=changes),)))

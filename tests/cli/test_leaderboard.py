@@ -146,7 +146,7 @@ def test_users_own_traces_make_a_suite(tmp_path: Path, capsys: pytest.CaptureFix
     trace = tmp_path / "mine"
     generate("google-2011", jobs=300, seed=5).save(trace)
     entry = ("--policy", "replay", "--trace", f"GracePeriod-v1={trace}")
-    real = ("leaderboard", "run", "--suite", "v1-real", *entry, "--out", tmp_path / "a")
+    real = ("leaderboard", "run", "--suite", "v2-real", *entry, "--out", tmp_path / "a")
     pytest.importorskip("xgboost", reason="needs failgym[predictors]")
     assert invoke(*real) == 0
     assert {row["env"] for row in results(tmp_path / "a")} == {"GracePeriod-v1"}
@@ -156,7 +156,7 @@ def test_users_own_traces_make_a_suite(tmp_path: Path, capsys: pytest.CaptureFix
     generate("google-2011", jobs=300, seed=6).save(other)
     capsys.readouterr()
     assert invoke(*verify, "--trace", f"GracePeriod-v1={other}") == 2
-    assert "trace of GracePeriod-v1, seed 0: the submission was made on" in capsys.readouterr().out
+    assert "trace of GracePeriod-v1, seed 1: the submission was made on" in capsys.readouterr().out
 
 
 def test_a_file_may_stand_for_one_per_environment(
@@ -171,13 +171,13 @@ def test_a_file_may_stand_for_one_per_environment(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("run", "--suite", "v2", "--policy", "replay"), "suite: expected one of smoke"),
+        (("run", "--suite", "v9", "--policy", "replay"), "suite: expected one of smoke"),
         (("run", "--suite", "tiny", "--policy", "repaly"), "did you mean replay?"),
         (("run", "--suite", "tiny", "--policy", "young"), "was made for no environment"),
         (("run", "--suite", "tiny", "--policy", "nowhere:Policy"), "cannot import 'nowhere'"),
-        (("run", "--suite", "v1-real", "--policy", "replay"), "--trace: expected the folder"),
-        (("run", "--suite", "v1-real", "--policy", "replay", "--trace", "X=."), "unknown environ"),
-        (("run", "--suite", "v1-real", "--policy", "replay", "--trace", "."), "a stored trace"),
+        (("run", "--suite", "v2-real", "--policy", "replay"), "--trace: expected the folder"),
+        (("run", "--suite", "v2-real", "--policy", "replay", "--trace", "X=."), "unknown environ"),
+        (("run", "--suite", "v2-real", "--policy", "replay", "--trace", "."), "a stored trace"),
         (("run", "--suite", "tiny", "--policy", "replay", "--trace", "."), "traces of its own"),
         (
             ("run", "--suite", "tiny", "--policy", "replay", "--secret-seed-file", "missing"),

@@ -2,7 +2,7 @@
 
 A suite never changes: what is in it, and the scenarios that it names, are in its digest, which a
 test holds fast and a submission carries. Whoever wants another suite gives it another version.
-(`smoke`, `v1` and `v1-real` were made anew before any release, when environments -v1 replaced those
+(`smoke` and `v1` were made anew before any release, when environments -v1 replaced those
 of version 0, and again when their profiles became what they are: digests tell them from what was
 called so before.)
 
@@ -24,6 +24,7 @@ from failgym.envs.scenarios import resolve
 from failgym.leaderboard.suite.cost_blocks import blocks_of
 from failgym.worlds.identity import identity, plain
 from failgym.worlds.scenario import Scenario
+from failgym.worlds.settings.splitting import FOLDS
 
 __all__ = [
     "FORECASTS",
@@ -45,7 +46,7 @@ DRAWN_NODES = "calibrated"
 
 @dataclass(frozen=True, order=True)
 class Cell:
-    """One batch of slices: an environment, a forecast and a seed."""
+    """One batch of slices: an environment, a forecast and a seed, or the number of a fold."""
 
     env: str
     forecast: str
@@ -71,6 +72,21 @@ class Course:
     """are they drawn by what is at stake on them (`failgym.leaderboard.suite.by_stake`)?"""
     changes: dict[str, Any] = field(default_factory=dict[str, Any])
     """fields of the scenario that differ from the registered one"""
+    folds: bool = False
+    """is each seed the `Scenario.fold` of one trace, and not a trace of its own?"""
+
+    def fields(self, seed: int) -> dict[str, Any]:
+        """What makes the scenario of a seed one of its own, beside what is drawn."""
+        return {"fold": seed} if self.folds else {}
+
+    def predictor(self, seed: int) -> str:
+        """The name of the predictor that the forecasts of a seed come from: a fold has its own."""
+        return f"{self.env}-{seed}" if self.folds else self.env
+
+    @property
+    def predictors(self) -> dict[str, int]:
+        """The names of all its predictors, and a seed of each."""
+        return {self.predictor(seed): seed for seed in self.seeds}
 
     @property
     def blocks(self) -> int:
@@ -178,7 +194,9 @@ _REAL = tuple(
     Course(
         course.env,
         course.trained,
+        seeds=tuple(range(1, FOLDS + 1)),
         slices=64,
+        folds=True,
         changes={"forecast": _DRAWN[course.env]} if course.env in _DRAWN else {},
     )
     for course in _V1
@@ -189,11 +207,11 @@ SUITES: dict[str, Suite] = {
     for suite in (
         Suite("smoke", 1, _SMOKE),
         Suite("v1", 1, _V1),
-        Suite("v1-real", 1, _REAL, real=True),
+        Suite("v2-real", 2, _REAL, real=True),
     )
 }
-"""By name: `smoke` takes seconds a policy, `v1` is the one to publish, `v1-real` is the same on
-traces that the user has imported, 64 drawn slices of each."""
+"""By name: `smoke` takes seconds a policy, `v1` is the one to publish, `v2-real` plays
+traces that the user has imported: five folds by time (`Scenario.fold`), 64 drawn slices of each."""
 RELEASED: tuple[str, ...] = tuple(
     dict.fromkeys(course.env for suite in SUITES.values() for course in suite.courses)
 )
