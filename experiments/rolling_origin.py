@@ -44,6 +44,7 @@ from failgym.cli.output import JsonFile, interactive, print_line, print_table
 from failgym.evaluation import Anchors
 from failgym.evaluation.caller import check_playable
 from failgym.evaluation.progress import Advance, progress_bar
+from failgym.evaluation.room import LEAST_ROOM, NOTHING
 from failgym.evaluation.stakes import Stakes
 from failgym.evaluation.statistics.sampling_units import TracesUnits
 from failgym.leaderboard.statistics.bootstrap import Bootstrap, Estimate
@@ -288,6 +289,8 @@ def text(estimate: Sequence[float]) -> str:
 def conclusion(row: dict[str, Any]) -> str:
     """What can be concluded of the best rule's saving over replay."""
     more = row["more"]
+    if not row["room_share"] >= LEAST_ROOM:
+        return NOTHING
     if more is None:
         return "saves" if row["savings"][row["best"]][0] > 0.0 else "loses"
     return "nothing" if more < 0 else f"nothing; {more:,} more {row['unit']}s needed"

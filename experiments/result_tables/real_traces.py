@@ -8,6 +8,7 @@ from typing import Any
 
 from experiments.markdown import table
 from experiments.result_tables.cells import estimate, percent, shown
+from failgym.evaluation.room import LEAST_ROOM, NOTHING
 
 __all__ = ["real_traces", "real_traces_refused"]
 
@@ -35,8 +36,8 @@ def _cells(row: dict[str, Any]) -> list[str]:
         row["trace"],
         f"`{row['env']}`",
         f"{row['count']:,} {row['unit']}s",
-        f"{percent(row['room_share'])}, {row['room_hours']:,.0f} h",
-        f"{percent(row['largest'])}, {percent(row['top'])}",
+        _room(row),
+        _shares(row),
         f"`{best}`",
         _said(row["scores"][best]),
         _said(row["savings"][best]),
@@ -53,6 +54,16 @@ def _said(value: Sequence[float | None]) -> str:
     return estimate(known) if len(known) == len(value) else "-"
 
 
+def _room(row: dict[str, Any]) -> str:
+    share = "-" if row["room_share"] is None else percent(row["room_share"])
+    return f"{share}, {row['room_hours']:,.0f} h"
+
+
+def _shares(row: dict[str, Any]) -> str:
+    """What the largest stake and the top 1 % hold; a dash where there is no stake."""
+    return "-" if row["largest"] is None else f"{percent(row['largest'])}, {percent(row['top'])}"
+
+
 def _chosen(rules: Sequence[str]) -> str:
     """The rules that were chosen, and in how many folds."""
     counts = Counter(rules)
@@ -61,6 +72,8 @@ def _chosen(rules: Sequence[str]) -> str:
 
 def _concluded(row: dict[str, Any]) -> str:
     more, value = row["more"], row["savings"][row["best"]][0]
+    if row["room_share"] is None or row["room_share"] < LEAST_ROOM:
+        return NOTHING
     if more is None:
         return "it saves" if value > 0.0 else "it loses"
     if more < 0:

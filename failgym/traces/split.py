@@ -59,7 +59,8 @@ def split(trace: AnyTrace, part: str, share: float, until: float = 1.0) -> Parte
     `train`: the jobs submitted until the boundary, cut there: a run that starts later vanishes
     and one that ends later is CENSORED there. An attempt that waits at the boundary stays, CENSORED
     and never started; so does the first row behind a cut between two attempts of a task, since the
-    task's fate was not yet known. A job is CENSORED if anything of it was cut. Machines are kept in both parts.
+    task's fate was not yet known. A job is CENSORED if anything of it was cut. Machines are kept in
+    both parts.
     """
     if part not in ("train", "test"):
         raise ValueError(f"part is {part!r}, expected 'train' or 'test'")

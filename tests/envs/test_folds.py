@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from failgym.envs import Scenario, resolve
@@ -45,7 +45,6 @@ def trace_of(rows: list[Job]) -> Trace:
             "submit": submit,
             "width": 1,
             "outcome": ends,
-            "cause": [CAUSES[outcome] for outcome in ends],
         },
         tasks={"job": list(range(count)), "index": 0, "width": 1},
         attempts={
@@ -54,6 +53,7 @@ def trace_of(rows: list[Job]) -> Trace:
             "start": submit,
             "end": submit + last,
             "outcome": ends,
+            "cause": [CAUSES[outcome] for outcome in ends],
         },
     )
 
@@ -71,6 +71,7 @@ def origins(submit: list[int]) -> list[int]:
     ]
 
 
+@settings(deadline=None)
 @given(jobs_of_traces)
 def test_folds_share_nothing_and_are_all_that_was_submitted_after_the_first(
     rows: list[Job],
@@ -87,6 +88,7 @@ def test_folds_share_nothing_and_are_all_that_was_submitted_after_the_first(
     assert seen == [j for j, s in enumerate(submit) if s > at[0]]
 
 
+@settings(deadline=None)
 @given(jobs_of_traces, st.sampled_from(NUMBERS))
 def test_the_past_of_a_fold_knows_nothing_of_what_comes(rows: list[Job], number: int) -> None:
     trace = trace_of(rows)
@@ -101,6 +103,7 @@ def test_the_past_of_a_fold_knows_nothing_of_what_comes(rows: list[Job], number:
     assert (known.column("attempts", "outcome")[~over] == same).all()
 
 
+@settings(deadline=None)
 @given(jobs_of_traces, st.sampled_from(NUMBERS), st.integers(1, 50), st.sampled_from(OUTCOMES))
 def test_another_future_is_the_same_past(
     rows: list[Job], number: int, longer: int, outcome: Outcome
@@ -118,6 +121,7 @@ def test_another_future_is_the_same_past(
     assert mine.content_hash == theirs.content_hash
 
 
+@settings(deadline=None)
 @given(jobs_of_traces, st.sampled_from(NUMBERS))
 def test_on_machines_a_fold_runs_among_all_others_and_asks_about_its_own(
     rows: list[Job], number: int
@@ -129,6 +133,7 @@ def test_on_machines_a_fold_runs_among_all_others_and_asks_about_its_own(
     assert around.jobs[around.own].tolist() == alone.jobs.tolist()
 
 
+@settings(deadline=None)
 @given(jobs_of_traces, st.sampled_from(NUMBERS))
 def test_fit_and_validation_are_the_past_cut_once_more(rows: list[Job], number: int) -> None:
     trace = trace_of(rows)
