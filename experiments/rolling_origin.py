@@ -15,10 +15,12 @@ of which lies in two folds, are resampled. They say how surely jobs like those o
 would give the figure; nothing of other systems.
 
 A score is a share of what the bound saves; a saving is a share of replay's machine-time. The best
-rule is the best in hindsight. Where the interval of its saving holds 0, nothing can be concluded:
+rule is the best in hindsight. Where the interval of its score holds 0, nothing can be concluded (of
+its saving, where there is no score; the room goes with what is saved, replay's machine-time does
+not, so that the score's is narrower):
 ``more`` is how many more jobs of this kind (slices, where tasks share machines) would bring the
-half of the interval on the side of 0 below the saving, since it shrinks with one over the root of
-their number. That the saving stays what it is, is assumed.
+half of the interval on the side of 0 below the effect, since it shrinks with one over the root of
+their number. That the effect stays what it is, is assumed.
 
 A file that is there is gone on with: rows of the same trace and environment take the place of
 those in it.
@@ -212,6 +214,7 @@ def row_of(trace: str, env: str, folds: Sequence[Fold], names: Sequence[str]) ->
         runs = Runs(values[None], spent, spent, units).by_unit()
         return Bootstrap(highest=math.inf).score(runs)
 
+    scores = {name: score(values) for name, values in zip(names, saved, strict=True)}
     savings = {name: saving(values) for name, values in zip(names, saved, strict=True)}
     best = max(names, key=lambda name: savings[name].value)
     stakes = Stakes.of(evidence, [one.replay for one in evidence])
@@ -227,23 +230,28 @@ def row_of(trace: str, env: str, folds: Sequence[Fold], names: Sequence[str]) ->
         room_hours=float(possible.sum()),
         largest=stakes.stake_of_top(1),
         top=stakes.stake_of_top(stakes.top_count),
-        scores={name: score(values) for name, values in zip(names, saved, strict=True)},
+        scores=scores,
         savings=savings,
         best=best,
         chosen=chosen,
         chosen_score=score(ours),
         chosen_saving=saving(ours),
-        more=more_needed(savings[best], count),
+        more=more_needed(decided_by(scores[best], savings[best]), count),
     )
 
 
-def more_needed(saving: Estimate, count: int) -> int | None:
+def decided_by(score: Estimate, saving: Estimate) -> Estimate:
+    """What says whether something can be concluded: the score, or the saving if that has none."""
+    return score if math.isfinite(score.low) else saving
+
+
+def more_needed(effect: Estimate, count: int) -> int | None:
     """How many more jobs are needed for an interval that does not hold 0; None if it does not now.
 
     An interval's width goes with one over the root of the number of jobs.
 
     Args:
-        saving: with its interval.
+        effect: with its interval.
         count: jobs that it was measured on.
 
     Returns:
@@ -252,7 +260,7 @@ def more_needed(saving: Estimate, count: int) -> int | None:
     >>> more_needed(Estimate(1.0, -2.0, 4.0), 100)  # nine times as many make it 0 to 2
     801
     """
-    value, low, high = saving
+    value, low, high = effect
     if low > 0.0 or high < 0.0:
         return None
     half = value - low if value > 0.0 else high - value

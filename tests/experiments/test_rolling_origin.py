@@ -13,6 +13,7 @@ import pytest
 from experiments.result_tables.real_traces import real_traces, real_traces_refused
 from experiments.rolling_origin import (
     REPLAY,
+    decided_by,
     folds_of,
     main,
     measured,
@@ -74,6 +75,7 @@ def test_folds_are_joined_and_the_rule_of_each_is_the_best_on_its_past(record: P
     ours = sum(future[name][k, 0] for k, name in enumerate(chosen) if name != REPLAY)
     assert row.chosen_saving.value == pytest.approx(100.0 * ours / spent)
     assert row.savings[row.best].value == max(one.value for one in row.savings.values())
+    assert row.more == more_needed(row.scores[row.best], row.count)
     assert 0.0 < row.largest <= row.top <= 1.0
 
 
@@ -87,7 +89,11 @@ def test_so_many_more_jobs_bring_half_the_interval_below_the_saving() -> None:
     assert more_needed(Estimate(1.0, 0.1, 4.0), 100) is None
     assert more_needed(Estimate(-1.0, -4.0, -0.1), 100) is None
     assert more_needed(Estimate(0.0, -1.0, 1.0), 100) == -1
-    assert more_needed(Estimate(1.0, math.nan, math.nan), 100) == -1
+    nothing = Estimate(1.0, math.nan, math.nan)
+    assert more_needed(nothing, 100) == -1
+    narrow, wide = Estimate(9.0, 5.0, 11.0), Estimate(9.0, -5.0, 90.0)
+    assert decided_by(narrow, wide) == narrow
+    assert decided_by(nothing, wide) == wide
 
 
 def test_a_record_that_is_too_short_is_a_row_that_says_why(tmp_path: Path) -> None:
