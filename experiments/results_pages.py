@@ -26,6 +26,8 @@
     python -m experiments.results_pages --continued records.json
     python -m experiments.speculation --google RECORD --json speculation.json
     python -m experiments.results_pages --speculation speculation.json
+    python -m experiments.rolling_origin --trace DIR ... --json rolling.json
+    python -m experiments.results_pages --real-traces rolling.json
     python -m experiments.results_pages --leaderboard DIR  # what `failgym leaderboard run` wrote
 
 What is measured stands in a page of ``docs/results/`` between two comments, ``<!-- scores -->`` and
@@ -50,6 +52,7 @@ from experiments.result_tables.continued import continued, speculation
 from experiments.result_tables.information import alarms, errors_of_jobs, information
 from experiments.result_tables.random_rules import ablations, random_rules
 from experiments.result_tables.rankings import sensitivity, turns
+from experiments.result_tables.real_traces import real_traces, real_traces_refused
 from experiments.result_tables.speed import speed
 from failgym.files import replacing
 from failgym.leaderboard.page.source import read_source
@@ -72,6 +75,8 @@ PAGES = {
     "job_errors": "docs/results/information.md",
     "continued": "docs/results/continued.md",
     "speculation": "docs/results/continued.md",
+    "real_traces": "docs/results/real_traces.md",
+    "real_traces_refused": "docs/results/real_traces.md",
 }
 """The page that each generated part stands in."""
 TEST_SPLIT = "test split"
@@ -111,6 +116,7 @@ def main(
     information_file: Annotated[Path | None, typer.Option("--information", **FILE)] = None,
     alarms_file: Annotated[Path | None, typer.Option("--alarms", **FILE)] = None,
     errors_file: Annotated[Path | None, typer.Option("--job-errors", **FILE)] = None,
+    real_traces_file: Annotated[Path | None, typer.Option("--real-traces", **FILE)] = None,
     leaderboard: Annotated[
         Path | None, typer.Option("--leaderboard", metavar="DIR", exists=True, file_okay=False)
     ] = None,
@@ -131,6 +137,8 @@ def main(
         ("job_errors", errors_file, errors_of_jobs),
         ("continued", continued_file, continued),
         ("speculation", speculation_file, speculation),
+        ("real_traces", real_traces_file, real_traces),
+        ("real_traces_refused", real_traces_file, real_traces_refused),
     ]
     for name, file, written in given:
         if file is not None:

@@ -211,8 +211,9 @@ def _lacks(policy: Any, worlds: SuiteWorlds, env: str) -> str | None:
     names = policy.inputs() - FORECAST_INPUTS
     if not names:
         return None
-    blind = next(c for c in worlds.suite.cells() if (c.env, c.forecast) == (env, "none"))
-    return "; ".join(missing_inputs(worlds.world(blind), names))
+    blind = [c for c in worlds.suite.cells() if (c.env, c.forecast) == (env, "none")]
+    lacks = [missing_inputs(worlds.world(cell), names) for cell in blind]
+    return "; ".join(min(lacks, key=len))  # of folds any that has all will do
 
 
 def _made_for(spec: str, scenarios: dict[str, Scenario], players: Players) -> list[str]:

@@ -130,6 +130,8 @@ def run(
     confinement = Confinement(memory_limit, process_limit, policy_command is not None, secret)
     players = Players(load_policy, starts, time_limit, confinement)
     worlds = SuiteWorlds.of(suite_named(suite), _traces(suite, trace), _secret(secret_seed_file))
+    with working("looking at traces", interactive()):
+        worlds = worlds.playable()
     begun = time.perf_counter()
     with working("loading policies", interactive()):
         if confinement.hosted:  # before any code of theirs is loaded

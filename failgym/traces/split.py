@@ -51,15 +51,16 @@ def boundary(trace: Tables, share: float) -> int:
     return int(times[max(int(np.ceil(share * len(times))) - 1, 0)])
 
 
-def split(trace: AnyTrace, part: str, share: float) -> Parted[AnyTrace]:
+def split(trace: AnyTrace, part: str, share: float, until: float = 1.0) -> Parted[AnyTrace]:
     """The part of a trace before or after `boundary(trace, share)`, and the rows that it kept.
 
     `test`: the jobs submitted after the boundary, whole; of a trace without jobs, the outages that
-    began after it. `train`: the jobs submitted until then,
-    cut at the boundary: a run that starts later vanishes and one that ends later is CENSORED
-    there. An attempt that waits at the boundary stays, CENSORED and never started; so does the
-    first row behind a cut between two attempts of a task, since the task's fate was not yet known.
-    A job is CENSORED if anything of it was cut. Machines are kept in both parts.
+    began after it; below an `until` of 1 those up to `boundary(trace, until)` only.
+    `train`: the jobs submitted until the boundary, cut there: a run that starts later vanishes
+    and one that ends later is CENSORED there. An attempt that waits at the boundary stays, CENSORED
+    and never started; so does the first row behind a cut between two attempts of a task, since the
+    task's fate was not yet known. A job is CENSORED if anything of it was cut. Machines are kept in
+    both parts.
     """
     if part not in ("train", "test"):
         raise ValueError(f"part is {part!r}, expected 'train' or 'test'")
@@ -67,8 +68,12 @@ def split(trace: AnyTrace, part: str, share: float) -> Parted[AnyTrace]:
     tables = {name: trace.table(name) for name in TABLES}
     early = trace.column("jobs", "submit") <= at
     if part == "test":
-        later = trace.column("outages", "down") > at
-        kept = select(tables, {"jobs": ~early} if trace.rows("jobs") else {"outages": later})
+        name, column_of = ("jobs", "submit") if trace.rows("jobs") else ("outages", "down")
+        when = trace.column(name, column_of)
+        wanted = when > at
+        if until < 1.0:
+            wanted &= when <= boundary(trace, until)
+        kept = select(tables, {name: wanted})
         end = trace.meta.end
     else:
         kept = _cut(trace, tables, early, at)

@@ -16,7 +16,7 @@ from failgym.worlds.settings.source import generated
 
 __all__ = ["LATER", "identity", "plain"]
 
-LATER: Mapping[tuple[str, str], Any] = {}
+LATER: Mapping[tuple[str, str], Any] = {("Scenario", "fold"): 0, ("Course", "folds"): False}
 """Class and field -> the value that leaves all as it was, of the fields that scenarios, profiles,
 forecasts, laws or courses of suites were given after suites were fixed. With that value they are
 left out, so that suites stay the same."""

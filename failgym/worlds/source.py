@@ -31,7 +31,7 @@ def whole_trace(scenario: Scenario) -> Trace:
             raise ValueError(f"{name}: expected 0 for a trace that has no such number")
     if scenario.twin:
         record = whole_trace(replace(scenario, twin=0))
-        return _twin(record, scenario.twin, scenario.trace_seed, scenario.boundary)
+        return _twin(record, scenario.twin, scenario.trace_seed, scenario.origin)
     if isinstance(source, Trace):
         return source
     numbers = scenario.jobs, scenario.trace_seed, tuple(changes.items())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +19,16 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Half = Literal["train", "test"]
 """What is before a boundary, and what is after it."""
-Cut = tuple[Half, float]
-"""A half, and the share of the jobs that are submitted before the boundary."""
+
+
+class _Cut(NamedTuple):
+    """A piece of a trace, by shares of the jobs in order of submission."""
+
+    half: Half
+    share: float
+    """of the jobs that are submitted before the boundary"""
+    until: float = 1.0
+    """of those that are submitted before what is after it is over"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,14 +73,18 @@ def learned_from(split: Split) -> Split:
 
 
 def split_trace(trace: Trace, scenario: Scenario, split: Split) -> Part:
-    """A split of the record: jobs submitted before a boundary, as known then, or after it."""
+    """A split of the record: jobs submitted before a boundary, as known then, or after it.
+
+    With a fold, those after it until the next fold begins.
+    """
     return _part(trace, _cuts(scenario, split))
 
 
 def split_with_earlier(trace: Trace, scenario: Scenario, split: Split) -> Part:
     """The same, and the jobs that were submitted before it, which may still run then.
 
-    The test split is the whole trace, and "validation" the train split. So is every split of a
+    The test split is the whole trace, of a fold too, whose later jobs come behind it as they did;
+    "validation" is the train split. So is every split of a
     trace of which nothing was ever run: there is nothing to be cut.
     """
     held: Split = "train" if split == "validation" else split
@@ -89,20 +101,21 @@ def tasks_run(trace: Trace) -> Bools:
     return ran
 
 
-def _cuts(scenario: Scenario, split: Split) -> tuple[Cut, ...]:
+def _cuts(scenario: Scenario, split: Split) -> tuple[_Cut, ...]:
     """What is cut one after the other to get a split of the record."""
-    cuts: dict[Split, tuple[Cut, ...]] = {
+    train = _Cut("train", scenario.origin)
+    cuts: dict[Split, tuple[_Cut, ...]] = {
         "all": (),
-        "train": (("train", scenario.boundary),),
-        "test": (("test", scenario.boundary),),
-        "fit": (("train", scenario.boundary), ("train", scenario.inner_boundary)),
-        "validation": (("train", scenario.boundary), ("test", scenario.inner_boundary)),
+        "train": (train,),
+        "test": (_Cut("test", scenario.origin, scenario.until),),
+        "fit": (train, _Cut("train", scenario.inner_boundary)),
+        "validation": (train, _Cut("test", scenario.inner_boundary)),
     }
     return cuts[split]
 
 
 @lru_cache(maxsize=8)
-def _part(trace: Trace, cuts: tuple[Cut, ...]) -> Part:
+def _part(trace: Trace, cuts: tuple[_Cut, ...]) -> Part:
     """What is left of a trace after cuts, made once."""
     if not cuts:
         return Part.all_of(trace)
@@ -113,11 +126,14 @@ def _part(trace: Trace, cuts: tuple[Cut, ...]) -> Part:
     return Part(trace, part, part, jobs, tasks, before.attempts[rows["attempts"]], own)
 
 
-def _jobs(trace: Trace, cuts: tuple[Cut, ...]) -> Bools:
+def _jobs(trace: Trace, cuts: tuple[_Cut, ...]) -> Bools:
     """Which jobs of a trace are left after cuts, [jobs]."""
     submit = trace.column("jobs", "submit")
     left = np.ones(len(submit), dtype=np.bool_)
-    for i, (half, share) in enumerate(cuts):
-        at = _part(trace, cuts[:i]).recorded.boundary(share)
-        left &= submit > at if half == "test" else submit <= at
+    for i, cut in enumerate(cuts):
+        recorded = _part(trace, cuts[:i]).recorded
+        at = recorded.boundary(cut.share)
+        left &= submit > at if cut.half == "test" else submit <= at
+        if cut.until < 1.0:
+            left &= submit <= recorded.boundary(cut.until)
     return left

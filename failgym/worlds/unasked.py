@@ -65,6 +65,8 @@ def _of_split(scenario: Scenario, count: int) -> Iterator[str]:
     if count:
         return
     field = "inner_boundary" if scenario.split in ("fit", "validation") else "boundary"
+    if scenario.fold and field == "boundary":
+        yield f"fold={scenario.fold} leaves no task in it; set fold=0, or trace to one of more jobs"
     stated, usual = getattr(scenario, field), getattr(Scenario, field)
     remedy = "split=all" if stated == usual else f"{field}={usual}"
     yield f"{field}={stated} leaves no task in it; set {remedy}"
@@ -91,6 +93,8 @@ def _of_record(scenario: Scenario, trace: Trace, tasks: Any, chosen: Bools) -> I
     if not tasks_run(trace).any():
         yield "the trace records no run of a task; set trace to one that does"
     remedy = "trace or jobs to more" if scenario.split == "all" else _later_boundary(trace)
+    if scenario.fold and remedy.startswith("boundary"):
+        remedy = f"fold=0 and {remedy}"
     yield f"it ends before any of its {chosen.sum():,} tasks does; set {remedy}"
 
 

@@ -14,6 +14,7 @@ from experiments.result_tables.agents import agents
 from experiments.result_tables.baselines import measures, scores, tuned
 from experiments.result_tables.random_rules import ablations, random_rules
 from experiments.result_tables.rankings import sensitivity, turns
+from experiments.result_tables.real_traces import real_traces, real_traces_refused
 from experiments.results_pages import PAGES, part
 from failgym.envs import SCENARIOS
 from failgym.traces.synthetic import PROFILES
@@ -28,6 +29,8 @@ WRITTEN: dict[str, tuple[str, Callable[[Any], str]]] = {
     "turns": ("sensitivity", turns),
     "random_rules": ("random_rules", random_rules),
     "ablations": ("ablations", ablations),
+    "real_traces": ("rolling_origin", real_traces),
+    "real_traces_refused": ("rolling_origin", real_traces_refused),
 }
 """Part of a page -> the file in experiments/measured that it is written from, and how."""
 

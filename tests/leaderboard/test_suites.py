@@ -13,16 +13,20 @@ import failgym
 from failgym.baselines import RandomPolicy
 from failgym.leaderboard import SUITES, SuiteWorlds, suite_named
 from failgym.leaderboard.policy_process.players import OwnPolicy
+from failgym.leaderboard.submission.same_predictor import same_predictor
 from failgym.leaderboard.suite.episodes import play
 from failgym.leaderboard.suite.suites import FORECASTS, Cell, Course
 from failgym.leaderboard.verification.recorded_actions import RecordedActions
+from failgym.predictors import GradientBoosting, save_predictor
+from failgym.traces import Trace, generate
 from failgym.traces.synthetic import PROFILES
+from failgym.worlds.build import split_of
 
 DIGESTS = {
     "smoke": "13e8731bc6386e728572c71e67a026167877c6f37b48eabef2750ad8695425e4",
     "v2": "0e6c5726ec74c5cb905d425e510247f241543015a644c8be946f0af1bd2abbf7",
     "v2-lite": "40f1681d1c60ef587e8be86d64bc3134d9985733721b334f50655d160743cbb6",
-    "v2-real": "eb89ad9154c6fe97b3aaa6b9f7c594d07b74d28823aa8e37820364a95276ee55",
+    "v2-real": "76ecf8dd007c7e02d9b8ccfe0a430f185792821d3590bd29a48e1aacfb5259ab",
 }
 PUBLISHED = tuple(DIGESTS)
 
@@ -109,3 +113,54 @@ def test_trained_forecasts_come_from_the_train_split(tmp_path: Path) -> None:
     )
     assert not np.array_equal(trained.risk, drawn.risk)
     assert len(trained.risk) == len(drawn.risk)
+
+
+def test_folds_are_what_traces_are_elsewhere(tmp_path: Path) -> None:
+    trace = tmp_path / "mine"
+    generate("google-2011", jobs=300, seed=5).save(trace)
+    worlds = SuiteWorlds.of(SUITES["v2-real"], {"GracePeriod-v1": str(trace)})
+    worlds = replace(worlds, predictors=tmp_path)
+    [course] = worlds.suite.courses
+    cells = [cell for cell in worlds.suite.cells() if cell.forecast == "trained"]
+    scenarios = [worlds.scenario(cell) for cell in cells]
+    assert [one.fold for one in scenarios] == [1, 2, 3, 4, 5]
+    assert len({one.forecast for one in scenarios}) == 5
+    assert {worlds.trace_hash(replace(cell, forecast="none")) for cell in cells} == {
+        Trace.load(trace).content_hash
+    }
+    assert sorted(course.predictors) == [Path(str(one.forecast)).stem for one in scenarios]
+    assert SUITES["smoke"].course("Workflow-v1").predictors == {"Workflow-v1": 0}
+
+
+def test_a_fold_is_shown_what_its_past_has_taught(tmp_path: Path) -> None:
+    pytest.importorskip("xgboost", reason="needs failgym[predictors]")
+    trace = tmp_path / "mine"
+    generate("google-2011", jobs=300, seed=5).save(trace)
+    course = SUITES["v2-real"].course("GracePeriod-v1")
+    course = replace(course, trained={"target": "unfinished", "trees": 2}, seeds=(1, 4))
+    suite = replace(SUITES["v2-real"], courses=(course,))
+    worlds = SuiteWorlds(suite, {course.env: str(trace)}, predictors=tmp_path)
+    worlds.train_predictor(course.env)
+    for seed in course.seeds:
+        past = split_of(worlds.scenario(Cell(course.env, "none", seed)), "train")
+        wanted = GradientBoosting(window=course.scenario().window, target="unfinished", trees=2)
+        save_predictor(wanted.fit(past), tmp_path / "wanted.npz")
+        assert same_predictor(tmp_path / "wanted.npz", worlds.predictor_file(course.env, seed))
+    first, second = (worlds.predictor_file(course.env, seed) for seed in course.seeds)
+    assert not same_predictor(first, second)
+
+
+def test_an_environment_that_cannot_be_played_is_left_out_with_a_line(tmp_path: Path) -> None:
+    trace, short = tmp_path / "mine", tmp_path / "short"
+    generate("google-2011", jobs=300, seed=5).save(trace)
+    generate("google-2011", jobs=3, seed=5).save(short)
+    given = {"GracePeriod-v1": str(trace), "Checkpoint-v1": str(short)}
+    worlds = SuiteWorlds.of(SUITES["v2-real"], given).playable()
+    assert [course.env for course in worlds.suite.courses] == ["GracePeriod-v1"]
+    assert worlds.traces == {"GracePeriod-v1": str(trace)}
+    [(env, reason)] = worlds.unplayable.items()
+    assert env == "Checkpoint-v1"
+    assert reason.startswith("fold 1: ")
+    with pytest.raises(ValueError, match=r"^--trace: no environment can be played on it: Check"):
+        SuiteWorlds.of(SUITES["v2-real"], {"Checkpoint-v1": str(short)}).playable()
+    assert SuiteWorlds.of(SUITES["smoke"]).playable().suite == SUITES["smoke"]

@@ -21,6 +21,7 @@ OTHERS: dict[str, Any] = {
     "task_share": 0.5,
     "strata": "all",
     "draw_seed": 1,
+    "boundary": 0.5,
     "restart_limit": 5,
     "every": 2,
     "factor": 2.0,
@@ -43,6 +44,7 @@ OTHERS: dict[str, Any] = {
 DEFAULTS = {field.name: field.default for field in fields(Scenario)}
 CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "beyond_record='continued'": ({}, CONTINUED),
+    "fold=0": ({"fold": 1}, {}),
     "restarts='limit'": ({**CONTINUED, "restarts": "record"}, {}),
     "decide='every'": ({"decide": "alarm"}, {}),
     "decide='geometric'": ({}, {"decide": "geometric"}),

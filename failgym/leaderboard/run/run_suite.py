@@ -28,6 +28,7 @@ from failgym.leaderboard.run.work_folder import WorkFolder
 from failgym.leaderboard.submission.entries import Entry
 from failgym.leaderboard.submission.policy_names import name_problems
 from failgym.leaderboard.submission.records import (
+    EVERY,
     LeftOut,
     Seconds,
     Submission,
@@ -89,6 +90,10 @@ def run_suite(
         try:
             _check_private(run, entries, processes)
             left_out = train_predictors(run, processes, progress)
+            left_out += [
+                LeftOut(env=env, forecast=EVERY, reason=reason)
+                for env, reason in worlds.unplayable.items()
+            ]
             cells = cells_played(worlds, left_out)
             find_references(run, cells, processes, progress)
             play_all(run, entries, cells, processes, progress)

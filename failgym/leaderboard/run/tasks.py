@@ -55,8 +55,6 @@ class RunTasks:
         return None
 
     def _predictor(self, env: str) -> str | None:
-        if self.worlds.predictor_file(env).is_file():
-            return None
         try:
             self.worlds.train_predictor(env)
         except ImportError:

@@ -16,9 +16,9 @@ from failgym.leaderboard.submission.records import (
     write_submission,
 )
 from failgym.leaderboard.submission.tables import ACTIONS_FOLDER, PREDICTORS_FOLDER, RESULTS_FILE
-from failgym.leaderboard.suite.suites import Cell, Suite
+from failgym.leaderboard.suite.suites import Cell, Course, Suite
 
-__all__ = ["action_file", "planned", "predictor_file", "predictor_files", "seal"]
+__all__ = ["action_file", "files_of", "planned", "predictor_files", "seal"]
 
 Policies = Sequence[Entry] | Sequence[PolicyRecord]
 
@@ -44,12 +44,13 @@ def action_file(key: tuple[str, int | None], env: str, forecast: str) -> str:
 def predictor_files(suite: Suite, cells: Sequence[Cell]) -> list[str]:
     """The names, within the folder, of the predictors that change what happens."""
     trained = dict.fromkeys(cell.env for cell in cells if cell.forecast == "trained")
-    return [predictor_file(env) for env in trained if suite.course(env).forecast_matters]
+    shown = [suite.course(env) for env in trained]
+    return [name for course in shown if course.forecast_matters for name in files_of(course)]
 
 
-def predictor_file(env: str) -> str:
-    """The name, within the folder, of the predictor of an environment."""
-    return f"{PREDICTORS_FOLDER}/{env}.npz"
+def files_of(course: Course) -> list[str]:
+    """The names, within the folder, of the predictors of an environment: of folds one each."""
+    return [f"{PREDICTORS_FOLDER}/{name}.npz" for name in course.predictors]
 
 
 def seal(about: Submission, folder: Path, files: Sequence[str]) -> None:

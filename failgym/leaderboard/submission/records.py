@@ -23,6 +23,7 @@ from failgym.leaderboard.suite.suites import Suite
 
 __all__ = [
     "CODE_NOTE",
+    "EVERY",
     "SUBMISSION_FILE",
     "Kind",
     "LeftOut",
@@ -133,11 +134,16 @@ class PolicyRecord(_Record):
         return repr(self.name) if seed is None else f"{self.name!r}, training seed {seed}"
 
 
+EVERY = "any"
+"""In place of the name of a forecast: nothing is played in the environment."""
+
+
 class LeftOut(_Record):
     """A forecast that the user's own trace does not allow."""
 
     env: Name
     forecast: Name
+    """`EVERY`, where the trace cannot be played in the environment at all"""
     reason: Text
 
 

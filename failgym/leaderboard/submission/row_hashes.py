@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from failgym.leaderboard.submission.layout import action_file, predictor_file
+from failgym.leaderboard.submission.layout import action_file, files_of
 from failgym.leaderboard.submission.proofs import Row
 from failgym.leaderboard.submission.records import PolicyRecord, Submission
 from failgym.leaderboard.submission.tables import RESULTS
+from failgym.leaderboard.suite.suites import suite_named
 
 __all__ = ["row_hashes"]
 
@@ -56,8 +57,15 @@ def _said(submission: Submission, policy: PolicyRecord, env: str, forecast: str)
         "traces": [(one.seed, one.content_hash) for one in submission.traces if one.env == env],
         "policy": [*policy.key, policy.kind, policy.specs[env], file and file.sha256],
         "actions": submission.files.get(action_file(policy.key, env, forecast)),
-        "predictor": forecast == "trained" and submission.files.get(predictor_file(env)),
+        "predictor": forecast == "trained" and _predictors(submission, env),
     }
+
+
+def _predictors(submission: Submission, env: str) -> str | list[str | None] | None:
+    """The hash of the predictor of an environment, if there is one; of folds a list of theirs."""
+    course = suite_named(submission.suite.name).course(env)
+    found = [submission.files.get(name) for name in files_of(course)]
+    return found if course.folds else found[0]
 
 
 def _places(results: Any) -> dict[Row, list[int]]:

@@ -139,6 +139,8 @@ class SuiteWorlds:
     secret: bytes | None = None
     predictors: Path | None = None
     """the folder of the stored predictors; None: nothing that is trained can be shown"""
+    unplayable: Mapping[str, str] = field(default_factory=dict[str, str])
+    """environment -> why the user's trace cannot be played there (`playable`)"""
 
     @classmethod
     def of(
@@ -150,15 +152,40 @@ class SuiteWorlds:
             suite = replace(suite, courses=kept)
         return cls(suite, dict(traces or {}), secret)
 
+    def playable(self) -> SuiteWorlds:
+        """The same without the environments of which a fold cannot be played, and why not.
+
+        Raises:
+            ValueError: if none is left.
+        """
+        reasons = {course.env: self._why_not(course) for course in self.suite.courses}
+        unplayable = {env: reason for env, reason in reasons.items() if reason is not None}
+        kept = tuple(course for course in self.suite.courses if course.env not in unplayable)
+        if not kept and unplayable:
+            env, reason = next(iter(unplayable.items()))
+            raise ValueError(f"--trace: no environment can be played on it: {env}: {reason}")
+        traces = {env: path for env, path in self.traces.items() if env not in unplayable}
+        suite = replace(self.suite, courses=kept)
+        return replace(self, suite=suite, traces=traces, unplayable=unplayable)
+
+    def _why_not(self, course: Course) -> str | None:
+        """Why a course cannot be played, in a line, if so; only folds of real traces may not be."""
+        for seed in course.seeds if course.folds else ():
+            try:
+                build_world(self.scenario(Cell(course.env, "none", seed)))
+            except ValueError as error:
+                return f"fold {seed}: {' '.join(str(error).split())}"
+        return None
+
     def scenario(self, cell: Cell) -> Scenario:
-        """The scenario of a cell: its seed drawn from the secret, its forecast put in."""
+        """The scenario of a cell: its fold, its seed drawn from the secret, its forecast."""
         course = self.suite.course(cell.env)
         number = derived_seed(self.secret, cell.env, cell.seed)
-        scenario = self._on_trace(course).override(trace_seed=number, seed=number)
+        scenario = self._on_trace(course, cell.seed).override(trace_seed=number, seed=number)
         if cell.forecast == "none":
             return scenario.reduced(forecast="none", node_forecast="none")
         if cell.forecast == "trained":
-            return scenario.override(forecast=str(self.predictor_file(cell.env)))
+            return scenario.override(forecast=str(self.predictor_file(cell.env, cell.seed)))
         return scenario
 
     def world(self, cell: Cell) -> World:
@@ -238,14 +265,18 @@ class SuiteWorlds:
         """Content hash of the trace of a cell."""
         return whole_trace(self.scenario(cell)).content_hash
 
-    def predictor_file(self, env: str) -> Path:
-        """Where the predictor of an environment is stored. Raises ValueError without a folder."""
+    def predictor_file(self, env: str, seed: int = 0) -> Path:
+        """Where the predictor of an environment is stored, or of a fold of it.
+
+        Raises:
+            ValueError: without a folder.
+        """
         if self.predictors is None:
             raise ValueError("predictors: expected a folder, got none")
-        return self.predictors / f"{env}.npz"
+        return self.predictors / f"{self.suite.course(env).predictor(seed)}.npz"
 
     def train_predictor(self, env: str) -> None:
-        """Fit the predictor of an environment, and store it.
+        """Fit the predictor of an environment, or one of each fold, and store it; not anew.
 
         It learns from the train split of the registered trace, or of the user's: a secret seed
         makes another trace of the same law, and tells nothing of itself through what was learned.
@@ -256,11 +287,18 @@ class SuiteWorlds:
         from failgym.predictors import GradientBoosting, save_predictor
 
         course = self.suite.course(env)
-        scenario = self._on_trace(course)
-        predictor = GradientBoosting(window=scenario.window, **(course.trained or {}))
-        save_predictor(predictor.fit(split_of(scenario, "train")), self.predictor_file(env))
+        for seed in course.predictors.values():
+            file = self.predictor_file(env, seed)
+            if file.is_file():
+                continue
+            scenario = self._on_trace(course, seed)
+            predictor = GradientBoosting(window=scenario.window, **(course.trained or {}))
+            try:
+                save_predictor(predictor.fit(split_of(scenario, "train")), file)
+            except ValueError as error:
+                raise ValueError(f"fold {seed}: {error}" if course.folds else error) from error
 
-    def _on_trace(self, course: Course) -> Scenario:
-        scenario = course.scenario()
-        folder = self.traces.get(course.env)
-        return scenario if folder is None else scenario.override(trace=folder)
+    def _on_trace(self, course: Course, seed: int) -> Scenario:
+        scenario, folder = course.scenario(), self.traces.get(course.env)
+        trace = {} if folder is None else {"trace": folder}
+        return scenario.override(**trace, **course.fields(seed))

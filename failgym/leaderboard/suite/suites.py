@@ -24,6 +24,7 @@ from failgym.envs.scenarios import resolve
 from failgym.leaderboard.suite.cost_blocks import BLOCKS
 from failgym.worlds.identity import identity, plain
 from failgym.worlds.scenario import Scenario
+from failgym.worlds.settings.splitting import FOLDS
 
 __all__ = [
     "FORECASTS",
@@ -47,7 +48,7 @@ DRAWN_NODES = "calibrated"
 
 @dataclass(frozen=True, order=True)
 class Cell:
-    """One batch of slices: an environment, a forecast and a seed."""
+    """One batch of slices: an environment, a forecast and a seed, or the number of a fold."""
 
     env: str
     forecast: str
@@ -73,6 +74,21 @@ class Course:
     """are they drawn by what is at stake on them (`failgym.leaderboard.suite.by_stake`)?"""
     changes: dict[str, Any] = field(default_factory=dict[str, Any])
     """fields of the scenario that differ from the registered one"""
+    folds: bool = False
+    """is each seed the `Scenario.fold` of one trace, and not a trace of its own?"""
+
+    def fields(self, seed: int) -> dict[str, Any]:
+        """What makes the scenario of a seed one of its own, beside what is drawn."""
+        return {"fold": seed} if self.folds else {}
+
+    def predictor(self, seed: int) -> str:
+        """The name of the predictor that the forecasts of a seed come from: a fold has its own."""
+        return f"{self.env}-{seed}" if self.folds else self.env
+
+    @property
+    def predictors(self) -> dict[str, int]:
+        """The names of all its predictors, and a seed of each."""
+        return {self.predictor(seed): seed for seed in self.seeds}
 
     @property
     def together(self) -> bool:
@@ -202,7 +218,14 @@ _DRAWN = {
 }
 """What ``forecast="auto"`` is on generated traces: on a record it is a learned one."""
 _REAL = tuple(
-    Course(env, trained, slices=64, changes={"forecast": _DRAWN[env]} if env in _DRAWN else {})
+    Course(
+        env,
+        trained,
+        seeds=tuple(range(1, FOLDS + 1)),
+        slices=64,
+        folds=True,
+        changes={"forecast": _DRAWN[env]} if env in _DRAWN else {},
+    )
     for env, trained in _TRAINED.items()
 )
 
@@ -216,7 +239,8 @@ SUITES: dict[str, Suite] = {
     )
 }
 """By name: `smoke` takes seconds a policy and says nothing, `v2` is the one to publish, `v2-lite`
-has a tenth of its traces, `v2-real` plays traces that the user has imported, 64 slices of each."""
+has a tenth of its traces, `v2-real` plays traces that the user has imported: five folds by time
+(`Scenario.fold`), 64 drawn slices of each."""
 RELEASED: tuple[str, ...] = tuple(
     dict.fromkeys(course.env for suite in SUITES.values() for course in suite.courses)
 )

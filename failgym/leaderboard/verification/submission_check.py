@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from failgym.leaderboard.submission.checks import cells_of
-from failgym.leaderboard.submission.layout import predictor_file
+from failgym.leaderboard.submission.layout import files_of
 from failgym.leaderboard.submission.proofs import RowProof
 from failgym.leaderboard.submission.records import PolicyRecord, Submission
 from failgym.leaderboard.submission.same_predictor import same_predictor
@@ -136,7 +136,11 @@ class SubmissionCheck:
             return "was not asked again"
         why = self.asking.excused.get((policy.key, cell.env))
         worlds = self.worlds if self._exact(cell) else replace(self.worlds, predictors=self.learned)
-        if why is None and not self._exact(cell) and not worlds.predictor_file(cell.env).is_file():
+        if (
+            why is None
+            and not self._exact(cell)
+            and not worlds.predictor_file(cell.env, cell.seed).is_file()
+        ):
             why = "its forecasts were not learned anew"
         if why is not None:
             return why
@@ -151,8 +155,8 @@ class SubmissionCheck:
         return cell.forecast == "trained" and self._exact(cell) and not self.refitted
 
     def learn(self, env: str) -> Findings:
-        """Train the predictor of an environment anew; is it the one of the submission, if any?"""
-        name = predictor_file(env)
+        """Train the predictors of an environment anew; are they the submission's, if any?"""
+        names = files_of(self.worlds.suite.course(env))
         left_out = any(one.env == env for one in self.submission.left_out)
         mine = replace(self.worlds, predictors=self.learned)
         try:
@@ -160,12 +164,18 @@ class SubmissionCheck:
         except ImportError:
             raise
         except ValueError as error:
-            return Findings(problems=[] if left_out else [f"{name}: cannot be trained: {error}"])
+            return Findings(
+                problems=[] if left_out else [f"{names[0]}: cannot be trained: {error}"]
+            )
         if left_out:
             problem = f"{env}, forecast trained: was left out, and yet it can be trained"
             return Findings(problems=[problem])
-        if name in self.submission.files and not same_predictor(
-            mine.predictor_file(env), self.folder / name
-        ):
-            return Findings(problems=[f"{name}: is not what the train split teaches"])
-        return Findings()
+        others = [
+            name
+            for name in names
+            if name in self.submission.files
+            and not same_predictor(self.learned / Path(name).name, self.folder / name)
+        ]
+        return Findings(
+            problems=[f"{name}: is not what the train split teaches" for name in others]
+        )

@@ -33,7 +33,6 @@ from failgym.leaderboard.submission.checks import (
     row_problems,
     rows_of,
 )
-from failgym.leaderboard.submission.layout import predictor_files
 from failgym.leaderboard.submission.policy_names import name_problems
 from failgym.leaderboard.submission.proofs import Key, RowProof, joined
 from failgym.leaderboard.submission.records import Submission, SuiteRecord, read_submission
@@ -200,10 +199,10 @@ def _learned(check: SubmissionCheck, suite: Suite, cells: Sequence[Cell]) -> lis
     could not be trained, it says.
     """
     submission = check.submission
-    stored = [Path(name).stem for name in predictor_files(suite, cells)]
+    trained = dict.fromkeys(cell.env for cell in cells if cell.forecast == "trained")
+    stored = [env for env in trained if suite.course(env).forecast_matters]
     known = {course.env for course in suite.courses}
     left_out = [one.env for one in submission.left_out if one.env in known]
-    trained = {cell.env for cell in cells if cell.forecast == "trained"}
     asked: list[str] = []
     if check.asking is not None:
         excused = check.asking.excused

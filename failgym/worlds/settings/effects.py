@@ -52,6 +52,7 @@ EFFECTS = (
         "beyond_record='continued'",
         _continued,
     ),
+    Effect(("boundary",), "fold=0", _is("fold", 0)),
     Effect(("restart_limit",), "restarts='limit'", _is("restarts", "limit")),
     Effect(("every",), "decide='every'", _is("decide", "every")),
     Effect(("factor",), "decide='geometric'", _is("decide", "geometric")),
