@@ -26,6 +26,10 @@
     python -m experiments.results_pages --continued records.json
     python -m experiments.speculation --google RECORD --json speculation.json
     python -m experiments.results_pages --speculation speculation.json
+    python -m experiments.interval_simulation --json simulation.json
+    python -m experiments.results_pages --simulation simulation.json
+    python -m experiments.ranks_carry_over --trace RECORD --policies ID --json carried.json
+    python -m experiments.results_pages --carried-over carried.json
     python -m experiments.results_pages --leaderboard DIR  # what `failgym leaderboard run` wrote
 
 What is measured stands in a page of ``docs/results/`` between two comments, ``<!-- scores -->`` and
@@ -48,6 +52,7 @@ from experiments.result_tables.agents import agents
 from experiments.result_tables.baselines import measures, scores, tuned
 from experiments.result_tables.continued import continued, speculation
 from experiments.result_tables.information import alarms, errors_of_jobs, information
+from experiments.result_tables.intervals import carried_over, simulation
 from experiments.result_tables.random_rules import ablations, random_rules
 from experiments.result_tables.rankings import sensitivity, turns
 from experiments.result_tables.speed import speed
@@ -72,6 +77,8 @@ PAGES = {
     "job_errors": "docs/results/information.md",
     "continued": "docs/results/continued.md",
     "speculation": "docs/results/continued.md",
+    "simulation": "docs/results/intervals.md",
+    "carried_over": "docs/results/twins.md",
 }
 """The page that each generated part stands in."""
 TEST_SPLIT = "test split"
@@ -111,6 +118,8 @@ def main(
     information_file: Annotated[Path | None, typer.Option("--information", **FILE)] = None,
     alarms_file: Annotated[Path | None, typer.Option("--alarms", **FILE)] = None,
     errors_file: Annotated[Path | None, typer.Option("--job-errors", **FILE)] = None,
+    simulation_file: Annotated[Path | None, typer.Option("--simulation", **FILE)] = None,
+    carried_file: Annotated[Path | None, typer.Option("--carried-over", **FILE)] = None,
     leaderboard: Annotated[
         Path | None, typer.Option("--leaderboard", metavar="DIR", exists=True, file_okay=False)
     ] = None,
@@ -131,6 +140,8 @@ def main(
         ("job_errors", errors_file, errors_of_jobs),
         ("continued", continued_file, continued),
         ("speculation", speculation_file, speculation),
+        ("simulation", simulation_file, simulation),
+        ("carried_over", carried_file, carried_over),
     ]
     for name, file, written in given:
         if file is not None:
