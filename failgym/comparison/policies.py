@@ -25,7 +25,7 @@ from failgym.evaluation import Anchors
 from failgym.traces import Trace
 from failgym.worlds.inputs import missing_inputs
 
-__all__ = ["LEAST_RULES", "Ranked", "kendall", "ranked"]
+__all__ = ["LEAST_RULES", "Ranked", "fitting", "kendall", "ranked"]
 
 LEAST_RULES = 3
 """Rules that have ranks to compare, at least."""
@@ -73,14 +73,22 @@ def ranked(
     weights = drawn(number, seed)[:, block]
     scores: dict[str, Measured] = {}
     samples: dict[str, Floats] = {}
-    for name, rule in REGISTRY.items():
-        if name in LEFT_OUT or not rule.compatible(scenario) or _lacking(rule(), anchors):
-            continue
-        saved = (anchors.replay.costs - anchors.run(rule()).costs).sum(axis=1)
+    for name, rule in fitting(anchors).items():
+        saved = (anchors.replay.costs - anchors.run(rule).costs).sum(axis=1)
         samples[name] = _share(weights @ saved, weights @ possible)
         scores[name] = interval(100.0 * saved.sum() / possible.sum(), samples[name], number)
         advance(name)
     return Ranked(scores, samples, number)
+
+
+def fitting(anchors: Anchors) -> dict[str, Heuristic]:
+    """The rules that have ranks on these slices, by name: which fit the scenario and would act."""
+    found = {
+        name: rule()
+        for name, rule in REGISTRY.items()
+        if name not in LEFT_OUT and rule.compatible(anchors.scenario)
+    }
+    return {name: rule for name, rule in found.items() if not _lacking(rule, anchors)}
 
 
 def kendall(first: Ranked, second: Ranked) -> Measured:

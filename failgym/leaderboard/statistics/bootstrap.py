@@ -53,7 +53,7 @@ from failgym.leaderboard.statistics.interval_width import (
     unvaried,
 )
 
-__all__ = ["Bootstrap", "Estimate", "Profile"]
+__all__ = ["EACH", "Bootstrap", "Estimate", "Profile"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -61,8 +61,9 @@ GAPS, PROBABILITIES = (0.0, math.inf), (0.0, 1.0)
 """Between which numbers they lie."""
 UNITS, TRACES = 0, 3
 """Streams of the draws of units and of traces."""
-ONE, OTHER = 1, 2
-"""Streams of the draws of training runs: of a policy, and of the one it is compared with."""
+ONE, OTHER, EACH = 1, 2, 4
+"""Streams of the draws of training runs: of a policy, and of the one it is compared with; and of
+the first of many that are compared at once, followed by those of the others."""
 KEPT = 64
 """Draws that are kept for the next policy: some for each environment."""
 
@@ -186,7 +187,10 @@ class Bootstrap:
         for at, ours, theirs in _pairs(x, y, first):
             better = improvements(ours, theirs)
             spread = spread_of_mean(better.mean(axis=(0, 1)), ours.sampled)
-            of_x, of_y = self._runs(len(better), at, ONE), self._runs(better.shape[1], at, OTHER)
+            of_x, of_y = (
+                self.run_shares(len(better), at, ONE),
+                self.run_shares(better.shape[1], at, OTHER),
+            )
             slices = self._slices(ours.sampled, spread.trace_weight, at)
             samples += np.einsum("ri,rj,rk,ijk->r", of_x, of_y, slices, better, optimize=True)
             parts += spread.parts
@@ -216,7 +220,7 @@ class Bootstrap:
             scored = cell.scored_slices
             above = slice_scores(cell)[:, scored, None] > thresholds
             slices = self._slices(cell.sampled.only(scored), 1.0, at)
-            runs = self._runs(len(cell.saved), at, ONE)
+            runs = self.run_shares(len(cell.saved), at, ONE)
             value += above.mean(axis=(0, 1)) / len(numbered)
             samples += np.einsum(
                 "rk,ri,ikt->rt", slices, runs, above / len(numbered), optimize=True
@@ -231,27 +235,46 @@ class Bootstrap:
         """Scores of the runs on drawn slices, and weights of drawn runs, [resamples, runs] each."""
         units = runs.by_unit()
         weights = self._units(units.sampled, trace_weight, environment)
-        return run_scores(units, weights), self._runs(len(runs.saved), environment, stream)
+        return run_scores(units, weights), self.run_shares(len(runs.saved), environment, stream)
 
-    def _units(self, units: TracesUnits, trace_weight: float, environment: int) -> Floats:
-        """How often each unit counts, over how often it does on average [resamples, units]."""
+    def draws(self, units: TracesUnits, environment: int) -> tuple[Floats, Floats]:
+        """How often each unit counts, over how often it does on average, and by how much more or
+        less it does where its trace is drawn too, [resamples, units] each.
+
+        The first and so many times the second are what counts: of the estimate's `trace_weight`.
+
+        Args:
+            units: of an environment.
+            environment: its number.
+        """
         counts, key = np.bincount(units.trace), (self.seed, environment)
         found = _shares(self.resamples, tuple(counts.tolist()), (*key, UNITS))
         order = np.argsort(np.argsort(units.trace, kind="stable"), kind="stable")
         found = found[:, order]
-        if trace_weight > 0.0 and len(counts) > 1:
-            traces = _shares(self.resamples, (len(counts),), (*key, TRACES))
-            found = found * (1.0 + trace_weight * (traces - 1.0))[:, units.trace]
-        return found
+        if len(counts) == 1:
+            return found, np.zeros(found.shape)
+        traces = _shares(self.resamples, (len(counts),), (*key, TRACES))
+        return found, found * (traces - 1.0)[:, units.trace]
+
+    def run_shares(self, count: int, environment: int, stream: int) -> Floats:
+        """How large a share of each sample each of so many training runs is [resamples, runs].
+
+        Args:
+            count: how many runs there are.
+            environment: number of the environment.
+            stream: of draws: runs of two streams are drawn apart.
+        """
+        return _shares(self.resamples, (count,), (self.seed, environment, stream)) / count
+
+    def _units(self, units: TracesUnits, trace_weight: float, environment: int) -> Floats:
+        """How often each unit counts, over how often it does on average [resamples, units]."""
+        found, more = self.draws(units, environment)
+        return found + trace_weight * more if trace_weight > 0.0 else found
 
     def _slices(self, units: TracesUnits, trace_weight: float, environment: int) -> Floats:
         """How large a share of each sample each slice is [resamples, slices]."""
         found = self._units(units, trace_weight, environment)[:, units.of_row]
         return found / found.sum(axis=1, keepdims=True)
-
-    def _runs(self, count: int, environment: int, stream: int) -> Floats:
-        """How large a share of each sample each training run is [resamples, runs]."""
-        return _shares(self.resamples, (count,), (self.seed, environment, stream)) / count
 
     def _interval(
         self,

@@ -228,8 +228,8 @@ class SuiteWorlds:
         return kept_or_built(scenario, makers(scenario), _Kept, found, part).reference
 
     def _reference(self, cell: Cell, course: Course, scenario: Scenario, seed: int) -> Reference:
-        # Of many slices few are drawn by stake: then the whole world is not worth its room.
-        with nothing_kept() if course.by_stake else nullcontext():
+        # Of many traces parts are kept, or packed worlds: whole ones are not worth their room.
+        with nothing_kept() if course.together else nullcontext():
             self.world(cell)
             begun = time.process_time()
             drawn = None if course.by_stake else course.slices
