@@ -7,10 +7,10 @@ Traces are drawn from a law. What can be gained on a unit of a trace, its room, 
 of the log of the room is .95 over six traces of `experiments.power`; in GracePeriod-v1 it is .2), a
 lognormal law of sigma 1.5, and a Pareto law of exponent 1.3 that ends at a thousand times its least
 value. Of each unit a policy saves a share of the room: its own number, more or less by what all
-policies have in common (standard deviation `SHARED` points), by what is lost on few units (`OWN`, exponential) and by how
-large the room is (`WITH_ROOM` for each standard deviation of its log). The truth is the ratio of
-expectations: by quadrature over the law, not by drawing. Scores of traces in Cloning-v1 scatter by
-about 25 points, and the differences of two rules by 10 to 15.
+policies have in common (standard deviation `SHARED` points), by what is lost on few units (`OWN`,
+exponential) and by how large the room is (`WITH_ROOM` for each standard deviation of its log). The
+truth is the ratio of expectations: by quadrature over the law, not by drawing. Scores of traces in
+Cloning-v1 scatter by about 25 points, and the differences of two rules by 10 to 15.
 
 Judged are, as on leaderboards (`failgym.leaderboard.statistics`), the score of the policy in the
 middle of `POLICIES`, its difference to the next, and its set of ranks, whose numbers are `CLOSE` or
