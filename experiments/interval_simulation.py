@@ -122,7 +122,8 @@ class Law:
         """[policies] what each saves of a unit whose room is the middle one, on the mean [points];
         the best first.
         """
-        return MIDDLE + self.apart * (POLICIES // 2 - np.arange(POLICIES))
+        places = np.arange(POLICIES, dtype=np.float64)
+        return MIDDLE + self.apart * (POLICIES // 2 - places)
 
     def standard(self, room: Floats) -> Floats:
         """How large rooms are, in standard deviations of their log from its mean."""
@@ -210,9 +211,16 @@ def simulated(law: Law, design: Design, trials: int) -> Held:
             widths[trial, column] = found.high - found.low
     score, difference, rank = held.sum(axis=0).tolist()
     return Held(
-        *(law.tail, law.apart, *design, trials, score, difference, rank),
-        *(float(np.median(widths[:, column])) for column in (0, 1)),
-        float(widths[:, 2].mean()) + 1.0,
+        tail=law.tail,
+        apart=law.apart,
+        **design._asdict(),
+        trials=trials,
+        score=score,
+        difference=difference,
+        rank=rank,
+        width_score=float(np.median(widths[:, 0])),
+        width_difference=float(np.median(widths[:, 1])),
+        size=float(widths[:, 2].mean()) + 1.0,
     )
 
 

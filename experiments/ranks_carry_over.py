@@ -146,7 +146,8 @@ def tau_b(first: Floats, second: Floats) -> Floats:
     ours, theirs = (np.sign(of[..., one] - of[..., other]) for of in (first, second))
     pairs = np.sqrt((ours**2).sum(axis=-1) * (theirs**2).sum(axis=-1))
     agree = (ours * theirs).sum(axis=-1)
-    return np.divide(agree, pairs, out=np.full(agree.shape, np.nan), where=pairs > 0.0)
+    nothing: Floats = np.full(np.shape(agree), np.nan)
+    return np.divide(agree, pairs, out=nothing, where=pairs > 0.0)
 
 
 def tau_of_halves(found: Played, weights: Floats, splits: int, rng: np.random.Generator) -> float:
@@ -227,8 +228,10 @@ def _of_record(
     twins = [twin(past, seed=seed, part="all") for seed in range(1, seeds + 1)]
     return [
         carried_over(
-            *(name or record.meta.source, env),
-            *(played(each, env, episodes) for each in (future, past)),
+            name or record.meta.source,
+            env,
+            played(future, env, episodes),
+            played(past, env, episodes),
             [played(each, env, episodes) for each in twins],
         )
         for env in environments

@@ -48,7 +48,7 @@ _REFERENCE = pa.schema(
     ]
 )
 """One row."""
-_KINDS = (np.int64, np.int64, *[np.float64] * (len(_REFERENCE) - 2))
+_KINDS: tuple[Any, ...] = (np.int64, np.int64, *[np.float64] * (len(_REFERENCE) - 2))
 _TRACE, _SECONDS = b"trace", b"seconds"
 """Keys of what is kept in the metadata of files."""
 

@@ -138,7 +138,7 @@ def rank_set(pairs: Differences, confidence: float) -> Rank:
 def _surely(value: Floats, pairs: Differences, confidence: float) -> tuple[Flags, Flags]:
     """[others] which of them are surely better, and which surely worse: max-t, stepdown."""
     none = np.zeros(len(value), dtype=np.bool_)
-    known = ~np.isnan(pairs.samples).any(axis=1)
+    known = np.isfinite(pairs.samples.sum(axis=1))
     outside = 1.0 - confidence / 100.0
     if known.sum() < 2 or (~known).sum() > outside * len(known):
         return none, none
