@@ -28,6 +28,8 @@
     python -m experiments.results_pages --speculation speculation.json
     python -m experiments.rolling_origin --trace DIR ... --json rolling.json
     python -m experiments.results_pages --real-traces rolling.json
+    python -m experiments.power --env ID --json power.json
+    python -m experiments.results_pages --power power.json
     python -m experiments.interval_simulation --json simulation.json
     python -m experiments.results_pages --simulation simulation.json
     python -m experiments.ranks_carry_over --trace RECORD --policies ID --json carried.json
@@ -55,6 +57,7 @@ from experiments.result_tables.baselines import measures, scores, tuned
 from experiments.result_tables.continued import continued, speculation
 from experiments.result_tables.information import alarms, errors_of_jobs, information
 from experiments.result_tables.intervals import carried_over, simulation
+from experiments.result_tables.power import power
 from experiments.result_tables.random_rules import ablations, random_rules
 from experiments.result_tables.rankings import sensitivity, turns
 from experiments.result_tables.real_traces import real_traces, real_traces_refused
@@ -82,6 +85,7 @@ PAGES = {
     "speculation": "docs/results/continued.md",
     "real_traces": "docs/results/real_traces.md",
     "real_traces_refused": "docs/results/real_traces.md",
+    "power": "docs/results/power.md",
     "simulation": "docs/results/intervals.md",
     "carried_over": "docs/results/twins.md",
 }
@@ -124,6 +128,7 @@ def main(
     alarms_file: Annotated[Path | None, typer.Option("--alarms", **FILE)] = None,
     errors_file: Annotated[Path | None, typer.Option("--job-errors", **FILE)] = None,
     real_traces_file: Annotated[Path | None, typer.Option("--real-traces", **FILE)] = None,
+    power_file: Annotated[Path | None, typer.Option("--power", **FILE)] = None,
     simulation_file: Annotated[Path | None, typer.Option("--simulation", **FILE)] = None,
     carried_file: Annotated[Path | None, typer.Option("--carried-over", **FILE)] = None,
     leaderboard: Annotated[
@@ -148,6 +153,7 @@ def main(
         ("speculation", speculation_file, speculation),
         ("real_traces", real_traces_file, real_traces),
         ("real_traces_refused", real_traces_file, real_traces_refused),
+        ("power", power_file, power),
         ("simulation", simulation_file, simulation),
         ("carried_over", carried_file, carried_over),
     ]

@@ -12,6 +12,7 @@ import pytest
 from experiments.measured_worlds import changed_since, note, world_of
 from experiments.result_tables.agents import agents
 from experiments.result_tables.baselines import measures, scores, tuned
+from experiments.result_tables.power import power
 from experiments.result_tables.random_rules import ablations, random_rules
 from experiments.result_tables.rankings import sensitivity, turns
 from experiments.result_tables.real_traces import real_traces, real_traces_refused
@@ -29,6 +30,7 @@ WRITTEN: dict[str, tuple[str, Callable[[Any], str]]] = {
     "turns": ("sensitivity", turns),
     "random_rules": ("random_rules", random_rules),
     "ablations": ("ablations", ablations),
+    "power": ("power", power),
     "real_traces": ("rolling_origin", real_traces),
     "real_traces_refused": ("rolling_origin", real_traces_refused),
 }
