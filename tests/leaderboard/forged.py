@@ -162,7 +162,8 @@ class Forger:
         }
         for forecast in FORECASTS:
             rewrite(
-                self.actions(number, forecast), lambda rows: [r.update(actions=[]) for r in rows]
+                self.actions(number, forecast),
+                lambda rows: [r.update(actions=[], counts=[0]) for r in rows],
             )
         self.results(lambda rows: [r.update(nothing) for r in rows if r["policy"] == NAMES[number]])
 

@@ -294,8 +294,6 @@ FORGERIES: dict[str, Forgery] = {
     "terms": Forgery(lambda f: f.results(swapped_terms), "computed anew"),
     "no number for a cost": Forgery(of_row(RANDOM, wasted=float("nan")), "wasted is nan"),
     "no end of a cost": Forgery(of_row(RANDOM, wasted=float("-inf")), "wasted is -inf"),
-    "what a slice stands for": Forgery(of_row(RANDOM, weight=2.0), "weight is 2, computed anew"),
-    "less than a slice": Forgery(of_row(RANDOM, weight=0.5), "'weight': expected 1 or more"),
     "what replay costs": Forgery(of_row(RANDOM, replay_cost=9.0), "replay_cost is 9"),
     "what replay spends": Forgery(of_row(RANDOM, replay_spent=9.0), "replay_spent is 9"),
     "whose costs they are": Forgery(

@@ -21,7 +21,7 @@ from failgym.leaderboard.suite.by_stake import SHARES, draw_by_stake, inclusion
 from failgym.leaderboard.suite.suite_worlds import WHOLE
 from failgym.leaderboard.suite.suites import Cell, Course
 from failgym.worlds import build
-from tests.leaderboard.boards import baseline, results, submit
+from tests.leaderboard.boards import baseline, rehash, results, rewrite, submit
 
 DRAWS = 4_000
 RNG = np.random.default_rng(5)
@@ -133,6 +133,23 @@ def test_such_a_submission_is_verified(tmp_path: Path) -> None:
     found = verify(tmp_path / "board")
     assert found.problems == ()
     assert found.rows == 2 * 2
+
+
+def test_actions_that_move_to_another_slice_of_a_trace_are_found(tmp_path: Path) -> None:
+    """They are in one row, and as many: the counts alone say where each slice begins."""
+    submit(tmp_path / "board", baseline("blind_kill"), suite=STAKES)
+    [file] = (tmp_path / "board" / "actions").rglob("*-none.parquet")
+
+    def move(rows: list[dict[str, Any]]) -> None:
+        counts = rows[0]["counts"]
+        assert len(counts) == 9
+        counts[0], counts[1] = counts[0] + 1, counts[1] - 1
+
+    rewrite(file, move)
+    rehash(tmp_path / "board")
+    found = verify(tmp_path / "board")
+    assert found.problems
+    assert {proof.proof for proof in found.proofs} == {"claimed"}
 
 
 def test_a_suite_of_slices_drawn_alike_is_another() -> None:
