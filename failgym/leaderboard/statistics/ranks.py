@@ -140,7 +140,7 @@ def _surely(value: Floats, pairs: Differences, confidence: float) -> tuple[Flags
     none = np.zeros(len(value), dtype=np.bool_)
     known = np.isfinite(pairs.samples.sum(axis=1))
     outside = 1.0 - confidence / 100.0
-    if known.sum() < 2 or (~known).sum() > outside * len(known):
+    if known.sum() < 2 or (~known).sum() > outside * len(pairs.samples):
         return none, none
     samples = pairs.samples[known]
     normal = np.sqrt([math.fsum(part.size for part in each) for each in pairs.parts])
