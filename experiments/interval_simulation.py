@@ -7,10 +7,11 @@ Traces are drawn from a law. What can be gained on a unit of a trace, its room, 
 of the log of the room is .95 over six traces of `experiments.power`; in GracePeriod-v1 it is .2), a
 lognormal law of sigma 1.5, and a Pareto law of exponent 1.3 that ends at a thousand times its least
 value. Of each unit a policy saves a share of the room: its own number, more or less by what all
-policies have in common (standard deviation `SHARED` points), by what is lost on few units (`OWN`,
-exponential) and by how large the room is (`WITH_ROOM` for each standard deviation of its log). The
-truth is the ratio of expectations: by quadrature over the law, not by drawing. Scores of traces in
-Cloning-v1 scatter by about 25 points, and the differences of two rules by 10 to 15.
+policies have in common (standard deviation `SHARED` points) and by what is lost on few units
+(`OWN`, exponential). Scores of traces in Cloning-v1 scatter by about 25 points, and the differences
+of two rules by 10 to 15. In rows *with room* shares are larger by `WITH_ROOM` points for each
+standard deviation of the log of the room, too: what is not seen then differs from what is. The
+truth is the ratio of expectations: by quadrature over the law, not by drawing.
 
 Judged are, as on leaderboards (`failgym.leaderboard.statistics`), the score of the policy in the
 middle of `POLICIES`, its difference to the next, and its set of ranks, whose numbers are `CLOSE` or
@@ -56,7 +57,7 @@ POLICIES = 8
 CLOSE, FAR = 1.0, 8.0
 """Points from each policy to the next."""
 MIDDLE = 40.0
-"""Score of the policy that is judged, but for `WITH_ROOM`."""
+"""Score of the policy that is judged, where shares do not grow with the room."""
 SHARED, OWN, WITH_ROOM = 20.0, 10.0, 5.0
 """Points that scores of units scatter by."""
 SHAPE, SIGMA, EXPONENT, CAP = 1.2, 1.5, 1.3, 1_000.0
@@ -82,11 +83,13 @@ DESIGNS = (
     *(Design(5, 15), Design(30, 1), Design(60, 1), Design(100, 1), Design(200, 1)),
     *(Design(5, 15, by_stake=True), Design(60, 1, by_stake=True)),
 )
+WITH_ROOM_TOO = (Design(5, 15), Design(60, 1), Design(200, 1), Design(60, 1, by_stake=True))
+"""Where shares grow with the room too."""
 
 
 def _pareto(share: Floats) -> Floats:
     """Quantiles of the Pareto law from 1 to `CAP`."""
-    return (1.0 - share * (1.0 - CAP**-EXPONENT)) ** (-1.0 / EXPONENT)
+    return np.power(1.0 - share * (1.0 - CAP**-EXPONENT), -1.0 / EXPONENT).astype(np.float64)
 
 
 TAILS: dict[str, Callable[[Floats], Floats]] = {
@@ -116,24 +119,28 @@ class Law:
     tail: str
     apart: float
     """points from each policy to the next"""
+    with_room: float = 0.0
+    """points by which scores grow with each standard deviation of the log of the room"""
 
     @property
     def numbers(self) -> Floats:
         """[policies] what each saves of a unit whose room is the middle one, on the mean [points];
         the best first.
         """
-        places = np.arange(POLICIES, dtype=np.float64)
-        return MIDDLE + self.apart * (POLICIES // 2 - places)
+        return MIDDLE + self.apart * (POLICIES // 2 - np.arange(POLICIES))
 
     def standard(self, room: Floats) -> Floats:
         """How large rooms are, in standard deviations of their log from its mean."""
         middle, deviation = _logs(self.tail)
-        return (np.log(room) - middle) / deviation
+        found: Floats = np.asarray((np.log(room) - middle) / deviation, dtype=np.float64)
+        return found
 
     def truth(self) -> Floats:
         """[policies] the ratio of expectations [points]."""
         room = TAILS[self.tail](_grid(GRID))
-        return self.numbers + WITH_ROOM * float((room * self.standard(room)).sum() / room.sum())
+        return self.numbers + self.with_room * float(
+            (room * self.standard(room)).sum() / room.sum()
+        )
 
     def units(self, traces: int, count: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Draw so many units of each trace: saved [policies, all] and room [all]."""
@@ -144,7 +151,7 @@ class Law:
             each = math.sqrt(float((room.sum(axis=1) ** -2 * (room**2).sum(axis=1)).mean()))
             shared = shared + each * SHARED * rng.standard_normal((traces, 1))
             own = own + each * OWN * rng.standard_normal((POLICIES, traces, 1))
-        share = self.numbers[:, None, None] + shared + own + WITH_ROOM * self.standard(room)
+        share = self.numbers[:, None, None] + shared + own + self.with_room * self.standard(room)
         return (share / 100.0 * room).reshape(POLICIES, -1), room.reshape(-1)
 
     def drawn(self, design: Design, rng: np.random.Generator) -> list[Runs]:
@@ -175,6 +182,7 @@ class Held:
 
     tail: str
     apart: float
+    with_room: float
     traces: int
     blocks: int
     by_stake: bool
@@ -195,7 +203,7 @@ class Held:
 def simulated(law: Law, design: Design, trials: int) -> Held:
     """Draw traces so often, and count."""
     truth, at = law.truth(), POLICIES // 2
-    key = (sorted(TAILS).index(law.tail), int(law.apart * 8), *map(int, design))
+    key = (sorted(TAILS).index(law.tail), int(law.apart), int(law.with_room), *map(int, design))
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(key)))
     held, widths = np.zeros((trials, 3), dtype=np.bool_), np.zeros((trials, 3))
     for trial in range(trials):
@@ -211,8 +219,7 @@ def simulated(law: Law, design: Design, trials: int) -> Held:
             widths[trial, column] = found.high - found.low
     score, difference, rank = held.sum(axis=0).tolist()
     return Held(
-        tail=law.tail,
-        apart=law.apart,
+        **asdict(law),
         **design._asdict(),
         trials=trials,
         score=score,
@@ -240,8 +247,9 @@ def cells(row: Held) -> list[str]:
 
     units = f"{row.traces} x {row.blocks}" + (", by stake" if row.by_stake else "")
     return [
-        *(row.tail, units, f"{row.apart:g}", share(row.score), share(row.difference)),
-        *(share(row.rank), f"{row.width_score:.1f}", f"{row.width_difference:.1f}"),
+        *(row.tail + (", with room" if row.with_room else ""), units, f"{row.apart:g}"),
+        *(share(row.score), share(row.difference), share(row.rank)),
+        *(f"{row.width_score:.1f}", f"{row.width_difference:.1f}"),
         f"{row.size:.1f}",
     ]
 
@@ -257,6 +265,9 @@ def _cases() -> Iterator[tuple[Law, Design]]:
         for tail in TAILS:
             for apart in (CLOSE, FAR):
                 yield Law(tail, apart), design
+    for design in WITH_ROOM_TOO:
+        for tail in TAILS:
+            yield Law(tail, CLOSE, WITH_ROOM), design
 
 
 def main(
@@ -268,8 +279,8 @@ def main(
     with progress_bar("simulating", len(cases), interactive()) as advance:
         for law, design in cases:
             rows.append(simulated(law, design, trials))
-            file.write({"resamples": RESAMPLES, "rows": [asdict(row) for row in rows]})
             advance(1)
+    file.write({"resamples": RESAMPLES, "rows": [asdict(row) for row in rows]})
     print_table("Coverage of 95 % intervals [%]", TITLES, [tuple(cells(row)) for row in rows])
 
 

@@ -145,9 +145,8 @@ def tau_b(first: Floats, second: Floats) -> Floats:
     one, other = np.triu_indices(first.shape[-1], 1)
     ours, theirs = (np.sign(of[..., one] - of[..., other]) for of in (first, second))
     pairs = np.sqrt((ours**2).sum(axis=-1) * (theirs**2).sum(axis=-1))
-    agree = (ours * theirs).sum(axis=-1)
-    nothing: Floats = np.full(np.shape(agree), np.nan)
-    return np.divide(agree, pairs, out=nothing, where=pairs > 0.0)
+    agree: Floats = np.asarray((ours * theirs).sum(axis=-1), dtype=np.float64)
+    return np.divide(agree, pairs, out=np.full(agree.shape, np.nan), where=pairs > 0.0)
 
 
 def tau_of_halves(found: Played, weights: Floats, splits: int, rng: np.random.Generator) -> float:
@@ -226,16 +225,11 @@ def _of_record(
 ) -> list[CarriedOver]:
     past, future = (record.split(part, BOUNDARY) for part in ("train", "test"))
     twins = [twin(past, seed=seed, part="all") for seed in range(1, seeds + 1)]
-    return [
-        carried_over(
-            name or record.meta.source,
-            env,
-            played(future, env, episodes),
-            played(past, env, episodes),
-            [played(each, env, episodes) for each in twins],
-        )
-        for env in environments
-    ]
+    rows = list[CarriedOver]()
+    for env in environments:
+        ahead, behind, *made = (played(each, env, episodes) for each in (future, past, *twins))
+        rows.append(carried_over(name or record.meta.source, env, ahead, behind, made))
+    return rows
 
 
 def _kept(file: Path | None) -> dict[str, Any]:

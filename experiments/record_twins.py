@@ -11,8 +11,9 @@ profile are further from the future than the past is: a twin should not be by mo
 times and numbers of machines the distance is the log of the ratio.
 
 With ``--policies`` all rules of an environment are ranked on each: Kendall's tau with their ranks
-on the future. The most that can be asked is that of the two halves of the future, by time (by jobs
-that are drawn at random: `experiments.ranks_carry_over`). Intervals are over blocks of time.
+on the future. The most that can be asked is that of the two halves of the future, which are cut by
+time; `experiments.ranks_carry_over` draws halves of its jobs at random. Intervals are over blocks
+of time.
 """
 
 from __future__ import annotations

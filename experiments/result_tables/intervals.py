@@ -31,7 +31,7 @@ def carried_over(content: dict[str, Any]) -> str:
         ]
         for row in content["records"].values()
     ]
-    titles = ("", "jobs of the future", "rules", "halves", "twins", "twins / halves")
+    titles = ("", "jobs played of the future", "rules", "halves", "twins", "twins / halves")
     return "\n".join(table([*titles, "past / halves", f"{ASKED:g} kept?"], cells))
 
 
@@ -43,4 +43,6 @@ def _verdict(halves: Measured, ratio: Measured) -> str:
     """Is it kept? Where halves may agree no better than chance nothing can be asked."""
     if not halves.low > 0.0:
         return "not told"
-    return "yes" if ratio.value >= ASKED else "no"
+    kept = ratio.value >= ASKED
+    sure = ratio.low >= ASKED if kept else ratio.high < ASKED
+    return ("yes" if kept else "no") + ("" if sure else ", not surely")

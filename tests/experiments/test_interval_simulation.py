@@ -9,9 +9,10 @@ from experiments.interval_simulation import TAILS, Design, Law, bracket, simulat
 from failgym.leaderboard.statistics.estimators import Runs
 
 
+@pytest.mark.parametrize("with_room", [0.0, 5.0])
 @pytest.mark.parametrize("tail", TAILS)
-def test_the_truth_is_the_ratio_of_a_large_sample(tail: str) -> None:
-    law = Law(tail, 8.0)
+def test_the_truth_is_the_ratio_of_a_large_sample(tail: str, with_room: float) -> None:
+    law = Law(tail, 8.0, with_room)
     saved, room = law.units(400_000, 1, np.random.default_rng(1))
     np.testing.assert_allclose(100.0 * saved.sum(axis=1) / room.sum(), law.truth(), atol=1.0)
 
@@ -41,3 +42,10 @@ def test_intervals_hold_the_truth_where_tails_are_light() -> None:
 def test_the_bracket_of_a_share_is_that_of_clopper_and_pearson() -> None:
     assert bracket(0, 10) == pytest.approx((0.0, 30.85), abs=0.01)
     assert bracket(10, 10) == pytest.approx((69.15, 100.0), abs=0.01)
+
+
+def test_intervals_hold_the_truth_where_few_of_the_traces_hold_much() -> None:
+    """If the variance of traces counted as known from all of them, 91 in a hundred would."""
+    found = simulated(Law("lognormal", 8.0), Design(30, 1), 300)
+    assert 0.93 * 300 <= found.score <= 0.985 * 300
+    assert 0.93 * 300 <= found.difference <= 0.985 * 300

@@ -12,6 +12,7 @@ import pytest
 from experiments.measured_worlds import changed_since, note, world_of
 from experiments.result_tables.agents import agents
 from experiments.result_tables.baselines import measures, scores, tuned
+from experiments.result_tables.intervals import carried_over, simulation
 from experiments.result_tables.power import power
 from experiments.result_tables.random_rules import ablations, random_rules
 from experiments.result_tables.rankings import sensitivity, turns
@@ -31,6 +32,8 @@ WRITTEN: dict[str, tuple[str, Callable[[Any], str]]] = {
     "random_rules": ("random_rules", random_rules),
     "ablations": ("ablations", ablations),
     "power": ("power", power),
+    "simulation": ("interval_simulation", simulation),
+    "carried_over": ("ranks_carry_over", carried_over),
     "real_traces": ("rolling_origin", real_traces),
     "real_traces_refused": ("rolling_origin", real_traces_refused),
 }

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from scipy.stats import kendalltau
 
 from experiments.ranks_carry_over import Played, carried_over, tau_b, tau_of_halves
+
+Floats = npt.NDArray[np.float64]
 
 
 def played(scores: tuple[float, ...], noise: float, seed: int, jobs: int = 200) -> Played:
@@ -20,15 +23,15 @@ def played(scores: tuple[float, ...], noise: float, seed: int, jobs: int = 200) 
     return Played(names, share * possible[:, None], possible, np.arange(jobs) // 5)
 
 
-def tau(first: Any, second: Any) -> float:
-    compare: Any = kendalltau
-    return float(compare(first, second).statistic)
+def kendall(first: Floats, second: Floats) -> float:
+    found: Any = kendalltau(first, second)
+    return float(found.statistic)
 
 
 def test_tau_is_that_of_scipy() -> None:
     rng = np.random.default_rng(1)
     first, second = (rng.integers(0, 4, (50, 6)).astype(float) for _ in range(2))
-    expected = [tau(*pair) for pair in zip(first, second, strict=True)]
+    expected = [kendall(*pair) for pair in zip(first, second, strict=True)]
     np.testing.assert_allclose(tau_b(first, second), expected)
     assert np.isnan(tau_b(np.zeros(3), np.arange(3.0)))
 
@@ -49,7 +52,7 @@ def test_the_ratio_is_that_of_the_mean_of_twins_to_halves() -> None:
     traces = [played((40.0, 45.0, 50.0, 55.0), 2.0, seed) for seed in range(4)]
     found = carried_over("made up", "any", traces[0], traces[1], traces[2:])
     whole = [each.scores(np.ones((1, 200)))[0] for each in traces]
-    twins = np.mean([tau(whole[0], of) for of in whole[2:]])
+    twins = np.mean([kendall(whole[0], of) for of in whole[2:]])
     assert found.twins.value == pytest.approx(twins)
     assert found.ratio.value == pytest.approx(twins / found.halves.value)
 

@@ -71,9 +71,21 @@ def test_a_policy_that_failed_is_verified_as_such(failed: Path) -> None:
     assert verify(failed).problems == ()
 
 
-def test_actions_that_are_shared_out_otherwise_among_slices_are_named(copy: Path) -> None:
+@pytest.mark.parametrize("more", [[1], [-1], []])
+def test_actions_that_are_shared_out_otherwise_among_slices_are_named(
+    copy: Path, more: list[int]
+) -> None:
     file = next(copy.glob("actions/random-*/*-none.parquet"))
-    rewrite(file, lambda rows: rows[0].update(counts=[rows[0]["counts"][0] + 1]))
+
+    def change(rows: Rows) -> None:
+        """One more than there are; less than none, and more of the next; no count."""
+        first = rows[0]["counts"][0]
+        if more == [-1]:
+            rows[0].update(counts=[-1], actions=[])
+        else:
+            rows[0].update(counts=[first + one for one in more])
+
+    rewrite(file, change)
     rehash(copy)
     assert "expected a count of each slice, and as many actions" in verify(copy).problems[0]
 

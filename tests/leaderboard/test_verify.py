@@ -245,6 +245,7 @@ def test_a_predictor_that_changes_what_happens_is_trained_anew(
 
     course = replace(course, trained={"target": "fail", "trees": 3})
     other = SuiteWorlds(Suite("taught", 1, (course,)), predictors=folder / "predictors")
+    (folder / name).unlink()
     other.train_predictor("GracePeriod-v1")
     assert f"{name}: was changed" in verify(folder, refit=False).problems[0]
     with pytest.raises(ValueError, match=f"{name} is missing, or was changed"):

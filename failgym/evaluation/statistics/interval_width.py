@@ -8,7 +8,8 @@ are those of Satterthwaite ("An approximate distribution of estimates of varianc
 Biometrics Bulletin 1946), since each source adds a variance of its own, known from so many.
 
 How many units a variance is known from is not how many there are: where a few jobs hold most of
-what can be gained, it is as uncertain as if there were these few (`freedom_of`).
+what can be gained, it is as uncertain as if there were these few (`freedom_of`). So it is with
+traces.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def freedom_of(parts: Floats, traces: int = 1) -> float:
     other traces than those in docs/results/README.md.
 
     Args:
-        parts: what each unit adds to the estimate, less its mean [units].
+        parts: what each unit, or each trace, adds to the estimate, less its mean [units].
         traces: how many traces they are of.
     """
     count, squares = len(parts), parts**2

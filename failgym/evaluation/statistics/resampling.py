@@ -66,8 +66,9 @@ def spread_of(parts: Floats, trace: Ints) -> Spread:
     more = traces - units
     if not more > 0.0:
         return Spread(of_units, Variance(0.0, 1.0), 0.0)
-    # The difference is known no better than the variance of traces that it is taken from.
-    freedom = (len(counts) - 1) * (more / traces) ** 2
+    # The difference is known no better than the variance of traces that it is taken from, and that
+    # no better than from the few traces that hold most of it.
+    freedom = freedom_of(totals, len(counts)) * (more / traces) ** 2
     return Spread(of_units, Variance(more, freedom), float(np.sqrt(more / (traces + units))))
 
 

@@ -201,7 +201,7 @@ class CellCheck:
         if any(each.null_count for each in (*columns, actions, counts)):
             raise ValueError(f"{self._file}: actions are missing")
         of_row = [sum(row) for row in columns[1].to_pylist()]
-        slices = len(counts) == len(self._reference.slices)
+        slices = len(counts) == len(self._reference.slices) and min(counts.to_pylist()) >= 0
         if not slices or of_row != pc.list_value_length(columns[0]).to_pylist():
             raise ValueError(f"{self._file}: expected a count of each slice, and as many actions")
         return np.asarray(actions), np.concatenate([[0], np.cumsum(np.asarray(counts))])

@@ -36,4 +36,6 @@ function rangeText({ low, high, units = Infinity }, digits = 1) {
 const names = new Intl.Collator("en", { numeric: true });
 const whole = (value) => Math.round(value).toLocaleString("en");
 const sentence = (name) => name[0].toUpperCase() + name.slice(1).replaceAll("_", " ");
+// What a row of results is of: a slice, or the slices of a whole trace together.
+const rowName = ([seed, slice]) => (slice < 0 ? `trace of seed ${seed}` : `slice ${slice}, seed ${seed}`);
 const shortEnvironment = (env) => env.replace(/^failgym\//, "");

@@ -141,7 +141,7 @@ function drawSlicePairs(box, f) {
       mode: "markers",
       x: both.length ? theirs : [],
       y: both.length ? ours : [],
-      text: both.length ? fields[f].slices.map(([seed, number]) => `slice ${number}, seed ${seed}`) : [],
+      text: both.length ? fields[f].slices.map(rowName) : [],
       hovertemplate: "%{text}<br>A %{y:.1f}<br>B %{x:.1f}<extra></extra>",
       marker: { color: variable("--accent"), size: 7, opacity: 0.6 },
     },

@@ -33,10 +33,7 @@ const strip = (f) => ([p, place], at) => {
   const scores = [...sliceScores(field.cells[p])];
   const kept = scores.map((_, i) => i).filter((i) => !Number.isNaN(scores[i]));
   const jitter = generator(1 + p);
-  const said = (i) => {
-    const [seed, number] = field.slices[i % field.slices.length];
-    return `slice ${number}, seed ${seed}: ${fixed(scores[i])}`;
-  };
+  const said = (i) => `${rowName(field.slices[i % field.slices.length])}: ${fixed(scores[i])}`;
   return {
     type: "scatter",
     mode: "markers",

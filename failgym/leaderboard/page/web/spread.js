@@ -111,7 +111,7 @@ function spreadOf(parts, traces) {
   const between = count > 1 ? (count / (count - 1)) * sum(totals.map((total) => total ** 2)) : 0;
   const more = between - units;
   if (!(more > 0)) return { parts: [ofUnits], traceWeight: 0 };
-  const freedom = (count - 1) * (more / between) ** 2;
+  const freedom = freedomOf([...totals], count) * (more / between) ** 2;
   return { parts: [ofUnits, [more, freedom]], traceWeight: Math.sqrt(more / (between + units)) };
 }
 
