@@ -35,6 +35,7 @@ import numpy as np
 import numpy.typing as npt
 import typer
 
+from experiments.rank_correlation import tau_b
 from experiments.record_twins import BOUNDARY, shown
 from failgym.cli.output import JsonFile, interactive, print_table
 from failgym.comparison import Measured
@@ -46,7 +47,7 @@ from failgym.evaluation.progress import working
 from failgym.evaluation.statistics.resampling import drawn
 from failgym.traces import Trace, twin
 
-__all__ = ["ASKED", "CarriedOver", "Played", "carried_over", "played", "tau_b", "tau_of_halves"]
+__all__ = ["ASKED", "CarriedOver", "Played", "carried_over", "played", "tau_of_halves"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -135,18 +136,6 @@ def played(trace: Trace, env: str, episodes: int | None = None) -> Played:
     return Played(
         *(tuple(rules), np.stack(saved, axis=1), by_job(evidence.possible), unit.astype(np.int64))
     )
-
-
-def tau_b(first: Floats, second: Floats) -> Floats:
-    """Kendall's tau-b of the columns of two tables, [..., columns] each -> [...].
-
-    Ties count as in scipy's `kendalltau`; NaN where a row has no value or all are tied.
-    """
-    one, other = np.triu_indices(first.shape[-1], 1)
-    ours, theirs = (np.sign(of[..., one] - of[..., other]) for of in (first, second))
-    pairs = np.sqrt((ours**2).sum(axis=-1) * (theirs**2).sum(axis=-1))
-    agree: Floats = np.asarray((ours * theirs).sum(axis=-1), dtype=np.float64)
-    return np.divide(agree, pairs, out=np.full(agree.shape, np.nan), where=pairs > 0.0)
 
 
 def tau_of_halves(found: Played, weights: Floats, splits: int, rng: np.random.Generator) -> float:

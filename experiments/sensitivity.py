@@ -32,9 +32,9 @@ from typing import Annotated, Any, get_type_hints
 import numpy as np
 import numpy.typing as npt
 import typer
-from scipy.stats import kendalltau
 
 from experiments.measured_worlds import world_of
+from experiments.rank_correlation import tau_b
 from experiments.sensitivity_changes import AS_IT_IS, Change, changes
 from failgym.baselines import REGISTRY
 from failgym.cli.output import print_line, print_table
@@ -138,18 +138,17 @@ def tau_of(one: Floats, other: Floats, seed: int = 0) -> Tau:
     Of one trace nothing is known of others: unless both are the same the interval holds everything.
     """
     if len(one) == 1 and not np.array_equal(one, other):
-        return Tau(_tau(one, other), -1.0, 1.0)
+        return Tau(float(_tau(one.sum(axis=0), other.sum(axis=0))), -1.0, 1.0)
     rng = np.random.default_rng(seed)
     drawn = rng.integers(0, len(one), (RESAMPLES, len(one)))
-    taus = [_tau(one[rows], other[rows]) for rows in drawn]
+    taus = _tau(one[drawn].sum(axis=1), other[drawn].sum(axis=1))
     low, high = np.quantile(taus, [0.025, 0.975]).tolist()
-    return Tau(_tau(one, other), low, high)
+    return Tau(float(_tau(one.sum(axis=0), other.sum(axis=0))), low, high)
 
 
-def _tau(one: Floats, other: Floats) -> float:
-    compare: Any = kendalltau
-    found = float(compare(one.sum(axis=0), other.sum(axis=0)).statistic)
-    return 0.0 if np.isnan(found) else found
+def _tau(one: Floats, other: Floats) -> Floats:
+    """Of rankings by [..., rules]; 0 where all rules save the same."""
+    return np.nan_to_num(tau_b(one, other))
 
 
 class Results:

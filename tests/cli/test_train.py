@@ -17,7 +17,8 @@ pytest.importorskip("sb3_contrib", reason="needs failgym[agents]")
 FIELDS = ("trace=google-2011-failing", "jobs=600", "slice_tasks=4", "trace_seed=1")
 SMALL = ("--env", "failgym/Cloning-v1", *(text for f in FIELDS for text in ("--set", f)))
 RUN = ("train", *SMALL, "--algo", "maskable_ppo", "--steps", "256", "--n-envs", "8")
-SHORT = ("--hyper", "n_steps=16", "--hyper", "batch_size=64", "--episodes", "50")
+FEW = ("n_steps=16", "batch_size=64", "warm_start.steps=512")
+SHORT = (*(word for value in FEW for word in ("--hyper", value)), "--episodes", "50")
 
 
 def invoke(*arguments: str | int | Path) -> int:
@@ -49,7 +50,7 @@ def test_an_agent_is_trained_and_evaluated(
 @pytest.mark.parametrize(
     ("algo", "rollout", "asked", "trained"),
     [
-        ("maskable_ppo", ("n_steps=16", "batch_size=64"), 200, 256),
+        ("maskable_ppo", FEW, 200, 256),
         ("a2c", ("n_steps=6",), 100, 144),
         ("dqn", ("train_freq=3", "learning_starts=10"), 100, 120),
     ],

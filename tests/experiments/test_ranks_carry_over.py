@@ -9,7 +9,8 @@ import numpy.typing as npt
 import pytest
 from scipy.stats import kendalltau
 
-from experiments.ranks_carry_over import Played, carried_over, tau_b, tau_of_halves
+from experiments.rank_correlation import tau_b
+from experiments.ranks_carry_over import Played, carried_over, tau_of_halves
 
 Floats = npt.NDArray[np.float64]
 

@@ -18,7 +18,9 @@ from experiments.result_tables.rankings import sensitivity as page
 from experiments.result_tables.rankings import turns
 from experiments.sensitivity import Played, played, played_at, rows_of, runs_of, tau_of
 from experiments.sensitivity_changes import Change, changes, erring
+from failgym.baselines import REGISTRY
 from failgym.envs import SCENARIOS, Scenario, resolve
+from failgym.evaluation import Run
 from failgym.evaluation.anchors import Anchors
 from failgym.metrics import aoa
 from failgym.predictors import Alarms
@@ -115,6 +117,11 @@ def as_played(scenario: Scenario) -> Played:
     return played(anchors, runs_of(anchors))
 
 
+def runs_of_two(anchors: Anchors) -> dict[str, Run]:
+    """Of what does nothing, and of what does anything."""
+    return {name: anchors.run(REGISTRY[name](), name=name) for name in ("replay", "random")}
+
+
 def saved(found: Played) -> dict[str, float]:
     """What each rule saves beside replay."""
     before = sum(found.costs["replay"])
@@ -137,13 +144,14 @@ def test_other_prices_come_to_what_is_played_at_them(
     monkeypatch.setattr(sensitivity_changes, "FACTORS", {"x 2": 2.0})
     scenario = replace(resolve(env, fields), trace_seed=1_003, split="test")
     anchors = Anchors.of(scenario, split="test", episodes=4)
-    runs = {name: run for name, run in runs_of(anchors).items() if name in ("replay", "random")}
+    runs = runs_of_two(anchors)
     of_prices = [c for c in changes(scenario) if c.of_prices and c.fields]
     assert len(of_prices) == count
     altered = 0
     for change in of_prices:
         changed = scenario.override(**change.fields)
-        told, again = played_at(anchors, runs, changed), as_played(changed)
+        there = Anchors.of(changed, split="test", episodes=4)
+        told, again = played_at(anchors, runs, changed), played(there, runs_of_two(there))
         assert told.room == pytest.approx(again.room), change.name
         altered += told != played(anchors, runs)
         for rule, costs in told.costs.items():
