@@ -127,7 +127,7 @@ class Law:
         """[policies] what each saves of a unit whose room is the middle one, on the mean [points];
         the best first.
         """
-        return MIDDLE + self.apart * (POLICIES // 2 - np.arange(POLICIES))
+        return MIDDLE + self.apart * (POLICIES // 2 - np.arange(POLICIES, dtype=np.float64))
 
     def standard(self, room: Floats) -> Floats:
         """How large rooms are, in standard deviations of their log from its mean."""

@@ -55,7 +55,7 @@ def spread_of(parts: Floats, trace: Ints) -> Spread:
         trace: [units] the trace of each, numbered from 0 without gaps.
     """
     counts = np.bincount(trace)
-    totals = np.bincount(trace, parts)
+    totals = np.bincount(trace, parts).astype(np.float64)
     within = parts - (totals / counts)[trace]
     unbiased = counts / np.maximum(counts - 1, 1)
     units = float((within**2 * unbiased[trace]).sum())
