@@ -147,7 +147,7 @@ def measured(course: Course, seed: int) -> dict[str, Any]:
     seconds: list[float] = []
     for rule in _rules(course.scenario()):
         begun = time.process_time()
-        played = worlds.play(cell, reference.slices, OwnPolicy(_rule, rule))
+        played = worlds.play(cell, reference, OwnPolicy(_rule, rule))
         seconds.append(time.process_time() - begun)
         cost = reference.by_row(played).costs.sum()
         saved.append(float(reference.replay.sum() - cost))

@@ -54,7 +54,8 @@ from failgym.cli.output import print_line, print_table
 from failgym.continued import TASK_SHARE
 from failgym.envs import Scenario, resolve
 from failgym.evaluation.continuing import CONTINUING
-from failgym.evaluation.runner import Run, run_policy
+from failgym.evaluation.ledger import Run
+from failgym.evaluation.runner import run_policy
 from failgym.evaluation.statistics.interval_width import stretched
 from failgym.evaluation.statistics.resampling import resampled, spread_of
 from failgym.evaluation.statistics.sampling_units import of_jobs

@@ -87,7 +87,7 @@ def priced(
     if all(each[0].policy != places[0].replay.policy for each in runs):
         played.append(("", None, [place.replay for place in places]))
     found: list[Priced] = []
-    for factors in factors_of(places[0]):
+    for factors in factors_of(places[0].scenario):
         with working("bound and scores at other prices", interactive()):
             there = [at_prices(place, factors) for place in places]
             rows: list[Evaluation] = []

@@ -17,13 +17,15 @@ from failgym.evaluation.arguments import check_count
 from failgym.evaluation.caller import Predicts, check_playable
 from failgym.evaluation.continuing import CONTINUING
 from failgym.evaluation.evidence import Evidence
+from failgym.evaluation.ledger import Run
 from failgym.evaluation.measuring import clairvoyant, measure
 from failgym.evaluation.oracle.oracle import oracle_run
 from failgym.evaluation.oracle.search import Effort
 from failgym.evaluation.progress import Advance, progress_bar, silent
 from failgym.evaluation.result import Evaluation
 from failgym.evaluation.room import Room, spent_by
-from failgym.evaluation.runner import LANES, Run, run_policy
+from failgym.evaluation.runner import LANES, run_policy
+from failgym.evaluation.savings import Replayed
 from failgym.vocabulary import HOUR
 from failgym.worlds.build import build_world, split_of
 from failgym.worlds.scenario import Scenario, Split
@@ -196,10 +198,13 @@ class Anchors:
         )
 
     @cached_property
-    def job(self) -> Ints:
-        """The job of each task of the slices, slice after slice."""
-        split = split_of(self.scenario, self.scenario.split)
-        return split.column("tasks", "job")[self.replay.outcomes["task"]]
+    def replayed(self) -> Replayed:
+        """What replay did, as far as policies are held against it row by row."""
+        job, evidence = None, self.evidence
+        if self.scenario.completion == "jobs":
+            split = split_of(self.scenario, self.scenario.split)
+            job = split.column("tasks", "job")[self.replay.outcomes["task"]]
+        return Replayed(evidence.by_task, evidence.replay, self.replay.drawn_in, job)
 
     @property
     def ran(self) -> npt.NDArray[np.bool_]:

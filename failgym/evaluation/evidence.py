@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from failgym import metrics
 from failgym.envs.spaces import TERMS
+from failgym.evaluation.ledger import Run
 from failgym.evaluation.room import spent_by
-from failgym.evaluation.runner import Run
 from failgym.evaluation.scoring import Score, score
 from failgym.evaluation.statistics.sampling_units import (
     SamplingUnits,

@@ -13,9 +13,9 @@ from failgym import metrics
 from failgym.envs.spaces import TERMS
 from failgym.evaluation.evidence import score_of
 from failgym.evaluation.figure import Figure
+from failgym.evaluation.ledger import Run
 from failgym.evaluation.result import Evaluation
 from failgym.evaluation.room import Room
-from failgym.evaluation.runner import Run
 from failgym.evaluation.savings import (
     charged_work,
     completion_hours_saved,
@@ -46,8 +46,8 @@ def measure(anchors: Sequence[Anchors], runs: Sequence[Run]) -> Evaluation:
     """
     pairs = list(zip(anchors, runs, strict=True))
     outcomes = _joined([run.outcomes for run in runs])
-    wasted, overhead = charged_work(runs)
-    before, _ = charged_work([each.replay for each in anchors])
+    wasted, overhead = _work([charged_work(each.world, run) for each, run in pairs])
+    before, _ = _work([charged_work(each.world, each.replay) for each in anchors])
     forfeited, false_kills = sum(run.forfeited for run in runs), metrics.false_kills(outcomes)
     thousands = len(outcomes["task"]) / 1000.0
     ran = np.concatenate([each.ran[run.outcomes["task"]] for each, run in pairs])
@@ -178,6 +178,11 @@ def _joined(tables: Sequence[Outcomes]) -> Outcomes:
 def _same(some: Outcomes, others: Outcomes) -> bool:
     """Are these tables of outcomes equal?"""
     return all(np.array_equal(column, others[name]) for name, column in some.items())
+
+
+def _work(charged: Sequence[Floats]) -> list[float]:
+    """Wasted work and overhead of all slices of all traces."""
+    return np.sum([each.sum(axis=0) for each in charged], axis=0).tolist()
 
 
 def _share(part: float, whole: float) -> float:

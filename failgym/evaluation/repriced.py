@@ -23,15 +23,18 @@ from failgym.worlds.scheduled.world import ScheduledWorld
 
 if TYPE_CHECKING:
     from failgym.evaluation.anchors import Anchors
-    from failgym.evaluation.runner import Run
+    from failgym.evaluation.ledger import Run
     from failgym.worlds.scenario import Scenario
+    from failgym.worlds.world import World
 
 __all__ = [
     "AS_IT_IS",
     "Factors",
     "at_prices",
+    "costs_at",
     "factors_between",
     "factors_of",
+    "others_by_term",
     "ranks",
     "reads_prices",
     "repriced",
@@ -69,16 +72,15 @@ class Factors:
 AS_IT_IS = Factors()
 
 
-def factors_of(anchors: Anchors) -> list[Factors]:
+def factors_of(scenario: Scenario) -> list[Factors]:
     """The prices that policies are ranked at, those of the scenario first; no price of 0 is varied.
 
-    Raises:
-        ValueError: for a kind of world of which nobody knows how prices enter.
+    The value of a task is counted in wasted work: if that is free, so are forfeits.
     """
-    prices = _prices(anchors)
-    forfeited = prices["forfeited_work"] > 0.0 or prices["forfeited_time"] > 0.0
-    values = [Factors(value=factor) for factor in VALUES if forfeited]
-    waits = [Factors(waiting=factor) for factor in WAITING if prices["completion"] > 0.0]
+    price = {name: getattr(scenario, field) for name, field in _fields(scenario).items()}
+    forfeits = price["value"] * (1.0 if scenario.task_value is None else price["wasted"])
+    values = [Factors(value=factor) for factor in VALUES if forfeits > 0.0]
+    waits = [Factors(waiting=factor) for factor in WAITING if price["waiting"] > 0.0]
     return [AS_IT_IS, *values, *waits]
 
 
@@ -86,7 +88,7 @@ def at_prices(anchors: Anchors, factors: Factors) -> Anchors:
     """The same slices at other prices: replay's costs by its terms, and the bound found anew."""
     if factors == AS_IT_IS:
         return anchors
-    priced, forfeits = _prices(anchors).copy(), factors.of_forfeits(anchors.scenario)
+    priced, forfeits = _prices(anchors.world).copy(), factors.of_forfeits(anchors.scenario)
     for name in ("forfeited_work", "forfeited_time"):
         priced[name] *= forfeits
     priced["completion"] *= factors.waiting
@@ -111,19 +113,45 @@ def at_prices(anchors: Anchors, factors: Factors) -> Anchors:
 
 
 def repriced(anchors: Anchors, run: Run, factors: Factors) -> Run:
-    """What a run on the slices of the anchors costs at other prices, played as it was.
-
-    Of what others cost, wasted work, overhead and completion time are known; the rest is forfeited.
-    """
-    prices, forfeits = _prices(anchors), factors.of_forfeits(anchors.scenario)
-    by_term = np.array([factors.wasted, factors.overhead, factors.waiting, forfeits, 1.0])
-    costs = run.costs * by_term
-    of_others = np.column_stack([run.work_of_others, run.time_of_others])
-    known = of_others * [prices[name] for name in TERMS[:3]]
-    lost = run.costs[:, _OTHERS] - known.sum(axis=1)
-    costs[:, _OTHERS] = known @ by_term[:3] + forfeits * lost
+    """What a run on the slices of the anchors costs at other prices, played as it was."""
+    others = others_by_term(anchors.world, run)
+    costs = costs_at(run.costs, others, factors, anchors.scenario)
     spent = run.spent_on_others * [factors.wasted, factors.waiting]
     return replace(run, costs=costs, spent_on_others=spent)
+
+
+def others_by_term(world: World, run: Run) -> Floats:
+    """Of what tasks cost that are not asked about, the part that is known term by term.
+
+    Returns:
+        [slices, 3] wasted work, overhead and completion time; all else that they cost is forfeited.
+
+    Raises:
+        ValueError: for a kind of world of which nobody knows how prices enter.
+    """
+    prices = _prices(world)
+    of_others = np.column_stack([run.work_of_others, run.time_of_others])
+    return of_others * [prices[name] for name in TERMS[:3]]
+
+
+def costs_at(costs: Floats, others: Floats, factors: Factors, scenario: Scenario) -> Floats:
+    """What is known by terms, at other prices.
+
+    Args:
+        costs: [..., 5] by term.
+        others: [..., 3] what `others_by_term` says of the same.
+        factors: the other prices.
+        scenario: whose prices they are factors of.
+
+    Returns:
+        [..., 5]
+    """
+    forfeits = factors.of_forfeits(scenario)
+    by_term = np.array([factors.wasted, factors.overhead, factors.waiting, forfeits, 1.0])
+    there = costs * by_term
+    lost = costs[..., _OTHERS] - others.sum(axis=-1)
+    there[..., _OTHERS] = others @ by_term[:3] + forfeits * lost
+    return there
 
 
 def reads_prices(policy: Any, here: Scenario, there: Scenario) -> bool:
@@ -156,11 +184,11 @@ def ranks(costs: Sequence[float]) -> list[int]:
     return [1 + sum(other < cost - TIES * abs(cost) for other in costs) for cost in costs]
 
 
-def _prices(anchors: Anchors) -> Any:
+def _prices(world: World) -> Any:
     """The record of parameters that holds the prices."""
-    if not isinstance(anchors.world, PinnedWorld | ScheduledWorld):
-        raise ValueError(f"{anchors.scenario.name}: expected a pinned or a scheduled world")
-    return anchors.world.tables.parameters[0]
+    if not isinstance(world, PinnedWorld | ScheduledWorld):
+        raise ValueError("prices: expected a pinned or a scheduled world")
+    return world.tables.parameters[0]
 
 
 def factors_between(scenario: Scenario, changed: Scenario) -> Factors:

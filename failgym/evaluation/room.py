@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from failgym import metrics
 from failgym.envs.spaces import TERMS
-from failgym.evaluation.runner import Run
+from failgym.evaluation.ledger import Run
 from failgym.worlds.world import World
 
 __all__ = [

@@ -8,31 +8,28 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from failgym.evaluation.arguments import check_count, check_threads
 from failgym.evaluation.caller import Caller, Predicts, playing_by, policy_name
+from failgym.evaluation.ledger import Ledger, Run
 from failgym.evaluation.progress import Advance, silent
 from failgym.sim.shared.batch import EpisodeBatch
 from failgym.sim.shared.records import Output
 from failgym.sim.shared.rules import Order, Rules
-from failgym.vocabulary import TERMS
 from failgym.worlds.batches import lanes_that_fit, make_batch
 from failgym.worlds.world import World
 
-__all__ = ["LANES", "Answers", "Run", "run_policy", "served"]
+__all__ = ["LANES", "Answers", "run_policy", "served"]
 
 LANES = 1024
 """Episodes served together by default: enough to hide the cost of a call in Python, few enough for
 their state to stay in the caches."""
 IDLE_SHARE = 16
 """Ended lanes wait until one in so many is idle: to start a few costs as much as to start many."""
-_BEYOND = "ghosts"
-"""What the state of a task counts its attempts beyond the record by."""
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -48,49 +45,6 @@ class Answers(Protocol):
     def act(self, out: Output, live: Bools) -> Ints:
         """Actions of all lanes, int64 [lanes]; those of lanes that are not live mean nothing."""
         ...
-
-
-@dataclass(frozen=True)
-class Run:
-    """What a policy did on some slices of a world."""
-
-    policy: str
-    slices: Ints
-    """[slices] the slices, in the order of the rows below"""
-    costs: npt.NDArray[np.float64]
-    """[slices, 5] cost by term"""
-    outcomes: dict[str, npt.NDArray[Any]]
-    """an array per field of `TaskOutcome`, with a row per task, slice after slice"""
-    forfeited: int
-    """tasks that forfeited something: what the record finishes and the policy did not, or, with
-    ``task_value``, what has a value and did not finish"""
-    spent_on_others: npt.NDArray[np.float64]
-    """[slices, 2] what tasks that are not asked about have taken, where they are charged for: their
-    machine-time, at the price of wasted work, and their completion time; in units of cost"""
-    work_of_others: Ints
-    """[slices, 2] what they have wasted, and the time of their checkpoints and restores, likewise
-    [machine-ms]"""
-    time_of_others: Ints
-    """[slices] their completion time, likewise [ms]"""
-    drawn: Bools | None
-    """[tasks] did an attempt beyond the record start, or queue? None if the world does not tell"""
-    drawn_in: Bools | None
-    """[slices] one of any task that the episode holds, of those not asked about too?"""
-    decisions: int
-    illegal: int
-    """actions that the mask forbade; each counted as CONTINUE"""
-    seconds: float
-    """wall-clock time of the run [s]"""
-
-    @property
-    def decisions_per_second(self) -> float:
-        """Speed [1/s]."""
-        return self.decisions / max(self.seconds, 1e-9)
-
-    @property
-    def tasks_per_second(self) -> float:
-        """Speed [1/s]."""
-        return len(self.outcomes["task"]) / max(self.seconds, 1e-9)
 
 
 def run_policy(
@@ -178,61 +132,12 @@ def served(
     begun = time.perf_counter()
     lanes = lanes_that_fit(world, rules, min(lanes, len(chosen)), order)
     batch = make_batch(world, rules, lanes, order, threads)
-    ledger = _Ledger(world, batch, chosen)
+    ledger = Ledger(world, batch, chosen)
     _serve(batch, caller(lanes), ledger, progress)
-    return Run(
-        policy=name,
-        slices=chosen,
-        costs=ledger.costs,
-        outcomes=world.outcomes(ledger.states),
-        forfeited=ledger.forfeited,
-        spent_on_others=ledger.spent_on_others,
-        work_of_others=ledger.work_of_others,
-        time_of_others=ledger.time_of_others,
-        drawn=ledger.states[_BEYOND] > 0 if ledger.tells_drawn else None,
-        drawn_in=ledger.drawn_in if ledger.tells_drawn else None,
-        decisions=ledger.decisions,
-        illegal=ledger.illegal,
-        seconds=time.perf_counter() - begun,
-    )
+    return ledger.run(name, time.perf_counter() - begun)
 
 
-class _Ledger:
-    """What ended episodes leave behind, by position in the list of slices."""
-
-    def __init__(self, world: World, batch: EpisodeBatch, slices: Ints) -> None:
-        sizes = world.own_sizes[slices]
-        self.slices = slices
-        self.first = np.concatenate([[0], np.cumsum(sizes)])
-        self.costs = np.zeros((len(slices), len(TERMS)))
-        self.states: npt.NDArray[Any] = np.zeros(int(self.first[-1]), batch.array("tasks", 0).dtype)
-        self.spent_on_others = np.zeros((len(slices), 2))
-        self.work_of_others = np.zeros((len(slices), 2), dtype=np.int64)
-        self.time_of_others = np.zeros(len(slices), dtype=np.int64)
-        self.tells_drawn = _BEYOND in (self.states.dtype.names or ())
-        self.drawn_in = np.zeros(len(slices), dtype=np.bool_)
-        self.forfeited = 0
-        self.decisions = 0
-        self.illegal = 0
-
-    def enter(self, batch: EpisodeBatch, lanes: Ints, positions: Ints) -> None:
-        """Write down the episodes of lanes that ended on the slices at these positions."""
-        episodes = batch.state.episodes[lanes]
-        self.costs[positions] = episodes["cost"]
-        self.forfeited += int(episodes["forfeited"].sum())
-        self.decisions += int(episodes["decisions"].sum())
-        self.illegal += int(episodes["illegal"].sum())
-        for lane, position in zip(lanes.tolist(), positions.tolist(), strict=True):
-            first, last = self.first[position], self.first[position + 1]
-            self.states[first:last] = batch.own_states(lane)
-            self.spent_on_others[position] = batch.spent_on_others(lane)
-            self.work_of_others[position] = batch.work_of_others(lane)
-            self.time_of_others[position] = batch.time_of_others(lane)
-            if self.tells_drawn:
-                self.drawn_in[position] = (batch.states(lane)[_BEYOND] > 0).any()
-
-
-def _serve(batch: EpisodeBatch, caller: Answers, ledger: _Ledger, progress: Advance) -> None:
+def _serve(batch: EpisodeBatch, caller: Answers, ledger: Ledger, progress: Advance) -> None:
     """Serve all slices: step the lanes, collect what has ended, hand out what is left."""
     lanes, total = len(batch), len(ledger.slices)
     nothing = np.zeros(lanes, dtype=np.int64)

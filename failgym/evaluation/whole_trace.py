@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym import metrics
-from failgym.evaluation.runner import Run
+from failgym.evaluation.ledger import Run
 from failgym.traces import Outcome, Trace
 from failgym.traces.machine_time import MachineTime, attempt_times, fate_known, machine_time
 from failgym.worlds.scenario import Scenario

@@ -16,6 +16,10 @@ Floats = npt.NDArray[np.float64]
 
 ACCOUNTS = ("useful", "lost", "redundant", "ghost", "checkpoint", "restore", "transfer")
 """The columns among which a settled task's machine-time is divided."""
+WASTED = ("lost", "redundant", "ghost")
+"""Those of work that led to nothing."""
+OVERHEAD = ("checkpoint", "restore")
+"""Those of checkpoints and of restoring from them."""
 
 
 def known(outcomes: Columns) -> Bools:
@@ -30,12 +34,12 @@ def task_work(outcomes: Columns, accounts: Iterable[str] = ACCOUNTS) -> npt.NDAr
 
 def wasted_work(outcomes: Columns) -> int:
     """Work that led to nothing: lost, redundant and ghost [machine-ms]."""
-    return int(task_work(outcomes, ("lost", "redundant", "ghost"))[known(outcomes)].sum())
+    return int(task_work(outcomes, WASTED)[known(outcomes)].sum())
 
 
 def checkpoint_work(outcomes: Columns) -> int:
     """Machine-time spent on checkpoints and on restoring from them [machine-ms]."""
-    return int(task_work(outcomes, ("checkpoint", "restore"))[known(outcomes)].sum())
+    return int(task_work(outcomes, OVERHEAD)[known(outcomes)].sum())
 
 
 def cloning_overhead(policy: Columns, replay: Columns) -> float:
@@ -85,10 +89,15 @@ def rescued(outcomes: Columns) -> int:
     return int(np.sum(failed & (outcomes["outcome"] == Outcome.FINISH)))
 
 
+def falsely_killed(outcomes: Columns) -> Bools:
+    """Which tasks the record finishes and the policy killed [tasks]."""
+    finished = outcomes["recorded_outcome"] == Outcome.FINISH
+    return np.asarray(finished & (outcomes["outcome"] != Outcome.FINISH) & outcomes["killed"])
+
+
 def false_kills(outcomes: Columns) -> int:
     """Tasks that the record finishes and the policy killed."""
-    finished = outcomes["recorded_outcome"] == Outcome.FINISH
-    return int(np.sum(finished & (outcomes["outcome"] != Outcome.FINISH) & outcomes["killed"]))
+    return int(falsely_killed(outcomes).sum())
 
 
 def resource_reduction(

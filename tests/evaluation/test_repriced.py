@@ -35,7 +35,7 @@ def test_terms_say_what_playing_again_would_cost(name: str) -> None:
     scenario = resolve(name, fields)
     anchors = Anchors.of(scenario, episodes=9)
     run = anchors.run(REGISTRY[policy]())
-    varied = factors_of(anchors)
+    varied = factors_of(anchors.scenario)
     assert varied[0] == Factors()
     assert len(varied) == (5 if scenario.weight_completion else 3)
     for factors in (varied[1], varied[-1]):
@@ -76,7 +76,7 @@ def test_who_asks_for_prices_plays_again() -> None:
     anchors = Anchors.of(resolve("Cloning-v1", CASES["Cloning-v1"][0]))
     policies: list[tuple[str, Any]] = [("thrifty", Thrifty()), ("reroll", REGISTRY["reroll"]())]
     runs = [[anchors.run(policy)] for _, policy in policies]
-    prices = anchors.scenario, at_prices(anchors, factors_of(anchors)[1]).scenario
+    prices = anchors.scenario, at_prices(anchors, factors_of(anchors.scenario)[1]).scenario
     assert [reads_prices(policy, *prices) for _, policy in policies] == [True, False]
     found = {at.name: at.rows for at in priced([anchors], policies, runs)}
     for name, (thrifty, reroll, replay) in found.items():
@@ -110,7 +110,7 @@ def test_who_asks_for_other_rules_is_not_played_again() -> None:
     policy.asked.clear()
     found = priced([anchors], [("asking", policy)], [[run]])
     assert not policy.asked
-    for factors, at in zip(factors_of(anchors), found, strict=True):
+    for factors, at in zip(factors_of(anchors.scenario), found, strict=True):
         assert at.rows[0].cost == pytest.approx(repriced(anchors, run, factors).costs.sum())
 
 

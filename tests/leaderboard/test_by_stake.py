@@ -252,7 +252,7 @@ def test_of_many_traces_each_is_one_row() -> None:
     ):
         assert blocks[:, 0].tolist() == costs.tolist()
     policy = OwnPolicy(lambda spec: BlindKill(), "blind_kill")
-    played = worlds.play(cell, reference.slices, policy)
+    played = worlds.play(cell, reference, policy)
     row = reference.by_row(played)
     assert row.costs.tolist() == [played.costs.sum(axis=0).tolist()]
     assert row.blocks.tolist() == [[pytest.approx(played.costs.sum())]]

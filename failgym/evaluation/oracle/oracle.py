@@ -7,12 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from failgym.evaluation.ledger import Run
 from failgym.evaluation.oracle.plays import Stage
 from failgym.evaluation.oracle.rules import Allowed, allowed_by, ways_with
 from failgym.evaluation.oracle.search import Effort, Found, search
 from failgym.evaluation.oracle.store import Store
 from failgym.evaluation.progress import Advance, silent
-from failgym.evaluation.runner import Run, served
+from failgym.evaluation.runner import served
 from failgym.sim.shared.records import Output
 from failgym.worlds.scenario import Scenario
 from failgym.worlds.world import LeastCosts, World

@@ -18,13 +18,16 @@ from failgym.leaderboard.submission.entries import Entry
 from failgym.leaderboard.submission.records import Seconds
 from failgym.leaderboard.submission.tables import (
     ANCHOR_BLOCKS,
+    ANCHORS,
     BLOCKS,
     CELL_RESULTS,
     OK,
     lists,
 )
+from failgym.leaderboard.suite.account import ACCOUNT, REPLAY_ACCOUNT
 from failgym.leaderboard.suite.episodes import Failure, Played
-from failgym.leaderboard.suite.suite_worlds import Reference, SuiteWorlds
+from failgym.leaderboard.suite.reference import Reference
+from failgym.leaderboard.suite.suite_worlds import SuiteWorlds
 from failgym.leaderboard.suite.suites import Cell
 
 __all__ = ["play_cell"]
@@ -46,7 +49,7 @@ def play_cell(
     reference = work.reference(worlds.alike(cell))
     try:
         player = players.player(entry.kind, entry.specs[cell.env])
-        played = worlds.play(cell, reference.slices, player)
+        played = worlds.play(cell, reference, player)
     except Failure as failure:
         table = _failed(reference, cell, failure)
         work.save_cell(entry.key, cell, table, Seconds(engine=0.0, policy=0.0))
@@ -70,6 +73,7 @@ def _table(reference: Reference, cell: Cell, played: Played) -> Any:
         cell,
         {
             **{term: pa.array(played.costs[:, i]) for i, term in enumerate(TERMS)},
+            **{name: pa.array(played.account[:, i]) for i, name in enumerate(ACCOUNT)},
             BLOCKS: lists(played.blocks),
         },
         decisions=played.decisions,
@@ -89,7 +93,7 @@ def _failed(reference: Reference, cell: Cell, failure: Failure) -> Any:
         reference,
         cell,
         {
-            **{term: pa.nulls(n, pa.float64()) for term in TERMS},
+            **{name: pa.nulls(n, pa.float64()) for name in (*TERMS, *ACCOUNT)},
             BLOCKS: pa.array([[]] * n, pa.list_(pa.float64())),
         },
         decisions=nothing,
@@ -108,9 +112,8 @@ def _episodes(reference: Reference, cell: Cell, terms: dict[str, Any], **measure
         "slice": reference.rows,
         "seed": seed,
         **terms,
-        "replay_cost": reference.replay,
-        "bound_cost": reference.bound,
-        "replay_spent": reference.spent,
+        **dict(zip(ANCHORS, reference.costs, strict=True)),
+        **{name: reference.account[:, i] for i, name in enumerate(REPLAY_ACCOUNT)},
         **{name: lists(of) for name, of in zip(ANCHOR_BLOCKS, reference.blocks, strict=True)},
         **measured,
     }

@@ -20,37 +20,25 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
-import pyarrow as pa
 
 from failgym.files import PARTIAL, replacing
 from failgym.leaderboard.submission.records import SUBMISSION_FILE, Seconds
 from failgym.leaderboard.submission.tables import (
-    ANCHOR_BLOCKS,
-    ANCHORS,
     CELL_RESULTS,
     read_table,
     write_table,
 )
-from failgym.leaderboard.suite.suite_worlds import Reference
+from failgym.leaderboard.suite.reference import Reference, ReferenceArrays
 from failgym.leaderboard.suite.suites import Cell
 
 __all__ = ["WorkFolder"]
 
 _PLAN = "plan.json"
-_REFERENCE = pa.schema(
-    [
-        *((name, pa.list_(pa.int64())) for name in ("slices", "rows")),
-        ("weights", pa.list_(pa.float64())),
-        *((anchor, pa.list_(pa.float64())) for anchor in ANCHORS),
-        *((blocks, pa.list_(pa.list_(pa.float64()))) for blocks in ANCHOR_BLOCKS),
-    ]
-)
-"""One row."""
-_KINDS: tuple[Any, ...] = (np.int64, np.int64, *[np.float64] * (len(_REFERENCE) - 2))
-_TRACE, _SECONDS = b"trace", b"seconds"
-"""Keys of what is kept in the metadata of files."""
+_SECONDS = b"seconds"
+"""Key of what is kept in the metadata of files."""
 
 
 class WorkFolder:
@@ -111,30 +99,23 @@ class WorkFolder:
 
     def reference_file(self, cell: Cell) -> Path:
         """Where the costs of replay and the bound are."""
-        return self.folder / "references" / f"{cell.env}-{cell.forecast}-{cell.seed}.parquet"
+        return self.folder / "references" / f"{cell.env}-{cell.forecast}-{cell.seed}.npz"
 
     def save_reference(self, cell: Cell, reference: Reference) -> None:
         """Keep what replay and the bound cost."""
-        costs = reference.replay, reference.bound, reference.spent
-        columns = [reference.slices, reference.rows, reference.weights, *costs, *reference.blocks]
-        row = [each.tolist() for each in columns]
-        table = pa.table([[each] for each in row], schema=_REFERENCE)
-        about = {_TRACE: reference.trace_hash, _SECONDS: repr(reference.seconds)}
-        table = table.replace_schema_metadata(about)
-        write_table(table, self.reference_file(cell))
+        file = self.reference_file(cell)
+        file.parent.mkdir(exist_ok=True)
+        with replacing(file) as partial, partial.open("wb") as stream:
+            np.savez_compressed(stream, **ReferenceArrays.of(reference)._asdict())
 
     def reference(self, cell: Cell) -> Reference:
         """What replay and the bound cost. Raises ValueError if it is not there."""
         file = self.reference_file(cell)
-        table = read_table(file, _REFERENCE, str(file))
-        slices, rows, weights, *costs = (
-            np.array(column[0].as_py(), kind)
-            for column, kind in zip(table.columns, _KINDS, strict=True)
-        )
-        replay, bound, spent, *blocks = costs
-        about = table.schema.metadata
-        seconds, trace = float(about[_SECONDS]), about[_TRACE].decode()
-        return Reference(slices, weights, rows, replay, bound, spent, tuple(blocks), trace, seconds)
+        try:
+            with np.load(file, allow_pickle=False) as kept:
+                return ReferenceArrays(**{name: kept[name] for name in kept.files}).reference
+        except (OSError, EOFError, TypeError, BadZipFile) as error:
+            raise ValueError(f"{file}: cannot be read: {error}") from error
 
     def cell_file(self, key: tuple[str, int | None], cell: Cell) -> Path:
         """Where the episodes of a policy in a cell are."""

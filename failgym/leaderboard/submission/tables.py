@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from failgym.envs.spaces import TERMS
 from failgym.files import replacing
+from failgym.leaderboard.suite.account import ACCOUNT, REPLAY_ACCOUNT
 
 __all__ = [
     "ACTIONS",
@@ -23,6 +24,7 @@ __all__ = [
     "ANCHORS",
     "ANCHOR_BLOCKS",
     "BLOCKS",
+    "COUNTED",
     "CELL_RESULTS",
     "CRASHED",
     "NONSENSE",
@@ -52,6 +54,10 @@ STATUSES = (OK, CRASHED, TIMEOUT, NONSENSE)
 ANCHORS: Final = ("replay_cost", "bound_cost", "replay_spent")
 """Costs of replay and of the bound on a slice, which its score is measured between."""
 
+COUNTED: Final = (*ACCOUNT, *REPLAY_ACCOUNT)
+"""What is known of a row in plain units, of the policy and of replay
+(`failgym.leaderboard.suite.account`)."""
+
 BLOCKS: Final = "cost_blocks"
 ANCHOR_BLOCKS: Final = tuple(f"{anchor}_blocks" for anchor in ANCHORS)
 """Columns that hold for each slice how much of its costs is of which block of jobs."""
@@ -72,6 +78,7 @@ _EPISODE = [("slice", pa.int64()), ("seed", pa.int64())]
 _MEASURED = [
     *((term, pa.float64()) for term in TERMS),
     *((anchor, pa.float64()) for anchor in ANCHORS),
+    *((name, pa.float64()) for name in COUNTED),
     *((blocks, pa.list_(pa.float64())) for blocks in (BLOCKS, *ANCHOR_BLOCKS)),
     *(("decisions", pa.int64()), ("illegal", pa.int64())),
     *(("seconds", pa.float64()), ("status", pa.string()), ("reason", pa.string())),
@@ -87,10 +94,10 @@ RESULTS: Final = pa.schema(
 """A row per slice, or, where a suite has many traces of an environment, or draws slices by what is
 at stake on them, per trace: then `slice` is -1, costs are sums over its slices, each as often as it
 stands for, and decisions and seconds are those of what was played. `seed` is the suite's number of
-the seed. The cost terms are null where the policy failed (`status`, `reason`); `replay_cost` and
+the seed. The cost terms and the account are null where the policy failed (`status`, `reason`); `replay_cost` and
 `bound_cost` are sums of terms on the same slice, and `replay_spent` is what replay's machine-time
-there costs, which says whether there is anything to gain (`failgym.evaluation.room`). The columns
-of blocks share the slice's costs out among the blocks of its trace, as many in each row
+there costs, which says whether there is anything to gain (`failgym.evaluation.room`); `COUNTED`
+says in hours and tasks what the policy and replay did. The columns of blocks share the slice's costs out among the blocks of its trace, as many in each row
 (`failgym.leaderboard.suite.cost_blocks`); `cost_blocks` is empty where the policy failed. `seconds`
 is wall time of engine and policy, shared among the episodes played together by their decisions
 [s]."""

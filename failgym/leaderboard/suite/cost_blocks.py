@@ -7,14 +7,12 @@ share machines, a block is one of neighbouring slices (`failgym.evaluation.stati
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 from failgym.evaluation.evidence import units_of
+from failgym.evaluation.ledger import Run
 from failgym.worlds.scenario import Scenario
 from failgym.worlds.world import World
 
@@ -46,8 +44,7 @@ class CostBlocks:
         cls,
         scenario: Scenario,
         world: World,
-        slices: Ints,
-        outcomes: Mapping[str, npt.NDArray[Any]],
+        run: Run,
         most: int = BLOCKS,
     ) -> CostBlocks:
         """The blocks of some slices.
@@ -55,13 +52,13 @@ class CostBlocks:
         Args:
             scenario: of the slices.
             world: the same, compiled.
-            slices: which.
-            outcomes: of their tasks, slice after slice, whoever played.
+            run: of whoever played them.
             most: blocks at most; with 1 it is all the same whose tasks they are.
         """
+        slices = run.slices
         if most == 1:
             return cls(world, False, (len(slices), 1), np.arange(len(slices)))
-        units = units_of(scenario, world, len(slices), outcomes)
+        units = units_of(scenario, world, len(slices), run.outcomes)
         count = min(units.count, most)
         block = units.of_row * count // units.count
         row = np.repeat(np.arange(len(slices)), world.own_sizes[slices])
@@ -74,13 +71,8 @@ class CostBlocks:
         sums = np.bincount(self.at, rows, slices * blocks).astype(np.float64)
         return sums.reshape(self.shape)
 
-    def costs(self, outcomes: dict[str, npt.NDArray[Any]], costs: Floats) -> Floats:
-        """What a policy costs, [slices, blocks].
-
-        Args:
-            outcomes: of the tasks.
-            costs: [slices, 5] of the slices, by term.
-        """
-        of_tasks = self.world.task_costs(outcomes) if self.by_task else costs
+    def costs(self, run: Run) -> Floats:
+        """What a policy costs on the slices, [slices, blocks]."""
+        of_tasks = self.world.task_costs(run.outcomes) if self.by_task else run.costs
         assert of_tasks is not None, "rows are tasks only where tasks have costs"
         return self.sums(of_tasks.sum(axis=1))

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from failgym.evaluation.ledger import Ledger
+from failgym.evaluation.savings import Replayed
+from failgym.leaderboard.suite.account import account_of
 from failgym.leaderboard.suite.cost_blocks import BLOCKS, CostBlocks
 from failgym.sim.shared.batch import EpisodeBatch
 from failgym.sim.shared.records import Output
-from failgym.vocabulary import TERMS
 from failgym.worlds.batches import lanes_that_fit, make_batch
 from failgym.worlds.scenario import Scenario
 from failgym.worlds.world import World
@@ -24,6 +26,7 @@ from failgym.worlds.world import World
 __all__ = ["MOST_REASON", "Answers", "Bools", "Failure", "Ints", "Played", "play"]
 
 Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
 STATE_BYTES = 1 << 29
@@ -72,10 +75,12 @@ class Answers(Protocol):
 class Played:
     """Costs and counts of each slice, or of all together; actions, and where the time went."""
 
-    costs: npt.NDArray[np.float64]
+    costs: Floats
     """[slices or 1, 5] by term"""
-    blocks: npt.NDArray[np.float64]
+    blocks: Floats
     """[slices or 1, blocks] sum of the terms, by what is resampled"""
+    account: Floats
+    """[slices or 1, `ACCOUNT`] (`failgym.leaderboard.suite.account`)"""
     decisions: Ints
     """[slices or 1]"""
     illegal: Ints
@@ -91,19 +96,25 @@ class Played:
     seconds: float
     """wall time of all [s]"""
 
-    def together(self, weights: npt.NDArray[np.float64]) -> Played:
+    def together(self, weights: Floats) -> Played:
         """All slices in one row, where each costs as many as it stands for [slices]."""
         return replace(
             self,
             costs=weights[None] @ self.costs,
             blocks=weights[None] @ self.blocks,
+            account=weights[None] @ self.account,
             decisions=self.decisions.sum(keepdims=True),
             illegal=self.illegal.sum(keepdims=True),
         )
 
 
 def play(
-    world: World, scenario: Scenario, slices: Ints, answers: Answers, blocks: int = BLOCKS
+    world: World,
+    scenario: Scenario,
+    slices: Ints,
+    answers: Answers,
+    replayed: Replayed,
+    blocks: int = BLOCKS,
 ) -> Played:
     """Play slices, each once.
 
@@ -112,6 +123,7 @@ def play(
         scenario: its rules.
         slices: which ones.
         answers: whoever answers.
+        replayed: replay on the same slices.
         blocks: what costs are shared out among, at most (`failgym.leaderboard.suite.cost_blocks`).
 
     Raises:
@@ -121,11 +133,21 @@ def play(
     answers.begin(lanes)
     begun, worked = time.perf_counter(), time.process_time()
     game = _Game(world, make_batch(world, scenario, lanes, scenario.order), slices)
-    game.run(answers)
+    game.serve(answers)
     seconds, spent = time.perf_counter() - begun, time.process_time() - worked
-    outcomes = world.outcomes(game.states)
-    shared = CostBlocks.of(scenario, world, slices, outcomes, blocks)
-    return game.played(shared.costs(outcomes, game.costs), seconds, spent)
+    run, (actions, offset) = game.ledger.run("", seconds), game.actions()
+    return Played(
+        costs=run.costs,
+        blocks=CostBlocks.of(scenario, world, run, blocks).costs(run),
+        account=account_of(world, replayed, run),
+        decisions=run.decisions_in,
+        illegal=run.illegal_in,
+        actions=actions,
+        offset=offset,
+        engine_seconds=max(spent - game.worked, 0.0),
+        policy_seconds=game.waited,
+        seconds=seconds,
+    )
 
 
 class _Game:
@@ -133,22 +155,16 @@ class _Game:
 
     def __init__(self, world: World, batch: EpisodeBatch, slices: Ints) -> None:
         self.batch, self.slices = batch, slices
-        self.first = np.concatenate([[0], np.cumsum(world.own_sizes[slices])])
-        """of the states of the tasks of each slice"""
-        kind = batch.array("tasks", 0).dtype
-        self.states: npt.NDArray[Any] = np.zeros(int(self.first[-1]), kind)
+        self.ledger = Ledger(world, batch, slices)
         lanes = len(batch)
         self.at = np.full(lanes, -1, dtype=np.int64)  # position in the list of slices, -1: idle
         self.fresh = np.zeros(lanes, dtype=np.bool_)
         self.begun = 0
-        self.costs = np.zeros((len(slices), len(TERMS)))
-        self.decisions = np.zeros(len(slices), dtype=np.int64)
-        self.illegal = np.zeros(len(slices), dtype=np.int64)
         self.waited = self.worked = 0.0  # for answers [s]: wall time, and processor time of ours
         self.asked: list[Ints] = []
         self.answered: list[npt.NDArray[np.uint8]] = []
 
-    def run(self, answers: Answers) -> None:
+    def serve(self, answers: Answers) -> None:
         """Play all slices."""
         nothing = np.zeros(len(self.at), dtype=np.int64)
         while self._fill():
@@ -161,7 +177,9 @@ class _Game:
                 self.answered.append(actions[live].astype(np.uint8))
             # What episodes cost in which nothing is asked is charged by the first step.
             self.batch.step(actions)
-            self._collect()
+            ended = np.flatnonzero((self.at >= 0) & self.batch.state.episodes["done"])
+            self.ledger.enter(self.batch, ended, self.at[ended])
+            self.at[ended] = -1
 
     def _ask(self, answers: Answers, live: Bools) -> Ints:
         """Ask for answers; the time that this takes is not the engine's."""
@@ -183,38 +201,10 @@ class _Game:
             self.fresh[idle] = True
         return bool((self.at >= 0).any())
 
-    def _collect(self) -> None:
-        """Write down the episodes that have ended."""
-        episodes = self.batch.state.episodes
-        ended = np.flatnonzero((self.at >= 0) & episodes["done"])
-        at = self.at[ended]
-        self.costs[at] = episodes["cost"][ended]
-        self.decisions[at] = episodes["decisions"][ended]
-        self.illegal[at] = episodes["illegal"][ended]
-        for lane, place in zip(ended.tolist(), at.tolist(), strict=True):
-            self.states[self.first[place] : self.first[place + 1]] = self.batch.own_states(lane)
-        self.at[ended] = -1
-
-    def played(self, blocks: npt.NDArray[np.float64], seconds: float, worked: float) -> Played:
-        """What happened, with the actions sorted by slice.
-
-        Args:
-            blocks: [slices, blocks] what each costs.
-            seconds: wall time of all [s].
-            worked: processor time of all [s].
-        """
+    def actions(self) -> tuple[npt.NDArray[np.uint8], Ints]:
+        """All actions, slice after slice, and where those of each begin [slices + 1]."""
         of = np.concatenate([np.zeros(0, dtype=np.int64), *self.asked])
         actions = np.concatenate([np.zeros(0, dtype=np.uint8), *self.answered])
-        order = np.argsort(of, kind="stable")
         counts = np.bincount(of, minlength=len(self.slices))
-        return Played(
-            costs=self.costs,
-            blocks=blocks,
-            decisions=self.decisions,
-            illegal=self.illegal,
-            actions=actions[order],
-            offset=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-            engine_seconds=max(worked - self.worked, 0.0),
-            policy_seconds=self.waited,
-            seconds=seconds,
-        )
+        offset = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        return actions[np.argsort(of, kind="stable")], offset

@@ -9,16 +9,17 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 import failgym
 from failgym.evaluation.anchors import Anchors
+from failgym.leaderboard.suite.account import replay_account, stake_of
 from failgym.leaderboard.suite.by_stake import draw_by_stake
 from failgym.leaderboard.suite.cost_blocks import CostBlocks
 from failgym.leaderboard.suite.episodes import Answers, Played, play
+from failgym.leaderboard.suite.reference import WHOLE, Reference, ReferenceArrays
 from failgym.leaderboard.suite.secret_seed import derived_seed
 from failgym.leaderboard.suite.suites import Cell, Course, Suite
 from failgym.world_cache import KeptPart, kept_or_built, nothing_kept
@@ -28,87 +29,10 @@ from failgym.worlds.scenario import Scenario
 from failgym.worlds.source import whole_trace
 from failgym.worlds.world import World
 
-__all__ = ["WHOLE", "Reference", "SuiteWorlds"]
+__all__ = ["SuiteWorlds"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-
-
-WHOLE = -1
-"""What stands for the number of a slice in the row of a whole trace."""
-
-
-@dataclass(frozen=True)
-class Reference:
-    """What replay and the bound cost on the slices of a cell."""
-
-    slices: Ints
-    """[slices] that are played"""
-    weights: Floats
-    """[slices] how many slices of the trace each stands for"""
-    rows: Ints
-    """[rows] of results: the slices, or `WHOLE`, where all are together in one row, as often as
-    they stand for"""
-    replay: Floats
-    """[rows] sum of the terms"""
-    bound: Floats
-    """[rows] sum of the terms"""
-    spent: Floats
-    """[rows] what replay spends (`failgym.evaluation.room`)"""
-    blocks: tuple[Floats, ...]
-    """[rows, blocks] each: the same three by what is resampled
-    (`failgym.leaderboard.suite.cost_blocks`)"""
-    trace_hash: str
-    seconds: float = 0.0
-    """processor time that it took to find out, then or when it was kept [s]"""
-
-    def by_row(self, played: Played) -> Played:
-        """What was played of the slices, as rows of results have it."""
-        return played.together(self.weights) if self.rows.tolist() == [WHOLE] else played
-
-
-class _Kept(NamedTuple):
-    """A `Reference` as arrays, which files can hold."""
-
-    slices: Ints
-    weights: Floats
-    rows: Ints
-    costs: Floats
-    """[3, rows] of replay and the bound, and what is spent"""
-    blocks: Floats
-    """[3, rows, blocks]"""
-    trace_hash: npt.NDArray[np.uint8]
-    seconds: Floats
-    """[1]"""
-
-    @classmethod
-    def of(cls, found: Reference) -> _Kept:
-        """The arrays of a reference."""
-        return cls(
-            found.slices,
-            found.weights,
-            found.rows,
-            np.stack([found.replay, found.bound, found.spent]),
-            np.stack(found.blocks),
-            np.frombuffer(found.trace_hash.encode(), dtype=np.uint8),
-            np.array([found.seconds]),
-        )
-
-    @property
-    def reference(self) -> Reference:
-        """What it is of."""
-        replay, bound, spent = self.costs
-        return Reference(
-            self.slices,
-            self.weights,
-            self.rows,
-            replay,
-            bound,
-            spent,
-            blocks=tuple(self.blocks),
-            trace_hash=self.trace_hash.tobytes().decode(),
-            seconds=float(self.seconds[0]),
-        )
 
 
 def _sources() -> str:
@@ -208,11 +132,11 @@ class SuiteWorlds:
             return cell
         return replace(cell, forecast="none")
 
-    def play(self, cell: Cell, slices: Ints, answers: Answers) -> Played:
-        """Play slices of a cell. Raises as `playing`, and Failure if the policy fails."""
-        world, numbers = self.playing(cell, slices)
-        blocks = self.suite.course(cell.env).blocks
-        return play(world, self.scenario(cell), numbers, answers, blocks)
+    def play(self, cell: Cell, reference: Reference, answers: Answers) -> Played:
+        """Play the slices of a cell. Raises as `playing`, and Failure if the policy fails."""
+        world, numbers = self.playing(cell, reference.slices)
+        blocks, scenario = self.suite.course(cell.env).blocks, self.scenario(cell)
+        return play(world, scenario, numbers, answers, reference.replayed, blocks)
 
     def reference(self, cell: Cell) -> Reference:
         """Play replay in a cell, and find the bound; what was found is kept beside the world."""
@@ -221,11 +145,11 @@ class SuiteWorlds:
         decided = [course.slices, course.by_stake, course.together, seed, _SOURCES]
         name = hashlib.sha256(json.dumps(decided).encode()).hexdigest()
 
-        def found() -> _Kept:
-            return _Kept.of(self._reference(cell, course, scenario, seed))
+        def found() -> ReferenceArrays:
+            return ReferenceArrays.of(self._reference(cell, course, scenario, seed))
 
         part = KeptPart(f"reference-{name}", lambda: bool(_SOURCES) and _sources() == _SOURCES)
-        return kept_or_built(scenario, makers(scenario), _Kept, found, part).reference
+        return kept_or_built(scenario, makers(scenario), ReferenceArrays, found, part).reference
 
     def _reference(self, cell: Cell, course: Course, scenario: Scenario, seed: int) -> Reference:
         # Of many traces parts are kept, or packed worlds: whole ones are not worth their room.
@@ -236,8 +160,7 @@ class SuiteWorlds:
             anchors = Anchors.of(scenario, episodes=drawn, seed=seed)
         replay, evidence = anchors.replay, anchors.evidence
         costs = replay.costs.sum(axis=1), anchors.bound.sum(axis=1), anchors.spent
-        given = scenario, anchors.world, replay.slices, replay.outcomes
-        blocks = CostBlocks.of(*given, course.blocks)
+        blocks = CostBlocks.of(scenario, anchors.world, replay, course.blocks)
         rows = costs
         if blocks.by_task:
             rows = evidence.replay, evidence.replay - evidence.possible, evidence.spent
@@ -248,15 +171,19 @@ class SuiteWorlds:
         elif course.by_stake:
             at, weights = draw_by_stake(anchors.possible, anchors.spent, course.slices, seed)
         ours = replay.slices[at]
-        found = [*(each[at] for each in costs), *(blocks.sums(each)[at] for each in rows)]
+        of_rows = [*(each[at] for each in costs), *(blocks.sums(each)[at] for each in rows)]
+        of_rows.append(replay_account(anchors)[at])
         if course.together:
-            found = [weights[None] @ each for each in found]
+            of_rows = [weights[None] @ each for each in of_rows]
+        stake = np.tile(stake_of(evidence), (len(of_rows[0]), 1))
         return Reference(
             ours,
             weights,
             np.array([WHOLE]) if course.together else ours,
-            *found[:3],
-            blocks=tuple(found[3:]),
+            np.stack(of_rows[:3]),
+            np.stack(of_rows[3:6]),
+            np.concatenate([of_rows[6], stake], axis=1),
+            anchors.replayed.only(at, anchors.world.own_sizes[replay.slices]),
             trace_hash=self.trace_hash(cell),
             seconds=time.process_time() - begun,
         )

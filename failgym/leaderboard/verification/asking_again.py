@@ -15,6 +15,7 @@ from failgym.leaderboard.submission.records import PolicyRecord, Submission
 from failgym.leaderboard.submission.specs import why_not_asked
 from failgym.leaderboard.submission.tables import CRASHED
 from failgym.leaderboard.suite.episodes import Answers, Bools, Failure, Ints, Played
+from failgym.leaderboard.suite.reference import Reference
 from failgym.leaderboard.suite.suite_worlds import SuiteWorlds
 from failgym.leaderboard.suite.suites import Cell
 from failgym.sim.shared.records import Output
@@ -52,7 +53,7 @@ class Asked(NamedTuple):
 
 
 def ask(
-    players: Players, policy: PolicyRecord, worlds: SuiteWorlds, cell: Cell, slices: Ints
+    players: Players, policy: PolicyRecord, worlds: SuiteWorlds, cell: Cell, reference: Reference
 ) -> Asked:
     """Ask a policy again on the slices of a cell, with what it was shown."""
     try:
@@ -60,7 +61,7 @@ def ask(
     except ValueError as error:
         return Asked(None, Failure(CRASHED, str(error)), False)
     try:
-        return Asked(worlds.play(cell, slices, watched), None, True)
+        return Asked(worlds.play(cell, reference, watched), None, True)
     except Failure as failure:
         return Asked(None, failure, watched.loaded)
 

@@ -20,14 +20,17 @@ from failgym.leaderboard.submission.records import PolicyRecord
 from failgym.leaderboard.submission.tables import (
     ACTIONS,
     ANCHOR_BLOCKS,
+    ANCHORS,
     BLOCKS,
     OK,
     RESULTS_FILE,
     TIMEOUT,
     read_table,
 )
+from failgym.leaderboard.suite.account import ACCOUNT, REPLAY_ACCOUNT
 from failgym.leaderboard.suite.episodes import Failure, Played
-from failgym.leaderboard.suite.suite_worlds import WHOLE, Reference, SuiteWorlds
+from failgym.leaderboard.suite.reference import WHOLE, Reference
+from failgym.leaderboard.suite.suite_worlds import SuiteWorlds
 from failgym.leaderboard.suite.suites import Cell
 from failgym.leaderboard.verification.asking_again import Asked
 from failgym.leaderboard.verification.recorded_actions import RecordedActions
@@ -170,7 +173,7 @@ class CellCheck:
 
     def _replayed(self, answers: RecordedActions) -> Played:
         worlds, cell = self._record.worlds, self._record.worlds.alike(self._cell)
-        return worlds.play(cell, self._reference.slices, answers)
+        return worlds.play(cell, self._reference, answers)
 
     def _rows(self) -> Any:
         """The results."""
@@ -208,7 +211,8 @@ class CellCheck:
 
     def _empty(self, rows: Any, flat: Any) -> Iterator[str]:
         """A policy that failed has no numbers, and one reason."""
-        empty = all(rows.column(term).null_count == rows.num_rows for term in TERMS)
+        measured = (*TERMS, *ACCOUNT)
+        empty = all(rows.column(name).null_count == rows.num_rows for name in measured)
         empty = empty and not len(pc.list_flatten(rows.column(BLOCKS)))
         counted = any(pc.any(pc.not_equal(rows.column(n), 0)).as_py() for n in COUNTED)
         if not empty or counted or len(flat):
@@ -227,15 +231,18 @@ class CellCheck:
     def _compared(self, rows: Any, played: Played) -> Iterator[str]:
         for i, term in enumerate(TERMS):
             yield from self._differences(rows, term, played.costs[:, i])
+        for i, name in enumerate(ACCOUNT):
+            yield from self._differences(rows, name, played.account[:, i])
         yield from self._differences(rows, "decisions", played.decisions)
         yield from self._differences(rows, "illegal", played.illegal)
         yield from self._other_blocks(rows, BLOCKS, played.blocks)
         yield from self._references(rows)
 
     def _references(self, rows: Any) -> Iterator[str]:
-        yield from self._differences(rows, "replay_cost", self._reference.replay)
-        yield from self._differences(rows, "bound_cost", self._reference.bound)
-        yield from self._differences(rows, "replay_spent", self._reference.spent)
+        for name, costs in zip(ANCHORS, self._reference.costs, strict=True):
+            yield from self._differences(rows, name, costs)
+        for i, name in enumerate(REPLAY_ACCOUNT):
+            yield from self._differences(rows, name, self._reference.account[:, i])
         for name, blocks in zip(ANCHOR_BLOCKS, self._reference.blocks, strict=True):
             yield from self._other_blocks(rows, name, blocks)
 
@@ -251,7 +258,7 @@ class CellCheck:
     def _differences(self, rows: Any, name: str, computed: Any) -> Iterator[str]:
         """Where a column is not what was computed."""
         stated = rows.column(name).to_numpy(zero_copy_only=False).astype(np.float64)
-        near = np.isclose(stated, computed, rtol=TOLERANCE, atol=TOLERANCE)
+        near = np.isclose(stated, computed, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True)
         for i in np.flatnonzero(~near).tolist():
             yield (
                 f"{self._row(i)}: {name} is {stated[i]:.12g}, computed anew"

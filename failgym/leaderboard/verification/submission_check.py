@@ -13,7 +13,8 @@ from failgym.leaderboard.submission.layout import files_of
 from failgym.leaderboard.submission.proofs import RowProof
 from failgym.leaderboard.submission.records import PolicyRecord, Submission
 from failgym.leaderboard.submission.same_predictor import same_predictor
-from failgym.leaderboard.suite.suite_worlds import Reference, SuiteWorlds
+from failgym.leaderboard.suite.reference import Reference
+from failgym.leaderboard.suite.suite_worlds import SuiteWorlds
 from failgym.leaderboard.suite.suites import Cell
 from failgym.leaderboard.verification.asking_again import Asked, Asking, ask
 from failgym.leaderboard.verification.cell_check import CellCheck, Record
@@ -144,7 +145,7 @@ class SubmissionCheck:
             why = "its forecasts were not learned anew"
         if why is not None:
             return why
-        return ask(self.asking.players, policy, worlds, cell, reference.slices)
+        return ask(self.asking.players, policy, worlds, cell, reference)
 
     def _exact(self, cell: Cell) -> bool:
         """Are the forecasts at hand that were shown in the run, to the last bit?"""
