@@ -131,7 +131,7 @@ def others_by_term(world: World, run: Run) -> Floats:
     """
     prices = _prices(world)
     of_others = np.column_stack([run.work_of_others, run.time_of_others])
-    return of_others * [prices[name] for name in TERMS[:3]]
+    return of_others * np.array([prices[name] for name in TERMS[:3]], dtype=np.float64)
 
 
 def costs_at(costs: Floats, others: Floats, factors: Factors, scenario: Scenario) -> Floats:

@@ -109,7 +109,8 @@ def completion_time(world: World, run: Run, job: Ints | None) -> Floats:
     distinct, which = np.unique(pairs, axis=0, return_inverse=True)
     last = np.zeros(len(distinct), dtype=np.int64)
     np.maximum.at(last, which.ravel(), end)
-    return np.bincount(distinct[:, 0], last, len(sizes)) + run.time_of_others
+    ends = np.bincount(distinct[:, 0], last, len(sizes))
+    return ends.astype(np.float64) + run.time_of_others
 
 
 def moved(world: World, replayed: Replayed, run: Run) -> Floats:
@@ -137,8 +138,9 @@ def _met(replayed: Replayed, run: Run) -> Bools | None:
     """[rows] on which rows an attempt was beyond the record."""
     if replayed.by_task:
         return run.drawn
-    unknown = run.drawn_in is None or replayed.drawn_in is None
-    return None if unknown else run.drawn_in | replayed.drawn_in
+    if run.drawn_in is None or replayed.drawn_in is None:
+        return None
+    return run.drawn_in | replayed.drawn_in
 
 
 def hours_saved(anchors: Sequence[Anchors], runs: Sequence[Run]) -> float:

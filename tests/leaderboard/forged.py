@@ -19,6 +19,7 @@ from failgym.leaderboard import Entry, Verification, verify
 from failgym.leaderboard.policy_process.players import OwnPolicy, Players
 from failgym.leaderboard.submission.layout import action_file
 from failgym.leaderboard.submission.records import PolicyFile, file_sha256
+from failgym.leaderboard.suite.account import ACCOUNT
 from failgym.vocabulary import TERMS
 from tests.leaderboard.boards import TINY, edit, rewrite, submit
 
@@ -151,7 +152,7 @@ class Forger:
 
     def fail(self, number: int, status: str) -> None:
         """Declare that a policy has failed, as a run would."""
-        nothing: dict[str, Any] = dict.fromkeys(TERMS)
+        nothing: dict[str, Any] = dict.fromkeys((*TERMS, *ACCOUNT))
         nothing |= {
             "cost_blocks": [],
             "decisions": 0,

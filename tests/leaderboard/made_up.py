@@ -77,6 +77,7 @@ def results(
                     replay_cost=replay,
                     bound_cost=bound,
                     replay_spent=2.0 * replay,
+                    **counted(cost, replay, bound),
                     **blocks,
                     decisions=rng.integers(100, 5_000, slices),
                     illegal=0,
@@ -86,6 +87,34 @@ def results(
                 )
                 parts.append(rows[list(COLUMNS)])
     return pd.concat(parts, ignore_index=True)
+
+
+def counted(
+    cost: npt.NDArray[np.float64],
+    replay: npt.NDArray[np.float64],
+    bound: npt.NDArray[np.float64],
+) -> dict[str, npt.NDArray[np.float64]]:
+    """The columns in plain units: a unit of cost is half an hour of a machine."""
+    apart, nothing = np.abs(replay - cost), np.zeros(len(cost))
+    stake = np.full(len(cost), np.maximum(replay - bound, 0.0).sum())
+    return {
+        "waste_hours": 0.25 * cost,
+        "completion_hours": 20.0 * cost,
+        "forfeits": np.floor(cost),
+        "false_kills": np.floor(0.5 * cost),
+        "moved": apart,
+        "moved_drawn": 0.25 * apart,
+        "others_wasted": nothing,
+        "others_overhead": nothing,
+        "others_completion": nothing,
+        "replay_hours": replay,
+        "replay_waste_hours": 0.25 * replay,
+        "replay_completion_hours": 20.0 * replay,
+        "tasks": np.full(len(cost), 50.0),
+        "stake": stake,
+        "stake_in_top": 0.1 * stake,
+        "stake_in_top_percent": 0.2 * stake,
+    }
 
 
 def shared_out(costs: npt.NDArray[np.float64]) -> pd.Series[Any]:

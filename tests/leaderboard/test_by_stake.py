@@ -18,7 +18,7 @@ from failgym.leaderboard.policy_process.players import OwnPolicy
 from failgym.leaderboard.statistics.estimators import probability_of_improvement
 from failgym.leaderboard.suite import suite_worlds
 from failgym.leaderboard.suite.by_stake import SHARES, draw_by_stake, inclusion
-from failgym.leaderboard.suite.suite_worlds import WHOLE
+from failgym.leaderboard.suite.reference import WHOLE, ReferenceArrays
 from failgym.leaderboard.suite.suites import Cell, Course
 from failgym.worlds import build
 from tests.leaderboard.boards import baseline, rehash, results, rewrite, submit
@@ -174,14 +174,9 @@ def test_what_replay_costs_is_kept_beside_the_world(
     monkeypatch.setattr(Anchors, "of", counted)
     again = worlds.reference(cell)
     assert asked == []
-    for name, value in vars(first).items():
-        kept = getattr(again, name)
-        if name == "blocks":
-            assert [one.tobytes() for one in kept] == [one.tobytes() for one in value]
-        elif isinstance(value, np.ndarray):
-            assert kept.tobytes() == value.tobytes()
-        else:
-            assert kept == value
+    both = ReferenceArrays.of(first), ReferenceArrays.of(again)
+    for value, kept in zip(*both, strict=True):
+        assert (value.shape, value.tobytes()) == (kept.shape, kept.tobytes())
     fewer = replace(STAKES, courses=(replace(STAKES.courses[0], slices=5),))
     assert len(SuiteWorlds.of(fewer).reference(cell).slices) == 5
     assert asked == ["asked"]

@@ -171,10 +171,8 @@ def test_a_block_is_of_jobs_that_were_submitted_one_after_the_other() -> None:
     for place, one in enumerate(in_order):
         for row in np.flatnonzero(job == one):
             expected[at[row], place * BLOCKS // len(in_order)] += costs[row].sum()
-    blocks = CostBlocks.of(anchors.scenario, anchors.world, run.slices, run.outcomes)
-    np.testing.assert_allclose(
-        blocks.costs(run.outcomes, run.costs), expected, rtol=1e-9, atol=1e-9
-    )
+    blocks = CostBlocks.of(anchors.scenario, anchors.world, run, BLOCKS)
+    np.testing.assert_allclose(blocks.costs(run), expected, rtol=1e-9, atol=1e-9)
 
 
 def test_the_interval_of_a_page_is_about_that_of_evaluate(board: Path) -> None:

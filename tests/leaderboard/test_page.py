@@ -106,7 +106,7 @@ def test_a_folder_is_read_as_a_submission(tmp_path: Path) -> None:
     ]
     manifest = {
         "format": "failgym submission",
-        "format_version": 3,
+        "format_version": 4,
         "seconds": {"engine": 1.0, "policy": 1.0},
         "files": {"results.parquet": file_sha256(folder / "results.parquet")},
         "failgym": made.failgym,

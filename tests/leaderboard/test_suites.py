@@ -11,6 +11,7 @@ import pytest
 
 import failgym
 from failgym.baselines import RandomPolicy
+from failgym.evaluation import Anchors
 from failgym.leaderboard import SUITES, SuiteWorlds, suite_named
 from failgym.leaderboard.policy_process.players import OwnPolicy
 from failgym.leaderboard.submission.same_predictor import same_predictor
@@ -88,12 +89,14 @@ def test_a_forecast_changes_what_is_seen_and_never_what_happens(env: str) -> Non
     worlds = SuiteWorlds.of(SUITES["smoke"])
     assert not worlds.suite.course(env).forecast_matters
     shown, blind = (Cell(env, forecast, 0) for forecast in ("drawn", "none"))
-    slices = np.arange(1)
+    anchors = Anchors.of(worlds.scenario(blind), episodes=1)
+    slices, replayed = anchors.replay.slices, anchors.replayed
     policy = OwnPolicy(lambda spec: RandomPolicy(), "random")
-    played = play(worlds.world(shown), worlds.scenario(shown), slices, policy)
+    played = play(worlds.world(shown), worlds.scenario(shown), slices, policy, replayed)
     answers = RecordedActions(played.actions, played.offset)
-    again = play(worlds.world(blind), worlds.scenario(blind), slices, answers)
+    again = play(worlds.world(blind), worlds.scenario(blind), slices, answers, replayed)
     assert np.array_equal(played.costs, again.costs)
+    assert np.array_equal(played.account, again.account, equal_nan=True)
     assert np.array_equal(played.decisions, again.decisions)
     assert not answers.missing.any()
     assert not answers.surplus.any()

@@ -20,7 +20,13 @@ from failgym.leaderboard.submission.records import (
     read_submission,
 )
 from failgym.leaderboard.submission.stated_rows import check_rows_stated
-from failgym.leaderboard.submission.tables import ANCHOR_BLOCKS, ANCHORS, BLOCKS, RESULTS_FILE
+from failgym.leaderboard.submission.tables import (
+    ANCHOR_BLOCKS,
+    ANCHORS,
+    BLOCKS,
+    COUNTED,
+    RESULTS_FILE,
+)
 from failgym.leaderboard.verification.verdict_file import Verdicts, row_proofs
 
 __all__ = ["COLUMNS", "PolicyRun", "Source", "read_source"]
@@ -28,7 +34,8 @@ __all__ = ["COLUMNS", "PolicyRun", "Source", "read_source"]
 COLUMNS = (
     *("policy", "env", "forecast", "training_seed", "seed", "slice"),
     *TERMS,
-    *(*ANCHORS, BLOCKS, *ANCHOR_BLOCKS, "decisions", "illegal", "seconds", "status", "reason"),
+    *(*ANCHORS, *COUNTED, BLOCKS, *ANCHOR_BLOCKS),
+    *("decisions", "illegal", "seconds", "status", "reason"),
 )
 """Columns of the results, whose rows are episodes."""
 

@@ -28,12 +28,14 @@ from failgym.leaderboard.submission.tables import (
     ACTIONS_FOLDER,
     ANCHOR_BLOCKS,
     BLOCKS,
+    OK,
     PREDICTORS_FOLDER,
     RESULTS,
     RESULTS_FILE,
     STATUSES,
     read_table,
 )
+from failgym.leaderboard.suite.account import ACCOUNT, REPLAY_ACCOUNT
 from failgym.leaderboard.suite.cost_blocks import BLOCKS as MOST_BLOCKS
 from failgym.leaderboard.suite.episodes import MOST_REASON
 from failgym.leaderboard.suite.suites import Cell, Suite, suite_named
@@ -262,9 +264,10 @@ def read_results(folder: Path) -> Any:
     """The table of results. Raises ValueError, in one line."""
     table = read_table(folder / RESULTS_FILE, RESULTS, RESULTS_FILE)
     for name in RESULTS.names:
-        optional = name == "training_seed" or name in TERMS
+        optional = name == "training_seed" or name in TERMS or name in ACCOUNT
         if table.column(name).null_count and not optional:
             raise ValueError(f"{RESULTS_FILE}: column {name!r} has a value that is missing")
+    _check_counted(table)
     for name in (BLOCKS, *ANCHOR_BLOCKS):
         column: Any = table.column(name).combine_chunks()
         flat = column.flatten()
@@ -286,3 +289,23 @@ def read_results(folder: Path) -> Any:
                 f"{RESULTS_FILE}: column 'reason': expected at most {MOST_REASON} printable signs"
             )
     return table
+
+
+def _check_counted(table: Any) -> None:
+    """What is counted in plain units is there where the policy played, and is no less than nothing.
+
+    How much rests on drawn attempts is NaN where the world does not tell.
+    """
+    played = np.array(table.column("status").to_pylist()) == OK
+    for name in (*ACCOUNT, *REPLAY_ACCOUNT):
+        column = table.column(name)
+        values = column.to_numpy(zero_copy_only=False)
+        there = column.is_valid().to_numpy(zero_copy_only=False)
+        right = np.isfinite(values) & (values >= 0.0)
+        if name == "moved_drawn":
+            right |= np.isnan(values)
+        expected = played if name in ACCOUNT else np.ones(len(played), dtype=np.bool_)
+        if not np.where(expected, there & right, ~there).all():
+            raise ValueError(
+                f"{RESULTS_FILE}: column {name!r}: expected 0 or more wherever a policy played"
+            )

@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 SUBMISSION_FILE = "submission.json"
-VERSION = 3
+VERSION = 4
 """Version of the file's format."""
 MOST_BYTES = 1 << 26
 """Largest `submission.json` that is read [bytes]: some 50,000 policies."""
@@ -160,7 +160,7 @@ class Submission(_Record):
     """The whole file."""
 
     format: Literal["failgym submission"] = "failgym submission"
-    format_version: Literal[3] = VERSION
+    format_version: Literal[4] = VERSION
     failgym: Name
     """the version of failgym"""
     suite: SuiteRecord

@@ -24,8 +24,8 @@ __all__ = [
     "ANCHORS",
     "ANCHOR_BLOCKS",
     "BLOCKS",
-    "COUNTED",
     "CELL_RESULTS",
+    "COUNTED",
     "CRASHED",
     "NONSENSE",
     "OK",
@@ -94,10 +94,11 @@ RESULTS: Final = pa.schema(
 """A row per slice, or, where a suite has many traces of an environment, or draws slices by what is
 at stake on them, per trace: then `slice` is -1, costs are sums over its slices, each as often as it
 stands for, and decisions and seconds are those of what was played. `seed` is the suite's number of
-the seed. The cost terms and the account are null where the policy failed (`status`, `reason`); `replay_cost` and
-`bound_cost` are sums of terms on the same slice, and `replay_spent` is what replay's machine-time
-there costs, which says whether there is anything to gain (`failgym.evaluation.room`); `COUNTED`
-says in hours and tasks what the policy and replay did. The columns of blocks share the slice's costs out among the blocks of its trace, as many in each row
+the seed. The cost terms and the account are null where the policy failed (`status`, `reason`);
+`replay_cost` and `bound_cost` are sums of terms on the same slice, and `replay_spent` is what
+replay's machine-time there costs, which says whether there is anything to gain
+(`failgym.evaluation.room`); `COUNTED` says in hours and tasks what the policy and replay did. The
+columns of blocks share the slice's costs out among the blocks of its trace, as many in each row
 (`failgym.leaderboard.suite.cost_blocks`); `cost_blocks` is empty where the policy failed. `seconds`
 is wall time of engine and policy, shared among the episodes played together by their decisions
 [s]."""

@@ -79,7 +79,8 @@ def replay_account(anchors: Anchors) -> Floats:
     spent = anchors.spent / (price * HOUR) if price > 0.0 else np.zeros(len(run.slices))
     waste = charged_work(world, run).sum(axis=1) / HOUR
     completion = completion_time(world, run, anchors.replayed.job) / HOUR
-    return np.column_stack([spent, waste, completion, world.own_sizes[run.slices]])
+    tasks = world.own_sizes[run.slices].astype(np.float64)
+    return np.column_stack([spent, waste, completion, tasks])
 
 
 def stake_of(evidence: Evidence) -> Floats:

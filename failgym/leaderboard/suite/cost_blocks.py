@@ -8,6 +8,7 @@ share machines, a block is one of neighbouring slices (`failgym.evaluation.stati
 from __future__ import annotations
 
 from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
