@@ -31,7 +31,7 @@ from failgym.envs.spaces import TERMS
 from failgym.evaluation.progress import working
 from failgym.leaderboard.page import write_page
 from failgym.leaderboard.page.source import PolicyRun, Source
-from failgym.leaderboard.submission.tables import ANCHOR_BLOCKS
+from failgym.leaderboard.submission.tables import ANCHOR_BLOCKS, COUNTED
 from failgym.leaderboard.submission.tables import BLOCKS as MINE
 from failgym.leaderboard.suite.cost_blocks import BLOCKS
 from failgym.leaderboard.suite.suites import FORECASTS
@@ -89,6 +89,7 @@ def submission(number: int, episodes: int) -> Source:
                 replay_cost=replay,
                 bound_cost=bound,
                 replay_spent=replay,
+                **dict.fromkeys(COUNTED, replay),
                 **blocks,
                 decisions=own.integers(100, 5_000, slices),
                 illegal=0,
