@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -80,18 +81,27 @@ def test_the_stake_of_a_trace_stands_in_each_of_its_rows(tmp_path: Path) -> None
     assert {row["moved"] for row in rows} == {0.0}
 
 
+@pytest.fixture(scope="module")
+def submitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A submission for the tests that change one number of it."""
+    directory = tmp_path_factory.mktemp("account")
+    submit(directory, baseline("random"))
+    return directory
+
+
+def _refused(submitted: Path, directory: Path, name: str, value: float | None) -> None:
+    changed = shutil.copytree(submitted, directory / "changed", dirs_exist_ok=True)
+    rewrite(changed / "results.parquet", lambda rows: rows[3].update({name: value}))
+    with pytest.raises(ValueError, match=f"results.parquet: column '{name}': expected 0 or"):
+        read_results(changed)
+
+
 @pytest.mark.parametrize("name", [*ACCOUNT, *REPLAY_ACCOUNT])
-def test_a_count_that_is_none_is_one_line(tmp_path: Path, name: str) -> None:
-    submit(tmp_path, baseline("random"))
+def test_a_count_that_is_none_is_one_line(submitted: Path, tmp_path: Path, name: str) -> None:
     for wrong in (-1.0, math.inf):
-        rewrite(tmp_path / "results.parquet", lambda rows, w=wrong: rows[3].update({name: w}))
-        with pytest.raises(ValueError, match=f"results.parquet: column '{name}': expected 0 or"):
-            read_results(tmp_path)
+        _refused(submitted, tmp_path, name, wrong)
 
 
 @pytest.mark.parametrize("name", ACCOUNT)
-def test_a_count_that_is_missing_is_one_line(tmp_path: Path, name: str) -> None:
-    submit(tmp_path, baseline("random"))
-    rewrite(tmp_path / "results.parquet", lambda rows: rows[3].update({name: None}))
-    with pytest.raises(ValueError, match=f"results.parquet: column '{name}': expected 0 or"):
-        read_results(tmp_path)
+def test_a_count_that_is_missing_is_one_line(submitted: Path, tmp_path: Path, name: str) -> None:
+    _refused(submitted, tmp_path, name, None)
