@@ -29,7 +29,9 @@ def _recounted(run: Any, world: Any, position: int) -> dict[str, float]:
     """One slice, task by task; tasks whose end the record does not know waste nothing known."""
     sizes = world.own_sizes[run.slices]
     first = int(sizes[:position].sum())
-    found = dict.fromkeys(("waste_hours", "completion_hours", "forfeits", "false_kills"), 0.0)
+    found = dict[str, float]()
+    for name in ("waste_hours", "completion_hours", "forfeits", "false_kills"):
+        found[name] = 0.0
     for row in range(first, first + int(sizes[position])):
         task = {name: column[row].item() for name, column in run.outcomes.items()}
         finishes = task["recorded_outcome"] == Outcome.FINISH
