@@ -38,6 +38,7 @@ __all__ = [
     "ranks",
     "reads_prices",
     "repriced",
+    "scenario_at",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -96,13 +97,7 @@ def at_prices(anchors: Anchors, factors: Factors) -> Anchors:
     priced["wasted"] *= factors.wasted
     world: Any = anchors.world
     world = replace(world, tables=world.tables._replace(parameters=priced.reshape(1)))
-    scenario = replace(
-        anchors.scenario,
-        **{
-            field: getattr(anchors.scenario, field) * getattr(factors, name)
-            for name, field in _fields(anchors.scenario).items()
-        },
-    )
+    scenario = scenario_at(anchors.scenario, factors)
     return replace(
         anchors,
         scenario=scenario,
@@ -110,6 +105,13 @@ def at_prices(anchors: Anchors, factors: Factors) -> Anchors:
         replay=repriced(anchors, anchors.replay, factors),
         least=world.least_costs(scenario, anchors.replay.slices),
     )
+
+
+def scenario_at(scenario: Scenario, factors: Factors) -> Scenario:
+    """The scenario at other prices."""
+    fields = _fields(scenario).items()
+    there = {field: getattr(scenario, field) * getattr(factors, name) for name, field in fields}
+    return replace(scenario, **there)
 
 
 def repriced(anchors: Anchors, run: Run, factors: Factors) -> Run:

@@ -19,7 +19,7 @@ from failgym.evaluation.result import TOP
 from failgym.evaluation.room import LEAST_ROOM, NOTHING, enough_room
 from failgym.evaluation.scoring import HIGHEST
 
-__all__ = ["Stakes", "interquartile_mean", "iqm_of_traces"]
+__all__ = ["Stakes", "interquartile_mean", "iqm_of_sums", "iqm_of_traces"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -29,7 +29,7 @@ class Stakes:
     """What replay and a policy cost, and what the bound saves, on each job of all traces."""
 
     name: str
-    """what they are: "job" or "slice" """
+    """what one of them is: "job" or "slice", say"""
     replay: Floats
     """[jobs] cost of replay"""
     policy: Floats
@@ -126,15 +126,26 @@ def iqm_of_traces(evidence: Sequence[Evidence], costs: Sequence[Floats]) -> Figu
         evidence: of each trace.
         costs: [traces][rows] what the policy costs.
     """
-    if len(evidence) == 1:
+    pairs = zip(evidence, costs, strict=True)
+    saved = [each.replay.sum() - cost.sum() for each, cost in pairs]
+    room = [each.possible.sum() for each in evidence]
+    spent = [each.spent.sum() for each in evidence]
+    return iqm_of_sums(np.array(saved), np.array(room), np.array(spent))
+
+
+def iqm_of_sums(saved: Floats, room: Floats, spent: Floats) -> Figure:
+    """The same of sums over each trace.
+
+    Args:
+        saved: [traces] cost of replay - cost of the policy.
+        room: [traces] cost of replay - cost of the bound.
+        spent: [traces] what replay spends (`failgym.evaluation.room`).
+    """
+    if len(room) == 1:
         return Figure(math.nan, "one trace")
-    room = np.array([each.possible.sum() for each in evidence])
-    spent = np.array([each.spent.sum() for each in evidence])
     without = int((~enough_room(room, spent)).sum())
     if without:
         return Figure(math.nan, f"{NOTHING} on {without} of {len(room)} traces")
-    pairs = zip(evidence, costs, strict=True)
-    saved = np.array([each.replay.sum() - cost.sum() for each, cost in pairs])
     return Figure(interquartile_mean(HIGHEST * saved / room))
 
 

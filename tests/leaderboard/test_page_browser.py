@@ -13,11 +13,15 @@ import pandas as pd
 import pytest
 
 from failgym.leaderboard.page import write_page
+from failgym.leaderboard.page.beside import beside, ranks_of
 from failgym.leaderboard.page.cells import Field, fields_of
+from failgym.leaderboard.page.prices import prices_of, ranks_at_prices
 from failgym.leaderboard.statistics.bootstrap import Bootstrap
 from failgym.leaderboard.statistics.estimators import Runs
 from failgym.leaderboard.submission.proofs import Proof, Row
 from failgym.leaderboard.submission.tables import ANCHOR_BLOCKS, ANCHORS
+from failgym.leaderboard.suite.account import REPLAY_ACCOUNT
+from failgym.leaderboard.suite.suites import SUITES
 from tests.conftest import PATIENCE
 from tests.leaderboard.made_up import ENVS, entry, results, submission, with_bound
 
@@ -32,6 +36,8 @@ SKILLS: dict[tuple[str, int | None], float] = {
     ("ppo", 2): 0.8,
     (EVIL, None): 0.3,
 }
+CHARTS = {"tradeoff": 7, "prices": 1, "profiles": 1, "slices": 1, "pair": 2}
+"""Sections, and how many charts each has."""
 KINDS = {"ppo": "agent", EVIL: "code"}
 REASON = "no answer <b>in time</b>"
 
@@ -167,9 +173,116 @@ def test_forecasts_and_environments_are_chosen(page: Any, fields: list[Field]) -
     [field] = [each for each in fields if (each.env, each.forecast) == ("Checkpoint-v1", "none")]
     cell = field.cell("ppo")
     assert cell is not None
+    page.locator("#view").select_option("costs")
     share = 100.0 * cell.costs / field.replay.sum()
     shown = [number(column(page, label)[at]) for label in ("Wasted", "Completion")]
     assert shown == pytest.approx([share[0], share[2]], abs=0.051)
+
+
+def field_of(fields: list[Field], env: str, forecast: str = "drawn") -> Field:
+    [field] = [each for each in fields if (each.env, each.forecast) == (env, forecast)]
+    return field
+
+
+def test_ranks_stand_with_those_that_are_possible(page: Any, fields: list[Field]) -> None:
+    drawn = [each for each in fields if each.forecast == "drawn"]
+    known = [name for name, _ in SKILLS if name != EVIL]  # of which there is a score everywhere
+    known = list(dict.fromkeys(known))
+    wanted = dict(zip(known, ranks_of(drawn, known, Bootstrap()).astype(int), strict=True))
+    shown = dict(zip(names(page), column(page, "Rank"), strict=True))
+    assert {name: number(shown[name]) for name in known} == {n: wanted[n][0] for n in known}
+    assert shown[EVIL] == "–"
+    possible = dict(zip(names(page), page_lines(page, "Rank"), strict=True))
+    for name in known:
+        _, low, high = wanted[name]
+        assert possible[name] == ("surely" if low == high else f"{low} to {high}")
+
+
+def page_lines(page: Any, label: str) -> list[str]:
+    """Second lines of the cells under a heading; "" where there is none."""
+    heads = page.locator("#table > table > thead th button").all_text_contents()
+    cells = page.locator(f"#table tbody tr[data-policy] > :nth-child({heads.index(label) + 1})")
+    return [[*re.split(r"\n+", text), ""][1] for text in cells.all_inner_texts()]
+
+
+def test_hours_tasks_and_robust_figures_are_those_of_the_rows(
+    page: Any, fields: list[Field]
+) -> None:
+    field = field_of(fields, "Checkpoint-v1")
+    page.locator("#environment").select_option("Checkpoint-v1")
+    [at] = [at for at, name in enumerate(names(page)) if name == "young"]
+    cell = field.cell("young")
+    assert cell is not None
+    saved = (field.replay.sum() - cell.costs.sum()) / 4.0  # a unit of cost is a quarter of an hour
+    labels = "Machine-hours saved", "Hours saved", "Forfeited / 1,000", "Drawn"
+    hours, completion, forfeited, drawn = (number(column(page, name)[at]) for name in labels)
+    assert hours == pytest.approx(saved, abs=0.051)
+    assert completion == pytest.approx(80.0 * saved, abs=0.51)
+    per_thousand = cell.account["forfeits"] / (16 * 50) * 1000
+    assert forfeited == pytest.approx(per_thousand, abs=0.051)
+    assert drawn == pytest.approx(25.0)
+    page.locator("#view").select_option("robust")
+    assert column(page, "Winsorised")[at] == "–"
+    heading = page.locator("#table thead button").get_by_text("Winsorised")
+    assert "fewer than 100 blocks" in heading.get_attribute("title")
+    ratio = np.log(cell.runs.by_unit().saved[0] * -1.0 / field.blocks.replay + 1.0).mean()
+    assert number(column(page, "Log cost")[at]) == pytest.approx(ratio, abs=0.00051)
+    scenario = SUITES["v2"].course("Checkpoint-v1").scenario()
+    players = [name for name in field.outcomes if field.cell(name)]
+    ranks = ranks_at_prices(field, players, scenario)[players.index("young")].astype(int)
+    low, high = ranks.min(), ranks.max()
+    assert column(page, "Rank at prices")[at].startswith(str(low) if low == high else f"{low} to")
+
+
+def test_what_there_is_to_gain_stands_in_a_table(page: Any, fields: list[Field]) -> None:
+    rows = page.locator("#room-table tbody tr")
+    assert rows.count() == len(ENVS)
+    page.locator("#environment").select_option("Lineage-v1")
+    [row] = [each.inner_text().split("\t") for each in rows.all()]
+    field = field_of(fields, "Lineage-v1")
+    share = 100.0 * field.possible.sum() / field.replay.sum()
+    assert row[0] == "Lineage-v1"
+    assert number(row[1].removesuffix(" %")) == pytest.approx(share, abs=0.051)
+    assert number(row[2].removesuffix(" %")) == pytest.approx(share / 2.0, abs=0.051)
+    assert number(row[3]) == pytest.approx(field.possible.sum() / 2.0, abs=0.051)
+    assert row[4:] == ["1", "800", "10.0 %", "20.0 %"]
+
+
+def test_the_line_of_a_tradeoff_is_of_policies_that_none_beats_in_both(
+    page: Any, fields: list[Field]
+) -> None:
+    page.locator("#environment").select_option("Checkpoint-v1")
+    page.locator("#tradeoff").scroll_into_view_if_needed()
+    page.wait_for_selector("#tradeoff .plot:nth-child(7) .main-svg")
+    line = page.evaluate(
+        "[...['x', 'y'].map((of) => [...document.querySelector('#tradeoff .plot').data[0][of]])]"
+    )
+    field = field_of(fields, "Checkpoint-v1")
+    points = beside(field, list(field.outcomes))[:, [2, 0]]
+    beaten = [
+        any((other[0] <= x and other[1] >= y) and (other != (x, y)).any() for other in points)
+        for x, y in points
+    ]
+    front = points[~np.array(beaten)]
+    order = np.argsort(front[:, 0])
+    np.testing.assert_allclose(np.transpose(line), front[order], rtol=1e-5)
+
+
+def test_ranks_at_other_prices_are_drawn(page: Any, fields: list[Field]) -> None:
+    page.locator("#environment").select_option("Checkpoint-v1")
+    page.locator("#prices").scroll_into_view_if_needed()
+    page.wait_for_selector("#prices .plot .main-svg")
+    drawn = page.evaluate(
+        "document.querySelector('#prices .plot').data.map(({ name, x, y }) => [name, x, [...y]])"
+    )
+    field = field_of(fields, "Checkpoint-v1")
+    scenario = SUITES["v2"].course("Checkpoint-v1").scenario()
+    players = [name for name in field.outcomes if field.cell(name)]
+    ranks = ranks_at_prices(field, players, scenario)
+    assert {name for name, _, _ in drawn} >= {"ppo", "young", "algorithm_1:clones=2†"}
+    for name, prices, places in drawn:
+        assert prices == prices_of(scenario)
+        assert places == ranks[players.index(name.removesuffix("†"))].tolist()
 
 
 def test_provenance_and_failures_are_shown_as_text(page: Any) -> None:
@@ -181,7 +294,7 @@ def test_provenance_and_failures_are_shown_as_text(page: Any) -> None:
         "as stated by the submitter",
         "numpy 2.4.6",
         "00" * 32,
-        "5f" * 32,
+        SUITES["v2"].digest,
         REASON,
     ):
         assert text in details.inner_text()
@@ -336,19 +449,16 @@ def test_traces_are_drawn_before_their_slices(browser: Any, tmp_path: Path) -> N
 
 
 def test_every_chart_is_drawn_and_follows_the_choice(page: Any) -> None:
-    for name, plots in (("tradeoff", 4), ("profiles", 1), ("slices", 1), ("pair", 2)):
+    for name, plots in CHARTS.items():
         page.locator(f"#{name}").scroll_into_view_if_needed()
-        page.wait_for_function(
-            f"document.querySelectorAll('#{name} .plot .main-svg').length >= {plots}"
-        )
+        page.wait_for_selector(f"#{name} .plot:nth-child({plots}) .main-svg")
     buttons = page.locator("#tradeoff .plot").first.locator(".modebar-btn").all()
     titles = [button.get_attribute("data-title") for button in buttons]
     assert len(titles) == 4, "the chart library's own, but for those that send data elsewhere"
     page.get_by_role("button", name="Remove ppo from the charts").click()
     page.locator("#slices").scroll_into_view_if_needed()
-    page.wait_for_function(
-        "![...document.querySelectorAll('#slices .ytick')].some((l) => l.textContent === 'ppo')"
-    )
+    label = page.locator("#slices .ytick").get_by_text("ppo", exact=True)
+    label.wait_for(state="detached")
     assert not page.get_by_label("Show ppo in the charts").is_checked()
 
 
@@ -369,7 +479,7 @@ def test_the_theme_is_the_systems_until_it_is_chosen(browser: Any, address: str)
 def test_a_phone_shows_it_without_scrolling_sideways(browser: Any, address: str) -> None:
     phone = {"viewport": {"width": 360, "height": 740}, "is_mobile": True, "has_touch": True}
     for page in opened(browser, address, **phone):
-        for name in ("tradeoff", "profiles", "slices", "pair"):
+        for name in CHARTS:
             page.locator(f"#{name}").scroll_into_view_if_needed()
             page.wait_for_selector(f"#{name} .main-svg")
         wide = page.evaluate("document.documentElement.scrollWidth")
@@ -381,7 +491,7 @@ def test_a_phone_shows_it_without_scrolling_sideways(browser: Any, address: str)
 def test_policies_made_for_one_environment_are_ranked_there(browser: Any, tmp_path: Path) -> None:
     everywhere = results({("replay", None): 0.0}, slices=4)
     here = results({("young", None): 0.5, ("daly", None): 0.4}, envs=ENVS[2:3], slices=4)
-    anchors = ["env", "forecast", "slice", *ANCHORS, *ANCHOR_BLOCKS]
+    anchors = ["env", "forecast", "slice", *ANCHORS, *ANCHOR_BLOCKS, *REPLAY_ACCOUNT]
     here = here.drop(columns=anchors[3:]).merge(everywhere[anchors], on=anchors[:3])
     made_for_one = [entry(name) for name in ("replay", "young", "daly")]
     both = pd.concat([everywhere, here], ignore_index=True)
@@ -411,7 +521,7 @@ def test_where_there_is_nothing_to_gain_it_says_so_instead_of_a_score(
     for page in opened(browser, (tmp_path / "page.html").as_uri()):
         assert set(column(page, ENVS[0])) == {"nothing to gain here"}
         meaning = page.locator("#meaning").inner_text()
-        assert f"{ENVS[0]}: nothing to gain here: the bound saves 0.10 %" in meaning
+        assert re.search(f"{ENVS[0]}: nothing to gain here: the bound saves .*0.10 %", meaning)
         assert "over 5 environments" in meaning
         assert ENVS[0] not in pair(page, "young", "replay")
         page.get_by_role("button", name="young", exact=True).first.click()
@@ -463,7 +573,7 @@ def test_where_nothing_can_be_saved_anywhere_the_page_still_opens(
         assert names(page) == ["replay"]
         assert set(column(page, "Score")) == {"nothing to gain here"}
         page.get_by_label("Show replay in the charts").check()
-        for name in ("tradeoff", "profiles", "slices", "pair"):
+        for name in CHARTS:
             page.locator(f"#{name}").scroll_into_view_if_needed()
             page.wait_for_selector(f"#{name} .main-svg")
 

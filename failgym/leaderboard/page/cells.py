@@ -18,6 +18,7 @@ from failgym.evaluation.statistics.sampling_units import TracesUnits, of_slices
 from failgym.leaderboard.page.source import COLUMNS, Source
 from failgym.leaderboard.statistics.estimators import Runs
 from failgym.leaderboard.submission.tables import ANCHOR_BLOCKS, ANCHORS, BLOCKS
+from failgym.leaderboard.suite.account import ACCOUNT, REPLAY_ACCOUNT, STAKE
 
 __all__ = ["FORECASTS", "Cell", "Failure", "Field", "fields_of"]
 
@@ -61,6 +62,8 @@ class Cell:
     runs: Runs
     costs: Floats
     """[terms] mean over runs, summed over slices"""
+    account: dict[str, float]
+    """`failgym.leaderboard.suite.account.ACCOUNT`, mean over runs, summed over slices"""
     decisions: int
     illegal: int
     seconds: float
@@ -82,6 +85,9 @@ class Field:
     """[slices] what replay spends (`failgym.evaluation.room`)"""
     units: TracesUnits
     """what is resampled of slices: blocks of neighbouring ones, of the trace of each seed"""
+    account: dict[str, float]
+    """`failgym.leaderboard.suite.account.REPLAY_ACCOUNT`, summed over slices; of `STAKE`, over
+    traces"""
     blocks: Blocks = field(init=False)
     """what is resampled of scores"""
     outcomes: dict[str, Cell | Failure] = field(default_factory=dict[str, "Cell | Failure"])
@@ -90,7 +96,10 @@ class Field:
     @property
     def room(self) -> Room:
         """What the bound saves over replay on all slices."""
-        return Room(float(self.possible.sum()), math.nan, float(self.spent.sum()), math.nan)
+        spent, hours = float(self.spent.sum()), self.account["replay_hours"]
+        possible = float(self.possible.sum())
+        hours = hours * possible / spent if spent > 0.0 and hours > 0.0 else math.nan
+        return Room(possible, float(self.replay.sum()), spent, hours)
 
     def cell(self, policy: str) -> Cell | None:
         """What the policy did here, if it has a score."""
@@ -138,11 +147,18 @@ def _field(rows: pd.DataFrame, env: str, forecast: str) -> Field:
     )
     rows = rows.assign(at=which.ravel())
     rows = rows.sort_values(["policy", "training_seed", "at"], kind="stable")
-    replay, bound, spent = _anchors(rows, slices, f"{env}, forecast {forecast}")
+    where = f"{env}, forecast {forecast}"
+    replay, bound, spent = _anchors(rows, slices, ANCHORS, where)
+    counted = dict(zip(REPLAY_ACCOUNT, _anchors(rows, slices, REPLAY_ACCOUNT, where), strict=True))
+    of_trace = np.unique(slices[:, 0], return_index=True)[1]
+    account = {
+        name: float((each[of_trace] if name in STAKE else each).sum())
+        for name, each in counted.items()
+    }
     _, counts = np.unique(slices[:, 0], return_counts=True)
     units = TracesUnits.joined([of_slices(count, apart=False) for count in counts.tolist()])
-    found = Field(env, forecast, slices, replay, replay - bound, spent, units)
-    found.blocks = _anchor_blocks(rows, found, f"{env}, forecast {forecast}")
+    found = Field(env, forecast, slices, replay, replay - bound, spent, units, account)
+    found.blocks = _anchor_blocks(rows, found, where)
     names = rows["policy"].to_numpy()
     starts = np.flatnonzero(np.r_[True, names[1:] != names[:-1]])
     columns = {name: rows[name].to_numpy() for name in (*COLUMNS, "at")}
@@ -152,12 +168,12 @@ def _field(rows: pd.DataFrame, env: str, forecast: str) -> Field:
     return found
 
 
-def _anchors(rows: pd.DataFrame, slices: Ints, where: str) -> list[Floats]:
-    """What replay and the bound cost on each slice, and replay spends: the same for all."""
+def _anchors(rows: pd.DataFrame, slices: Ints, columns: Sequence[str], where: str) -> list[Floats]:
+    """What is known of each slice whoever plays it, of replay and the bound: the same for all."""
     rows = rows[rows["status"] == OK]
     at = rows["at"].to_numpy()
     anchors: list[Floats] = []
-    for name in ANCHORS:
+    for name in columns:
         costs, cost = rows[name].to_numpy(np.float64), np.full(len(slices), np.nan)
         cost[at] = costs
         differs = ~np.isclose(costs, cost[at], rtol=TOLERANCE, atol=0.0)
@@ -237,10 +253,12 @@ def _outcome(part: dict[str, npt.NDArray[Any]], of: Field) -> Cell | Failure:
         raise ValueError(f"{where}: expected {len(of.blocks.trace)} blocks, as of replay")
     alone = TracesUnits(np.arange(len(of.blocks.trace)), of.blocks.trace)
     saved = of.blocks.replay - np.array(cost)
+    counted = [part[name].astype(np.float64).sum() / len(seeds) for name in ACCOUNT]
     by_block = Runs(saved, of.blocks.possible, of.blocks.spent, alone)
     return Cell(
         Runs(of.replay - costs.sum(axis=0), of.possible, of.spent, of.units, by_block),
         costs.mean(axis=1).sum(axis=1),
+        dict(zip(ACCOUNT, map(float, counted), strict=True)),
         int(part["decisions"].sum()),
         int(part["illegal"].sum()),
         float(part["seconds"].sum()),

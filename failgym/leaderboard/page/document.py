@@ -24,7 +24,8 @@ __all__ = ["write_page"]
 
 PROGRAM = (
     *("payload.js", "spread.js", "statistics.js", "state.js", "dom.js"),
-    *("columns.js", "table.js", "details.js", "plots.js", "tradeoff.js"),
+    *("columns.js", "table.js", "details.js", "room.js", "plots.js", "pareto.js"),
+    *("tradeoff.js", "prices.js"),
     *("profiles.js", "slices.js", "pair.js", "main.js"),
 )
 """Files of the program, in the order in which they are joined."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -19,12 +20,21 @@ import numpy.typing as npt
 
 import failgym
 from failgym.envs.spaces import TERMS
+from failgym.leaderboard.page.beside import BESIDE, beside, ranks_of, undefined
 from failgym.leaderboard.page.cells import FORECASTS, Failure, Field, fields_of
+from failgym.leaderboard.page.prices import (
+    priced_scenario,
+    prices_of,
+    ranks_at_prices,
+    readers,
+)
 from failgym.leaderboard.page.ranking import COUNTS, aggregates, costs, counts, scores
 from failgym.leaderboard.page.source import PolicyRun, Source
 from failgym.leaderboard.statistics.bootstrap import Bootstrap
 from failgym.leaderboard.statistics.estimators import AGGREGATES
 from failgym.leaderboard.submission.proofs import MEANINGS, Proof, weakest
+from failgym.leaderboard.suite.account import STAKE
+from failgym.worlds.scenario import Scenario
 
 __all__ = ["pack", "payload"]
 
@@ -47,6 +57,8 @@ def payload(submissions: Sequence[Source], bootstrap: Bootstrap) -> str:
     names = [str(policy["name"]) for policy in policies]
     fields = fields_of(submissions)
     forecasts = [name for name in FORECASTS if any(field.forecast == name for field in fields)]
+    envs = dict.fromkeys(field.env for field in fields)
+    scenarios = {env: priced_scenario(submissions[0], env) for env in envs}
     header = {
         "failgym": failgym.__version__,
         "suite": submissions[0].suite,
@@ -54,16 +66,20 @@ def payload(submissions: Sequence[Source], bootstrap: Bootstrap) -> str:
         "terms": TERMS,
         "aggregates": list(AGGREGATES),
         "counts": COUNTS,
+        "beside": BESIDE,
         "forecasts": forecasts,
         "confidence": bootstrap.confidence,
         "submissions": [_provenance(submission) for submission in submissions],
         "policies": policies,
         "proofs": _proofs(submissions, fields, names),
         "meanings": MEANINGS,
-        "fields": [_described(field) for field in fields],
+        "fields": [
+            _described(field, names) | _priced(field, submissions, names, scenarios[field.env])
+            for field in fields
+        ],
         "failures": _failures(fields, names),
     }
-    return pack(header, _arrays(fields, forecasts, names, bootstrap))
+    return pack(header, _arrays(fields, forecasts, names, bootstrap, scenarios))
 
 
 def pack(header: dict[str, Any], arrays: dict[str, Floats]) -> str:
@@ -108,7 +124,11 @@ def _check(submissions: Sequence[Source]) -> None:
 
 
 def _arrays(
-    fields: Sequence[Field], forecasts: Sequence[str], names: Sequence[str], bootstrap: Bootstrap
+    fields: Sequence[Field],
+    forecasts: Sequence[str],
+    names: Sequence[str],
+    bootstrap: Bootstrap,
+    scenarios: Mapping[str, Scenario | None],
 ) -> dict[str, Floats]:
     """By name, in the order in which the page reads them."""
     groups = [[field for field in fields if field.forecast == name] for name in forecasts]
@@ -119,6 +139,10 @@ def _arrays(
         "scores": [scores(field, names, bootstrap, number) for number, field in numbered],
         "costs": [costs(field, names) for field in fields],
         "counts": [counts(field, names) for field in fields],
+        "beside": [beside(field, names) for field in fields],
+        "overall_ranks": [ranks_of(group, names, bootstrap) for group in groups],
+        "ranks": [ranks_of([field], names, bootstrap, number) for number, field in numbered],
+        "price_ranks": [ranks_at_prices(each, names, scenarios[each.env]) for each in fields],
         "possible": [field.possible for field in fields],
         "spent": [field.spent for field in fields],
         "block_possible": [field.blocks.possible for field in fields],
@@ -143,9 +167,11 @@ def _provenance(submission: Source) -> dict[str, Any]:
     }
 
 
-def _described(field: Field) -> dict[str, Any]:
-    """What it is, and why it has no scores, or marked ones, where there is too little to gain."""
-    room = field.room
+def _described(field: Field, names: Sequence[str]) -> dict[str, Any]:
+    """What it is, what there is to gain, and why it has no scores, or marked ones."""
+    room, account = field.room, field.account
+    stake = account["stake"]
+    top = {name: account[name] / stake if stake > 0.0 else None for name in STAKE[1:]}
     return {
         "env": field.env,
         "forecast": field.forecast,
@@ -155,7 +181,24 @@ def _described(field: Field) -> dict[str, Any]:
         "block_traces": field.blocks.trace.tolist(),
         "nothing": room.reason,
         "little": room.warning,
+        "room": {"of_cost": _plain(room.of_cost), "share": _plain(room.share)}
+        | {"hours": _plain(room.hours), "tasks": account["tasks"], **top},
+        "undefined": undefined(field, names),
     }
+
+
+def _plain(value: float) -> float | None:
+    """NaN as None, since JSON has none."""
+    return None if math.isnan(value) else value
+
+
+def _priced(
+    field: Field, submissions: Sequence[Source], names: Sequence[str], scenario: Scenario | None
+) -> dict[str, Any]:
+    """At what prices policies are ranked, and the numbers of those that may play otherwise."""
+    found = readers(submissions, field.env, scenario)
+    marked = [at for at, name in enumerate(names) if name in found]
+    return {"prices": prices_of(scenario), "readers": marked}
 
 
 def _proofs(

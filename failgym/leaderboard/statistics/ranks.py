@@ -43,7 +43,7 @@ from failgym.leaderboard.statistics.estimators import (
 )
 from failgym.leaderboard.statistics.interval_width import of_runs, over, spread_of_score
 
-__all__ = ["Differences", "Rank", "rank_set", "ranks"]
+__all__ = ["ROUNDING", "Differences", "Rank", "rank_set", "ranks"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -43,13 +43,27 @@ function scoreCell(f, p) {
   if (board.failure(f, p)) return [failed(board.failure(f, p))];
   if (nothing && board.counted(f, p).runs) return [element("small", { title: nothing }, "nothing to gain here")];
   const cell = estimateCell(board.score(f, p));
-  if (little && cell.length > 1) cell.splice(1, 0, element("sup", { title: little }, MARK));
+  if (little && cell.length > 1) cell[0].append(element("sup", { title: little }, MARK));
   return cell;
 }
 
 function columns() {
   return state.environment ? oneEnvironment() : allEnvironments();
 }
+
+// A rank by score, and those that it may be.
+function rankColumn(of, title) {
+  const range = ({ low, high }) => (low === high ? "surely" : `${whole(low)} to ${whole(high)}`);
+  const cell = (rank) => {
+    if (!Number.isFinite(rank.value)) return ["–"];
+    const small = Number.isFinite(rank.low) ? range(rank) : " ";
+    return [element("b", {}, whole(rank.value)), element("small", {}, small)];
+  };
+  const value = (p) => of(p).value;
+  return { key: "rank", label: "Rank", title, ascending: true, value, cell: (p) => cell(of(p)) };
+}
+
+const RANKED = ", and the ranks that it may have: 95 % sets";
 
 function allEnvironments() {
   const { board, forecast } = state;
@@ -67,7 +81,8 @@ function allEnvironments() {
       cell: (p) => scoreCell(f, p),
     };
   });
-  return [...over, ...each];
+  const rank = rankColumn((p) => board.overallRank(forecast, p), `Rank by mean score${RANKED}`);
+  return [...over, rank, ...each];
 }
 
 function oneEnvironment() {
@@ -80,7 +95,79 @@ function oneEnvironment() {
     }),
     cell: (p) => scoreCell(f, p),
   };
-  const terms = board.terms.map((name, t) =>
+  const rank = rankColumn((p) => board.rank(f, p), `Rank by score${RANKED}`);
+  return [score, rank, ...VIEWS[state.view].columns(f)];
+}
+
+// Which columns of one environment stand behind score and rank.
+const VIEWS = {
+  gains: { label: "Hours and tasks", columns: gains },
+  robust: { label: "Robust figures", columns: robust },
+  costs: { label: "Cost by term", columns: costs },
+  counts: { label: "Counts", columns: counts },
+};
+
+// A figure beside the score; where it is defined for nobody, the title says why.
+function figureColumn(f, name, label, title, show, ascending) {
+  const { board } = state;
+  const why = board.fields[f].undefined[name];
+  const shown = (value) => (Number.isFinite(value) ? show(value) : "–");
+  const said = why ? `${title}. Not defined where ${why}` : title;
+  return numberColumn(name, label, said, (p) => board.beside(f, p, name), shown, ascending);
+}
+
+const hours = (value) => grouped(value);
+const percent = (share) => `${fixed(100 * share)} %`;
+
+function gains(f) {
+  const of = (...column) => figureColumn(f, ...column);
+  return [
+    of("saved_hours", "Machine-hours saved", "Machine-time wasted, or spent on checkpoints and restores: replay's less the policy's", hours, false),
+    of("saved_completion_hours", "Hours saved", "Completion time that is charged for: replay's less the policy's", hours, false),
+    of("forfeited_per_thousand", "Forfeited / 1,000", "Tasks of a thousand that the record finishes and the policy does not", fixed, true),
+    of("false_kills_per_thousand", "False kills / 1,000", "Tasks of a thousand that the record finishes and the policy killed", fixed, true),
+    of("drawn_share", "Drawn", "Share of what was saved and lost that rests on attempts beyond the record", percent, true),
+  ];
+}
+
+function robust(f) {
+  const of = (...column) => figureColumn(f, ...column);
+  const two = (value) => fixed(value, 3);
+  return [
+    of("winsorised_score", "Winsorised", "The score with what is saved, and what can be, cut at 1 % and 99 % of blocks or traces", fixed, false),
+    of("mean_log_cost_ratio", "Log cost", "Mean over blocks or traces of ln(cost / replay's); below 0 is cheaper", two, true),
+    of("iqm_of_traces", "IQM of traces", "Interquartile mean of the scores of traces", fixed, false),
+    priceColumn(f),
+    of("drawn_share", "Drawn", "Share of what was saved and lost that rests on attempts beyond the record", percent, true),
+  ];
+}
+
+// Between which ranks by cost it lies as prices change.
+function priceColumn(f) {
+  const { prices, priceRanks, readers } = state.board.fields[f];
+  const shown = (p) => {
+    const ranks = [...priceRanks[p]];
+    if (!ranks.length || !ranks.every(Number.isFinite)) return ["–"];
+    const [least, most] = [Math.min(...ranks), Math.max(...ranks)];
+    const range = least === most ? whole(least) : `${whole(least)} to ${whole(most)}`;
+    return readers.includes(p) ? [range, element("sup", { title: READS }, READER)] : [range];
+  };
+  return {
+    key: "prices",
+    label: "Rank at prices",
+    title: `Lowest and highest rank by cost, prices being: ${prices.join("; ") || "not known"}`,
+    ascending: true,
+    value: (p) => (prices.length ? Math.max(...priceRanks[p]) : NaN),
+    cell: shown,
+  };
+}
+
+const READER = "†"; // behind what may play otherwise at other prices
+const READS = "It may play otherwise at other prices: its cost there is that of the play at these";
+
+function costs(f) {
+  const { board } = state;
+  return board.terms.map((name, t) =>
     numberColumn(
       name,
       sentence(name),
@@ -89,12 +176,14 @@ function oneEnvironment() {
       (share) => (Number.isFinite(share) ? `${fixed(share)} %` : "–"),
     ),
   );
+}
+
+function counts(f) {
+  const { board } = state;
   const counted = (name) => (p) => (board.counted(f, p).runs ? board.counted(f, p)[name] : NaN);
   const perDecision = (p) => (1e6 * counted("seconds")(p)) / counted("decisions")(p);
   const number = (value) => (Number.isFinite(value) ? whole(value) : "–");
   return [
-    score,
-    ...terms,
     numberColumn("runs", "Runs", "Training runs", counted("runs"), number, false),
     numberColumn("decisions", "Decisions", "Asked, in all runs", counted("decisions"), number),
     numberColumn("illegal", "Illegal", "Actions that the mask forbade", counted("illegal"), number),

@@ -23,6 +23,12 @@ function fixed(value, digits = 1) {
   return (negative ? "−" : "") + text.replace("-", "");
 }
 
+// A large number to its units, a small one to a tenth.
+function grouped(value) {
+  if (!Number.isFinite(value)) return "–";
+  return Math.abs(value) < 100 ? fixed(value) : whole(value).replace("-", "−");
+}
+
 const FEW = 10; // an interval of fewer sampling units says little, and is marked
 const fewest = (counts) => counts.reduce((a, b) => Math.min(a, b), Infinity);
 

@@ -19,6 +19,9 @@ function setUpControls() {
   const kinds = [...new Set(board.policies.map(({ kind }) => kind))];
   fill("environment", [["", "All"], ...envs.map((env) => [env, shortEnvironment(env)])]);
   fill("kind", [["", "All"], ...kinds.map((kind) => [kind, kind])]);
+  fill("view", Object.entries(VIEWS).map(([name, { label }]) => [name, label]));
+  on(["environment"], () => (byId("view").parentElement.hidden = !state.environment));
+  byId("view").parentElement.hidden = !state.environment;
   byId("filter").addEventListener("input", ({ target }) => {
     state.text = target.value.trim();
     changed("filter", "table");
@@ -121,8 +124,10 @@ async function open() {
   setUpTheme();
   setUpControls();
   on(["table", "chosen"], renderTable);
+  on(["table"], renderRoom);
   on(["chosen", "theme"], renderChosen);
   renderTable();
+  renderRoom();
   renderChosen();
   notice.hidden = true;
   byId("main").hidden = false;
@@ -132,7 +137,7 @@ async function open() {
 }
 
 function setUpCharts() {
-  for (const setUp of [setUpTradeoff, setUpProfiles, setUpSlices, setUpPair]) setUp();
+  for (const setUp of [setUpTradeoff, setUpPrices, setUpProfiles, setUpSlices, setUpPair]) setUp();
   document.documentElement.dataset.ready = "yes";
 }
 

@@ -37,12 +37,16 @@ function reader(arrays) {
 
 // Everything that the page shows, by policy, field (environment and forecast) and forecast.
 function board(header, arrays) {
-  const { policies, aggregates, terms, counts } = header;
+  const { policies, aggregates, terms, counts, beside } = header;
   const count = policies.length;
   const part = (array, row, width) => array.subarray(row * width, (row + 1) * width);
   const estimate = (array, row, units) => {
     const [value, low, high] = part(array, row, 3);
     return { value, low, high, units };
+  };
+  const place = (array, row) => {
+    const [value, low, high] = part(array, row, 3);
+    return { value, low, high };
   };
   const next = reader(arrays);
   const fields = header.fields.map((field, f) => {
@@ -58,8 +62,9 @@ function board(header, arrays) {
       const blocks = { runs, saved: ofBlocks, possible: room, spent: used, traces };
       return { runs, saved, possible, spent, units: field.units, traces: field.traces, blocks };
     });
+    const priceRanks = policies.map(() => next("price_ranks", field.prices.length));
     const number = header.fields.slice(0, f).filter((o) => o.forecast === field.forecast).length;
-    return { ...field, possible, cells, number };
+    return { ...field, possible, cells, priceRanks, number };
   });
   const groups = header.forecasts.map((name) =>
     fields.map((_, f) => f).filter((f) => fields[f].forecast === name),
@@ -75,6 +80,11 @@ function board(header, arrays) {
       return estimate(arrays.overall, (forecast * count + p) * aggregates.length + a, units);
     },
     score: (f, p) => estimate(arrays.scores, f * count + p, fields[f].block_traces.length),
+    // A rank by score, and those that it may be.
+    rank: (f, p) => place(arrays.ranks, f * count + p),
+    overallRank: (forecast, p) => place(arrays.overall_ranks, forecast * count + p),
+    // What stands beside a score, by name.
+    beside: (f, p, name) => arrays.beside[(f * count + p) * beside.length + beside.indexOf(name)],
     costs: (f, p) => part(arrays.costs, f * count + p, terms.length),
     counted: (f, p) => {
       const [runs, decisions, illegal, seconds] = part(arrays.counts, f * count + p, counts.length);

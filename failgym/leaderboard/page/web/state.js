@@ -8,6 +8,7 @@ const state = {
   forecast: 0, // number
   environment: "", // name; "" is all
   kind: "",
+  view: "gains", // which columns of one environment
   text: "",
   sort: { key: "", descending: true },
   all: false,

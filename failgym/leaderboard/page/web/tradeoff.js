@@ -1,4 +1,4 @@
-// Score against each cost term, in one environment.
+// What savings cost, and score against each cost term, in one environment.
 
 const FLOOR = -100; // scores below are drawn at it: far worse than replay is far enough
 
@@ -7,11 +7,11 @@ function setUpTradeoff() {
   const choice = environmentChoice(section, false, () => render());
   const render = () => {
     const [f] = choice.fields();
-    state.board.terms.forEach((term, t) => {
-      const box = boxes(section, state.board.terms.length)[t];
-      drawTradeoff(box, f, term, t);
-      if (!box.dataset.listens) listen(box);
-    });
+    const { terms } = state.board;
+    const all = boxes(section, GIVEN_UP.length + terms.length);
+    GIVEN_UP.forEach((given, at) => drawPareto(all[at], f, given));
+    terms.forEach((term, t) => drawTradeoff(all[GIVEN_UP.length + t], f, term, t));
+    for (const box of all) if (!box.dataset.listens) listen(box);
   };
   lazily(section, render, ["forecast", "environment", "chosen", "theme", "filter"]);
 }

@@ -1,0 +1,29 @@
+// What there is to gain in each environment, and who holds it.
+
+const ROOM_COLUMNS = [
+  ["Environment", "", ({ env }) => shortEnvironment(env)],
+  ["Room", "What the bound saves, a share of what replay costs", ({ room }) => share(room.of_cost)],
+  ["of machine-time", "The same as a share of what replay's machine-time costs", ({ room }) => share(room.share)],
+  ["Machine-hours", "Machine-time that costs as much as the room", ({ room }) => (room.hours === null ? "–" : grouped(room.hours))],
+  ["Traces", "", ({ block_traces: of }) => whole(Math.max(...of) + 1)],
+  ["Tasks", "That are asked about", ({ room }) => whole(room.tasks)],
+  ["Top job", "Share of the room that lies in the job with most of it", ({ room }) => share(room.stake_in_top)],
+  ["Top 1 %", "Share of it in the 1 % of jobs with most of it", ({ room }) => share(room.stake_in_top_percent)],
+];
+
+const share = (value) => (value === null ? "–" : percent(value));
+
+function renderRoom() {
+  const { fields } = state.board;
+  const [head, body] = byId("room-table").children;
+  const titles = ROOM_COLUMNS.map(([label, title]) => element("th", { scope: "col", title }, label));
+  head.replaceChildren(element("tr", {}, ...titles));
+  const rows = fieldsInView().map((f) => {
+    const [name, ...cells] = ROOM_COLUMNS.map(([, , show]) => show(fields[f]));
+    const marks = [fields[f].nothing, fields[f].little].filter(Boolean);
+    const marked = marks.map((why) => element("sup", { title: why }, MARK));
+    const first = element("th", { scope: "row" }, name, ...marked);
+    return element("tr", {}, first, ...cells.map((text) => element("td", {}, text)));
+  });
+  body.replaceChildren(...rows);
+}
