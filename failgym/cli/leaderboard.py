@@ -247,6 +247,36 @@ def page(
 
 
 @leaderboard.command()
+def show(
+    folders: Folders,
+    env: Annotated[
+        str | None, typer.Option("--env", metavar="ENV", help="Of one environment only.")
+    ] = None,
+    forecast: Annotated[
+        str | None, typer.Option("--forecast", help="drawn, trained or none; all by default.")
+    ] = None,
+    verdict: VerdictFiles = None,
+    json: Json = None,
+) -> None:
+    """Print the numbers of submissions: scores, ranks, what there is to gain, hours and tasks.
+
+    They are those of the page. What no --verdict vouches for is shown as claimed.
+    """
+    from failgym.cli.board import chosen, print_rows
+    from failgym.evaluation.progress import working
+    from failgym.leaderboard.page import read_source, rows_of
+    from failgym.leaderboard.statistics.bootstrap import Bootstrap
+    from failgym.leaderboard.verification.verdict_file import read_verdicts
+
+    file, verdicts = JsonFile.at(json), read_verdicts(verdict or [])
+    sources = [read_source(folder, verdicts) for folder in folders]
+    with working("resampling", interactive()):
+        rows = chosen(rows_of(sources, Bootstrap()), env, forecast)
+    print_rows(rows)
+    file.write({"suite": sources[0].suite, "digest": sources[0].digest, "rows": rows})
+
+
+@leaderboard.command()
 def commit(file: Annotated[Path, typer.Argument(metavar="FILE", help="The secret seed.")]) -> None:
     """Print the commitment to a secret seed: publish it first, and the file after the run."""
     from failgym.leaderboard.suite.secret_seed import commitment, read_secret

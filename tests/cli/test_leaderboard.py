@@ -12,6 +12,9 @@ from failgym.baselines import Young
 from failgym.baselines.stored import save_heuristic
 from failgym.cli import run
 from failgym.leaderboard import read_submission
+from failgym.leaderboard.page import read_source, rows_of
+from failgym.leaderboard.statistics.bootstrap import Bootstrap
+from failgym.leaderboard.verification.verdict_file import read_verdicts
 from failgym.traces import generate
 from tests.leaderboard.boards import results
 
@@ -70,6 +73,20 @@ def test_a_submission_is_run_verified_and_merged(
     )
     assert "Content-Security-Policy" in shown.read_text()
     assert f"written to {shown}" in capsys.readouterr().out
+
+    file = tmp_path / "rows.json"
+    show = "leaderboard", "show", both, "--verdict", tmp_path / "v.json"
+    assert invoke(*show, "--forecast", "none", "--json", file) == 0
+    said = capsys.readouterr().out
+    assert "failgym/GracePeriod-v1, forecast none: 2 traces" in said
+    assert "beside the scores" in said
+    assert re.search(r"replay +verified +1 ", said)
+    sources = [read_source(both, read_verdicts([tmp_path / "v.json"]))]
+    rows = [row for row in rows_of(sources, Bootstrap()) if row["forecast"] == "none"]
+    assert json.loads(file.read_text())["rows"] == rows
+    assert {row["policy"] for row in rows} == {"replay", "Blind", "random"}
+    for option, value in (("--env", "Grace-v1"), ("--forecast", "perfect")):
+        assert f"{option}: unknown" in refusal(capsys, *show, option, value)
 
     (both / "results.parquet").write_bytes(b"PAR1")
     assert "results.parquet" in refusal(capsys, "leaderboard", "page", both, "--out", shown)

@@ -127,11 +127,15 @@ def _robust(field: Field, cell: Cell) -> tuple[Figure, Figure, Figure]:
     name = "trace" if len(blocks.trace) == traces > 1 else "block"
     spent = float(blocks.spent.sum())
     runs = [Stakes(name, blocks.replay, blocks.replay - of, blocks.possible, spent) for of in saved]
-    sums = [np.bincount(blocks.trace, of, traces) for of in (blocks.possible, blocks.spent)]
+
+    def by_trace(values: Floats) -> Floats:
+        return np.bincount(blocks.trace, values, traces).astype(np.float64)
+
+    sums = by_trace(blocks.possible), by_trace(blocks.spent)
     return (
         _mean(run.winsorised_score() for run in runs),
         _mean(run.mean_log_cost_ratio() for run in runs),
-        _mean(iqm_of_sums(np.bincount(blocks.trace, of, traces), *sums) for of in saved),
+        _mean(iqm_of_sums(by_trace(of), *sums) for of in saved),
     )
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import json
-import math
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -29,11 +28,11 @@ from failgym.leaderboard.page.prices import (
     readers,
 )
 from failgym.leaderboard.page.ranking import COUNTS, aggregates, costs, counts, scores
-from failgym.leaderboard.page.source import PolicyRun, Source
+from failgym.leaderboard.page.rows import check, described, proofs_of
+from failgym.leaderboard.page.source import Source
 from failgym.leaderboard.statistics.bootstrap import Bootstrap
 from failgym.leaderboard.statistics.estimators import AGGREGATES
-from failgym.leaderboard.submission.proofs import MEANINGS, Proof, weakest
-from failgym.leaderboard.suite.account import STAKE
+from failgym.leaderboard.submission.proofs import MEANINGS
 from failgym.worlds.scenario import Scenario
 
 __all__ = ["pack", "payload"]
@@ -52,7 +51,7 @@ def payload(submissions: Sequence[Source], bootstrap: Bootstrap) -> str:
         ValueError: if there is nothing to show, if a training run of a policy is there twice, if
             suites differ, or as `fields_of` does.
     """
-    _check(submissions)
+    check(submissions)
     policies = _policies(submissions)
     names = [str(policy["name"]) for policy in policies]
     fields = fields_of(submissions)
@@ -71,7 +70,7 @@ def payload(submissions: Sequence[Source], bootstrap: Bootstrap) -> str:
         "confidence": bootstrap.confidence,
         "submissions": [_provenance(submission) for submission in submissions],
         "policies": policies,
-        "proofs": _proofs(submissions, fields, names),
+        "proofs": proofs_of(submissions, fields, names),
         "meanings": MEANINGS,
         "fields": [
             _described(field, names) | _priced(field, submissions, names, scenarios[field.env])
@@ -113,14 +112,6 @@ def _policies(submissions: Sequence[Source]) -> list[dict[str, Any]]:
             run = {name: of for name, of in asdict(entry).items() if name not in ("name", "kind")}
             policy["runs"].append({"submission": at, **run})
     return list(found.values())
-
-
-def _check(submissions: Sequence[Source]) -> None:
-    if not any(submission.entries for submission in submissions):
-        raise ValueError("page: expected at least one submission with a policy")
-    suites = sorted({f"{each.suite} ({each.digest[:12]})" for each in submissions})
-    if len(suites) > 1:
-        raise ValueError(f"suite: expected one for all submissions, found {suites}")
 
 
 def _arrays(
@@ -169,27 +160,14 @@ def _provenance(submission: Source) -> dict[str, Any]:
 
 def _described(field: Field, names: Sequence[str]) -> dict[str, Any]:
     """What it is, what there is to gain, and why it has no scores, or marked ones."""
-    room, account = field.room, field.account
-    stake = account["stake"]
-    top = {name: account[name] / stake if stake > 0.0 else None for name in STAKE[1:]}
     return {
-        "env": field.env,
-        "forecast": field.forecast,
+        **described(field),
         "slices": field.slices.tolist(),
-        "units": field.units.of_row.tolist(),
-        "traces": field.units.trace.tolist(),
+        "of_slice": field.units.of_row.tolist(),
+        "trace_of": field.units.trace.tolist(),
         "block_traces": field.blocks.trace.tolist(),
-        "nothing": room.reason,
-        "little": room.warning,
-        "room": {"of_cost": _plain(room.of_cost), "share": _plain(room.share)}
-        | {"hours": _plain(room.hours), "tasks": account["tasks"], **top},
         "undefined": undefined(field, names),
     }
-
-
-def _plain(value: float) -> float | None:
-    """NaN as None, since JSON has none."""
-    return None if math.isnan(value) else value
 
 
 def _priced(
@@ -199,27 +177,6 @@ def _priced(
     found = readers(submissions, field.env, scenario)
     marked = [at for at, name in enumerate(names) if name in found]
     return {"prices": prices_of(scenario), "readers": marked}
-
-
-def _proofs(
-    submissions: Sequence[Source], fields: Sequence[Field], names: Sequence[str]
-) -> list[list[Proof | None]]:
-    """[field][policy] the weakest of what is proven of its training runs; None: it did not play."""
-    seeds: dict[str, list[tuple[Source, PolicyRun]]] = {}
-    for submission in submissions:
-        for entry in submission.entries:
-            seeds.setdefault(entry.name, []).append((submission, entry))
-
-    def proof(field: Field, name: str) -> Proof | None:
-        if name not in field.outcomes:
-            return None
-        return weakest(
-            source.proofs.get((name, run.training_seed, field.env, field.forecast), "claimed")
-            for source, run in seeds[name]
-            if field.env in run.specs
-        )
-
-    return [[proof(field, name) for name in names] for field in fields]
 
 
 def _failures(fields: Sequence[Field], names: Sequence[str]) -> list[dict[str, Any]]:

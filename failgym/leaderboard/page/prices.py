@@ -47,8 +47,14 @@ def priced_scenario(source: Source, env: str) -> Scenario | None:
 
 
 def prices_of(scenario: Scenario | None) -> list[str]:
-    """What prices policies are ranked at, in words, the scenario's own first."""
-    return [] if scenario is None else [_said(factors) for factors in factors_of(scenario)]
+    """What prices policies are ranked at, in words, the lowest first."""
+    return list(map(_said, _factors(scenario)))
+
+
+def _factors(scenario: Scenario | None) -> list[Factors]:
+    """Of the prices, the lowest first; none without a scenario."""
+    found = [] if scenario is None else factors_of(scenario)
+    return sorted(found, key=lambda factors: factors.value * factors.waiting)
 
 
 def _said(factors: Factors) -> str:
@@ -66,7 +72,7 @@ def ranks_at_prices(field: Field, policies: Sequence[str], scenario: Scenario | 
         policies: by name.
         scenario: with its prices; without it there are none.
     """
-    factors = [] if scenario is None else factors_of(scenario)
+    factors = _factors(scenario)
     found = np.full((len(policies), len(factors)), np.nan)
     cells = [field.cell(name) for name in policies]
     at = [one for one, cell in enumerate(cells) if cell is not None]
@@ -80,21 +86,21 @@ def ranks_at_prices(field: Field, policies: Sequence[str], scenario: Scenario | 
 
 
 def readers(submissions: Sequence[Source], env: str, scenario: Scenario | None) -> set[str]:
-    """Names of policies that play otherwise at other prices, as far as anybody knows, or may.
+    """Names of policies that play otherwise at other prices, or may.
 
-    A trained agent does not. Of a registered baseline it is known; of what comes from a file, or is
-    code, it is not.
+    A trained agent does not; of code nobody knows. Baselines are failgym's own, and say it; one
+    that comes from a file is of any of their kinds.
     """
     if scenario is None:
         return set()
     others = [scenario_at(scenario, each) for each in factors_of(scenario) if each != AS_IT_IS]
 
     def may(kind: str, spec: str) -> bool:
-        if kind == "agent":
-            return False
-        if spec not in REGISTRY:
-            return True
-        return any(reads_prices(REGISTRY[spec](), scenario, there) for there in others)
+        if kind != "baseline":
+            return kind == "code"
+        name = spec.partition(":")[0]
+        kinds = [REGISTRY[name]] if name in REGISTRY else list(REGISTRY.values())
+        return any(reads_prices(one(), scenario, there) for one in kinds for there in others)
 
     entries = [entry for source in submissions for entry in source.entries if env in entry.specs]
     return {entry.name for entry in entries if may(entry.kind, entry.specs[env])}

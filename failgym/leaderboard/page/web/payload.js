@@ -60,11 +60,11 @@ function board(header, arrays) {
       const saved = next("saved", runs * size);
       const ofBlocks = next("block_saved", runs * traces.length);
       const blocks = { runs, saved: ofBlocks, possible: room, spent: used, traces };
-      return { runs, saved, possible, spent, units: field.units, traces: field.traces, blocks };
+      return { runs, saved, possible, spent, units: field.of_slice, traces: field.trace_of, blocks };
     });
     const priceRanks = policies.map(() => next("price_ranks", field.prices.length));
     const number = header.fields.slice(0, f).filter((o) => o.forecast === field.forecast).length;
-    return { ...field, possible, cells, priceRanks, number };
+    return { ...field, nothing: field.reason, little: field.warning, possible, cells, priceRanks, number };
   });
   const groups = header.forecasts.map((name) =>
     fields.map((_, f) => f).filter((f) => fields[f].forecast === name),

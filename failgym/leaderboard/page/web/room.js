@@ -2,13 +2,13 @@
 
 const ROOM_COLUMNS = [
   ["Environment", "", ({ env }) => shortEnvironment(env)],
-  ["Room", "What the bound saves, a share of what replay costs", ({ room }) => share(room.of_cost)],
-  ["of machine-time", "The same as a share of what replay's machine-time costs", ({ room }) => share(room.share)],
-  ["Machine-hours", "Machine-time that costs as much as the room", ({ room }) => (room.hours === null ? "–" : grouped(room.hours))],
-  ["Traces", "", ({ block_traces: of }) => whole(Math.max(...of) + 1)],
-  ["Tasks", "That are asked about", ({ room }) => whole(room.tasks)],
-  ["Top job", "Share of the room that lies in the job with most of it", ({ room }) => share(room.stake_in_top)],
-  ["Top 1 %", "Share of it in the 1 % of jobs with most of it", ({ room }) => share(room.stake_in_top_percent)],
+  ["Room", "What the bound saves, a share of what replay costs", (field) => share(field.room_of_cost)],
+  ["of machine-time", "The same as a share of what replay's machine-time costs", (field) => share(field.room_share)],
+  ["Machine-hours", "Machine-time that costs as much as the room", (field) => (field.room_hours === null ? "–" : grouped(field.room_hours))],
+  ["Traces", "", ({ traces }) => whole(traces)],
+  ["Tasks", "That are asked about", ({ tasks }) => whole(tasks)],
+  ["Top job", "Share of the room that lies in the job with most of it", (field) => share(field.stake_in_top)],
+  ["Top 1 %", "Share of it in the 1 % of jobs with most of it", (field) => share(field.stake_in_top_percent)],
 ];
 
 const share = (value) => (value === null ? "–" : percent(value));
