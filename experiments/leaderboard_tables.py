@@ -6,19 +6,21 @@ A summary has the highest scores of a rule as published, of a tuned one and of t
 far as they were played. Of many rules the highest score on these very slices is a lucky one: what
 agents are above it errs against them. Then a table for each environment: the score of every policy
 with drawn forecasts, with trained ones and with none, and the 95 % intervals over blocks of jobs
-and training runs, as on the page of the leaderboard.
+and training runs, as on the page of the leaderboard; and what stands beside scores, with the first
+of these.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from experiments.markdown import interval, table
 from failgym.evaluation.result import FEW
-from failgym.evaluation.room import MARK, NOTHING
+from failgym.evaluation.room import COSTS, MARK, NOTHING, said_of_room
 from failgym.leaderboard.page.cells import Failure, Field, fields_of
+from failgym.leaderboard.page.rows import rows_of
 from failgym.leaderboard.page.source import Source
 from failgym.leaderboard.statistics.bootstrap import Bootstrap, Estimate
 
@@ -26,6 +28,17 @@ PUBLISHED, TUNED, AGENTS = "as published", "tuned", "agents"
 COLUMNS = ("", "forecast", PUBLISHED, TUNED, AGENTS, "agents above all rules")
 """Of the summary."""
 NOT_PLAYED = ""
+RANK, LAST = "rank (possible)", ("drawn", "ranks at prices")
+BESIDE = {
+    "machine-hours saved": ("saved_hours", 0),
+    "hours saved": ("saved_completion_hours", 0),
+    "forfeited of 1,000": ("forfeited_per_thousand", 1),
+    "false kills of 1,000": ("false_kills_per_thousand", 1),
+    "winsorised": ("winsorised_score", 1),
+    "log cost": ("mean_log_cost_ratio", 3),
+    "IQM of traces": ("iqm_of_traces", 1),
+}
+"""Columns beside the scores; the figure of each, and its digits."""
 _Best = tuple[str, Estimate] | None
 """A policy and its score, if there is one."""
 
@@ -112,6 +125,7 @@ def _above(place: Place, agents: _Best, *rules: _Best) -> str:
 
 def complete(source: Source) -> Iterator[str]:
     """The lines of all tables, by environment; policies with the highest scores first."""
+    rows = rows_of([source], Bootstrap())
     by_env: dict[str, list[Place]] = {}
     for place in places(source):
         by_env.setdefault(place.field.env, []).append(place)
@@ -122,6 +136,41 @@ def complete(source: Source) -> Iterator[str]:
         columns = ["policy", "runs", *(place.field.forecast for place in here)]
         yield from table(columns, [_row(here, name) for name in names])
         yield from warnings(here)
+        yield from _beside([row for row in rows if row["env"] == env])
+
+
+def _beside(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """What stands beside the scores with the first kind of forecast, and what there is to gain."""
+    mine = [row for row in rows if row["forecast"] == rows[0]["forecast"]]
+    first = mine[0]
+    yield from ("", f"With forecasts: {first['forecast']}. {_said_of_gain(first)}", "")
+    yield from table(["policy", RANK, *BESIDE, *LAST], [_beside_row(row) for row in mine])
+
+
+def _said_of_gain(row: dict[str, Any]) -> str:
+    """What there is to gain in an environment, and who holds it."""
+    hours, share = (math.nan if row[n] is None else row[n] for n in ("room_hours", "room_of_cost"))
+    said = said_of_room(share, hours, COSTS)
+    held = ""
+    if row["stake_in_top"] is not None:
+        top, percent = 100 * row["stake_in_top"], 100 * row["stake_in_top_percent"]
+        held = f" The top one of a trace holds {top:.1f} % of it, the top 1 % {percent:.1f} %."
+    traces = "1 trace" if row["traces"] == 1 else f"{row['traces']:,} traces"
+    return f"Of {row['tasks']:,.0f} tasks of {traces} {said}.{held}"
+
+
+def _beside_row(row: dict[str, Any]) -> list[str]:
+    def number(name: str, digits: int) -> str:
+        return "" if row[name] is None else f"{row[name]:,.{digits}f}"
+
+    def places(name: str) -> str:
+        low, high = row[f"{name}_low"], row[f"{name}_high"]
+        return "" if low is None else str(low) if low == high else f"{low} to {high}"
+
+    rank = "" if row["rank"] is None else f"{row['rank']} ({places('rank')})"
+    drawn = "" if row["drawn_share"] is None else f"{100 * row['drawn_share']:.0f} %"
+    numbers = [number(name, digits) for name, digits in BESIDE.values()]
+    return [f"`{row['policy']}`", rank, *numbers, drawn, places("rank_at_prices")]
 
 
 def marked(place: Place, score: str) -> str:
