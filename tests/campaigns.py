@@ -48,9 +48,9 @@ class Campaign:
 CORES = str(os.cpu_count() or 1)
 CAMPAIGNS = {
     # The tests take the seeds below these.
-    "pinned": Campaign(10, ("tests.sim.agree", "--first", "400"), endless=True),
+    "pinned": Campaign(10, ("tests.sim.agree", "--first", "250"), endless=True),
     "scheduled": Campaign(
-        15, ("tests.sim.scheduled.agree", "--first", "300", "--worlds", "1000000"), endless=True
+        15, ("tests.sim.scheduled.agree", "--first", "200", "--worlds", "1000000"), endless=True
     ),
     "readers": Campaign(
         15, ("tests.traces.readers.fuzz_campaign", "--processes", CORES), endless=True

@@ -35,7 +35,7 @@ PINNED = Course(
         "restarts": "limit",
         "task_value": None,
         "weight_forfeited": 4.0,
-        "jobs": 900,
+        "jobs": 600,
         "slice_tasks": 64,
     },
 )

@@ -6,7 +6,7 @@ import pytest
 
 from tests.sim.agree import compare
 
-WORLDS, CHUNK = 400, 50
+WORLDS, CHUNK = 250, 50
 """`make check-long` goes on from there."""
 
 

@@ -332,7 +332,7 @@ def test_fates_do_not_depend_on_who_starts_an_attempt_or_when() -> None:
     """Where nothing is saved and all machines are alike; evicted attempts have them again."""
     compared = 0
     plain = {"checkpoint": False, "transfer_bandwidth": 0.0, "walltime_kill": False}
-    for seed in range(450):
+    for seed in range(200):
         cluster = continued_cluster(seed)
         table = {name: cluster.trace.column("machines", name) for name in ("slots", "speed")}
         if len(np.unique(table["speed"])) > 1 or cluster.trace.rows("costs"):
@@ -342,7 +342,7 @@ def test_fates_do_not_depend_on_who_starts_an_attempt_or_when() -> None:
         for at in first.keys() & second.keys():
             assert first[at] == second[at], (seed, at)
             compared += 1
-    assert compared > 25
+    assert compared > 10
 
 
 def test_recomputations_take_as_long_as_the_first_time() -> None:
@@ -350,7 +350,7 @@ def test_recomputations_take_as_long_as_the_first_time() -> None:
     compared, of_drawn = 0, 0
     plain = {"checkpoint": False, "transfer_bandwidth": 0.0, "unpersist": False}
     plain |= {"outputs": "lost", "save_outputs": False, "walltime_kill": False}
-    for seed in range(350):
+    for seed in range(200):
         cluster = continued_cluster(seed)
         alike = len(np.unique(cluster.trace.column("machines", "speed"))) == 1
         workflow = cluster.trace.rows("stage_edges") and cluster.trace.rows("outages")

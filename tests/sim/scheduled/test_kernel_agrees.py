@@ -7,7 +7,7 @@ import pytest
 from tests.sim.scheduled.agree import RefusedError, compare, compare_seed
 from tests.sim.scheduled.random_clusters import random_cluster
 
-CLUSTERS, CONTINUED, CHUNK = 300, 150, 50
+CLUSTERS, CONTINUED, CHUNK = 200, 100, 50
 """`make check-long` goes on from there."""
 MOST_DECISIONS = 500
 """After so many in one cluster whose records go on the others are not compared."""

@@ -7,6 +7,9 @@ import pytest
 from failgym.traces import FORMATS
 from tests.traces.readers.fuzz import Campaign, Case, cases
 
+INPUTS = 30
+"""Of each format; the campaign tries many more."""
+
 
 @pytest.fixture(scope="module")
 def found() -> dict[str, list[Case]]:
@@ -22,6 +25,6 @@ def test_damaged_files_make_a_trace_or_one_clear_line(
     form: str, found: dict[str, list[Case]]
 ) -> None:
     """What is read is replayed exactly; how long it takes is measured by the campaign."""
-    report = Campaign(seed=1, forms=[form], timed=False, found=found).run(range(60))
+    report = Campaign(seed=1, forms=[form], timed=False, found=found).run(range(INPUTS))
     assert not report.failures, "\n".join(report.failures[:3])
-    assert report.traces[form] < report.inputs[form] == 60
+    assert report.traces[form] < report.inputs[form] == INPUTS
