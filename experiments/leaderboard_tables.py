@@ -2,8 +2,10 @@
 
     python -m experiments.results_pages --leaderboard DIR
 
-A summary has the highest scores of a rule as published, of a tuned one and of trained agents, as
-far as they were played. Of many rules the highest score on these very slices is a lucky one: what
+A summary has what there is to gain, a share of what replay costs and the machine-hours that cost as
+much; the score of playing at random, and the highest of a rule as published, of a tuned one, of the
+best of 2,000 random ones and of trained agents, as far as they were played; replay is 0, the bound
+100. Of many rules the highest score on these very slices is a lucky one: what
 agents are above it errs against them. Then a table for each environment: the score of every policy
 with drawn forecasts, with trained ones and with none, and the 95 % intervals over blocks of jobs
 and training runs, as on the page of the leaderboard; and what stands beside scores, with the first
@@ -24,8 +26,16 @@ from failgym.leaderboard.page.rows import rows_of
 from failgym.leaderboard.page.source import Source
 from failgym.leaderboard.statistics.bootstrap import Bootstrap, Estimate
 
-PUBLISHED, TUNED, AGENTS = "as published", "tuned", "agents"
-COLUMNS = ("", "forecast", PUBLISHED, TUNED, AGENTS, "agents above all rules")
+CHANCE, PUBLISHED, TUNED, SEARCHED, AGENTS = (
+    *("at random", "best rule as published", "best tuned rule", "best of 2,000 random rules"),
+    "agents",
+)
+RANDOM, RANDOM_RULE = "random", "random_rule"
+"""The policy that plays at random, and the rule that `experiments.random_rules` chose."""
+COLUMNS = (
+    *("", "forecast", "room", CHANCE, PUBLISHED, TUNED, SEARCHED, AGENTS),
+    "agents above all rules",
+)
 """Of the summary."""
 NOT_PLAYED = ""
 RANK, LAST = "rank (possible)", ("drawn", "ranks at prices")
@@ -83,10 +93,13 @@ def places(source: Source) -> list[Place]:
 
 
 def groups(source: Source) -> dict[str, list[str]]:
-    """Names of policies: rules as published and as tuned, which come from files, and agents."""
-    found: dict[str, dict[str, None]] = {PUBLISHED: {}, TUNED: {}, AGENTS: {}}
+    """Names of policies: chance, rules as published, as tuned and as searched for, and agents."""
+    named = {RANDOM: CHANCE, RANDOM_RULE: SEARCHED}
+    found: dict[str, dict[str, None]] = {
+        group: {} for group in (CHANCE, PUBLISHED, TUNED, SEARCHED, AGENTS)
+    }
     for entry in source.entries:
-        rule = TUNED if entry.files else PUBLISHED
+        rule = named.get(entry.name, TUNED if entry.files else PUBLISHED)
         found[AGENTS if entry.kind == "agent" else rule][entry.name] = None
     return {group: list(names) for group, names in found.items()}
 
@@ -101,9 +114,11 @@ def summary(source: Source) -> list[str]:
         best = {group: place.best(names) for group, names in by_group.items()}
         rows.append(
             [
-                *(f"`failgym/{place.field.env}`", place.field.forecast),
-                *(_named(place, best[group]) for group in by_group),
-                _above(place, best[AGENTS], best[PUBLISHED], best[TUNED]),
+                *(f"`failgym/{place.field.env}`", place.field.forecast, _room(place.field)),
+                *(_named(place, best[group], group) for group in by_group),
+                _above(
+                    place, best[AGENTS], *(best[group] for group in (PUBLISHED, TUNED, SEARCHED))
+                ),
             ]
         )
     played = [at for at in range(len(COLUMNS)) if any(row[at] != NOT_PLAYED for row in rows)]
@@ -111,8 +126,20 @@ def summary(source: Source) -> list[str]:
     return [*shown, *warnings(places(source))]
 
 
-def _named(place: Place, found: _Best) -> str:
-    return NOT_PLAYED if found is None else f"`{found[0]}` {marked(place, interval(found[1]))}"
+def _room(field: Field) -> str:
+    """What the bound saves of what replay costs, and in machine-hours."""
+    room = field.room
+    if math.isnan(room.of_cost):
+        return "none"
+    hours = "" if math.isnan(room.hours) else f", {room.hours:,.0f} h"
+    return f"{100 * max(room.of_cost, 0.0):.1f} %{hours}"
+
+
+def _named(place: Place, found: _Best, group: str) -> str:
+    if found is None:
+        return NOT_PLAYED
+    score = marked(place, interval(found[1]))
+    return score if group in (CHANCE, SEARCHED) else f"`{found[0]}` {score}"
 
 
 def _above(place: Place, agents: _Best, *rules: _Best) -> str:

@@ -17,6 +17,8 @@ from tests.leaderboard.made_up import ENVS, HELP, entry, results, submission, wi
 
 SKILLS: dict[tuple[str, int | None], float] = {
     ("replay", None): 0.0,
+    ("random", None): -0.3,
+    ("random_rule", None): 0.4,
     ("young", None): 0.5,
     ("young, tuned", None): 0.6,
     ("ppo", 0): 0.8,
@@ -31,26 +33,31 @@ def board() -> Source:
     failed = (rows["policy"] == "young") & (rows["env"] == "Workflow-v1")
     rows.loc[failed, ["status", "reason"]] = ["timeout", "slow | slower"]
     entries = [entry(name, "agent" if name == "ppo" else "baseline", s) for name, s in SKILLS]
-    entries[2] = replace(entries[2], files={"Cloning-v1": "young.json"})
+    for at in (2, 4):
+        entries[at] = replace(entries[at], files={"Cloning-v1": f"{entries[at].name}.json"})
     return submission(rows[~elsewhere], entries)
 
 
 def test_policies_are_told_apart_by_where_they_come_from(board: Source) -> None:
-    assert list(groups(board).values()) == [["replay", "young"], ["young, tuned"], ["ppo"]]
+    by_kind = [["random"], ["replay", "young"], ["young, tuned"], ["random_rule"], ["ppo"]]
+    assert list(groups(board).values()) == by_kind
 
 
 def test_the_summary_has_the_best_of_each_kind(board: Source) -> None:
     lines = summary(board)[2:]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     assert [row[:2] for row in rows] == [[f"`failgym/{env}`", f] for env in ENVS for f in HELP]
-    for row in rows:
-        assert row[2].startswith("`replay`" if "Workflow" in row[0] else "`young`")
-        assert row[3].startswith("`young, tuned`")
+    for row, place in zip(rows, places(board), strict=True):
+        room = place.field.possible.sum(), place.field.replay.sum()
+        assert row[2] == f"{100 * room[0] / room[1]:.1f} %, {room[0] / 2:,.0f} h"
+        assert float(row[3].split()[0]) < 0.0 < float(row[6].split()[0])
+        assert row[4].startswith("`replay`" if "Workflow" in row[0] else "`young`")
+        assert row[5].startswith("`young, tuned`")
         if "Lineage" in row[0]:
-            assert row[4:] == ["", ""]
+            assert row[7:] == ["", ""]
             continue
-        assert row[4].startswith("`ppo`")
-        ours, theirs, above = (float(row[at].split()[-3]) for at in (4, 3, 5))
+        assert row[7].startswith("`ppo`")
+        ours, theirs, above = (float(row[at].split()[-3]) for at in (7, 5, 8))
         assert above == pytest.approx(ours - theirs, abs=0.11)
 
 
