@@ -24,6 +24,7 @@ Rules that were chosen are kept in FILE: a command that was stopped goes on. `--
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -132,15 +133,15 @@ def main(
     seeds = [scenario.trace_seed + at for at in range(min(SEEN, max(counts)))]
     of_seen = played(scenario, seeds, "train", policies | {best: shipped[best]})
     rows = [_row(count, of_seen[:count], of_fresh, best) for count in counts]
-    found |= {"fresh": [first, fresh], "best": best, "rows": rows}
+    found |= {"world": search["world"], "fresh": [first, fresh], "best": best, "rows": rows}
     found["best_fresh"] = score_on(of_fresh, best)
     _write(json_, known | {env: found})
-    places = [*(elsewhere or []), *map(str, record or [])]
-    found["elsewhere"] = [
-        _elsewhere(scenario, place, place in map(str, record or []), policies, rules, slices)
-        for place in places
-    ]
-    _write(json_, known | {env: found})
+    found["elsewhere"] = []
+    for place in [*(elsewhere or []), *map(str, record or [])]:
+        count = 1 if place in map(str, record or []) else ELSEWHERE
+        there = scenario.override(trace=place)
+        found["elsewhere"].append(_elsewhere(there, count, policies, rules, slices))
+        _write(json_, known | {env: found})
     _print(env, found, counts)
     if plot is not None:
         _draw(env, found, plot)
@@ -173,21 +174,46 @@ def _row(count: int, seen: Sequence[Sums], fresh: Sequence[Sums], best: str) -> 
     }
 
 
+def buildable(scenario: Scenario, count: int) -> tuple[list[Scenario], dict[int, str]]:
+    """So many traces from the scenario's own seed on, and why others on the way make no world.
+
+    Raises:
+        ValueError: if none of the first does.
+    """
+    found: list[Scenario] = []
+    refused = dict[int, str]()
+    for seed in itertools.count(scenario.trace_seed):
+        one = replace(scenario, trace_seed=seed)
+        try:
+            for split in ("train", "test"):
+                build_world(replace(one, split=split))
+            found.append(one)
+        except ValueError as error:
+            refused[seed] = str(error)
+            if len(refused) > count:
+                raise
+        if len(found) == count:
+            break
+    return found, refused
+
+
 def _elsewhere(
-    scenario: Scenario,
-    place: str,
-    record: bool,
-    policies: Mapping[str, Predicts],
-    rules: int,
-    slices: int,
+    there: Scenario, count: int, policies: Mapping[str, Predicts], rules: int, slices: int
 ) -> dict[str, Any]:
     """Scores of the same rules on another profile or a record, and of one chosen on its past."""
-    there = scenario.override(trace=place)
-    count = 1 if record else ELSEWHERE
-    own = DecisionTree(**learned(there, [count], rules, slices)[count])
-    seeds = [there.trace_seed + at for at in range(count)]
-    sums = played(there, seeds, "test", {**policies, OWN: own})
-    return {"trace": place, "scores": {name: score_on(sums, name) for name in sums[0].costs}}
+    traces, refused = buildable(there, count)
+    splits = [train_splits(trace, 1)[0] for trace in traces]
+    candidates = drawn(splits[0], build_world(splits[0]), rules, 0)
+    own = parameters(chosen(splits, candidates, math.ceil(slices / count), 0))
+    seeds = [trace.trace_seed for trace in traces]
+    sums = played(there, seeds, "test", {**policies, OWN: DecisionTree(**own)})
+    return {
+        "trace": Path(there.trace).name,
+        "seeds": seeds,
+        "refused": refused,
+        "own": own,
+        "scores": {name: score_on(sums, name) for name in sums[0].costs},
+    }
 
 
 def _print(env: str, found: Mapping[str, Any], counts: Sequence[int]) -> None:

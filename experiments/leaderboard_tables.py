@@ -1,42 +1,49 @@
 """What the run of a suite found, as tables in Markdown.
 
-    python -m experiments.results_pages --leaderboard DIR
+    python -m experiments.results_pages --leaderboard DIR [--oracle FILE]
 
 A summary has what there is to gain, a share of what replay costs and the machine-hours that cost as
 much; the score of playing at random, and the highest of a rule as published, of a tuned one, of the
-best of 2,000 random ones and of trained agents, as far as they were played; replay is 0, the bound
-100. Of many rules the highest score on these very slices is a lucky one: what
-agents are above it errs against them. Then a table for each environment: the score of every policy
-with drawn forecasts, with trained ones and with none, and the 95 % intervals over blocks of jobs
-and training runs, as on the page of the leaderboard; and what stands beside scores, with the first
-of these.
+best of 2,000 simple and of 2,000 random ones and of trained agents, as far as they were played; and
+what somebody was found to reach who knows all fates (`experiments.oracle_rows`). Replay is 0, the
+bound 100. Of many rules the highest score on these very slices is a lucky one: what agents are
+above it errs against them. A short table has the first kind of forecast only. Then a table for each
+environment: the score of every policy with drawn forecasts, with trained ones and with none, and
+the 95 % intervals over blocks of jobs and training runs, as on the page of the leaderboard; and
+what stands beside scores, with the first of these.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from experiments.markdown import interval, table
+from experiments.measured_worlds import world_of
+from experiments.oracle_rows import oracle_score
+from failgym.envs import SCENARIOS
 from failgym.evaluation.result import FEW
 from failgym.evaluation.room import COSTS, MARK, NOTHING, said_of_room
+from failgym.evaluation.scoring import HIGHEST
 from failgym.leaderboard.page.cells import Failure, Field, fields_of
 from failgym.leaderboard.page.rows import rows_of
 from failgym.leaderboard.page.source import Source
 from failgym.leaderboard.statistics.bootstrap import Bootstrap, Estimate
 
-CHANCE, PUBLISHED, TUNED, SEARCHED, AGENTS = (
-    *("at random", "best rule as published", "best tuned rule", "best of 2,000 random rules"),
-    "agents",
+CHANCE, PUBLISHED, TUNED, SIMPLE, SEARCHED, AGENTS = (
+    *("at random", "best rule as published", "best tuned rule", "best simple rule"),
+    *("best of 2,000 random rules", "agents"),
 )
-RANDOM, RANDOM_RULE = "random", "random_rule"
-"""The policy that plays at random, and the rule that `experiments.random_rules` chose."""
-COLUMNS = (
-    *("", "forecast", "room", CHANCE, PUBLISHED, TUNED, SEARCHED, AGENTS),
-    "agents above all rules",
-)
+RULES = (PUBLISHED, TUNED, SIMPLE, SEARCHED)
+"""What agents are held against."""
+NAMED = {"random": CHANCE, "simple_rule": SIMPLE, "random_rule": SEARCHED}
+"""The policy that plays at random, and the rules that `experiments.random_rules` chose."""
+ORACLE = "oracle"
+COLUMNS = (*("", "forecast", "room", CHANCE, *RULES, AGENTS, "agents above all rules", ORACLE),)
 """Of the summary."""
+SHORT = (*("", "room", CHANCE, PUBLISHED, "best rule in hindsight", AGENTS), COLUMNS[-2])
+"""Of the short table."""
 NOT_PLAYED = ""
 RANK, LAST = "rank (possible)", ("drawn", "ranks at prices")
 BESIDE = {
@@ -94,36 +101,71 @@ def places(source: Source) -> list[Place]:
 
 def groups(source: Source) -> dict[str, list[str]]:
     """Names of policies: chance, rules as published, as tuned and as searched for, and agents."""
-    named = {RANDOM: CHANCE, RANDOM_RULE: SEARCHED}
-    found: dict[str, dict[str, None]] = {
-        group: {} for group in (CHANCE, PUBLISHED, TUNED, SEARCHED, AGENTS)
-    }
+    found: dict[str, dict[str, None]] = {group: {} for group in (CHANCE, *RULES, AGENTS)}
     for entry in source.entries:
-        rule = named.get(entry.name, TUNED if entry.files else PUBLISHED)
+        rule = NAMED.get(entry.name, TUNED if entry.files else PUBLISHED)
         found[AGENTS if entry.kind == "agent" else rule][entry.name] = None
     return {group: list(names) for group, names in found.items()}
 
 
-def summary(source: Source) -> list[str]:
+def summary(source: Source, oracle: Mapping[str, Any] | None = None) -> list[str]:
     """The lines of a table with a row for each environment and kind of forecast; columns of what
     was not played are left out.
+
+    Args:
+        source: the results.
+        oracle: what `experiments.oracle_rows` found; it counts where it is of the same suite.
     """
-    by_group = groups(source)
+    by_group, here = groups(source), places(source)
     rows: list[list[str]] = []
-    for place in places(source):
+    for place in here:
         best = {group: place.best(names) for group, names in by_group.items()}
         rows.append(
             [
                 *(f"`failgym/{place.field.env}`", place.field.forecast, _room(place.field)),
                 *(_named(place, best[group], group) for group in by_group),
-                _above(
-                    place, best[AGENTS], *(best[group] for group in (PUBLISHED, TUNED, SEARCHED))
-                ),
+                _above(place, best),
+                _oracle(place.field, source.suite, oracle or {}),
             ]
         )
-    played = [at for at in range(len(COLUMNS)) if any(row[at] != NOT_PLAYED for row in rows)]
-    shown = table([COLUMNS[at] for at in played], [[row[at] for at in played] for row in rows])
-    return [*shown, *warnings(places(source))]
+    return [*_without_empty(COLUMNS, rows), *warnings(here)]
+
+
+def short(source: Source) -> list[str]:
+    """The lines of a table with a row for each environment, with its first kind of forecast."""
+    by_group, rows = groups(source), list[list[str]]()
+    shown = list({place.field.env: place for place in reversed(places(source))}.values())[::-1]
+    for place in shown:
+        best = {group: place.best(names) for group, names in by_group.items()}
+        rows.append(
+            [
+                *(f"`failgym/{place.field.env}`", _room(place.field)),
+                *(_named(place, best[group], group) for group in (CHANCE, PUBLISHED)),
+                _named(place, _best_rule(best), TUNED),
+                _named(place, best[AGENTS], AGENTS),
+                _above(place, best),
+            ]
+        )
+    return [*_without_empty(SHORT, rows), *warnings(shown)]
+
+
+def _without_empty(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """The lines of a table without the columns that hold nothing."""
+    there = [at for at in range(len(columns)) if any(row[at] != NOT_PLAYED for row in rows)]
+    return table([columns[at] for at in there], [[row[at] for at in there] for row in rows])
+
+
+def _oracle(field: Field, suite: str, found: Mapping[str, Any]) -> str:
+    """The oracle's score: in the pinned world it pays what the bound does."""
+    scenario, here = SCENARIOS[field.env], found.get(field.env)
+    if scenario.world == "pinned":
+        return f"{HIGHEST:.0f}" if found else NOT_PLAYED
+    if here is None or here["suite"] != suite.partition(",")[0]:
+        return NOT_PLAYED
+    same = here["forecast"] == field.forecast or not (scenario.kill and scenario.grace)
+    if not same or here["world"] != world_of(field.env):
+        return NOT_PLAYED
+    return interval(Estimate(*oracle_score(here)))
 
 
 def _room(field: Field) -> str:
@@ -139,12 +181,18 @@ def _named(place: Place, found: _Best, group: str) -> str:
     if found is None:
         return NOT_PLAYED
     score = marked(place, interval(found[1]))
-    return score if group in (CHANCE, SEARCHED) else f"`{found[0]}` {score}"
+    return score if group in NAMED.values() else f"`{found[0]}` {score}"
 
 
-def _above(place: Place, agents: _Best, *rules: _Best) -> str:
-    """How much the agents are above the best rule, published or tuned."""
-    rule = max(filter(None, rules), key=lambda one: one[1].value, default=None)
+def _best_rule(best: Mapping[str, _Best]) -> _Best:
+    """The best of all rules, published, tuned or searched for."""
+    rules = filter(None, (best[group] for group in RULES))
+    return max(rules, key=lambda one: one[1].value, default=None)
+
+
+def _above(place: Place, best: Mapping[str, _Best]) -> str:
+    """How much the agents are above the best rule."""
+    agents, rule = best[AGENTS], _best_rule(best)
     if agents is None or rule is None:
         return NOT_PLAYED
     return interval(place.above(agents[0], rule[0]))
@@ -171,7 +219,8 @@ def _beside(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     mine = [row for row in rows if row["forecast"] == rows[0]["forecast"]]
     first = mine[0]
     yield from ("", f"With forecasts: {first['forecast']}. {_said_of_gain(first)}", "")
-    yield from table(["policy", RANK, *BESIDE, *LAST], [_beside_row(row) for row in mine])
+    columns, lines = ["policy", RANK, *BESIDE, *LAST], [_beside_row(row) for row in mine]
+    yield from _without_empty(columns, lines)
 
 
 def _said_of_gain(row: dict[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """What does a rule gain that nobody thought of? The best of many random ones, chosen on train.
 
     python -m experiments.random_rules --env failgym/Cloning-v1 [--set FIELD=VALUE ...]
-        [--rules 2000] [--train 3] [--slices 170] [--traces 10] --json FILE
+        [--rules 2000] [--train 3] [--slices 170] [--traces 10] [--questions 1] --json FILE
 
 Random rules (`experiments.random_trees`) are played on some slices (`--slices`) of the train splits
 of each of several traces, the better eighth on four times as many, and so on, until no more than
@@ -19,9 +19,13 @@ points it is above the best of the shipped ones, with an interval of its own, in
 holds the same traces and jobs of both. The best is chosen by the scores on these very traces, in
 favour of what is shipped. Shipped rules are held against the best of them in the same way.
 
+With `--questions 1` rules are *simple*: one question whether a field is above a threshold, and what
+is done after either answer.
+
 FILE holds what was found in each environment; a rule is written as soon as it is chosen, and not
 chosen again. With `--out DIR` it also lies in DIR/<environment>.json, for `--policy`; those of the
-registered environments are in `experiments/rules/`.
+registered environments are in `experiments/rules/`, and the simple ones in
+`experiments/simple_rules/`.
 """
 
 from __future__ import annotations
@@ -37,7 +41,7 @@ import numpy.typing as npt
 import typer
 
 from experiments.measured_worlds import world_of
-from experiments.random_trees import costs_of, drawn
+from experiments.random_trees import QUESTIONS, costs_of, drawn
 from failgym.baselines import REGISTRY, DecisionTree
 from failgym.baselines.stored import parameters, save_heuristic
 from failgym.cli.output import print_line, print_table
@@ -160,6 +164,7 @@ def main(
     traces: Annotated[int, typer.Option(min=1, help="fresh traces")] = 10,
     first: Annotated[int, typer.Option(min=0, help="seed of the first of them")] = 2_000,
     seed: Annotated[int, typer.Option(help="of the rules")] = 0,
+    questions: Annotated[int, typer.Option(help="that a rule asks: 3 or 1")] = QUESTIONS,
     out: Annotated[Path | None, typer.Option(file_okay=False, help="for the rule alone")] = None,
 ) -> None:
     """Print what the best random rule and all shipped ones are worth on fresh traces."""
@@ -172,12 +177,16 @@ def main(
     seeds = [split.trace_seed for split in splits]
     if not set(fresh).isdisjoint(seeds):
         raise typer.BadParameter("a rule may not be judged on a trace that it was chosen on")
+    if questions not in (1, QUESTIONS):
+        raise typer.BadParameter(f"--questions {questions}: expected 1 or {QUESTIONS}")
     known: dict[str, Any] = json.loads(json_.read_text("utf-8")) if json_.exists() else {}
     search = {"rules": rules, "train": seeds, "slices": slices, "seed": seed}
+    if questions != QUESTIONS:
+        search["questions"] = questions
     world = world_of(env)
     found: dict[str, Any] = known.get(env, {})
     if (found.get("fields"), found.get("search"), found.get("world")) != (given, search, world):
-        candidates = drawn(splits[0], build_world(splits[0]), rules, seed)
+        candidates = drawn(splits[0], build_world(splits[0]), rules, seed, questions)
         best = chosen(splits, candidates, slices, seed)
         found = {"world": world, "fields": given, "search": search, "rule": parameters(best)}
         _write(json_, known | {env: found})

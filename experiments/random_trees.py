@@ -27,11 +27,13 @@ from failgym.vocabulary import Action
 from failgym.worlds.batches import lanes_that_fit
 from failgym.worlds.world import World
 
-__all__ = ["costs_of", "drawn"]
+__all__ = ["QUESTIONS", "costs_of", "drawn"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 
+QUESTIONS = 3
+"""Of a rule: one, and another after each of its answers."""
 LANES = 4_096
 """Episodes side by side."""
 SEEN = 64
@@ -81,7 +83,9 @@ def costs_of(
     return np.concatenate(found)
 
 
-def drawn(scenario: Scenario, world: World, count: int, seed: int) -> list[DecisionTree]:
+def drawn(
+    scenario: Scenario, world: World, count: int, seed: int, questions: int = QUESTIONS
+) -> list[DecisionTree]:
     """Random rules for a scenario.
 
     Args:
@@ -89,6 +93,7 @@ def drawn(scenario: Scenario, world: World, count: int, seed: int) -> list[Decis
         world: its train split, compiled.
         count: how many.
         seed: of the draws.
+        questions: 3, or 1 of simple rules, whose two answers have one leaf each.
     """
     rng = np.random.default_rng(seed)
     slices = np.sort(rng.permutation(world.slices)[:SEEN])
@@ -107,14 +112,15 @@ def drawn(scenario: Scenario, world: World, count: int, seed: int) -> list[Decis
         field = str(rng.choice(fields))
         return field, float(rng.choice(plays[rng.integers(len(plays))][:, INDEX[field]]))
 
+    leaves = questions + 1
     trees: list[DecisionTree] = []
     for _ in range(count):
         values: dict[str, Any] = {
-            kind: " ".join(rng.choice(some, LEAVES).tolist())
+            kind: " ".join(np.repeat(rng.choice(some, leaves), LEAVES // leaves).tolist())
             for kind, some in allowed.items()
             if len(some) > 1
         }
-        for name in ("first", "below", "above"):
+        for name in ("first", "below", "above")[:questions]:
             values[name], values[f"{name}_above"] = question()
         trees.append(DecisionTree(**values))
     return trees

@@ -14,6 +14,8 @@
     python -m experiments.results_pages --sensitivity sensitivity.json
     python -m experiments.random_rules --env ID --json rules.json  # once for each environment
     python -m experiments.results_pages --random-rules rules.json
+    python -m experiments.random_rules --questions 1 --env ID --json simple.json  # likewise
+    python -m experiments.results_pages --simple-rules simple.json
     python -m experiments.cloning_ablations --rules rules.json --json ablations.json
     python -m experiments.results_pages --ablations ablations.json
     python -m experiments.information --json information.json  # once for each environment
@@ -34,7 +36,12 @@
     python -m experiments.results_pages --simulation simulation.json
     python -m experiments.ranks_carry_over --trace RECORD --policies ID --json carried.json
     python -m experiments.results_pages --carried-over carried.json
-    python -m experiments.results_pages --leaderboard DIR  # what `failgym leaderboard run` wrote
+    python -m experiments.generalisation --env ID --json generalisation.json
+    python -m experiments.results_pages --generalisation generalisation.json
+    python -m experiments.oracle_rows --suite NAME --json oracle.json
+    python -m experiments.results_pages --leaderboard DIR --oracle oracle.json
+
+where DIR is what `failgym leaderboard run` or `merge` wrote.
 
 What is measured stands in a page of ``docs/results/`` between two comments, ``<!-- scores -->`` and
 ``<!-- /scores -->``, or the same with another of those names; nothing else of a page is touched.
@@ -49,16 +56,17 @@ from typing import Annotated, Any
 
 import typer
 
-from experiments.leaderboard_tables import complete, summary
+from experiments.leaderboard_tables import complete, short, summary
 from experiments.markdown import replaced
 from experiments.measured_worlds import note
 from experiments.result_tables.agents import agents
 from experiments.result_tables.baselines import measures, scores, tuned
 from experiments.result_tables.continued import continued, speculation
+from experiments.result_tables.generalisation import generalisation
 from experiments.result_tables.information import alarms, errors_of_jobs, information
 from experiments.result_tables.intervals import carried_over, simulation
 from experiments.result_tables.power import power
-from experiments.result_tables.random_rules import ablations, random_rules
+from experiments.result_tables.random_rules import ablations, random_rules, simple_rules
 from experiments.result_tables.rankings import sensitivity, turns
 from experiments.result_tables.real_traces import real_traces, real_traces_refused
 from experiments.result_tables.speed import speed
@@ -73,10 +81,12 @@ PAGES = {
     "agents": "docs/results/agents.md",
     "leaderboard": "docs/results/leaderboard.md",
     "policies": "docs/results/leaderboard.md",
+    "board": "README.md",
     "speed": "docs/results/speed.md",
     "sensitivity": "docs/results/sensitivity.md",
     "turns": "docs/results/README.md",
     "random_rules": "docs/results/random_rules.md",
+    "simple_rules": "docs/results/random_rules.md",
     "ablations": "docs/results/random_rules.md",
     "information": "docs/results/information.md",
     "alarms": "docs/results/information.md",
@@ -88,6 +98,7 @@ PAGES = {
     "power": "docs/results/power.md",
     "simulation": "docs/results/intervals.md",
     "carried_over": "docs/results/twins.md",
+    "generalisation": "docs/results/generalisation.md",
 }
 """The page that each generated part stands in."""
 TEST_SPLIT = "test split"
@@ -123,6 +134,7 @@ def main(
     speculation_file: Annotated[Path | None, typer.Option("--speculation", **FILE)] = None,
     sensitivity_file: Annotated[Path | None, typer.Option("--sensitivity", **FILE)] = None,
     random_rules_file: Annotated[Path | None, typer.Option("--random-rules", **FILE)] = None,
+    simple_rules_file: Annotated[Path | None, typer.Option("--simple-rules", **FILE)] = None,
     ablations_file: Annotated[Path | None, typer.Option("--ablations", **FILE)] = None,
     information_file: Annotated[Path | None, typer.Option("--information", **FILE)] = None,
     alarms_file: Annotated[Path | None, typer.Option("--alarms", **FILE)] = None,
@@ -131,9 +143,11 @@ def main(
     power_file: Annotated[Path | None, typer.Option("--power", **FILE)] = None,
     simulation_file: Annotated[Path | None, typer.Option("--simulation", **FILE)] = None,
     carried_file: Annotated[Path | None, typer.Option("--carried-over", **FILE)] = None,
+    generalisation_file: Annotated[Path | None, typer.Option("--generalisation", **FILE)] = None,
     leaderboard: Annotated[
         Path | None, typer.Option("--leaderboard", metavar="DIR", exists=True, file_okay=False)
     ] = None,
+    oracle_file: Annotated[Path | None, typer.Option("--oracle", **FILE)] = None,
 ) -> None:
     """Write the measured figures into their pages."""
     given = [
@@ -145,6 +159,7 @@ def main(
         ("sensitivity", sensitivity_file, sensitivity),
         ("turns", sensitivity_file, turns),
         ("random_rules", random_rules_file, random_rules),
+        ("simple_rules", simple_rules_file, simple_rules),
         ("ablations", ablations_file, ablations),
         ("information", information_file, information),
         ("alarms", alarms_file, alarms),
@@ -156,13 +171,16 @@ def main(
         ("power", power_file, power),
         ("simulation", simulation_file, simulation),
         ("carried_over", carried_file, carried_over),
+        ("generalisation", generalisation_file, generalisation),
     ]
     for name, file, written in given:
         if file is not None:
             write(name, part(written, json.loads(file.read_text("utf-8"))))
     if leaderboard is not None:
         source = read_source(leaderboard)
-        write("leaderboard", "\n".join(summary(source)))
+        oracle = None if oracle_file is None else json.loads(oracle_file.read_text("utf-8"))
+        write("board", "\n".join(short(source)))
+        write("leaderboard", "\n".join(summary(source, oracle)))
         write("policies", "\n".join(complete(source)))
 
 

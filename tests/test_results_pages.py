@@ -95,9 +95,7 @@ def test_the_leaderboard_has_a_row_for_each_environment_and_forecast() -> None:
 def test_the_leaderboard_has_every_compatible_baseline() -> None:
     """In two tables for each environment: scores with all forecasts, and what stands beside."""
     shown = tables(generated("policies"))
-    for course, rows, beside in zip(
-        suite_shown().courses, shown[::2], shown[1::2], strict=True
-    ):
+    for course, rows, beside in zip(suite_shown().courses, shown[::2], shown[1::2], strict=True):
         assert rows[0] == ["policy", "runs", *course.forecasts]
         fitting = {n for n, rule in REGISTRY.items() if rule.compatible(course.scenario())}
         assert {row[0] for row in rows[1:]} == {row[0] for row in beside[1:]} >= fitting

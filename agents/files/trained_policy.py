@@ -14,6 +14,7 @@ from stable_baselines3.common.policies import BasePolicy
 
 from failgym.agents.files.decision_interval import Cadence
 from failgym.agents.files.manifest import Manifest
+from failgym.agents.networks.answers import best_actions, has_plain_actor
 from failgym.agents.networks.architectures import ARCHITECTURES, kept_weights
 from failgym.envs.spaces import columns_among, names_in
 from failgym.policy import Actions, State
@@ -177,8 +178,7 @@ class TrainedPolicy:
         shown = batch if self._columns is None else batch.take(self._columns, axis=1)
         if self.moments is not None:
             shown = self.moments.normalised(shown)
-        network = cast(Any, self.network)
-        chosen, after = network.predict(shown, state, episode_start, **options)
+        chosen, after = self._answers(shown, state, episode_start, options)
         if self.cadence is not None:
             told = dict(zip(self.observed, batch.T, strict=True))
             due = self.cadence.due(told.get("window", np.ones_like(told["age"])), told["age"])
@@ -186,6 +186,20 @@ class TrainedPolicy:
             if self.manifest.network.lstm is not None:
                 after = _remembered(state, after, due, episode_start)
         return (chosen if observation.ndim == 2 else np.int64(chosen[0])), after
+
+    def _answers(
+        self,
+        shown: npt.NDArray[np.float32],
+        state: State,
+        start: npt.NDArray[np.bool_] | None,
+        options: dict[str, Any],
+    ) -> tuple[Any, State]:
+        """The network's answers, as its own `predict` gives them."""
+        if options["deterministic"] and has_plain_actor(self.network):
+            best = best_actions(self.network, shown, options.get("action_masks"))
+            if best is not None:
+                return best, state
+        return cast(Any, self.network).predict(shown, state, start, **options)
 
 
 def _remembered(

@@ -12,10 +12,10 @@ from typer import Typer
 from typer.testing import CliRunner
 
 from experiments import generalisation
-from experiments.generalisation import OWN, gap, learned, played
+from experiments.generalisation import OWN, buildable, gap, learned, played
 from experiments.random_rules import score_on
 from failgym.baselines import REGISTRY, DecisionTree
-from failgym.envs import resolve
+from failgym.envs import Scenario, resolve
 from failgym.evaluation import evaluate
 from failgym.evaluation.scoring import Score
 
@@ -59,6 +59,26 @@ def test_elsewhere_a_rule_of_its_past_stands_beside(found: Any) -> None:
     [place] = one["elsewhere"]
     assert place["trace"] == "opencloud"
     assert set(place["scores"]) == {"of 1", "of 2", OWN}
+    assert place["seeds"] == list(range(5))
+    assert place["refused"] == {}
+
+
+def test_traces_that_make_no_world_are_passed_over_and_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def build(scenario: Scenario) -> None:
+        if scenario.trace_seed in refusing:
+            raise ValueError(f"trace {scenario.trace_seed} is too long")
+
+    monkeypatch.setattr(generalisation, "build_world", build)
+    scenario = resolve(ENV, {"jobs": JOBS})
+    refusing = {1, 3}
+    traces, refused = buildable(scenario, 3)
+    assert [trace.trace_seed for trace in traces] == [0, 2, 4]
+    assert refused == {1: "trace 1 is too long", 3: "trace 3 is too long"}
+    refusing = {0, 1, 2}
+    with pytest.raises(ValueError, match="trace 1 is too long"):
+        buildable(scenario, 1)
 
 
 def test_a_curve_is_drawn(found: Any) -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
-from experiments.leaderboard_tables import complete, groups, marked, places, summary
+from experiments.leaderboard_tables import complete, groups, marked, places, short, summary
+from experiments.markdown import interval
+from experiments.measured_worlds import world_of
 from experiments.page_size import submission as large
+from failgym.envs import SCENARIOS
 from failgym.leaderboard.page.cells import fields_of
 from failgym.leaderboard.page.ranking import scores
 from failgym.leaderboard.page.source import Source
@@ -23,7 +27,12 @@ SKILLS: dict[tuple[str, int | None], float] = {
     ("young, tuned", None): 0.6,
     ("ppo", 0): 0.8,
     ("ppo", 1): 0.9,
+    ("simple_rule", None): 0.3,
 }
+
+
+def cells(lines: list[str]) -> list[list[str]]:
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
 @pytest.fixture(scope="module")
@@ -33,32 +42,76 @@ def board() -> Source:
     failed = (rows["policy"] == "young") & (rows["env"] == "Workflow-v1")
     rows.loc[failed, ["status", "reason"]] = ["timeout", "slow | slower"]
     entries = [entry(name, "agent" if name == "ppo" else "baseline", s) for name, s in SKILLS]
-    for at in (2, 4):
+    for at in (2, 4, 7):
         entries[at] = replace(entries[at], files={"Cloning-v1": f"{entries[at].name}.json"})
     return submission(rows[~elsewhere], entries)
 
 
 def test_policies_are_told_apart_by_where_they_come_from(board: Source) -> None:
-    by_kind = [["random"], ["replay", "young"], ["young, tuned"], ["random_rule"], ["ppo"]]
-    assert list(groups(board).values()) == by_kind
+    assert list(groups(board).values()) == [
+        *(["random"], ["replay", "young"], ["young, tuned"]),
+        *(["simple_rule"], ["random_rule"], ["ppo"]),
+    ]
 
 
 def test_the_summary_has_the_best_of_each_kind(board: Source) -> None:
-    lines = summary(board)[2:]
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    rows = cells(summary(board))[2:]
     assert [row[:2] for row in rows] == [[f"`failgym/{env}`", f] for env in ENVS for f in HELP]
     for row, place in zip(rows, places(board), strict=True):
         room = place.field.possible.sum(), place.field.replay.sum()
         assert row[2] == f"{100 * room[0] / room[1]:.1f} %, {room[0] / 2:,.0f} h"
         assert float(row[3].split()[0]) < 0.0 < float(row[6].split()[0])
+        for at, rule in ((6, "simple_rule"), (7, "random_rule")):
+            assert (score := place.score(rule)) is not None
+            assert row[at] == interval(score)
         assert row[4].startswith("`replay`" if "Workflow" in row[0] else "`young`")
         assert row[5].startswith("`young, tuned`")
         if "Lineage" in row[0]:
-            assert row[7:] == ["", ""]
+            assert row[8:] == ["", ""]
             continue
-        assert row[7].startswith("`ppo`")
-        ours, theirs, above = (float(row[at].split()[-3]) for at in (7, 5, 8))
+        assert row[8].startswith("`ppo`")
+        ours, theirs, above = (float(row[at].split()[-3]) for at in (8, 5, 9))
         assert above == pytest.approx(ours - theirs, abs=0.11)
+
+
+def test_the_short_table_has_the_best_rule_and_the_agents_of_drawn_forecasts(
+    board: Source,
+) -> None:
+    rows, whole = cells(short(board)), cells(summary(board))
+    assert [row[0] for row in rows[2:]] == [f"`failgym/{env}`" for env in ENVS]
+    drawn = [row for row in whole[2:] if row[1] == "drawn"]
+    for row, there in zip(rows[2:], drawn, strict=True):
+        assert row == [there[at] for at in (0, 2, 3, 4, 5, 8, 9)]
+
+
+def test_what_was_not_played_has_no_column(board: Source) -> None:
+    names = {"replay", "young"}
+    few = board.results[board.results["policy"].isin(names)]
+    entries = tuple(each for each in board.entries if each.name in names)
+    rows = cells(summary(replace(board, results=few, entries=entries)))
+    assert rows[0] == ["", "forecast", "room", "best rule as published"]
+
+
+def test_the_oracle_stands_beside_where_it_was_asked_in_the_same_suite(board: Source) -> None:
+    one = {"replay": [3.0, 5.0], "bound": [1.0, 2.0], "oracle": [2.0, 3.0], "spent": [3.0, 5.0]}
+    found: dict[str, Any] = {
+        env: {"suite": "made-up", "world": world_of(env), "forecast": "drawn", "traces": [one] * 3}
+        for env in ("Mitigation-v1", "Workflow-v1", "Lineage-v1")
+    }
+    found["Lineage-v1"]["world"] = "of another time"
+    board = replace(board, suite="made-up, version 1")
+    rows = cells(summary(board, found))
+    assert rows[0][-1] == "oracle"
+    for row in rows[2:]:
+        env, forecast = row[0].strip("`").removeprefix("failgym/"), row[1]
+        if SCENARIOS[env].world == "pinned":
+            assert row[-1] == "100"
+        elif env == "Lineage-v1" or (env == "Mitigation-v1" and forecast != "drawn"):
+            assert row[-1] == "", "of another world, or other weights of kills"
+        else:
+            assert row[-1].startswith("60.0 [")
+    other = cells(summary(replace(board, suite="another, version 1"), found))
+    assert {row[-1] for row in other[2:]} <= {"", "100"}
 
 
 def test_scores_and_intervals_are_those_of_the_page(board: Source) -> None:

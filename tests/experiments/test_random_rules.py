@@ -24,7 +24,14 @@ from failgym.evaluation.runner import run_policy
 from failgym.worlds.build import build_world
 
 EXPERIMENTS = Path(random_rules.__file__).parent
-MEASURED = json.loads((EXPERIMENTS / "measured" / "random_rules.json").read_text("utf-8"))
+MEASURED = {
+    (folder, env): found["rule"]
+    for folder, name in (("rules", "random_rules"), ("simple_rules", "simple_rules"))
+    for env, found in json.loads(
+        (EXPERIMENTS / "measured" / f"{name}.json").read_text("utf-8")
+    ).items()
+}
+"""The rules that were found, by the folder that they lie in and the environment."""
 SMALL: dict[str, Any] = {"jobs": 300, "slice_tasks": 8}
 
 
@@ -187,7 +194,26 @@ def test_a_score_is_that_of_evaluate_and_a_difference_is_paired() -> None:
     assert above.low < above.value < above.high
 
 
-@pytest.mark.parametrize("env", MEASURED)
-def test_rules_that_were_found_lie_in_files_for_the_command(env: str) -> None:
-    file = EXPERIMENTS / "rules" / f"{env.removeprefix('failgym/')}.json"
-    assert load_heuristic(file) == DecisionTree(**MEASURED[env]["rule"])
+@pytest.mark.parametrize(("folder", "env"), MEASURED)
+def test_rules_that_were_found_lie_in_files_for_the_command(folder: str, env: str) -> None:
+    file = EXPERIMENTS / folder / f"{env.removeprefix('failgym/')}.json"
+    assert load_heuristic(file) == DecisionTree(**MEASURED[folder, env])
+
+
+def test_simple_rules_ask_one_question() -> None:
+    scenario = train("Cloning-v1")
+    rules = drawn(scenario, build_world(scenario), 40, seed=1, questions=1)
+    for rule in rules:
+        assert (rule.below, rule.above) == ("window", "window")
+        for kind in WORDS:
+            no, also_no, yes, also_yes = rule.words(kind)
+            assert (no, yes) == (also_no, also_yes)
+    assert len({rule.first for rule in rules}) > 10
+    assert {rule.words("failed")[0] for rule in rules} == {"nothing", "give_up", "retry"}
+
+
+@pytest.mark.parametrize("questions", ["0", "2"])
+def test_a_rule_asks_one_question_or_three(questions: str, tmp_path: Path) -> None:
+    found = command("--questions", questions, "--json", str(tmp_path / "rules.json"))
+    assert found.exit_code == 2
+    assert "expected 1 or 3" in " ".join(found.output.replace("│", " ").split())
