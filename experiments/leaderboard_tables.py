@@ -37,7 +37,7 @@ CHANCE, PUBLISHED, TUNED, SIMPLE, SEARCHED, AGENTS = (
 )
 RULES = (PUBLISHED, TUNED, SIMPLE, SEARCHED)
 """What agents are held against."""
-NAMED = {"random": CHANCE, "simple_rule": SIMPLE, "random_rule": SEARCHED}
+NAMED = {"random": CHANCE, "best_simple_rule": SIMPLE, "best_random_rule": SEARCHED}
 """The policy that plays at random, and the rules that `experiments.random_rules` chose."""
 ORACLE = "oracle"
 COLUMNS = (*("", "forecast", "room", CHANCE, *RULES, AGENTS, "agents above all rules", ORACLE),)

@@ -22,12 +22,12 @@ from tests.leaderboard.made_up import ENVS, HELP, entry, results, submission, wi
 SKILLS: dict[tuple[str, int | None], float] = {
     ("replay", None): 0.0,
     ("random", None): -0.3,
-    ("random_rule", None): 0.4,
+    ("best_random_rule", None): 0.4,
     ("young", None): 0.5,
     ("young, tuned", None): 0.6,
     ("ppo", 0): 0.8,
     ("ppo", 1): 0.9,
-    ("simple_rule", None): 0.3,
+    ("best_simple_rule", None): 0.3,
 }
 
 
@@ -50,7 +50,7 @@ def board() -> Source:
 def test_policies_are_told_apart_by_where_they_come_from(board: Source) -> None:
     assert list(groups(board).values()) == [
         *(["random"], ["replay", "young"], ["young, tuned"]),
-        *(["simple_rule"], ["random_rule"], ["ppo"]),
+        *(["best_simple_rule"], ["best_random_rule"], ["ppo"]),
     ]
 
 
@@ -61,7 +61,7 @@ def test_the_summary_has_the_best_of_each_kind(board: Source) -> None:
         room = place.field.possible.sum(), place.field.replay.sum()
         assert row[2] == f"{100 * room[0] / room[1]:.1f} %, {room[0] / 2:,.0f} h"
         assert float(row[3].split()[0]) < 0.0 < float(row[6].split()[0])
-        for at, rule in ((6, "simple_rule"), (7, "random_rule")):
+        for at, rule in ((6, "best_simple_rule"), (7, "best_random_rule")):
             assert (score := place.score(rule)) is not None
             assert row[at] == interval(score)
         assert row[4].startswith("`replay`" if "Workflow" in row[0] else "`young`")

@@ -10,17 +10,18 @@ import torch
 
 from failgym.agents import load_agent
 from failgym.agents.files.trained_policy import TrainedPolicy
-from failgym.baselines import GracePeriod
+from failgym.baselines import DecisionTree, GracePeriod
 from failgym.baselines.stored import save_heuristic
 from failgym.cli.entries import read_entries
 from failgym.cli.specs import load_policy
-from failgym.leaderboard import SuiteWorlds
+from failgym.leaderboard import Entry, SuiteWorlds
 from failgym.leaderboard.policy_process.players import Players
-from failgym.leaderboard.submission.policy_names import name_problems
+from failgym.leaderboard.submission.policy_names import misnamed_files, name_problems
 from failgym.leaderboard.submission.records import PolicyFile, PolicyRecord, file_sha256
 from failgym.leaderboard.submission.same_players import same_players
 from failgym.leaderboard.suite.suites import SUITES
 from tests.agents.runs import an_agent
+from tests.leaderboard.boards import submit
 
 ENV, OTHER = "GracePeriod-v1", "Cloning-v1"
 
@@ -33,9 +34,7 @@ def policy(
     envs: tuple[str, ...] = (ENV,),
 ) -> PolicyRecord:
     file = Path(spec)
-    files = {
-        env: PolicyFile(name=file.name, sha256=file_sha256(file)) for env in envs if file.is_file()
-    }
+    files = {env: its_file(file) for env in envs if file.is_file()}
     return PolicyRecord.model_validate(
         {
             "name": name,
@@ -47,6 +46,10 @@ def policy(
             "versions": {},
         }
     )
+
+
+def its_file(file: Path) -> PolicyFile:
+    return PolicyFile(name=file.name, sha256=file_sha256(file))
 
 
 def told(*policies: PolicyRecord) -> list[str]:
@@ -86,6 +89,23 @@ def test_a_rule_under_a_name_that_hides_it(tmp_path: Path) -> None:
         f"policies 'grace_period' and 'mine' are the same one in {ENV}"
     ]
     assert told(published, policy("mine", "grace_period:finish_weight=2.0")) == []
+
+
+def test_a_file_under_the_name_of_another_rule_is_refused_before_it_is_played(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / f"{ENV}.json"
+    save_heuristic(DecisionTree(), file)
+    said = f"policy 'random_rule': reads like a variant of random, and {file.name} is decision_tree"
+    assert list(misnamed_files([policy("random_rule", str(file))], load_policy)) == [said]
+    assert list(misnamed_files([policy("best_random_rule", str(file))], load_policy)) == []
+    with pytest.raises(ValueError, match=said):
+        submit(
+            tmp_path / "out",
+            Entry("random_rule", "baseline", {ENV: str(file)}, files={ENV: its_file(file)}),
+            load=load_policy,
+        )
+    assert not (tmp_path / "out").exists()
 
 
 def test_one_environment_is_enough() -> None:

@@ -26,7 +26,7 @@ from failgym.leaderboard.run.tasks import (
 )
 from failgym.leaderboard.run.work_folder import WorkFolder
 from failgym.leaderboard.submission.entries import Entry
-from failgym.leaderboard.submission.policy_names import name_problems
+from failgym.leaderboard.submission.policy_names import misnamed_files, name_problems
 from failgym.leaderboard.submission.records import (
     EVERY,
     LeftOut,
@@ -131,8 +131,10 @@ def _check_entries(entries: Sequence[Entry], command: str) -> None:
 
 
 def _check_players(entries: Sequence[Entry], command: str, players: Players) -> None:
-    for problem in same_players([entry.record(command) for entry in entries], players.load):
-        raise ValueError(f"--policy: {problem}")
+    records = [entry.record(command) for entry in entries]
+    for problems in (misnamed_files, same_players):
+        for problem in problems(records, players.load):
+            raise ValueError(f"--policy: {problem}")
 
 
 def _plan(worlds: SuiteWorlds, entries: Sequence[Entry]) -> dict[str, Any]:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from failgym.baselines import REGISTRY
 from failgym.leaderboard.submission.lookalikes import skeleton
 from failgym.leaderboard.submission.proofs import PROOFS
 from failgym.leaderboard.submission.records import PolicyRecord
-from failgym.leaderboard.submission.specs import is_shipped, names_a_file
+from failgym.leaderboard.submission.specs import is_shipped, names_a_file, why_not_asked
+from failgym.policy import Policy
 
-__all__ = ["baseline_named", "name_problems"]
+__all__ = ["baseline_named", "misnamed_file", "misnamed_files", "name_problems"]
 
 _TELLING = "+*#'\u2032"
 """Signs that tell names apart: `a+` and `a*`."""
@@ -27,6 +29,44 @@ def name_problems(policies: Sequence[PolicyRecord]) -> Iterator[str]:
             yield f"policy {policy.name!r}: {problem}"
     yield from _alike(policies)
     yield from _twice(policies)
+
+
+def misnamed_files(
+    policies: Sequence[PolicyRecord], load: Callable[[str], Policy]
+) -> Iterator[str]:
+    """`misnamed_file` of the policies that are at hand, a line each.
+
+    Args:
+        policies: as a submission states them.
+        load: makes a policy of a SPEC; it is given none that may hold code.
+    """
+    for policy in policies:
+        found = dict[str, None]()
+        for env, spec in policy.specs.items():
+            if why_not_asked(policy, env) is not None:
+                continue
+            try:
+                found.update(dict.fromkeys(misnamed_file(policy, spec, load(spec))))
+            except ValueError:
+                continue  # is said elsewhere
+        for problem in found:
+            yield f"policy {policy.name!r}: {problem}"
+
+
+def misnamed_file(policy: PolicyRecord, spec: str, asked: Any) -> Iterator[str]:
+    """Does a file hold what the name of the policy and its training seed say?
+
+    Args:
+        policy: as a submission states it.
+        spec: of the policy.
+        asked: the policy that was made of it.
+    """
+    name, baseline = getattr(asked, "name", None), baseline_named(policy.name)
+    if policy.kind == "baseline" and baseline is not None and name != baseline:
+        yield f"reads like a variant of {baseline}, and {Path(spec).name} is {name}"
+    seed: int | None = getattr(getattr(asked, "manifest", None), "seed", None)
+    if None not in (seed, policy.training_seed) and seed != policy.training_seed:
+        yield f"{spec}: was trained with seed {seed}, it states {policy.training_seed}"
 
 
 def baseline_named(name: str) -> str | None:

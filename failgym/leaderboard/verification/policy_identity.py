@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 from failgym.evaluation.caller import made_for
-from failgym.leaderboard.submission.policy_names import baseline_named
+from failgym.leaderboard.submission.policy_names import misnamed_file
 from failgym.leaderboard.submission.records import PolicyRecord, Submission
 from failgym.leaderboard.submission.specs import is_shipped, why_not_asked
 from failgym.leaderboard.suite.suites import Suite
@@ -49,7 +48,7 @@ def _problems(policy: PolicyRecord, scenarios: dict[str, Scenario], load: Load) 
             continue
         if not made_for(asked, scenarios[env]):
             yield f"{spec!r} was not made for {env}"
-        yield from _misnamed(policy, spec, asked)
+        yield from misnamed_file(policy, spec, asked)
 
 
 def _elsewhere(policy: PolicyRecord, scenarios: dict[str, Scenario], load: Load) -> Iterator[str]:
@@ -64,13 +63,3 @@ def _elsewhere(policy: PolicyRecord, scenarios: dict[str, Scenario], load: Load)
         for other, scenario in scenarios.items():
             if other not in policy.specs and made_for(asked, scenario):
                 yield f"{spec!r} was made for {other} too, and has no rows there"
-
-
-def _misnamed(policy: PolicyRecord, spec: str, asked: Any) -> Iterator[str]:
-    """Does a file hold what the name of the policy and its training seed say?"""
-    name, baseline = getattr(asked, "name", None), baseline_named(policy.name)
-    if policy.kind == "baseline" and baseline is not None and name != baseline:
-        yield f"reads like a variant of {baseline}, and {Path(spec).name} is {name}"
-    seed: int | None = getattr(getattr(asked, "manifest", None), "seed", None)
-    if None not in (seed, policy.training_seed) and seed != policy.training_seed:
-        yield f"{spec}: was trained with seed {seed}, it states {policy.training_seed}"
