@@ -24,8 +24,7 @@ is done after either answer.
 
 FILE holds what was found in each environment; a rule is written as soon as it is chosen, and not
 chosen again. With `--out DIR` it also lies in DIR/<environment>.json, for `--policy`; those of the
-registered environments are in `experiments/rules/`, and the simple ones in
-`experiments/simple_rules/`.
+registered environments are in `experiments/rules/`.
 """
 
 from __future__ import annotations

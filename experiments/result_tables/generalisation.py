@@ -23,7 +23,7 @@ def generalisation(measured: Mapping[str, Any]) -> str:
 def _environment(env: str, found: Mapping[str, Any]) -> list[str]:
     search, best = found["search"], found["best"]
     (first, fresh), score = found["fresh"], estimate(found["best_fresh"])
-    columns = ["traces", "seen", "fresh", f"above `{best}`: seen", "fresh", "gap"]
+    columns = ["traces", "seen", "fresh", f"above `{best}`, seen", "above it, fresh", "gap"]
     rows = [[str(row["traces"]), *(estimate(row[name]) for name in NAMES)] for row in found["rows"]]
     lines = [
         f"**`{env}`**, {search['rules']:,} rules, all played on {search['slices']:,} slices; fresh"

@@ -11,20 +11,15 @@ from experiments.result_tables.cells import estimate
 from failgym.baselines import DecisionTree
 from failgym.envs import SCENARIOS
 
-__all__ = ["ablations", "random_rules", "simple_rules"]
+__all__ = ["ablations", "random_rules"]
 
 
-def simple_rules(content: dict[str, Any]) -> str:
-    """The same of rules that ask one question."""
-    return random_rules(content, "simple rule")
-
-
-def random_rules(content: dict[str, Any], kind: str = RANDOM) -> str:
+def random_rules(content: dict[str, Any]) -> str:
     """The best random rule of each environment, as `experiments.random_rules` wrote it."""
     found = {
         env: content[env] for env in (f"failgym/{name}" for name in SCENARIOS) if env in content
     }
-    columns = ["", kind, "best shipped", "second best", f"{kind} above best", "traces"]
+    columns = ["", "random rule", "best shipped", "second best", "random rule above best", "traces"]
     rows = [
         [
             f"`{env}`",
