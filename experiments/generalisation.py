@@ -136,11 +136,12 @@ def main(
     found |= {"world": search["world"], "fresh": [first, fresh], "best": best, "rows": rows}
     found["best_fresh"] = score_on(of_fresh, best)
     _write(json_, known | {env: found})
-    found["elsewhere"] = []
+    elsewhere_found = list[dict[str, Any]]()
+    found["elsewhere"] = elsewhere_found
     for place in [*(elsewhere or []), *map(str, record or [])]:
         count = 1 if place in map(str, record or []) else ELSEWHERE
         there = scenario.override(trace=place)
-        found["elsewhere"].append(_elsewhere(there, count, policies, rules, slices))
+        elsewhere_found.append(_elsewhere(there, count, policies, rules, slices))
         _write(json_, known | {env: found})
     _print(env, found, counts)
     if plot is not None:
@@ -208,7 +209,7 @@ def _elsewhere(
     seeds = [trace.trace_seed for trace in traces]
     sums = played(there, seeds, "test", {**policies, OWN: DecisionTree(**own)})
     return {
-        "trace": Path(there.trace).name,
+        "trace": Path(str(there.trace)).name,
         "seeds": seeds,
         "refused": refused,
         "own": own,
