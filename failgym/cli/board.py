@@ -17,6 +17,8 @@ Row = dict[str, Any]
 
 SCORES = ("policy", "proof", "runs", "score", "95 %\ninterval", "rank", "possible\nranks")
 AT_PRICES = "ranks at\nprices"
+READER = "†"
+"""Behind the ranks at prices of a policy that may read prices, as on the page."""
 SHOWN = {label: name for label, name in BESIDE.items() if name != "saving_in_top"}
 """Columns beside the scores, and the names of figures; the largest saving is not known by job."""
 
@@ -29,13 +31,19 @@ def chosen(rows: Sequence[Row], env: str | None, forecast: str | None) -> list[R
     """
     from failgym.known_names import unknown
 
+    env = env and env.removeprefix("failgym/")
     for option, name in (("env", env), ("forecast", forecast)):
         known = list(dict.fromkeys(row[option] for row in rows))
         if name is not None and name not in known:
             raise ValueError(f"--{option}: {unknown(option, name, known)}")
-    return [
+    found = [
         row for row in rows if env in (None, row["env"]) and forecast in (None, row["forecast"])
     ]
+    if not found:
+        there = [row["forecast"] for row in rows if row["env"] == env]
+        known = ", ".join(dict.fromkeys(there))
+        raise ValueError(f"--forecast {forecast}: {env} is played with {known}")
+    return found
 
 
 def print_rows(rows: Sequence[Row]) -> None:
@@ -50,6 +58,7 @@ def _by_field(rows: Sequence[Row]) -> Iterator[list[Row]]:
 
 
 def _print_field(rows: Sequence[Row]) -> None:
+    from failgym.envs import SCENARIOS
     from failgym.evaluation.room import COSTS, MARK, said_of_room
 
     first = rows[0]
@@ -57,7 +66,10 @@ def _print_field(rows: Sequence[Row]) -> None:
     print_table(title, SCORES, [_scores(row) for row in rows])
     names = [label for label, name in SHOWN.items() if any(row[name] is not None for row in rows)]
     table: list[list[Cell]] = [
-        [row["policy"], *(row[SHOWN[label]] for label in names), _range(row, "rank_at_prices")]
+        [
+            *(row["policy"], *(row[SHOWN[label]] for label in names)),
+            _range(row, "rank_at_prices") + READER * row["may_read_prices"],
+        ]
         for row in rows
     ]
     columns = ["policy", *names, AT_PRICES]
@@ -70,10 +82,13 @@ def _print_field(rows: Sequence[Row]) -> None:
         print_line(f"{MARK} {first['warning']}")
     if first["stake_in_top"] is not None:
         top, percent = first["stake_in_top"], first["stake_in_top_percent"]
+        of = "slice" if SCENARIOS[first["env"]].world == "scheduled" else "job"
         print_line(
-            f"stake: the job of a trace that holds most has {100 * top:.1f} % of it, the top 1 %"
-            f" {100 * percent:.1f} %; of slices, where tasks share machines"
+            f"stake: the {of} of a trace that holds most has {100 * top:.1f} % of it, the top 1 %"
+            f" {100 * percent:.1f} %"
         )
+    if any(row["may_read_prices"] for row in rows):
+        print_line(f"{READER} may read prices, and play otherwise at others")
 
 
 def _traces(count: int) -> str:

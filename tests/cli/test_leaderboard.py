@@ -11,6 +11,7 @@ import pytest
 from failgym.baselines import Young
 from failgym.baselines.stored import save_heuristic
 from failgym.cli import run
+from failgym.cli.board import chosen
 from failgym.leaderboard import read_submission
 from failgym.leaderboard.page import read_source, rows_of
 from failgym.leaderboard.statistics.bootstrap import Bootstrap
@@ -87,6 +88,7 @@ def test_a_submission_is_run_verified_and_merged(
     assert {row["policy"] for row in rows} == {"replay", "Blind", "random"}
     for option, value in (("--env", "Grace-v1"), ("--forecast", "perfect")):
         assert f"{option}: unknown" in refusal(capsys, *show, option, value)
+    assert invoke(*show, "--env", "failgym/GracePeriod-v1") == 0
 
     (both / "results.parquet").write_bytes(b"PAR1")
     assert "results.parquet" in refusal(capsys, "leaderboard", "page", both, "--out", shown)
@@ -229,3 +231,13 @@ def test_verify_holds_agents_to_the_limits_of_a_run(
 ) -> None:
     said = refusal(capsys, "leaderboard", "verify", tmp_path, option, 0)
     assert f"{option}: expected" in said
+
+
+def test_an_environment_without_such_a_forecast_is_said() -> None:
+    rows = [{"env": "Lineage-v1", "forecast": "none"}, {"env": "Cloning-v1", "forecast": "drawn"}]
+    assert chosen(rows, "failgym/Lineage-v1", None) == rows[:1]
+    assert chosen(rows, "Lineage-v1", "none") == rows[:1]
+    assert chosen(rows, None, None) == rows
+    said = "--forecast drawn: Lineage-v1 is played with none"
+    with pytest.raises(ValueError, match=said):
+        chosen(rows, "Lineage-v1", "drawn")

@@ -94,14 +94,35 @@ def submitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _refused(submitted: Path, directory: Path, name: str, value: float | None) -> None:
     changed = shutil.copytree(submitted, directory / "changed", dirs_exist_ok=True)
     rewrite(changed / "results.parquet", lambda rows: rows[3].update({name: value}))
-    with pytest.raises(ValueError, match=f"results.parquet: column '{name}': expected 0 or"):
+    least = "more than 0" if name == "tasks" else "0 or more"
+    with pytest.raises(ValueError, match=f"results.parquet: column '{name}': expected {least}"):
         read_results(changed)
 
 
 @pytest.mark.parametrize("name", [*ACCOUNT, *REPLAY_ACCOUNT])
 def test_a_count_that_is_none_is_one_line(submitted: Path, tmp_path: Path, name: str) -> None:
-    for wrong in (-1.0, math.inf):
+    for wrong in (-1.0, math.inf, 1e308):
         _refused(submitted, tmp_path, name, wrong)
+    if name == "tasks":
+        _refused(submitted, tmp_path, name, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("part", "whole"),
+    [
+        ("moved_drawn", "moved"),
+        ("stake_in_top", "stake_in_top_percent"),
+        ("stake_in_top_percent", "stake"),
+    ],
+)
+def test_a_part_is_no_more_than_the_whole(
+    submitted: Path, tmp_path: Path, part: str, whole: str
+) -> None:
+    changed = shutil.copytree(submitted, tmp_path / "changed")
+    table = changed / "results.parquet"
+    rewrite(table, lambda rows: rows[3].update({part: 1.01 * rows[3][whole] + 1.0}))
+    with pytest.raises(ValueError, match=f"column '{part}': expected no more than '{whole}'"):
+        read_results(changed)
 
 
 @pytest.mark.parametrize("name", ACCOUNT)

@@ -12,10 +12,11 @@ import pytest
 
 from failgym.baselines import REGISTRY
 from failgym.evaluation import Anchors
+from failgym.evaluation.measuring import measure
 from failgym.evaluation.repriced import at_prices, factors_of, ranks, repriced
 from failgym.leaderboard import Suite, SuiteWorlds
 from failgym.leaderboard.page import Source, read_source
-from failgym.leaderboard.page.beside import BESIDE, MOST_RANKED, beside, ranks_of, undefined
+from failgym.leaderboard.page.beside import BESIDE, MOST_RANKED, RANK, beside, ranks_of, undefined
 from failgym.leaderboard.page.cells import Field, fields_of
 from failgym.leaderboard.page.prices import (
     priced_scenario,
@@ -23,6 +24,7 @@ from failgym.leaderboard.page.prices import (
     ranks_at_prices,
     readers,
 )
+from failgym.leaderboard.page.rows import names_of, rows_of
 from failgym.leaderboard.statistics.bootstrap import Bootstrap
 from failgym.leaderboard.statistics.ranks import Rank
 from failgym.leaderboard.statistics.ranks import ranks as rank_sets
@@ -158,6 +160,33 @@ def test_the_room_is_worth_hours_and_who_holds_it_is_counted_once_a_trace() -> N
     assert field.account["stake_in_top"] == pytest.approx(0.1 * possible)
 
 
+def test_an_hour_costs_in_each_trace_what_it_costs_there() -> None:
+    """As `evaluate` adds the hours of traces, of which none costs what another does."""
+    source = traces(3)
+    rows, price = source.results, np.array([0.5, 2.0, 8.0])
+    source = replace(
+        source, results=rows.assign(replay_hours=rows["replay_spent"] / price[rows["seed"]])
+    )
+    field = one_field(source)
+    of_trace = np.bincount(field.slices[:, 0], field.possible)
+    assert field.room.hours == pytest.approx((of_trace / price).sum())
+
+
+def test_hours_of_the_room_are_those_of_evaluate(tmp_path: Path) -> None:
+    course = Course(ENV, seeds=(0, 1, 2), slices=3, changes={"jobs": 300, "slice_tasks": 64})
+    suite = Suite("apart", 1, (course,))
+    SUITES[suite.name] = suite
+    submit(tmp_path, baseline("replay"), suite=suite)
+    worlds = SuiteWorlds.of(suite)
+    for field in fields_of([read_source(tmp_path)]):
+        cells = [Cell(ENV, field.forecast, seed) for seed in course.seeds]
+        anchors = [Anchors.of(worlds.scenario(c), episodes=3, seed=c.seed) for c in cells]
+        runs = [each.run(REGISTRY["replay"]()) for each in anchors]
+        expected = measure(anchors, runs)
+        assert field.room.hours == pytest.approx(expected.room_hours)
+        assert field.room.of_cost == pytest.approx(expected.room_of_cost)
+
+
 def test_ranks_are_those_of_policies_that_have_scores_everywhere() -> None:
     skills: dict[tuple[str, int | None], float] = {(f"p{at}", None): at / 8 for at in range(8)}
     source = submission(results(skills, forecasts=["none"]), [entry(name) for name, _ in skills])
@@ -225,6 +254,47 @@ def test_rules_that_read_prices_are_marked_and_so_is_what_nobody_knows(
     file = replace(code, name="tuned", kind="baseline", specs={ENV: "rules/mine.json"})
     more = replace(played, entries=(*played.entries, file, agent))
     assert readers([more], ENV, scenario) == {"random", "tuned"}
+
+
+def test_rows_have_the_ranks_of_the_page_whatever_names_are_called() -> None:
+    """Draws hang on the order of policies: that in which they are stated, not that of names."""
+    skills: dict[tuple[str, int | None], float] = {
+        (name, seed): 0.5 + 0.02 * at + 0.05 * seed
+        for at, name in enumerate(("zeta", "beta", "eta", "alpha"))
+        for seed in range(4)
+    }
+    rows = results(skills, envs=[ENV], forecasts=["none"], slices=6)
+    runs = [entry(name, "agent", seed) for name, seed in skills]
+    source = submission(rows, runs)
+    names = names_of([source])
+    assert names == ["zeta", "beta", "eta", "alpha"]
+    of_page = ranks_of(fields_of([source]), names, QUICK)
+    shown = {row["policy"]: row for row in rows_of([source], QUICK)}
+    for name, ranked in zip(names, of_page, strict=True):
+        assert [shown[name][each] for each in RANK] == ranked.astype(int).tolist()
+
+
+def test_what_a_page_refuses_rows_refuse() -> None:
+    rows = results({("mine", None): 0.5}, envs=[ENV], forecasts=["none"])
+    one = submission(rows, [entry("mine", "agent")])
+    other = submission(rows.assign(forecast="drawn"), [entry("mine", "code")], "two")
+    with pytest.raises(ValueError, match="'mine' is of kind agent and code"):
+        rows_of([one, other], QUICK)
+    with pytest.raises(ValueError, match="'mine', training seed None, is there twice"):
+        rows_of([one, replace(one, folder="two")], QUICK)
+
+
+def test_prices_of_real_traces_are_known_though_environments_are_left_out(
+    played: Source,
+) -> None:
+    whole = SUITES["v2-real"]
+    cut = SuiteWorlds.of(whole, {ENV: "mine"}).suite
+    source = replace(
+        played, suite="v2-real, version 1", digest=cut.digest, traces=((ENV, 0, "00" * 32),)
+    )
+    assert cut.digest != whole.digest
+    assert priced_scenario(source, ENV) == whole.course(ENV).scenario()
+    assert priced_scenario(source, "Cloning-v1") is None
 
 
 def test_prices_of_a_suite_of_another_version_are_not_known(played: Source) -> None:

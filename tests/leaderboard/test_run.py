@@ -17,7 +17,7 @@ from failgym.leaderboard import SUITES, Entry, Suite, SuiteWorlds, verify
 from failgym.leaderboard.run.work_folder import WorkFolder
 from failgym.leaderboard.suite.suites import Cell, Course
 from failgym.traces import generate
-from tests.leaderboard.boards import ROWS, actions, baseline, results, submit
+from tests.leaderboard.boards import ROWS, TINY, actions, baseline, results, submit
 
 POLICIES = ("replay", "random", "blind_kill")
 KILLS = 2
@@ -215,3 +215,22 @@ def test_policies_that_cannot_take_part_are_refused(
 def test_options_that_mean_nothing_are_refused(tmp_path: Path, option: str, value: Any) -> None:
     with pytest.raises(ValueError, match=f"--{option.replace('_', '-')}: expected"):
         submit(tmp_path, baseline("replay"), **{option: value})
+
+
+def test_a_damaged_reference_is_one_line(tmp_path: Path) -> None:
+    """Wherever a byte is another one."""
+    work, cell = WorkFolder(tmp_path), Cell("GracePeriod-v1", "none", 0)
+    work.folder.mkdir()
+    work.save_reference(cell, SuiteWorlds.of(TINY).reference(cell))
+    file = work.reference_file(cell)
+    whole, rng, said = file.read_bytes(), random.Random(1), list[str]()
+    for _ in range(150):
+        damaged = bytearray(whole)
+        damaged[rng.randrange(len(whole))] ^= 1 << rng.randrange(8)
+        file.write_bytes(damaged)
+        try:
+            work.reference(cell)
+        except ValueError as error:
+            said.append(str(error))
+    assert len(said) > 75
+    assert all(each.startswith(f"{file}: cannot be read: ") for each in said)

@@ -88,6 +88,8 @@ class Field:
     account: dict[str, float]
     """`failgym.leaderboard.suite.account.REPLAY_ACCOUNT`, summed over slices; of `STAKE`, over
     traces"""
+    room_hours: float
+    """machine-hours that cost as much as the room, each at the price of its trace; NaN without"""
     blocks: Blocks = field(init=False)
     """what is resampled of scores"""
     outcomes: dict[str, Cell | Failure] = field(default_factory=dict[str, "Cell | Failure"])
@@ -96,10 +98,8 @@ class Field:
     @property
     def room(self) -> Room:
         """What the bound saves over replay on all slices."""
-        spent, hours = float(self.spent.sum()), self.account["replay_hours"]
-        possible = float(self.possible.sum())
-        hours = hours * possible / spent if spent > 0.0 and hours > 0.0 else math.nan
-        return Room(possible, float(self.replay.sum()), spent, hours)
+        cost, replay, spent = (float(x.sum()) for x in (self.possible, self.replay, self.spent))
+        return Room(cost, replay, spent, self.room_hours)
 
     def cell(self, policy: str) -> Cell | None:
         """What the policy did here, if it has a score."""
@@ -157,7 +157,8 @@ def _field(rows: pd.DataFrame, env: str, forecast: str) -> Field:
     }
     _, counts = np.unique(slices[:, 0], return_counts=True)
     units = TracesUnits.joined([of_slices(count, apart=False) for count in counts.tolist()])
-    found = Field(env, forecast, slices, replay, replay - bound, spent, units, account)
+    hours = _room_hours(slices[:, 0], replay - bound, spent, counted["replay_hours"])
+    found = Field(env, forecast, slices, replay, replay - bound, spent, units, account, hours)
     found.blocks = _anchor_blocks(rows, found, where)
     names = rows["policy"].to_numpy()
     starts = np.flatnonzero(np.r_[True, names[1:] != names[:-1]])
@@ -166,6 +167,14 @@ def _field(rows: pd.DataFrame, env: str, forecast: str) -> Field:
         part = {name: column[first:last] for name, column in columns.items()}
         found.outcomes[str(names[first])] = _outcome(part, found)
     return found
+
+
+def _room_hours(seeds: Ints, possible: Floats, spent: Floats, hours: Floats) -> float:
+    """Machine-hours that cost as much as the room: a machine-hour's price is that of its trace."""
+    _, trace = np.unique(seeds, return_inverse=True)
+    room, paid, worked = (np.bincount(trace, each) for each in (possible, spent, hours))
+    there = (paid > 0.0) & (worked > 0.0)
+    return float((room * worked)[there] @ (1.0 / paid[there])) if there.any() else math.nan
 
 
 def _anchors(rows: pd.DataFrame, slices: Ints, columns: Sequence[str], where: str) -> list[Floats]:

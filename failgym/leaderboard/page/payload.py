@@ -100,15 +100,6 @@ def _policies(submissions: Sequence[Source]) -> list[dict[str, Any]]:
             policy = found.setdefault(
                 entry.name, {"name": entry.name, "kind": entry.kind, "runs": []}
             )
-            if entry.kind != policy["kind"]:
-                raise ValueError(
-                    f"policy: {entry.name!r} is of kind {policy['kind']} and {entry.kind}"
-                )
-            seeds = [run["training_seed"] for run in policy["runs"]]
-            if entry.training_seed in seeds:
-                raise ValueError(
-                    f"policy: {entry.name!r}, training seed {entry.training_seed}, is there twice"
-                )
             run = {name: of for name, of in asdict(entry).items() if name not in ("name", "kind")}
             policy["runs"].append({"submission": at, **run})
     return list(found.values())

@@ -7,6 +7,7 @@ need no bound to be ranked. A rule that reads prices would play otherwise there;
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +40,10 @@ def priced_scenario(source: Source, env: str) -> Scenario | None:
     So it is of a suite that is none of this version's.
     """
     suite = SUITES.get(source.suite.partition(",")[0])
+    if suite is not None and suite.real:  # it has the environments that the user's traces allow
+        played = {name for name, _, _ in source.traces}
+        kept = tuple(course for course in suite.courses if course.env in played)
+        suite = replace(suite, courses=kept)
     if suite is None or env not in {course.env for course in suite.courses}:
         return None
     if suite.digest != source.digest:
@@ -65,7 +70,9 @@ def _said(factors: Factors) -> str:
 
 
 def ranks_at_prices(field: Field, policies: Sequence[str], scenario: Scenario | None) -> Floats:
-    """[policies, prices] the rank of each by its cost; NaN where it has no score.
+    """[policies, prices] the rank of each by its cost; NaN of one that failed.
+
+    There are ranks by cost also where nothing can be gained, and so no score is given.
 
     Args:
         field: the environment.

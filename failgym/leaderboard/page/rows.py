@@ -8,24 +8,45 @@ from typing import Any
 
 from failgym.leaderboard.page.beside import BESIDE, RANK, beside, ranks_of
 from failgym.leaderboard.page.cells import Failure, Field, fields_of
-from failgym.leaderboard.page.prices import priced_scenario, ranks_at_prices
+from failgym.leaderboard.page.prices import priced_scenario, ranks_at_prices, readers
 from failgym.leaderboard.page.source import PolicyRun, Source
 from failgym.leaderboard.statistics.bootstrap import Bootstrap
 from failgym.leaderboard.submission.proofs import Proof, weakest
 from failgym.leaderboard.suite.account import STAKE
 
-__all__ = ["check", "described", "proofs_of", "rows_of"]
+__all__ = ["check", "described", "names_of", "proofs_of", "rows_of"]
 
 SCORE = ("score", "low", "high")
 
 
 def check(submissions: Sequence[Source]) -> None:
-    """Can they be shown together? Raises ValueError if there are none, or suites differ."""
+    """Can they be shown together?
+
+    Raises:
+        ValueError: if there are none, suites differ, or one name stands for two kinds of policies,
+            or twice for the same training run.
+    """
     if not any(submission.entries for submission in submissions):
         raise ValueError("expected at least one submission with a policy")
     suites = sorted({f"{each.suite} ({each.digest[:12]})" for each in submissions})
     if len(suites) > 1:
         raise ValueError(f"suite: expected one for all submissions, found {suites}")
+    known: dict[str, tuple[str, set[int | None]]] = {}
+    for entry in (entry for submission in submissions for entry in submission.entries):
+        kind, seeds = known.setdefault(entry.name, (entry.kind, set()))
+        if entry.kind != kind:
+            raise ValueError(f"policy: {entry.name!r} is of kind {kind} and {entry.kind}")
+        if entry.training_seed in seeds:
+            raise ValueError(
+                f"policy: {entry.name!r}, training seed {entry.training_seed}, is there twice"
+            )
+        seeds.add(entry.training_seed)
+
+
+def names_of(submissions: Sequence[Source]) -> list[str]:
+    """Policies in the order in which submissions state them, which their draws hang on."""
+    entries = (entry for submission in submissions for entry in submission.entries)
+    return list(dict.fromkeys(entry.name for entry in entries))
 
 
 def described(field: Field) -> dict[str, Any]:
@@ -99,10 +120,12 @@ def rows_of(submissions: Sequence[Source], bootstrap: Bootstrap) -> list[dict[st
 def _rows(
     field: Field, number: int, submissions: Sequence[Source], bootstrap: Bootstrap
 ) -> list[dict[str, Any]]:
-    names, of = list(field.outcomes), described(field)
+    names, of = [n for n in names_of(submissions) if n in field.outcomes], described(field)
+    scenario = priced_scenario(submissions[0], field.env)
+    reading = readers(submissions, field.env, scenario)
     ranked = ranks_of([field], names, bootstrap, number)
     figures = beside(field, names)
-    prices = ranks_at_prices(field, names, priced_scenario(submissions[0], field.env))
+    prices = ranks_at_prices(field, names, scenario)
     [proofs] = proofs_of(submissions, [field], names)
     rows: list[dict[str, Any]] = []
     for at, name in enumerate(names):
@@ -119,6 +142,7 @@ def _rows(
             **dict(zip(RANK, map(float, ranked[at]), strict=True)),
             "rank_at_prices_low": float(limits[0]),
             "rank_at_prices_high": float(limits[1]),
+            "may_read_prices": name in reading,
             **dict(zip(BESIDE, map(float, figures[at]), strict=True)),
         }
         rows.append(of | _plain(row))

@@ -16,8 +16,10 @@ import hashlib
 import json
 import os
 import shutil
+import zlib
 from collections.abc import Generator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -112,9 +114,10 @@ class WorkFolder:
         """What replay and the bound cost. Raises ValueError if it is not there."""
         file = self.reference_file(cell)
         try:
-            with np.load(file, allow_pickle=False) as kept:
+            content = BytesIO(file.read_bytes())  # numpy leaves a damaged file open
+            with np.load(content, allow_pickle=False) as kept:
                 return ReferenceArrays(**{name: kept[name] for name in kept.files}).reference
-        except (OSError, EOFError, TypeError, BadZipFile) as error:
+        except (OSError, EOFError, TypeError, NotImplementedError, BadZipFile, zlib.error) as error:
             raise ValueError(f"{file}: cannot be read: {error}") from error
 
     def cell_file(self, key: tuple[str, int | None], cell: Cell) -> Path:

@@ -55,6 +55,16 @@ __all__ = [
 
 KEYS = ("policy", "training_seed", "env", "forecast", "seed", "slice")
 """Columns that tell rows apart, in the order of rows."""
+MOST_COUNTED = 1e15
+"""Hours, tasks and costs are at most so many: more would be no sum any more."""
+PARTS = (
+    ("moved_drawn", "moved"),
+    ("stake_in_top", "stake_in_top_percent"),
+    ("stake_in_top_percent", "stake"),
+)
+"""Columns that are parts of others."""
+ROUNDING = 1e-9
+"""Relative, of sums."""
 NAMED = 5
 """Rows that are named of those that are missing, or there twice."""
 
@@ -292,20 +302,28 @@ def read_results(folder: Path) -> Any:
 
 
 def _check_counted(table: Any) -> None:
-    """What is counted in plain units is there where the policy played, and is no less than nothing.
+    """What is counted in plain units is there where the policy played, and can be counted so.
 
-    How much rests on drawn attempts is NaN where the world does not tell.
+    How much rests on drawn attempts is NaN where the world does not tell. Shares are of a whole.
     """
     played = np.array(table.column("status").to_pylist()) == OK
     for name in (*ACCOUNT, *REPLAY_ACCOUNT):
         column = table.column(name)
         values = column.to_numpy(zero_copy_only=False)
         there = column.is_valid().to_numpy(zero_copy_only=False)
-        right = np.isfinite(values) & (values >= 0.0)
-        if name == "moved_drawn":
+        right = (values >= 0.0) & (values <= MOST_COUNTED)
+        if name == "tasks":
+            right &= values > 0.0
+        elif name == "moved_drawn":
             right |= np.isnan(values)
         expected = played if name in ACCOUNT else np.ones(len(played), dtype=np.bool_)
         if not np.where(expected, there & right, ~there).all():
+            least = "more than 0" if name == "tasks" else "0 or more"
             raise ValueError(
-                f"{RESULTS_FILE}: column {name!r}: expected 0 or more wherever a policy played"
+                f"{RESULTS_FILE}: column {name!r}: expected {least}, and at most {MOST_COUNTED:g},"
+                " wherever a policy played"
             )
+    for part, whole in PARTS:
+        some, all_ = (table.column(name).to_numpy(zero_copy_only=False) for name in (part, whole))
+        if (some > all_ * (1.0 + ROUNDING) + ROUNDING).any():
+            raise ValueError(f"{RESULTS_FILE}: column {part!r}: expected no more than {whole!r}")

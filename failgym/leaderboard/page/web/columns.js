@@ -123,8 +123,8 @@ function gains(f) {
   const of = (...column) => figureColumn(f, ...column);
   return [
     of("saved_hours", "Machine-hours saved", "Machine-time wasted, or spent on checkpoints and restores: replay's less the policy's", hours, false),
-    of("saved_completion_hours", "Hours saved", "Completion time that is charged for: replay's less the policy's", hours, false),
-    of("forfeited_per_thousand", "Forfeited / 1,000", "Tasks of a thousand that the record finishes and the policy does not", fixed, true),
+    of("saved_completion_hours", "Hours saved", "Completion time, with or without a price: replay's less the policy's", hours, false),
+    of("forfeited_per_thousand", "Forfeited / 1,000", "Tasks of a thousand that have a value and do not finish, under replay too; where tasks have none, that the record finishes and the policy does not", fixed, true),
     of("false_kills_per_thousand", "False kills / 1,000", "Tasks of a thousand that the record finishes and the policy killed", fixed, true),
     of("drawn_share", "Drawn", "Share of what was saved and lost that rests on attempts beyond the record", percent, true),
   ];
