@@ -179,7 +179,7 @@ def buildable(scenario: Scenario, count: int) -> tuple[list[Scenario], dict[int,
     """So many traces from the scenario's own seed on, and why others on the way make no world.
 
     Raises:
-        ValueError: if none of the first does.
+        ValueError: if more make none than are asked for.
     """
     found: list[Scenario] = []
     refused = dict[int, str]()

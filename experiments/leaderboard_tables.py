@@ -40,9 +40,11 @@ RULES = (PUBLISHED, TUNED, SIMPLE, SEARCHED)
 NAMED = {"random": CHANCE, "best_simple_rule": SIMPLE, "best_random_rule": SEARCHED}
 """The policy that plays at random, and the rules that `experiments.random_rules` chose."""
 ORACLE = "oracle"
-COLUMNS = (*("", "forecast", "room", CHANCE, *RULES, AGENTS, "agents above all rules", ORACLE),)
+COLUMNS = (
+    *("", "forecast", "traces", "room", CHANCE, *RULES, AGENTS, "agents above all rules", ORACLE),
+)
 """Of the summary."""
-SHORT = (*("", "room", CHANCE, PUBLISHED, "best rule in hindsight", AGENTS), COLUMNS[-2])
+SHORT = (*("", "traces", "room", CHANCE, PUBLISHED, "best rule in hindsight", AGENTS), COLUMNS[-2])
 """Of the short table."""
 NOT_PLAYED = ""
 RANK, LAST = "rank (possible)", ("drawn", "ranks at prices")
@@ -122,7 +124,8 @@ def summary(source: Source, oracle: Mapping[str, Any] | None = None) -> list[str
         best = {group: place.best(names) for group, names in by_group.items()}
         rows.append(
             [
-                *(f"`failgym/{place.field.env}`", place.field.forecast, _room(place.field)),
+                *(f"`failgym/{place.field.env}`", place.field.forecast),
+                *(_traces(place.field), _room(place.field)),
                 *(_named(place, best[group], group) for group in by_group),
                 _above(place, best),
                 _oracle(place.field, source.suite, oracle or {}),
@@ -139,7 +142,7 @@ def short(source: Source) -> list[str]:
         best = {group: place.best(names) for group, names in by_group.items()}
         rows.append(
             [
-                *(f"`failgym/{place.field.env}`", _room(place.field)),
+                *(f"`failgym/{place.field.env}`", _traces(place.field), _room(place.field)),
                 *(_named(place, best[group], group) for group in (CHANCE, PUBLISHED)),
                 _named(place, _best_rule(best), TUNED),
                 _named(place, best[AGENTS], AGENTS),
@@ -166,6 +169,10 @@ def _oracle(field: Field, suite: str, found: Mapping[str, Any]) -> str:
     if not same or here["world"] != world_of(field.env):
         return NOT_PLAYED
     return interval(Estimate(*oracle_score(here)))
+
+
+def _traces(field: Field) -> str:
+    return str(int(field.blocks.trace.max()) + 1)
 
 
 def _room(field: Field) -> str:

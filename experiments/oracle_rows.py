@@ -93,10 +93,13 @@ def main(
     plays: Annotated[int, typer.Option(min=1, help="in each round")] = Effort.plays,
 ) -> None:
     """Search for cheap episodes of the slices of a suite, and print the oracle's scores."""
-    worlds = SuiteWorlds.of(suite_named(suite))
-    courses = searched_courses(worlds)
-    for name in env or []:
-        check_known("environment", name, [course.env for course in courses])
+    try:
+        worlds = SuiteWorlds.of(suite_named(suite))
+        courses = searched_courses(worlds)
+        for name in env or []:
+            check_known("environment", name, [course.env for course in courses])
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
     asked = {"suite": suite, "rounds": rounds, "plays": plays}
     known: dict[str, Any] = json.loads(json_.read_text("utf-8")) if json_.exists() else {}
     for course in courses:

@@ -180,7 +180,7 @@ def main(
         raise typer.BadParameter(f"--questions {questions}: expected 1 or {QUESTIONS}")
     known: dict[str, Any] = json.loads(json_.read_text("utf-8")) if json_.exists() else {}
     search = {"rules": rules, "train": seeds, "slices": slices, "seed": seed}
-    if questions != QUESTIONS:
+    if questions != QUESTIONS:  # what is stored of three does not say so
         search["questions"] = questions
     world = world_of(env)
     found: dict[str, Any] = known.get(env, {})

@@ -2,8 +2,9 @@
 
 `predict` of stable-baselines3 takes a millisecond for one observation as for a hundred: most of it
 makes and checks a distribution that nobody draws from. In the scheduled world, where few episodes
-are open at once, that was nearly all the time of an agent. The operations on tensors are those that
-stand behind `predict`, in their order, so that answers are the same to the bit, ties included.
+are open at once, that was more than half of the time that an agent took to answer. The operations
+on tensors are those that stand behind `predict`, in their order, so that answers are the same to
+the bit, ties included.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def best_actions(
     Args:
         network: one that `has_plain_actor`.
         shown: float32 [batch, fields].
-        legal: [batch, actions], for a network that was trained with masks.
+        legal: [batch, actions], or as many in a row, for a network that was trained with masks.
 
     Returns:
         int64 [batch]; None where a logit is no finite number: `predict` says so in its own way.
@@ -49,7 +50,7 @@ def best_actions(
         if not bool(torch.isfinite(logits).all()):
             return None
         if legal is not None:
-            masked = torch.as_tensor(legal)
+            masked = torch.as_tensor(legal).reshape(logits.shape)
             logits = torch.where(masked, _normalised(logits), torch.tensor(ILLEGAL))
         chances = torch.softmax(_normalised(logits), dim=-1)
         return chances.argmax(dim=1).numpy()

@@ -66,11 +66,7 @@ def _print_field(rows: Sequence[Row]) -> None:
     print_table(title, SCORES, [_scores(row) for row in rows])
     names = [label for label, name in SHOWN.items() if any(row[name] is not None for row in rows)]
     table: list[list[Cell]] = [
-        [
-            *(row["policy"], *(row[SHOWN[label]] for label in names)),
-            _range(row, "rank_at_prices") + READER * row["may_read_prices"],
-        ]
-        for row in rows
+        [row["policy"], *(row[SHOWN[label]] for label in names), _at_prices(row)] for row in rows
     ]
     columns = ["policy", *names, AT_PRICES]
     print_table("beside the scores", columns, table, BESIDE_SHARES, frozenset(names))
@@ -103,6 +99,10 @@ def _scores(row: Row) -> tuple[Cell, ...]:
     interval = "-" if row["low"] is None else f"{row['low']:.1f} to {row['high']:.1f}"
     ranks = _range(row, "rank")
     return row["policy"], row["proof"], row["runs"], score, interval, row["rank"], ranks
+
+
+def _at_prices(row: Row) -> str:
+    return _range(row, "rank_at_prices") + READER * row["may_read_prices"]
 
 
 def _range(row: Row, name: str) -> str:

@@ -58,9 +58,10 @@ def test_the_best_actions_are_those_of_predict(
     assert (len(set(expected.tolist())) > 2) == (scale > 0.0 or legal is not None)
     for few in (1, 7):
         mask = None if legal is None else legal[:few]
-        found = best_actions(network, shown[:few], mask)
-        assert found is not None
-        assert np.array_equal(found, expected[:few])
+        for given in (mask, None if mask is None else mask.ravel()):
+            found = best_actions(network, shown[:few], given)
+            assert found is not None
+            assert np.array_equal(found, expected[:few])
 
 
 def test_logits_that_are_no_numbers_are_left_to_predict() -> None:

@@ -75,6 +75,19 @@ def test_a_submission_is_run_verified_and_merged(
     assert "Content-Security-Policy" in shown.read_text()
     assert f"written to {shown}" in capsys.readouterr().out
 
+    check_shown(both, tmp_path, capsys)
+
+    (both / "results.parquet").write_bytes(b"PAR1")
+    assert "results.parquet" in refusal(capsys, "leaderboard", "page", both, "--out", shown)
+    capsys.readouterr()
+    assert invoke("leaderboard", "verify", both) == 2
+    out = capsys.readouterr()
+    assert "results.parquet: cannot be read, it may be cut off" in out.out
+    assert out.err == f"failgym: {both}: not verified: 2 problems\n"
+
+
+def check_shown(both: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What `show` prints and writes of the joined submission are the rows of its page."""
     file = tmp_path / "rows.json"
     show = "leaderboard", "show", both, "--verdict", tmp_path / "v.json"
     assert invoke(*show, "--forecast", "none", "--json", file) == 0
@@ -89,14 +102,6 @@ def test_a_submission_is_run_verified_and_merged(
     for option, value in (("--env", "Grace-v1"), ("--forecast", "perfect")):
         assert f"{option}: unknown" in refusal(capsys, *show, option, value)
     assert invoke(*show, "--env", "failgym/GracePeriod-v1") == 0
-
-    (both / "results.parquet").write_bytes(b"PAR1")
-    assert "results.parquet" in refusal(capsys, "leaderboard", "page", both, "--out", shown)
-    capsys.readouterr()
-    assert invoke("leaderboard", "verify", both) == 2
-    out = capsys.readouterr()
-    assert "results.parquet: cannot be read, it may be cut off" in out.out
-    assert out.err == f"failgym: {both}: not verified: 2 problems\n"
 
 
 def test_nobody_is_asked_again_if_so_wished(

@@ -59,18 +59,19 @@ def test_the_summary_has_the_best_of_each_kind(board: Source) -> None:
     assert [row[:2] for row in rows] == [[f"`failgym/{env}`", f] for env in ENVS for f in HELP]
     for row, place in zip(rows, places(board), strict=True):
         room = place.field.possible.sum(), place.field.replay.sum()
-        assert row[2] == f"{100 * room[0] / room[1]:.1f} %, {room[0] / 2:,.0f} h"
-        assert float(row[3].split()[0]) < 0.0 < float(row[6].split()[0])
-        for at, rule in ((6, "best_simple_rule"), (7, "best_random_rule")):
+        assert row[2] == "1"
+        assert row[3] == f"{100 * room[0] / room[1]:.1f} %, {room[0] / 2:,.0f} h"
+        assert float(row[4].split()[0]) < 0.0 < float(row[7].split()[0])
+        for at, rule in ((7, "best_simple_rule"), (8, "best_random_rule")):
             assert (score := place.score(rule)) is not None
             assert row[at] == interval(score)
-        assert row[4].startswith("`replay`" if "Workflow" in row[0] else "`young`")
-        assert row[5].startswith("`young, tuned`")
+        assert row[5].startswith("`replay`" if "Workflow" in row[0] else "`young`")
+        assert row[6].startswith("`young, tuned`")
         if "Lineage" in row[0]:
-            assert row[8:] == ["", ""]
+            assert row[9:] == ["", ""]
             continue
-        assert row[8].startswith("`ppo`")
-        ours, theirs, above = (float(row[at].split()[-3]) for at in (8, 5, 9))
+        assert row[9].startswith("`ppo`")
+        ours, theirs, above = (float(row[at].split()[-3]) for at in (9, 6, 10))
         assert above == pytest.approx(ours - theirs, abs=0.11)
 
 
@@ -81,7 +82,7 @@ def test_the_short_table_has_the_best_rule_and_the_agents_of_drawn_forecasts(
     assert [row[0] for row in rows[2:]] == [f"`failgym/{env}`" for env in ENVS]
     drawn = [row for row in whole[2:] if row[1] == "drawn"]
     for row, there in zip(rows[2:], drawn, strict=True):
-        assert row == [there[at] for at in (0, 2, 3, 4, 5, 8, 9)]
+        assert row == [there[at] for at in (0, 2, 3, 4, 5, 6, 9, 10)]
 
 
 def test_what_was_not_played_has_no_column(board: Source) -> None:
@@ -89,7 +90,7 @@ def test_what_was_not_played_has_no_column(board: Source) -> None:
     few = board.results[board.results["policy"].isin(names)]
     entries = tuple(each for each in board.entries if each.name in names)
     rows = cells(summary(replace(board, results=few, entries=entries)))
-    assert rows[0] == ["", "forecast", "room", "best rule as published"]
+    assert rows[0] == ["", "forecast", "traces", "room", "best rule as published"]
 
 
 def test_the_oracle_stands_beside_where_it_was_asked_in_the_same_suite(board: Source) -> None:

@@ -174,7 +174,8 @@ def _room_hours(seeds: Ints, possible: Floats, spent: Floats, hours: Floats) -> 
     _, trace = np.unique(seeds, return_inverse=True)
     room, paid, worked = (np.bincount(trace, each) for each in (possible, spent, hours))
     there = (paid > 0.0) & (worked > 0.0)
-    return float((room * worked)[there] @ (1.0 / paid[there])) if there.any() else math.nan
+    worth = room[there] * worked[there] / paid[there]
+    return float(worth.sum()) if there.any() else math.nan
 
 
 def _anchors(rows: pd.DataFrame, slices: Ints, columns: Sequence[str], where: str) -> list[Floats]:
