@@ -66,6 +66,8 @@ class Run:
         try:
             with _opened(self.source) as file:
                 reader = paipc.open_file(file)
+                if not reader.schema.equals(_schema(self.dtype)):
+                    raise pa.ArrowInvalid("its columns are others")
                 batches = [reader.get_batch(number) for number in range(first, stop)]
             return _joined(batches, self.dtype)
         except (OSError, pa.ArrowException) as error:
@@ -116,7 +118,7 @@ class Spill:
             with _opened(file) as source:
                 reader = paipc.open_file(source)
                 meta = reader.schema.metadata
-            if reader.schema.names != list(_columns(np.empty(0, dtype=dtype))):
+            if not reader.schema.equals(_schema(dtype)):
                 return None
             starts = np.frombuffer(meta[_STARTS], dtype="<i8").astype(np.int64)
             rows, last = int(meta[_ROWS]), int(meta[_LAST])
@@ -176,10 +178,17 @@ def _columns(records: Records, prefix: str = "") -> dict[str, npt.NDArray[Any]]:
     return columns
 
 
+def _schema(dtype: np.dtype[Any]) -> Any:
+    """The columns that a run of such records has: their names and types."""
+    columns = _columns(np.empty(0, dtype=dtype))
+    return pa.schema([(name, pa.from_numpy_dtype(each.dtype)) for name, each in columns.items()])
+
+
 def _joined(batches: Sequence[Any], dtype: np.dtype[Any]) -> Records:
     records = np.empty(sum(batch.num_rows for batch in batches), dtype=dtype)
     begin = 0
     for batch in batches:
+        batch.validate()  # what it says of itself may read memory that is not its own
         _fill(records[begin : begin + batch.num_rows], batch)
         begin += batch.num_rows
     return records

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -75,6 +76,17 @@ def test_a_run_is_found_again_only_as_it_was_written(tmp_path: Path) -> None:
             assert np.array_equal(found.records(), records)
     (tmp_path / "r1.arrow").write_bytes(content)
     assert spill.find("r1", RECORD) is None
+
+
+def test_a_run_of_other_types_is_another_run(tmp_path: Path) -> None:
+    spill = Spill(tmp_path)
+    spilled(spill, np.random.default_rng(2), 1)
+    wider = np.dtype([("key", np.int64), ("flag", np.bool_), ("in", [("x", np.float64)])])
+    assert spill.find("r0", wider) is None
+    run = spill.find("r0", RECORD)
+    assert run is not None
+    with pytest.raises(TraceError, match=r"r0\.arrow: cannot be read back: its columns are others"):
+        replace(run, dtype=wider).records()
 
 
 def test_indices_are_a_set_of_tasks() -> None:
