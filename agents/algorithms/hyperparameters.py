@@ -14,6 +14,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Discriminator, Field, Tag
 from stable_baselines3.common.utils import LinearSchedule
 
+from failgym.agents.algorithms.learner import Hyper
 from failgym.agents.algorithms.training_options import (
     LONE,
     SEVERAL,
@@ -162,7 +163,7 @@ class TaskCredit(Record):
     """what costs are divided by"""
 
 
-class Settings(Record):
+class Settings(Hyper):
     """Hyper-parameters that all algorithms have."""
 
     n_envs: Count = 1
@@ -190,9 +191,6 @@ class Settings(Record):
             given.pop(name, None)
         plain = {n: v.at() if isinstance(v, Linear) else v for n, v in given.items()}
         return {**plain, "policy_kwargs": self.policy.arguments()}
-
-    def check(self) -> None:
-        """Raise ValueError for values that do not go together."""
 
 
 class OnPolicySettings(Settings):

@@ -11,20 +11,30 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, TypeVar, cast, get_args
 
 import yaml
 from pydantic import BaseModel, ValidationError
 
 from failgym.agents.algorithms.hyperparameters import ALTERNATIVES, Settings
-from failgym.agents.algorithms.registry import Algorithm, algorithm_named
+from failgym.agents.algorithms.learner import Hyper, Learner
+from failgym.agents.algorithms.registry import algorithm_named
 from failgym.agents.algorithms.training_options import SCENARIO_FIELDS, SURROGATE_FIELDS
 from failgym.agents.algorithms.yaml_text import read_yaml
 from failgym.evaluation.arguments import shown
 from failgym.files import replacing
 from failgym.known_names import nearest
 
-__all__ = ["load_settings", "read_values", "save_settings", "settings_for", "shipped_file"]
+__all__ = [
+    "load_settings",
+    "read_values",
+    "save_settings",
+    "settings_for",
+    "settings_of",
+    "shipped_file",
+]
+
+S = TypeVar("S", bound=Hyper)
 
 MEMBERS = {"env": SCENARIO_FIELDS, "surrogate": SURROGATE_FIELDS}
 """Names in groups that are mappings, not records."""
@@ -68,18 +78,31 @@ def settings_for(
             hyper-parameter, with the nearest known one, a value of the wrong type or range, or
             values that do not go together.
     """
+    changes = {} if n_envs is None else {"n_envs": n_envs}
     kind = algorithm_named(algorithm)
+    return settings_of(kind, env, file=file, hyper=hyper, changes=changes)
+
+
+def settings_of(
+    kind: Learner[S],
+    env: str,
+    *,
+    file: str | Path | None = None,
+    hyper: Mapping[str, Any] | None = None,
+    changes: Mapping[str, Any] | None = None,
+) -> S:
+    """The hyper-parameters of whatever learns; arguments and errors are those of `settings_for`."""
     _check_types(env, file, hyper)
-    path = shipped_file(algorithm, env) if file is None else Path(file)
+    path = shipped_file(kind.name, env) if file is None else Path(file)
     read = _read(path)
     _validated(kind, read, str(path))
-    changes = {**(hyper or {}), **({} if n_envs is None else {"n_envs": n_envs})}
+    changes = {**(hyper or {}), **(changes or {})}
     changed = _changed(kind, read, changes)
     settings = _validated(kind, changed, HYPER if changes else str(path))
     try:
         settings.check()
     except ValueError as error:
-        raise ValueError(f"{algorithm}: {error}") from error
+        raise ValueError(f"{kind.name}: {error}") from error
     return settings
 
 
@@ -103,7 +126,7 @@ def load_settings(algorithm: str, values: Any, where: str) -> Settings:
     return _validated(algorithm_named(algorithm), values, where)
 
 
-def save_settings(settings: Settings, path: Path) -> None:
+def save_settings(settings: BaseModel, path: Path) -> None:
     """Write all hyper-parameters as YAML, which `settings_for` reads. Raises OSError."""
     text = yaml.safe_dump(settings.model_dump(), sort_keys=False, default_flow_style=None)
     with replacing(path) as partial:
@@ -129,7 +152,9 @@ def _read(path: Path) -> dict[str, Any]:
     return cast("dict[str, Any]", read)
 
 
-def _changed(kind: Algorithm, read: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+def _changed(
+    kind: Learner[S], read: dict[str, Any], changes: Mapping[str, Any]
+) -> dict[str, Any]:
     """The mapping with some values replaced. Raises ValueError for an unknown name."""
     known = _names(kind.settings)
     changed = dict(read)
@@ -164,7 +189,7 @@ def _names(record: type[BaseModel]) -> list[str]:
     return names
 
 
-def _validated(kind: Algorithm, values: Any, where: str) -> Settings:
+def _validated(kind: Learner[S], values: Any, where: str) -> S:
     """The record of plain values. Raises ValueError with one line about the first that is wrong."""
     try:
         return kind.settings.model_validate(values)
@@ -179,7 +204,7 @@ def _validated(kind: Algorithm, values: Any, where: str) -> Settings:
     raise ValueError(f"{where}: {name}: {reason}, got {reprlib.repr(first['input'])}")
 
 
-def _unknown(kind: Algorithm, name: str, known: list[str]) -> str:
+def _unknown(kind: Learner[S], name: str, known: list[str]) -> str:
     members = [n for n in known if n.rpartition(".")[2] == name]
     hint = members[0] if members else nearest(name, known)
     return f"unknown hyper-parameter {name!r} of {kind.name}" + (

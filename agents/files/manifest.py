@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue, ValidationError
 
+from failgym.agents.forests.sizes import ForestSizes
 from failgym.agents.networks.sizes import Network
 from failgym.agents.strict_record import Record
 from failgym.baselines.base import enabled
@@ -105,8 +106,8 @@ class Manifest(Record):
     actions: tuple[str, ...]
     algorithm: str
     policy: str
-    """class of the network in stable-baselines3 or sb3-contrib"""
-    network: Network
+    """class of the network in stable-baselines3 or sb3-contrib; "Forest" for trees"""
+    network: Network | ForestSizes
     critic: bool
     """are the weights of the value function in the file?"""
     versions: dict[str, str]

@@ -6,8 +6,8 @@ could execute, and a file of another kind (a zip archive, a pickle) is refused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from importlib.metadata import version
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -28,6 +28,9 @@ from failgym.agents.files.manifest import (
     parse_manifest,
 )
 from failgym.agents.files.trained_policy import Moments, TrainedPolicy
+from failgym.agents.forests.decider import Decider
+from failgym.agents.forests.forest import Forest
+from failgym.agents.forests.sizes import ForestSizes
 from failgym.agents.networks.architectures import (
     ARCHITECTURES,
     algorithm_of,
@@ -37,15 +40,24 @@ from failgym.agents.networks.architectures import (
     load_weights,
     shown_fields,
 )
+from failgym.agents.networks.sizes import Network
 from failgym.envs import resolve
 from failgym.files import replacing
+from failgym.vocabulary import Action
 from failgym.worlds.scenario import Scenario
 from failgym.worlds.source import whole_trace
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
 
-__all__ = ["SUFFIX", "load_agent", "save_policy"]
+__all__ = ["COUNTERFACTUAL", "SUFFIX", "load_agent", "save_policy", "save_trees"]
+
+COUNTERFACTUAL, FOREST = "counterfactual", "Forest"
+"""What a manifest calls the algorithm that learns trees, and what it learns."""
+PREFIX = "forest."
+"""How the names of its arrays begin."""
+TREE_LIBRARIES = ("numpy", "xgboost-cpu")
+"""Whose versions a file of trees records, beside failgym's own."""
 
 SUFFIX = ".safetensors"
 """How the name of a policy file ends."""
@@ -126,6 +138,71 @@ def save_policy(
         partial.write_bytes(save(arrays, {KEY: manifest.model_dump_json()}))
 
 
+def save_trees(
+    decider: Decider,
+    path: str | Path,
+    *,
+    env: str | Scenario,
+    fields: Sequence[str],
+    command: str,
+    steps: int,
+    seed: int,
+    name: str | None = None,
+    scores: Mapping[str, Any] | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> None:
+    """Write trees that decide to a file, whole or not at all; `load_agent` reads it.
+
+    Args:
+        decider: the trees, and how cautious they are.
+        path: the file, `NAME.safetensors`.
+        env: the environment that they were trained in: an id, or the scenario.
+        fields: names of the columns that they ask about, in order.
+        command: what trained them, for people.
+        steps: decisions that they have learned from.
+        seed: of all that was drawn.
+        name: what tables call the agent; "counterfactual" by default.
+        scores: numbers worth knowing, by name; JSON values.
+        settings: hyper-parameters, by name; JSON values.
+
+    Raises:
+        ValueError: for trees that ask about other columns, or another suffix.
+        OSError: if the file cannot be written.
+    """
+    path = Path(path)
+    if path.suffix != SUFFIX:
+        raise ValueError(f"{path}: expected a name that ends in {SUFFIX}")
+    decider.check(len(fields))
+    scenario, forest = resolve(env), decider.forest
+    manifest = Manifest(
+        name=name or COUNTERFACTUAL,
+        environment=Environment.of(scenario),
+        observation=observation_fields(fields),
+        scaling=None,
+        actions=actions(),
+        algorithm=COUNTERFACTUAL,
+        policy=FOREST,
+        network=ForestSizes(
+            decides=tuple(Action(action).name for action in decider.actions),
+            models=forest.models,
+            trees=forest.leaves.shape[2],
+            depth=forest.depth,
+            caution=decider.caution,
+        ),
+        critic=False,
+        versions={"failgym": __version__, **{name: _version(name) for name in TREE_LIBRARIES}},
+        command=command,
+        settings=dict(settings or {}),
+        trace_hash=whole_trace(scenario).content_hash,
+        steps=steps,
+        seed=seed,
+        scores=dict(scores or {}),
+    )
+    arrays = {PREFIX + name: np.ascontiguousarray(a) for name, a in forest._asdict().items()}
+    with replacing(path) as partial:
+        partial.write_bytes(save(arrays, {KEY: manifest.model_dump_json()}))
+
+
 def load_agent(path: str | Path, *, anywhere: bool = False) -> TrainedPolicy:
     """Read the agent that `save_policy` wrote. Nothing in the file is executed.
 
@@ -153,8 +230,11 @@ def load_agent(path: str | Path, *, anywhere: bool = False) -> TrainedPolicy:
 
 
 def _agent(manifest: Manifest, arrays: Arrays, anywhere: bool) -> TrainedPolicy:
+    if manifest.algorithm == COUNTERFACTUAL:
+        trees = _decider(manifest, arrays)
+        return TrainedPolicy(manifest, trees, None, anywhere, _cadence(manifest.environment))
     if manifest.algorithm not in ARCHITECTURES:
-        known = ", ".join(ARCHITECTURES)
+        known = ", ".join((*ARCHITECTURES, COUNTERFACTUAL))
         raise ValueError(f"unknown algorithm {manifest.algorithm!r}, known: {known}")
     architecture = ARCHITECTURES[manifest.algorithm]
     if manifest.policy != architecture.policy.__name__:
@@ -162,11 +242,46 @@ def _agent(manifest: Manifest, arrays: Arrays, anywhere: bool) -> TrainedPolicy:
             f"policy {manifest.policy!r}: expected {architecture.policy.__name__!r}"
             f" for {manifest.algorithm}"
         )
+    if not isinstance(manifest.network, Network):
+        raise ValueError("manifest: network: expected the sizes of a network, got those of trees")
     moments = _stored_moments(manifest.scaling, arrays, len(manifest.fields))
     network = build(manifest.network, architecture, manifest.fields)
     weights = {name: torch.as_tensor(array) for name, array in arrays.items()}
     load_weights(network, weights, manifest.critic)
     return TrainedPolicy(manifest, network, moments, anywhere, _cadence(manifest.environment))
+
+
+def _decider(manifest: Manifest, arrays: Arrays) -> Decider:
+    """The trees of a file. Raises ValueError for what is no such trees, or not as it says."""
+    sizes = manifest.network
+    if not isinstance(sizes, ForestSizes) or manifest.policy != FOREST or manifest.scaling:
+        raise ValueError(f"manifest: expected a {FOREST} and its sizes for {COUNTERFACTUAL}")
+    names = [PREFIX + name for name in Forest._fields]
+    for name in sorted({*names, *arrays}):
+        if name not in names:
+            raise ValueError(f"trees: unknown {name!r}")
+        if name not in arrays:
+            raise ValueError(f"trees: {name} is missing")
+        wanted = np.int32 if name == PREFIX + "fields" else np.float32
+        if arrays[name].dtype != wanted:
+            raise ValueError(f"trees: {name} is {arrays[name].dtype}, expected {np.dtype(wanted)}")
+    forest = Forest(*(arrays[name] for name in names))
+    known = {action.name: int(action) for action in Action}
+    decides = tuple(known.get(name, -1) for name in sizes.decides)
+    decider = Decider(forest, decides, sizes.caution)
+    decider.check(len(manifest.fields))
+    stated = (len(sizes.decides), sizes.models, sizes.trees, 1 << sizes.depth)
+    if forest.leaves.shape != stated:
+        raise ValueError(f"leaves: expected {list(stated)}, got {list(forest.leaves.shape)}")
+    return decider
+
+
+def _version(library: str) -> str:
+    """The version of a library; of XGBoost under whichever name it is installed."""
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return version(library.removesuffix("-cpu"))
 
 
 def _cadence(trained: Environment) -> Cadence | None:
@@ -245,6 +360,6 @@ def _kind(path: Path) -> str:
 
 def _array(content: Any, name: str) -> npt.NDArray[Any]:
     kind: str = content.get_slice(name).get_dtype()
-    if kind not in ("F32", "F64"):
+    if kind not in ("F32", "F64", "I32"):
         raise ValueError(f"weights: {name} is {kind}, expected F32")
     return np.array(content.get_tensor(name))

@@ -14,13 +14,15 @@ from stable_baselines3.common.policies import BasePolicy
 
 from failgym.agents.files.decision_interval import Cadence
 from failgym.agents.files.manifest import Manifest
+from failgym.agents.forests.decider import Decider
 from failgym.agents.networks.answers import best_actions, has_plain_actor
 from failgym.agents.networks.architectures import ARCHITECTURES, kept_weights
+from failgym.agents.networks.sizes import Network
 from failgym.envs.spaces import columns_among, names_in
 from failgym.policy import Actions, State
 from failgym.sim.shared.fields import INDEX
 from failgym.sim.shared.rules import Rules
-from failgym.vocabulary import MINUTE, Action
+from failgym.vocabulary import ACTIONS, MINUTE, Action
 
 __all__ = ["Moments", "TrainedPolicy"]
 
@@ -59,8 +61,8 @@ class TrainedPolicy:
     """
 
     manifest: Manifest
-    network: BasePolicy
-    """of stable-baselines3 or sb3-contrib, on the CPU"""
+    network: BasePolicy | Decider
+    """of stable-baselines3 or sb3-contrib, on the CPU; or trees"""
     moments: Moments | None = None
     anywhere: bool = False
     """may it be asked in another environment than the one it was trained in?"""
@@ -81,11 +83,20 @@ class TrainedPolicy:
         """
         fields = self.manifest.fields
         found = hashlib.sha256(b"" if fields == WHOLE else " ".join(fields).encode())
-        for name, tensor in sorted(kept_weights(self.network, critic=False).items()):
-            array = tensor.numpy()
+        for name, array in sorted(self._weights().items()):
             found.update(f"{name} {array.dtype} {array.shape}".encode())
             found.update((array + 0.0).tobytes())  # -0.0 is 0.0
         return found.hexdigest()
+
+    def _weights(self) -> dict[str, npt.NDArray[Any]]:
+        """All numbers that choose its actions, by name."""
+        if isinstance(self.network, Decider):
+            chosen = {
+                "actions": np.array(self.network.actions),
+                "caution": np.array([self.network.caution]),
+            }
+            return {**self.network.forest._asdict(), **chosen}
+        return {n: t.numpy() for n, t in kept_weights(self.network, critic=False).items()}
 
     def check_environment(self, rules: Rules) -> None:
         """Raise ValueError if this is not the environment that the agent was trained in.
@@ -127,6 +138,18 @@ class TrainedPolicy:
             )
         return self
 
+    @property
+    def _masked(self) -> bool:
+        """Is it told what is legal?"""
+        trees = isinstance(self.network, Decider)
+        return trees or ARCHITECTURES[self.manifest.algorithm].masked
+
+    @property
+    def _remembers(self) -> bool:
+        """Has it a memory, an LSTM?"""
+        network = self.manifest.network
+        return isinstance(network, Network) and network.lstm is not None
+
     @cached_property
     def _columns(self) -> npt.NDArray[np.intp] | None:
         """Where the fields of the agent are in an observation; None: they are all of it."""
@@ -152,7 +175,7 @@ class TrainedPolicy:
         """Choose actions as `failgym.policy.Policy` says.
 
         Sampling (``deterministic=False``) draws from torch's global random state. Values of
-        actions (DQN, QR-DQN) are never explored: the best one is chosen.
+        actions (DQN, QR-DQN) are never explored: the best one is chosen; trees draw nothing.
 
         Raises:
             ValueError: if the observations have another number of fields than `observed`, or hold
@@ -170,7 +193,7 @@ class TrainedPolicy:
         if not np.isfinite(batch).all():
             raise ValueError("observation: expected finite numbers")
         options: dict[str, Any] = {"deterministic": deterministic}
-        if ARCHITECTURES[self.manifest.algorithm].masked:
+        if self._masked:
             legal = action_masks
             if legal is None:
                 legal = batch[:, self._mask_columns]
@@ -183,7 +206,7 @@ class TrainedPolicy:
             told = dict(zip(self.observed, batch.T, strict=True))
             due = self.cadence.due(told.get("window", np.ones_like(told["age"])), told["age"])
             chosen = np.where(due, chosen, int(Action.CONTINUE))
-            if self.manifest.network.lstm is not None:
+            if self._remembers:
                 after = _remembered(state, after, due, episode_start)
         return (chosen if observation.ndim == 2 else np.int64(chosen[0])), after
 
@@ -195,6 +218,9 @@ class TrainedPolicy:
         options: dict[str, Any],
     ) -> tuple[Any, State]:
         """The network's answers, as its own `predict` gives them."""
+        if isinstance(self.network, Decider):
+            legal = options["action_masks"].reshape(len(shown), ACTIONS)
+            return self.network.answers(shown, legal), state
         if options["deterministic"] and has_plain_actor(self.network):
             best = best_actions(self.network, shown, options.get("action_masks"))
             if best is not None:

@@ -18,7 +18,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, cast
 
-from failgym.agents.algorithms.hyperparameters import Settings
+from failgym.agents.algorithms.learner import Hyper
 from failgym.agents.algorithms.settings_files import save_settings
 from failgym.files import PARTIAL, replacing
 
@@ -53,7 +53,7 @@ class RunFolder:
         self.result = self.path / "result.json"
         self.tensorboard = self.path / "tensorboard"
 
-    def begin(self, run: Document, settings: Settings) -> None:
+    def begin(self, run: Document, settings: Hyper) -> None:
         """Make the folder of a new run.
 
         Raises:
@@ -109,7 +109,7 @@ class RunFolder:
 
 
 def described_run(
-    env: Document, algorithm: str, settings: Settings, trace_hash: str, **more: Any
+    env: Document, algorithm: str, settings: Hyper, trace_hash: str, **more: Any
 ) -> Document:
     """What makes a run the one that it is; JSON values."""
     return {

@@ -22,6 +22,7 @@ from failgym.agents.algorithms.registry import algorithm_named
 from failgym.agents.algorithms.settings_files import settings_for
 from failgym.agents.environments.vec_env import make_sb3_env
 from failgym.agents.files.manifest import Environment
+from failgym.agents.files.policy_file import COUNTERFACTUAL
 from failgym.agents.training.callback import Milestones
 from failgym.agents.training.preparation import (
     check_world,
@@ -89,6 +90,11 @@ def train(
     """
     settings = TrainingSettings() if settings is None else settings
     _check_command(command)
+    if settings.algo == COUNTERFACTUAL:
+        from failgym.agents.counterfactual.train import train_trees
+
+        options = {"resume": resume, "command": command, "progress": progress}
+        return train_trees(env, out, settings, asked_for=asked_for, **options)
     plan, folder = _plan(env, settings, asked_for), RunFolder(out)
     if finished := _checked(folder, plan.run, resume):
         return finished

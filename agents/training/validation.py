@@ -39,6 +39,10 @@ class Validation:
     of slices); None where the room hangs on too few of them"""
     stochastic: float | None
     """score of actions drawn with its probabilities; None for an algorithm that learns none"""
+    round: int | None = None
+    """of counterfactual learning, after which"""
+    caution: float | None = None
+    """of trees: standard deviations between models that were taken off their mean"""
 
     def rank(self, keep: Keep) -> tuple[float, float]:
         """What the best of several is the greatest of: one of the scores, then the other."""

@@ -1,0 +1,63 @@
+"""Hyper-parameters of the counterfactual learner."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from failgym.agents.algorithms.learner import Hyper
+from failgym.agents.algorithms.training_options import BaselineName, Hidden, ScenarioFields
+from failgym.agents.forests.forest import DEEPEST
+from failgym.agents.forests.sizes import MOST_MODELS, MOST_TREES
+
+__all__ = ["CounterfactualSettings"]
+
+CAUTION = (0.0, 0.5, 1.0, 2.0)
+"""What is chosen among, by default."""
+
+Count = Annotated[int, Field(ge=1, le=2**31)]
+Share = Annotated[float, Field(gt=0.0, le=1.0)]
+
+
+class CounterfactualSettings(Hyper):
+    """What is visited, what is learned from it, and which agents are chosen among."""
+
+    traces: Annotated[int, Field(ge=1, le=10_000)] = 1
+    """traces to learn from and to be chosen on: generated ones of seeds from the scenario's own on;
+    an imported trace is one"""
+    tasks: Count | None = None
+    """of each trace, drawn anew in each round; all, if None"""
+    decisions: Share = 0.25
+    """share of the decisions on the way that are looked into"""
+    rules: Annotated[list[BaselineName], Field(max_length=100)] = Field(
+        default_factory=list[BaselineName]
+    )
+    """baselines that play some of the tasks, beside replay and the agents of earlier rounds"""
+    at_random: Annotated[float, Field(ge=0.0, le=1.0)] = 0.05
+    """share of the decisions that are answered by a drawn action on the way"""
+    rounds: Annotated[int, Field(ge=1, le=100)] = 2
+    """the first learns what an answer gains with CONTINUE behind, the others with the agent of the
+    round before behind"""
+    models: Annotated[int, Field(ge=1, le=MOST_MODELS)] = 5
+    """members of the ensemble, each of other jobs"""
+    trees: Annotated[int, Field(ge=1, le=MOST_TREES)] = 60
+    """of each model, for each action"""
+    depth: Annotated[int, Field(ge=1, le=DEEPEST)] = 4
+    """levels of a tree"""
+    learning_rate: Share = 0.1
+    """what each tree's share is shrunk by"""
+    least_weight: Annotated[float, Field(ge=0.0, le=1e6)] = 5.0
+    """of the hessian in a leaf, where the mean decision weighs 1"""
+    job_share: Share = 0.02
+    """of all that is at stake, that a job stands for at most"""
+    caution: Annotated[
+        list[Annotated[float, Field(ge=0.0, le=100.0)]], Field(min_length=1, max_length=20)
+    ] = Field(default=list(CAUTION))
+    """standard deviations between models that are taken off their mean: what is chosen among"""
+    behind: Annotated[float, Field(ge=0.0, le=100.0)] = 1.0
+    """the same, of the agent that answers behind a tried answer in the next round"""
+    env: ScenarioFields | None = None
+    """fields of the scenario, for training and validation both"""
+    without: Hidden | None = None
+    """fields of the observation that the agent is not shown, of those that `train` shows"""

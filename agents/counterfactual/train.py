@@ -1,0 +1,308 @@
+"""Train trees on exact gains, round by round, and keep the agent that validates best.
+
+Approximate policy iteration with a classifier (Lazaric, Ghavamzadeh and Munos, "Analysis of a
+classification-based policy iteration algorithm", ICML 2010), on states that a mixture of policies
+comes to (Ross and Bagnell, "Reinforcement and imitation learning via interactive no-regret
+learning", 2014). The first round learns what an answer gains if nothing is done after it. Every
+later round learns what it gains if the agent of the round before answers what follows, so that
+waiting is worth what comes of it. Rollouts, which these methods estimate gains from, are exact
+here, and one of each is enough.
+
+What is random follows from the seed and the number of round and trace. So a run that was stopped
+goes on from the last round that was finished, and ends with the same agent.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from failgym.agents.algorithms.settings_files import settings_of
+from failgym.agents.counterfactual.fitting import decided_actions, fitted
+from failgym.agents.counterfactual.policy import Learned
+from failgym.agents.counterfactual.settings import CounterfactualSettings
+from failgym.agents.counterfactual.visits import Visits, visited
+from failgym.agents.files.manifest import Environment
+from failgym.agents.files.policy_file import COUNTERFACTUAL, load_agent, save_trees
+from failgym.agents.forests.decider import Decider
+from failgym.agents.training.preparation import scenario_of
+from failgym.agents.training.result import TrainingResult
+from failgym.agents.training.run_folder import (
+    Document,
+    RunFolder,
+    described_run,
+    read_json,
+    write_json,
+)
+from failgym.agents.training.training_settings import TrainingSettings
+from failgym.agents.training.validation import Validation
+from failgym.baselines import REGISTRY
+from failgym.envs import Scenario, resolve
+from failgym.envs.select_fields import select_fields
+from failgym.envs.spaces import columns_among
+from failgym.evaluation import Anchors
+from failgym.evaluation.anchors import anchors_of_traces
+from failgym.evaluation.caller import Predicts
+from failgym.evaluation.measuring import measure
+from failgym.evaluation.progress import Advance, silent
+from failgym.sim.shared.fields import INDEX
+from failgym.worlds.source import whole_trace
+
+__all__ = ["LEARNER", "steps_of_run", "train_trees"]
+
+UNUSED = ("steps", "n_envs", "validate_every", "checkpoint_every", "tensorboard")
+"""Settings of training that mean nothing here."""
+
+
+@dataclass(frozen=True)
+class _Learner:
+    name: str
+    settings: type[CounterfactualSettings]
+
+
+LEARNER = _Learner(COUNTERFACTUAL, CounterfactualSettings)
+
+
+def steps_of_run(hyper: CounterfactualSettings) -> int:
+    """What `train_trees` calls ``progress`` with in all: once a trace and once a fit, by round."""
+    return hyper.rounds * (hyper.traces + 1)
+
+
+def train_trees(
+    env: str | Scenario,
+    out: str | Path,
+    settings: TrainingSettings,
+    *,
+    resume: bool = False,
+    command: str | None = None,
+    progress: Advance = silent,
+    asked_for: Collection[str] = (),
+) -> TrainingResult:
+    """Train trees; the best agent is in ``out`` as ``best.safetensors``.
+
+    Arguments and errors are those of `failgym.agents.train`, which this is called by where
+    ``settings.algo`` is "counterfactual". The same call with ``resume=True`` goes on after the last
+    finished round, and ends with the same bytes.
+    """
+    run = _plan(env, settings, asked_for)
+    folder = RunFolder(out)
+    if resume:
+        folder.check_same(run.document)
+        if folder.result.exists():
+            return TrainingResult.of(read_json(folder.result), folder.best)
+    else:
+        folder.check_new()
+    called = command or f"failgym.agents.train({run.scenario.name!r}, out, {settings})"
+    begun = time.perf_counter()
+    anchors = run.anchors()  # says what is wrong before anything is written
+    if not resume:
+        folder.begin({**run.document, "command": called}, run.hyper)
+    rounds: list[_Round] = []
+    for number in range(run.hyper.rounds):
+        rounds.append(run.round(folder, number, rounds, called, progress))
+    scoring = time.perf_counter()
+    candidates = [
+        (one.number, caution, run.validation(anchors, one, caution))
+        for one in rounds
+        for caution in run.hyper.caution
+    ]
+    # Of equals the one that was learned with more behind it, and that acts less.
+    number, caution, best = max(candidates, key=lambda c: (c[2].score, c[0], c[1]))
+    run.keep(folder.best, rounds[number], caution, called, {"validation": best.to_json()})
+    now = time.perf_counter()
+    learning = max(scoring - begun, 1e-9)
+    result = TrainingResult(
+        env=run.document["env"],
+        algo=COUNTERFACTUAL,
+        seed=settings.seed,
+        steps=rounds[-1].steps,
+        best=best,
+        last=candidates[-1][2],
+        validations=tuple(one for _, _, one in candidates),
+        warm_start=None,
+        seconds=now - begun,
+        validation_seconds=now - scoring,
+        warm_start_seconds=0.0,
+        steps_per_second=rounds[-1].steps / learning,
+        policy=folder.best,
+        command=called,
+        versions=load_agent(folder.best).manifest.versions,
+        trace_hash=run.document["trace_hash"],
+    )
+    write_json(folder.result, result.to_json())
+    return result
+
+
+@dataclass(frozen=True)
+class _Round:
+    """What a round has learned."""
+
+    number: int
+    steps: int
+    """decisions that were looked into, up to its end"""
+    decider: Decider
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What is trained, all of it checked."""
+
+    settings: TrainingSettings
+    hyper: CounterfactualSettings
+    scenario: Scenario
+    fields: tuple[str, ...]
+    document: Document
+    """what makes the run the one that it is"""
+
+    @property
+    def columns(self) -> npt.NDArray[np.intp]:
+        """Of whole observations, that the trees ask about."""
+        return columns_among(self.fields, tuple(INDEX))
+
+    def anchors(self) -> list[Anchors]:
+        """The validation splits that agents are chosen on. Raises ValueError."""
+        each = anchors_of_traces(
+            self.scenario.override(slice_tasks=1),
+            self.hyper.traces,
+            split="validation",
+            episodes=self.settings.episodes,
+            seed=self.settings.seed,
+        )
+        for one in each:
+            one.check_room()
+        return each
+
+    def round(
+        self,
+        folder: RunFolder,
+        number: int,
+        before: Sequence[_Round],
+        called: str,
+        progress: Advance,
+    ) -> _Round:
+        """A round, learned or, if it was finished before, read."""
+        file = folder.path / f"round-{number}.safetensors"
+        if file.exists():
+            agent = load_agent(file)
+            decider = agent.network
+            assert isinstance(decider, Decider)
+            progress(self.hyper.traces + 1)
+            return _Round(number, agent.manifest.steps, decider)
+        visits = self._visits(number, before, progress)
+        actions = decided_actions(visits)
+        forest = fitted(
+            visits,
+            actions,
+            models=self.hyper.models,
+            trees=self.hyper.trees,
+            depth=self.hyper.depth,
+            rate=self.hyper.learning_rate,
+            least_weight=self.hyper.least_weight,
+            job_share=self.hyper.job_share,
+            seed=self._seed(number, 0),
+            threads=max(self.settings.threads, 1),
+        )
+        progress(1)
+        steps = len(visits) + (before[-1].steps if before else 0)
+        found = _Round(number, steps, Decider(forest, actions, self.hyper.behind))
+        self.keep(file, found, self.hyper.behind, called, {})
+        return found
+
+    def _visits(self, number: int, before: Sequence[_Round], progress: Advance) -> Visits:
+        agents = [Learned(one.decider, self.columns) for one in before]
+        rules: list[Predicts] = [REGISTRY[name]() for name in ("replay", *self.hyper.rules)]
+        found: list[Visits] = []
+        for trace in range(self.hyper.traces):
+            scenario = self.scenario
+            if self.hyper.traces > 1:
+                scenario = replace(scenario, trace_seed=scenario.trace_seed + trace)
+            found.append(
+                visited(
+                    scenario,
+                    [*rules, *agents],
+                    behind=agents[-1] if agents else None,
+                    columns=self.columns,
+                    tasks=self.hyper.tasks,
+                    share=self.hyper.decisions,
+                    at_random=self.hyper.at_random,
+                    seed=self._seed(number, 1 + trace),
+                    threads=self.settings.threads,
+                )
+            )
+            progress(1)
+        return Visits.joined(found)
+
+    def _seed(self, *of: int) -> int:
+        """A seed that follows from the run's and some numbers."""
+        sequence = np.random.SeedSequence([self.settings.seed, *of])
+        return int(sequence.generate_state(1, np.uint32)[0])
+
+    def validation(self, anchors: Sequence[Anchors], one: _Round, caution: float) -> Validation:
+        """The score of a round's trees, so cautious."""
+        agent = Learned(replace(one.decider, caution=caution), self.columns)
+        runs = [each.run(agent, threads=self.settings.threads) for each in anchors]
+        found = measure(anchors, runs)
+        return Validation(
+            steps=one.steps,
+            score=found.score,
+            low=None if math.isnan(found.low) else found.low,
+            high=None if math.isnan(found.high) else found.high,
+            stochastic=None,
+            round=one.number,
+            caution=caution,
+        )
+
+    def keep(
+        self, file: Path, one: _Round, caution: float, called: str, scores: dict[str, Any]
+    ) -> None:
+        """Write the policy file of a round's trees."""
+        save_trees(
+            replace(one.decider, caution=caution),
+            file,
+            env=self.scenario,
+            fields=self.fields,
+            command=called,
+            steps=one.steps,
+            seed=self.settings.seed,
+            settings=self.document["settings"],
+            scores=scores,
+        )
+
+
+def _plan(env: str | Scenario, settings: TrainingSettings, asked_for: Collection[str]) -> _Run:
+    """Check what is to be trained. Raises ValueError."""
+    for name in UNUSED:
+        if getattr(settings, name):
+            raise ValueError(f"{name}: expected none: {COUNTERFACTUAL} goes by rounds")
+    if settings.keep != "deterministic":
+        raise ValueError(f"keep: expected 'deterministic': {COUNTERFACTUAL} draws no actions")
+    given = resolve(env)
+    hyper = settings_of(LEARNER, given.name, file=settings.config, hyper=settings.hyper)
+    scenario = scenario_of(given, hyper.env, asked_for).override(split=settings.split)
+    if not scenario.kind.independent:
+        raise ValueError(
+            f"algo: expected one of stable-baselines3 in {scenario.name}: {COUNTERFACTUAL} learns"
+            " in pinned worlds, where a task can be played alone"
+        )
+    for name in hyper.rules:
+        if not REGISTRY[name].compatible(scenario):
+            needs = ", ".join(sorted(REGISTRY[name].needs))
+            raise ValueError(f"rules: {name} needs {needs}, which {scenario.name} does not enable")
+    fields = select_fields(settings.fields, scenario, hyper.without or ())
+    document = described_run(
+        Environment.of(scenario).model_dump(),
+        COUNTERFACTUAL,
+        hyper,
+        whole_trace(scenario).content_hash,
+        seed=settings.seed,
+        episodes=settings.episodes,
+        fields_shown=settings.fields,
+    )
+    return _Run(settings, hyper, scenario, fields, document)

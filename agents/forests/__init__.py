@@ -1,0 +1,1 @@
+"""Ensembles of boosted trees as arrays: read from XGBoost, asked without it."""
