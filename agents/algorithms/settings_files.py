@@ -152,9 +152,7 @@ def _read(path: Path) -> dict[str, Any]:
     return cast("dict[str, Any]", read)
 
 
-def _changed(
-    kind: Learner[S], read: dict[str, Any], changes: Mapping[str, Any]
-) -> dict[str, Any]:
+def _changed(kind: Learner[S], read: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """The mapping with some values replaced. Raises ValueError for an unknown name."""
     known = _names(kind.settings)
     changed = dict(read)

@@ -1,1 +1,1 @@
-"""Learning from what every answer would have cost: exact gains of actions, and trees that tell them."""
+"""Learning from what every answer would have cost: trees that tell which one saves."""

@@ -24,7 +24,6 @@ import numpy.typing as npt
 from failgym.agents.counterfactual.visits import Visits
 from failgym.agents.forests.forest import Forest
 from failgym.agents.forests.from_xgboost import forest_of
-from failgym.vocabulary import Action
 
 __all__ = ["decided_actions", "fitted", "job_weights", "regrets"]
 
@@ -117,6 +116,5 @@ def fitted(
 
 
 def decided_actions(visits: Visits) -> tuple[int, ...]:
-    """The actions but CONTINUE that are legal in some decision."""
-    legal = ~np.isnan(visits.gains).all(axis=0)
-    return tuple(int(a) for a in np.flatnonzero(legal) if a != Action.CONTINUE)
+    """The actions that are legal in some decision: CONTINUE, which always is, and then others."""
+    return tuple(np.flatnonzero(~np.isnan(visits.gains).all(axis=0)).tolist())

@@ -9,7 +9,7 @@ from pydantic import Field
 from failgym.agents.algorithms.learner import Hyper
 from failgym.agents.algorithms.training_options import BaselineName, Hidden, ScenarioFields
 from failgym.agents.forests.forest import DEEPEST
-from failgym.agents.forests.sizes import MOST_MODELS, MOST_TREES
+from failgym.agents.forests.sizes import MOST_MODELS, MOST_ROUNDS, MOST_TREES
 
 __all__ = ["CounterfactualSettings"]
 
@@ -36,13 +36,13 @@ class CounterfactualSettings(Hyper):
     """baselines that play some of the tasks, beside replay and the agents of earlier rounds"""
     at_random: Annotated[float, Field(ge=0.0, le=1.0)] = 0.05
     """share of the decisions that are answered by a drawn action on the way"""
-    rounds: Annotated[int, Field(ge=1, le=100)] = 2
-    """the first learns what an answer gains with CONTINUE behind, the others with the agent of the
-    round before behind"""
+    rounds: Annotated[int, Field(ge=1, le=MOST_ROUNDS)] = 1
+    """the first learns what an answer gains with CONTINUE behind, the others with the agent so far
+    behind; each may change what those before would answer"""
     models: Annotated[int, Field(ge=1, le=MOST_MODELS)] = 5
     """members of the ensemble, each of other jobs"""
     trees: Annotated[int, Field(ge=1, le=MOST_TREES)] = 60
-    """of each model, for each action"""
+    """of each model, for each action, in each round"""
     depth: Annotated[int, Field(ge=1, le=DEEPEST)] = 4
     """levels of a tree"""
     learning_rate: Share = 0.1

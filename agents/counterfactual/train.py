@@ -4,8 +4,10 @@ Approximate policy iteration with a classifier (Lazaric, Ghavamzadeh and Munos, 
 classification-based policy iteration algorithm", ICML 2010), on states that a mixture of policies
 comes to (Ross and Bagnell, "Reinforcement and imitation learning via interactive no-regret
 learning", 2014). The first round learns what an answer gains if nothing is done after it. Every
-later round learns what it gains if the agent of the round before answers what follows, so that
-waiting is worth what comes of it. Rollouts, which these methods estimate gains from, are exact
+later round learns what it gains if the agent so far answers what follows, so that waiting is worth
+what comes of it. What was decided stays where a later round is not sure that another answer is
+better: were CONTINUE the answer to all doubts, each round would put off a little longer what the
+one before would do, for ever. Rollouts, which these methods estimate gains from, are exact
 here, and one of each is enough.
 
 What is random follows from the seed and the number of round and trace. So a run that was stopped
@@ -18,6 +20,7 @@ import math
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +46,7 @@ from failgym.agents.training.run_folder import (
 )
 from failgym.agents.training.training_settings import TrainingSettings
 from failgym.agents.training.validation import Validation
+from failgym.agents.training.verdict import judged
 from failgym.baselines import REGISTRY
 from failgym.envs import Scenario, resolve
 from failgym.envs.select_fields import select_fields
@@ -105,7 +109,7 @@ def train_trees(
     if not resume:
         folder.begin({**run.document, "command": called}, run.hyper)
     rounds: list[_Round] = []
-    for number in range(run.hyper.rounds):
+    for number in range(1, run.hyper.rounds + 1):
         rounds.append(run.round(folder, number, rounds, called, progress))
     scoring = time.perf_counter()
     candidates = [
@@ -113,9 +117,11 @@ def train_trees(
         for one in rounds
         for caution in run.hyper.caution
     ]
-    # Of equals the one that was learned with more behind it, and that acts less.
-    number, caution, best = max(candidates, key=lambda c: (c[2].score, c[0], c[1]))
-    run.keep(folder.best, rounds[number], caution, called, {"validation": best.to_json()})
+    # Of equals the one of fewer rounds, and the more cautious.
+    number, caution, best = max(candidates, key=lambda c: (c[2].score, -c[0], c[1]))
+    run.keep(folder.best, rounds[number - 1], caution, called, {"validation": best.to_json()})
+    agent = load_agent(folder.best)
+    verdict = judged(anchors, agent, len(candidates))
     now = time.perf_counter()
     learning = max(scoring - begun, 1e-9)
     result = TrainingResult(
@@ -133,8 +139,9 @@ def train_trees(
         steps_per_second=rounds[-1].steps / learning,
         policy=folder.best,
         command=called,
-        versions=load_agent(folder.best).manifest.versions,
+        versions=agent.manifest.versions,
         trace_hash=run.document["trace_hash"],
+        verdict=verdict,
     )
     write_json(folder.result, result.to_json())
     return result
@@ -142,11 +149,11 @@ def train_trees(
 
 @dataclass(frozen=True)
 class _Round:
-    """What a round has learned."""
+    """What was learned up to the end of a round."""
 
     number: int
     steps: int
-    """decisions that were looked into, up to its end"""
+    """decisions that were looked into"""
     decider: Decider
 
 
@@ -196,10 +203,10 @@ class _Run:
             progress(self.hyper.traces + 1)
             return _Round(number, agent.manifest.steps, decider)
         visits = self._visits(number, before, progress)
-        actions = decided_actions(visits)
+        actions = before[-1].decider.actions if before else decided_actions(visits)
         forest = fitted(
             visits,
-            actions,
+            actions if before else actions[1:],
             models=self.hyper.models,
             trees=self.hyper.trees,
             depth=self.hyper.depth,
@@ -210,13 +217,15 @@ class _Run:
             threads=max(self.settings.threads, 1),
         )
         progress(1)
-        steps = len(visits) + (before[-1].steps if before else 0)
+        steps = len(visits)
+        forest = (before[-1].decider.forest if before else forest.silent()).joined(forest)
+        steps += before[-1].steps if before else 0
         found = _Round(number, steps, Decider(forest, actions, self.hyper.behind))
         self.keep(file, found, self.hyper.behind, called, {})
         return found
 
     def _visits(self, number: int, before: Sequence[_Round], progress: Advance) -> Visits:
-        agents = [Learned(one.decider, self.columns) for one in before]
+        agents: list[Predicts] = [Learned(one.decider, self.columns) for one in before]
         rules: list[Predicts] = [REGISTRY[name]() for name in ("replay", *self.hyper.rules)]
         found: list[Visits] = []
         for trace in range(self.hyper.traces):
@@ -283,6 +292,8 @@ def _plan(env: str | Scenario, settings: TrainingSettings, asked_for: Collection
             raise ValueError(f"{name}: expected none: {COUNTERFACTUAL} goes by rounds")
     if settings.keep != "deterministic":
         raise ValueError(f"keep: expected 'deterministic': {COUNTERFACTUAL} draws no actions")
+    if find_spec("xgboost") is None:
+        raise ValueError(f"{COUNTERFACTUAL} needs XGBoost: pip install 'failgym[agents,boosting]'")
     given = resolve(env)
     hyper = settings_of(LEARNER, given.name, file=settings.config, hyper=settings.hyper)
     scenario = scenario_of(given, hyper.env, asked_for).override(split=settings.split)

@@ -184,6 +184,7 @@ def save_trees(
         policy=FOREST,
         network=ForestSizes(
             decides=tuple(Action(action).name for action in decider.actions),
+            rounds=decider.rounds,
             models=forest.models,
             trees=forest.leaves.shape[2],
             depth=forest.depth,
@@ -270,7 +271,7 @@ def _decider(manifest: Manifest, arrays: Arrays) -> Decider:
     decides = tuple(known.get(name, -1) for name in sizes.decides)
     decider = Decider(forest, decides, sizes.caution)
     decider.check(len(manifest.fields))
-    stated = (len(sizes.decides), sizes.models, sizes.trees, 1 << sizes.depth)
+    stated = (sizes.rounds * len(sizes.decides), sizes.models, sizes.trees, 1 << sizes.depth)
     if forest.leaves.shape != stated:
         raise ValueError(f"leaves: expected {list(stated)}, got {list(forest.leaves.shape)}")
     return decider

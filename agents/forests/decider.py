@@ -1,8 +1,8 @@
-"""What an ensemble of trees decides: the answer that even its doubts say saves most."""
+"""What ensembles of trees decide: an answer is changed where even doubts say that it saves."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,8 @@ from failgym.vocabulary import ACTIONS, Action
 __all__ = ["Decider", "cautious"]
 
 Floats = npt.NDArray[np.float32]
+
+CONTINUE = int(Action.CONTINUE)
 
 
 def cautious(margins: Floats, caution: float) -> Floats:
@@ -30,16 +32,24 @@ def cautious(margins: Floats, caution: float) -> Floats:
 
 @dataclass(frozen=True)
 class Decider:
-    """The legal action whose cautious margin is highest; CONTINUE where none is above 0.
+    """An answer that each of some rounds may change where it is sure.
 
-    Models that have learned from other jobs agree where many jobs say the same. Where they
-    disagree, nothing is done: of the gain of an action its lower bound counts.
+    Before the first round the answer is CONTINUE. A round changes it to the legal action whose
+    cautious margin is highest, if that is above 0, and leaves it as it is else. So where models
+    that have learned from other jobs disagree nothing changes: of a gain its lower bound counts.
     """
 
     forest: Forest
+    """its outputs: of the first round one for each action, then those of the second"""
     actions: tuple[int, ...]
-    """[outputs] what each output is about; CONTINUE is none of them"""
+    """what the outputs of a round are about: CONTINUE, and then others"""
     caution: float
+    """standard deviations between models that are taken off their mean"""
+
+    @property
+    def rounds(self) -> int:
+        """How often the answer may change."""
+        return self.forest.outputs // len(self.actions)
 
     def answers(self, shown: Floats, legal: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
         """The action of each row, int64 [rows].
@@ -48,21 +58,32 @@ class Decider:
             shown: float32 [rows, columns] that the trees ask about, finite.
             legal: bool [rows, ACTIONS].
         """
-        actions = np.asarray(self.actions, dtype=np.int64)
-        sure = cautious(self.forest.margins(shown), self.caution)
-        sure = np.where(legal[:, actions], sure, -np.inf)
-        best = sure.argmax(axis=1)
-        acts = sure[np.arange(len(sure)), best] > 0.0
-        return np.where(acts, actions[best], int(Action.CONTINUE))
+        actions, rows = np.asarray(self.actions, dtype=np.int64), np.arange(len(shown))
+        # CONTINUE comes first, and what the first round says of it changes nothing.
+        asked = Forest(*(array[1:] for array in self.forest))
+        sure = np.zeros((len(shown), self.forest.outputs), dtype=np.float32)
+        sure[:, 1:] = cautious(asked.margins(shown), self.caution)
+        sure = sure.reshape(len(shown), self.rounds, len(actions))
+        answer = np.zeros(len(shown), dtype=np.int64)
+        for number in range(self.rounds):
+            found = np.where(legal[:, actions], sure[:, number], -np.inf)
+            found[rows, answer] = 0.0
+            answer = np.where(found.max(axis=1) > 0.0, found.argmax(axis=1), answer)
+        return actions[answer]
+
+    def up_to(self, rounds: int) -> Decider:
+        """What it decided after its first rounds."""
+        outputs = rounds * len(self.actions)
+        return replace(self, forest=Forest(*(array[:outputs] for array in self.forest)))
 
     def check(self, columns: int) -> None:
         """Raise ValueError, in one line, unless it can decide on rows of so many columns."""
         self.forest.check(columns)
-        known = set(range(ACTIONS)) - {int(Action.CONTINUE)}
-        if len(set(self.actions)) != len(self.actions) or not set(self.actions) <= known:
-            raise ValueError(f"actions: expected different ones, none CONTINUE, got {self.actions}")
-        if len(self.actions) != self.forest.outputs:
+        known, own = set(range(ACTIONS)), set(self.actions)
+        if len(own) != len(self.actions) or not own <= known or self.actions[:1] != (CONTINUE,):
+            raise ValueError(f"actions: expected CONTINUE, then other ones, got {self.actions}")
+        if self.forest.outputs % len(self.actions):
             raise ValueError(
-                f"leaves: expected one output for each of {len(self.actions)} actions,"
+                f"leaves: expected an output for each of {len(self.actions)} actions by round,"
                 f" got {self.forest.outputs}"
             )

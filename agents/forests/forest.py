@@ -29,7 +29,7 @@ class Forest(NamedTuple):
     """Models that are each a sum of trees, for each of some outputs."""
 
     fields: Fields
-    """[outputs, models, trees, 2**depth - 1] column that is asked about in each node, level by level"""
+    """[outputs, models, trees, 2**depth - 1] column that a node asks about, level by level"""
     thresholds: Floats
     """the same shape; a row goes right where it is not below"""
     leaves: Floats
@@ -61,6 +61,20 @@ class Forest(NamedTuple):
         found = np.empty((len(rows), self.outputs, self.models), dtype=np.float32)
         _margins(np.ascontiguousarray(rows), *self, self.depth, found)
         return found
+
+    def joined(self, more: Forest) -> Forest:
+        """This one's outputs, then another's of the same sizes."""
+        pairs = zip(self, more, strict=True)
+        return Forest(*(np.concatenate([own, other]) for own, other in pairs))
+
+    def silent(self) -> Forest:
+        """One output of the same sizes, whose margin is 0."""
+        asked = np.full_like(self.thresholds[:1], np.inf)
+        return Forest(
+            np.zeros_like(self.fields[:1]),
+            asked,
+            *map(np.zeros_like, (self.leaves[:1], self.base[:1])),
+        )
 
     def check(self, columns: int) -> None:
         """Raise ValueError, in one line, unless these are sound trees over so many columns."""

@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from failgym.agents.training.validation import Validation
+from failgym.agents.training.verdict import Verdict
 
 __all__ = ["TrainingResult"]
 
@@ -46,12 +47,15 @@ class TrainingResult:
     trace_hash: str
     asked: int | None = None
     """decisions that were asked for: ``steps`` are whole rollouts; None in results without it"""
+    verdict: Verdict | None = None
+    """may the agent be used? None in results without it"""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; the policy by the name of its file."""
         return {
             **asdict(self),
             "validations": [one.to_json() for one in self.validations],
+            "verdict": self.verdict and self.verdict.to_json(),
             "policy": self.policy.name,
         }
 

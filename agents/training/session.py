@@ -39,6 +39,7 @@ from failgym.agents.training.episode_replay import ActionRecord
 from failgym.agents.training.result import TrainingResult
 from failgym.agents.training.run_folder import Document, RunFolder, write_json
 from failgym.agents.training.validation import Validator
+from failgym.agents.training.verdict import judged
 from failgym.envs import Scenario
 from failgym.evaluation.progress import Advance
 
@@ -104,12 +105,13 @@ class TrainingSession:
                 )
             callback.finish()
 
-    def result(self) -> TrainingResult:
-        """The result of the run, also written to its folder."""
+    def result(self, validator: Validator) -> TrainingResult:
+        """The result of the run, also written to its folder; the validator judges its agent."""
         best, log = self.log.best, self.log
         if best is None:
             raise ValueError(f"{self.scenario.name}: the agent was never scored")
         seconds = max(log.seconds - log.validation_seconds - log.warm_start_seconds, 1e-9)
+        agent = load_agent(self.folder.best)
         result = TrainingResult(
             env=self.run["env"],
             algo=self.run["algo"],
@@ -125,9 +127,10 @@ class TrainingSession:
             steps_per_second=self.model.num_timesteps / seconds,
             policy=self.folder.best,
             command=self.command,
-            versions=load_agent(self.folder.best).manifest.versions,
+            versions=agent.manifest.versions,
             trace_hash=self.run["trace_hash"],
             asked=self.run["steps"],
+            verdict=judged([validator.anchors], agent, len(log.validations)),
         )
         write_json(self.folder.result, result.to_json())
         return result

@@ -105,7 +105,7 @@ def train(
         with _discarded(None if resume else folder):
             session, validator = _prepared(plan, folder, called)
         session.learn(validator, plan.milestones, plan.steps, progress)
-        return session.result()
+        return session.result(validator)
 
 
 def _check_command(command: object) -> None:

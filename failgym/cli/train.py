@@ -20,6 +20,8 @@ from failgym.cli.values import assignments
 if TYPE_CHECKING:
     from failgym.agents.training.result import TrainingResult
     from failgym.agents.training.training_settings import TrainingSettings
+    from failgym.agents.training.validation import Validation
+    from failgym.envs import Scenario
 
 __all__ = ["train"]
 
@@ -29,7 +31,9 @@ NEEDED = ("torch", "stable_baselines3", "sb3_contrib", "pydantic", "safetensors"
 Env = Annotated[str, typer.Option("--env", metavar="ID", help="The environment.")]
 Algo = Annotated[
     str,
-    typer.Option(metavar="ALGO", help="ppo, maskable_ppo, recurrent_ppo, a2c, dqn or qrdqn."),
+    typer.Option(
+        metavar="ALGO", help="ppo, maskable_ppo, recurrent_ppo, a2c, dqn, qrdqn or counterfactual."
+    ),
 ]
 Steps = Annotated[
     int | None,
@@ -79,6 +83,10 @@ Resume = Annotated[
 Threads = Annotated[
     int, typer.Option(help="0: as many as there are processors. With 1, runs repeat bit for bit.")
 ]
+RequireGain = Annotated[
+    bool,
+    typer.Option("--require-gain", help="Exit with status 1 unless the verdict is to adopt it."),
+]
 TensorBoard = Annotated[
     bool, typer.Option("--tensorboard", help="Write logs for TensorBoard to DIR/tensorboard.")
 ]
@@ -103,11 +111,12 @@ def train(
     checkpoint_every: CheckpointEvery = None,
     threads: Threads = 1,
     tensorboard: TensorBoard = False,
+    require_gain: RequireGain = False,
 ) -> None:
     """Train an agent; the best one is written to DIR/best.safetensors.
 
-    The agent is scored on a part of the train split that it is not trained on. The same command
-    with --resume goes on after an interruption.
+    The agent is scored on a part of the train split that it is not trained on, which ends with a
+    verdict. The same command with --resume goes on after an interruption.
     """
     if any(find_spec(module) is None for module in NEEDED):
         raise ValueError("training needs stable-baselines3: pip install 'failgym[agents]'")
@@ -131,15 +140,16 @@ def train(
         threads=threads,
         tensorboard=tensorboard,
     )
-    _print(_trained(env, settings or [], out, chosen, resume))
+    result = _trained(env, settings or [], out, chosen, resume)
+    _print(result)
+    if require_gain and (result.verdict is None or result.verdict.answer != "adopt"):
+        raise typer.Exit(1)
 
 
 def _trained(
     env: str, changes: list[str], out: Path, settings: TrainingSettings, resume: bool
 ) -> TrainingResult:
     """Train, with a bar of progress; say first where more is trained on than was asked for."""
-    from failgym.agents.algorithms.settings_files import settings_for
-    from failgym.agents.training.rollout_steps import rollout_of, steps_of
     from failgym.agents.training.train import train
     from failgym.envs import resolve
     from failgym.evaluation.progress import progress_bar
@@ -150,20 +160,7 @@ def _trained(
     scenario = override(wanted, changes, free)
     if note := unattainable(scenario):
         print_line(note)
-    hyper = settings_for(
-        settings.algo,
-        scenario.name,
-        file=settings.config,
-        hyper=settings.hyper,
-        n_envs=settings.n_envs,
-    )
-    asked = (hyper.steps if settings.steps is None else settings.steps) or 0
-    total = steps_of(asked, hyper)
-    if total != asked > 0:
-        print_line(
-            f"steps: {total:,} are trained on, not {asked:,}:"
-            f" whole rollouts, of {rollout_of(hyper):,} steps each"
-        )
+    total = _total(scenario, settings)
     with progress_bar(f"{settings.algo} in {scenario.name}", total, interactive()) as advance:
         return train(
             scenario,
@@ -174,6 +171,30 @@ def _trained(
             progress=advance,
             asked_for=assignments(changes, "--set"),
         )
+
+
+def _total(scenario: Scenario, settings: TrainingSettings) -> int:
+    """How far the bar goes; say so where more is trained on than was asked for."""
+    from failgym.agents.algorithms.settings_files import settings_for, settings_of
+    from failgym.agents.files.policy_file import COUNTERFACTUAL
+    from failgym.agents.training.rollout_steps import rollout_of, steps_of
+
+    file, given = settings.config, settings.hyper
+    if settings.algo == COUNTERFACTUAL:
+        from failgym.agents.counterfactual.train import LEARNER, steps_of_run
+
+        return steps_of_run(settings_of(LEARNER, scenario.name, file=file, hyper=given))
+    hyper = settings_for(
+        settings.algo, scenario.name, file=file, hyper=given, n_envs=settings.n_envs
+    )
+    asked = (hyper.steps if settings.steps is None else settings.steps) or 0
+    total = steps_of(asked, hyper)
+    if total != asked > 0:
+        print_line(
+            f"steps: {total:,} are trained on, not {asked:,}:"
+            f" whole rollouts, of {rollout_of(hyper):,} steps each"
+        )
+    return total
 
 
 def _check_out(out: Path) -> None:
@@ -199,7 +220,7 @@ def _command() -> str:
 def _print(result: TrainingResult) -> None:
     rows: list[tuple[Cell, ...]] = [
         (
-            f"{one.steps:,}",
+            _named(one),
             f"{one.score:.1f}",
             "-" if one.low is None else f"{one.low:.1f} to {one.high:.1f}",
             "-" if one.stochastic is None else f"{one.stochastic:.1f}",
@@ -207,7 +228,7 @@ def _print(result: TrainingResult) -> None:
         for one in result.validations
     ]
     print_line(f"{result.algo} in {result.env}: score on the validation split")
-    print_table("", ("steps", "best\naction", "95 %\ninterval", "drawn\naction"), rows)
+    print_table("", ("agent", "best\naction", "95 %\ninterval", "drawn\naction"), rows)
     print_line("intervals are over jobs, in blocks where something joins them, or blocks of slices")
     if result.warm_start is not None:
         agreement = result.warm_start["agreement"]
@@ -219,4 +240,13 @@ def _print(result: TrainingResult) -> None:
         f" {result.validation_seconds:.0f} s of them scoring:"
         f" {result.steps_per_second:,.0f} steps/s"
     )
-    print_line(f"the agent of {result.best.steps:,} steps: written to {result.policy}")
+    print_line(f"the agent of {_named(result.best)}: written to {result.policy}")
+    if result.verdict is not None:
+        print_line(result.verdict.text)
+
+
+def _named(one: Validation) -> str:
+    """Which agent a validation is of."""
+    if one.round is None or one.caution is None:
+        return f"{one.steps:,} steps"
+    return f"round {one.round}, caution {one.caution:g}"

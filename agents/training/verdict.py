@@ -1,0 +1,135 @@
+"""May an agent be used? What its validation shows, and what it could have shown.
+
+Training compares many agents on the same jobs, and keeps the one that looks best there: some of
+that is luck. So the interval that decides is wide enough for all of them at once (Bonferroni: at
+95 % for n candidates each has one of 1 - .05/n). If it lies above 0, the agent saves; below, it
+does harm. If it holds 0 these jobs do not tell, and what is sure is replay.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from pydantic import ConfigDict
+
+from failgym.evaluation import Anchors
+from failgym.evaluation.caller import Predicts
+from failgym.evaluation.evidence import score_of
+from failgym.evaluation.ledger import Run
+
+__all__ = ["Answer", "Verdict", "judged", "verdict_of"]
+
+Answer = Literal["adopt", "no evidence", "harm"]
+ERROR = 5.0
+"""Chance of a wrong verdict on an agent that is worth nothing, of all candidates together [%]."""
+RESAMPLES = 20_000
+"""Bootstrap samples: far out in the tails few would be left."""
+LARGEST = 10**9
+"""More jobs than anybody has."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the validation split says of the agent that was kept."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+    answer: Answer
+    acts: bool
+    """did it ever do anything there?"""
+    score: float | None
+    """between replay (0) and the bound (100); None where there is nothing to gain"""
+    low: float | None
+    """with `high`: the interval for all candidates at once; None where it hangs on too few jobs"""
+    high: float | None
+    candidates: int
+    """agents that it was chosen among"""
+    unit: str
+    """what is resampled"""
+    units: int
+    """how many there are"""
+    smallest: float | None
+    """the smallest score that would have been told from 0: how far the interval reaches down"""
+    more: int | None
+    """units beside these that would be needed if the score stays what it is; None if it is not
+    above 0, or nobody can have so many"""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+    @property
+    def text(self) -> str:
+        """In a line."""
+        chosen = f"chosen among {self.candidates}" if self.candidates > 1 else "the only candidate"
+        of = f"{self.units:,} {_several(self.unit)} of the validation split, {chosen}"
+        if self.score is None:
+            return f"no evidence: there is nothing to gain on {of}"
+        if not self.acts:
+            return f"no evidence: keep replay; the agent never acts on {of}"
+        if self.low is None or self.high is None:
+            return f"no evidence: keep replay; too few of {of} decide for an interval"
+        found = f"score {self.score:.1f}, [{self.low:.1f}, {self.high:.1f}] on {of}"
+        if self.answer != "no evidence":
+            return f"{self.answer}: {found}"
+        text = (
+            f"no evidence: keep replay; {found}; below {self.smallest:.1f} no score is told from 0"
+        )
+        if self.more is not None:
+            text += f"; about {self.more:,} more {_several(self.unit)} would decide"
+        return text
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def _several(unit: str) -> str:
+    """The plural of a unit's name, such as "block of jobs"."""
+    first, space, rest = unit.partition(" ")
+    return f"{first}s{space}{rest}"
+
+
+def verdict_of(anchors: Sequence[Anchors], runs: Sequence[Run], candidates: int) -> Verdict:
+    """What runs of an agent on validation splits say.
+
+    Args:
+        anchors: of each trace.
+        runs: of the agent, on the slices of each.
+        candidates: how many agents it was chosen among, itself included.
+    """
+    evidence = [each.evidence for each in anchors]
+    costs = [each.costs(run) for each, run in zip(evidence, runs, strict=True)]
+    found = score_of(
+        evidence, costs, anchors[0].seed, confidence=100.0 - ERROR / candidates, resamples=RESAMPLES
+    )
+    acts = any(
+        not (run.costs == each.replay.costs).all() for each, run in zip(anchors, runs, strict=True)
+    )
+    score, low, high = found  # what is not known is NaN, and compares as false
+    answer: Answer = "adopt" if low > 0.0 else "harm" if high < 0.0 else "no evidence"
+    units = sum(each.units.count for each in evidence)
+    more = None
+    if answer == "no evidence" and score > 0.0 >= low:
+        wanted = units * ((score - low) / score) ** 2 - units
+        more = math.ceil(wanted) if wanted < LARGEST else None
+    return Verdict(
+        answer=answer,
+        acts=acts,
+        score=_known(score),
+        low=_known(low),
+        high=_known(high),
+        candidates=candidates,
+        unit=evidence[0].units.name,
+        units=units,
+        smallest=_known(score - low),
+        more=more,
+    )
+
+
+def judged(anchors: Sequence[Anchors], agent: Predicts, candidates: int) -> Verdict:
+    """What an agent does on validation splits, and what that says. See `verdict_of`."""
+    return verdict_of(anchors, [each.run(agent) for each in anchors], candidates)

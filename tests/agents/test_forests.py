@@ -1,0 +1,190 @@
+"""Trees as arrays: against XGBoost, a walk by hand, and files that are not sound."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("stable_baselines3")
+pytest.importorskip("xgboost")
+from failgym.agents.forests.decider import Decider, cautious  # noqa: E402
+from failgym.agents.forests.forest import DEEPEST, Forest  # noqa: E402
+from failgym.agents.forests.from_xgboost import forest_of  # noqa: E402
+from failgym.vocabulary import ACTIONS, Action  # noqa: E402
+
+Floats = npt.NDArray[np.float32]
+
+
+def grown(rng: np.random.Generator, rows: Floats, trees: int, depth: int, **options: Any) -> Any:
+    """A booster of XGBoost that has learned something odd."""
+    import xgboost
+
+    label = rng.random(len(rows)) < 1.0 / (1.0 + np.exp(-rows[:, 0] * rows[:, -1]))
+    weight = rng.random(len(rows)).astype(np.float32)
+    data = xgboost.DMatrix(rows, label=label, weight=weight, nthread=1)
+    parameters = {"objective": "binary:logistic", "base_score": 0.5, "max_depth": depth}
+    return xgboost.train({**parameters, "nthread": 1, **options}, data, num_boost_round=trees)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    depth=st.integers(1, 6),
+    trees=st.integers(1, 8),
+    columns=st.integers(1, 5),
+    coarse=st.booleans(),
+)
+def test_margins_are_those_of_xgboost_to_the_bit(
+    seed: int, depth: int, trees: int, columns: int, coarse: bool
+) -> None:
+    import xgboost
+
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(300, columns)).astype(np.float32)
+    if coarse:  # many rows lie on the thresholds
+        rows = np.round(rows * 2.0) / np.float32(2.0)
+    boosters = [
+        [grown(rng, rows, trees, depth, eta=0.3 + 0.1 * model) for model in range(2)]
+        for _ in range(2)
+    ]
+    forest = forest_of(boosters, depth)
+    forest.check(columns)
+    assert (forest.outputs, forest.models, forest.depth) == (2, 2, depth)
+    found = forest.margins(rows)
+    for output in range(2):
+        for model in range(2):
+            wanted = boosters[output][model].predict(xgboost.DMatrix(rows), output_margin=True)
+            assert np.array_equal(found[:, output, model], wanted)
+
+
+def walked(forest: Forest, row: Floats, output: int, model: int) -> np.float32:
+    """The margin of a row, tree by tree."""
+    total = forest.base[output, model]
+    for tree in range(forest.leaves.shape[2]):
+        at = (output, model, tree)
+        low, high = 0, forest.leaves.shape[3]
+        node = 0
+        while high - low > 1:
+            middle = (low + high) // 2
+            right = row[forest.fields[at][node]] >= forest.thresholds[at][node]
+            low, high = (middle, high) if right else (low, middle)
+            node = 2 * node + 1 + int(right)
+        total = np.float32(total + forest.leaves[at][low])
+    return total
+
+
+def made_up(rng: np.random.Generator, outputs: int = 2, depth: int = 3, columns: int = 4) -> Forest:
+    shape = (outputs, 3, 5)
+    inner = (1 << depth) - 1
+    return Forest(
+        fields=rng.integers(columns, size=(*shape, inner)).astype(np.int32),
+        thresholds=rng.normal(size=(*shape, inner)).astype(np.float32),
+        leaves=rng.normal(size=(*shape, inner + 1)).astype(np.float32),
+        base=rng.normal(size=shape[:2]).astype(np.float32),
+    )
+
+
+@pytest.mark.parametrize("rows", [0, 1, 63, 64, 65, 200])
+def test_margins_are_sums_of_the_leaves_that_a_walk_ends_in(rows: int) -> None:
+    rng = np.random.default_rng(rows)
+    forest = made_up(rng)
+    given_rows = rng.normal(size=(rows, 4)).astype(np.float32)
+    found = forest.margins(np.asfortranarray(given_rows))
+    assert found.shape == (rows, 2, 3)
+    for row in range(rows):
+        for output in range(2):
+            for model in range(3):
+                assert found[row, output, model] == walked(forest, given_rows[row], output, model)
+
+
+def test_boosters_with_different_numbers_of_trees_are_refused() -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(100, 2)).astype(np.float32)
+    with pytest.raises(ValueError, match=r"boosters: expected as many trees in each, got \[1, 2\]"):
+        forest_of([[grown(rng, rows, 1, 2), grown(rng, rows, 2, 2)]], 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"leaves": np.zeros((1, 1, 1, 3))}, "leaves: expected"),
+        ({"leaves": np.zeros((1, 1, 2))}, "leaves: expected"),
+        ({"leaves": np.zeros((0, 1, 1, 2))}, "leaves: expected"),
+        ({"leaves": np.zeros((1, 1, 1, 2 << DEEPEST))}, "depth at most"),
+        ({"thresholds": np.zeros((2, 3, 5, 6))}, "thresholds: expected"),
+        ({"base": np.zeros((2, 2))}, "base: expected"),
+        ({"fields": np.full((2, 3, 5, 7), 4)}, "fields: expected columns 0 to 3"),
+        ({"fields": np.full((2, 3, 5, 7), -1)}, "fields: expected columns 0 to 3"),
+        ({"leaves": np.full((2, 3, 5, 8), np.nan)}, "leaves: expected finite"),
+        ({"base": np.full((2, 3), np.inf)}, "base: expected finite"),
+        ({"thresholds": np.full((2, 3, 5, 7), np.nan)}, "thresholds: expected numbers"),
+    ],
+)
+def test_arrays_that_are_no_trees_are_refused(change: dict[str, Any], message: str) -> None:
+    forest = made_up(np.random.default_rng(1))
+    forest.check(4)
+    with pytest.raises(ValueError, match=message):
+        forest._replace(**change).check(4)
+
+
+def test_caution_takes_deviations_off_the_mean() -> None:
+    margins = np.array([[[1.0, 2.0, 3.0]], [[-1.0, -1.0, -1.0]]], dtype=np.float32)
+    assert cautious(margins, 0.0).tolist() == [[2.0], [-1.0]]
+    assert cautious(margins, 1.5).tolist() == [[0.5], [-1.0]]
+    assert cautious(margins[:, :, :1], 9.0).tolist() == [[1.0], [-1.0]]
+
+
+def forest_of_stumps(*margins: tuple[float, float]) -> Forest:
+    """Two models that agree: for each output the margins of a row below 0, and of one from 0 on."""
+    shape = (len(margins), 2, 1)
+    leaves = [[[each], [each]] for each in margins]
+    return Forest(
+        fields=np.zeros((*shape, 1), dtype=np.int32),
+        thresholds=np.zeros((*shape, 1), dtype=np.float32),
+        leaves=np.array(leaves, dtype=np.float32),
+        base=np.zeros(shape[:2], dtype=np.float32),
+    )
+
+
+def test_the_surest_legal_action_is_taken_and_none_that_is_not_sure() -> None:
+    nothing, clone, kill = int(Action.CONTINUE), int(Action.CLONE), int(Action.KILL)
+    decider = Decider(forest_of_stumps((9.0, 9.0), (-1.0, 1.0), (-2.0, 2.0)), (0, 1, 3), 1.0)
+    decider.check(1)
+    rows = np.array([[-1.0], [1.0], [1.0], [1.0]], dtype=np.float32)
+    legal = np.ones((4, ACTIONS), dtype=np.bool_)
+    legal[2, kill] = False
+    legal[3, 1:] = False
+    assert decider.answers(rows, legal).tolist() == [nothing, kill, clone, nothing]
+
+
+def test_a_later_round_changes_what_it_is_sure_about() -> None:
+    nothing, kill = int(Action.CONTINUE), int(Action.KILL)
+    first = forest_of_stumps((0.0, 0.0), (1.0, 1.0))  # kill everywhere
+    unsure = forest_of_stumps((0.0, -1.0), (5.0, -5.0))
+    sure = forest_of_stumps((-1.0, 1.0), (-1.0, -1.0))  # from 0 on nothing is better
+    rows, legal = np.array([[-1.0], [1.0]], dtype=np.float32), np.ones((2, ACTIONS), dtype=np.bool_)
+    kept = Decider(first.joined(unsure), (nothing, kill), 0.0)
+    assert (kept.rounds, kept.answers(rows, legal).tolist()) == (2, [kill, kill])
+    changed = Decider(first.joined(unsure).joined(sure), (nothing, kill), 0.0)
+    assert changed.answers(rows, legal).tolist() == [kill, nothing]
+    assert changed.up_to(1).answers(rows, legal).tolist() == [kill, kill]
+    assert changed.up_to(1).rounds == 1
+
+
+@pytest.mark.parametrize(
+    ("actions", "message"),
+    [
+        ((1, 3), "actions: expected CONTINUE, then other ones"),
+        ((0, 0), "actions: expected CONTINUE, then other ones"),
+        ((0, -1), "actions: expected CONTINUE, then other ones"),
+        ((0, 1, 3), "leaves: expected an output for each of 3 actions by round, got 2"),
+    ],
+)
+def test_a_decider_knows_what_its_outputs_are_about(actions: tuple[int, ...], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Decider(made_up(np.random.default_rng(2)), actions, 0.0).check(4)
