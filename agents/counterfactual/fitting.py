@@ -31,34 +31,50 @@ Floats = npt.NDArray[np.float64]
 
 
 def regrets(gains: Floats, action: int) -> Floats:
-    """How much better an answer is than the best of the others, [rows]; NaN where it is illegal.
+    """How much better an answer is than the best of the others, [rows].
+
+    NaN where it is illegal, or the only one.
 
     Args:
         gains: [rows, ACTIONS] over CONTINUE, NaN for what is illegal.
         action: the answer.
     """
-    others = np.delete(gains, action, axis=1)
-    return gains[:, action] - np.nanmax(others, axis=1)  # CONTINUE is always legal
+    others: Floats = np.fmax.reduce(np.delete(gains, action, axis=1), axis=1)
+    return gains[:, action] - others
 
 
 def job_weights(weight: Floats, jobs: npt.NDArray[np.int64], most: float) -> Floats:
     """Weights of which no job has more than a share of the whole, their mean 1.
 
-    What is above is taken away, not handed to other jobs: of few jobs each may weigh more.
+    Jobs that have more are cut down to what is then that share; others keep what they have. Where
+    jobs are so few that they cannot all stay below it, those that weigh anything weigh alike.
 
     Args:
         weight: [rows] not negative.
         jobs: [rows] numbers.
-        most: the share of the given weights.
+        most: the share.
     """
-    total = weight.sum()
-    if total <= 0.0:
+    held: Floats = np.bincount(jobs, weights=weight).astype(np.float64)
+    if not held.any():
         return np.ones(len(weight))
-    held = np.bincount(jobs, weights=weight)
-    allowed = most * total
+    allowed = _level(held, most)
     factor = np.divide(allowed, held, out=np.ones(len(held)), where=held > allowed)
     capped = weight * factor[jobs]
     return capped / capped.mean()
+
+
+def _level(held: Floats, most: float) -> float:
+    """What each job may hold, so that it is a share of what all hold then."""
+    falling = np.sort(held[held > 0.0])[::-1]
+    rest = falling.sum()
+    for cut, largest in enumerate(falling):  # so many are cut down to the same level
+        if cut * most >= 1.0:
+            break
+        level = most * rest / (1.0 - cut * most)
+        if largest <= level:
+            return float(level)
+        rest -= largest
+    return float(falling[-1])
 
 
 def fitted(

@@ -6,11 +6,11 @@ A manifest is JSON text; nothing in it is evaluated. What has to agree with this
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, JsonValue, ValidationError
+from pydantic import Discriminator, Field, JsonValue, Tag, ValidationError
 
 from failgym.agents.forests.sizes import ForestSizes
 from failgym.agents.networks.sizes import Network
@@ -62,6 +62,18 @@ class Scaling(Record):
     clip: Annotated[float, Field(gt=0.0)]
 
 
+def _kind(sizes: Any) -> str:
+    trees = isinstance(sizes, ForestSizes)
+    return TREES if trees or (isinstance(sizes, Mapping) and "trees" in sizes) else NETWORK
+
+
+NETWORK, TREES = "of a network", "of trees"
+"""The alternatives that sizes may be; errors do not show them."""
+Sizes = Annotated[
+    Annotated[Network, Tag(NETWORK)] | Annotated[ForestSizes, Tag(TREES)], Discriminator(_kind)
+]
+
+
 class Environment(Record):
     """Where the agent was trained."""
 
@@ -107,7 +119,7 @@ class Manifest(Record):
     algorithm: str
     policy: str
     """class of the network in stable-baselines3 or sb3-contrib; "Forest" for trees"""
-    network: Network | ForestSizes
+    network: Sizes
     critic: bool
     """are the weights of the value function in the file?"""
     versions: dict[str, str]
@@ -181,7 +193,7 @@ def parse_manifest(text: str) -> Manifest:
         manifest = Manifest.model_validate_json(text)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
+        where = ".".join(str(part) for part in first["loc"] if part not in (NETWORK, TREES))
         reason = f"{where}: {first['msg']}" if where else first["msg"]
         raise ValueError(f"manifest: {reason}") from error
     manifest.check_readable()

@@ -60,7 +60,7 @@ class Decider:
         """
         actions, rows = np.asarray(self.actions, dtype=np.int64), np.arange(len(shown))
         # CONTINUE comes first, and what the first round says of it changes nothing.
-        asked = Forest(*(array[1:] for array in self.forest))
+        asked = self.forest.only(slice(1, None))
         sure = np.zeros((len(shown), self.forest.outputs), dtype=np.float32)
         sure[:, 1:] = cautious(asked.margins(shown), self.caution)
         sure = sure.reshape(len(shown), self.rounds, len(actions))
@@ -73,8 +73,7 @@ class Decider:
 
     def up_to(self, rounds: int) -> Decider:
         """What it decided after its first rounds."""
-        outputs = rounds * len(self.actions)
-        return replace(self, forest=Forest(*(array[:outputs] for array in self.forest)))
+        return replace(self, forest=self.forest.only(slice(rounds * len(self.actions))))
 
     def check(self, columns: int) -> None:
         """Raise ValueError, in one line, unless it can decide on rows of so many columns."""

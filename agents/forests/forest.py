@@ -62,18 +62,32 @@ class Forest(NamedTuple):
         _margins(np.ascontiguousarray(rows), *self, self.depth, found)
         return found
 
+    def only(self, outputs: slice) -> Forest:
+        """Some of its outputs."""
+        return Forest(
+            self.fields[outputs],
+            self.thresholds[outputs],
+            self.leaves[outputs],
+            self.base[outputs],
+        )
+
     def joined(self, more: Forest) -> Forest:
         """This one's outputs, then another's of the same sizes."""
-        pairs = zip(self, more, strict=True)
-        return Forest(*(np.concatenate([own, other]) for own, other in pairs))
+        return Forest(
+            np.concatenate([self.fields, more.fields]),
+            np.concatenate([self.thresholds, more.thresholds]),
+            np.concatenate([self.leaves, more.leaves]),
+            np.concatenate([self.base, more.base]),
+        )
 
     def silent(self) -> Forest:
         """One output of the same sizes, whose margin is 0."""
-        asked = np.full_like(self.thresholds[:1], np.inf)
+        first = self.only(slice(1))
         return Forest(
-            np.zeros_like(self.fields[:1]),
-            asked,
-            *map(np.zeros_like, (self.leaves[:1], self.base[:1])),
+            np.zeros_like(first.fields),
+            np.full_like(first.thresholds, np.inf),
+            np.zeros_like(first.leaves),
+            np.zeros_like(first.base),
         )
 
     def check(self, columns: int) -> None:

@@ -93,8 +93,15 @@ def train(
     if settings.algo == COUNTERFACTUAL:
         from failgym.agents.counterfactual.train import train_trees
 
-        options = {"resume": resume, "command": command, "progress": progress}
-        return train_trees(env, out, settings, asked_for=asked_for, **options)
+        return train_trees(
+            env,
+            out,
+            settings,
+            resume=resume,
+            command=command,
+            progress=progress,
+            asked_for=asked_for,
+        )
     plan, folder = _plan(env, settings, asked_for), RunFolder(out)
     if finished := _checked(folder, plan.run, resume):
         return finished

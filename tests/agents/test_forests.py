@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 pytest.importorskip("stable_baselines3")
 pytest.importorskip("xgboost")
-from failgym.agents.forests.decider import Decider, cautious  # noqa: E402
-from failgym.agents.forests.forest import DEEPEST, Forest  # noqa: E402
-from failgym.agents.forests.from_xgboost import forest_of  # noqa: E402
-from failgym.vocabulary import ACTIONS, Action  # noqa: E402
+from failgym.agents.forests.decider import Decider, cautious
+from failgym.agents.forests.forest import DEEPEST, Forest
+from failgym.agents.forests.from_xgboost import forest_of
+from failgym.vocabulary import ACTIONS, Action
 
 Floats = npt.NDArray[np.float32]
 

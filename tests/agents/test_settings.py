@@ -22,6 +22,7 @@ from failgym.agents.algorithms.settings_files import (
     save_settings,
     settings_for,
 )
+from failgym.agents.counterfactual.train import LEARNER
 from failgym.agents.credit.rollout_buffers import MaskableTaskRolloutBuffer
 from failgym.agents.environments.vec_env import make_sb3_env
 from failgym.agents.networks.architectures import ACTIVATIONS, ARCHITECTURES
@@ -56,7 +57,9 @@ def test_a_file_may_say_how_long(tmp_path: Path) -> None:
 
 def test_every_shipped_file_is_used() -> None:
     known = {
-        FOLDER / env / f"{algo}.yaml" for env in (*SCENARIOS, "default") for algo in ALGORITHMS
+        FOLDER / env / f"{algo}.yaml"
+        for env in (*SCENARIOS, "default")
+        for algo in (*ALGORITHMS, LEARNER.name)
     }
     assert set(FOLDER.rglob("*.yaml")) <= known
 

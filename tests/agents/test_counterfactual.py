@@ -1,0 +1,367 @@
+"""Counterfactual learning: gains are what answers save, and doubt means that nothing is done."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from safetensors.numpy import load_file, save_file
+
+pytest.importorskip("stable_baselines3")
+pytest.importorskip("xgboost")
+from failgym import evaluate
+from failgym.agents import TrainingSettings, load_agent, train
+from failgym.agents.counterfactual.fitting import (
+    decided_actions,
+    fitted,
+    job_weights,
+    regrets,
+)
+from failgym.agents.counterfactual.policy import Learned
+from failgym.agents.counterfactual.visits import Visits, visited
+from failgym.agents.forests.decider import Decider
+from failgym.baselines import REGISTRY
+from failgym.envs import resolve
+from failgym.evaluation import run_policy
+from failgym.sim.shared.fields import INDEX, MASK
+from failgym.vocabulary import ACTIONS, Action
+from failgym.worlds.build import build_world
+
+KILL = int(Action.KILL)
+NAN = float("nan")
+SMALL = resolve("failgym/GracePeriod-v1").override(jobs=600, split="fit", slice_tasks=1)
+QUICK: dict[str, Any] = {"trees": 8, "depth": 2, "env.jobs": 900, "caution": [0.0, 1.0]}
+
+
+class AtOnce:
+    """Takes an action in the first decision of a task, if it is legal, and then continues."""
+
+    def __init__(self, action: int) -> None:
+        self.action, self.name = action, "at once"
+
+    def predict(self, observation: Any, state: Any = None, **_: Any) -> tuple[Any, Any]:
+        first = observation[:, INDEX["age"]] == 0.0
+        first &= observation[:, INDEX["attempt"]] == observation[:, INDEX["attempt"]].min()
+        legal = observation[:, MASK][:, self.action] > 0
+        return np.where(first & legal, self.action, 0), None
+
+
+def costs_of_tasks(scenario: Any, policy: Any) -> dict[int, float]:
+    """What each task costs in the end, from whole episodes."""
+    world = build_world(scenario)
+    run = run_policy(world, scenario, policy, order=scenario.order)
+    return dict(zip(run.outcomes["task"].tolist(), run.costs.sum(axis=1).tolist(), strict=True))
+
+
+def first_rows(visits: Visits) -> dict[int, int]:
+    """The row of each task's first decision."""
+    rows: dict[int, int] = {}
+    for row, task in enumerate(visits.tasks.tolist()):
+        rows.setdefault(task, row)
+    return rows
+
+
+def test_the_gain_of_an_answer_is_what_whole_episodes_differ_by() -> None:
+    visits = visited(SMALL, [REGISTRY["replay"]()], seed=3)
+    rows = first_rows(visits)
+    replay, killed = (
+        costs_of_tasks(SMALL, policy) for policy in (REGISTRY["replay"](), REGISTRY["blind_kill"]())
+    )
+    assert rows.keys() == replay.keys()  # every task is visited
+    for task, row in rows.items():
+        assert visits.gains[row, 0] == 0.0
+        if not np.isnan(visits.gains[row, KILL]):
+            saved = replay[task] - killed[task]
+            assert visits.gains[row, KILL] == pytest.approx(saved, rel=1e-9, abs=1e-9)
+
+
+def test_a_policy_behind_answers_what_follows() -> None:
+    rule = REGISTRY["immediate_kill"]()
+    rows = first_rows(visits := visited(SMALL, [REGISTRY["replay"]()], behind=rule, seed=3))
+    by_rule = costs_of_tasks(SMALL, rule)
+    killed = costs_of_tasks(SMALL, REGISTRY["blind_kill"]())
+    compared = 0
+    for task, row in rows.items():
+        if np.isnan(visits.gains[row, KILL]) or np.array_equal(
+            rule.predict(whole(visits, row))[0], [KILL]
+        ):
+            continue  # it would not have continued there
+        compared += 1
+        saved = by_rule[task] - killed[task]
+        assert visits.gains[row, KILL] == pytest.approx(saved, rel=1e-9, abs=1e-9)
+    assert compared > 50
+
+
+def whole(visits: Visits, row: int) -> npt.NDArray[np.float32]:
+    return visits.observations[row : row + 1]
+
+
+def test_what_is_visited_follows_from_the_seed_and_is_thinned_by_chance() -> None:
+    policies = [REGISTRY[name]() for name in ("replay", "grace_period")]
+    one, same, other = (
+        visited(SMALL, policies, share=0.3, at_random=0.2, seed=seed) for seed in (1, 1, 2)
+    )
+    for name in ("observations", "gains", "jobs", "tasks"):
+        assert np.array_equal(getattr(one, name), getattr(same, name), equal_nan=True)
+    assert not np.array_equal(one.tasks, other.tasks)
+    every = visited(SMALL, policies, at_random=0.2, seed=1)
+    assert 0.2 < len(one) / len(every) < 0.4
+    few = visited(SMALL, policies, tasks=25, seed=1)
+    assert len(np.unique(few.tasks)) <= 25
+    columns = np.array([3, 5])
+    shown = visited(SMALL, policies, columns=columns, at_random=0.2, seed=1)
+    assert np.array_equal(shown.observations, every.observations[:, columns])
+
+
+def test_scheduled_worlds_and_policies_with_a_state_are_refused() -> None:
+    with pytest.raises(ValueError, match="expected the pinned world, got Mitigation-v1"):
+        visited(resolve("failgym/Mitigation-v1"), [REGISTRY["replay"]()])
+
+    class Remembers(AtOnce):
+        def predict(self, observation: Any, state: Any = None, **_: Any) -> tuple[Any, Any]:
+            return super().predict(observation)[0], np.zeros(len(observation))
+
+    with pytest.raises(ValueError, match="policy 'at once': expected one without a state"):
+        visited(SMALL, [Remembers(KILL)])
+
+
+def test_jobs_and_tasks_of_several_traces_are_others() -> None:
+    def of(jobs: list[int]) -> Visits:
+        numbers = np.array(jobs)
+        return Visits(
+            np.zeros((len(jobs), 1), np.float32), np.zeros((len(jobs), 5)), numbers, numbers
+        )
+
+    joined = Visits.joined([of([0, 2]), of([1, 1]), of([0])])
+    assert joined.jobs.tolist() == joined.tasks.tolist() == [0, 2, 4, 4, 5]
+
+
+def test_regrets_are_against_the_best_other_answer() -> None:
+    gains = np.array([[0.0, 3.0, NAN, 1.0, NAN], [0.0, -1.0, NAN, -2.0, NAN], [0.0] + 4 * [NAN]])
+    assert regrets(gains, 1).tolist()[:2] == [2.0, -1.0]
+    assert regrets(gains, 3).tolist()[:2] == [-2.0, -2.0]
+    assert regrets(gains, 0).tolist()[:2] == [-3.0, 1.0]
+    assert np.isnan([regrets(gains, action)[2] for action in (0, 1)]).all()
+
+
+@pytest.mark.parametrize("most", [0.02, 0.1, 0.25, 0.5, 1.0])
+def test_no_job_weighs_more_than_its_share(most: float) -> None:
+    rng = np.random.default_rng(7)
+    for _ in range(30):
+        jobs = rng.integers(60, size=200)
+        weight = rng.pareto(0.5, size=200) * (rng.random(200) < 0.9)
+        found = job_weights(weight, jobs, most)
+        assert found.mean() == pytest.approx(1.0)
+        held, before = (np.bincount(jobs, weights=each) for each in (found, weight))
+        weighing = np.count_nonzero(before)
+        assert held.max() <= max(most, 1.0 / weighing) * held.sum() * (1 + 1e-9)
+        factor = np.divide(held, before, out=np.zeros(len(held)), where=before > 0)
+        kept = np.isclose(factor, factor.max(), rtol=1e-9)
+        cut = ~kept & (before > 0)
+        assert (held[cut] >= held[kept].max() * (1 - 1e-9)).all()  # to no less than others have
+
+
+def test_weights_that_are_cut_by_hand() -> None:
+    jobs = np.array([0, 0, 1, 2, 3, 4])
+    found = job_weights(np.array([6.0, 2.0, 1.0, 1.0, 1.0, 0.0]), jobs, 0.4)
+    # the first job holds 2 of 5 then: .4
+    assert found == pytest.approx(np.array([1.5, 0.5, 1.0, 1.0, 1.0, 0.0]) * 6 / 5)
+    alike = job_weights(np.array([6.0, 2.0, 1.0, 1.0, 4.0, 0.0]), jobs, 0.1)
+    assert alike == pytest.approx(np.array([0.75, 0.25, 1.0, 1.0, 1.0, 0.0]) * 6 / 4)
+    assert job_weights(np.zeros(3), np.zeros(3, dtype=np.int64), 0.5).tolist() == [1.0, 1.0, 1.0]
+
+
+def made_up(rng: np.random.Generator, jobs: int, agree: float) -> Visits:
+    """Decisions of which killing saves above .5; a share of the jobs says so, the others not."""
+    of_job = 6
+    shown = rng.random((jobs * of_job, 2)).astype(np.float32)
+    job = np.repeat(np.arange(jobs), of_job)
+    sign = np.where(rng.random(jobs) < agree, 1.0, -1.0)[job]
+    gains = np.full((len(job), ACTIONS), NAN)
+    gains[:, 0], gains[:, KILL] = 0.0, np.where(shown[:, 0] > 0.5, 1.0, -1.0) * sign
+    return Visits(shown, gains, job, np.arange(len(job)))
+
+
+OPTIONS: dict[str, Any] = {
+    **{"models": 5, "trees": 20, "depth": 2, "rate": 0.3, "least_weight": 1.0},
+    **{"job_share": 0.05, "seed": 0},
+}
+
+
+def learned(visits: Visits, caution: float) -> Decider:
+    actions = decided_actions(visits)
+    forest = fitted(visits, actions[1:], **OPTIONS)
+    return Decider(forest.silent().joined(forest), actions, caution)
+
+
+def test_trees_learn_where_an_answer_saves() -> None:
+    visits = made_up(np.random.default_rng(0), 200, agree=1.0)
+    decider = learned(visits, caution=1.0)
+    decider.check(2)
+    assert decider.actions == (0, KILL)
+    rows = np.array([[0.1, 0.5], [0.4, 0.9], [0.6, 0.1], [0.9, 0.9]], dtype=np.float32)
+    legal = np.ones((4, ACTIONS), dtype=np.bool_)
+    assert decider.answers(rows, legal).tolist() == [0, 0, KILL, KILL]
+    again = learned(visits, caution=1.0)
+    assert all(np.array_equal(a, b) for a, b in zip(decider.forest, again.forest, strict=True))
+
+
+def test_where_jobs_contradict_each_other_caution_does_nothing() -> None:
+    rng = np.random.default_rng(5)
+    rows = rng.random((500, 2)).astype(np.float32)
+    legal = np.ones((500, ACTIONS), dtype=np.bool_)
+    bold, careful = (
+        learned(made_up(np.random.default_rng(1), 40, agree=0.5), caution) for caution in (0.0, 3.0)
+    )
+    acting = [np.mean(each.answers(rows, legal) == KILL) for each in (bold, careful)]
+    assert acting[0] > 0.2 > 0.1 > acting[1]
+
+
+def test_one_job_cannot_decide_alone() -> None:
+    visits = made_up(np.random.default_rng(2), 200, agree=1.0)
+    gains = visits.gains.copy()
+    gains[visits.jobs == 0, KILL] = -1e6  # a job that says the opposite, and is dear
+    rows, legal = np.array([[0.9, 0.5]], dtype=np.float32), np.ones((1, ACTIONS), dtype=np.bool_)
+    assert learned(replace(visits, gains=gains), 1.0).answers(rows, legal).tolist() == [KILL]
+
+
+def trained(folder: Path, env: str = "failgym/GracePeriod-v1", **hyper: Any) -> Any:
+    settings = TrainingSettings("counterfactual", hyper={**QUICK, "traces": 1, **hyper})
+    return train(env, folder, settings)
+
+
+def test_an_agent_is_trained_stored_and_played(tmp_path: Path) -> None:
+    result = trained(tmp_path / "run", rounds=2, traces=2)
+    assert [(v.round, v.caution) for v in result.validations] == [(1, 0), (1, 1), (2, 0), (2, 1)]
+    assert result.best == max(result.validations, key=lambda v: (v.score, -v.round, v.caution))
+    assert result.verdict.candidates == 4
+    assert json.loads((tmp_path / "run" / "result.json").read_text()) == result.to_json()
+    agent = load_agent(result.policy)
+    sizes: Any = agent.manifest.network
+    assert (sizes.decides, sizes.rounds) == (("CONTINUE", "KILL"), result.best.round)
+    assert sizes.caution == result.best.caution
+    # what is stored answers as what was learned, whatever it is shown around its fields
+    from failgym.envs.spaces import columns_among
+
+    decider: Any = agent.network
+    learning = Learned(decider, columns_among(agent.manifest.fields, tuple(INDEX)))
+    visits = visited(SMALL, [REGISTRY["replay"]()], seed=9)
+    wanted = learning.predict(visits.observations)[0]
+    assert np.array_equal(agent.predict(visits.observations)[0], wanted)
+    assert agent.predict(visits.observations[0])[0] == np.asarray(wanted)[0]
+    selected = agent.reading(agent.manifest.fields)
+    shown = visits.observations[:, learning.columns]
+    masks = visits.observations[:, MASK] > 0
+    assert np.array_equal(selected.predict(shown, action_masks=masks)[0], wanted)
+    score = evaluate(agent, "failgym/GracePeriod-v1", jobs=900, episodes=40)
+    assert score.illegal == 0
+
+
+def test_a_run_that_was_stopped_ends_with_the_same_bytes(tmp_path: Path) -> None:
+    whole_run, stopped = tmp_path / "whole", tmp_path / "stopped"
+    settings = TrainingSettings("counterfactual", hyper={**QUICK, "traces": 1, "rounds": 2})
+    train("failgym/GracePeriod-v1", whole_run, settings, command="one")
+    train("failgym/GracePeriod-v1", stopped, settings, command="one")
+    for left in (("round-1.safetensors",), ()):  # killed in the second round, or in the first
+        for file in stopped.glob("*"):
+            if file.name not in ("run.json", "settings.yaml", *left):
+                file.unlink()
+        train("failgym/GracePeriod-v1", stopped, settings, resume=True, command="one")
+        for name in ("best.safetensors", "round-1.safetensors", "round-2.safetensors"):
+            assert (whole_run / name).read_bytes() == (stopped / name).read_bytes()
+    with pytest.raises(ValueError, match="its seed is 0, not 1"):
+        train("failgym/GracePeriod-v1", stopped, replace(settings, seed=1), resume=True)
+
+
+@pytest.mark.parametrize(
+    ("env", "settings", "message"),
+    [
+        ("failgym/Mitigation-v1", {}, "algo: expected one of stable-baselines3 in Mitigation-v1"),
+        ("failgym/GracePeriod-v1", {"steps": 5}, "steps: expected none: counterfactual goes by"),
+        ("failgym/GracePeriod-v1", {"n_envs": 5}, "n_envs: expected none"),
+        ("failgym/GracePeriod-v1", {"keep": "stochastic"}, "keep: expected 'deterministic'"),
+        ("failgym/GracePeriod-v1", {"hyper": {"round": 1}}, "did you mean rounds?"),
+        ("failgym/GracePeriod-v1", {"hyper": {"depth": 11}}, "depth: "),
+        ("failgym/GracePeriod-v1", {"hyper": {"caution": []}}, "caution: "),
+        ("failgym/GracePeriod-v1", {"hyper": {"rules": ["grace"]}}, "unknown policy 'grace'"),
+        ("failgym/GracePeriod-v1", {"hyper": {"rules": ["young"]}}, "rules: young needs"),
+    ],
+)
+def test_what_cannot_be_trained_is_said_in_a_line(
+    tmp_path: Path, env: str, settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message) as raised:
+        train(env, tmp_path / "run", TrainingSettings("counterfactual", **settings))
+    assert "\n" not in str(raised.value)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The policy file of a small agent."""
+    return trained(tmp_path_factory.mktemp("trees") / "run").policy
+
+
+Arrays = dict[str, Any]
+Change = Callable[[Arrays], Arrays]
+
+
+def without(name: str) -> Change:
+    return lambda arrays: {key: value for key, value in arrays.items() if key != name}
+
+
+def changed(name: str, change: Callable[[Any], Any]) -> Change:
+    return lambda arrays: {**arrays, name: change(arrays.get(name))}
+
+
+def each(change: Callable[[Any], Any]) -> Change:
+    return lambda arrays: {key: change(value) for key, value in arrays.items()}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (without("forest.base"), "forest.base is missing"),
+        (changed("forest.more", lambda _: np.zeros(1, np.float32)), "unknown 'forest.more'"),
+        (changed("forest.base", lambda a: a.astype(np.float64)), "is float64, expected float32"),
+        (changed("forest.fields", lambda a: a + 500), "expected columns 0 to"),
+        (changed("forest.leaves", lambda a: a * np.nan), "leaves: expected finite"),
+        (each(lambda a: a[:1]), "expected an output for each of 2 actions"),
+        (each(lambda a: a[:, :1]), r"leaves: expected \[2, 5, 8, 4\], got"),
+    ],
+)
+def test_a_damaged_file_is_refused_in_a_line(
+    tmp_path: Path, file: Path, change: Change, message: str
+) -> None:
+    from safetensors import safe_open
+
+    opened: Any = safe_open
+    with opened(file, framework="np") as content:
+        metadata = content.metadata()
+    damaged = tmp_path / "damaged.safetensors"
+    arrays = {n: np.ascontiguousarray(v) for n, v in change(load_file(file)).items()}
+    save_file(arrays, damaged, metadata)
+    with pytest.raises(ValueError, match=message) as raised:
+        load_agent(damaged)
+    assert str(raised.value).startswith(str(damaged))
+    assert "\n" not in str(raised.value)
+
+
+def test_every_number_that_decides_is_in_the_digest(tmp_path: Path, file: Path) -> None:
+    agent = load_agent(file)
+    decider: Any = agent.network
+    others = [
+        replace(decider, caution=decider.caution + 1.0),
+        *(
+            replace(decider, forest=decider.forest._replace(**{name: array * 2 + 1}))
+            for name, array in decider.forest._asdict().items()
+        ),
+    ]
+    digests = {replace(agent, network=other).digest for other in (decider, *others)}
+    assert len(digests) == 6
