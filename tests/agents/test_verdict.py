@@ -1,0 +1,118 @@
+"""The verdict on an agent: its cases, how many it was chosen among, and what it says in a line."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("stable_baselines3")
+from failgym.agents.training.verdict import Verdict, judged, verdict_of
+from failgym.baselines import REGISTRY
+from failgym.cli import run
+from failgym.evaluation import Anchors
+
+
+@pytest.fixture(scope="module")
+def anchors() -> Anchors:
+    return Anchors.of("failgym/Cloning-v1", split="validation", episodes=60)
+
+
+def of(anchors: Anchors, policy: str, candidates: int = 1) -> Verdict:
+    return judged([anchors], REGISTRY[policy](), candidates)
+
+
+def test_what_saves_is_adopted_and_what_harms_is_called_so(anchors: Anchors) -> None:
+    good = of(anchors, "algorithm_1")
+    assert (good.answer, good.acts, good.more) == ("adopt", True, None)
+    assert good.low is not None
+    assert good.low > 0.0
+    assert good.text.startswith(f"adopt: score {good.score:.1f}, [{good.low:.1f}, ")
+    bad = of(anchors, "spark_speculation")
+    assert bad.score is not None
+    assert bad.score < 0.0
+    assert bad.answer in ("harm", "no evidence")
+    assert bad.more is None
+
+
+def test_an_agent_that_never_acts_is_no_evidence(anchors: Anchors) -> None:
+    found = of(anchors, "replay", 7)
+    assert (found.answer, found.acts, found.score, found.more) == ("no evidence", False, 0.0, None)
+    assert found.text.startswith("no evidence: keep replay; the agent never acts on ")
+    assert found.text.endswith(" of the validation split, chosen among 7")
+
+
+def test_more_candidates_make_a_wider_interval(anchors: Anchors) -> None:
+    one, ten, many = (of(anchors, "algorithm_1", n) for n in (1, 10, 100))
+    lows = [found.low for found in (one, ten, many)]
+    assert lows == sorted(lows, reverse=True)
+    assert len(set(lows)) == 3
+    assert [found.candidates for found in (one, ten, many)] == [1, 10, 100]
+    assert one.score == many.score
+
+
+def test_it_is_the_score_that_evaluate_gives(anchors: Anchors) -> None:
+    measured = anchors.measure(anchors.run(REGISTRY["algorithm_1"]()))
+    found = of(anchors, "algorithm_1")
+    assert found.score == pytest.approx(measured.score)
+    assert (found.units, found.unit) == (measured.units, measured.unit)
+    assert found.low == pytest.approx(measured.low, abs=3.0)  # other draws, the same distribution
+
+
+def test_how_many_more_would_decide_follows_from_the_root_of_their_number(
+    anchors: Anchors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from failgym.agents.training import verdict as module
+    from failgym.evaluation.scoring import Score
+
+    policy = REGISTRY["algorithm_1"]()
+    runs = [anchors.run(policy)]
+
+    def says(value: float, low: float, high: float) -> Verdict:
+        monkeypatch.setattr(module, "score_of", lambda *_, **__: Score(value, low, high))
+        return verdict_of([anchors], runs, 2)
+
+    found = says(10.0, -10.0, 25.0)  # half as wide would do: four times as many
+    assert (found.answer, found.smallest, found.more) == ("no evidence", 20.0, 3 * found.units)
+    assert "below 20.0 no score is told from 0" in found.text
+    assert f"about {found.more:,} more" in found.text
+    assert says(-1.0, -10.0, 5.0).more is None
+    assert "more" not in says(-1.0, -10.0, 5.0).text
+    assert says(1e-6, -1e6, 5.0).more is None  # nobody has so many
+    assert says(-9.0, -10.0, -5.0).answer == "harm"
+    nan = float("nan")
+    nothing = says(nan, nan, nan)
+    assert (nothing.answer, nothing.score, nothing.low, nothing.smallest) == (
+        "no evidence",
+        *3 * [None],
+    )
+    assert nothing.text.startswith("no evidence: there is nothing to gain on")
+    few = says(5.0, nan, nan)
+    assert (few.answer, few.score, few.low) == ("no evidence", 5.0, None)
+    assert "decide for an interval" in few.text
+
+
+def test_units_are_counted_in_words(anchors: Anchors) -> None:
+    found = of(anchors, "algorithm_1")
+    for unit, words in (("job", "jobs"), ("block of jobs", "blocks of jobs"), ("slice", "slices")):
+        assert f" {words} of the validation split" in replace(found, unit=unit).text
+
+
+@pytest.mark.parametrize(("caution", "status"), [("[100.0]", 1), ("[0.0]", None)])
+def test_the_exit_status_says_it_if_asked(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], caution: str, status: int | None
+) -> None:
+    pytest.importorskip("xgboost")
+    command = [
+        *("train", "--env", "failgym/GracePeriod-v1", "--algo", "counterfactual"),
+        *("--hyper", "env.jobs=900", "--hyper", "traces=1", "--hyper", "trees=5"),
+        *("--hyper", f"caution={caution}", "--out", str(tmp_path / "run")),
+    ]
+    assert run(command) == 0
+    said = capfd.readouterr().out.splitlines()[-1]
+    adopted = said.startswith("adopt: ")
+    assert run([*command, "--resume", "--require-gain"]) == (0 if adopted else 1)
+    if status is not None:
+        assert not adopted  # so cautious that it never acts
+        assert "never acts" in said
