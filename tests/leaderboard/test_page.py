@@ -163,6 +163,19 @@ def test_a_policy_has_no_score_where_an_episode_failed_or_is_missing(
     assert np.isfinite(overall[:, 1]).all()
 
 
+def test_what_there_is_to_gain_is_known_where_all_policies_failed() -> None:
+    one, other = board("replay"), board("young", folder="two")
+    known = {(f.env, f.forecast): f for f in fields_of([one, other])}
+    harmed = [replace(each, results=failing(each.results)) for each in (one, other)]
+    for field in fields_of(harmed):
+        whole = known[field.env, field.forecast]
+        assert field.replay.tolist() == whole.replay.tolist()
+        assert field.possible.tolist() == whole.possible.tolist()
+        assert field.account == whole.account
+        failed = [isinstance(outcome, Failure) for outcome in field.outcomes.values()]
+        assert all(failed) == (field.env == ENVS[0])
+
+
 def test_scores_are_those_of_the_bootstrap() -> None:
     skills: dict[tuple[str, int | None], float] = {
         ("ppo", 0): 0.6,

@@ -179,8 +179,10 @@ def _room_hours(seeds: Ints, possible: Floats, spent: Floats, hours: Floats) -> 
 
 
 def _anchors(rows: pd.DataFrame, slices: Ints, columns: Sequence[str], where: str) -> list[Floats]:
-    """What is known of each slice whoever plays it, of replay and the bound: the same for all."""
-    rows = rows[rows["status"] == OK]
+    """What is known of each slice whoever plays it, of replay and the bound: the same for all.
+
+    It stands in the rows of those that failed, too.
+    """
     at = rows["at"].to_numpy()
     anchors: list[Floats] = []
     for name in columns:
