@@ -116,17 +116,17 @@ def fitted(
         "nthread": threads,
     }
     rng = np.random.default_rng(seed)
-    draws = rng.poisson(1.0, size=(models, int(visits.jobs.max()) + 1)).astype(np.float64)
+    draws = rng.poisson(1.0, size=(models, int(visits.units.max()) + 1)).astype(np.float64)
     boosters: list[list[Any]] = []
     for action in actions:
         better = regrets(visits.gains, action)
         legal = np.flatnonzero(~np.isnan(better))
-        better, jobs = better[legal], visits.jobs[legal]
-        weight = job_weights(np.abs(better), jobs, job_share)
+        better, units = better[legal], visits.units[legal]
+        weight = job_weights(np.abs(better) * visits.weights[legal], units, job_share)
         rows = xgboost.DMatrix(visits.observations[legal], label=better > 0.0, nthread=threads)
         boosters.append([])
         for draw in draws:
-            rows.set_weight((weight * draw[jobs]).astype(np.float32))
+            rows.set_weight((weight * draw[units]).astype(np.float32))
             boosters[-1].append(xgboost.train(parameters, rows, num_boost_round=trees))
     return forest_of(boosters, depth)
 

@@ -26,10 +26,12 @@ class CounterfactualSettings(Hyper):
     traces: Annotated[int, Field(ge=1, le=10_000)] = 1
     """traces to learn from and to be chosen on: generated ones of seeds from the scenario's own on;
     an imported trace is one"""
-    tasks: Count | None = None
-    """of each trace, drawn anew in each round; all, if None"""
+    episodes: Count | None = None
+    """of each trace (tasks in the pinned world), drawn anew in each round; all, if None"""
     decisions: Share = 0.25
     """share of the decisions on the way that are looked into"""
+    acting: Share | None = None
+    """the same where the policy that plays does something; the same share, if None"""
     rules: Annotated[list[BaselineName], Field(max_length=100)] = Field(
         default_factory=list[BaselineName]
     )

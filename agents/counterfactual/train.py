@@ -175,8 +175,9 @@ class _Run:
 
     def anchors(self) -> list[Anchors]:
         """The validation splits that agents are chosen on. Raises ValueError."""
+        alone = self.scenario.kind.independent  # then each task may be a slice: scores are the same
         each = anchors_of_traces(
-            self.scenario.override(slice_tasks=1),
+            self.scenario.override(slice_tasks=1) if alone else self.scenario,
             self.hyper.traces,
             split="validation",
             episodes=self.settings.episodes,
@@ -238,8 +239,9 @@ class _Run:
                     [*rules, *agents],
                     behind=agents[-1] if agents else None,
                     columns=self.columns,
-                    tasks=self.hyper.tasks,
+                    episodes=self.hyper.episodes,
                     share=self.hyper.decisions,
+                    acting=self.hyper.acting,
                     at_random=self.hyper.at_random,
                     seed=self._seed(number, 1 + trace),
                     threads=self.settings.threads,
@@ -297,11 +299,6 @@ def _plan(env: str | Scenario, settings: TrainingSettings, asked_for: Collection
     given = resolve(env)
     hyper = settings_of(LEARNER, given.name, file=settings.config, hyper=settings.hyper)
     scenario = scenario_of(given, hyper.env, asked_for).override(split=settings.split)
-    if not scenario.kind.independent:
-        raise ValueError(
-            f"algo: expected one of stable-baselines3 in {scenario.name}: {COUNTERFACTUAL} learns"
-            " in pinned worlds, where a task can be played alone"
-        )
     for name in hyper.rules:
         if not REGISTRY[name].compatible(scenario):
             needs = ", ".join(sorted(REGISTRY[name].needs))

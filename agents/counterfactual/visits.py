@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from failgym.counterfactual import branch
 from failgym.evaluation.caller import Caller, Predicts, playing_by, policy_name
 from failgym.evaluation.progress import Advance, silent
 from failgym.sim.shared.batch import EpisodeBatch
-from failgym.vocabulary import ACTIONS
+from failgym.vocabulary import ACTIONS, Action
 from failgym.worlds.batches import batch_of
 from failgym.worlds.build import build_world
 from failgym.worlds.scenario import Scenario
@@ -30,8 +30,9 @@ Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 
-LANES = 1_024
-"""Episodes that run at once."""
+LANES, FEW_LANES = 1_024, 16
+"""Episodes that run at once: in the pinned world, and in the scheduled one, where they are long."""
+CONTINUE = int(Action.CONTINUE)
 LEAVE = -2
 """In place of a slice: the episode goes on as it is."""
 
@@ -44,19 +45,22 @@ class Visits:
     """[rows, columns]"""
     gains: npt.NDArray[np.float64]
     """[rows, ACTIONS] what an answer saves beside CONTINUE; NaN for what is illegal"""
-    jobs: Ints
-    """[rows] number of the job that the decision is about, other ones for other traces"""
+    units: Ints
+    """[rows] number of what is resampled whole: the job that a decision is about; in the scheduled
+    world the slice, whose jobs wait for each other; other ones for other traces"""
     tasks: Ints
     """[rows] number of the task, likewise"""
+    weights: npt.NDArray[np.float64]
+    """[rows] how many decisions each stands for"""
 
     def __len__(self) -> int:
-        return len(self.jobs)
+        return len(self.units)
 
     @classmethod
     def joined(cls, several: Sequence[Self]) -> Self:
-        """Several together, whose jobs and tasks are others."""
+        """Several together, whose units and tasks are others."""
         numbers: dict[str, Ints] = {}
-        for name in ("jobs", "tasks"):
+        for name in ("units", "tasks"):
             parts: list[Ints] = [getattr(one, name) for one in several]
             firsts = np.cumsum([0] + [int(part.max(initial=-1)) + 1 for part in parts])
             shifted = [part + first for part, first in zip(parts, firsts[:-1], strict=True)]
@@ -64,6 +68,7 @@ class Visits:
         return cls(
             observations=np.concatenate([one.observations for one in several]),
             gains=np.concatenate([one.gains for one in several]),
+            weights=np.concatenate([one.weights for one in several]),
             **numbers,
         )
 
@@ -74,50 +79,54 @@ def visited(
     *,
     behind: Predicts | None = None,
     columns: npt.NDArray[np.intp] | None = None,
-    tasks: int | None = None,
+    episodes: int | None = None,
     share: float = 1.0,
+    acting: float | None = None,
     at_random: float = 0.0,
     seed: int = 0,
     threads: int = 1,
     progress: Advance = silent,
 ) -> Visits:
-    """Play tasks of the pinned world, each by one of some policies, and try all answers on the way.
+    """Play episodes, each by one of some policies, and try all answers on the way.
 
     Args:
-        scenario: of the pinned world; its slices are cut anew, one task each.
-        policies: one of them, drawn, plays each task. They carry no state from step to step.
+        scenario: of either world; slices of the pinned one are cut anew, one task each.
+        policies: one of them, drawn, plays each episode. They carry no state from step to step.
         behind: answers what comes after the tried answer; CONTINUE, if None.
         columns: of the observation that are kept; all, if None.
-        tasks: how many are played, drawn without replacement; all of the split by default.
+        episodes: how many are played, drawn without replacement; all of the split by default.
         share: of the decisions that are looked into, drawn.
+        acting: the same where the policy that plays does something; the same share by default. What
+            nobody would ever do is seldom worth a look.
         at_random: share of the decisions in which a legal action is drawn instead.
         seed: of all that is drawn.
         threads: of the engine.
-        progress: called with the number of tasks that are done.
+        progress: called with the number of episodes that are done.
 
     Raises:
-        ValueError: for a scenario of another world, or, naming the policy, for one that was made
-            for other rules or carries a state.
+        ValueError: naming the policy, for one that was made for other rules or carries a state.
     """
-    if not scenario.kind.independent:
-        raise ValueError(f"scenario: expected the pinned world, got {scenario.name}")
-    scenario = scenario.override(slice_tasks=1)
+    alone = scenario.kind.independent
+    scenario = scenario.override(slice_tasks=1) if alone else scenario
     world = build_world(scenario)
     rng = np.random.default_rng(seed)
-    waiting = rng.permutation(world.slices)[:tasks]
-    batch = batch_of(scenario, world, min(LANES, len(waiting)), threads)
-    players = _Players(policies, scenario, len(batch), at_random, rng)
-    job = whole_trace(scenario).column("tasks", "job")
-    found: list[tuple[Floats, npt.NDArray[np.float64], Ints]] = []
+    waiting = rng.permutation(world.slices)[:episodes]
+    lanes = min(LANES if alone else FEW_LANES, len(waiting))
+    batch = batch_of(scenario, world, lanes, threads)
+    players = _Players(policies, scenario, lanes, at_random, rng)
+    chances = np.array([share, share if acting is None else acting])
+    found: list[_Tried] = []
     batch.seed(rng.integers(1, 2**63 - 1, size=len(batch)).astype(np.uint64))
     batch.reset(np.asarray(waiting[: len(batch)], dtype=np.int64))
     waiting = waiting[len(batch) :]
     live = np.ones(len(batch), dtype=np.bool_)
     while live.any():
-        looked = np.flatnonzero(live & (rng.random(len(batch)) < share))
+        actions = players.actions(batch, live)
+        chance = chances[(actions != CONTINUE).astype(np.int64)]
+        looked = np.flatnonzero(live & (rng.random(len(batch)) < chance))
         if len(looked):
-            found.append(_tried(batch, looked, behind, columns))
-        batch.step(players.actions(batch, live))
+            found.append(_tried(batch, looked, behind, columns, 1.0 / chance[looked]))
+        batch.step(actions)
         over = np.flatnonzero(live & batch.state.episodes["done"])
         progress(len(over))
         begun, live[over] = over[: len(waiting)], False
@@ -127,8 +136,23 @@ def visited(
             batch.reset(chosen)
             players.begin(begun)
             live[begun] = True
-    observations, gains, rows = (np.concatenate(part) for part in zip(*found, strict=True))
-    return Visits(observations, gains, job[rows].astype(np.int64), rows)
+    if not found:
+        raise ValueError("decisions: expected a greater share: none was looked into")
+    tried = _Tried(*(np.concatenate(part) for part in zip(*found, strict=True)))
+    unit = tried.slices
+    if alone:
+        unit = whole_trace(scenario).column("tasks", "job")[tried.tasks].astype(np.int64)
+    return Visits(tried.observations, tried.gains, unit, tried.tasks, tried.weights)
+
+
+class _Tried(NamedTuple):
+    """Some open decisions, one a row."""
+
+    observations: Floats
+    gains: npt.NDArray[np.float64]
+    tasks: Ints
+    slices: Ints
+    weights: npt.NDArray[np.float64]
 
 
 def _tried(
@@ -136,12 +160,14 @@ def _tried(
     lanes: Ints,
     behind: Predicts | None,
     columns: npt.NDArray[np.intp] | None,
-) -> tuple[Floats, npt.NDArray[np.float64], Ints]:
-    """Observations, gains and tasks of the open decisions of some episodes."""
+    weights: npt.NDArray[np.float64],
+) -> _Tried:
+    """The open decisions of some episodes, with what each answer saves."""
     some = batch.taken(lanes)
     out = some.output
-    shown = out.obs if columns is None else out.obs.take(columns, axis=1)
-    return shown.copy(), branch(some, behind).gains, out.task.astype(np.int64)
+    shown = out.obs.copy() if columns is None else out.obs.take(columns, axis=1)
+    task, number = out.task.astype(np.int64), out.slice.astype(np.int64)
+    return _Tried(shown, branch(some, behind).gains, task, number, weights)
 
 
 class _Players:

@@ -32,6 +32,7 @@ from failgym.evaluation import run_policy
 from failgym.sim.shared.fields import INDEX, MASK
 from failgym.vocabulary import ACTIONS, Action
 from failgym.worlds.build import build_world
+from tests.envs.worlds import small
 
 KILL = int(Action.KILL)
 NAN = float("nan")
@@ -107,22 +108,65 @@ def test_what_is_visited_follows_from_the_seed_and_is_thinned_by_chance() -> Non
     one, same, other = (
         visited(SMALL, policies, share=0.3, at_random=0.2, seed=seed) for seed in (1, 1, 2)
     )
-    for name in ("observations", "gains", "jobs", "tasks"):
+    for name in ("observations", "gains", "units", "tasks", "weights"):
         assert np.array_equal(getattr(one, name), getattr(same, name), equal_nan=True)
     assert not np.array_equal(one.tasks, other.tasks)
     every = visited(SMALL, policies, at_random=0.2, seed=1)
     assert 0.2 < len(one) / len(every) < 0.4
-    few = visited(SMALL, policies, tasks=25, seed=1)
+    few = visited(SMALL, policies, episodes=25, seed=1)
     assert len(np.unique(few.tasks)) <= 25
     columns = np.array([3, 5])
     shown = visited(SMALL, policies, columns=columns, at_random=0.2, seed=1)
     assert np.array_equal(shown.observations, every.observations[:, columns])
 
 
-def test_scheduled_worlds_and_policies_with_a_state_are_refused() -> None:
-    with pytest.raises(ValueError, match="expected the pinned world, got Mitigation-v1"):
-        visited(resolve("failgym/Mitigation-v1"), [REGISTRY["replay"]()])
+class AtFirst:
+    """Takes an action in the first decision of an episode, and then continues."""
 
+    def __init__(self, action: int) -> None:
+        self.action, self.name = action, "at first"
+
+    def predict(
+        self, observation: Any, state: Any = None, episode_start: Any = None, **_: Any
+    ) -> tuple[Any, Any]:
+        legal = observation[:, MASK][:, self.action] > 0
+        return np.where(episode_start & legal, self.action, 0), None
+
+
+@pytest.mark.parametrize("env", ["Mitigation-v1", "Workflow-v1", "Lineage-v1"])
+def test_in_the_scheduled_world_gains_are_of_whole_slices(env: str) -> None:
+    scenario = resolve(f"failgym/{env}").override(**small(env), split="train")
+    slices = min(build_world(scenario).slices, 4)
+    visits = visited(scenario, [REGISTRY["replay"]()], episodes=slices, seed=2)
+    firsts = {int(unit): row for row, unit in reversed(list(enumerate(visits.units)))}
+    numbers = np.array(sorted(firsts), dtype=np.int64)
+    assert len(numbers) == slices
+    world, compared = build_world(scenario), 0
+    costs = [
+        run_policy(world, scenario, AtFirst(a), numbers, order=scenario.order).costs.sum(axis=1)
+        for a in range(ACTIONS)
+    ]
+    for at, number in enumerate(numbers.tolist()):
+        gains = visits.gains[firsts[number]]
+        for action in np.flatnonzero(~np.isnan(gains)).tolist():
+            saved = costs[0][at] - costs[action][at]
+            assert gains[action] == pytest.approx(saved, rel=1e-9, abs=1e-9)
+            compared += action > 0
+    assert compared
+
+
+def test_decisions_in_which_a_policy_acts_may_be_looked_into_more_often() -> None:
+    rule = [REGISTRY["blind_kill"]()]
+    every = visited(SMALL, rule, seed=4)
+    some = visited(SMALL, rule, share=0.1, acting=1.0, seed=4)
+    assert set(every.weights.tolist()) == {1.0}
+    assert set(np.round(some.weights, 9).tolist()) == {1.0, 10.0}
+    acted, asked = np.sum(some.weights == 1.0), len(np.unique(every.tasks))
+    assert acted <= asked  # it kills a task once
+    assert some.weights.sum() == pytest.approx(len(every), rel=0.3)
+
+
+def test_policies_with_a_state_are_refused() -> None:
     class Remembers(AtOnce):
         def predict(self, observation: Any, state: Any = None, **_: Any) -> tuple[Any, Any]:
             return super().predict(observation)[0], np.zeros(len(observation))
@@ -135,11 +179,15 @@ def test_jobs_and_tasks_of_several_traces_are_others() -> None:
     def of(jobs: list[int]) -> Visits:
         numbers = np.array(jobs)
         return Visits(
-            np.zeros((len(jobs), 1), np.float32), np.zeros((len(jobs), 5)), numbers, numbers
+            observations=np.zeros((len(jobs), 1), np.float32),
+            gains=np.zeros((len(jobs), 5)),
+            units=numbers,
+            tasks=numbers,
+            weights=np.ones(len(jobs)),
         )
 
     joined = Visits.joined([of([0, 2]), of([1, 1]), of([0])])
-    assert joined.jobs.tolist() == joined.tasks.tolist() == [0, 2, 4, 4, 5]
+    assert joined.units.tolist() == joined.tasks.tolist() == [0, 2, 4, 4, 5]
 
 
 def test_regrets_are_against_the_best_other_answer() -> None:
@@ -185,7 +233,7 @@ def made_up(rng: np.random.Generator, jobs: int, agree: float) -> Visits:
     sign = np.where(rng.random(jobs) < agree, 1.0, -1.0)[job]
     gains = np.full((len(job), ACTIONS), NAN)
     gains[:, 0], gains[:, KILL] = 0.0, np.where(shown[:, 0] > 0.5, 1.0, -1.0) * sign
-    return Visits(shown, gains, job, np.arange(len(job)))
+    return Visits(shown, gains, job, np.arange(len(job)), np.ones(len(job)))
 
 
 OPTIONS: dict[str, Any] = {
@@ -226,7 +274,7 @@ def test_where_jobs_contradict_each_other_caution_does_nothing() -> None:
 def test_one_job_cannot_decide_alone() -> None:
     visits = made_up(np.random.default_rng(2), 200, agree=1.0)
     gains = visits.gains.copy()
-    gains[visits.jobs == 0, KILL] = -1e6  # a job that says the opposite, and is dear
+    gains[visits.units == 0, KILL] = -1e6  # a job that says the opposite, and is dear
     rows, legal = np.array([[0.9, 0.5]], dtype=np.float32), np.ones((1, ACTIONS), dtype=np.bool_)
     assert learned(replace(visits, gains=gains), 1.0).answers(rows, legal).tolist() == [KILL]
 
@@ -282,7 +330,6 @@ def test_a_run_that_was_stopped_ends_with_the_same_bytes(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("env", "settings", "message"),
     [
-        ("failgym/Mitigation-v1", {}, "algo: expected one of stable-baselines3 in Mitigation-v1"),
         ("failgym/GracePeriod-v1", {"steps": 5}, "steps: expected none: counterfactual goes by"),
         ("failgym/GracePeriod-v1", {"n_envs": 5}, "n_envs: expected none"),
         ("failgym/GracePeriod-v1", {"keep": "stochastic"}, "keep: expected 'deterministic'"),
