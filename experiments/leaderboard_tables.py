@@ -15,9 +15,13 @@ what stands beside scores, with the first of these.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
 
 from experiments.markdown import interval, table
 from experiments.measured_worlds import world_of
@@ -58,6 +62,10 @@ BESIDE = {
     "IQM of traces": ("iqm_of_traces", 1),
 }
 """Columns beside the scores; the figure of each, and its digits."""
+KEY = ("policy", "training_seed", "env", "forecast", "seed", "slice")
+"""What tells the rows of results apart."""
+TIMES = frozenset({"seconds"})
+"""Columns that differ between two runs."""
 _Best = tuple[str, Estimate] | None
 """A policy and its score, if there is one."""
 
@@ -99,6 +107,29 @@ def places(source: Source) -> list[Place]:
         found.append(Place(field, numbers[field.forecast]))
     envs = list(dict.fromkeys(field.env for field in fields if field.forecast == "none"))
     return sorted(found, key=lambda place: envs.index(place.field.env))
+
+
+def fingerprint(results: pd.DataFrame) -> str:
+    """SHA-256 (hex) of all that was found, times apart: of two runs it is the same.
+
+    Rows in the order of policy, training seed, environment, forecast, trace and slice; column after
+    column, by name; numbers to the last bit, lists one after another, texts in UTF-8.
+    """
+    known = results["training_seed"].fillna(-1).astype(np.int64)
+    rows = results.assign(training_seed=known).sort_values(
+        list(KEY), kind="stable", ignore_index=True
+    )
+    digest = hashlib.sha256()
+    for name in sorted(set(rows.columns) - TIMES):
+        values: list[Any] = rows[name].tolist()
+        digest.update(name.encode())
+        if values and isinstance(values[0], str):
+            digest.update("\n".join(values).encode())
+            continue
+        each = [np.asarray(value, dtype=np.float64).ravel() for value in values]
+        lengths = np.array([len(one) for one in each], dtype=np.int64)
+        digest.update(lengths.tobytes() + np.concatenate([np.zeros(0), *each]).tobytes())
+    return digest.hexdigest()
 
 
 def groups(source: Source) -> dict[str, list[str]]:

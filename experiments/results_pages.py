@@ -54,7 +54,7 @@ from typing import Annotated, Any
 
 import typer
 
-from experiments.leaderboard_tables import complete, short, summary
+from experiments.leaderboard_tables import complete, fingerprint, short, summary
 from experiments.markdown import replaced
 from experiments.measured_worlds import note
 from experiments.result_tables.agents import agents
@@ -79,6 +79,7 @@ PAGES = {
     "agents": "docs/results/agents.md",
     "leaderboard": "docs/results/leaderboard.md",
     "policies": "docs/results/leaderboard.md",
+    "fingerprint": "docs/results/leaderboard.md",
     "board": "README.md",
     "speed": "docs/results/speed.md",
     "sensitivity": "docs/results/sensitivity.md",
@@ -177,6 +178,8 @@ def main(
         write("board", "\n".join(short(source)))
         write("leaderboard", "\n".join(summary(source, oracle)))
         write("policies", "\n".join(complete(source)))
+        rows = f"{len(source.results):,} rows of suite `{source.suite}`"
+        write("fingerprint", f"{rows}: `{fingerprint(source.results)}`")
 
 
 if __name__ == "__main__":

@@ -6,9 +6,18 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from experiments.leaderboard_tables import complete, groups, marked, places, short, summary
+from experiments.leaderboard_tables import (
+    complete,
+    fingerprint,
+    groups,
+    marked,
+    places,
+    short,
+    summary,
+)
 from experiments.markdown import interval
 from experiments.measured_worlds import world_of
 from experiments.page_size import submission as large
@@ -113,6 +122,25 @@ def test_the_oracle_stands_beside_where_it_was_asked_in_the_same_suite(board: So
             assert row[-1].startswith("60.0 [")
     other = cells(summary(replace(board, suite="another, version 1"), found))
     assert {row[-1] for row in other[2:]} <= {"", "100"}
+
+
+def test_the_fingerprint_is_of_all_but_times_and_order(board: Source) -> None:
+    known, rows = fingerprint(board.results), board.results
+    assert len(known) == 64
+    mixed = rows.sample(frac=1.0, random_state=1).assign(seconds=rows["seconds"] + 1.0)
+    assert fingerprint(mixed) == known
+    for name in set(rows.columns) - {"seconds"}:
+        values = rows[name].tolist()
+        first = values[0]
+        if isinstance(first, str):
+            values[0] = first + "x"
+        elif isinstance(first, list | np.ndarray):
+            values[0] = [*first, 1.0]
+        else:
+            values[0] = 1e-9 if pd.isna(first) else float(np.nextafter(float(first), np.inf))
+        changed = rows.assign(**{name: pd.Series(values, index=rows.index, dtype=object)})
+        assert fingerprint(changed) != known, name
+    assert fingerprint(rows.iloc[1:]) != known
 
 
 def test_scores_and_intervals_are_those_of_the_page(board: Source) -> None:
