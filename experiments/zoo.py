@@ -1,6 +1,7 @@
 """Train the agents that come with failgym, in ``agents/zoo/``.
 
-    python -m experiments.zoo [--env ID ...] [--seeds 1] [--runs DIR] [--threads 1]
+    python -m experiments.zoo [--env ID ...] [--algo maskable_ppo] [--seeds 1] [--runs DIR]
+        [--threads 1]
 
 For each environment and seed it does what this command does, and keeps the best agent (where it is
 scored but once, the last):
@@ -8,20 +9,22 @@ scored but once, the last):
     failgym train --env ID --algo maskable_ppo --seed SEED --validate-every N --episodes M --out DIR
 
 with the hyper-parameters of ``agents/settings/<environment>/maskable_ppo.yaml`` and what `SCORED`
-says of scores on the way. A run that was interrupted goes on; a finished one is only copied. The
-commands stand in the policy files too. How good the agents are says `experiments.agents_and_rules`.
+says of scores on the way; those of ``counterfactual`` are scored at the end. A run that was
+interrupted goes on; a finished one is only copied. The commands stand in the policy files too. How
+good the agents are says `experiments.agents_and_rules`.
 """
 
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
-from failgym.agents.algorithms.settings_files import settings_for
+from failgym.agents.algorithms.settings_files import settings_for, settings_of
+from failgym.agents.counterfactual.train import LEARNER, steps_of_run
 from failgym.agents.training.result import TrainingResult
 from failgym.agents.training.train import train
 from failgym.agents.training.training_settings import TrainingSettings
@@ -31,7 +34,8 @@ from failgym.evaluation.progress import progress_bar
 from failgym.files import replacing
 
 ZOO = Path(__file__).parents[1] / "agents" / "zoo"
-ALGORITHM = "maskable_ppo"
+Algorithm = Literal["maskable_ppo", "counterfactual"]
+ALGORITHM: Algorithm = "maskable_ppo"
 
 
 @dataclass(frozen=True)
@@ -54,43 +58,49 @@ SCORED = {
 }
 
 
-def command(env: str, seed: int, threads: int = 1) -> str:
+def command(env: str, seed: int, threads: int = 1, algorithm: Algorithm = ALGORITHM) -> str:
     """What trains an agent of the zoo, typed."""
-    scored = SCORED[env]
-    words = ["failgym", "train", "--env", f"failgym/{env}", "--algo", ALGORITHM]
-    words += ["--seed", str(seed), "--validate-every", str(scored.every)]
-    words += [] if scored.episodes is None else ["--episodes", str(scored.episodes)]
+    words = ["failgym", "train", "--env", f"failgym/{env}", "--algo", algorithm]
+    words += ["--seed", str(seed)]
+    if algorithm == ALGORITHM:
+        scored = SCORED[env]
+        words += ["--validate-every", str(scored.every)]
+        words += [] if scored.episodes is None else ["--episodes", str(scored.episodes)]
     words += [] if threads == 1 else ["--threads", str(threads)]
     return " ".join(words)
 
 
 def trained(
-    env: str, seed: int, out: Path, threads: int = 1, hyper: dict[str, Any] | None = None
+    env: str,
+    seed: int,
+    out: Path,
+    threads: int = 1,
+    hyper: dict[str, Any] | None = None,
+    algorithm: Algorithm = ALGORITHM,
 ) -> TrainingResult:
     """Train an agent in a folder, or go on."""
-    scored, steps = SCORED[env], settings_for(ALGORITHM, env).steps or 0
+    settings = TrainingSettings(algorithm, seed=seed, threads=threads, hyper=hyper)
+    if algorithm == ALGORITHM:
+        scored, steps = SCORED[env], settings_for(algorithm, env).steps or 0
+        settings = replace(settings, validate_every=scored.every, episodes=scored.episodes)
+    else:
+        steps = steps_of_run(settings_of(LEARNER, env, hyper=hyper))
     with progress_bar(f"{env}, {out.name}", steps, interactive()) as advance:
         return train(
             f"failgym/{env}",
             out,
-            TrainingSettings(
-                ALGORITHM,
-                seed=seed,
-                validate_every=scored.every,
-                episodes=scored.episodes,
-                threads=threads,
-                hyper=hyper,
-            ),
+            settings,
             resume=(out / "run.json").exists(),
             progress=advance,
-            command=None if hyper else command(env, seed, threads),
+            command=None if hyper else command(env, seed, threads, algorithm),
         )
 
 
-def kept(env: str, seed: int, runs: Path, threads: int) -> None:
+def kept(env: str, seed: int, runs: Path, threads: int, algorithm: Algorithm) -> None:
     """Train an agent, copy the best one into the zoo, and say how it went."""
-    result = trained(env, seed, runs / env / str(seed), threads)
-    target = ZOO / env / f"{ALGORITHM}-{seed}.safetensors"
+    out = runs / env / (str(seed) if algorithm == ALGORITHM else f"{algorithm}-{seed}")
+    result = trained(env, seed, out, threads, algorithm=algorithm)
+    target = ZOO / env / f"{algorithm}-{seed}.safetensors"
     target.parent.mkdir(parents=True, exist_ok=True)
     with replacing(target) as partial:
         shutil.copyfile(result.policy, partial)
@@ -100,6 +110,8 @@ def kept(env: str, seed: int, runs: Path, threads: int) -> None:
         f" {result.steps:,} steps, {result.seconds:.0f} s ({result.steps_per_second:,.0f}/s,"
         f" {result.validation_seconds:.0f} s scoring); {curve}"
     )
+    if result.verdict is not None:
+        print_line(result.verdict.text)
 
 
 def main(
@@ -110,11 +122,12 @@ def main(
     first: Annotated[int, typer.Option(min=0, help="Seed of the first of them.")] = 0,
     runs: Annotated[Path, typer.Option(help="Where the runs lie.")] = Path("runs"),
     threads: Annotated[int, typer.Option(help="As for failgym train.")] = 1,
+    algo: Annotated[Algorithm, typer.Option(help="What they are trained with.")] = ALGORITHM,
 ) -> None:
     """Train the agents of every environment."""
     for scenario in [resolve(name) for name in env] if env else SCENARIOS.values():
         for seed in range(first, first + seeds):
-            kept(scenario.name, seed, runs, threads)
+            kept(scenario.name, seed, runs, threads, algo)
 
 
 if __name__ == "__main__":
