@@ -3,9 +3,9 @@
     python -m experiments.agents_and_rules [--env ID ...] [--seeds 20] [--first 5000]
         [--set FIELD=VALUE ...] [--agents DIR] [--json FILE]
 
-Each agent of ``agents/zoo/<environment>/``, every compatible heuristic, as published and with the
-parameters that were found for it (``experiments/tuned/``), and the best of 2,000 random rules
-(``experiments/rules/``, chosen on train splits) are judged
+The agents of ``agents/zoo/<environment>/``, those of each algorithm together, every compatible
+heuristic, as published and with the parameters that were found for it (``experiments/tuned/``), and
+the best of 2,000 random rules (``experiments/rules/``, chosen on train splits) are judged
 
 * on the test split of the environment as registered, and
 * on the test splits of traces of other seeds, all their slices taken together: no seed of these
@@ -20,9 +20,10 @@ where tasks share machines), the same for both, and training runs
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -32,6 +33,7 @@ import typer
 
 from experiments.measured_worlds import world_of
 from experiments.random_rules import RANDOM
+from experiments.zoo import ALGORITHM
 from failgym.agents import load_agent
 from failgym.baselines import REGISTRY
 from failgym.baselines.stored import load_heuristic
@@ -105,12 +107,23 @@ class Row:
     """agents less that rule"""
     rules: dict[str, float]
     """score of every rule"""
+    algorithm: str = ALGORITHM
+    """what the agents were trained with"""
 
 
-def agents_of(scenario: Scenario, folder: Path = ZOO) -> dict[str, Policy]:
+def agents_of(
+    scenario: Scenario, folder: Path = ZOO, algorithm: str = ALGORITHM
+) -> dict[str, Policy]:
     """The trained agents of an environment, by the names of their files; there may be none."""
-    files = sorted((folder / scenario.name).glob("*.safetensors"))
+    files = sorted((folder / scenario.name).glob(f"{algorithm}-*.safetensors"))
     return {path.stem: load_agent(path) for path in files}
+
+
+def algorithms_of(scenario: Scenario, folder: Path = ZOO) -> list[str]:
+    """What the agents of an environment were trained with, by the names of their files."""
+    files = (folder / scenario.name).glob("*-*.safetensors")
+    found = {path.stem.rpartition("-")[0] for path in files}
+    return sorted(found, key=lambda name: (name != ALGORITHM, name))
 
 
 def rules(scenario: Scenario) -> dict[str, Policy]:
@@ -171,13 +184,13 @@ def places(scenario: Scenario, seeds: int, first: int = UNSEEN) -> list[Place]:
 
 def show(rows: Sequence[Row]) -> None:
     """Print the table."""
-    columns = ("environment", "judged on", "slices", "agents", "best rule", "", "agents above it")
+    columns = ("environment", "judged on", "slices", "", "agents", "best rule", "", "above it")
     print_table(
         "Agents (interquartile mean of the training runs) and the best rule in hindsight",
         columns,
         [
             (
-                *(r.env, r.place, str(r.slices), text(r.agents)),
+                *(r.env, r.place, str(r.slices), r.algorithm, text(r.agents)),
                 *(r.rule, text(r.rule_score), text(r.above)),
             )
             for r in rows
@@ -207,15 +220,17 @@ def main(
     rows: list[Row] = []
     for scenario in [resolve(name) for name in env] if env else SCENARIOS.values():
         judged = override(scenario, settings)
-        trained = agents_of(scenario, agents)
-        if not trained:
+        algorithms = algorithms_of(scenario, agents)
+        if not algorithms:
             print_line(f"{scenario.name}: no agents in {agents}")
             continue
         against = rules(judged)
-        for place in places(judged, seeds, first):
+        for place, algorithm in itertools.product(places(judged, seeds, first), algorithms):
+            trained = agents_of(scenario, agents, algorithm)
             total = place.slices * (len(trained) + len(against))
             with progress_bar(f"{scenario.name}, {place.name}", total, interactive()) as advance:
-                rows.append(compared(place, trained, against, advance))
+                row = compared(place, trained, against, advance)
+            rows.append(replace(row, algorithm=algorithm))
             file.write([asdict(row) | {"world": world_of(row.env)} for row in rows])
     show(rows)
 

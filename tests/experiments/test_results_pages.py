@@ -28,7 +28,7 @@ def test_agents_stand_beside_the_best_rule() -> None:
         "above": interval(21.04),
     }
     assert agents([row]).splitlines()[2] == (
-        "| `failgym/Cloning-v1` | 20 unseen traces | 1,234 | 21.0 [20.0, 22.0]"
+        "| `failgym/Cloning-v1` | 20 unseen traces | 1,234 | `maskable_ppo` | 21.0 [20.0, 22.0]"
         " | `algorithm_1 tuned` 0.0 [-1.0, 1.0] | 21.0 [20.0, 22.1] |"
     )
 
