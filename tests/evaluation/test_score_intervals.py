@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -174,6 +175,7 @@ def jobs_of(rng: Rng, traces: int, jobs: int, sizes: Callable[[int], Floats], **
     return Table(*map(np.concatenate, zip(*parts, strict=True)))
 
 
+@cache
 def coverage(
     make: Callable[[Rng], Table], interval: Callable[[Table, int], tuple[float, float]]
 ) -> float:
@@ -225,8 +227,17 @@ SIMULATED: dict[str, Callable[[Rng], Table]] = {
     ),
 }
 
+QUICK = ("jobs alike", "Pareto jobs", "five traces that differ")
+"""The others, which lie between these, are a campaign."""
 
-@pytest.mark.parametrize("name", SIMULATED)
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *QUICK,
+        *(pytest.param(x, marks=pytest.mark.campaign) for x in SIMULATED if x not in QUICK),
+    ],
+)
 def test_intervals_hold_the_truth_as_often_as_they_say(name: str) -> None:
     assert COVERED[0] <= coverage(SIMULATED[name], over_jobs) <= COVERED[1]
 
