@@ -18,7 +18,7 @@ PATIENCE = 60_000
 """What a busy machine may take to start one [ms]."""
 
 os.environ.setdefault("FAILGYM_CACHE_SIZE", "0")  # a world that is kept proves nothing of building
-with contextlib.suppress(ImportError):  # libraries that use us are tested without it
+with contextlib.suppress(ImportError):  # libraries that use failgym are tested without it
     from hypothesis import settings
 
     # What is drawn at random is drawn anew in every run: in the long run it is many examples.
@@ -49,12 +49,13 @@ LONGEST = (
     "tests/test_room.py",
     "tests/leaderboard/test_host_mode.py",
     "tests/leaderboard/test_proofs.py",
+    "tests/traces/test_synthetic.py",
     "tests/envs/test_sb3.py",
-    "tests/leaderboard/test_forgeries.py",
-    "tests/sim/scheduled/test_easy.py",
-    "tests/sim/scheduled/test_kernel_agrees.py",
-    "tests/papers/test_panda.py",
+    "tests/traces/describe/test_plots.py",
+    "tests/tuning/test_study.py",
+    "tests/comparison/test_comparison.py",
     "tests/baselines/test_registry.py",
+    "tests/papers/test_panda.py",
 )
 """Files that take longest: they are begun first, so that no process works on when others rest."""
 

@@ -49,13 +49,13 @@ import hashlib
 import numpy as np
 from failgym.envs import MitigationVectorEnv
 
-for name, jobs in (("Cloning-v1", 60), ("Workflow-v1", 3)):
-    env = MitigationVectorEnv(name, 2, jobs=jobs, split="all")
+for name, jobs in (("Cloning-v1", 100), ("Workflow-v1", 10)):
+    env = MitigationVectorEnv(name, 4, jobs=jobs, split="all")
     observations, infos = env.reset(seed=0)
     content = hashlib.sha256()
     for step in range(8):
         content.update(observations.tobytes() + infos["action_mask"].tobytes())
-        chances = np.random.default_rng(step).random((2, 5)) * infos["action_mask"]
+        chances = np.random.default_rng(step).random((4, 5)) * infos["action_mask"]
         observations, rewards, ended, _, infos = env.step(chances.argmax(axis=1))
         content.update(rewards.tobytes() + ended.tobytes())
     print(content.hexdigest())
