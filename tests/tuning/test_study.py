@@ -64,7 +64,7 @@ def scenario() -> Scenario:
     return resolve("failgym/Checkpoint-v1").override(
         trace="system-a-harsh",
         longest=0,
-        jobs=3000,
+        jobs=6000,
         slice_tasks=8,
         decide="geometric",
         weight_overhead=3.0,
