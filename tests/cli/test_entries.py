@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,7 @@ from failgym.envs import SCENARIOS
 from failgym.leaderboard import Entry, SuiteWorlds, read_submission, suite_named, verify
 from failgym.leaderboard.page.cells import fields_of
 from failgym.leaderboard.page.source import read_source
-from failgym.leaderboard.policy_process import players
-from failgym.leaderboard.policy_process.players import OwnPolicy, Players
+from failgym.leaderboard.policy_process.players import Players
 from tests.chains import single_jobs
 from tests.leaderboard.boards import ROWS, TINY
 
@@ -162,24 +161,9 @@ def trained(tmp_path: Path) -> Callable[..., Path]:
     return copy
 
 
-class InProcess(OwnPolicy):
-    """Stands for the process of an agent, which takes seconds to begin."""
-
-    def __init__(self, command: Sequence[str], spec: str, *more: Any, **options: Any) -> None:
-        self.spec = spec
-        super().__init__(load_policy, spec)
-
-    def close(self) -> None:
-        """There is no process."""
-
-
 def test_training_runs_of_an_agent_are_one_row(
-    tmp_path: Path,
-    trained: Callable[..., Path],
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, trained: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(players, "RemotePolicy", InProcess)
     files = [trained(seed, f"agent-{seed}") for seed in (0, 3)]
     pattern, out = f"mine={tmp_path}/{{env}}/agent-{{seed}}.safetensors", tmp_path / "out"
     words = ["leaderboard", "run", "--suite", TINY.name, "--policy", pattern, "--out", str(out)]

@@ -10,7 +10,6 @@ import pytest
 pytest.importorskip("torch", reason="needs the agents extra")
 pytest.importorskip("xgboost", reason="needs the predictors extra")
 
-from experiments import agents_elsewhere
 from experiments.agents_elsewhere import FIRST, SLICES, forecasts, places, real
 from failgym.envs import resolve
 from failgym.leaderboard.suite.suites import RELEASED
@@ -35,10 +34,7 @@ def test_only_the_forecast_differs(env: str) -> None:
         assert changed.override(**own) == scenario
 
 
-def test_workflows_meet_the_outages_of_the_record(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(agents_elsewhere, "SLICES", 4)
+def test_workflows_meet_the_outages_of_the_record(tmp_path: Path) -> None:
     log = generate("lanl-2", jobs=60, seed=5)
     log.save(tmp_path / "lanl-2")
     scenario = resolve("Workflow-v1", small("failgym/Workflow-v1"))
