@@ -25,7 +25,8 @@ class Clairvoyant:
     `Bound.lowest` what no plan can cost less than there. How it is found, and why that is enough:
     `failgym.sim.pinned.clairvoyant`.
 
-    >>> bound = Clairvoyant().plan("GracePeriod-v1")
+    >>> from failgym.envs import resolve
+    >>> bound = Clairvoyant().plan(resolve("GracePeriod-v1", {"jobs": 1_000}))
     >>> bound.costs.shape[1], bool(bound.exact.all())
     (5, True)
     """

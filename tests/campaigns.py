@@ -58,7 +58,7 @@ CAMPAIGNS = {
     "commands": Campaign(10, ("tests.traces.readers.fuzz_commands", "--commands", "1000")),
     "kills": Campaign(60, ("experiments.kills", "--kills", "20")),
     # Whole logs, all slices, the environments as registered.
-    "tests": Campaign(30, ("pytest", "-m", "campaign", "--numprocesses", "auto")),
+    "tests": Campaign(40, ("pytest", "-m", "campaign", "--numprocesses", "auto")),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 from collections.abc import Iterator
@@ -17,6 +18,12 @@ PATIENCE = 60_000
 """What a busy machine may take to start one [ms]."""
 
 os.environ.setdefault("FAILGYM_CACHE_SIZE", "0")  # a world that is kept proves nothing of building
+with contextlib.suppress(ImportError):  # libraries that use failgym are tested without it
+    from hypothesis import settings
+
+    # What is drawn at random is drawn anew in every run: in the long run it is many examples.
+    settings.register_profile("quick", max_examples=40)
+    settings.load_profile("quick")
 
 
 @pytest.fixture
@@ -28,16 +35,27 @@ def kept_worlds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "worlds"
 
 
+@pytest.fixture(scope="module")
+def shared_worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Each world is built once for all tests of a module: for tests of something else."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FAILGYM_CACHE_DIR", str(tmp_path_factory.mktemp("worlds")))
+        patch.delenv("FAILGYM_CACHE_SIZE", raising=False)
+        patch.setattr(world_cache, "LEAST_SECONDS", 0.0)
+        yield
+
+
 LONGEST = (
     "tests/test_room.py",
     "tests/leaderboard/test_host_mode.py",
     "tests/leaderboard/test_proofs.py",
+    "tests/traces/test_synthetic.py",
     "tests/envs/test_sb3.py",
-    "tests/leaderboard/test_forgeries.py",
-    "tests/sim/scheduled/test_easy.py",
-    "tests/sim/scheduled/test_kernel_agrees.py",
-    "tests/papers/test_panda.py",
+    "tests/traces/describe/test_plots.py",
+    "tests/tuning/test_study.py",
+    "tests/comparison/test_comparison.py",
     "tests/baselines/test_registry.py",
+    "tests/papers/test_panda.py",
 )
 """Files that take longest: they are begun first, so that no process works on when others rest."""
 

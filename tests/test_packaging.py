@@ -62,7 +62,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     scripts = Path(sysconfig.get_path("scripts", "venv", vars=layout))
     site = Path(sysconfig.get_path("purelib", "venv", vars=layout))
     pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--python")
-    install = ("install", "--quiet", "--no-deps", "--no-index", wheel)
+    install = ("install", "--quiet", "--no-compile", "--no-deps", "--no-index", wheel)
     run(*pip, scripts / "python", *install, cwd=home)
     dependencies = dict.fromkeys(sysconfig.get_path(name) for name in ("purelib", "platlib"))
     (site / "dependencies.pth").write_text("\n".join(dependencies) + "\n", encoding="utf-8")

@@ -289,7 +289,7 @@ def evaluate(
             shape, type and range.
 
     >>> from failgym.baselines import Young
-    >>> result = evaluate(Young(), "failgym/Checkpoint-v1", episodes=5)
+    >>> result = evaluate(Young(), "failgym/Checkpoint-v1", episodes=5, jobs=3_000)
     >>> result.policy, result.episodes, result.low <= result.score <= result.high
     ('young', 5, True)
     """

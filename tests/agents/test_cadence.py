@@ -39,6 +39,13 @@ FATE = ("outcome", "end", "lost", "checkpoint", "attempts", "clones", "retries",
 ALONE: dict[str, Any] = {"slice_tasks": 1}
 PLACES = ("Checkpoint-v1", "Cloning-v1", "GracePeriod-v1", "Mitigation-v1")
 
+SELDOM: tuple[dict[str, int], ...] = ({"every": 4}, {"window": 20 * MINUTE})
+FOUR = [(name, SELDOM[n % 2]) for n, name in enumerate(PLACES)]
+"""Each environment in one of the two ways; in the other it is a campaign."""
+OTHER_FOUR = [
+    pytest.param(name, SELDOM[1 - n % 2], marks=pytest.mark.campaign)
+    for n, name in enumerate(PLACES)
+]
 
 MORE: dict[str, dict[str, Any]] = {
     "Cloning-v1": {"trace": FAILING},
@@ -112,8 +119,7 @@ def fates(policy: Any, scenario: Scenario) -> dict[int, tuple[int, ...]]:
     return {row[0]: row[1:] for row in zip(*columns, strict=True)}
 
 
-@pytest.mark.parametrize("seldom", [{"every": 4}, {"window": 20 * MINUTE}], ids=str)
-@pytest.mark.parametrize("name", PLACES)
+@pytest.mark.parametrize(("name", "seldom"), [*FOUR, *OTHER_FOUR], ids=str)
 def test_it_plays_as_if_it_were_asked_as_often_as_in_training(
     name: str, seldom: dict[str, int], tmp_path: Path
 ) -> None:

@@ -227,7 +227,7 @@ def test_our_own_predictors_are_fitted_on_the_past_of_each_trace() -> None:
     from failgym.predictors.base import task_classes
     from failgym.vocabulary import Outcome
 
-    traces = [generate("google-2011-applications", jobs=1_500, seed=seed) for seed in (1, 2)]
+    traces = [generate("google-2011-applications", jobs=600, seed=seed) for seed in (1, 2)]
     found = compare(*traces, predictors=["gradient_boosting"])
     values = found.row("end of a task, told by gradient_boosting: by task")
     for trace, one in zip(traces, (values.reference, *values.others), strict=True):

@@ -154,7 +154,7 @@ Options = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(hostile(), hostile(), Options)
 def test_any_trace_has_laws_for_itself_and_for_any_other(
     trace: Trace, other: Trace, options: dict[str, Any]
@@ -174,7 +174,7 @@ Wrong = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.sampled_from(["task_share", "finest", "least_rows", "least_jobs"]), Wrong)
 def test_a_wrong_option_is_one_line_that_names_it(name: str, wrong: Any) -> None:
     if name == "task_share" and wrong is None:

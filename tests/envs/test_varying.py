@@ -70,7 +70,7 @@ SCHEDULED: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-def seen_to_vary(scenario: Scenario, decisions: int, lanes: int = 4) -> set[str]:
+def seen_to_vary(scenario: Scenario, decisions: int, lanes: int = 16) -> set[str]:
     """The fields that differ between any two of so many random decisions."""
     batch = batch_of(scenario, build_world(scenario), lanes)
     rng, seen = np.random.default_rng(0), 0
@@ -87,8 +87,15 @@ def seen_to_vary(scenario: Scenario, decisions: int, lanes: int = 4) -> set[str]
 
 
 @pytest.mark.parametrize("env", SCENARIOS)
+def test_nothing_is_hidden_of_a_small_environment(env: str) -> None:
+    scenario = resolve(env, small(env))
+    assert seen_to_vary(scenario, 8_000) <= set(varying_fields(scenario))
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("env", SCENARIOS)
 def test_what_is_declared_is_what_50_000_random_decisions_show(env: str) -> None:
-    seen, declared = seen_to_vary(resolve(env), 50_000), set(varying_fields(env))
+    seen, declared = seen_to_vary(resolve(env), 50_000, lanes=4), set(varying_fields(env))
     assert seen <= declared, "hidden from learners"
     assert declared - seen == NOT_SHOWN.get(env, {}).keys(), "say why they did not vary"
 

@@ -221,9 +221,10 @@ def found_and_least(case: Case, task: int) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("make", MAKERS)
-def test_without_a_plan_it_mostly_finds_the_least_of_all_sequences(make: Any) -> None:
+@pytest.mark.parametrize("cases", [3, pytest.param(8, marks=pytest.mark.campaign)])
+def test_without_a_plan_it_mostly_finds_the_least_of_all_sequences(make: Any, cases: int) -> None:
     results = Counter[bool]()
-    for seed in range(8):
+    for seed in range(cases):
         case = make(np.random.default_rng(seed))
         trace, rules, context, weights, laws = case
         tables = compile_world(trace, rules, context, weights, continuation=laws)
@@ -234,7 +235,7 @@ def test_without_a_plan_it_mostly_finds_the_least_of_all_sequences(make: Any) ->
                 continue
             assert found >= least - 1e-9 * abs(least) - 1e-9
             results[found <= least + 1e-9 * abs(least) + 1e-9] += 1
-    assert results[True] >= 8
+    assert results[True] >= cases
     assert results[True] >= 0.85 * results.total(), results
 
 

@@ -22,8 +22,8 @@ from failgym.evaluation.scoring import Score
 ENV = "failgym/GracePeriod-v1"
 JOBS = 900
 WORDS = [
-    *("--env", ENV, "--set", f"jobs={JOBS}", "--traces", "1,2", "--rules", "40"),
-    *("--slices", "30", "--fresh", "2"),
+    *("--env", ENV, "--set", f"jobs={JOBS}", "--traces", "1,2", "--rules", "15"),
+    *("--slices", "15", "--fresh", "2"),
 ]
 APP = Typer()
 APP.command()(generalisation.main)

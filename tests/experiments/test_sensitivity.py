@@ -133,7 +133,7 @@ def saved(found: Played) -> dict[str, float]:
     [
         ("Cloning-v1", {"jobs": 1_000}, 3),
         ("Checkpoint-v1", {"jobs": 1_500, "slice_tasks": 16}, 3),
-        ("Lineage-v1", {"jobs": 10}, 3),
+        ("Lineage-v1", small("failgym/Lineage-v1"), 3),
         ("Workflow-v1", {"jobs": 40}, 1),
         ("Mitigation-v1", small("failgym/Mitigation-v1"), 4),
     ],

@@ -27,7 +27,7 @@ from tests.leaderboard.forgeries import FORGERIES, no_agent
 
 
 @pytest.fixture(scope="module", autouse=True)
-def known() -> Iterator[None]:
+def known(shared_worlds: None) -> Iterator[None]:
     """The suite is known, and whoever has a process of their own is asked in this one."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(SUITES, SMALL.name, SMALL)

@@ -68,23 +68,36 @@ def ask_once(remote: RemotePolicy) -> None:
     remote.act(out, yes, yes, np.zeros(1, dtype=np.int64))
 
 
-@pytest.mark.parametrize("host", [same_user, as_guest, in_namespace, in_bubblewrap])
+ATTACKS = {
+    "Sleeps": "did not answer within the time limit",
+    "HoardsTogether": f"its process ended: more than {MEMORY} MiB of memory",
+}
+QUICK = {
+    (same_user, "HoardsTogether"),
+    (as_guest, "Sleeps"),
+    (in_namespace, "HoardsTogether"),
+    (in_bubblewrap, "Sleeps"),
+}
+"""Each host, and each attack twice; the other pairs are a campaign."""
+
+
 @pytest.mark.parametrize(
-    ("attack", "said"),
+    ("host", "attack"),
     [
-        ("Sleeps", "did not answer within the time limit"),
-        ("HoardsTogether", f"its process ended: more than {MEMORY} MiB of memory"),
+        pytest.param(host, attack, marks=[] if (host, attack) in QUICK else pytest.mark.campaign)
+        for host in (same_user, as_guest, in_namespace, in_bubblewrap)
+        for attack in ATTACKS
     ],
 )
 def test_nothing_is_left_of_a_policy_under_any_command(
-    theirs: Theirs, host: Host, attack: str, said: str
+    theirs: Theirs, host: Host, attack: str
 ) -> None:
     """A session of its own, parents that ended first, children's memory: all of it is kept."""
     token = f"left-by-{attack}-{host.__name__}-{os.getpid()}"
     spec = f"mine:{attack}:token={token},size={MEMORY << 20}"
     time_limit = 1.0 if attack == "Sleeps" else 60.0
     remote = RemotePolicy(starting(host(theirs), theirs), spec, time_limit, LIMITS)
-    with closing(remote), pytest.raises(Failure, match=said):
+    with closing(remote), pytest.raises(Failure, match=ATTACKS[attack]):
         ask_once(remote)
     assert theirs.left(token) == []
 

@@ -151,7 +151,7 @@ def ends(sim: ReferenceSimulator) -> dict[Attempt, End]:
 # --- the record first -----------------------------------------------------------------------------
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(RANDOM_SEED)
 def test_what_is_left_alone_happens_as_without_continuation(seed: int) -> None:
     """Whatever lies behind the record, and whatever is done to other tasks."""
@@ -174,7 +174,7 @@ def test_what_is_left_alone_happens_as_without_continuation(seed: int) -> None:
         assert alone[task] == before[task]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @example(1357)  # a row that never started ends with the last that did
 @given(RANDOM_SEED)
 def test_a_departure_that_changes_nothing_makes_no_task_run_again(seed: int) -> None:
@@ -220,7 +220,7 @@ def runs_one_by_one(trace: Trace, task: int) -> bool:
 # --- one fate -------------------------------------------------------------------------------------
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     seed=RANDOM_SEED,
     late=st.integers(1, 9),
@@ -282,7 +282,7 @@ def test_fates_depend_neither_on_policies_nor_on_caps() -> None:
     assert met_again > 50
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(RANDOM_SEED)
 def test_a_task_fares_alike_in_traces_of_any_size(seed: int) -> None:
     """Its draws are keyed to its row in the whole trace, whatever part of it is played."""
@@ -307,7 +307,7 @@ def test_a_task_fares_alike_in_traces_of_any_size(seed: int) -> None:
 # --- work is conserved ----------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     seed=RANDOM_SEED,
     duration=st.integers(1, 100),

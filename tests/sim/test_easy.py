@@ -190,7 +190,7 @@ def defined_reservation(machine: Machine) -> Reservation:
     return Reservation(shadow, free_at(shadow) - width)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(random_jobs(), st.sampled_from(ORDERS))
 def test_every_job_starts_and_the_processors_suffice(jobs: list[Job], order: Order) -> None:
     starts = easy_starts(jobs, PROCESSORS, order)
@@ -204,7 +204,7 @@ def test_every_job_starts_and_the_processors_suffice(jobs: list[Job], order: Ord
         assert sum(held) <= PROCESSORS
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(random_jobs(), st.sampled_from(ORDERS))
 def test_the_head_starts_by_its_first_reservation(jobs: list[Job], order: Order) -> None:
     promised: dict[int, int] = {}
@@ -215,7 +215,7 @@ def test_the_head_starts_by_its_first_reservation(jobs: list[Job], order: Order)
     assert all(starts[head] <= shadow for head, shadow in promised.items())
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(random_jobs(), st.sampled_from(ORDERS))
 def test_no_job_waits_that_may_start(jobs: list[Job], order: Order) -> None:
     for machine in easy_passes(jobs, PROCESSORS, order):
@@ -231,7 +231,7 @@ def test_no_job_waits_that_may_start(jobs: list[Job], order: Order) -> None:
             assert waiting.width > free or not harmless
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(random_jobs(latest=10_000))
 def test_the_order_matters_only_where_events_coincide(jobs: list[Job]) -> None:
     runs = [easy_starts(jobs, PROCESSORS, order) for order in ORDERS]

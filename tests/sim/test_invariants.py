@@ -18,7 +18,10 @@ from failgym.vocabulary import Action
 from tests.chains import WINDOW, chains, flickering, outcomes
 from tests.sim.random_worlds import random_context, random_rules, random_trace
 
-SEEDS = range(60)
+SEEDS = [
+    *range(20),
+    *(pytest.param(seed, marks=pytest.mark.campaign) for seed in range(20, 60)),
+]
 
 
 @pytest.mark.parametrize("evicted", [0.0, 0.4])

@@ -22,7 +22,7 @@ CONTINUED = {"beyond_record": "continued", "restarts": "record"}
 def test_attempts_end_as_foretold_if_nobody_interferes(name: str, fields: dict[str, Any]) -> None:
     scenario = resolve(name, {**small(f"failgym/{name}"), **fields})
     world, results = build_world(scenario), Counter[str]()
-    for chosen in range(min(world.slices, 40)):
+    for chosen in range(min(world.slices, 20)):
         batch = world.batch(scenario, 1, scenario.order, log=True)
         batch.reset(np.array([chosen]))
         told: list[tuple[int, int, int, Ahead]] = []

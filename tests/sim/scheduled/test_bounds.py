@@ -321,13 +321,14 @@ def compare(cluster: Cluster, sim: Any) -> str:
     return "tight" if cost <= bound * (1 + 1e-6) else "more"
 
 
-def test_no_policy_pays_less_on_random_clusters() -> None:
+@pytest.mark.parametrize("clusters", [70, pytest.param(200, marks=pytest.mark.campaign)])
+def test_no_policy_pays_less_on_random_clusters(clusters: int) -> None:
     seen = Counter[str]()
-    for seed in range(200):
+    for seed in range(clusters):
         cluster = random_cluster(seed)
         sim = at_random(cluster, np.random.default_rng([seed, 1]))
         seen["cut short" if sim.decision else compare(cluster, sim)] += 1
-    assert seen["more"] >= 60
+    assert seen["more"] >= 0.3 * clusters
 
 
 def calm_cluster(seed: int) -> Cluster:

@@ -18,7 +18,7 @@ from tests.sim.random_worlds import random_policy, valued
 from tests.sim.scheduled.random_clusters import Cluster, continued_cluster
 from tests.sim.scheduled.test_invariants import is_censored, own_tasks
 
-SEEDS = range(300_000, 300_150)
+SEEDS = range(300_000, 300_075)
 
 
 def charged(seed: int) -> Cluster:
@@ -81,7 +81,7 @@ def test_others_cost_what_their_outcomes_say() -> None:
         assert cost[at] == pytest.approx(terms["others"], rel=1e-9, abs=1e-9), seed
         assert np.delete(cost, at).sum() == pytest.approx(terms["own"], rel=1e-9, abs=1e-9), seed
         some += terms["others"] > 0.0
-    assert some > 50
+    assert some > 25
 
 
 def test_its_own_tasks_cost_the_same_whoever_is_charged() -> None:

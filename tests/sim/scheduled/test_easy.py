@@ -101,7 +101,7 @@ def rigid_jobs(draw: st.DrawFn, widest: int = PROCESSORS, shortest: int = 0) -> 
 
 
 @pytest.mark.parametrize("kind", SIMULATORS)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(rigid_jobs())
 def test_random_jobs_start_at_the_same_time(kind: type[Any], jobs: list[Job]) -> None:
     assert_same(simulated(log_of(jobs, PROCESSORS), kind), easy_starts(jobs, PROCESSORS))
@@ -174,7 +174,7 @@ MACHINES = st.lists(st.integers(1, 4), min_size=1, max_size=4)
 
 
 @pytest.mark.parametrize("kind", SIMULATORS)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.data(), MACHINES)
 def test_no_head_is_delayed_and_nobody_waits_who_could_start(
     kind: type[Any], data: st.DataObject, slots: list[int]

@@ -45,7 +45,10 @@ def play(cluster: Cluster) -> tuple[Any, np.ndarray[Any, Any] | None]:
     return sim, cost
 
 
-@pytest.mark.parametrize("chunk", range(12))
+@pytest.mark.parametrize(
+    "chunk",
+    [*range(3), *(pytest.param(n, marks=pytest.mark.campaign) for n in range(3, 12))],
+)
 def test_the_log_recounted(chunk: int) -> None:
     for seed in range(100_000 + chunk * CHUNK, 100_000 + (chunk + 1) * CHUNK):
         cluster = random_cluster(seed)
@@ -139,8 +142,9 @@ def completion(cluster: Cluster, outcomes: Sequence[Any]) -> int:
 
 
 @pytest.mark.parametrize("name", STUBBORN)
-def test_stubborn_policies_end_every_episode(name: str) -> None:
-    for seed in range(200_000, 200_120):
+@pytest.mark.parametrize("clusters", [40, pytest.param(120, marks=pytest.mark.campaign)])
+def test_stubborn_policies_end_every_episode(name: str, clusters: int) -> None:
+    for seed in range(200_000, 200_000 + clusters):
         cluster = random_cluster(seed)
         sim = cluster.simulator(ScheduledSimulator)
         cluster.start(sim)

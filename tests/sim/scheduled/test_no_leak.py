@@ -133,7 +133,10 @@ def _other_outages(cluster: Cluster, now: int, rng: np.random.Generator) -> dict
     return table
 
 
-@pytest.mark.parametrize("chunk", range(8))
+@pytest.mark.parametrize(
+    "chunk",
+    [*range(2), *(pytest.param(n, marks=pytest.mark.campaign) for n in range(2, 8))],
+)
 def test_editing_the_future_changes_nothing_seen(chunk: int) -> None:
     compared = 0
     for seed in range(300_000 + chunk * 40, 300_000 + (chunk + 1) * 40):
@@ -152,7 +155,10 @@ def test_editing_the_future_changes_nothing_seen(chunk: int) -> None:
     assert compared > 2
 
 
-@pytest.mark.parametrize("chunk", range(2))
+@pytest.mark.parametrize(
+    "chunk",
+    [*range(1), *(pytest.param(n, marks=pytest.mark.campaign) for n in range(1, 2))],
+)
 def test_offers_tell_nothing_of_outages_to_come(chunk: int) -> None:
     compared = 0
     for seed in range(400_000 + chunk * 200, 400_000 + (chunk + 1) * 200):

@@ -38,7 +38,10 @@ OTHERS = {0: Action.CHECKPOINT, 1: Action.CHECKPOINT, 2: Action.CHECKPOINT, 3: A
 QUEUEING = (Event.QUEUED, Event.PLACED)
 
 
-@pytest.mark.parametrize("chunk", range(10))
+@pytest.mark.parametrize(
+    "chunk",
+    [*range(4), *(pytest.param(n, marks=pytest.mark.campaign) for n in range(4, 10))],
+)
 def test_infinite_capacity_is_the_pinned_world(chunk: int) -> None:
     decisions = 0
     for seed in range(chunk * 20, chunk * 20 + 20):
@@ -68,7 +71,10 @@ def test_infinite_capacity_is_the_pinned_world(chunk: int) -> None:
     assert decisions > 20
 
 
-@pytest.mark.parametrize("chunk", range(4))
+@pytest.mark.parametrize(
+    "chunk",
+    [*range(1), *(pytest.param(n, marks=pytest.mark.campaign) for n in range(1, 4))],
+)
 def test_so_it_is_where_records_go_on(chunk: int) -> None:
     """Where nothing is evicted: what the scheduled world simulates itself, the record has not.
 

@@ -74,7 +74,7 @@ def test_every_sort_of_trace_can_be_drawn(name: str, tmp_path: Path) -> None:
     assert all(is_valid(path) for path in paths)
 
 
-@pytest.mark.parametrize("trace", [make(), toy(), diamond(length=[1, 2, 3, 4, 5]), extreme_trace()])
+@pytest.mark.parametrize("trace", [toy(), diamond(length=[1, 2, 3, 4, 5]), extreme_trace()])
 def test_small_traces_can_be_drawn(trace: Trace, tmp_path: Path) -> None:
     assert all(is_valid(path) for path in plot(trace, tmp_path))
 
@@ -174,7 +174,8 @@ def test_a_file_is_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_a_long_source_is_one_short_line(tmp_path: Path) -> None:
     meta = Meta("swf: one machine\nanother, " + "and more " * 40, end=2000)
     trace = make()
-    plot(Trace(meta, **{name: trace.table(name) for name in TABLES}), tmp_path)
+    drawn = plot(Trace(meta, **{name: trace.table(name) for name in TABLES}), tmp_path)
+    assert all(is_valid(path) for path in drawn)
     text = (tmp_path / "trace.svg").read_text("utf-8")
     assert "swf: one machine another, and more" in text
     assert "...: 3 jobs" in text

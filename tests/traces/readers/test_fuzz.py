@@ -7,7 +7,7 @@ import pytest
 from failgym.traces import FORMATS
 from tests.traces.readers.fuzz import Campaign, Case, cases
 
-INPUTS = 30
+INPUTS = 10
 """Of each format; the campaign tries many more."""
 
 

@@ -452,7 +452,7 @@ def write(folder: Path, encoding: str, rows: list[Json]) -> Path:
 
 
 @given(instances(), st.sampled_from(ENCODINGS))
-@settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 def test_random_instances_are_read_back_and_replayed(
     tmp_path_factory: pytest.TempPathFactory, rows: list[Json], encoding: str
 ) -> None:

@@ -368,7 +368,7 @@ NEVER_RAN_FIRST: Json = {
 
 @given(logs())
 @example([NEVER_RAN_FIRST])
-@settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 def test_random_logs_are_read_back_and_replayed(
     tmp_path_factory: pytest.TempPathFactory, jobs: list[Json]
 ) -> None:

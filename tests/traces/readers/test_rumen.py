@@ -473,7 +473,7 @@ def check_replay(trace: Trace, expected: dict[tuple[str, int], Fate]) -> None:
 
 
 @given(histories())
-@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 def test_random_histories_are_read_back(
     tmp_path_factory: pytest.TempPathFactory, jobs: list[Json]
 ) -> None:

@@ -589,7 +589,7 @@ def tasks(draw: st.DrawFn) -> list[tuple[int, int, str]]:
 
 @given(drawn=st.lists(tasks(), min_size=1, max_size=8), order=st.permutations(range(7)))
 @settings(
-    deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None, max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_random_output_is_read_back(
     tmp_path: Path, drawn: list[list[tuple[int, int, str]]], order: list[int]
@@ -643,7 +643,7 @@ def test_the_replay_is_the_record(listed: Trace) -> None:
 
 @given(drawn=st.lists(tasks(), min_size=1, max_size=4), random=st.randoms())
 @settings(
-    deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None, max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_random_exports_that_overlap_in_any_order(
     tmp_path: Path, drawn: list[list[tuple[int, int, str]]], random: Random

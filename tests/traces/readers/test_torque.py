@@ -422,7 +422,7 @@ FATES = {
 
 @given(drawn=st.lists(st.lists(runs(), min_size=1, max_size=3), min_size=1, max_size=8))
 @settings(
-    deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None, max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_random_logs_are_read_back(tmp_path: Path, drawn: list[list[dict[str, int]]]) -> None:
     """Each job is queued, and runs once or more; all runs but the last are requeued."""

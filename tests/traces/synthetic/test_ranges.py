@@ -155,10 +155,21 @@ NUMBERS = (-1, 0, 1, 2, 10**12, 10**30, 0.0, 0.5, -1.0, 1e-9, 1e300, float("nan"
 SILLY = (*NUMBERS, True, None, "x", (), (1,), (0.0, 0.0), b"\x00", [1])
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(st.sampled_from(PLACES), st.sampled_from(SILLY))
 def test_any_profile_makes_a_trace_or_is_refused(place: tuple[Profile, Path], new: Any) -> None:
-    profile, path = place
+    assert_made_or_refused(*place, new)
+
+
+@pytest.mark.campaign
+@settings(max_examples=1_000, deadline=None)
+@given(st.sampled_from(PLACES), st.sampled_from(SILLY))
+def test_so_it_is_with_many(place: tuple[Profile, Path], new: Any) -> None:
+    assert_made_or_refused(*place, new)
+
+
+def assert_made_or_refused(profile: Profile, path: Path, new: Any) -> None:
+    """A profile of which one number is another makes a trace, or a line says why not."""
     try:
         trace = generate(changed(profile, path, new), jobs=12, seed=1)
     except TraceError:

@@ -95,6 +95,7 @@ class TestSystemB:
             assert m.first_run.max() <= 48 * 3_600
             assert m.walltime.max() <= 48 * 3_600
 
+    @pytest.mark.campaign
     def test_largest(self) -> None:
         """Of a trace with as many jobs as published some would run for 1e9 node-seconds."""
         traces = [generate("system-b", jobs=400_000, seed=seed, usage=False) for seed in (0, 1)]
@@ -149,6 +150,7 @@ class TestSystemB:
         assert np.median(gaps) == pytest.approx(3.3, rel=0.15)
         assert bursts / days * 150 == pytest.approx(26, rel=0.2)
 
+    @pytest.mark.campaign
     def test_bursts_of_the_whole_system(self) -> None:
         """A burst is more than 25 jobs in 300 s."""
         profile = SystemB(sampling=1.0)

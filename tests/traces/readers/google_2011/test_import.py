@@ -96,7 +96,7 @@ def test_random_traces_are_the_same_whatever_the_pieces(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = np.random.default_rng(7)
-    for case in range(8):
+    for case in range(4):
         rows = [*random_rows(rng, legal_start=False), task_row("90000000000", "9", "9", "-", "0")]
         if case % 2:  # out of order, as no published file is
             rng.shuffle(rows)
