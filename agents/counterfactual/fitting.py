@@ -1,11 +1,12 @@
-"""Trees that tell from an observation which answer saves, learned from exact gains.
+"""Trees that tell from an observation which of two answers saves more, learned from exact gains.
 
-An answer is worth giving where it saves more than every other one. For each action but CONTINUE a
-classifier learns in which decisions that is so; a decision weighs as much as is lost by getting it
-wrong. So what is minimised is a bound of the regret, not how many decisions are judged wrongly
-(cost-sensitive classification: Beygelzimer, Langford and Zadrozny, "Weighted one-against-all",
-AAAI 2005; of rollouts: Lazaric, Ghavamzadeh and Munos, "Analysis of a classification-based policy
-iteration algorithm", ICML 2010).
+For each pair of actions a classifier learns in which decisions the one saves more than the other; a
+decision weighs what the two differ by. Then the sign of its margin is that of the difference that
+is to be expected, and not of how often one of them wins (weighted all pairs: Beygelzimer, Dani,
+Hayes, Langford and Zadrozny, "Error limiting reductions between classification tasks", ICML 2005;
+of rollouts: Lazaric, Ghavamzadeh and Munos, "Analysis of a classification-based policy iteration
+algorithm", ICML 2010). To ask of one action whether it is the best of all would be another
+question: of two that save alike neither is, most of the time.
 
 Tasks of a job share its fate, and few jobs hold most of what there is to gain. So the models of the
 ensemble differ in the jobs that they have learned from: each weighs whole jobs by Poisson numbers,
@@ -15,6 +16,8 @@ gain hangs on one job, models disagree. And no job weighs more than a share of a
 
 from __future__ import annotations
 
+import functools
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,29 +28,21 @@ from failgym.agents.counterfactual.visits import Visits
 from failgym.agents.forests.forest import Forest
 from failgym.agents.forests.from_xgboost import forest_of
 
-__all__ = ["decided_actions", "fitted", "job_weights", "regrets"]
+__all__ = ["decided_actions", "fitted", "job_weights"]
 
 Floats = npt.NDArray[np.float64]
 
-
-def regrets(gains: Floats, action: int) -> Floats:
-    """How much better an answer is than the best of the others, [rows].
-
-    NaN where it is illegal, or the only one.
-
-    Args:
-        gains: [rows, ACTIONS] over CONTINUE, NaN for what is illegal.
-        action: the answer.
-    """
-    others: Floats = np.fmax.reduce(np.delete(gains, action, axis=1), axis=1)
-    return gains[:, action] - others
+NEGLIGIBLE = 1e-9
+"""What rounding may make of nothing, in units of the mean task's cost: jobs that weigh less do not
+count among those that share."""
 
 
 def job_weights(weight: Floats, jobs: npt.NDArray[np.int64], most: float) -> Floats:
     """Weights of which no job has more than a share of the whole, their mean 1.
 
     Jobs that have more are cut down to what is then that share; others keep what they have. Where
-    jobs are so few that they cannot all stay below it, those that weigh anything weigh alike.
+    jobs are so few that they cannot all stay below it, those that weigh anything to speak of weigh
+    alike.
 
     Args:
         weight: [rows] not negative.
@@ -55,7 +50,7 @@ def job_weights(weight: Floats, jobs: npt.NDArray[np.int64], most: float) -> Flo
         most: the share.
     """
     held: Floats = np.bincount(jobs, weights=weight).astype(np.float64)
-    if not held.any():
+    if not (held > NEGLIGIBLE).any():
         return np.ones(len(weight))
     allowed = _level(held, most)
     factor = np.divide(allowed, held, out=np.ones(len(held)), where=held > allowed)
@@ -65,7 +60,7 @@ def job_weights(weight: Floats, jobs: npt.NDArray[np.int64], most: float) -> Flo
 
 def _level(held: Floats, most: float) -> float:
     """What each job may hold, so that it is a share of what all hold then."""
-    falling = np.sort(held[held > 0.0])[::-1]
+    falling = np.sort(held[held > NEGLIGIBLE])[::-1]
     rest = falling.sum()
     for cut, largest in enumerate(falling):  # so many are cut down to the same level
         if cut * most >= 1.0:
@@ -90,11 +85,12 @@ def fitted(
     seed: int,
     threads: int = 1,
 ) -> Forest:
-    """An ensemble that tells for each of some actions whether it saves more than all others.
+    """An ensemble that tells for each pair of actions where the second saves more than the first.
 
     Args:
         visits: what is learned from.
-        actions: numbers of actions, in the order of the forest's outputs; each is legal somewhere.
+        actions: numbers of actions; the forest's outputs are about the pairs of them, in the order
+            of `itertools.combinations`. A pair that is never legal together has a margin of 0.
         models: members of the ensemble.
         trees: boosting rounds.
         depth: levels of a tree.
@@ -102,7 +98,7 @@ def fitted(
         least_weight: of the hessian in a leaf, where the mean row weighs 1.
         job_share: of the whole weight that a job has at most.
         seed: of the draw of jobs.
-        threads: of XGBoost; it gives the same trees with any number of them.
+        threads: of XGBoost, 0 for all; it gives the same trees with any number of them.
     """
     import xgboost
 
@@ -117,20 +113,32 @@ def fitted(
     }
     rng = np.random.default_rng(seed)
     draws = rng.poisson(1.0, size=(models, int(visits.units.max()) + 1)).astype(np.float64)
-    boosters: list[list[Any]] = []
-    for action in actions:
-        better = regrets(visits.gains, action)
+    nothing = Forest.of_nothing(models, trees, depth)
+    found: list[Forest] = []
+    for one, other in itertools.combinations(actions, 2):
+        better = visits.gains[:, other] - visits.gains[:, one]
         legal = np.flatnonzero(~np.isnan(better))
-        better, units = better[legal], visits.units[legal]
+        better, units, shown = better[legal], visits.units[legal], visits.observations[legal]
+        if not better.any():
+            found.append(nothing)
+            continue
         weight = job_weights(np.abs(better) * visits.weights[legal], units, job_share)
-        rows = xgboost.DMatrix(visits.observations[legal], label=better > 0.0, nthread=threads)
-        boosters.append([])
-        for draw in draws:
-            rows.set_weight((weight * draw[units]).astype(np.float32))
-            boosters[-1].append(xgboost.train(parameters, rows, num_boost_round=trees))
-    return forest_of(boosters, depth)
+        boosters: list[Any] = []
+        for draw in draws:  # XGBoost bins by the weights that a matrix has at first
+            drawn = (weight * draw[units]).astype(np.float32)
+            rows = xgboost.DMatrix(shown, label=better > 0.0, weight=drawn, nthread=threads)
+            boosters.append(xgboost.train(parameters, rows, num_boost_round=trees))
+        found.append(forest_of([boosters], depth))
+    return functools.reduce(Forest.joined, found)
 
 
 def decided_actions(visits: Visits) -> tuple[int, ...]:
-    """The actions that are legal in some decision: CONTINUE, which always is, and then others."""
-    return tuple(np.flatnonzero(~np.isnan(visits.gains).all(axis=0)).tolist())
+    """The actions that are legal in some decision: CONTINUE, which always is, and then others.
+
+    Raises:
+        ValueError: if there are no others.
+    """
+    found = tuple(np.flatnonzero(~np.isnan(visits.gains).all(axis=0)).tolist())
+    if len(found) < 2:
+        raise ValueError("env: expected one in which something is to be decided")
+    return found

@@ -24,8 +24,8 @@ class CounterfactualSettings(Hyper):
     """What is visited, what is learned from it, and which agents are chosen among."""
 
     traces: Annotated[int, Field(ge=1, le=10_000)] = 1
-    """traces to learn from and to be chosen on: generated ones of seeds from the scenario's own on;
-    an imported trace is one"""
+    """traces to learn from and to be chosen on, generated ones of seeds from the scenario's own on;
+    one, whatever is asked for, where no trace is generated"""
     episodes: Count | None = None
     """of each trace (tasks in the pinned world), drawn anew in each round; all, if None"""
     decisions: Share = 0.25
@@ -44,7 +44,7 @@ class CounterfactualSettings(Hyper):
     models: Annotated[int, Field(ge=1, le=MOST_MODELS)] = 5
     """members of the ensemble, each of other jobs"""
     trees: Annotated[int, Field(ge=1, le=MOST_TREES)] = 60
-    """of each model, for each action, in each round"""
+    """of each model, for each pair of actions, in each round"""
     depth: Annotated[int, Field(ge=1, le=DEEPEST)] = 4
     """levels of a tree"""
     learning_rate: Share = 0.1

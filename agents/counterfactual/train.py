@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -57,6 +58,7 @@ from failgym.evaluation.caller import Predicts
 from failgym.evaluation.measuring import measure
 from failgym.evaluation.progress import Advance, silent
 from failgym.sim.shared.fields import INDEX
+from failgym.worlds.settings.source import generated
 from failgym.worlds.source import whole_trace
 
 __all__ = ["LEARNER", "steps_of_run", "train_trees"]
@@ -103,13 +105,17 @@ def train_trees(
             return TrainingResult.of(read_json(folder.result), folder.best)
     else:
         folder.check_new()
-    called = command or f"failgym.agents.train({run.scenario.name!r}, out, {settings})"
+    called: str = command or f"failgym.agents.train({run.scenario.name!r}, out, {settings})"
+    if resume:
+        called = folder.described().get("command", called)
     begun = time.perf_counter()
     anchors = run.anchors()  # says what is wrong before anything is written
     if not resume:
         folder.begin({**run.document, "command": called}, run.hyper)
     rounds: list[_Round] = []
-    for number in range(1, run.hyper.rounds + 1):
+    with _discarded(None if resume else folder):  # what cannot be visited or learned from
+        rounds.append(run.round(folder, 1, rounds, called, progress))
+    for number in range(2, run.hyper.rounds + 1):
         rounds.append(run.round(folder, number, rounds, called, progress))
     scoring = time.perf_counter()
     candidates = [
@@ -121,7 +127,8 @@ def train_trees(
     number, caution, best = max(candidates, key=lambda c: (c[2].score, -c[0], c[1]))
     run.keep(folder.best, rounds[number - 1], caution, called, {"validation": best.to_json()})
     agent = load_agent(folder.best)
-    verdict = judged(anchors, agent, len(candidates))
+    seen = settings.split != "fit"  # then validation jobs are among those that it has learned from
+    verdict = None if seen else judged(anchors, agent, len(candidates))
     now = time.perf_counter()
     learning = max(scoring - begun, 1e-9)
     result = TrainingResult(
@@ -145,6 +152,17 @@ def train_trees(
     )
     write_json(folder.result, result.to_json())
     return result
+
+
+@contextmanager
+def _discarded(folder: RunFolder | None) -> Generator[None]:
+    """Leave nothing of a run whose first round shows that it cannot be."""
+    try:
+        yield
+    except (ValueError, MemoryError):
+        if folder is not None:
+            folder.discard()
+        raise
 
 
 @dataclass(frozen=True)
@@ -198,16 +216,13 @@ class _Run:
         """A round, learned or, if it was finished before, read."""
         file = folder.path / f"round-{number}.safetensors"
         if file.exists():
-            agent = load_agent(file)
-            decider = agent.network
-            assert isinstance(decider, Decider)
             progress(self.hyper.traces + 1)
-            return _Round(number, agent.manifest.steps, decider)
+            return self._finished(file, number, before)
         visits = self._visits(number, before, progress)
         actions = before[-1].decider.actions if before else decided_actions(visits)
         forest = fitted(
             visits,
-            actions if before else actions[1:],
+            actions,
             models=self.hyper.models,
             trees=self.hyper.trees,
             depth=self.hyper.depth,
@@ -215,15 +230,29 @@ class _Run:
             least_weight=self.hyper.least_weight,
             job_share=self.hyper.job_share,
             seed=self._seed(number, 0),
-            threads=max(self.settings.threads, 1),
+            threads=self.settings.threads,
         )
         progress(1)
         steps = len(visits)
-        forest = (before[-1].decider.forest if before else forest.silent()).joined(forest)
-        steps += before[-1].steps if before else 0
+        if before:
+            forest, steps = before[-1].decider.forest.joined(forest), steps + before[-1].steps
         found = _Round(number, steps, Decider(forest, actions, self.hyper.behind))
         self.keep(file, found, self.hyper.behind, called, {})
         return found
+
+    def _finished(self, file: Path, number: int, before: Sequence[_Round]) -> _Round:
+        """A round that was finished before. Raises ValueError if the file is of another run."""
+        agent = load_agent(file)
+        decider, manifest = agent.network, agent.manifest
+        same = isinstance(decider, Decider) and (
+            (decider.rounds, manifest.fields, manifest.seed, manifest.settings)
+            == (number, self.fields, self.settings.seed, self.document["settings"])
+            and manifest.trace_hash == self.document["trace_hash"]
+            and all(decider.actions == one.decider.actions for one in before)
+        )
+        if not isinstance(decider, Decider) or not same:
+            raise ValueError(f"{file}: expected round {number} of this run, got that of another")
+        return _Round(number, manifest.steps, decider)
 
     def _visits(self, number: int, before: Sequence[_Round], progress: Advance) -> Visits:
         agents: list[Predicts] = [Learned(one.decider, self.columns) for one in before]
@@ -303,6 +332,8 @@ def _plan(env: str | Scenario, settings: TrainingSettings, asked_for: Collection
         if not REGISTRY[name].compatible(scenario):
             needs = ", ".join(sorted(REGISTRY[name].needs))
             raise ValueError(f"rules: {name} needs {needs}, which {scenario.name} does not enable")
+    if not generated(scenario.trace):
+        hyper = hyper.model_copy(update={"traces": 1})
     fields = select_fields(settings.fields, scenario, hyper.without or ())
     document = described_run(
         Environment.of(scenario).model_dump(),

@@ -20,9 +20,8 @@ from failgym.evaluation.progress import Advance, silent
 from failgym.sim.shared.batch import EpisodeBatch
 from failgym.vocabulary import ACTIONS, Action
 from failgym.worlds.batches import batch_of
-from failgym.worlds.build import build_world
+from failgym.worlds.build import build_world, split_of
 from failgym.worlds.scenario import Scenario
-from failgym.worlds.source import whole_trace
 
 __all__ = ["Visits", "visited"]
 
@@ -141,7 +140,8 @@ def visited(
     tried = _Tried(*(np.concatenate(part) for part in zip(*found, strict=True)))
     unit = tried.slices
     if alone:
-        unit = whole_trace(scenario).column("tasks", "job")[tried.tasks].astype(np.int64)
+        trace = split_of(scenario, scenario.split)
+        unit = trace.column("tasks", "job")[tried.tasks].astype(np.int64)
     return Visits(tried.observations, tried.gains, unit, tried.tasks, tried.weights)
 
 

@@ -271,7 +271,7 @@ def _decider(manifest: Manifest, arrays: Arrays) -> Decider:
     decides = tuple(known.get(name, -1) for name in sizes.decides)
     decider = Decider(forest, decides, sizes.caution)
     decider.check(len(manifest.fields))
-    stated = (sizes.rounds * len(sizes.decides), sizes.models, sizes.trees, 1 << sizes.depth)
+    stated = (sizes.rounds * len(decider.pairs), sizes.models, sizes.trees, 1 << sizes.depth)
     if forest.leaves.shape != stated:
         raise ValueError(f"leaves: expected {list(stated)}, got {list(forest.leaves.shape)}")
     return decider
@@ -282,7 +282,11 @@ def _version(library: str) -> str:
     try:
         return version(library)
     except PackageNotFoundError:
+        pass
+    try:
         return version(library.removesuffix("-cpu"))
+    except PackageNotFoundError:
+        return "not installed"
 
 
 def _cadence(trained: Environment) -> Cadence | None:

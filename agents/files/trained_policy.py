@@ -219,7 +219,10 @@ class TrainedPolicy:
     ) -> tuple[Any, State]:
         """The network's answers, as its own `predict` gives them."""
         if isinstance(self.network, Decider):
-            legal = options["action_masks"].reshape(len(shown), ACTIONS)
+            legal = options["action_masks"]
+            if legal.size != len(shown) * ACTIONS or legal.shape[-1] not in (ACTIONS, legal.size):
+                raise ValueError(f"action_masks: expected [{len(shown)}, {ACTIONS}]")
+            legal = legal.reshape(len(shown), ACTIONS)
             return self.network.answers(shown, legal), state
         if options["deterministic"] and has_plain_actor(self.network):
             best = best_actions(self.network, shown, options.get("action_masks"))

@@ -21,6 +21,8 @@ Fields = npt.NDArray[np.int32]
 
 DEEPEST = 10
 """Levels of questions that a tree has at most."""
+LARGEST = 1e9
+"""Of a leaf: sums of them stay finite."""
 BLOCK = 64
 """Rows that are asked about together: they and a tree stay in the fastest memory."""
 
@@ -57,7 +59,12 @@ class Forest(NamedTuple):
 
         Args:
             rows: float32 [rows, columns], finite.
+
+        Raises:
+            ValueError: if the trees ask about more columns.
         """
+        if self.fields.size and int(self.fields.max()) >= rows.shape[1]:
+            raise ValueError(f"rows: expected {int(self.fields.max()) + 1} columns or more")
         found = np.empty((len(rows), self.outputs, self.models), dtype=np.float32)
         _margins(np.ascontiguousarray(rows), *self, self.depth, found)
         return found
@@ -80,14 +87,15 @@ class Forest(NamedTuple):
             np.concatenate([self.base, more.base]),
         )
 
-    def silent(self) -> Forest:
-        """One output of the same sizes, whose margin is 0."""
-        first = self.only(slice(1))
-        return Forest(
-            np.zeros_like(first.fields),
-            np.full_like(first.thresholds, np.inf),
-            np.zeros_like(first.leaves),
-            np.zeros_like(first.base),
+    @classmethod
+    def of_nothing(cls, models: int, trees: int, depth: int) -> Forest:
+        """One output, whose margin is 0."""
+        shape, inner = (1, models, trees), (1 << depth) - 1
+        return cls(
+            np.zeros((*shape, inner), dtype=np.int32),
+            np.full((*shape, inner), np.inf, dtype=np.float32),
+            np.zeros((*shape, inner + 1), dtype=np.float32),
+            np.zeros((1, models), dtype=np.float32),
         )
 
     def check(self, columns: int) -> None:
@@ -106,8 +114,8 @@ class Forest(NamedTuple):
         if self.fields.size and not 0 <= self.fields.min() <= self.fields.max() < columns:
             raise ValueError(f"fields: expected columns 0 to {columns - 1}")
         for name in ("leaves", "base"):
-            if not np.isfinite(getattr(self, name)).all():
-                raise ValueError(f"{name}: expected finite numbers")
+            if not (np.abs(getattr(self, name)) <= LARGEST).all():
+                raise ValueError(f"{name}: expected numbers up to {LARGEST:g}")
         if np.isnan(self.thresholds).any():
             raise ValueError("thresholds: expected numbers")
 

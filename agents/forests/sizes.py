@@ -17,13 +17,13 @@ MOST_ROUNDS, MOST_MODELS, MOST_TREES = 100, 100, 10_000
 class ForestSizes(Record):
     """How many trees there are, and what they are about."""
 
-    decides: Annotated[tuple[str, ...], Field(min_length=1)]
-    """actions that each model tells something about, in order, CONTINUE first"""
+    decides: Annotated[tuple[str, ...], Field(min_length=2)]
+    """actions that are told apart in pairs, in order, CONTINUE first"""
     rounds: Annotated[int, Field(ge=1, le=MOST_ROUNDS)]
     """how often the answer may change (`failgym.agents.forests.decider`)"""
     models: Annotated[int, Field(ge=1, le=MOST_MODELS)]
     trees: Annotated[int, Field(ge=1, le=MOST_TREES)]
-    """of each model, for each action, in each round"""
+    """of each model, for each pair of actions, in each round"""
     depth: Annotated[int, Field(ge=1, le=DEEPEST)]
     caution: Annotated[float, Field(ge=0.0, le=100.0)]
     """standard deviations between models that are taken off their mean"""

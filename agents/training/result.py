@@ -48,7 +48,7 @@ class TrainingResult:
     asked: int | None = None
     """decisions that were asked for: ``steps`` are whole rollouts; None in results without it"""
     verdict: Verdict | None = None
-    """may the agent be used? None in results without it"""
+    """may the agent be used? None of one that has learned from the validation split too"""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; the policy by the name of its file."""

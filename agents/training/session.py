@@ -19,6 +19,7 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from failgym.agents.algorithms.training_options import WarmStartOptions
 from failgym.agents.environments.vec_env import BatchedVecEnv
 from failgym.agents.files.policy_file import load_agent, save_policy
+from failgym.agents.files.trained_policy import TrainedPolicy
 from failgym.agents.imitation.warm_start import WarmStartSettings, warm_start
 from failgym.agents.training.callback import (
     Log,
@@ -39,7 +40,7 @@ from failgym.agents.training.episode_replay import ActionRecord
 from failgym.agents.training.result import TrainingResult
 from failgym.agents.training.run_folder import Document, RunFolder, write_json
 from failgym.agents.training.validation import Validator
-from failgym.agents.training.verdict import judged
+from failgym.agents.training.verdict import Verdict, judged
 from failgym.envs import Scenario
 from failgym.evaluation.progress import Advance
 
@@ -130,10 +131,16 @@ class TrainingSession:
             versions=agent.manifest.versions,
             trace_hash=self.run["trace_hash"],
             asked=self.run["steps"],
-            verdict=judged([validator.anchors], agent, len(log.validations)),
+            verdict=self._verdict(validator, agent),
         )
         write_json(self.folder.result, result.to_json())
         return result
+
+    def _verdict(self, validator: Validator, agent: TrainedPolicy) -> Verdict | None:
+        """What validation says; nothing where the agent has learned from the same jobs."""
+        if self.scenario.split != "fit":
+            return None
+        return judged([validator.anchors], agent, len(self.log.validations))
 
     def _warm_start(self, options: WarmStartOptions) -> None:
         """Let a baseline teach the model; the environment is as if it had not been used."""

@@ -19,6 +19,7 @@ from failgym.evaluation import Anchors
 from failgym.evaluation.caller import Predicts
 from failgym.evaluation.evidence import score_of
 from failgym.evaluation.ledger import Run
+from failgym.evaluation.scoring import HIGHEST
 
 __all__ = ["Answer", "Verdict", "judged", "verdict_of"]
 
@@ -52,7 +53,8 @@ class Verdict:
     units: int
     """how many there are"""
     smallest: float | None
-    """the smallest score that would have been told from 0: how far the interval reaches down"""
+    """the smallest score that would have been told from 0, of an agent that varies as this one: how
+    far the interval reaches down"""
     more: int | None
     """units beside these that would be needed if the score stays what it is; None if it is not
     above 0, or nobody can have so many"""
@@ -75,9 +77,10 @@ class Verdict:
         found = f"score {self.score:.1f}, [{self.low:.1f}, {self.high:.1f}] on {of}"
         if self.answer != "no evidence":
             return f"{self.answer}: {found}"
-        text = (
-            f"no evidence: keep replay; {found}; below {self.smallest:.1f} no score is told from 0"
-        )
+        least = "none" if self.smallest is None or self.smallest >= HIGHEST else ""
+        least = least or f"none below {self.smallest:.1f}"
+        text = f"no evidence: keep replay; {found}; of scores of an agent like this {least} is told"
+        text += " from 0"
         if self.more is not None:
             text += f"; about {self.more:,} more {_several(self.unit)} would decide"
         return text

@@ -243,6 +243,8 @@ def _print(result: TrainingResult) -> None:
     print_line(f"the agent of {_named(result.best)}: written to {result.policy}")
     if result.verdict is not None:
         print_line(result.verdict.text)
+    else:
+        print_line("no verdict: the agent has learned from what it was scored on")
 
 
 def _named(one: Validation) -> str:

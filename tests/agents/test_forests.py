@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("stable_baselines3")
 pytest.importorskip("xgboost")
-from failgym.agents.forests.decider import Decider, cautious
+from failgym.agents.forests.decider import Decider
 from failgym.agents.forests.forest import DEEPEST, Forest
 from failgym.agents.forests.from_xgboost import forest_of
 from failgym.vocabulary import ACTIONS, Action
@@ -102,6 +103,12 @@ def test_margins_are_sums_of_the_leaves_that_a_walk_ends_in(rows: int) -> None:
                 assert found[row, output, model] == walked(forest, given_rows[row], output, model)
 
 
+def test_rows_of_fewer_columns_are_refused() -> None:
+    forest = made_up(np.random.default_rng(3))
+    with pytest.raises(ValueError, match="rows: expected 4 columns or more"):
+        forest.margins(np.zeros((5, 3), dtype=np.float32))
+
+
 def test_boosters_with_different_numbers_of_trees_are_refused() -> None:
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(100, 2)).astype(np.float32)
@@ -120,8 +127,8 @@ def test_boosters_with_different_numbers_of_trees_are_refused() -> None:
         ({"base": np.zeros((2, 2))}, "base: expected"),
         ({"fields": np.full((2, 3, 5, 7), 4)}, "fields: expected columns 0 to 3"),
         ({"fields": np.full((2, 3, 5, 7), -1)}, "fields: expected columns 0 to 3"),
-        ({"leaves": np.full((2, 3, 5, 8), np.nan)}, "leaves: expected finite"),
-        ({"base": np.full((2, 3), np.inf)}, "base: expected finite"),
+        ({"leaves": np.full((2, 3, 5, 8), np.nan)}, "leaves: expected numbers up to"),
+        ({"base": np.full((2, 3), np.inf)}, "base: expected numbers up to"),
         ({"thresholds": np.full((2, 3, 5, 7), np.nan)}, "thresholds: expected numbers"),
     ],
 )
@@ -133,10 +140,11 @@ def test_arrays_that_are_no_trees_are_refused(change: dict[str, Any], message: s
 
 
 def test_caution_takes_deviations_off_the_mean() -> None:
-    margins = np.array([[[1.0, 2.0, 3.0]], [[-1.0, -1.0, -1.0]]], dtype=np.float32)
-    assert cautious(margins, 0.0).tolist() == [[2.0], [-1.0]]
-    assert cautious(margins, 1.5).tolist() == [[0.5], [-1.0]]
-    assert cautious(margins[:, :, :1], 9.0).tolist() == [[1.0], [-1.0]]
+    forest = forest_of_stumps((1.0, 1.0))
+    forest.base[:] = np.array([[0.0, 1.0]])  # margins 1 and 2: .71 is their standard deviation
+    rows, legal = np.zeros((1, 1), dtype=np.float32), np.ones((1, ACTIONS), dtype=np.bool_)
+    for caution, answer in ((0.0, 3), (2.1, 3), (2.2, 0)):
+        assert Decider(forest, (0, 3), caution).answers(rows, legal).tolist() == [answer]
 
 
 def forest_of_stumps(*margins: tuple[float, float]) -> Forest:
@@ -153,20 +161,24 @@ def forest_of_stumps(*margins: tuple[float, float]) -> Forest:
 
 def test_the_surest_legal_action_is_taken_and_none_that_is_not_sure() -> None:
     nothing, clone, kill = int(Action.CONTINUE), int(Action.CLONE), int(Action.KILL)
-    decider = Decider(forest_of_stumps((9.0, 9.0), (-1.0, 1.0), (-2.0, 2.0)), (0, 1, 3), 1.0)
+    # clone over nothing, kill over nothing, kill over clone
+    forest = forest_of_stumps((-1.0, 1.0), (-2.0, 2.0), (1.0, 1.0))
+    decider = Decider(forest, (nothing, clone, kill), 1.0)
     decider.check(1)
     rows = np.array([[-1.0], [1.0], [1.0], [1.0]], dtype=np.float32)
     legal = np.ones((4, ACTIONS), dtype=np.bool_)
     legal[2, kill] = False
     legal[3, 1:] = False
     assert decider.answers(rows, legal).tolist() == [nothing, kill, clone, nothing]
+    other = forest_of_stumps((-1.0, 1.0), (-2.0, 2.0), (-1.0, -1.0))
+    assert replace(decider, forest=other).answers(rows, legal).tolist() == [0, clone, clone, 0]
 
 
 def test_a_later_round_changes_what_it_is_sure_about() -> None:
     nothing, kill = int(Action.CONTINUE), int(Action.KILL)
-    first = forest_of_stumps((0.0, 0.0), (1.0, 1.0))  # kill everywhere
-    unsure = forest_of_stumps((0.0, -1.0), (5.0, -5.0))
-    sure = forest_of_stumps((-1.0, 1.0), (-1.0, -1.0))  # from 0 on nothing is better
+    first = forest_of_stumps((1.0, 1.0))  # kill everywhere
+    unsure = forest_of_stumps((0.0, 0.0))
+    sure = forest_of_stumps((1.0, -1.0))  # from 0 on nothing is better
     rows, legal = np.array([[-1.0], [1.0]], dtype=np.float32), np.ones((2, ACTIONS), dtype=np.bool_)
     kept = Decider(first.joined(unsure), (nothing, kill), 0.0)
     assert (kept.rounds, kept.answers(rows, legal).tolist()) == (2, [kill, kill])
@@ -182,7 +194,8 @@ def test_a_later_round_changes_what_it_is_sure_about() -> None:
         ((1, 3), "actions: expected CONTINUE, then other ones"),
         ((0, 0), "actions: expected CONTINUE, then other ones"),
         ((0, -1), "actions: expected CONTINUE, then other ones"),
-        ((0, 1, 3), "leaves: expected an output for each of 3 actions by round, got 2"),
+        ((0,), "actions: expected CONTINUE, then other ones"),
+        ((0, 1, 3), "leaves: expected an output for each of 3 pairs of actions by round, got 2"),
     ],
 )
 def test_a_decider_knows_what_its_outputs_are_about(actions: tuple[int, ...], message: str) -> None:

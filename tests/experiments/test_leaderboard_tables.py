@@ -17,6 +17,7 @@ from experiments.leaderboard_tables import (
     places,
     short,
     summary,
+    told_apart,
 )
 from experiments.markdown import interval
 from experiments.measured_worlds import world_of
@@ -141,6 +142,19 @@ def test_the_fingerprint_is_of_all_but_times_and_order(board: Source) -> None:
         changed = rows.assign(**{name: pd.Series(values, index=rows.index, dtype=object)})
         assert fingerprint(changed) != known, name
     assert fingerprint(rows.iloc[1:]) != known
+
+
+def test_pairs_are_told_apart_by_their_paired_difference(board: Source) -> None:
+    rows = cells(told_apart(board))
+    assert rows[0][-2:] == ["pairs 3 points apart", "told apart"]
+    drawn = next(place for place in places(board) if place.field.env == "Cloning-v1")
+    row = next(row for row in rows if row[0] == "`failgym/Cloning-v1`")
+    assert row[3] == "`young`, `replay`"  # of the rules as published
+    both = drawn.above("young", "replay")
+    assert row[4] == f"{(both.high - both.low) / 2.0:.2f}"
+    assert row[5].endswith(" of 1")
+    one = next(row for row in rows if row[0] == "`failgym/Workflow-v1`")
+    assert one[3:5] == ["", ""]  # where young failed
 
 
 def test_scores_and_intervals_are_those_of_the_page(board: Source) -> None:
