@@ -16,6 +16,7 @@ what stands beside scores, with the first of these.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -50,6 +51,12 @@ COLUMNS = (
 """Of the summary."""
 SHORT = (*("", "traces", "room", CHANCE, PUBLISHED, "best rule in hindsight", AGENTS), COLUMNS[-2])
 """Of the short table."""
+APART = 3.0
+"""Points that a suite is to tell apart."""
+TOLD_APART = (
+    *("", "forecast", "traces", "two best rules", "half-width of their difference"),
+    *(f"pairs {APART:g} points apart", "told apart"),
+)
 NOT_PLAYED = ""
 RANK, LAST = "rank (possible)", ("drawn", "ranks at prices")
 BESIDE = {
@@ -181,6 +188,33 @@ def short(source: Source) -> list[str]:
             ]
         )
     return [*_without_empty(SHORT, rows), *warnings(shown)]
+
+
+def told_apart(source: Source) -> list[str]:
+    """The lines of a table of how well rules as published are told apart, by environment.
+
+    Of each pair the score of one less that of the other, with its interval: told apart is a pair
+    whose interval does not hold 0. What was measured stands for the true difference.
+    """
+    rules, rows = groups(source)[PUBLISHED], list[list[str]]()
+    shown = list({place.field.env: place for place in reversed(places(source))}.values())[::-1]
+    for place in shown:
+        scores = {name: found for name in rules if (found := place.score(name)) is not None}
+        ranked = sorted(scores, key=lambda name: -scores[name].value)
+        pairs = [place.above(a, b) for a, b in itertools.combinations(ranked, 2)]
+        apart = [pair for pair in pairs if pair.value >= APART]
+        found = [pair for pair in apart if pair.low > 0.0]
+        best = place.above(*ranked[:2]) if len(ranked) > 1 else None
+        rows.append(
+            [
+                *(f"`failgym/{place.field.env}`", place.field.forecast, _traces(place.field)),
+                "" if best is None else f"`{ranked[0]}`, `{ranked[1]}`",
+                "" if best is None else f"{(best.high - best.low) / 2.0:.2f}",
+                f"{len(apart)} of {len(pairs)}",
+                f"{100.0 * len(found) / len(apart):.0f} %" if apart else "",
+            ]
+        )
+    return table(list(TOLD_APART), rows)
 
 
 def _without_empty(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

@@ -54,7 +54,7 @@ from typing import Annotated, Any
 
 import typer
 
-from experiments.leaderboard_tables import complete, fingerprint, short, summary
+from experiments.leaderboard_tables import complete, fingerprint, short, summary, told_apart
 from experiments.markdown import replaced
 from experiments.measured_worlds import note
 from experiments.result_tables.agents import agents
@@ -80,6 +80,7 @@ PAGES = {
     "leaderboard": "docs/results/leaderboard.md",
     "policies": "docs/results/leaderboard.md",
     "fingerprint": "docs/results/leaderboard.md",
+    "told_apart": "docs/results/power.md",
     "board": "README.md",
     "speed": "docs/results/speed.md",
     "sensitivity": "docs/results/sensitivity.md",
@@ -179,6 +180,7 @@ def main(
         write("leaderboard", "\n".join(summary(source, oracle)))
         write("policies", "\n".join(complete(source)))
         rows = f"{len(source.results):,} rows of suite `{source.suite}`"
+        write("told_apart", "\n".join(told_apart(source)))
         write("fingerprint", f"{rows}: `{fingerprint(source.results)}`")
 
 
