@@ -134,6 +134,7 @@ def fingerprint(results: pd.DataFrame) -> str:
             digest.update("\n".join(values).encode())
             continue
         each = [np.asarray(value, dtype=np.float64).ravel() for value in values]
+        each = [np.where(np.isnan(one), np.nan, one) for one in each]  # one NaN is like another
         lengths = np.array([len(one) for one in each], dtype=np.int64)
         digest.update(lengths.tobytes() + np.concatenate([np.zeros(0), *each]).tobytes())
     return digest.hexdigest()

@@ -6,7 +6,10 @@ from typing import Protocol, TypeVar
 
 from failgym.agents.strict_record import Record
 
-__all__ = ["Hyper", "Learner"]
+__all__ = ["COUNTERFACTUAL", "Hyper", "Learner"]
+
+COUNTERFACTUAL = "counterfactual"
+"""What counterfactual learning is called where algorithms are named."""
 
 
 class Hyper(Record):

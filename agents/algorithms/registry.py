@@ -17,6 +17,7 @@ from failgym.agents.algorithms.hyperparameters import (
     RecurrentPPOSettings,
     Settings,
 )
+from failgym.agents.algorithms.learner import COUNTERFACTUAL
 from failgym.agents.credit.rollout_buffers import MaskableTaskRolloutBuffer, TaskRolloutBuffer
 from failgym.agents.networks.architectures import ARCHITECTURES, Architecture
 from failgym.known_names import check_known
@@ -93,4 +94,7 @@ ALGORITHMS = {name: Algorithm(name, settings) for name, settings in _SETTINGS.it
 
 def algorithm_named(name: str) -> Algorithm:
     """An algorithm by its name. Raises ValueError for another, naming the nearest."""
-    return ALGORITHMS[check_known("algorithm", name, ALGORITHMS)]
+    if name not in ALGORITHMS:
+        check_known("algorithm", name, (*ALGORITHMS, COUNTERFACTUAL))
+        raise ValueError(f"algorithm: expected one of stable-baselines3, got {name!r}")
+    return ALGORITHMS[name]

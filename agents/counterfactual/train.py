@@ -16,7 +16,6 @@ goes on from the last round that was finished, and ends with the same agent.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Collection, Generator, Sequence
 from contextlib import contextmanager
@@ -28,13 +27,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from failgym.agents.algorithms.learner import COUNTERFACTUAL
 from failgym.agents.algorithms.settings_files import settings_of
 from failgym.agents.counterfactual.fitting import decided_actions, fitted
 from failgym.agents.counterfactual.policy import Learned
 from failgym.agents.counterfactual.settings import CounterfactualSettings
 from failgym.agents.counterfactual.visits import Visits, visited
 from failgym.agents.files.manifest import Environment
-from failgym.agents.files.policy_file import COUNTERFACTUAL, load_agent, save_trees
+from failgym.agents.files.policy_file import load_agent, save_trees
 from failgym.agents.forests.decider import Decider
 from failgym.agents.training.preparation import scenario_of
 from failgym.agents.training.result import TrainingResult
@@ -108,50 +108,61 @@ def train_trees(
     called: str = command or f"failgym.agents.train({run.scenario.name!r}, out, {settings})"
     if resume:
         called = folder.described().get("command", called)
-    begun = time.perf_counter()
     anchors = run.anchors()  # says what is wrong before anything is written
     if not resume:
         folder.begin({**run.document, "command": called}, run.hyper)
     rounds: list[_Round] = []
     with _discarded(None if resume else folder):  # what cannot be visited or learned from
-        rounds.append(run.round(folder, 1, rounds, called, progress))
-    for number in range(2, run.hyper.rounds + 1):
-        rounds.append(run.round(folder, number, rounds, called, progress))
-    scoring = time.perf_counter()
+        rounds.append(run.round(folder, rounds, called, progress))
+    while len(rounds) < run.hyper.rounds:
+        rounds.append(run.round(folder, rounds, called, progress))
+    result = _chosen(run, folder, rounds, anchors, called)
+    write_json(folder.result, result.to_json())
+    return result
+
+
+def _chosen(
+    run: _Run,
+    folder: RunFolder,
+    rounds: Sequence[_Round],
+    anchors: Sequence[Anchors],
+    called: str,
+) -> TrainingResult:
+    """The agent that validates best, written to the folder, and what is to be said of it."""
+    begun = time.perf_counter()
     candidates = [
-        (one.number, caution, run.validation(anchors, one, caution))
-        for one in rounds
-        for caution in run.hyper.caution
+        run.validation(anchors, one, caution) for one in rounds for caution in run.hyper.caution
     ]
     # Of equals the one of fewer rounds, and the more cautious.
-    number, caution, best = max(candidates, key=lambda c: (c[2].score, -c[0], c[1]))
-    run.keep(folder.best, rounds[number - 1], caution, called, {"validation": best.to_json()})
+    best = max(candidates, key=lambda one: (one.score, -(one.round or 0), one.caution or 0.0))
+    assert best.round is not None
+    assert best.caution is not None
+    scores = {"validation": best.to_json()}
+    run.keep(folder.best, rounds[best.round - 1], best.caution, called, scores)
     agent = load_agent(folder.best)
-    seen = settings.split != "fit"  # then validation jobs are among those that it has learned from
+    seen = run.settings.split != "fit"  # then it has learned from validation jobs
     verdict = None if seen else judged(anchors, agent, len(candidates))
-    now = time.perf_counter()
-    learning = max(scoring - begun, 1e-9)
-    result = TrainingResult(
+    scoring, learning = time.perf_counter() - begun, sum(one.seconds for one in rounds)
+    steps = rounds[-1].steps
+    return TrainingResult(
         env=run.document["env"],
         algo=COUNTERFACTUAL,
-        seed=settings.seed,
-        steps=rounds[-1].steps,
+        seed=run.settings.seed,
+        steps=steps,
         best=best,
-        last=candidates[-1][2],
-        validations=tuple(one for _, _, one in candidates),
+        last=candidates[-1],
+        validations=tuple(candidates),
         warm_start=None,
-        seconds=now - begun,
-        validation_seconds=now - scoring,
+        seconds=learning + scoring,
+        validation_seconds=scoring,
         warm_start_seconds=0.0,
-        steps_per_second=rounds[-1].steps / learning,
+        steps_per_second=steps / max(learning, 1e-9),
         policy=folder.best,
         command=called,
         versions=agent.manifest.versions,
         trace_hash=run.document["trace_hash"],
         verdict=verdict,
     )
-    write_json(folder.result, result.to_json())
-    return result
 
 
 @contextmanager
@@ -173,6 +184,8 @@ class _Round:
     steps: int
     """decisions that were looked into"""
     decider: Decider
+    seconds: float
+    """wall-clock time of this round alone [s]"""
 
 
 @dataclass(frozen=True)
@@ -206,18 +219,15 @@ class _Run:
         return each
 
     def round(
-        self,
-        folder: RunFolder,
-        number: int,
-        before: Sequence[_Round],
-        called: str,
-        progress: Advance,
+        self, folder: RunFolder, before: Sequence[_Round], called: str, progress: Advance
     ) -> _Round:
-        """A round, learned or, if it was finished before, read."""
-        file = folder.path / f"round-{number}.safetensors"
+        """The next round, learned or, if it was finished before, read."""
+        number, begun = len(before) + 1, time.perf_counter()
+        file, times = folder.round(number), folder.round(number).with_suffix(".json")
         if file.exists():
             progress(self.hyper.traces + 1)
-            return self._finished(file, number, before)
+            seconds = read_json(times).get("seconds", 0.0) if times.exists() else 0.0
+            return self._finished(file, before, seconds)
         visits = self._visits(number, before, progress)
         actions = before[-1].decider.actions if before else decided_actions(visits)
         forest = fitted(
@@ -236,13 +246,15 @@ class _Run:
         steps = len(visits)
         if before:
             forest, steps = before[-1].decider.forest.joined(forest), steps + before[-1].steps
-        found = _Round(number, steps, Decider(forest, actions, self.hyper.behind))
+        seconds = time.perf_counter() - begun
+        found = _Round(number, steps, Decider(forest, actions, self.hyper.behind), seconds)
+        write_json(times, {"seconds": seconds})  # first: a round is finished once its file is there
         self.keep(file, found, self.hyper.behind, called, {})
         return found
 
-    def _finished(self, file: Path, number: int, before: Sequence[_Round]) -> _Round:
+    def _finished(self, file: Path, before: Sequence[_Round], seconds: float) -> _Round:
         """A round that was finished before. Raises ValueError if the file is of another run."""
-        agent = load_agent(file)
+        agent, number = load_agent(file), len(before) + 1
         decider, manifest = agent.network, agent.manifest
         same = isinstance(decider, Decider) and (
             (decider.rounds, manifest.fields, manifest.seed, manifest.settings)
@@ -252,7 +264,7 @@ class _Run:
         )
         if not isinstance(decider, Decider) or not same:
             raise ValueError(f"{file}: expected round {number} of this run, got that of another")
-        return _Round(number, manifest.steps, decider)
+        return _Round(number, manifest.steps, decider, seconds)
 
     def _visits(self, number: int, before: Sequence[_Round], progress: Advance) -> Visits:
         agents: list[Predicts] = [Learned(one.decider, self.columns) for one in before]
@@ -289,15 +301,7 @@ class _Run:
         agent = Learned(replace(one.decider, caution=caution), self.columns)
         runs = [each.run(agent, threads=self.settings.threads) for each in anchors]
         found = measure(anchors, runs)
-        return Validation(
-            steps=one.steps,
-            score=found.score,
-            low=None if math.isnan(found.low) else found.low,
-            high=None if math.isnan(found.high) else found.high,
-            stochastic=None,
-            round=one.number,
-            caution=caution,
-        )
+        return Validation.of(one.steps, found, round=one.number, caution=caution)
 
     def keep(
         self, file: Path, one: _Round, caution: float, called: str, scores: dict[str, Any]

@@ -103,8 +103,14 @@ def visited(
         progress: called with the number of episodes that are done.
 
     Raises:
-        ValueError: naming the policy, for one that was made for other rules or carries a state.
+        ValueError: naming the policy, for one that was made for other rules or carries a state;
+            for no policies, a share out of range, or if no decision was looked into.
     """
+    if not policies:
+        raise ValueError("policies: expected one at least")
+    for name, value in (("share", share), ("acting", share if acting is None else acting)):
+        if not 0.0 < value <= 1.0:
+            raise ValueError(f"{name}: expected a share above 0, got {value}")
     alone = scenario.kind.independent
     scenario = scenario.override(slice_tasks=1) if alone else scenario
     world = build_world(scenario)

@@ -18,6 +18,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from failgym import __version__
+from failgym.agents.algorithms.learner import COUNTERFACTUAL
 from failgym.agents.files.decision_interval import Cadence
 from failgym.agents.files.manifest import (
     Environment,
@@ -50,10 +51,10 @@ from failgym.worlds.source import whole_trace
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
 
-__all__ = ["COUNTERFACTUAL", "SUFFIX", "load_agent", "save_policy", "save_trees"]
+__all__ = ["SUFFIX", "load_agent", "save_policy", "save_trees"]
 
-COUNTERFACTUAL, FOREST = "counterfactual", "Forest"
-"""What a manifest calls the algorithm that learns trees, and what it learns."""
+FOREST = "Forest"
+"""What a manifest calls trees, where it names the class of a network."""
 PREFIX = "forest."
 """How the names of its arrays begin."""
 TREE_LIBRARIES = ("numpy", "xgboost-cpu")

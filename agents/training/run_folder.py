@@ -6,6 +6,7 @@
 | settings.yaml | the hyper-parameters, to be used again with ``--config`` |
 | checkpoint.pt | what training goes on with (`failgym.agents.training.checkpoints`) |
 | evaluations.json | the scores on the validation split so far |
+| round-N.safetensors, round-N.json | what counterfactual learning knew after a round; its time |
 | best.safetensors | the best agent so far, a policy file |
 | result.json | scores, times and versions, once training is over |
 """
@@ -52,6 +53,10 @@ class RunFolder:
         self.best = self.path / "best.safetensors"
         self.result = self.path / "result.json"
         self.tensorboard = self.path / "tensorboard"
+
+    def round(self, number: int) -> Path:
+        """What was learned up to the end of a round, of counterfactual learning."""
+        return self.path / f"round-{number}.safetensors"
 
     def begin(self, run: Document, settings: Hyper) -> None:
         """Make the folder of a new run.

@@ -18,11 +18,11 @@ import torch
 from stable_baselines3.common.logger import Logger, configure
 
 from failgym.agents.algorithms.hyperparameters import OnPolicySettings, Settings
+from failgym.agents.algorithms.learner import COUNTERFACTUAL
 from failgym.agents.algorithms.registry import algorithm_named
 from failgym.agents.algorithms.settings_files import settings_for
 from failgym.agents.environments.vec_env import make_sb3_env
 from failgym.agents.files.manifest import Environment
-from failgym.agents.files.policy_file import COUNTERFACTUAL
 from failgym.agents.training.callback import Milestones
 from failgym.agents.training.preparation import (
     check_world,
@@ -69,7 +69,8 @@ def train(
         settings: how to train; by default those of `TrainingSettings`.
         resume: go on with the run in ``out``. A finished one is only read.
         command: what result and policy file call the command that trained the agent.
-        progress: called with the number of decisions made.
+        progress: called with the number of decisions made; of counterfactual learning, as
+            `failgym.agents.counterfactual.train.steps_of_run` says.
         asked_for: fields of ``env`` that win too, though they are as registered.
 
     Raises:

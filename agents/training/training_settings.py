@@ -35,7 +35,7 @@ class TrainingSettings:
     """
 
     algo: str = "maskable_ppo"
-    """a name of `failgym.agents.ALGORITHMS`"""
+    """a name of `failgym.agents.ALGORITHMS`, or "counterfactual" (`agents.counterfactual`)"""
     _: KW_ONLY
     steps: int | None = None
     """decisions to train on, by default as many as the hyper-parameters say; rounded up to whole

@@ -44,6 +44,20 @@ class Validation:
     caution: float | None = None
     """of trees: standard deviations between models that were taken off their mean"""
 
+    @classmethod
+    def of(
+        cls,
+        steps: int,
+        found: Evaluation,
+        stochastic: float | None = None,
+        *,
+        round: int | None = None,
+        caution: float | None = None,
+    ) -> Validation:
+        """What was found of an agent, after so many steps."""
+        low, high = (None if math.isnan(end) else end for end in (found.low, found.high))
+        return cls(steps, found.score, low, high, stochastic, round, caution)
+
     def rank(self, keep: Keep) -> tuple[float, float]:
         """What the best of several is the greatest of: one of the scores, then the other."""
         drawn = self.score if self.stochastic is None else self.stochastic
@@ -97,13 +111,7 @@ class Validator:
             learned = self.algorithm.stochastic
             drawn = self._evaluation(model, deterministic=False).score if learned else None
         self.seconds += time.perf_counter() - begun
-        return Validation(
-            steps=model.num_timesteps,
-            score=best.score,
-            low=None if math.isnan(best.low) else best.low,
-            high=None if math.isnan(best.high) else best.high,
-            stochastic=drawn,
-        )
+        return Validation.of(model.num_timesteps, best, drawn)
 
     def _evaluation(self, model: BaseAlgorithm, deterministic: bool) -> Evaluation:
         policy = asked(model, self.seed)

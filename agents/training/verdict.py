@@ -4,6 +4,9 @@ Training compares many agents on the same jobs, and keeps the one that looks bes
 that is luck. So the interval that decides is wide enough for all of them at once (Bonferroni: at
 95 % for n candidates each has one of 1 - .05/n). If it lies above 0, the agent saves; below, it
 does harm. If it holds 0 these jobs do not tell, and what is sure is replay.
+
+Where one or two jobs hold most of what there is to gain, an interval of so high a confidence is too
+narrow: the stretch of `failgym.evaluation.statistics.interval_width` is approximate far out.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+import numpy as np
 from pydantic import ConfigDict
 
 from failgym.evaluation import Anchors
@@ -52,12 +56,15 @@ class Verdict:
     """what is resampled"""
     units: int
     """how many there are"""
+    members: int
+    """jobs that they are made of, or slices"""
     smallest: float | None
     """the smallest score that would have been told from 0, of an agent that varies as this one: how
     far the interval reaches down"""
     more: int | None
-    """units beside these that would be needed if the score stays what it is; None if it is not
-    above 0, or nobody can have so many"""
+    """jobs, or slices, beside these that would be needed if the score stays what it is, since an
+    interval shrinks with one over the root of their number; None if the score is not above 0, or
+    nobody can have so many"""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
@@ -67,7 +74,7 @@ class Verdict:
     def text(self) -> str:
         """In a line."""
         chosen = f"chosen among {self.candidates}" if self.candidates > 1 else "the only candidate"
-        of = f"{self.units:,} {_several(self.unit)} of the validation split, {chosen}"
+        of = f"{self.members:,} {self._members} of the validation split, {chosen}"
         if self.score is None:
             return f"no evidence: there is nothing to gain on {of}"
         if not self.acts:
@@ -82,18 +89,16 @@ class Verdict:
         text = f"no evidence: keep replay; {found}; of scores of an agent like this {least} is told"
         text += " from 0"
         if self.more is not None:
-            text += f"; about {self.more:,} more {_several(self.unit)} would decide"
+            text += f"; about {self.more:,} more {self._members} would decide"
         return text
+
+    @property
+    def _members(self) -> str:
+        return "jobs" if "job" in self.unit else "slices"
 
 
 def _known(value: float) -> float | None:
     return None if math.isnan(value) else value
-
-
-def _several(unit: str) -> str:
-    """The plural of a unit's name, such as "block of jobs"."""
-    first, space, rest = unit.partition(" ")
-    return f"{first}s{space}{rest}"
 
 
 def verdict_of(anchors: Sequence[Anchors], runs: Sequence[Run], candidates: int) -> Verdict:
@@ -114,10 +119,10 @@ def verdict_of(anchors: Sequence[Anchors], runs: Sequence[Run], candidates: int)
     )
     score, low, high = found  # what is not known is NaN, and compares as false
     answer: Answer = "adopt" if low > 0.0 else "harm" if high < 0.0 else "no evidence"
-    units = sum(each.units.count for each in evidence)
+    members = sum(len(np.unique(each.units.member)) for each in evidence)
     more = None
     if answer == "no evidence" and score > 0.0 >= low:
-        wanted = units * ((score - low) / score) ** 2 - units
+        wanted = members * ((score - low) / score) ** 2 - members
         more = math.ceil(wanted) if wanted < LARGEST else None
     return Verdict(
         answer=answer,
@@ -127,7 +132,8 @@ def verdict_of(anchors: Sequence[Anchors], runs: Sequence[Run], candidates: int)
         high=_known(high),
         candidates=candidates,
         unit=evidence[0].units.name,
-        units=units,
+        units=sum(each.units.count for each in evidence),
+        members=members,
         smallest=_known(score - low),
         more=more,
     )

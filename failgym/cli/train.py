@@ -175,8 +175,8 @@ def _trained(
 
 def _total(scenario: Scenario, settings: TrainingSettings) -> int:
     """How far the bar goes; say so where more is trained on than was asked for."""
+    from failgym.agents.algorithms.learner import COUNTERFACTUAL
     from failgym.agents.algorithms.settings_files import settings_for, settings_of
-    from failgym.agents.files.policy_file import COUNTERFACTUAL
     from failgym.agents.training.rollout_steps import rollout_of, steps_of
 
     file, given = settings.config, settings.hyper

@@ -165,6 +165,15 @@ def test_decisions_in_which_a_policy_acts_may_be_looked_into_more_often() -> Non
     assert some.weights.sum() == pytest.approx(len(every), rel=0.3)
 
 
+def test_what_cannot_be_visited_is_said_in_a_line() -> None:
+    rule = REGISTRY["replay"]()
+    for options, message in (({"share": 2.0}, "share: "), ({"acting": 0.0}, "acting: ")):
+        with pytest.raises(ValueError, match=f"{message}expected a share above 0"):
+            visited(SMALL, [rule], **options)
+    with pytest.raises(ValueError, match="policies: expected one at least"):
+        visited(SMALL, [])
+
+
 def test_policies_with_a_state_are_refused() -> None:
     class Remembers(AtOnce):
         def predict(self, observation: Any, state: Any = None, **_: Any) -> tuple[Any, Any]:
@@ -366,8 +375,12 @@ def test_who_goes_on_does_not_have_to_say_the_same_words(tmp_path: Path) -> None
         train("failgym/GracePeriod-v1", folder, settings, command="typed")
     for name in ("best.safetensors", "result.json"):
         (other / name).unlink()
+    seconds = json.loads((other / "round-1.json").read_text())["seconds"]
     again = replace(settings, threads=2)
     train("failgym/GracePeriod-v1", other, again, resume=True, command="typed in other words")
+    resumed = json.loads((other / "result.json").read_text())
+    assert resumed["seconds"] - resumed["validation_seconds"] == pytest.approx(seconds)
+    assert resumed["command"] == "typed"
     assert (one / "best.safetensors").read_bytes() == (other / "best.safetensors").read_bytes()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("stable_baselines3")
@@ -32,7 +33,8 @@ def test_what_saves_is_adopted_and_what_harms_is_called_so(anchors: Anchors) -> 
     bad = of(anchors, "spark_speculation")
     assert bad.score is not None
     assert bad.score < 0.0
-    assert bad.answer in ("harm", "no evidence")
+    assert bad.high is not None
+    assert bad.answer == ("harm" if bad.high < 0.0 else "no evidence")
     assert bad.more is None
 
 
@@ -77,7 +79,7 @@ def test_how_many_more_would_decide_follows_from_the_root_of_their_number(
         return verdict_of([anchors], runs, 2)
 
     found = says(10.0, -10.0, 25.0)  # half as wide would do: four times as many
-    assert (found.answer, found.smallest, found.more) == ("no evidence", 20.0, 3 * found.units)
+    assert (found.answer, found.smallest, found.more) == ("no evidence", 20.0, 3 * found.members)
     assert "of an agent like this none below 20.0 is told from 0" in found.text
     assert f"about {found.more:,} more" in found.text
     assert says(-1.0, -10.0, 5.0).more is None
@@ -96,10 +98,11 @@ def test_how_many_more_would_decide_follows_from_the_root_of_their_number(
     assert "decide for an interval" in few.text
 
 
-def test_units_are_counted_in_words(anchors: Anchors) -> None:
-    found = of(anchors, "algorithm_1")
-    for unit, words in (("job", "jobs"), ("block of jobs", "blocks of jobs"), ("slice", "slices")):
-        assert f" {words} of the validation split" in replace(found, unit=unit).text
+def test_it_speaks_of_jobs_whatever_was_resampled(anchors: Anchors) -> None:
+    found, jobs = of(anchors, "algorithm_1"), len(np.unique(anchors.evidence.units.member))
+    assert found.members == jobs >= found.units
+    for unit, words in (("job", "jobs"), ("block of jobs", "jobs"), ("slice", "slices")):
+        assert f" on {jobs:,} {words} of the validation split" in replace(found, unit=unit).text
 
 
 @pytest.mark.parametrize(("caution", "status"), [("[100.0]", 1), ("[0.0]", None)])
