@@ -186,7 +186,8 @@ def test_what_a_file_says_of_itself(env: BatchedVecEnv, tmp_path: Path) -> None:
     assert manifest.environment.decisions == ("clone", "give_up", "retry")
     assert [field.name for field in manifest.observation] == [f.name for f in FIELDS]
     assert (manifest.algorithm, manifest.policy) == ("maskable_ppo", "MaskableActorCriticPolicy")
-    assert (manifest.network.actor, manifest.network.activation) == ((64, 64), "tanh")
+    network: Any = manifest.network
+    assert (network.actor, network.activation) == ((64, 64), "tanh")
     assert (manifest.command, manifest.steps, manifest.seed) == ("failgym train", 0, 1)
     assert manifest.trace_hash == whole_trace(SCENARIO).content_hash
     assert manifest.versions["failgym"] == failgym.__version__

@@ -49,7 +49,8 @@ def test_an_interrupted_run_ends_as_one_that_was_not(algo: str, tmp_path: Path) 
     assert resumed.best == whole.best
     assert_same_state(checkpoint(tmp_path / "whole"), checkpoint(parts))
     best, expected = load_agent(resumed.policy), load_agent(whole.policy)
-    assert_same_state(best.network.state_dict(), expected.network.state_dict())
+    networks: list[Any] = [best.network, expected.network]
+    assert_same_state(*(network.state_dict() for network in networks))
     assert best.manifest.steps == expected.manifest.steps == whole.best.steps
 
 
