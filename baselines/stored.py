@@ -15,7 +15,7 @@ from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 from failgym.baselines.base import Heuristic
 from failgym.files import replacing
 
-__all__ = ["load_heuristic", "parameters", "save_heuristic"]
+__all__ = ["built", "load_heuristic", "parameters", "save_heuristic"]
 
 _FORMAT = "failgym policy"
 _MOST_BYTES = 1 << 24
@@ -61,7 +61,7 @@ def load_heuristic(path: str | Path) -> Heuristic:
         name = content.get("policy")
         if not isinstance(name, str) or name not in STORABLE:
             raise ValueError(f"unknown policy {name!r}")
-        return _built(STORABLE[name], content.get("parameters"))
+        return built(STORABLE[name], content.get("parameters"))
     except (OverflowError, TypeError, ValueError) as error:
         raise ValueError(f"{path}: {error}") from error
 
@@ -92,7 +92,13 @@ def _refused(constant: str) -> Any:
     raise ValueError(f"{constant} is not JSON")
 
 
-def _built(kind: type[Heuristic], values: Any) -> Heuristic:
+def built(kind: type[Heuristic], values: Any) -> Heuristic:
+    """A heuristic with parameters from JSON.
+
+    Raises:
+        ValueError: for what is no object, an unknown parameter, or a value out of range.
+        TypeError, OverflowError: for some that are no such value at all.
+    """
     if not isinstance(values, dict):
         raise ValueError("parameters: expected an object of names and values")
     hints = get_type_hints(kind)

@@ -2,7 +2,7 @@
 
 An episode can be copied exactly, and fates are keyed: what befalls a task does not depend on who
 asks. So every action can be tried on copies that meet the same fate, and what comes out is no
-estimate. Learners can take the difference of two actions for what it is.
+estimate. Learners can take the difference of two actions for what it is, or of two policies.
 
 >>> import gymnasium as gym, failgym
 >>> from failgym.counterfactual import branch
@@ -15,6 +15,7 @@ estimate. Learners can take the difference of two actions for what it is.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +26,7 @@ from failgym.sim.shared.batch import EpisodeBatch
 from failgym.sim.shared.rules import Rules
 from failgym.vocabulary import ACTIONS, TERMS
 
-__all__ = ["Branches", "branch"]
+__all__ = ["Branches", "branch", "follow"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -70,25 +71,52 @@ def branch(env: Any, policy: Predicts | None = None, *, deterministic: bool = Tr
     for part in batch.parts(len(episode)):
         twin = batch.taken(episode[part])
         twin.step(action[part].astype(np.int64))
-        caller = Caller(player, len(twin), deterministic, policy_name(policy))
-        _play(twin, caller, policy_name(policy))
-        costs[episode[part], action[part]] = twin.state.episodes["cost"]
+        costs[episode[part], action[part]] = _played(twin, player, deterministic)
     return Branches(costs)
 
 
-def _play(batch: EpisodeBatch, caller: Caller, name: str) -> None:
-    """Let a policy play all episodes to their ends; what it made of earlier decisions is unknown.
+def follow(
+    env: Any, policies: Sequence[Predicts], *, deterministic: bool = True
+) -> npt.NDArray[np.float64]:
+    """What N episodes cost in the end if from now on one of some policies answers.
 
-    So one that carries a state would begin in the middle of an episode, and is refused.
+    The episodes stay as they are. Arguments and errors are those of `branch`, whose costs are these
+    where the tried action is what the policy answers.
+
+    Returns:
+        float64 [N, policies, 5] by term, of the whole episode; NaN where it is over.
     """
+    batch = _batch_of(env)
+    players = [playing_by(policy, _rules_of(env)) for policy in policies]
+    costs = np.full((len(batch), len(players), len(TERMS)), np.nan)
+    episodes = np.flatnonzero(~batch.state.episodes["done"])
+    for part in batch.parts(len(episodes)):
+        some = episodes[part]
+        for number, player in enumerate(players):
+            costs[some, number] = _played(batch.taken(some), player, deterministic)
+    return costs
+
+
+def _played(batch: EpisodeBatch, player: Predicts, deterministic: bool) -> Floats:
+    """What all episodes cost once a policy has played them to their ends, [N, 5].
+
+    What it made of earlier decisions is unknown. So one that carries a state would begin in the
+    middle of an episode, and is refused. Where half of the episodes are over the rest go on as a
+    batch of their own.
+    """
+    name, costs = policy_name(player), np.empty((len(batch), len(TERMS)))
+    rows = np.arange(len(batch))
     while True:
-        live = ~batch.state.episodes["done"]
+        caller = Caller(player, len(batch), deterministic, name)
+        while 2 * np.count_nonzero(live := ~batch.state.episodes["done"]) > len(batch):
+            actions = caller.act(batch.output, live)
+            if caller.carries_state:
+                raise ValueError(f"policy {name!r}: expected one without a state: it is not known")
+            batch.step(actions)
+        costs[rows] = batch.state.episodes["cost"]
         if not live.any():
-            return
-        actions = caller.act(batch.output, live)
-        if caller.carries_state:
-            raise ValueError(f"policy {name!r}: expected one without a state, which is not known")
-        batch.step(actions)
+            return costs
+        batch, rows = batch.taken(np.flatnonzero(live)), rows[live]
 
 
 def _batch_of(env: Any) -> EpisodeBatch:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from failgym.baselines import REGISTRY
-from failgym.counterfactual import branch
+from failgym.counterfactual import branch, follow
 from failgym.sim.shared.batch import EpisodeBatch
 from failgym.vocabulary import ACTIONS, TERMS
 from tests.envs.worlds import IDS, legal, make, small
@@ -81,6 +81,19 @@ def test_costs_are_those_of_a_run(env_id: str, fields: dict[str, Any], informed:
     assert (batch.state.episodes == before.state.episodes).all()
 
 
+@pytest.mark.parametrize("env_id", IDS)
+def test_a_policy_that_is_followed_costs_what_its_answer_costs(env_id: str) -> None:
+    env = batched(env_id)
+    batch: EpisodeBatch = env.unwrapped.batch
+    rules = [rule() for rule in REGISTRY.values() if rule.compatible(env.unwrapped.scenario)]
+    before, costs = copy.deepcopy(batch), follow(env, rules)
+    for number, rule in enumerate(rules):
+        answers = np.asarray(rule.predict(batch.output.obs)[0])
+        tried = branch(env, rule).costs[np.arange(EPISODES), answers]
+        assert costs[:, number].tobytes() == tried.tobytes()
+    assert (batch.state.episodes == before.state.episodes).all()
+
+
 @pytest.mark.parametrize("fields", [{"order": "time"}, {"slice_tasks": 1}])
 @pytest.mark.parametrize("env_id", ["failgym/Cloning-v1", "failgym/Checkpoint-v1"])
 def test_compiled_branches_are_those_of_copies(env_id: str, fields: dict[str, Any]) -> None:
@@ -108,6 +121,17 @@ def test_gains_are_beside_continue() -> None:
     assert (tried.gains[:, 0] == 0.0).all()
     known = ~np.isnan(tried.gains)
     assert (tried.gains[known] == (total[:, :1] - total)[known]).all()
+
+
+def test_joined_episodes_go_on_as_the_originals() -> None:
+    batches: list[Any] = [batched("failgym/Cloning-v1").unwrapped.batch for _ in range(2)]
+    batches[1].step(np.zeros(EPISODES, dtype=np.int64))
+    joined = batches[0].joined(batches[1:])
+    nothing = np.zeros(EPISODES, dtype=np.int64)
+    for _ in range(5):
+        out = joined.step(np.concatenate([nothing, nothing]))
+        parts = [batch.step(nothing).obs for batch in batches]
+        assert out.obs.tobytes() == np.concatenate(parts).tobytes()
 
 
 def test_taken_episodes_go_on_as_the_originals() -> None:

@@ -11,7 +11,9 @@ question: of two that save alike neither is, most of the time.
 Tasks of a job share its fate, and few jobs hold most of what there is to gain. So the models of the
 ensemble differ in the jobs that they have learned from: each weighs whole jobs by Poisson numbers,
 which is a bootstrap of jobs (Oza and Russell, "Online bagging and boosting", AISTATS 2001). Where a
-gain hangs on one job, models disagree. And no job weighs more than a share of all.
+gain hangs on one job, models disagree. And no job weighs more than a share of all. Where there are
+ten traces or more these are drawn in place of jobs: fields that say how it goes with the whole
+system tell a trace from others, and what is learned by them holds in no other trace.
 """
 
 from __future__ import annotations
@@ -32,6 +34,8 @@ __all__ = ["decided_actions", "fitted", "job_weights"]
 
 Floats = npt.NDArray[np.float64]
 
+MANY_TRACES = 10
+"""From so many on traces are drawn whole."""
 NEGLIGIBLE = 1e-9
 """What rounding may make of nothing, in units of the mean task's cost: jobs that weigh less do not
 count among those that share."""
@@ -97,7 +101,7 @@ def fitted(
         rate: what each tree's share is shrunk by.
         least_weight: of the hessian in a leaf, where the mean row weighs 1.
         job_share: of the whole weight that a job has at most.
-        seed: of the draw of jobs.
+        seed: of the draw of jobs, or of traces.
         threads: of XGBoost, 0 for all; it gives the same trees with any number of them.
     """
     import xgboost
@@ -112,7 +116,8 @@ def fitted(
         "nthread": threads,
     }
     rng = np.random.default_rng(seed)
-    draws = rng.poisson(1.0, size=(models, int(visits.units.max()) + 1)).astype(np.float64)
+    drawn = visits.units if visits.traces.max() + 1 < MANY_TRACES else visits.traces
+    draws = rng.poisson(1.0, size=(models, int(drawn.max()) + 1)).astype(np.float64)
     nothing = Forest.of_nothing(models, trees, depth)
     found: list[Forest] = []
     for one, other in itertools.combinations(actions, 2):
@@ -125,8 +130,8 @@ def fitted(
         weight = job_weights(np.abs(better) * visits.weights[legal], units, job_share)
         boosters: list[Any] = []
         for draw in draws:  # XGBoost bins by the weights that a matrix has at first
-            drawn = (weight * draw[units]).astype(np.float32)
-            rows = xgboost.DMatrix(shown, label=better > 0.0, weight=drawn, nthread=threads)
+            weights = (weight * draw[drawn[legal]]).astype(np.float32)
+            rows = xgboost.DMatrix(shown, label=better > 0.0, weight=weights, nthread=threads)
             boosters.append(xgboost.train(parameters, rows, num_boost_round=trees))
         found.append(forest_of([boosters], depth))
     return functools.reduce(Forest.joined, found)

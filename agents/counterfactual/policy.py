@@ -35,5 +35,5 @@ class Learned:
         """Choose actions as `failgym.policy.Policy` says; nothing is drawn."""
         batch = np.atleast_2d(np.asarray(observation, dtype=np.float32))
         legal = batch[:, MASK] > 0 if action_masks is None else np.atleast_2d(action_masks) > 0
-        chosen = self.decider.answers(batch.take(self.columns, axis=1), legal)
+        chosen = self.decider.asked(batch.take(self.columns, axis=1), batch, legal)
         return (chosen if observation.ndim == 2 else np.int64(chosen[0])), None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from failgym.agents.algorithms.learner import Hyper
 from failgym.agents.algorithms.training_options import BaselineName, Hidden, ScenarioFields
+from failgym.agents.forests.advice import MOST_ADVISERS, Adviser
 from failgym.agents.forests.forest import DEEPEST
 from failgym.agents.forests.sizes import MOST_MODELS, MOST_ROUNDS, MOST_TREES
 
@@ -36,11 +37,19 @@ class CounterfactualSettings(Hyper):
         default_factory=list[BaselineName]
     )
     """baselines that play some of the tasks, beside replay and the agents of earlier rounds"""
+    advice: Annotated[list[Adviser], Field(max_length=MOST_ADVISERS)] = Field(
+        default_factory=list[Adviser]
+    )
+    """rules whose answers are shown beside the fields; the first one's stands where no other is
+    surely better, and stands behind tried answers in the first round"""
     at_random: Annotated[float, Field(ge=0.0, le=1.0)] = 0.05
     """share of the decisions that are answered by a drawn action on the way"""
+    tries: Literal["answers", "rules"] = "answers"
+    """what is chosen among: each answer to a decision; or which rule of `advice` is followed from
+    then on, where one answer changes too little (in pinned worlds, in one round)"""
     rounds: Annotated[int, Field(ge=1, le=MOST_ROUNDS)] = 1
-    """the first learns what an answer gains with CONTINUE behind, the others with the agent so far
-    behind; each may change what those before would answer"""
+    """the first learns what an answer gains with the first rule of `advice` behind, or CONTINUE;
+    the others with the agent so far behind; each may change what those before would answer"""
     models: Annotated[int, Field(ge=1, le=MOST_MODELS)] = 5
     """members of the ensemble, each of other jobs"""
     trees: Annotated[int, Field(ge=1, le=MOST_TREES)] = 60
@@ -63,3 +72,10 @@ class CounterfactualSettings(Hyper):
     """fields of the scenario, for training and validation both"""
     without: Hidden | None = None
     """fields of the observation that the agent is not shown, of those that `train` shows"""
+
+    def check(self) -> None:
+        """Raise ValueError where rules are to be chosen among that there are not, or again."""
+        if self.tries == "rules" and len(self.advice) < 2:
+            raise ValueError(f"advice: expected two rules or more, got {len(self.advice)}")
+        if self.tries == "rules" and self.rounds > 1:
+            raise ValueError("rounds: expected 1 where rules are chosen among")

@@ -48,7 +48,8 @@ from failgym.agents.training.run_folder import (
 from failgym.agents.training.training_settings import TrainingSettings
 from failgym.agents.training.validation import Validation
 from failgym.agents.training.verdict import judged
-from failgym.baselines import REGISTRY
+from failgym.baselines import REGISTRY, STORABLE
+from failgym.baselines.base import Heuristic
 from failgym.envs import Scenario, resolve
 from failgym.envs.select_fields import select_fields
 from failgym.envs.spaces import columns_among
@@ -200,6 +201,11 @@ class _Run:
     """what makes the run the one that it is"""
 
     @property
+    def advice(self) -> tuple[Heuristic, ...]:
+        """Rules that the trees are told the answers of."""
+        return tuple(one.heuristic() for one in self.hyper.advice)
+
+    @property
     def columns(self) -> npt.NDArray[np.intp]:
         """Of whole observations, that the trees ask about."""
         return columns_among(self.fields, tuple(INDEX))
@@ -229,10 +235,14 @@ class _Run:
             seconds = read_json(times).get("seconds", 0.0) if times.exists() else 0.0
             return self._finished(file, before, seconds)
         visits = self._visits(number, before, progress)
-        actions = before[-1].decider.actions if before else decided_actions(visits)
+        follows = self.hyper.tries == "rules"
+        if before:
+            choices = before[-1].decider.choices
+        else:
+            choices = tuple(range(len(self.advice))) if follows else decided_actions(visits)
         forest = fitted(
             visits,
-            actions,
+            choices,
             models=self.hyper.models,
             trees=self.hyper.trees,
             depth=self.hyper.depth,
@@ -247,7 +257,8 @@ class _Run:
         if before:
             forest, steps = before[-1].decider.forest.joined(forest), steps + before[-1].steps
         seconds = time.perf_counter() - begun
-        found = _Round(number, steps, Decider(forest, actions, self.hyper.behind), seconds)
+        decider = Decider(forest, choices, self.hyper.behind, self.advice, follows)
+        found = _Round(number, steps, decider, seconds)
         write_json(times, {"seconds": seconds})  # first: a round is finished once its file is there
         self.keep(file, found, self.hyper.behind, called, {})
         return found
@@ -260,7 +271,7 @@ class _Run:
             (decider.rounds, manifest.fields, manifest.seed, manifest.settings)
             == (number, self.fields, self.settings.seed, self.document["settings"])
             and manifest.trace_hash == self.document["trace_hash"]
-            and all(decider.actions == one.decider.actions for one in before)
+            and all(decider.choices == one.decider.choices for one in before)
         )
         if not isinstance(decider, Decider) or not same:
             raise ValueError(f"{file}: expected round {number} of this run, got that of another")
@@ -269,6 +280,8 @@ class _Run:
     def _visits(self, number: int, before: Sequence[_Round], progress: Advance) -> Visits:
         agents: list[Predicts] = [Learned(one.decider, self.columns) for one in before]
         rules: list[Predicts] = [REGISTRY[name]() for name in ("replay", *self.hyper.rules)]
+        rules += self.advice
+        first = self.advice[0] if self.advice else None
         found: list[Visits] = []
         for trace in range(self.hyper.traces):
             scenario = self.scenario
@@ -278,8 +291,10 @@ class _Run:
                 visited(
                     scenario,
                     [*rules, *agents],
-                    behind=agents[-1] if agents else None,
+                    behind=agents[-1] if agents else first,
                     columns=self.columns,
+                    advice=self.advice,
+                    followed=self.hyper.tries == "rules",
                     episodes=self.hyper.episodes,
                     share=self.hyper.decisions,
                     acting=self.hyper.acting,
@@ -336,6 +351,17 @@ def _plan(env: str | Scenario, settings: TrainingSettings, asked_for: Collection
         if not REGISTRY[name].compatible(scenario):
             needs = ", ".join(sorted(REGISTRY[name].needs))
             raise ValueError(f"rules: {name} needs {needs}, which {scenario.name} does not enable")
+    for one in hyper.advice:
+        if not STORABLE[one.policy].compatible(scenario):
+            needs = ", ".join(sorted(STORABLE[one.policy].needs))
+            raise ValueError(
+                f"advice: {one.policy} needs {needs}, which {scenario.name} does not enable"
+            )
+    if hyper.tries == "rules" and not scenario.kind.independent:
+        raise ValueError(
+            f"tries: expected 'answers': in {scenario.name} tasks wait for each other, and a rule"
+            " would be followed in all of them"
+        )
     if not generated(scenario.trace):
         hyper = hyper.model_copy(update={"traces": 1})
     fields = select_fields(settings.fields, scenario, hyper.without or ())

@@ -14,9 +14,12 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from failgym.counterfactual import branch
+from failgym.agents.forests.advice import advised
+from failgym.baselines.base import Heuristic
+from failgym.counterfactual import branch, follow
 from failgym.evaluation.caller import Caller, Predicts, playing_by, policy_name
 from failgym.evaluation.progress import Advance, silent
+from failgym.sim.pinned.batch import Batch
 from failgym.sim.shared.batch import EpisodeBatch
 from failgym.vocabulary import ACTIONS, Action
 from failgym.worlds.batches import batch_of
@@ -32,6 +35,8 @@ Ints = npt.NDArray[np.int64]
 LANES, FEW_LANES = 1_024, 16
 """Episodes that run at once: in the pinned world, and in the scheduled one, where they are long."""
 CONTINUE = int(Action.CONTINUE)
+WAITING, HELD_BYTES = 4_096, 1 << 27
+"""Open decisions of the pinned world that are tried together, and the memory that they take."""
 LEAVE = -2
 """In place of a slice: the episode goes on as it is."""
 
@@ -43,12 +48,15 @@ class Visits:
     observations: Floats
     """[rows, columns]"""
     gains: npt.NDArray[np.float64]
-    """[rows, ACTIONS] what an answer saves beside CONTINUE; NaN for what is illegal"""
+    """[rows, ACTIONS] what an answer saves beside CONTINUE, NaN for what is illegal; or [rows,
+    rules] what each rule of the advice saves beside the first"""
     units: Ints
     """[rows] number of what is resampled whole: the job that a decision is about; in the scheduled
     world the slice, whose jobs wait for each other; other ones for other traces"""
     tasks: Ints
     """[rows] number of the task, likewise"""
+    traces: Ints
+    """[rows] number of the trace"""
     weights: npt.NDArray[np.float64]
     """[rows] how many decisions each stands for"""
 
@@ -57,9 +65,9 @@ class Visits:
 
     @classmethod
     def joined(cls, several: Sequence[Self]) -> Self:
-        """Several together, whose units and tasks are others."""
+        """Several together, whose units, tasks and traces are others."""
         numbers: dict[str, Ints] = {}
-        for name in ("units", "tasks"):
+        for name in ("units", "tasks", "traces"):
             parts: list[Ints] = [getattr(one, name) for one in several]
             firsts = np.cumsum([0] + [int(part.max(initial=-1)) + 1 for part in parts])
             shifted = [part + first for part, first in zip(parts, firsts[:-1], strict=True)]
@@ -78,6 +86,8 @@ def visited(
     *,
     behind: Predicts | None = None,
     columns: npt.NDArray[np.intp] | None = None,
+    advice: Sequence[Heuristic] = (),
+    followed: bool = False,
     episodes: int | None = None,
     share: float = 1.0,
     acting: float | None = None,
@@ -93,6 +103,8 @@ def visited(
         policies: one of them, drawn, plays each episode. They carry no state from step to step.
         behind: answers what comes after the tried answer; CONTINUE, if None.
         columns: of the observation that are kept; all, if None.
+        advice: rules whose answers are kept behind them.
+        followed: try which of these rules to follow from then on, in place of answers.
         episodes: how many are played, drawn without replacement; all of the split by default.
         share: of the decisions that are looked into, drawn.
         acting: the same where the policy that plays does something; the same share by default. What
@@ -120,7 +132,7 @@ def visited(
     batch = batch_of(scenario, world, lanes, threads)
     players = _Players(policies, scenario, lanes, at_random, rng)
     chances = np.array([share, share if acting is None else acting])
-    found: list[_Tried] = []
+    trials = _Trials(behind, columns, advice, followed, WAITING if alone else 1)
     batch.seed(rng.integers(1, 2**63 - 1, size=len(batch)).astype(np.uint64))
     batch.reset(np.asarray(waiting[: len(batch)], dtype=np.int64))
     waiting = waiting[len(batch) :]
@@ -130,7 +142,7 @@ def visited(
         chance = chances[(actions != CONTINUE).astype(np.int64)]
         looked = np.flatnonzero(live & (rng.random(len(batch)) < chance))
         if len(looked):
-            found.append(_tried(batch, looked, behind, columns, 1.0 / chance[looked]))
+            trials.add(batch.taken(looked), 1.0 / chance[looked])
         batch.step(actions)
         over = np.flatnonzero(live & batch.state.episodes["done"])
         progress(len(over))
@@ -141,6 +153,7 @@ def visited(
             batch.reset(chosen)
             players.begin(begun)
             live[begun] = True
+    found = trials.done()
     if not found:
         raise ValueError("decisions: expected a greater share: none was looked into")
     tried = _Tried(*(np.concatenate(part) for part in zip(*found, strict=True)))
@@ -148,7 +161,8 @@ def visited(
     if alone:
         trace = split_of(scenario, scenario.split)
         unit = trace.column("tasks", "job")[tried.tasks].astype(np.int64)
-    return Visits(tried.observations, tried.gains, unit, tried.tasks, tried.weights)
+    one = np.zeros_like(unit)
+    return Visits(tried.observations, tried.gains, unit, tried.tasks, one, tried.weights)
 
 
 class _Tried(NamedTuple):
@@ -161,19 +175,52 @@ class _Tried(NamedTuple):
     weights: npt.NDArray[np.float64]
 
 
-def _tried(
-    batch: EpisodeBatch,
-    lanes: Ints,
-    behind: Predicts | None,
-    columns: npt.NDArray[np.intp] | None,
-    weights: npt.NDArray[np.float64],
-) -> _Tried:
-    """The open decisions of some episodes, with what each answer saves."""
-    some = batch.taken(lanes)
-    out = some.output
-    shown = out.obs.copy() if columns is None else out.obs.take(columns, axis=1)
-    task, number = out.task.astype(np.int64), out.slice.astype(np.int64)
-    return _Tried(shown, branch(some, behind).gains, task, number, weights)
+class _Trials:
+    """Open decisions whose answers are to be tried, many at a time: a step has its price."""
+
+    def __init__(
+        self,
+        behind: Predicts | None,
+        columns: npt.NDArray[np.intp] | None,
+        advice: Sequence[Heuristic],
+        followed: bool,
+        together: int,
+    ) -> None:
+        self.behind, self.columns, self.advice = behind, columns, advice
+        self.followed, self.together = followed, together
+        self.waiting: list[tuple[EpisodeBatch, npt.NDArray[np.float64]]] = []
+        self.found: list[_Tried] = []
+
+    def add(self, some: EpisodeBatch, weights: npt.NDArray[np.float64]) -> None:
+        """Copies of episodes, and how many decisions each stands for."""
+        self.waiting.append((some, weights))
+        held = sum(len(one) for one, _ in self.waiting)
+        if held >= min(self.together, max(1, HELD_BYTES // some.bytes_each)):
+            self._try()
+
+    def done(self) -> list[_Tried]:
+        """All that was tried."""
+        if self.waiting:
+            self._try()
+        return self.found
+
+    def _try(self) -> None:
+        batches, weights = zip(*self.waiting, strict=True)
+        self.waiting = []
+        some: EpisodeBatch = batches[0]
+        if len(batches) > 1:
+            assert isinstance(some, Batch)
+            some = some.joined(batches[1:])
+        out = some.output
+        shown = out.obs.copy() if self.columns is None else out.obs.take(self.columns, axis=1)
+        shown = advised(shown, out.obs, out.mask > 0, self.advice)
+        if self.followed:
+            costs = follow(some, self.advice).sum(axis=2)
+            gains = costs[:, :1] - costs
+        else:
+            gains = branch(some, self.behind).gains
+        task, number = out.task.astype(np.int64), out.slice.astype(np.int64)
+        self.found.append(_Tried(shown, gains, task, number, np.concatenate(weights)))
 
 
 class _Players:

@@ -184,12 +184,15 @@ def save_trees(
         algorithm=COUNTERFACTUAL,
         policy=FOREST,
         network=ForestSizes(
-            decides=tuple(Action(action).name for action in decider.actions),
+            decides=()
+            if decider.follows
+            else tuple(Action(action).name for action in decider.choices),
             rounds=decider.rounds,
             models=forest.models,
             trees=forest.leaves.shape[2],
             depth=forest.depth,
             caution=decider.caution,
+            advice=decider.advisers,
         ),
         critic=False,
         versions={"failgym": __version__, **{name: _version(name) for name in TREE_LIBRARIES}},
@@ -270,7 +273,10 @@ def _decider(manifest: Manifest, arrays: Arrays) -> Decider:
     forest = Forest(*(arrays[name] for name in names))
     known = {action.name: int(action) for action in Action}
     decides = tuple(known.get(name, -1) for name in sizes.decides)
-    decider = Decider(forest, decides, sizes.caution)
+    follows = not decides
+    advice = tuple(adviser.heuristic() for adviser in sizes.advice)
+    choices = tuple(range(len(advice))) if follows else decides
+    decider = Decider(forest, choices, sizes.caution, advice, follows)
     decider.check(len(manifest.fields))
     stated = (sizes.rounds * len(decider.pairs), sizes.models, sizes.trees, 1 << sizes.depth)
     if forest.leaves.shape != stated:

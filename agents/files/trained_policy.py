@@ -92,9 +92,12 @@ class TrainedPolicy:
         """All numbers that choose its actions, by name."""
         if isinstance(self.network, Decider):
             chosen = {
-                "actions": np.array(self.network.actions),
+                "choices": np.array(self.network.choices),
                 "caution": np.array([self.network.caution]),
             }
+            if self.network.advice:
+                said = " ".join(one.model_dump_json() for one in self.network.advisers)
+                chosen["advice"] = np.frombuffer(said.encode(), dtype=np.uint8)
             return {**self.network.forest._asdict(), **chosen}
         return {n: t.numpy() for n, t in kept_weights(self.network, critic=False).items()}
 
@@ -136,7 +139,14 @@ class TrainedPolicy:
                 f"fields: the agent is asked more often than it answers, every"
                 f" {self.cadence.own / MINUTE:g} minutes, and the observation has no 'age'"
             )
+        if self._advised and self.observed != WHOLE:
+            raise ValueError("fields: the agent follows rules, which read whole observations")
         return self
+
+    @property
+    def _advised(self) -> bool:
+        """Does it ask rules?"""
+        return isinstance(self.network, Decider) and bool(self.network.advice)
 
     @property
     def _masked(self) -> bool:
@@ -201,7 +211,7 @@ class TrainedPolicy:
         shown = batch if self._columns is None else batch.take(self._columns, axis=1)
         if self.moments is not None:
             shown = self.moments.normalised(shown)
-        chosen, after = self._answers(shown, state, episode_start, options)
+        chosen, after = self._answers(shown, batch, state, episode_start, options)
         if self.cadence is not None:
             told = dict(zip(self.observed, batch.T, strict=True))
             due = self.cadence.due(told.get("window", np.ones_like(told["age"])), told["age"])
@@ -213,6 +223,7 @@ class TrainedPolicy:
     def _answers(
         self,
         shown: npt.NDArray[np.float32],
+        whole: npt.NDArray[np.float32],
         state: State,
         start: npt.NDArray[np.bool_] | None,
         options: dict[str, Any],
@@ -223,7 +234,7 @@ class TrainedPolicy:
             if legal.size != len(shown) * ACTIONS or legal.shape[-1] not in (ACTIONS, legal.size):
                 raise ValueError(f"action_masks: expected [{len(shown)}, {ACTIONS}]")
             legal = legal.reshape(len(shown), ACTIONS)
-            return self.network.answers(shown, legal), state
+            return self.network.asked(shown, whole, legal), state
         if options["deterministic"] and has_plain_actor(self.network):
             best = best_actions(self.network, shown, options.get("action_masks"))
             if best is not None:

@@ -1,4 +1,4 @@
-"""What ensembles of trees decide: an answer is changed where even doubts say that it saves."""
+"""What ensembles of trees decide: an answer changes where even doubts say that it saves."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from failgym.agents.forests.advice import Adviser, advised
 from failgym.agents.forests.forest import Forest
+from failgym.baselines.base import Heuristic
 from failgym.vocabulary import ACTIONS, Action
 
 __all__ = ["Decider"]
 
+Actions = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float32]
 
 
@@ -20,50 +24,81 @@ Floats = npt.NDArray[np.float32]
 class Decider:
     """An answer that each of some rounds may change where it is sure.
 
-    Before the first round the answer is CONTINUE. A round changes it to another legal action that
-    is surely better: the margins of the pair, some standard deviations between models taken off
-    their mean, are above 0. Of several that are, it is the one that does best against the others.
-    So where models that have learned from other jobs disagree nothing changes: of a gain its lower
-    bound counts.
+    Before the first round the answer is that of the first rule of `advice`, or CONTINUE. A round
+    changes it to another legal action that is surely better: the margins of the pair, some standard
+    deviations between models taken off their mean, are above 0. Of several that are, it is the one
+    that does best against the others. So where models that have learned from other jobs disagree
+    nothing changes: of a gain its lower bound counts.
+
+    What is chosen among are answers; or rules, whose answers are taken. To follow at each decision
+    the rule that would be the best one to follow from then on is max-following (Hussing, Kearns,
+    Roth, Sengupta and Sorrell, "Oracle-efficient reinforcement learning for max value ensembles",
+    NeurIPS 2024): as good as the best of them, and better where others are better elsewhere.
     """
 
     forest: Forest
-    """its outputs: of the first round one for each pair of actions (`itertools.combinations`), then
+    """its outputs: of the first round one for each pair of choices (`itertools.combinations`), then
     those of the second; above 0 the second of a pair is better"""
-    actions: tuple[int, ...]
-    """CONTINUE, and then others"""
+    choices: tuple[int, ...]
+    """actions, CONTINUE first; or, if it follows rules, the numbers of all of them"""
     caution: float
     """standard deviations between models that are taken off their mean"""
+    advice: tuple[Heuristic, ...] = ()
+    """rules whose answers the trees are shown behind the fields"""
+    follows: bool = False
+    """does it choose among these rules?"""
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
-        """Positions of actions that the outputs of a round are about."""
-        return list(itertools.combinations(range(len(self.actions)), 2))
+        """Positions of choices that the outputs of a round are about."""
+        return list(itertools.combinations(range(len(self.choices)), 2))
 
     @property
     def rounds(self) -> int:
         """How often the answer may change."""
         return self.forest.outputs // len(self.pairs)
 
-    def answers(self, shown: Floats, legal: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    def answers(self, shown: Floats, legal: Bools) -> Actions:
         """The action of each row, int64 [rows].
 
         Args:
-            shown: float32 [rows, columns] that the trees ask about, finite.
+            shown: float32 [rows, columns] that the trees ask about, finite; the last ones are what
+                the advice answers, as `asked` puts them there.
             legal: bool [rows, ACTIONS].
         """
-        actions, rows = np.asarray(self.actions, dtype=np.int64), np.arange(len(shown))
-        margins = self.forest.margins(shown)
+        said = shown[:, shown.shape[1] - len(self.advice) :].astype(np.int64)
+        rows, choices = np.arange(len(shown)), np.asarray(self.choices, dtype=np.int64)
+        if self.follows:
+            chosen = self._chosen(shown, np.zeros_like(rows), np.ones_like(said, dtype=np.bool_))
+            return said[rows, chosen]
+        first = said[:, 0] if self.advice else np.full(len(shown), int(Action.CONTINUE))
+        begun = (first[:, np.newaxis] == choices).argmax(axis=1)  # where it is decided at all
+        chosen = self._chosen(shown, begun, legal[:, choices])
+        return np.where(chosen == begun, first, choices[chosen])
+
+    def asked(self, shown: Floats, observations: Floats, legal: Bools) -> Actions:
+        """The same, of columns without advice and the whole observations that they are of."""
+        return self.answers(advised(shown, observations, legal, self.advice), legal)
+
+    def _chosen(self, shown: Floats, chosen: Actions, allowed: Bools) -> Actions:
+        """Positions of what is chosen, [rows], if it is ``chosen`` before the first round.
+
+        ``allowed`` is bool [rows, choices].
+        """
+        margins, rows = self.forest.margins(shown), np.arange(len(shown))
         mean, doubt = margins.mean(axis=2), self._doubt(margins)
-        allowed = legal[:, actions]
-        answer = np.zeros(len(shown), dtype=np.int64)
         for number in range(self.rounds):
             better, doubts = self._matrices(mean, doubt, number)
-            sure = allowed & (better[rows, :, answer] - doubts[rows, :, answer] > 0.0)
+            sure = allowed & (better[rows, :, chosen] - doubts[rows, :, chosen] > 0.0)
             worst = np.where(sure[:, np.newaxis, :], better, np.inf).min(axis=2)
             worst[~sure] = -np.inf
-            answer = np.where(sure.any(axis=1), worst.argmax(axis=1), answer)
-        return actions[answer]
+            chosen = np.where(sure.any(axis=1), worst.argmax(axis=1), chosen)
+        return chosen
+
+    @property
+    def advisers(self) -> tuple[Adviser, ...]:
+        """The rules as they are written down."""
+        return tuple(Adviser.of(rule) for rule in self.advice)
 
     def _doubt(self, margins: Floats) -> Floats:
         """What is taken off the means of margins [rows, outputs]."""
@@ -72,11 +107,11 @@ class Decider:
         return np.float32(self.caution) * margins.std(axis=2, ddof=1)
 
     def _matrices(self, mean: Floats, doubt: Floats, number: int) -> tuple[Floats, Floats]:
-        """How much better an action is than another, and the doubt, of a round.
+        """How much better a choice is than another, and the doubt, of a round.
 
-        Both are [rows, one, other]; an action is neither better nor worse than itself.
+        Both are [rows, one, other]; a choice is neither better nor worse than itself.
         """
-        count = len(self.actions)
+        count = len(self.choices)
         better = np.zeros((len(mean), count, count), dtype=np.float32)
         doubts = np.zeros_like(better)
         for at, (one, other) in enumerate(self.pairs, number * len(self.pairs)):
@@ -89,14 +124,16 @@ class Decider:
         return replace(self, forest=self.forest.only(slice(rounds * len(self.pairs))))
 
     def check(self, columns: int) -> None:
-        """Raise ValueError, in one line, unless it can decide on rows of so many columns."""
-        self.forest.check(columns)
-        known, own = set(range(ACTIONS)), set(self.actions)
-        sound = len(own) == len(self.actions) > 1 and own <= known
-        if not sound or self.actions[0] != int(Action.CONTINUE):
-            raise ValueError(f"actions: expected CONTINUE, then other ones, got {self.actions}")
+        """Raise ValueError, in one line, unless it can decide on so many fields and its advice."""
+        self.forest.check(columns + len(self.advice))
+        known, own = set(range(ACTIONS)), set(self.choices)
+        if self.follows:
+            if self.choices != tuple(range(len(self.advice))) or len(self.advice) < 2:
+                raise ValueError(f"advice: expected two rules or more, got {len(self.advice)}")
+        elif not 1 < len(own) == len(self.choices) or not own <= known or self.choices[0] != 0:
+            raise ValueError(f"actions: expected CONTINUE, then other ones, got {self.choices}")
         if self.forest.outputs % len(self.pairs):
             raise ValueError(
-                f"leaves: expected an output for each of {len(self.pairs)} pairs of actions by"
+                f"leaves: expected an output for each of {len(self.pairs)} pairs of choices by"
                 f" round, got {self.forest.outputs}"
             )

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from failgym.agents.forests.advice import MOST_ADVISERS, Adviser
 from failgym.agents.forests.forest import DEEPEST
 from failgym.agents.strict_record import Record
 
@@ -17,8 +18,8 @@ MOST_ROUNDS, MOST_MODELS, MOST_TREES = 100, 100, 10_000
 class ForestSizes(Record):
     """How many trees there are, and what they are about."""
 
-    decides: Annotated[tuple[str, ...], Field(min_length=2)]
-    """actions that are told apart in pairs, in order, CONTINUE first"""
+    decides: tuple[str, ...]
+    """actions that are told apart in pairs, in order, CONTINUE first; none where rules are"""
     rounds: Annotated[int, Field(ge=1, le=MOST_ROUNDS)]
     """how often the answer may change (`failgym.agents.forests.decider`)"""
     models: Annotated[int, Field(ge=1, le=MOST_MODELS)]
@@ -27,3 +28,5 @@ class ForestSizes(Record):
     depth: Annotated[int, Field(ge=1, le=DEEPEST)]
     caution: Annotated[float, Field(ge=0.0, le=100.0)]
     """standard deviations between models that are taken off their mean"""
+    advice: Annotated[tuple[Adviser, ...], Field(max_length=MOST_ADVISERS)] = ()
+    """rules whose answers trees are shown; that of the first stands in doubt, or else CONTINUE"""

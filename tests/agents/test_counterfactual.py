@@ -36,6 +36,7 @@ from tests.envs.worlds import small
 CLONE, KILL = int(Action.CLONE), int(Action.KILL)
 NAN = float("nan")
 SMALL = resolve("failgym/GracePeriod-v1").override(jobs=600, split="fit", slice_tasks=1)
+GRACE: dict[str, Any] = {"policy": "grace_period"}
 QUICK: dict[str, Any] = {"trees": 8, "depth": 2, "env.jobs": 900, "caution": [0.0, 1.0]}
 
 
@@ -192,11 +193,13 @@ def test_jobs_and_tasks_of_several_traces_are_others() -> None:
             gains=np.zeros((len(jobs), 5)),
             units=numbers,
             tasks=numbers,
+            traces=np.zeros_like(numbers),
             weights=np.ones(len(jobs)),
         )
 
     joined = Visits.joined([of([0, 2]), of([1, 1]), of([0])])
     assert joined.units.tolist() == joined.tasks.tolist() == [0, 2, 4, 4, 5]
+    assert joined.traces.tolist() == [0, 0, 1, 1, 2]
 
 
 @pytest.mark.parametrize("most", [0.02, 0.1, 0.25, 0.5, 1.0])
@@ -234,7 +237,8 @@ def made_up(rng: np.random.Generator, jobs: int, agree: float) -> Visits:
     sign = np.where(rng.random(jobs) < agree, 1.0, -1.0)[job]
     gains = np.full((len(job), ACTIONS), NAN)
     gains[:, 0], gains[:, KILL] = 0.0, np.where(shown[:, 0] > 0.5, 1.0, -1.0) * sign
-    return Visits(shown, gains, job, np.arange(len(job)), np.ones(len(job)))
+    one = np.zeros_like(job)
+    return Visits(shown, gains, job, np.arange(len(job)), one, np.ones(len(job)))
 
 
 OPTIONS: dict[str, Any] = {
@@ -252,7 +256,7 @@ def test_trees_learn_where_an_answer_saves() -> None:
     visits = made_up(np.random.default_rng(0), 200, agree=1.0)
     decider = learned(visits, caution=1.0)
     decider.check(2)
-    assert decider.actions == (0, KILL)
+    assert decider.choices == (0, KILL)
     rows = np.array([[0.1, 0.5], [0.4, 0.9], [0.6, 0.1], [0.9, 0.9]], dtype=np.float32)
     legal = np.ones((4, ACTIONS), dtype=np.bool_)
     assert decider.answers(rows, legal).tolist() == [0, 0, KILL, KILL]
@@ -266,7 +270,8 @@ def drawn(rng: np.random.Generator, gains: Any, jobs: int = 400) -> Visits:
     found = np.full((jobs, ACTIONS), NAN)
     found[:, 0] = 0.0
     found[:, [CLONE, KILL]] = gains(rng, jobs)
-    return Visits(shown, found, np.arange(jobs), np.arange(jobs), np.ones(jobs))
+    number = np.arange(jobs)
+    return Visits(shown, found, number, number, np.zeros_like(number), np.ones(jobs))
 
 
 def equally_good(rng: np.random.Generator, jobs: int) -> Any:
@@ -312,6 +317,83 @@ def test_one_job_cannot_decide_alone() -> None:
     gains[visits.units == 0, KILL] = -1e6  # a job that says the opposite, and is dear
     rows, legal = np.array([[0.9, 0.5]], dtype=np.float32), np.ones((1, ACTIONS), dtype=np.bool_)
     assert learned(replace(visits, gains=gains), 1.0).answers(rows, legal).tolist() == [KILL]
+
+
+def told_by_trace(traces: int) -> Visits:
+    """In each trace all jobs agree whether killing saves; a field tells traces, not what saves."""
+    rng, jobs = np.random.default_rng(3), 600
+    trace = np.arange(jobs) % traces
+    shown = (trace[:, np.newaxis] + rng.random((jobs, 1))).astype(np.float32)
+    sign = np.where(np.arange(traces) % 2, 1.0, -1.0)
+    gains = np.full((jobs, ACTIONS), NAN)
+    gains[:, 0], gains[:, KILL] = 0.0, sign[trace]
+    number = np.arange(jobs)
+    return Visits(shown, gains, number, number, trace, np.ones(jobs))
+
+
+def test_of_many_traces_whole_ones_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    visits, legal = told_by_trace(12), np.ones((600, ACTIONS), dtype=np.bool_)
+
+    def killed() -> float:
+        answers = learned(visits, caution=3.0).answers(visits.observations, legal)
+        return float(np.mean(answers[visits.gains[:, KILL] > 0.0] == KILL))
+
+    by_trace = killed()  # a model that never saw a trace knows nothing of it
+    monkeypatch.setattr("failgym.agents.counterfactual.fitting.MANY_TRACES", 13)
+    assert killed() > 0.7 > 0.4 > by_trace
+
+
+RULES = ("grace_period", "optimal_stopping", "replay")
+
+
+def test_rules_that_are_followed_cost_what_they_cost() -> None:
+    rules = [REGISTRY[name]() for name in RULES]
+    played = [REGISTRY["replay"]()]
+    visits = visited(SMALL, played, advice=rules, followed=True, share=1.0, seed=3)
+    costs = [costs_of_tasks(SMALL, rule) for rule in rules]
+    for task, row in first_rows(visits).items():
+        saved = [costs[0][task] - each[task] for each in costs]
+        assert visits.gains[row] == pytest.approx(saved, rel=1e-9, abs=1e-9)
+    # behind the fields stands what the rules would answer
+    fields, said = visits.observations[:, : -len(rules)], visits.observations[:, -len(rules) :]
+    for number, rule in enumerate(rules):
+        assert np.array_equal(rule.predict(fields)[0], said[:, number])
+
+
+def test_decisions_that_are_tried_together_are_those_that_are_tried_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rule, played = REGISTRY["grace_period"](), [REGISTRY["optimal_stopping"]()]
+    one = visited(SMALL, played, behind=rule, share=0.2, at_random=0.2, seed=3)
+    monkeypatch.setattr("failgym.agents.counterfactual.visits.WAITING", 1)
+    alone = visited(SMALL, played, behind=rule, share=0.2, at_random=0.2, seed=3)
+    assert len(one) > 100
+    for name in ("observations", "gains", "units", "tasks", "weights"):
+        assert np.array_equal(getattr(one, name), getattr(alone, name), equal_nan=True)
+
+
+@pytest.mark.parametrize("tries", ["answers", "rules"])
+def test_an_agent_takes_advice(tmp_path: Path, tries: str) -> None:
+    advice = [{"policy": "grace_period"}, {"policy": "blind_kill", "parameters": {}}]
+    result = trained(tmp_path / "run", tries=tries, advice=advice)
+    agent = load_agent(result.policy)
+    decider: Any = agent.network
+    assert [rule.name for rule in decider.advice] == ["grace_period", "blind_kill"]
+    assert decider.follows == (tries == "rules")
+    visits = visited(SMALL, [REGISTRY["replay"]()], seed=9)
+    from failgym.envs.spaces import columns_among
+
+    learning = Learned(decider, columns_among(agent.manifest.fields, tuple(INDEX)))
+    answers = agent.predict(visits.observations)[0]
+    assert np.array_equal(answers, learning.predict(visits.observations)[0])
+    # where nothing is sure, the first rule's answer stands
+    unsure = replace(decider, caution=100.0)
+    rule = REGISTRY["grace_period"]().predict(visits.observations)[0]
+    assert np.mean(Learned(unsure, learning.columns).predict(visits.observations)[0] == rule) > 0.9
+    with pytest.raises(ValueError, match="fields: the agent follows rules, which read whole"):
+        agent.reading(agent.manifest.fields)
+    other = replace(decider, advice=decider.advice[::-1])
+    assert replace(agent, network=other).digest != agent.digest
 
 
 def trained(folder: Path, env: str = "failgym/GracePeriod-v1", **hyper: Any) -> Any:
@@ -435,6 +517,25 @@ def test_a_run_whose_first_round_cannot_be_leaves_nothing(tmp_path: Path) -> Non
         ("failgym/GracePeriod-v1", {"hyper": {"caution": []}}, "caution: "),
         ("failgym/GracePeriod-v1", {"hyper": {"rules": ["grace"]}}, "unknown policy 'grace'"),
         ("failgym/GracePeriod-v1", {"hyper": {"rules": ["young"]}}, "rules: young needs"),
+        ("failgym/GracePeriod-v1", {"hyper": {"tries": "rules"}}, "advice: expected two rules or"),
+        (
+            "failgym/GracePeriod-v1",
+            {"hyper": {"tries": "rules", "advice": [GRACE, GRACE], "rounds": 2}},
+            "rounds: expected 1 where rules are chosen among",
+        ),
+        ("failgym/GracePeriod-v1", {"hyper": {"advice": ["grace_period"]}}, "advice.0: "),
+        ("failgym/GracePeriod-v1", {"hyper": {"advice": [{"policy": "none"}]}}, "unknown policy"),
+        (
+            "failgym/GracePeriod-v1",
+            {"hyper": {"advice": [GRACE | {"parameters": {"grace": 1}}]}},
+            "unknown parameter 'grace' of grace_period",
+        ),
+        ("failgym/GracePeriod-v1", {"hyper": {"advice": [{"policy": "young"}]}}, "advice: young"),
+        (
+            "failgym/Workflow-v1",
+            {"hyper": {"tries": "rules", "advice": [{"policy": "flaw"}] * 2}},
+            "tries: expected 'answers': in Workflow-v1 tasks wait for each other",
+        ),
     ],
 )
 def test_what_cannot_be_trained_is_said_in_a_line(

@@ -16,7 +16,10 @@ pytest.importorskip("xgboost")
 from failgym.agents.forests.decider import Decider
 from failgym.agents.forests.forest import DEEPEST, Forest
 from failgym.agents.forests.from_xgboost import forest_of
+from failgym.baselines import REGISTRY
 from failgym.vocabulary import ACTIONS, Action
+
+CLONE = int(Action.CLONE)
 
 Floats = npt.NDArray[np.float32]
 
@@ -188,6 +191,38 @@ def test_a_later_round_changes_what_it_is_sure_about() -> None:
     assert changed.up_to(1).rounds == 1
 
 
+def test_advice_stands_in_doubt() -> None:
+    nothing, kill = int(Action.CONTINUE), int(Action.KILL)
+    rows, legal = np.array([[-1.0], [1.0]], dtype=np.float32), np.ones((2, ACTIONS), dtype=np.bool_)
+    advised = np.column_stack([rows, [kill, kill]]).astype(np.float32)  # it says kill
+    for margins, answers in (
+        ((0.0, 0.0), [kill, kill]),
+        ((-1.0, 1.0), [nothing, kill]),  # killing is worse below 0
+    ):
+        forest = forest_of_stumps(margins)
+        decider = Decider(forest, (nothing, kill), 0.0, (REGISTRY["blind_kill"](),))
+        assert decider.answers(advised, legal).tolist() == answers
+    unknown = np.column_stack([rows, [CLONE, CLONE]]).astype(np.float32)  # not decided about
+    assert decider.answers(unknown, legal).tolist() == [CLONE, kill]
+
+
+def test_the_rule_that_is_surely_better_is_followed() -> None:
+    rows, legal = np.array([[-1.0], [1.0]], dtype=np.float32), np.ones((2, ACTIONS), dtype=np.bool_)
+    said = np.column_stack([rows, [0, 0], [CLONE, CLONE], [3, 3]]).astype(np.float32)
+    rules = tuple(REGISTRY[name]() for name in ("replay", "algorithm_1", "blind_kill"))
+    # the second over the first, the third over the first, the third over the second
+    for forest, answers in (
+        (forest_of_stumps((-1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0)), [0, CLONE]),
+        (forest_of_stumps((-1.0, 1.0), (-1.0, 1.0), (1.0, 1.0)), [0, 3]),
+        (forest_of_stumps((0.0, 0.0), (0.0, 0.0), (1.0, 1.0)), [0, 0]),
+    ):
+        decider = Decider(forest, (0, 1, 2), 0.0, rules, follows=True)
+        decider.check(1)
+        assert decider.answers(said, legal).tolist() == answers
+    with pytest.raises(ValueError, match="advice: expected two rules or more, got 1"):
+        replace(decider, advice=rules[:1]).check(1)
+
+
 @pytest.mark.parametrize(
     ("actions", "message"),
     [
@@ -195,7 +230,7 @@ def test_a_later_round_changes_what_it_is_sure_about() -> None:
         ((0, 0), "actions: expected CONTINUE, then other ones"),
         ((0, -1), "actions: expected CONTINUE, then other ones"),
         ((0,), "actions: expected CONTINUE, then other ones"),
-        ((0, 1, 3), "leaves: expected an output for each of 3 pairs of actions by round, got 2"),
+        ((0, 1, 3), "leaves: expected an output for each of 3 pairs of choices by round, got 2"),
     ],
 )
 def test_a_decider_knows_what_its_outputs_are_about(actions: tuple[int, ...], message: str) -> None:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from failgym.memory import check_room
 from failgym.sim.pinned import engine
 from failgym.sim.pinned.branch import branch
 from failgym.sim.pinned.compile import with_slices
 from failgym.sim.pinned.outcomes import outcome_table
 from failgym.sim.pinned.records import World
 from failgym.sim.pinned.state import make_state
-from failgym.sim.shared.batch import SMALLEST_CHUNK, EpisodeBatch
+from failgym.sim.shared.batch import SMALLEST_CHUNK, EpisodeBatch, stacked
 from failgym.sim.shared.jit import way_in
 from failgym.sim.shared.records import Output
 from failgym.sim.shared.rules import Order, Rules
@@ -68,6 +70,22 @@ class Batch(EpisodeBatch):
 
         self._in_threads(work, spans)
         return found
+
+    def joined(self, more: Sequence[Batch]) -> Batch:
+        """Copies of its episodes and then those of others of the same world, as one batch.
+
+        Raises:
+            MemoryError: in one line, if there is no room for them.
+        """
+        parts = [self, *more]
+        episodes = sum(map(len, parts))
+        check_room(self.bytes_each * episodes, f"copies of {episodes} episodes")
+        twin: Any = object.__new__(type(self))
+        twin.__dict__.update(self.__getstate__())
+        twin.state = stacked([part.state for part in parts])
+        twin.outputs = tuple(stacked([part.output for part in parts]) for _ in range(2))
+        twin.turn = 0
+        return twin
 
     def outcomes(self, episode: int) -> dict[str, npt.NDArray[Any]]:
         """Outcome table of an episode: the fields of `TaskOutcome`, an array each."""

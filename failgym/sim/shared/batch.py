@@ -22,6 +22,7 @@ from failgym.vocabulary import ACTIONS, TERMS
 __all__ = [
     "SMALLEST_CHUNK",
     "EpisodeBatch",
+    "stacked",
 ]
 
 COPIES, COPIED_BYTES = 4_096, 1 << 28
@@ -62,6 +63,13 @@ def _rows(arrays: Any, episodes: npt.NDArray[np.int64]) -> Any:
     if hasattr(arrays, "dtype"):
         return arrays[episodes]
     return arrays._make(_rows(array, episodes) for array in arrays)
+
+
+def stacked(parts: Sequence[Any]) -> Any:
+    """Arrays under each other: of each place in tuples of arrays, or of tuples of them."""
+    if hasattr(parts[0], "dtype"):
+        return np.concatenate(parts)
+    return parts[0]._make(stacked(arrays) for arrays in zip(*parts, strict=True))
 
 
 def _bytes(arrays: Any) -> int:
