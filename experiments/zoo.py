@@ -48,6 +48,8 @@ class Scored:
     """slices (pinned worlds: tasks); None: all"""
 
 
+CHOSEN_ON: dict[str, int] = {"Checkpoint-v1": 600}
+"""Tasks of each trace that agents of the counterfactual learner are chosen on, where not on all."""
 SCORED = {
     "Cloning-v1": Scored(every=750_000),
     "GracePeriod-v1": Scored(every=500_000),
@@ -62,10 +64,11 @@ def command(env: str, seed: int, threads: int = 1, algorithm: Algorithm = ALGORI
     """What trains an agent of the zoo, typed."""
     words = ["failgym", "train", "--env", f"failgym/{env}", "--algo", algorithm]
     words += ["--seed", str(seed)]
+    episodes = CHOSEN_ON.get(env)
     if algorithm == ALGORITHM:
-        scored = SCORED[env]
-        words += ["--validate-every", str(scored.every)]
-        words += [] if scored.episodes is None else ["--episodes", str(scored.episodes)]
+        words += ["--validate-every", str(SCORED[env].every)]
+        episodes = SCORED[env].episodes
+    words += [] if episodes is None else ["--episodes", str(episodes)]
     words += [] if threads == 1 else ["--threads", str(threads)]
     return " ".join(words)
 
@@ -84,6 +87,7 @@ def trained(
         scored, steps = SCORED[env], settings_for(algorithm, env).steps or 0
         settings = replace(settings, validate_every=scored.every, episodes=scored.episodes)
     else:
+        settings = replace(settings, episodes=CHOSEN_ON.get(env))
         steps = steps_of_run(settings_of(LEARNER, env, hyper=hyper))
     with progress_bar(f"{env}, {out.name}", steps, interactive()) as advance:
         return train(
