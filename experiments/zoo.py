@@ -48,8 +48,9 @@ class Scored:
     """slices (pinned worlds: tasks); None: all"""
 
 
-CHOSEN_ON: dict[str, int] = {"Checkpoint-v1": 600}
-"""Tasks of each trace that agents of the counterfactual learner are chosen on, where not on all."""
+CHOSEN_ON: dict[str, int] = {"Checkpoint-v1": 600, "GracePeriod-v1": 5_000, "Mitigation-v1": 4}
+"""Slices (pinned worlds: tasks) of each trace that agents of the counterfactual learner are chosen
+on, where not on all."""
 SCORED = {
     "Cloning-v1": Scored(every=750_000),
     "GracePeriod-v1": Scored(every=500_000),

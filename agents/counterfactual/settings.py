@@ -25,8 +25,11 @@ class CounterfactualSettings(Hyper):
     """What is visited, what is learned from it, and which agents are chosen among."""
 
     traces: Annotated[int, Field(ge=1, le=10_000)] = 1
-    """traces to learn from and to be chosen on, generated ones of seeds from the scenario's own on;
-    one, whatever is asked for, where no trace is generated"""
+    """traces to learn from, generated ones of seeds from the scenario's own on; one, whatever is
+    asked for, where no trace is generated"""
+    chosen_on: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    """the first of them, so many at most, on whose validation splits agents are chosen; these are
+    in memory all at once. All of them, if None"""
     episodes: Count | None = None
     """of each trace (tasks in the pinned world), drawn anew in each round; all, if None"""
     decisions: Share = 0.25
@@ -66,10 +69,19 @@ class CounterfactualSettings(Hyper):
         list[Annotated[float, Field(ge=0.0, le=100.0)]], Field(min_length=1, max_length=20)
     ] = Field(default=list(CAUTION))
     """standard deviations between models that are taken off their mean: what is chosen among"""
+    tail: Share = 1.0
+    """share of the jobs (slices, where these alone have costs), those that an agent does worst in,
+    by whose mean it is chosen (conditional value at risk); 1: by its score"""
+    false_kills: Annotated[float, Field(ge=0.0)] | None = None
+    """a job, at most: who kills falsely more often on the validation splits is not chosen"""
     behind: Annotated[float, Field(ge=0.0, le=100.0)] = 1.0
     """the same, of the agent that answers behind a tried answer in the next round"""
     env: ScenarioFields | None = None
     """fields of the scenario, for training and validation both"""
+    visit: ScenarioFields | None = None
+    """fields of the scenario that is learned in, where another than the agent's own tells more: in
+    the pinned world, where tasks do not wait for each other, an answer is tried in microseconds and
+    changes nothing but its task"""
     without: Hidden | None = None
     """fields of the observation that the agent is not shown, of those that `train` shows"""
 

@@ -16,6 +16,7 @@ goes on from the last round that was finished, and ends with the same agent.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Collection, Generator, Sequence
 from contextlib import contextmanager
@@ -29,6 +30,7 @@ import numpy.typing as npt
 
 from failgym.agents.algorithms.learner import COUNTERFACTUAL
 from failgym.agents.algorithms.settings_files import settings_of
+from failgym.agents.counterfactual.choosing import false_kills_per_job, mean_of_worst
 from failgym.agents.counterfactual.fitting import decided_actions, fitted
 from failgym.agents.counterfactual.policy import Learned
 from failgym.agents.counterfactual.settings import CounterfactualSettings
@@ -49,7 +51,7 @@ from failgym.agents.training.training_settings import TrainingSettings
 from failgym.agents.training.validation import Validation
 from failgym.agents.training.verdict import judged
 from failgym.baselines import REGISTRY, STORABLE
-from failgym.baselines.base import Heuristic
+from failgym.baselines.base import Heuristic, enabled
 from failgym.envs import Scenario, resolve
 from failgym.envs.select_fields import select_fields
 from failgym.envs.spaces import columns_among
@@ -62,7 +64,7 @@ from failgym.sim.shared.fields import INDEX
 from failgym.worlds.settings.source import generated
 from failgym.worlds.source import whole_trace
 
-__all__ = ["LEARNER", "steps_of_run", "train_trees"]
+__all__ = ["LEARNER", "hyper_of", "steps_of_run", "train_trees"]
 
 UNUSED = ("steps", "n_envs", "validate_every", "checkpoint_every", "tensorboard")
 """Settings of training that mean nothing here."""
@@ -134,8 +136,7 @@ def _chosen(
     candidates = [
         run.validation(anchors, one, caution) for one in rounds for caution in run.hyper.caution
     ]
-    # Of equals the one of fewer rounds, and the more cautious.
-    best = max(candidates, key=lambda one: (one.score, -(one.round or 0), one.caution or 0.0))
+    best = _best(candidates, run.hyper)
     assert best.round is not None
     assert best.caution is not None
     scores = {"validation": best.to_json()}
@@ -164,6 +165,27 @@ def _chosen(
         trace_hash=run.document["trace_hash"],
         verdict=verdict,
     )
+
+
+def _best(candidates: Sequence[Validation], hyper: CounterfactualSettings) -> Validation:
+    """The one that is kept; of equals that of fewer rounds, and the more cautious.
+
+    Raises:
+        ValueError: if all kill falsely too often.
+    """
+    most = math.inf if hyper.false_kills is None else hyper.false_kills
+    allowed = [one for one in candidates if (one.false_kills_per_job or 0.0) <= most]
+    if not allowed:
+        least = min(one.false_kills_per_job or 0.0 for one in candidates)
+        raise ValueError(
+            f"false_kills: expected {most:g} a job at most, the fewest are {least:.3g}"
+        )
+
+    def rank(one: Validation) -> tuple[float, int, float]:
+        found = one.score if one.tail is None else one.tail
+        return found, -(one.round or 0), one.caution or 0.0
+
+    return max(allowed, key=rank)
 
 
 @contextmanager
@@ -215,7 +237,7 @@ class _Run:
         alone = self.scenario.kind.independent  # then each task may be a slice: scores are the same
         each = anchors_of_traces(
             self.scenario.override(slice_tasks=1) if alone else self.scenario,
-            self.hyper.traces,
+            min(self.hyper.traces, self.hyper.chosen_on or self.hyper.traces),
             split="validation",
             episodes=self.settings.episodes,
             seed=self.settings.seed,
@@ -283,8 +305,9 @@ class _Run:
         rules += self.advice
         first = self.advice[0] if self.advice else None
         found: list[Visits] = []
+        visiting = _visiting(self.scenario, self.hyper)
         for trace in range(self.hyper.traces):
-            scenario = self.scenario
+            scenario = visiting
             if self.hyper.traces > 1:
                 scenario = replace(scenario, trace_seed=scenario.trace_seed + trace)
             found.append(
@@ -316,7 +339,11 @@ class _Run:
         agent = Learned(replace(one.decider, caution=caution), self.columns)
         runs = [each.run(agent, threads=self.settings.threads) for each in anchors]
         found = measure(anchors, runs)
-        return Validation.of(one.steps, found, round=one.number, caution=caution)
+        return replace(
+            Validation.of(one.steps, found, round=one.number, caution=caution),
+            false_kills_per_job=false_kills_per_job(anchors, runs),
+            tail=None if self.hyper.tail == 1.0 else mean_of_worst(anchors, runs, self.hyper.tail),
+        )
 
     def keep(
         self, file: Path, one: _Round, caution: float, called: str, scores: dict[str, Any]
@@ -335,6 +362,19 @@ class _Run:
         )
 
 
+def _visiting(scenario: Scenario, hyper: CounterfactualSettings) -> Scenario:
+    """The scenario that is learned in. Raises ValueError."""
+    try:
+        return scenario.override(**(hyper.visit or {}))
+    except ValueError as error:
+        raise ValueError(f"visit: {error}") from error
+
+
+def hyper_of(scenario: Scenario, settings: TrainingSettings) -> CounterfactualSettings:
+    """The hyper-parameters of a run. Raises ValueError."""
+    return settings_of(LEARNER, scenario.name, file=settings.config, hyper=settings.hyper)
+
+
 def _plan(env: str | Scenario, settings: TrainingSettings, asked_for: Collection[str]) -> _Run:
     """Check what is to be trained. Raises ValueError."""
     for name in UNUSED:
@@ -345,7 +385,7 @@ def _plan(env: str | Scenario, settings: TrainingSettings, asked_for: Collection
     if find_spec("xgboost") is None:
         raise ValueError(f"{COUNTERFACTUAL} needs XGBoost: pip install 'failgym[agents,boosting]'")
     given = resolve(env)
-    hyper = settings_of(LEARNER, given.name, file=settings.config, hyper=settings.hyper)
+    hyper = hyper_of(given, settings)
     scenario = scenario_of(given, hyper.env, asked_for).override(split=settings.split)
     for name in hyper.rules:
         if not REGISTRY[name].compatible(scenario):
@@ -357,7 +397,10 @@ def _plan(env: str | Scenario, settings: TrainingSettings, asked_for: Collection
             raise ValueError(
                 f"advice: {one.policy} needs {needs}, which {scenario.name} does not enable"
             )
-    if hyper.tries == "rules" and not scenario.kind.independent:
+    visiting = _visiting(scenario, hyper)
+    if enabled(visiting) != enabled(scenario):
+        raise ValueError("visit: expected fields that change nothing of what may be decided")
+    if hyper.tries == "rules" and not visiting.kind.independent:
         raise ValueError(
             f"tries: expected 'answers': in {scenario.name} tasks wait for each other, and a rule"
             " would be followed in all of them"

@@ -77,6 +77,11 @@ class RunFolder:
         if not self._holds_anything():
             self.path.rmdir()
 
+    @property
+    def begun(self) -> bool:
+        """Is there a run?"""
+        return self.run.exists()
+
     def check_new(self) -> None:
         """Raise ValueError unless there is nothing of this name, or an empty folder."""
         if self.run.exists():

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -31,7 +31,14 @@ from failgym.agents.training.preparation import (
     surrogate_of,
 )
 from failgym.agents.training.result import TrainingResult
-from failgym.agents.training.run_folder import Document, RunFolder, described_run, read_json
+from failgym.agents.training.rolling_origin import rolled
+from failgym.agents.training.run_folder import (
+    Document,
+    RunFolder,
+    described_run,
+    read_json,
+    write_json,
+)
 from failgym.agents.training.session import TrainingSession
 from failgym.agents.training.training_settings import TrainingSettings
 from failgym.agents.training.validation import Validator
@@ -91,6 +98,9 @@ def train(
     """
     settings = TrainingSettings() if settings is None else settings
     _check_command(command)
+    if settings.rolling:
+        command = command or f"failgym.agents.train({resolve(env).name!r}, out, {settings})"
+        return _rolling(env, Path(out), settings, resume, command, progress, asked_for)
     if settings.algo == COUNTERFACTUAL:
         from failgym.agents.counterfactual.train import train_trees
 
@@ -114,6 +124,59 @@ def train(
             session, validator = _prepared(plan, folder, called)
         session.learn(validator, plan.milestones, plan.steps, progress)
         return session.result(validator)
+
+
+def _rolling(
+    env: str | Scenario,
+    out: Path,
+    settings: TrainingSettings,
+    resume: bool,
+    command: str,
+    progress: Advance,
+    asked_for: Collection[str],
+) -> TrainingResult:
+    """Train, and then once more for each fold of the train split, whose verdict is the result's."""
+    plain, asked = replace(settings, rolling=False), tuple(asked_for)
+
+    def trained(scenario: Scenario, folder: Path, begun: bool | None = None) -> TrainingResult:
+        return train(
+            scenario,
+            folder,
+            plain,
+            resume=RunFolder(folder).begun if begun is None else begun,
+            command=command,
+            progress=progress,
+            asked_for=asked,
+        )
+
+    given = resolve(env)
+    result = trained(given, out, resume)
+    if result.verdict is not None and result.verdict.folds is not None:
+        return result
+    verdict = rolled(
+        _played(given, plain, asked),
+        out,
+        trained,
+        episodes=settings.episodes,
+        seed=settings.seed,
+        threads=settings.threads,
+    )
+    result = replace(result, verdict=verdict)
+    write_json(RunFolder(out).result, result.to_json())
+    return result
+
+
+def _played(given: Scenario, settings: TrainingSettings, asked_for: Collection[str]) -> Scenario:
+    """The scenario that agents are trained in: hyper-parameters may change fields."""
+    if settings.algo == COUNTERFACTUAL:
+        from failgym.agents.counterfactual.train import hyper_of
+
+        fields = hyper_of(given, settings).env
+    else:
+        fields = settings_for(
+            settings.algo, given.name, file=settings.config, hyper=settings.hyper
+        ).env
+    return scenario_of(given, fields, asked_for)
 
 
 def _check_command(command: object) -> None:

@@ -64,6 +64,9 @@ class TrainingSettings:
     is often never to interfere"""
     checkpoint_every: int | None = None
     """decisions between two checkpoints; a fiftieth of the steps by default"""
+    rolling: bool = False
+    """train five more agents, each on the past of a fold of the train split, and let what they do
+    on these folds be the verdict (`training.rolling_origin`)?"""
     threads: int = 1
     """of torch and of the engine; 0: as many as there are processors; with 1 a run repeats bit for
     bit"""
@@ -76,6 +79,10 @@ class TrainingSettings:
                 self._set(name, check_count(name, getattr(self, name), 1))
         self._set("seed", check_count("seed", self.seed, 0, MOST_SEED))
         self._set("threads", check_threads(self.threads))
+        if self.rolling and self.split != "fit":
+            raise ValueError(
+                "rolling: expected split 'fit': the folds are parts of the train split"
+            )
         if self.split not in ("fit", "train"):
             raise ValueError(f"split: expected 'fit' or 'train', got {self.split!r}")
         for name, choice in (("keep", Keep), ("fields", Shown)):

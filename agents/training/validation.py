@@ -43,6 +43,11 @@ class Validation:
     """of counterfactual learning, after which"""
     caution: float | None = None
     """of trees: standard deviations between models that were taken off their mean"""
+    false_kills_per_job: float | None = None
+    """of counterfactual learning"""
+    tail: float | None = None
+    """what is saved in the mean of the jobs (slices) that it does worst in, in units of cost; None,
+    if agents are chosen by their scores"""
 
     @classmethod
     def of(

@@ -17,15 +17,16 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 from pydantic import ConfigDict
 
 from failgym.evaluation import Anchors
 from failgym.evaluation.caller import Predicts
-from failgym.evaluation.evidence import score_of
+from failgym.evaluation.evidence import Evidence, score_of
 from failgym.evaluation.ledger import Run
 from failgym.evaluation.scoring import HIGHEST
 
-__all__ = ["Answer", "Verdict", "judged", "verdict_of"]
+__all__ = ["Answer", "Verdict", "judged", "verdict_of", "verdict_on"]
 
 Answer = Literal["adopt", "no evidence", "harm"]
 ERROR = 5.0
@@ -38,7 +39,7 @@ LARGEST = 10**9
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the validation split says of the agent that was kept."""
+    """What the validation split, or folds by time, say of the agent that was kept."""
 
     __pydantic_config__ = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
@@ -65,6 +66,11 @@ class Verdict:
     """jobs, or slices, beside these that would be needed if the score stays what it is, since an
     interval shrinks with one over the root of their number; None if the score is not above 0, or
     nobody can have so many"""
+    folds: int | None = None
+    """by time, each judged by an agent of its own past (`training.rolling_origin`); None: the agent
+    was judged on the validation split"""
+    learned: int | None = None
+    """in so many of them something could be learned from the past; replay plays the others"""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
@@ -73,8 +79,7 @@ class Verdict:
     @property
     def text(self) -> str:
         """In a line."""
-        chosen = f"chosen among {self.candidates}" if self.candidates > 1 else "the only candidate"
-        of = f"{self.members:,} {self._members} of the validation split, {chosen}"
+        of = f"{self.members:,} {self._members} of {self._where}"
         if self.score is None:
             return f"no evidence: there is nothing to gain on {of}"
         if not self.acts:
@@ -91,6 +96,16 @@ class Verdict:
         if self.more is not None:
             text += f"; about {self.more:,} more {self._members} would decide"
         return text
+
+    @property
+    def _where(self) -> str:
+        """What it was judged on, and whether that was new to it."""
+        if self.folds is not None:
+            text = f"{self.folds} folds by time, each played by an agent of its past"
+            few = self.learned is not None and self.learned < self.folds
+            return f"{text} ({self.learned} of them learned anything)" if few else text
+        chosen = f"chosen among {self.candidates}" if self.candidates > 1 else "the only candidate"
+        return f"the validation split, {chosen}"
 
     @property
     def _members(self) -> str:
@@ -111,12 +126,30 @@ def verdict_of(anchors: Sequence[Anchors], runs: Sequence[Run], candidates: int)
     """
     evidence = [each.evidence for each in anchors]
     costs = [each.costs(run) for each, run in zip(evidence, runs, strict=True)]
-    found = score_of(
-        evidence, costs, anchors[0].seed, confidence=100.0 - ERROR / candidates, resamples=RESAMPLES
-    )
     acts = any(
         not (run.costs == each.replay.costs).all() for each, run in zip(anchors, runs, strict=True)
     )
+    return verdict_on(evidence, costs, acts, candidates, anchors[0].seed)
+
+
+def verdict_on(
+    evidence: Sequence[Evidence],
+    costs: Sequence[npt.NDArray[np.float64]],
+    acts: bool,
+    candidates: int,
+    seed: int,
+) -> Verdict:
+    """What costs on the rows of some traces say.
+
+    Args:
+        evidence: of each trace.
+        costs: [traces][rows] what the agent costs.
+        acts: did it ever do anything?
+        candidates: how many agents it was chosen among, itself included.
+        seed: of the bootstrap.
+    """
+    confidence = 100.0 - ERROR / candidates
+    found = score_of(evidence, costs, seed, confidence=confidence, resamples=RESAMPLES)
     score, low, high = found  # what is not known is NaN, and compares as false
     answer: Answer = "adopt" if low > 0.0 else "harm" if high < 0.0 else "no evidence"
     members = sum(len(np.unique(each.units.member)) for each in evidence)

@@ -87,6 +87,13 @@ RequireGain = Annotated[
     bool,
     typer.Option("--require-gain", help="Exit with status 1 unless the verdict is to adopt it."),
 ]
+Rolling = Annotated[
+    bool,
+    typer.Option(
+        "--rolling",
+        help="Judge five more agents, each on a fold by time, trained on what was before it.",
+    ),
+]
 TensorBoard = Annotated[
     bool, typer.Option("--tensorboard", help="Write logs for TensorBoard to DIR/tensorboard.")
 ]
@@ -111,6 +118,7 @@ def train(
     checkpoint_every: CheckpointEvery = None,
     threads: Threads = 1,
     tensorboard: TensorBoard = False,
+    rolling: Rolling = False,
     require_gain: RequireGain = False,
 ) -> None:
     """Train an agent; the best one is written to DIR/best.safetensors.
@@ -139,6 +147,7 @@ def train(
         checkpoint_every=checkpoint_every,
         threads=threads,
         tensorboard=tensorboard,
+        rolling=rolling,
     )
     result = _trained(env, settings or [], out, chosen, resume)
     _print(result)
@@ -154,13 +163,14 @@ def _trained(
     from failgym.envs import resolve
     from failgym.evaluation.progress import progress_bar
     from failgym.worlds.forecast import unattainable
+    from failgym.worlds.settings.splitting import FOLDS
 
     wanted = resolve(env)
     free = {field.name for field in dataclasses.fields(wanted)} - {"split"}  # that is --split
     scenario = override(wanted, changes, free)
     if note := unattainable(scenario):
         print_line(note)
-    total = _total(scenario, settings)
+    total = _total(scenario, settings) * (1 + FOLDS if settings.rolling else 1)
     with progress_bar(f"{settings.algo} in {scenario.name}", total, interactive()) as advance:
         return train(
             scenario,

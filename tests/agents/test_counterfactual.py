@@ -17,6 +17,7 @@ pytest.importorskip("stable_baselines3")
 pytest.importorskip("xgboost")
 from failgym import evaluate
 from failgym.agents import TrainingSettings, load_agent, train
+from failgym.agents.counterfactual.choosing import false_kills_per_job, mean_of_worst
 from failgym.agents.counterfactual.fitting import (
     decided_actions,
     fitted,
@@ -27,10 +28,10 @@ from failgym.agents.counterfactual.visits import Visits, visited
 from failgym.agents.forests.decider import Decider
 from failgym.baselines import REGISTRY
 from failgym.envs import resolve
-from failgym.evaluation import run_policy
+from failgym.evaluation import Anchors, run_policy
 from failgym.sim.shared.fields import INDEX, MASK
-from failgym.vocabulary import ACTIONS, Action
-from failgym.worlds.build import build_world
+from failgym.vocabulary import ACTIONS, Action, Outcome
+from failgym.worlds.build import build_world, split_of
 from tests.envs.worlds import small
 
 CLONE, KILL = int(Action.CLONE), int(Action.KILL)
@@ -396,13 +397,76 @@ def test_an_agent_takes_advice(tmp_path: Path, tries: str) -> None:
     assert replace(agent, network=other).digest != agent.digest
 
 
+def test_the_worst_jobs_are_those_that_lose_most() -> None:
+    scenario = resolve("failgym/GracePeriod-v1").override(jobs=400, slice_tasks=1)
+    anchors = [Anchors.of(replace(scenario, trace_seed=seed)) for seed in (1, 2)]
+    runs = [each.run(REGISTRY["blind_kill"]()) for each in anchors]
+    saved: list[float] = []
+    killed = 0
+    for each, run in zip(anchors, runs, strict=True):
+        job = split_of(each.scenario, "test").column("tasks", "job")
+        by_job: dict[int, float] = {}
+        differences = (each.replay.costs - run.costs).sum(axis=1)
+        for task, difference in zip(run.outcomes["task"].tolist(), differences, strict=True):
+            number = int(job[task])
+            by_job[number] = by_job.get(number, 0.0) + difference
+        saved += by_job.values()
+        ends = zip(run.outcomes["recorded_outcome"], run.outcomes["outcome"], strict=True)
+        killed += sum(a == Outcome.FINISH and b == Outcome.KILL for a, b in ends)
+    saved.sort()
+    assert len(saved) > 40
+    for worst in (1, 7, len(saved)):
+        found = mean_of_worst(anchors, runs, worst / len(saved))
+        assert found == pytest.approx(sum(saved[:worst]) / worst)
+    half = mean_of_worst(anchors, runs, 1.5 / len(saved))
+    assert half == pytest.approx((saved[0] + saved[1] / 2) / 1.5)
+    assert killed > 10
+    assert false_kills_per_job(anchors, runs) == pytest.approx(killed / len(saved))
+
+
+def test_who_kills_falsely_too_often_is_not_chosen(tmp_path: Path) -> None:
+    free = trained(tmp_path / "free", caution=[0.0, 1.0, 50.0])
+    found = {one.caution: one for one in free.validations}
+    bold, careful = found[0.0].false_kills_per_job, found[50.0].false_kills_per_job
+    assert bold > careful
+    kept = trained(tmp_path / "kept", caution=[0.0, 1.0, 50.0], false_kills=careful)
+    assert kept.best.false_kills_per_job <= careful
+    with pytest.raises(ValueError, match=r"false_kills: expected 0 a job at most, the fewest"):
+        trained(tmp_path / "none", caution=[0.0], false_kills=0.0)
+    by_worst = trained(tmp_path / "worst", caution=[0.0, 1.0, 50.0], tail=0.01)
+    assert by_worst.best.tail == max(one.tail for one in by_worst.validations)
+    assert {one.caution: one.score for one in by_worst.validations} == {
+        one.caution: one.score for one in free.validations
+    }
+
+
+def test_what_is_learned_in_the_pinned_world_is_played_in_the_scheduled_one(
+    tmp_path: Path,
+) -> None:
+    """The settings that come with Mitigation-v1 say so."""
+    env = {f"env.{name}": value for name, value in small("failgym/Mitigation-v1").items()}
+    hyper = {"chosen_on": 1, "episodes": 400, **env}
+    result = trained(tmp_path / "run", "failgym/Mitigation-v1", **hyper)
+    agent = load_agent(result.policy)
+    assert agent.manifest.environment.id == "failgym/Mitigation-v1"
+    assert "world" not in agent.manifest.environment.fields
+    assert not {"running", "free", "offered_time"} & set(agent.manifest.fields)
+    assert "slice" in result.verdict.unit
+    wrong = {"visit": {"world": "pinned"}}
+    with pytest.raises(ValueError, match="visit: scheduler: expected 'fifo'"):
+        trained(tmp_path / "other", "failgym/Mitigation-v1", **hyper, **wrong)
+    wrong = {"visit": {"kill": False}}
+    with pytest.raises(ValueError, match="visit: expected fields that change nothing of what may"):
+        trained(tmp_path / "other", **wrong)
+
+
 def trained(folder: Path, env: str = "failgym/GracePeriod-v1", **hyper: Any) -> Any:
     settings = TrainingSettings("counterfactual", hyper={**QUICK, "traces": 1, **hyper})
     return train(env, folder, settings)
 
 
 def test_an_agent_is_trained_stored_and_played(tmp_path: Path) -> None:
-    result = trained(tmp_path / "run", rounds=2, traces=2)
+    result = trained(tmp_path / "run", rounds=2, traces=3, chosen_on=2)
     assert [(v.round, v.caution) for v in result.validations] == [(1, 0), (1, 1), (2, 0), (2, 1)]
     assert result.best == max(result.validations, key=lambda v: (v.score, -v.round, v.caution))
     assert result.verdict.candidates == 4
@@ -487,8 +551,6 @@ def test_an_imported_trace_is_one_whatever_is_asked_for(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("split", ["train", "fit", "validation", "test"])
 def test_units_are_the_jobs_of_the_tasks_of_any_split(split: Any) -> None:
-    from failgym.worlds.build import split_of
-
     scenario = replace(SMALL, split=split)
     visits = visited(scenario, [REGISTRY["replay"]()], episodes=50, seed=1)
     job = split_of(scenario, split).column("tasks", "job")
