@@ -452,7 +452,7 @@ def test_what_is_learned_in_the_pinned_world_is_played_in_the_scheduled_one(
     assert "world" not in agent.manifest.environment.fields
     assert not {"running", "free", "offered_time"} & set(agent.manifest.fields)
     assert "slice" in result.verdict.unit
-    wrong = {"visit": {"world": "pinned"}}
+    wrong: Any = {"visit": {"world": "pinned"}}
     with pytest.raises(ValueError, match="visit: scheduler: expected 'fifo'"):
         trained(tmp_path / "other", "failgym/Mitigation-v1", **hyper, **wrong)
     wrong = {"visit": {"kill": False}}
