@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from dataclasses import fields
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from failgym.agents.algorithms.learner import Hyper
 from failgym.agents.algorithms.training_options import BaselineName, Hidden, ScenarioFields
 from failgym.agents.forests.advice import MOST_ADVISERS, Adviser
 from failgym.agents.forests.forest import DEEPEST
 from failgym.agents.forests.sizes import MOST_MODELS, MOST_ROUNDS, MOST_TREES
+from failgym.worlds.settings.source import TraceSource
+from failgym.worlds.settings.splitting import Splitting
 
 __all__ = ["CounterfactualSettings"]
 
@@ -19,6 +22,21 @@ CAUTION = (0.0, 0.5, 1.0, 2.0)
 
 Count = Annotated[int, Field(ge=1, le=2**31)]
 Share = Annotated[float, Field(gt=0.0, le=1.0)]
+KEPT = (
+    *(field.name for field in fields(Splitting)),
+    *(field.name for field in fields(TraceSource)),
+)
+"""Fields that say which jobs are learned from: what is judged on must not be among them."""
+
+
+def _elsewhere(values: dict[str, Any]) -> dict[str, Any]:
+    for name in values:
+        if name in KEPT:
+            raise ValueError(f"{name}: expected none: it says which jobs are learned from")
+    return values
+
+
+Visited = Annotated[ScenarioFields, AfterValidator(_elsewhere)]
 
 
 class CounterfactualSettings(Hyper):
@@ -78,7 +96,7 @@ class CounterfactualSettings(Hyper):
     """the same, of the agent that answers behind a tried answer in the next round"""
     env: ScenarioFields | None = None
     """fields of the scenario, for training and validation both"""
-    visit: ScenarioFields | None = None
+    visit: Visited | None = None
     """fields of the scenario that is learned in, where another than the agent's own tells more: in
     the pinned world, where tasks do not wait for each other, an answer is tried in microseconds and
     changes nothing but its task"""

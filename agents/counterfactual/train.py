@@ -40,6 +40,7 @@ from failgym.agents.files.policy_file import load_agent, save_trees
 from failgym.agents.forests.decider import Decider
 from failgym.agents.training.preparation import scenario_of
 from failgym.agents.training.result import TrainingResult
+from failgym.agents.training.rolling_origin import NoneAcceptable
 from failgym.agents.training.run_folder import (
     Document,
     RunFolder,
@@ -177,7 +178,7 @@ def _best(candidates: Sequence[Validation], hyper: CounterfactualSettings) -> Va
     allowed = [one for one in candidates if (one.false_kills_per_job or 0.0) <= most]
     if not allowed:
         least = min(one.false_kills_per_job or 0.0 for one in candidates)
-        raise ValueError(
+        raise NoneAcceptable(
             f"false_kills: expected {most:g} a job at most, the fewest are {least:.3g}"
         )
 
@@ -372,7 +373,9 @@ def _visiting(scenario: Scenario, hyper: CounterfactualSettings) -> Scenario:
 
 def hyper_of(scenario: Scenario, settings: TrainingSettings) -> CounterfactualSettings:
     """The hyper-parameters of a run. Raises ValueError."""
-    return settings_of(LEARNER, scenario.name, file=settings.config, hyper=settings.hyper)
+    hyper = settings_of(LEARNER, scenario.name, file=settings.config, hyper=settings.hyper)
+    many = generated(scenario_of(scenario, hyper.env).trace)
+    return hyper if many else hyper.model_copy(update={"traces": 1})
 
 
 def _plan(env: str | Scenario, settings: TrainingSettings, asked_for: Collection[str]) -> _Run:
@@ -405,8 +408,6 @@ def _plan(env: str | Scenario, settings: TrainingSettings, asked_for: Collection
             f"tries: expected 'answers': in {scenario.name} tasks wait for each other, and a rule"
             " would be followed in all of them"
         )
-    if not generated(scenario.trace):
-        hyper = hyper.model_copy(update={"traces": 1})
     fields = select_fields(settings.fields, scenario, hyper.without or ())
     document = described_run(
         Environment.of(scenario).model_dump(),

@@ -32,7 +32,10 @@ class Adviser(Record):
 
     @model_validator(mode="after")
     def _known(self) -> Self:
-        self.heuristic()
+        try:
+            self.heuristic()
+        except (OverflowError, TypeError) as error:
+            raise ValueError(f"{self.policy}: {error}") from error
         return self
 
     def heuristic(self) -> Heuristic:

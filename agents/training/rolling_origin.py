@@ -23,7 +23,6 @@ import numpy.typing as npt
 
 from failgym.agents.files.policy_file import load_agent
 from failgym.agents.training.result import TrainingResult
-from failgym.agents.training.run_folder import RunFolder
 from failgym.agents.training.verdict import Verdict, verdict_on
 from failgym.baselines import REGISTRY
 from failgym.envs import Scenario
@@ -33,64 +32,96 @@ from failgym.evaluation.evidence import Evidence
 from failgym.evaluation.ledger import Run
 from failgym.evaluation.statistics.sampling_units import TracesUnits
 from failgym.vocabulary import HOUR
-from failgym.worlds.build import split_of
+from failgym.worlds.forecast import PREDICTORS
+from failgym.worlds.settings.source import generated
 from failgym.worlds.settings.splitting import FOLDS
+from failgym.worlds.source import whole_trace
+from failgym.worlds.split import split_trace
 
-__all__ = ["fold_of", "rolled"]
+__all__ = ["WHOLE", "NoneAcceptable", "fold_of", "places_of", "rolled"]
 
 Floats = npt.NDArray[np.float64]
 
-FOLDER = "fold-{}"
-"""Of the run of a fold, in that of the whole."""
+WHOLE, FOLDER = "whole", "fold-{}"
+"""Folders of the run on the whole train split, and of that of a fold, in that of the result."""
+
+
+class NoneAcceptable(ValueError):
+    """No agent of a run is as harmless as it was asked to be: replay is."""
 
 
 def fold_of(scenario: Scenario, number: int) -> Scenario:
     """A fold, 1 to 5, of the train split of a scenario; what comes after that is not in it."""
-    return scenario.override(trace=split_of(scenario, "train"), fold=number, split="train")
+    known = split_trace(whole_trace(scenario), scenario, "train").recorded
+    return scenario.override(trace=known, fold=number, split="train")
 
 
-def rolled(
-    scenario: Scenario,
-    out: Path,
-    trained: Callable[[Scenario, Path], TrainingResult],
-    *,
-    episodes: int | None = None,
-    seed: int = 0,
-    threads: int = 1,
-) -> Verdict:
-    """Train an agent for each fold, and judge all of them together.
+def places_of(scenario: Scenario, episodes: int | None = None, seed: int = 0) -> list[Anchors]:
+    """Where the agents are judged: the folds, in order.
 
     Args:
-        scenario: whose train split is cut into folds.
-        out: the folder that the folds' runs are put into.
-        trained: trains an agent in a scenario, in a folder, or goes on.
+        scenario: whose train split is cut into folds, a record's.
         episodes: slices of each fold that are played (tasks in the pinned world); all by default.
-        seed: of the draw of slices.
-        threads: of the engine.
+        seed: of their draw.
 
     Raises:
-        ValueError: naming the fold, if nothing is decided in it.
+        ValueError: in one line, for a generated trace, of which fresh ones can be had; a twin; a
+            forecast that was learned from, or made for, the whole; naming the fold, if nothing is
+            decided in it.
     """
-    places: list[Anchors] = []
-    runs: list[Run] = []
-    learned = 0
+    if generated(scenario.trace) or scenario.twin:
+        raise ValueError("rolling: expected a record: of a generated trace others can be generated")
+    if not isinstance(scenario.forecast, str) or scenario.forecast not in (*PREDICTORS, "none"):
+        raise ValueError(
+            "rolling: expected the name of a forecast, which is learned from the past of each fold:"
+            " what was learned before knows the folds"
+        )
+    found: list[Anchors] = []
     for number in range(1, FOLDS + 1):
         fold = fold_of(scenario, number)
         alone = fold.override(slice_tasks=1) if fold.kind.independent else fold
         try:
-            place = Anchors.of(alone, split="test", episodes=episodes, seed=seed)
+            found.append(Anchors.of(alone, split="test", episodes=episodes, seed=seed))
         except ValueError as error:
-            raise ValueError(f"fold {number}: {error}") from error
-        folder = RunFolder(out / FOLDER.format(number))
+            raise ValueError(f"rolling: fold {number} of the train split: {error}") from error
+    return found
+
+
+def rolled(
+    scenario: Scenario,
+    places: Sequence[Anchors],
+    out: Path,
+    trained: Callable[[Scenario, Path], TrainingResult],
+    threads: int = 1,
+) -> Verdict:
+    """Train an agent for each fold, and judge all of them together.
+
+    Where the past of a fold holds nothing to gain, or no agent is as harmless as it should be,
+    replay plays it.
+
+    Args:
+        scenario: whose train split is cut into folds.
+        places: the folds, as `places_of` gives them.
+        out: the folder that the folds' runs are put into.
+        trained: trains an agent in a scenario, in a folder, or goes on.
+        threads: of the engine.
+
+    Raises:
+        ValueError: naming the fold, if its agent cannot be trained.
+    """
+    runs: list[Run] = []
+    learned = 0
+    for number, place in enumerate(places, 1):
+        fold = fold_of(scenario, number)
         agent: Predicts = REGISTRY["replay"]()
-        try:
-            agent = load_agent(trained(fold, folder.path).policy)
-            learned += 1
-        except ValueError as error:
-            if folder.begun:
+        if _teaches(fold):
+            try:
+                agent = load_agent(trained(fold, out / FOLDER.format(number)).policy)
+                learned += 1
+            except NoneAcceptable:
+                pass
+            except ValueError as error:
                 raise ValueError(f"fold {number}: {error}") from error
-            # Its past is too short, or holds nothing to gain.
-        places.append(place)
         runs.append(place.run(agent, threads=threads))
     evidence = [each.evidence for each in places]
     hours = [_price(each) for each in places]
@@ -98,8 +129,18 @@ def rolled(
     acts = any(
         not (run.costs == each.replay.costs).all() for each, run in zip(places, runs, strict=True)
     )
+    seed = places[0].seed
     found = verdict_on([_joined(evidence, hours)], [np.concatenate(costs)], acts, 1, seed)
-    return replace(found, folds=FOLDS, learned=learned)
+    return replace(found, folds=len(places), learned=learned)
+
+
+def _teaches(fold: Scenario) -> bool:
+    """Is there anything to gain where an agent of the past would be chosen?"""
+    try:
+        Anchors.of(fold, split="validation").check_room()
+    except ValueError:
+        return False
+    return True
 
 
 def _price(place: Anchors) -> float:

@@ -9,6 +9,7 @@ goes; the best one is kept. The test split is not touched.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Collection, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -21,6 +22,7 @@ from failgym.agents.algorithms.hyperparameters import OnPolicySettings, Settings
 from failgym.agents.algorithms.learner import COUNTERFACTUAL
 from failgym.agents.algorithms.registry import algorithm_named
 from failgym.agents.algorithms.settings_files import settings_for
+from failgym.agents.counterfactual.settings import CounterfactualSettings
 from failgym.agents.environments.vec_env import make_sb3_env
 from failgym.agents.files.manifest import Environment
 from failgym.agents.training.callback import Milestones
@@ -31,7 +33,7 @@ from failgym.agents.training.preparation import (
     surrogate_of,
 )
 from failgym.agents.training.result import TrainingResult
-from failgym.agents.training.rolling_origin import rolled
+from failgym.agents.training.rolling_origin import WHOLE, places_of, rolled
 from failgym.agents.training.run_folder import (
     Document,
     RunFolder,
@@ -46,6 +48,7 @@ from failgym.envs import Scenario, resolve
 from failgym.envs.select_fields import select_fields
 from failgym.evaluation.arguments import check_count, shown
 from failgym.evaluation.progress import Advance, silent
+from failgym.files import replacing
 from failgym.worlds.source import whole_trace
 
 __all__ = ["train"]
@@ -137,46 +140,63 @@ def _rolling(
 ) -> TrainingResult:
     """Train, and then once more for each fold of the train split, whose verdict is the result's."""
     plain, asked = replace(settings, rolling=False), tuple(asked_for)
+    given, folder = resolve(env), RunFolder(out)
+    hyper = _hyper_of(given, settings)
+    scenario = scenario_of(given, hyper.env, asked)
+    places = places_of(scenario, settings.episodes, settings.seed)
+    run = described_run(
+        Environment.of(scenario).model_dump(),
+        settings.algo,
+        hyper,
+        whole_trace(scenario).content_hash,
+        folds=len(places),
+        steps=settings.steps,
+        seed=settings.seed,
+        validate_every=settings.validate_every,
+        episodes=settings.episodes,
+        keep=settings.keep,
+        fields_shown=settings.fields,
+    )
+    if finished := _checked(folder, run, resume):
+        return finished
+    if not resume:
+        folder.begin({**run, "command": command}, hyper)
+    called = folder.described().get("command", command)
 
-    def trained(scenario: Scenario, folder: Path, begun: bool | None = None) -> TrainingResult:
+    def trained(scenario: Scenario, part: Path) -> TrainingResult:
         return train(
             scenario,
-            folder,
+            part,
             plain,
-            resume=RunFolder(folder).begun if begun is None else begun,
-            command=command,
+            resume=RunFolder(part).begun,
+            command=called,
             progress=progress,
             asked_for=asked,
         )
 
-    given = resolve(env)
-    result = trained(given, out, resume)
-    if result.verdict is not None and result.verdict.folds is not None:
-        return result
-    verdict = rolled(
-        _played(given, plain, asked),
-        out,
-        trained,
-        episodes=settings.episodes,
-        seed=settings.seed,
-        threads=settings.threads,
-    )
-    result = replace(result, verdict=verdict)
-    write_json(RunFolder(out).result, result.to_json())
+    with _discarded(None if resume else folder):
+        result = trained(given, folder.path / WHOLE)
+    verdict = rolled(scenario, places, folder.path, trained, settings.threads)
+    with replacing(folder.best) as partial:
+        shutil.copyfile(result.policy, partial)
+    result = replace(result, verdict=verdict, policy=folder.best)
+    write_json(folder.result, result.to_json())
     return result
 
 
-def _played(given: Scenario, settings: TrainingSettings, asked_for: Collection[str]) -> Scenario:
-    """The scenario that agents are trained in: hyper-parameters may change fields."""
+def _hyper_of(given: Scenario, settings: TrainingSettings) -> Settings | CounterfactualSettings:
+    """The hyper-parameters of a run. Raises ValueError."""
     if settings.algo == COUNTERFACTUAL:
         from failgym.agents.counterfactual.train import hyper_of
 
-        fields = hyper_of(given, settings).env
-    else:
-        fields = settings_for(
-            settings.algo, given.name, file=settings.config, hyper=settings.hyper
-        ).env
-    return scenario_of(given, fields, asked_for)
+        return hyper_of(given, settings)
+    return settings_for(
+        settings.algo,
+        given.name,
+        file=settings.config,
+        hyper=settings.hyper,
+        n_envs=settings.n_envs,
+    )
 
 
 def _check_command(command: object) -> None:

@@ -186,14 +186,14 @@ def _trained(
 def _total(scenario: Scenario, settings: TrainingSettings) -> int:
     """How far the bar goes; say so where more is trained on than was asked for."""
     from failgym.agents.algorithms.learner import COUNTERFACTUAL
-    from failgym.agents.algorithms.settings_files import settings_for, settings_of
+    from failgym.agents.algorithms.settings_files import settings_for
     from failgym.agents.training.rollout_steps import rollout_of, steps_of
 
     file, given = settings.config, settings.hyper
     if settings.algo == COUNTERFACTUAL:
-        from failgym.agents.counterfactual.train import LEARNER, steps_of_run
+        from failgym.agents.counterfactual.train import hyper_of, steps_of_run
 
-        return steps_of_run(settings_of(LEARNER, scenario.name, file=file, hyper=given))
+        return steps_of_run(hyper_of(scenario, settings))
     hyper = settings_for(
         settings.algo, scenario.name, file=file, hyper=given, n_envs=settings.n_envs
     )

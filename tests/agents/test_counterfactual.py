@@ -579,6 +579,17 @@ def test_a_run_whose_first_round_cannot_be_leaves_nothing(tmp_path: Path) -> Non
         ("failgym/GracePeriod-v1", {"hyper": {"caution": []}}, "caution: "),
         ("failgym/GracePeriod-v1", {"hyper": {"rules": ["grace"]}}, "unknown policy 'grace'"),
         ("failgym/GracePeriod-v1", {"hyper": {"rules": ["young"]}}, "rules: young needs"),
+        ("failgym/GracePeriod-v1", {"hyper": {"visit": {"fold": 5}}}, "visit: fold: expected none"),
+        ("failgym/GracePeriod-v1", {"hyper": {"visit": {"trace": "x"}}}, "visit: trace: expected"),
+        (
+            "failgym/GracePeriod-v1",
+            {
+                "hyper": {
+                    "advice": [{"policy": "grace_period", "parameters": {"threshold": 10**400}}]
+                }
+            },
+            "advice.0: grace_period: ",
+        ),
         ("failgym/GracePeriod-v1", {"hyper": {"tries": "rules"}}, "advice: expected two rules or"),
         (
             "failgym/GracePeriod-v1",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,9 @@ from failgym.evaluation import Anchors, score
 from failgym.traces.synthetic import PROFILES, generate
 from failgym.vocabulary import HOUR
 from failgym.worlds.build import split_of
+from failgym.worlds.source import whole_trace
+from failgym.worlds.split import split_trace
+from tests.envs.worlds import small
 
 HYPER: dict[str, Any] = {"trees": 8, "depth": 2, "caution": [1.0], "traces": 1, "decisions": 0.5}
 SETTINGS = TrainingSettings("counterfactual", hyper=HYPER, rolling=True)
@@ -83,17 +87,16 @@ def test_a_run_that_was_stopped_in_a_fold_ends_the_same(
     scenario: Any, whole: Path, tmp_path: Path
 ) -> None:
     stopped = tmp_path / "run"
-    plain = replace(SETTINGS, rolling=False)
-    first = train(scenario, stopped, plain, command="typed")
-    assert first.verdict is not None
-    assert first.verdict.folds is None
-    trace_fold = fold_of(scenario, 1)
-    train(trace_fold, stopped / "fold-1", plain, command="typed")
-    (stopped / "fold-1" / "result.json").unlink()
-    result = train(scenario, stopped, SETTINGS, command="typed", resume=True)
+    shutil.copytree(whole, stopped)
+    for left in ("result.json", "best.safetensors", "fold-1/result.json", "whole/result.json"):
+        (stopped / left).unlink()
+    shutil.rmtree(stopped / "fold-4")
+    with pytest.raises(ValueError, match="its folds is 5, not unset"):
+        train(scenario, stopped, replace(SETTINGS, rolling=False), resume=True)
+    result = train(scenario, stopped, SETTINGS, command="other words", resume=True)
     wanted = json.loads((whole / "result.json").read_text())
     assert result.to_json()["verdict"] == wanted["verdict"]
-    for name in ("best.safetensors", "fold-1/best.safetensors", "fold-5/best.safetensors"):
+    for name in ("best.safetensors", "whole/best.safetensors", "fold-4/best.safetensors"):
         assert (stopped / name).read_bytes() == (whole / name).read_bytes()
     damaged = stopped / "fold-3" / "round-1.safetensors"
     damaged.write_bytes(damaged.read_bytes()[:100])
@@ -103,31 +106,66 @@ def test_a_run_that_was_stopped_in_a_fold_ends_the_same(
         train(scenario, stopped, SETTINGS, command="typed", resume=True)
 
 
-def test_a_past_that_teaches_nothing_leaves_its_fold_to_replay(
-    scenario: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import failgym.agents.counterfactual.train as trees
-
-    learn = trees.visited
-
-    def none_in_the_second(one: Any, *arguments: Any, **options: Any) -> Any:
-        if one.fold == 2:
-            raise ValueError("decisions: none")
-        return learn(one, *arguments, **options)
-
-    monkeypatch.setattr(trees, "visited", none_in_the_second)
-    result = train(scenario, tmp_path / "run", SETTINGS)
+def test_where_all_agents_kill_too_often_replay_plays(scenario: Any, tmp_path: Path) -> None:
+    free = replace(SETTINGS, rolling=False)
+    most = train(scenario, tmp_path / "free", free).best.false_kills_per_job
+    assert most is not None
+    hyper = {**HYPER, "false_kills": most}
+    result = train(scenario, tmp_path / "run", replace(SETTINGS, hyper=hyper))
     assert result.verdict is not None
-    assert (result.verdict.folds, result.verdict.learned) == (5, 4)
-    assert "of 5 folds by time, each played by an agent of its past (4 of" in result.verdict.text
-    assert not (tmp_path / "run" / "fold-2").exists()
+    learned = result.verdict.learned
+    assert learned is not None
+    kept = [
+        load["best"]["false_kills_per_job"]
+        for number in range(1, 6)
+        if (file := tmp_path / "run" / f"fold-{number}" / "result.json").exists()
+        and (load := json.loads(file.read_text()))
+    ]
+    assert len(kept) == learned < 5
+    assert max(kept, default=0.0) <= most
+    assert f"played by an agent of its past ({learned} of them learned" in result.verdict.text
+
+
+def test_what_knows_the_folds_is_refused_before_anything_is_trained(
+    scenario: Any, tmp_path: Path
+) -> None:
+    out, few = tmp_path / "run", generate(PROFILES["google-2011-applications"], jobs=8, seed=1)
+    refused: list[tuple[Any, str]] = [
+        ("failgym/GracePeriod-v1", "rolling: expected a record: of a generated trace"),
+        (scenario.override(twin=1), "rolling: expected a record"),
+        (scenario.override(forecast=str(tmp_path / "predictor")), "rolling: expected the name of"),
+        (scenario.override(trace=few), r"rolling: fold \d of the train split: "),
+    ]
+    for given, message in refused:
+        with pytest.raises(ValueError, match=message):
+            train(given, out, SETTINGS)
+        assert not out.exists()
+
+
+@pytest.mark.parametrize("env", ["failgym/Workflow-v1", "failgym/Mitigation-v1"])
+def test_no_fold_holds_a_job_of_the_test_split(env: str) -> None:
+    """Also where nothing was ever run, and a split is the whole with fewer jobs of its own."""
+    given = resolve(env).override(**small(env))
+    trace = whole_trace(given)
+    scenario = given.override(trace=trace)
+    limit = split_trace(trace, scenario, "train").recorded.column("jobs", "submit").max()
+    for number in range(1, 6):
+        fold = fold_of(scenario, number)
+        for split in ("train", "validation", "test"):
+            try:
+                part = split_of(fold, split)
+            except ValueError:
+                continue
+            assert part.column("jobs", "submit").max() <= limit
 
 
 def test_the_command_says_the_verdict_of_the_folds(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    scenario: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    scenario.trace.save(tmp_path / "trace")
     words = ["train", "--env", "failgym/GracePeriod-v1", "--algo", "counterfactual", "--rolling"]
-    for name, value in {**HYPER, "caution": "[1.0]", "env.jobs": 1_500}.items():
+    words += ["--set", f"trace={tmp_path / 'trace'}"]
+    for name, value in {**HYPER, "caution": "[1.0]"}.items():
         words += ["--hyper", f"{name}={value}"]
     assert run([*words, "--out", str(tmp_path / "run")]) == 0
     shown = capsys.readouterr().out
