@@ -38,7 +38,11 @@ CLONE, KILL = int(Action.CLONE), int(Action.KILL)
 NAN = float("nan")
 SMALL = resolve("failgym/GracePeriod-v1").override(jobs=600, split="fit", slice_tasks=1)
 GRACE: dict[str, Any] = {"policy": "grace_period"}
-QUICK: dict[str, Any] = {"trees": 8, "depth": 2, "env.jobs": 900, "caution": [0.0, 1.0]}
+QUICK: dict[str, Any] = {
+    **{"trees": 8, "depth": 2, "env.jobs": 900, "caution": [0.0, 1.0]},
+    **{"advice": [], "decisions": 0.25, "rules": ["grace_period", "immediate_kill"]},
+}
+"""A small run, whatever the settings are that come with an environment."""
 
 
 class AtOnce:
@@ -583,14 +587,14 @@ def test_a_run_whose_first_round_cannot_be_leaves_nothing(tmp_path: Path) -> Non
         ("failgym/GracePeriod-v1", {"hyper": {"visit": {"trace": "x"}}}, "visit: trace: expected"),
         (
             "failgym/GracePeriod-v1",
-            {
-                "hyper": {
-                    "advice": [{"policy": "grace_period", "parameters": {"threshold": 10**400}}]
-                }
-            },
-            "advice.0: grace_period: ",
+            {"hyper": {"advice": [{"policy": "introspective", "parameters": {"factor": 10**400}}]}},
+            "advice.0: introspective: ",
         ),
-        ("failgym/GracePeriod-v1", {"hyper": {"tries": "rules"}}, "advice: expected two rules or"),
+        (
+            "failgym/GracePeriod-v1",
+            {"hyper": {"tries": "rules", "advice": []}},
+            "advice: expected two rules or",
+        ),
         (
             "failgym/GracePeriod-v1",
             {"hyper": {"tries": "rules", "advice": [GRACE, GRACE], "rounds": 2}},
