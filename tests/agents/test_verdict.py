@@ -113,6 +113,7 @@ def test_the_exit_status_says_it_if_asked(
     command = [
         *("train", "--env", "failgym/GracePeriod-v1", "--algo", "counterfactual"),
         *("--hyper", "env.jobs=900", "--hyper", "traces=1", "--hyper", "trees=5"),
+        *("--hyper", "advice=[]"),
         *("--hyper", f"caution={caution}", "--out", str(tmp_path / "run")),
     ]
     assert run(command) == 0
