@@ -53,7 +53,6 @@ from failgym.leaderboard.statistics.bootstrap import Bootstrap, Estimate
 from failgym.leaderboard.statistics.estimators import Runs
 from failgym.leaderboard.suite.suites import suite_named
 from failgym.policy import Policy
-from failgym.vocabulary import HOUR
 from failgym.worlds.scenario import Scenario, Split
 from failgym.worlds.settings.splitting import FOLDS
 
@@ -113,7 +112,7 @@ class Fold:
     @property
     def hours(self) -> float:
         """Costs that are worth an hour of a machine; costs themselves where it has no price."""
-        return _hours(self.anchors)
+        return self.anchors.machine_hour
 
 
 def scenario_of(env: str, trace: str | Path, settings: Sequence[str] | None = None) -> Scenario:
@@ -174,15 +173,10 @@ def _can_play(rule: Policy, place: Anchors, name: str) -> bool:
     return True
 
 
-def _hours(place: Anchors) -> float:
-    price = place.world.work_price
-    return price * HOUR if price > 0.0 else 1.0
-
-
 def _saved(place: Anchors, rule: Policy, advance: Advance) -> Floats:
     """What a rule saves over replay, [rows] [machine-h]."""
     costs = place.evidence.costs(place.run(rule, progress=advance))
-    return (place.evidence.replay - costs) / _hours(place)
+    return (place.evidence.replay - costs) / place.machine_hour
 
 
 def row_of(trace: str, env: str, folds: Sequence[Fold], names: Sequence[str]) -> Row:

@@ -13,7 +13,7 @@ ensemble differ in the jobs that they have learned from: each weighs whole jobs 
 which is a bootstrap of jobs (Oza and Russell, "Online bagging and boosting", AISTATS 2001). Where a
 gain hangs on one job, models disagree. And no job weighs more than a share of all. Where there are
 ten traces or more these are drawn in place of jobs: fields that say how it goes with the whole
-system tell a trace from others, and what is learned by them holds in no other trace.
+system tell a trace from others, and what is learned by them may hold in no other.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _level(held: Floats, most: float) -> float:
 
 def fitted(
     visits: Visits,
-    actions: Sequence[int],
+    choices: Sequence[int],
     *,
     models: int,
     trees: int,
@@ -89,12 +89,13 @@ def fitted(
     seed: int,
     threads: int = 1,
 ) -> Forest:
-    """An ensemble that tells for each pair of actions where the second saves more than the first.
+    """An ensemble that tells for each pair of choices where the second saves more than the first.
 
     Args:
         visits: what is learned from.
-        actions: numbers of actions; the forest's outputs are about the pairs of them, in the order
-            of `itertools.combinations`. A pair that is never legal together has a margin of 0.
+        choices: numbers of actions, or of rules; the forest's outputs are about the pairs of them,
+            in the order of `itertools.combinations`. A pair that is never legal together has a
+            margin of 0.
         models: members of the ensemble.
         trees: boosting rounds.
         depth: levels of a tree.
@@ -120,7 +121,7 @@ def fitted(
     draws = rng.poisson(1.0, size=(models, int(drawn.max()) + 1)).astype(np.float64)
     nothing = Forest.of_nothing(models, trees, depth)
     found: list[Forest] = []
-    for one, other in itertools.combinations(actions, 2):
+    for one, other in itertools.combinations(choices, 2):
         better = visits.gains[:, other] - visits.gains[:, one]
         legal = np.flatnonzero(~np.isnan(better))
         better, units, shown = better[legal], visits.units[legal], visits.observations[legal]

@@ -98,7 +98,7 @@ class CounterfactualSettings(Hyper):
     """fields of the scenario, for training and validation both"""
     visit: Visited | None = None
     """fields of the scenario that is learned in, where another than the agent's own tells more: in
-    the pinned world, where tasks do not wait for each other, an answer is tried in microseconds and
+    the pinned world, where tasks do not wait for each other, an answer is tried far faster and
     changes nothing but its task"""
     without: Hidden | None = None
     """fields of the observation that the agent is not shown, of those that `train` shows"""

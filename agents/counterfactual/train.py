@@ -39,8 +39,7 @@ from failgym.agents.files.manifest import Environment
 from failgym.agents.files.policy_file import load_agent, save_trees
 from failgym.agents.forests.decider import Decider
 from failgym.agents.training.preparation import scenario_of
-from failgym.agents.training.result import TrainingResult
-from failgym.agents.training.rolling_origin import NoneAcceptable
+from failgym.agents.training.result import NoneAcceptable, TrainingResult
 from failgym.agents.training.run_folder import (
     Document,
     RunFolder,

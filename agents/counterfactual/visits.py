@@ -120,9 +120,7 @@ def visited(
     """
     if not policies:
         raise ValueError("policies: expected one at least")
-    for name, value in (("share", share), ("acting", share if acting is None else acting)):
-        if not 0.0 < value <= 1.0:
-            raise ValueError(f"{name}: expected a share above 0, got {value}")
+    chances = _chances(share, share if acting is None else acting)
     alone = scenario.kind.independent
     scenario = scenario.override(slice_tasks=1) if alone else scenario
     world = build_world(scenario)
@@ -131,7 +129,6 @@ def visited(
     lanes = min(LANES if alone else FEW_LANES, len(waiting))
     batch = batch_of(scenario, world, lanes, threads)
     players = _Players(policies, scenario, lanes, at_random, rng)
-    chances = np.array([share, share if acting is None else acting])
     trials = _Trials(behind, columns, advice, followed, WAITING if alone else 1)
     batch.seed(rng.integers(1, 2**63 - 1, size=len(batch)).astype(np.uint64))
     batch.reset(np.asarray(waiting[: len(batch)], dtype=np.int64))
@@ -163,6 +160,14 @@ def visited(
         unit = trace.column("tasks", "job")[tried.tasks].astype(np.int64)
     one = np.zeros_like(unit)
     return Visits(tried.observations, tried.gains, unit, tried.tasks, one, tried.weights)
+
+
+def _chances(share: float, acting: float) -> npt.NDArray[np.float64]:
+    """Of a look where the policy does nothing, and where it acts. Raises ValueError."""
+    for name, value in (("share", share), ("acting", acting)):
+        if not 0.0 < value <= 1.0:
+            raise ValueError(f"{name}: expected a share above 0, got {value}")
+    return np.array([share, acting])
 
 
 class _Tried(NamedTuple):

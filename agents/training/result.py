@@ -12,7 +12,11 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from failgym.agents.training.validation import Validation
 from failgym.agents.training.verdict import Verdict
 
-__all__ = ["TrainingResult"]
+__all__ = ["NoneAcceptable", "TrainingResult"]
+
+
+class NoneAcceptable(ValueError):
+    """No agent of a run is as harmless as it was asked to be: replay is."""
 
 
 @dataclass(frozen=True)

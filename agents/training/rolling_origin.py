@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.agents.files.policy_file import load_agent
-from failgym.agents.training.result import TrainingResult
+from failgym.agents.training.result import NoneAcceptable, TrainingResult
 from failgym.agents.training.verdict import Verdict, verdict_on
 from failgym.baselines import REGISTRY
 from failgym.envs import Scenario
@@ -31,23 +31,18 @@ from failgym.evaluation.caller import Predicts
 from failgym.evaluation.evidence import Evidence
 from failgym.evaluation.ledger import Run
 from failgym.evaluation.statistics.sampling_units import TracesUnits
-from failgym.vocabulary import HOUR
 from failgym.worlds.forecast import PREDICTORS
 from failgym.worlds.settings.source import generated
 from failgym.worlds.settings.splitting import FOLDS
 from failgym.worlds.source import whole_trace
 from failgym.worlds.split import split_trace
 
-__all__ = ["WHOLE", "NoneAcceptable", "fold_of", "places_of", "rolled"]
+__all__ = ["WHOLE", "fold_of", "places_of", "rolled"]
 
 Floats = npt.NDArray[np.float64]
 
 WHOLE, FOLDER = "whole", "fold-{}"
 """Folders of the run on the whole train split, and of that of a fold, in that of the result."""
-
-
-class NoneAcceptable(ValueError):
-    """No agent of a run is as harmless as it was asked to be: replay is."""
 
 
 def fold_of(scenario: Scenario, number: int) -> Scenario:
@@ -124,7 +119,7 @@ def rolled(
                 raise ValueError(f"fold {number}: {error}") from error
         runs.append(place.run(agent, threads=threads))
     evidence = [each.evidence for each in places]
-    hours = [_price(each) for each in places]
+    hours = [each.machine_hour for each in places]
     costs = [one.costs(run) / price for one, run, price in zip(evidence, runs, hours, strict=True)]
     acts = any(
         not (run.costs == each.replay.costs).all() for each, run in zip(places, runs, strict=True)
@@ -141,12 +136,6 @@ def _teaches(fold: Scenario) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _price(place: Anchors) -> float:
-    """Units of cost that a machine-hour stands for; 1 where nothing has a price."""
-    price = place.world.work_price
-    return price * HOUR if price > 0.0 else 1.0
 
 
 def _joined(evidence: Sequence[Evidence], hours: Sequence[float]) -> Evidence:

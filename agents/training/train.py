@@ -69,7 +69,8 @@ def train(
     The same call with ``resume=True`` goes on after an interruption, or a kill at any moment, and
     ends with the same agent as if there had been none: checkpoints hold weights, optimiser,
     schedules, random states, running episodes and, where the algorithm has one, the replay buffer.
-    With one thread the same call gives the same weights, bit for bit.
+    With one thread the same call gives the same weights, bit for bit. Where ``settings.rolling`` is
+    set the run itself is in ``out/whole``, those of the folds in ``out/fold-1`` to ``fold-5``.
 
     Args:
         env: an environment's id or a scenario; its ``split`` does not matter, nor, in the pinned

@@ -207,6 +207,15 @@ class Anchors:
         return Replayed(evidence.by_task, evidence.replay, self.replay.drawn_in, job)
 
     @property
+    def machine_hour(self) -> float:
+        """Units of cost that a machine-hour stands for; 1 where nothing has a price.
+
+        Prices follow the train split: costs of folds are added up in machine-hours.
+        """
+        price = self.world.work_price
+        return price * HOUR if price > 0.0 else 1.0
+
+    @property
     def ran(self) -> npt.NDArray[np.bool_]:
         """Tasks of the trace of which a run is recorded; of others no completion time is."""
         return tasks_run(split_of(self.scenario, self.scenario.split))
