@@ -49,7 +49,6 @@ from failgym.agents.training.run_folder import (
 )
 from failgym.agents.training.training_settings import TrainingSettings
 from failgym.agents.training.validation import Validation
-from failgym.agents.training.verdict import judged
 from failgym.baselines import REGISTRY, STORABLE
 from failgym.baselines.base import Heuristic, enabled
 from failgym.envs import Scenario, resolve
@@ -60,6 +59,7 @@ from failgym.evaluation.anchors import anchors_of_traces
 from failgym.evaluation.caller import Predicts
 from failgym.evaluation.measuring import measure
 from failgym.evaluation.progress import Advance, silent
+from failgym.evaluation.verdict import judged
 from failgym.sim.shared.fields import INDEX
 from failgym.worlds.settings.source import generated
 from failgym.worlds.source import whole_trace

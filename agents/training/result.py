@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from failgym.agents.training.validation import Validation
-from failgym.agents.training.verdict import Verdict
+from failgym.evaluation.verdict import Verdict
 
 __all__ = ["NoneAcceptable", "TrainingResult"]
 

@@ -18,19 +18,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
-
 from failgym.agents.files.policy_file import load_agent
 from failgym.agents.training.result import NoneAcceptable, TrainingResult
-from failgym.agents.training.verdict import Verdict, verdict_on
 from failgym.baselines import REGISTRY
 from failgym.envs import Scenario
 from failgym.evaluation import Anchors
 from failgym.evaluation.caller import Predicts
-from failgym.evaluation.evidence import Evidence
+from failgym.evaluation.folds import Folds
 from failgym.evaluation.ledger import Run
-from failgym.evaluation.statistics.sampling_units import TracesUnits
+from failgym.evaluation.verdict import Verdict, verdict_on
 from failgym.worlds.forecast import PREDICTORS
 from failgym.worlds.settings.source import generated
 from failgym.worlds.settings.splitting import FOLDS
@@ -38,8 +34,6 @@ from failgym.worlds.source import whole_trace
 from failgym.worlds.split import split_trace
 
 __all__ = ["WHOLE", "fold_of", "places_of", "rolled"]
-
-Floats = npt.NDArray[np.float64]
 
 WHOLE, FOLDER = "whole", "fold-{}"
 """Folders of the run on the whole train split, and of that of a fold, in that of the result."""
@@ -118,14 +112,9 @@ def rolled(
             except ValueError as error:
                 raise ValueError(f"fold {number}: {error}") from error
         runs.append(place.run(agent, threads=threads))
-    evidence = [each.evidence for each in places]
-    hours = [each.machine_hour for each in places]
-    costs = [one.costs(run) / price for one, run, price in zip(evidence, runs, hours, strict=True)]
-    acts = any(
-        not (run.costs == each.replay.costs).all() for each, run in zip(places, runs, strict=True)
-    )
-    seed = places[0].seed
-    found = verdict_on([_joined(evidence, hours)], [np.concatenate(costs)], acts, 1, seed)
+    folds = Folds(places)
+    costs, acts = folds.costs(runs), folds.acts(runs)
+    found = verdict_on([folds.evidence], [costs], acts, 1, places[0].seed)
     return replace(found, folds=len(places), learned=learned)
 
 
@@ -136,23 +125,3 @@ def _teaches(fold: Scenario) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _joined(evidence: Sequence[Evidence], hours: Sequence[float]) -> Evidence:
-    """The rows of all folds, as those of one record, in machine-hours."""
-    units = [each.units for each in evidence]
-    of_row = TracesUnits.joined(units).of_row
-    member = TracesUnits.joined([replace(each, of_row=each.member) for each in units]).of_row
-    largest = max(each.members for each in units)
-
-    def scaled(name: str) -> Floats:
-        pairs = zip(evidence, hours, strict=True)
-        return np.concatenate([getattr(each, name) / price for each, price in pairs])
-
-    return replace(
-        evidence[0],
-        units=replace(units[0], of_row=of_row, member=member, members=largest),
-        replay=scaled("replay"),
-        possible=scaled("possible"),
-        spent=scaled("spent"),
-    )

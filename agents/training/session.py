@@ -40,9 +40,9 @@ from failgym.agents.training.episode_replay import ActionRecord
 from failgym.agents.training.result import TrainingResult
 from failgym.agents.training.run_folder import Document, RunFolder, write_json
 from failgym.agents.training.validation import Validator
-from failgym.agents.training.verdict import Verdict, judged
 from failgym.envs import Scenario
 from failgym.evaluation.progress import Advance
+from failgym.evaluation.verdict import Verdict, judged
 
 __all__ = ["TrainingSession"]
 

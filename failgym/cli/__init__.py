@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 import typer
 
+from failgym.cli.assess import assess
 from failgym.cli.cache import cache
 from failgym.cli.demo import demo
 from failgym.cli.envs import envs
@@ -37,6 +38,7 @@ click or bundles it, according to its version."""
 
 app = typer.Typer(name="failgym", add_completion=False, pretty_exceptions_enable=False)
 app.command()(demo)
+app.command()(assess)
 app.command()(envs)
 app.command()(evaluate)
 app.command()(replay)

@@ -33,7 +33,7 @@ from failgym.traces.synthetic import PROFILES
 
 __all__ = ["ABOVE", "key_of", "sources_hash"]
 
-ABOVE = ("agents", "baselines", "cli", "evaluation", "leaderboard", "tuning")
+ABOVE = ("agents", "assessment", "baselines", "cli", "evaluation", "leaderboard", "tuning")
 """Folders of failgym that use worlds, and that no world is built with."""
 PACKAGES = ("numpy", "numba", "pyarrow", "scikit-learn", "torch", "xgboost")
 """Packages whose version may decide it."""

@@ -15,7 +15,7 @@ pytest.importorskip("stable_baselines3")
 pytest.importorskip("xgboost")
 from failgym.agents import TrainingSettings, load_agent, train
 from failgym.agents.training.rolling_origin import fold_of
-from failgym.agents.training.verdict import RESAMPLES
+from failgym.evaluation.verdict import RESAMPLES
 from failgym.cli import run
 from failgym.envs import resolve
 from failgym.evaluation import Anchors, score

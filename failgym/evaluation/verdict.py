@@ -1,4 +1,4 @@
-"""May an agent be used? What its validation shows, and what it could have shown.
+"""May a policy be used? What its validation shows, and what it could have shown.
 
 Training compares many agents on the same jobs, and keeps the one that looks best there: some of
 that is luck. So the interval that decides is wide enough for all of them at once (Bonferroni: at

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("stable_baselines3")
-from failgym.agents.training.verdict import Verdict, judged, verdict_of
+from failgym.evaluation.verdict import Verdict, judged, verdict_of
 from failgym.baselines import REGISTRY
 from failgym.cli import run
 from failgym.evaluation import Anchors

@@ -1,0 +1,246 @@
+"""`assess`: what happened on a record, what could have been saved, and what to do about it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from failgym.assessment.advice import Advice, advice_of
+from failgym.assessment.happened import PERIODS, Happened, happened
+from failgym.assessment.judging import CHOSEN, Course, Judged, chosen_on_the_past, judged, play
+from failgym.assessment.measures import (
+    MEASURES,
+    TASK_VALUE,
+    Measure,
+    together,
+    unjudged,
+)
+from failgym.assessment.room import MeasureRoom, room_of
+from failgym.assessment.work_folder import Played, WorkFolder
+from failgym.policy import Policy
+from failgym.traces import Trace
+
+__all__ = ["Assessment", "Candidate", "assess"]
+
+Ints = npt.NDArray[np.int64]
+
+FORECASTS = ("none", "trained")
+"""On a record nobody has drawn forecasts."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A policy that may be advised."""
+
+    policy: Policy
+    kind: str
+    """as in `Judged.kind`"""
+    key: Any
+    """what tells it from others; JSON"""
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """What is known of a record and of what could be done."""
+
+    trace: str
+    """what the user called it"""
+    happened: Happened
+    task_value: float
+    """what a task is worth that finishes, as a multiple of its machine-time"""
+    price: float | None
+    """of a machine-hour"""
+    currency: str
+    rooms: tuple[MeasureRoom, ...] = ()
+    judged: tuple[Judged, ...] = ()
+    unjudged: Mapping[str, str] = field(default_factory=dict[str, str])
+    """measure -> why it cannot be judged"""
+    left_out: tuple[str, ...] = ()
+    """what was asked for and could not be done, a sentence each"""
+    advice: Advice | None = None
+    seconds: Mapping[str, float] = field(default_factory=dict[str, float])
+    """step -> how long it took [s]"""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+
+def assess(
+    trace: Trace,
+    source: str | Trace,
+    candidates: Mapping[str, Candidate],
+    *,
+    name: str,
+    measures: Sequence[str] = tuple(MEASURES),
+    forecasts: Sequence[str] = FORECASTS,
+    task_value: float = TASK_VALUE,
+    price: float | None = None,
+    currency: str = "",
+    work: Path | None = None,
+    step: Callable[[str], None] = lambda text: None,
+) -> Assessment:
+    """Assess a record.
+
+    Args:
+        trace: the record.
+        source: what scenarios are played on: its folder, or the trace itself.
+        candidates: policies that may be advised, by name; without any only the room is found.
+        name: what the report calls the record.
+        measures: names of `MEASURES`.
+        forecasts: "none", "trained" or both; the room is that without.
+        task_value: what a task is worth that finishes, as a multiple of its machine-time.
+        price: of a machine-hour, for the report.
+        currency: of the price.
+        work: a folder in which what is done is kept; None keeps nothing.
+        step: called with what is being worked on.
+
+    Raises:
+        ValueError: for a record without tasks, an unknown measure, or a value out of range.
+    """
+    clock = _Clock(step)
+    with clock("what happened"):
+        found = happened(trace)
+    asked = [_measure(each) for each in dict.fromkeys(measures)]
+    why_not = unjudged(trace, asked)
+    able = [each for each in asked if each.name not in why_not]
+    able += [together(able)] if len(able) > 1 else []
+    state = _State(source, task_value, clock, WorkFolder(work), _periods(found))
+    rooms = state.rooms(able, why_not)
+    for forecast in forecasts if candidates else ():
+        state.play_all(able, forecast, candidates)
+    results = state.judge()
+    return Assessment(
+        trace=name,
+        happened=found,
+        task_value=task_value,
+        price=price,
+        currency=currency,
+        rooms=tuple(rooms),
+        judged=results,
+        unjudged=why_not,
+        left_out=tuple(state.left_out),
+        advice=advice_of(rooms, results, why_not, found.period),
+        seconds=clock.seconds,
+    )
+
+
+def _measure(name: str) -> Measure:
+    if name not in MEASURES:
+        raise ValueError(f"measures: expected one of {', '.join(MEASURES)}, got {name!r}")
+    return MEASURES[name]
+
+
+def _periods(found: Happened) -> Callable[[Ints], Ints]:
+    begin, length = found.periods[0].start, PERIODS[found.period]
+    return lambda submits: np.maximum((submits - begin) // length, 0)
+
+
+class _Clock:
+    """Says what is being worked on, and how long it took."""
+
+    def __init__(self, step: Callable[[str], None]) -> None:
+        self._step, self._name, self._begun = step, "", 0.0
+        self.seconds: dict[str, float] = {}
+
+    def __call__(self, name: str) -> _Clock:
+        self._step(name)
+        self._name = name
+        return self
+
+    def __enter__(self) -> None:
+        self._begun = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        self.seconds[self._name] = time.perf_counter() - self._begun
+
+
+class _State:
+    """An assessment under way."""
+
+    def __init__(
+        self,
+        source: str | Trace,
+        task_value: float,
+        clock: _Clock,
+        work: WorkFolder,
+        periods: Callable[[Ints], Ints],
+    ) -> None:
+        self._source, self._task_value, self._clock = source, task_value, clock
+        self._work, self._periods = work, periods
+        self._courses: dict[tuple[str, str], Course] = {}
+        self._played: list[tuple[Course, str, str, Played, tuple[str, ...]]] = []
+        self.left_out: list[str] = []
+
+    def _course(self, measure: Measure, forecast: str) -> Course:
+        key = measure.name, forecast
+        if key not in self._courses:
+            self._courses[key] = Course.of(measure, self._source, forecast, self._task_value)
+        return self._courses[key]
+
+    def rooms(self, measures: Sequence[Measure], why_not: dict[str, str]) -> list[MeasureRoom]:
+        """What each measure could save; those that cannot be played join ``why_not``."""
+        found: list[MeasureRoom] = []
+        for measure in measures:
+            with self._clock(f"room: {measure.name}"):
+                try:
+                    found.append(room_of(self._course(measure, "none")))
+                except ValueError as error:
+                    why_not[measure.name] = _line(error)
+        return found
+
+    def play_all(
+        self, measures: Sequence[Measure], forecast: str, candidates: Mapping[str, Candidate]
+    ) -> None:
+        """Play all candidates that can do something under each measure."""
+        for measure in measures:
+            label = f"{measure.name}, {'no forecasts' if forecast == 'none' else 'forecasts'}"
+            try:
+                course = self._course(measure, forecast)
+                with self._clock(f"{label}: record"):
+                    course.test.evidence  # noqa: B018 - found once, and kept
+            except (ImportError, ValueError) as error:
+                self.left_out.append(f"{label}: {_line(error)}.")
+                continue
+            self._play(course, label, candidates)
+
+    def _play(self, course: Course, label: str, candidates: Mapping[str, Candidate]) -> None:
+        names = course.playable({name: each.policy for name, each in candidates.items()})
+        found: dict[str, Played] = {}
+        for name in names:
+            each = candidates[name]
+            with self._clock(f"{label}: {name}"):
+                try:
+                    found[name] = play(course, name, each.policy, each.key, self._work)
+                except ValueError as error:
+                    self.left_out.append(f"{label}: {name}: {_line(error)}.")
+        self._played += [
+            (course, name, candidates[name].kind, each, ()) for name, each in found.items()
+        ]
+        if found:
+            chosen, names_of = chosen_on_the_past(course, found)
+            self._played.append((course, CHOSEN, "chosen", chosen, names_of))
+
+    def judge(self) -> tuple[Judged, ...]:
+        """All that was played, with intervals for all at once."""
+        acting = sum(bool((each.figures != 0.0).any()) for _, _, _, each, _ in self._played)
+        with self._clock("intervals"):
+            return tuple(
+                judged(
+                    *(course, name, kind, played),
+                    candidates=max(acting, 1),
+                    periods=self._periods,
+                    chosen=chosen,
+                )
+                for course, name, kind, played, chosen in self._played
+            )
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split()).rstrip(".")

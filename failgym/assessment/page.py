@@ -1,0 +1,367 @@
+"""The report as one HTML file: no program, nothing from elsewhere, printable."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from html import escape
+from importlib.resources import files
+
+from failgym.assessment.assess import Assessment
+from failgym.assessment.happened import Group, Happened
+from failgym.assessment.judging import Judged
+
+__all__ = ["page"]
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+_WORDS = {
+    "FINISH": "finished",
+    "FAIL": "failed",
+    "KILL": "killed",
+    "EVICT": "evicted",
+    "LOST": "fate not recorded",
+    "CENSORED": "cut off by the end of the data",
+}
+
+
+def page(found: Assessment) -> str:
+    """The report, as the text of an HTML file."""
+    style = (files("failgym.assessment") / "web" / "report.css").read_text(encoding="utf-8")
+    parts = (
+        _header(found),
+        _advice(found),
+        _tiles(found),
+        _happened(found.happened),
+        _rooms(found),
+        _policies(found),
+        _limits(found),
+    )
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>Assessment of {escape(found.trace)}</title>\n<style>\n{style}</style>\n</head>\n"
+        "<body>\n" + "\n".join(parts) + "\n</body>\n</html>\n"
+    )
+
+
+def _header(found: Assessment) -> str:
+    what = found.happened
+    when = _span(what)
+    return (
+        f"<header><h1>What could have been saved on {escape(found.trace)}</h1>"
+        f'<p class="muted">{what.jobs:,} jobs, {what.tasks:,} tasks, {when}. '
+        f"{escape(what.source)}.</p></header>"
+    )
+
+
+def _span(what: Happened) -> str:
+    length = what.span / 24.0
+    text = f"{length:,.0f} days" if length >= 2.0 else f"{what.span:,.1f} hours"
+    if what.unix_origin is None:
+        return text
+    first = datetime.fromtimestamp(0, UTC) + timedelta(
+        milliseconds=what.unix_origin + what.periods[0].start
+    )
+    return f"{text} from {first:%Y-%m-%d}"
+
+
+def _advice(found: Assessment) -> str:
+    advice = found.advice
+    assert advice is not None, "an assessment that is shown has been judged"
+    evidence = _list(escape(each) for each in advice.evidence)
+    return f'<section class="advice"><strong>{escape(advice.text)}</strong>{evidence}</section>'
+
+
+def _tiles(found: Assessment) -> str:
+    what = found.happened
+    tiles = [
+        (_hours(what.hours), "machine-hours recorded"),
+        (_percent(what.wasted_share), "of what is known led to nothing"),
+    ]
+    if found.rooms:
+        most = max(found.rooms, key=lambda room: room.hours)
+        value = _worth(found, most.hours)
+        tiles.append((value, "perfect knowledge would save on the later half, net"))
+    acting = [each for each in found.judged if each.acts and each.kind != "chosen"]
+    if acting:
+        best = max(acting, key=lambda each: each.saved)
+        tiles.append((_worth(found, best.saved), f"{best.policy} would have saved, net"))
+    shown = "".join(f'<div class="tile"><b>{a}</b>{escape(b)}</div>' for a, b in tiles)
+    return f'<div class="tiles">{shown}</div>'
+
+
+def _worth(found: Assessment, hours: float) -> str:
+    """Machine-hours, and what they cost."""
+    if found.price is None:
+        return f"{_hours(hours)} h"
+    return f"{_hours(hours)} h <small>({found.price * hours:,.0f} {escape(found.currency)})</small>"
+
+
+def _happened(what: Happened) -> str:
+    parts = [("useful", what.useful), ("wasted", what.wasted), ("unknown", what.unknown)]
+    return (
+        "<section><h2>What happened</h2>"
+        f"<p>{_outcomes(what)}</p>"
+        f"{_bar(parts)}{_key(parts)}"
+        f"<h3>Machine-time by {what.period}</h3>{_weeks(what)}"
+        f"{_burst(what)}"
+        f"<h3>Why machine-time was wasted</h3>{_groups(what.causes, 'attempts ended because')}"
+        f"{_tops(what)}</section>"
+    )
+
+
+def _outcomes(what: Happened) -> str:
+    shares = [
+        f"{_percent(count / what.tasks)} {_WORDS[name]}"
+        for name, count in what.outcomes.items()
+        if count
+    ]
+    again = f"Tasks were started again {what.restarts:,} times." if what.restarts else ""
+    return f"Of {what.tasks:,} tasks {', '.join(shares)}. {again}"
+
+
+def _bar(parts: Sequence[tuple[str, float]]) -> str:
+    total = sum(value for _, value in parts) or 1.0
+    inner = "".join(
+        f'<i class="{name}" style="width:{100 * value / total:.2f}%"></i>' for name, value in parts
+    )
+    return f'<div class="bar" aria-hidden="true">{inner}</div>'
+
+
+_MEANING = {
+    "useful": "of attempts that finished their task",
+    "wasted": "led to nothing",
+    "unknown": "of tasks that the end of the data cuts off",
+}
+
+
+def _key(parts: Sequence[tuple[str, float]]) -> str:
+    total = sum(value for _, value in parts) or 1.0
+    return '<div class="key">' + (
+        "".join(
+            f'<span><i class="{name}"></i>{_hours(value)} h ({_percent(value / total)})'
+            f" {_MEANING[name]}</span>"
+            for name, value in parts
+            if value > 0.0
+        )
+        + "</div>"
+    )
+
+
+def _weeks(what: Happened) -> str:
+    most = max((each.useful + each.wasted + each.unknown for each in what.periods), default=0.0)
+    most = most or 1.0
+    columns = "".join(
+        f'<div title="{what.period} {i + 1}: {_hours(each.wasted)} h wasted of'
+        f' {_hours(each.useful + each.wasted + each.unknown)}">'
+        + "".join(
+            f'<i class="{name}" style="height:{100 * getattr(each, name) / most:.2f}%"></i>'
+            for name in ("wasted", "useful", "unknown")
+        )
+        + "</div>"
+        for i, each in enumerate(what.periods)
+    )
+    last = len(what.periods)
+    return (
+        f'<div class="weeks" role="img" aria-label="machine-time by {what.period}">{columns}</div>'
+        f'<div class="axis"><span>{what.period} 1</span><span>up to {_hours(most)} h a'
+        f" {what.period}</span><span>{what.period} {last}</span></div>"
+    )
+
+
+def _burst(what: Happened) -> str:
+    if what.burst is None:
+        return ""
+    share = _percent(what.burst)
+    return f"<p>The busiest hour holds {share} of all attempts that failed or were evicted.</p>"
+
+
+def _groups(groups: Sequence[Group], title: str) -> str:
+    if not groups:
+        return '<p class="muted">Nothing was wasted.</p>'
+    rows = [
+        (
+            escape(each.name),
+            _hours(each.hours),
+            _percent(each.share),
+            _percent(each.hours / each.used) if each.used else "",
+            f"{each.jobs:,}",
+        )
+        for each in groups
+    ]
+    head = (title, "wasted [h]", "of all waste", "of its own machine-time", "jobs")
+    return _table(head, rows)
+
+
+def _tops(what: Happened) -> str:
+    shown = (
+        ("Jobs that wasted most", "job", what.top_jobs),
+        ("Users", "user", what.top_users),
+        ("Applications", "application", what.top_applications),
+    )
+    return "".join(
+        f"<details><summary>{title}</summary>{_groups(groups, name)}</details>"
+        for title, name, groups in shown
+        if groups
+    )
+
+
+def _rooms(found: Assessment) -> str:
+    if not found.rooms:
+        return ""
+    rows = [
+        (
+            escape(room.title),
+            _hours(room.hours),
+            _percent(room.share),
+            _hours(room.machine_hours),
+            _money(found, room.hours),
+            _percent(room.largest),
+            f"{room.half:,} of {room.units:,}",
+            room.says,
+        )
+        for room in found.rooms
+    ]
+    head = (
+        *("measure", "net [h]", "of the machine-time", "machine-time alone [h]"),
+        *(f"net [{escape(found.currency)}]", "in the largest job", "jobs that hold half", ""),
+    )
+    kept = [i for i in range(len(head)) if found.price is not None or i != 4]
+    return (
+        "<section><h2>What perfect knowledge would save</h2>"
+        f"<p>{_NET.format(value=f'{found.task_value:g}')} On the jobs of the later half of the"
+        " record. No rule can save more than this, and none knows as much.</p>"
+        + _table([head[i] for i in kept], [[row[i] for i in kept] for row in rows])
+        + "</section>"
+    )
+
+
+_NET = (
+    "Net counts machine-time, and {value} times its machine-time for every task that does not"
+    " finish, since somebody wanted it."
+)
+
+
+def _policies(found: Assessment) -> str:
+    if not found.judged:
+        return ""
+    parts: list[str] = []
+    titles = {room.measure: room.title for room in found.rooms}
+    for measure in titles:
+        rows = [each for each in found.judged if each.measure == measure]
+        if not rows:
+            continue
+        parts.append(f"<h3>{escape(titles[measure].capitalize())}</h3>{_of(found, rows, measure)}")
+    return (
+        "<section><h2>What rules would have saved</h2>"
+        "<p>Each rule was played on five folds by time, the later half of the record. Intervals are"
+        " of 95 % for all rules at once: blocks of jobs are resampled. One that lies above 0 is"
+        " evidence; one that holds 0 is none.</p>" + "".join(parts) + "</section>"
+    )
+
+
+def _of(found: Assessment, rows: Sequence[Judged], measure: str) -> str:
+    acting = sorted((each for each in rows if each.acts), key=lambda each: -each.saved)
+    idle = dict.fromkeys(each.policy for each in rows if not each.acts)
+    period = found.happened.period
+    head = (
+        *("rule", "saves net [h]", "surely between", "of the machine-time", "chance of harm"),
+        *(f"worst {period} [h]", f"{period}s with a loss", "machine-time [h]", "completion [h]"),
+        *("tasks lost, of 1,000", "killed in error, of 1,000", "rests on drawn attempts"),
+    )
+    advice = found.advice
+    chosen = None
+    if advice is not None and advice.measure == measure:
+        chosen = advice.policy, advice.forecast
+    body = [_row(each, (each.policy, each.forecast) == chosen) for each in acting]
+    table = _table(head, [cells for _, cells in body], [name for name, _ in body]) if body else ""
+    never = f'<p class="muted">Never act here: {escape(", ".join(idle))}.</p>' if idle else ""
+    return table + never
+
+
+def _row(each: Judged, advised: bool) -> tuple[str, list[str]]:
+    low, high = each.low, each.high
+    interval = "too few jobs" if low is None or high is None else f"{_hours(low)}, {_hours(high)}"
+    name = escape(each.policy)
+    if each.forecast != "none":
+        name += " <small>with learned forecasts</small>"
+    cells = [
+        name,
+        _signed(each.saved),
+        interval,
+        _percent(each.share),
+        "" if each.harm is None else _percent(each.harm),
+        _signed(each.worst),
+        f"{each.losing} of {each.periods}",
+        _signed(each.machine_hours),
+        _signed(each.completion_hours),
+        f"{each.forfeited_per_thousand:,.1f}",
+        f"{each.false_kills_per_thousand:,.1f}",
+        "" if each.drawn is None else _percent(each.drawn),
+    ]
+    return ("adopt" if advised else "", cells)
+
+
+def _limits(found: Assessment) -> str:
+    silent = [escape(each) for each in (*found.happened.silent, *found.left_out)]
+    always = [
+        "Everything else stays as recorded: that others would start earlier on machines that become"
+        " free is not counted, nor that users would behave otherwise.",
+        "What a task would have met in attempts that the record does not hold is drawn once, after"
+        " attempts like it.",
+    ]
+    content = f"<code>{escape(found.happened.content)}</code>"
+    return (
+        f"<section><h2>What this cannot say</h2>{_list([*silent, *always])}"
+        f'<p class="muted">Content hash of the record: {content}</p></section>'
+    )
+
+
+def _table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], classes: Sequence[str] | None = None
+) -> str:
+    top = "".join(f'<th scope="col">{each}</th>' for each in head)
+    names = classes or [""] * len(rows)
+    body = "".join(
+        f"<tr{f' class={name!r}' if name else ''}>"
+        + "".join(f"<td>{cell}</td>" for cell in row)
+        + "</tr>"
+        for name, row in zip(names, rows, strict=True)
+    )
+    inner = f"<thead><tr>{top}</tr></thead><tbody>{body}</tbody>"
+    return f'<div class="scroll"><table>{inner}</table></div>'
+
+
+def _list(items: Iterable[str]) -> str:
+    inner = "".join(f"<li>{each}</li>" for each in items)
+    return f"<ul>{inner}</ul>" if inner else ""
+
+
+def _hours(value: float) -> str:
+    """Hours with as many digits as they deserve.
+
+    >>> _hours(123456.7), _hours(12.34), _hours(-0.001)
+    ('123,457', '12.3', '0')
+    """
+    if abs(value) >= 100.0:
+        return f"{value:,.0f}"
+    if abs(value) >= 1.0:
+        return f"{value:,.1f}"
+    return f"{value:.2f}" if abs(value) >= 0.005 else "0"
+
+
+def _signed(value: float) -> str:
+    text = _hours(value)
+    return f'<span class="loss">{text}</span>' if value < 0.0 and text != "0" else text
+
+
+def _money(found: Assessment, hours: float) -> str:
+    return "" if found.price is None else f"{found.price * hours:,.0f}"
+
+
+def _percent(share: float) -> str:
+    if math.isnan(share):
+        return "-"
+    return f"{100 * share:.{2 if abs(share) < 0.01 and share else 1}f} %"

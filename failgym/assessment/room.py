@@ -1,0 +1,77 @@
+"""Room: what somebody who knows all fates would save, on the later half of a record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from failgym.assessment.judging import Course
+from failgym.envs.spaces import TERMS
+from failgym.evaluation.room import LEAST_ROOM, LITTLE_ROOM
+from failgym.evaluation.stakes import Stakes
+
+__all__ = ["MeasureRoom", "room_of"]
+
+_FORFEITED = TERMS.index("forfeited")
+
+
+@dataclass(frozen=True)
+class MeasureRoom:
+    """What perfect knowledge saves with a measure."""
+
+    measure: str
+    title: str
+    hours: float
+    """net: machine-time, and the value of tasks that finish [machine-h]"""
+    machine_hours: float
+    """machine-time alone [machine-h]; below 0 where it is spent on tasks that then finish"""
+    spent: float
+    """machine-time of the tasks that are asked about [machine-h]"""
+    share: float
+    """net, of that"""
+    tasks: int
+    unit: str
+    """"job" or "slice" """
+    units: int
+    largest: float
+    """share of what can be saved that the job with most of it holds"""
+    top: float
+    """the same of the top 1 % of jobs"""
+    half: int
+    """so many jobs hold half of it"""
+
+    @property
+    def says(self) -> str:
+        """Is it worth looking for a rule?"""
+        if not self.share >= LEAST_ROOM:
+            return "nothing to gain"
+        return "little to gain" if self.share < LITTLE_ROOM else "worth looking"
+
+
+def room_of(course: Course) -> MeasureRoom:
+    """The room of a measure. Raises ValueError as `Course.folds`."""
+    folds = course.test
+    evidence = folds.evidence
+    stakes = Stakes.of([evidence], [evidence.replay])
+    net, spent = float(evidence.possible.sum()), float(evidence.spent.sum())
+    lost = sum(
+        float((place.replay.costs - place.bound)[:, _FORFEITED].sum()) / place.machine_hour
+        for place in folds.places
+    )
+    held: npt.NDArray[np.float64] = np.cumsum(np.sort(np.maximum(stakes.possible, 0.0))[::-1])
+    return MeasureRoom(
+        measure=course.measure.name,
+        title=course.measure.title,
+        hours=net,
+        machine_hours=net - lost,
+        spent=spent,
+        share=net / spent if spent > 0.0 else 0.0,
+        tasks=len(evidence.replay),
+        unit=stakes.name,
+        units=len(stakes.possible),
+        largest=stakes.stake_of_top(1),
+        top=stakes.stake_of_top(stakes.top_count),
+        half=int((held < held[-1] / 2.0).sum()) + 1 if held[-1] > 0.0 else 0,
+    )

@@ -1,0 +1,97 @@
+"""What an assessment has found so far, kept so that the same command goes on after a kill."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import failgym
+from failgym.files import replacing
+
+__all__ = ["FIGURES", "Played", "WorkFolder"]
+
+Floats = npt.NDArray[np.float64]
+
+
+FIGURES = (
+    *("machine_hours", "completion_hours", "forfeited", "false_kills", "rescued"),
+    *("moved", "moved_by_drawn"),
+)
+"""Columns of `Played.figures`: machine-time and completion time saved [h]; tasks with a value that
+did not finish, that were killed although the record finishes them, that finished although the
+record does not; what is saved and lost, and how much of it rests on attempts beyond the record, in
+units of cost (`failgym.evaluation.savings.moved`)."""
+
+
+@dataclass(frozen=True)
+class Played:
+    """What a policy did on the folds of a record."""
+
+    terms: Floats
+    """[rows, 5] cost by term [machine-h]"""
+    past: Floats
+    """[folds] what it saves on the past of each [machine-h]; NaN where it was not played"""
+    figures: Floats
+    """[folds, `FIGURES`]"""
+
+    def figure(self, name: str) -> float:
+        """One of `FIGURES`, of all folds."""
+        return float(self.figures[:, FIGURES.index(name)].sum())
+
+
+class WorkFolder:
+    """A folder of such findings; None keeps nothing."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self.folder = folder
+        self._code = _sources()
+
+    def played(self, key: dict[str, Any], play: Callable[[], Played]) -> Played:
+        """What was found of a key, or is found now.
+
+        Args:
+            key: all that decides it but the code, which is added; JSON.
+            play: finds it.
+        """
+        if self.folder is None:
+            return play()
+        text = json.dumps({**key, "code": self._code}, sort_keys=True, default=str)
+        file = self.folder / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.npz"
+        kept = _read(file)
+        if kept is not None:
+            return kept
+        found = play()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with replacing(file) as partial, partial.open("wb") as stream:
+            np.savez_compressed(stream, **vars(found))
+        return found
+
+
+def _read(file: Path) -> Played | None:
+    """What is in a file; None if there is none, or it is damaged."""
+    try:
+        with np.load(BytesIO(file.read_bytes()), allow_pickle=False) as kept:
+            return Played(**{name: kept[name] for name in ("terms", "past", "figures")})
+    except (OSError, EOFError, KeyError, TypeError, ValueError):
+        return None
+    except Exception as error:  # what a damaged archive raises has no common class
+        if type(error).__module__ in ("zipfile", "zlib"):
+            return None
+        raise
+
+
+def _sources() -> str:
+    """SHA-256 of the code: what another version found is found anew."""
+    package, content = Path(failgym.__file__).parent, hashlib.sha256()
+    for folder in (package, *sorted(each for each in package.iterdir() if each.is_symlink())):
+        for path in sorted(folder.resolve().rglob("*.py")):
+            content.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return content.hexdigest()

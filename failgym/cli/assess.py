@@ -1,0 +1,246 @@
+"""`failgym assess`: what would have been saved on a cluster, and may a rule be used there?"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from failgym.cli.folders import check_name, holds_trace
+from failgym.cli.output import JsonFile, interactive, print_line
+from failgym.files import replacing
+
+if TYPE_CHECKING:
+    from failgym.assessment import Assessment, Candidate
+
+__all__ = ["assess"]
+
+PUBLISHED = "published"
+PAGE, CONTENT, WORK, IMPORTED = "report.html", "report.json", ".work", "trace"
+POLICY = "policy.json"
+
+Source = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="TRACE",
+        help="The folder of a trace, as `failgym trace import` stores it; with --format, a log.",
+    ),
+]
+Out = Annotated[
+    Path,
+    typer.Option(
+        metavar="DIR", help=f"The folder to write: {PAGE}, {CONTENT}, and the rule to adopt."
+    ),
+]
+Format = Annotated[
+    str | None,
+    typer.Option("--format", metavar="FORMAT", help="Read a log of this format first."),
+]
+Quick = Annotated[
+    bool, typer.Option("--quick", help="What happened, and what could be saved at most.")
+]
+Policies = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--policies",
+        metavar="SPEC",
+        help=f"{PUBLISHED}, all rules as their papers have them, or as for evaluate; repeatable.",
+    ),
+]
+Measures = Annotated[
+    str | None,
+    typer.Option(metavar="A,B,...", help="Only these of kill, retry, clone, checkpoint."),
+]
+Price = Annotated[
+    str | None,
+    typer.Option(metavar="AMOUNT[CURRENCY]", help="Of a machine-hour, such as 0.9EUR."),
+]
+TaskValue = Annotated[
+    float,
+    typer.Option(min=0.0, help="Of a task that finishes, as a multiple of its machine-time."),
+]
+Forecasts = Annotated[
+    bool,
+    typer.Option("--forecasts/--no-forecasts", help="Try rules with forecasts learned too."),
+]
+Timezone = Annotated[
+    str | None, typer.Option(metavar="ZONE", help="With --format: as for trace import.")
+]
+Columns = Annotated[
+    str | None, typer.Option(metavar="A,B,...", help="With --format: as for trace import.")
+]
+
+
+def assess(
+    source: Source,
+    out: Out = Path("report"),
+    form: Format = None,
+    quick: Quick = False,
+    policies: Policies = None,
+    measures: Measures = None,
+    price: Price = None,
+    task_value: TaskValue = 4.0,
+    forecasts: Forecasts = True,
+    timezone: Timezone = None,
+    columns: Columns = None,
+) -> None:
+    """Say what would have been saved on a cluster, and whether a rule may be used there."""
+    from failgym.assessment import MEASURES
+    from failgym.assessment import assess as assessed
+    from failgym.assessment.page import page
+    from failgym.evaluation.progress import working
+    from failgym.traces import Trace
+
+    amount, currency = _price(price)
+    wanted = tuple(MEASURES) if measures is None else tuple(measures.split(","))
+    _check_measures(wanted)
+    candidates = {} if quick else _candidates(policies or [PUBLISHED])
+    _check_out(out)
+    folder = _imported(form, source, out, timezone=timezone, columns=columns)
+    with working("loading", interactive()):
+        trace = Trace.load(folder)
+    with _steps() as step:
+        found = assessed(
+            trace,
+            str(folder),
+            candidates,
+            name=source[0].name or str(source[0]),
+            measures=wanted,
+            forecasts=("none", "trained") if forecasts else ("none",),
+            task_value=task_value,
+            price=amount,
+            currency=currency,
+            work=out / WORK,
+            step=step,
+        )
+    out.mkdir(parents=True, exist_ok=True)
+    _print(found)
+    JsonFile.at(out / CONTENT, "--out").write(found.to_json())
+    _save_policy(found, candidates, out / POLICY)
+    with replacing(out / PAGE) as partial:
+        partial.write_text(page(found), encoding="utf-8")
+    print_line(f"written to {out / PAGE}")
+
+
+def _price(text: str | None) -> tuple[float | None, str]:
+    """A price and its currency: "0.9", "0.9EUR", "0.9 EUR/machine-hour". Raises ValueError."""
+    if text is None:
+        return None, ""
+    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([^\s/0-9]*)\s*(?:/\S+)?\s*", text)
+    if found is None or not math.isfinite(float(found[1])):
+        raise ValueError(f"--price: expected an amount, such as 0.9 or 0.9EUR, got {text!r}")
+    return float(found[1]), found[2]
+
+
+def _check_measures(names: tuple[str, ...]) -> None:
+    from failgym.assessment import MEASURES
+
+    for name in names:
+        if name not in MEASURES:
+            raise ValueError(f"--measures: expected some of {', '.join(MEASURES)}, got {name!r}")
+
+
+def _candidates(specs: list[str]) -> dict[str, Candidate]:
+    """Who is tried, by name."""
+    from failgym.assessment import Candidate
+    from failgym.baselines import REGISTRY
+    from failgym.baselines.stored import parameters
+    from failgym.cli.specs import load_policy
+    from failgym.leaderboard.submission.records import file_sha256
+
+    found: dict[str, Candidate] = {}
+    for spec in specs:
+        if spec == PUBLISHED:
+            for name, kind in REGISTRY.items():
+                if name not in ("replay", "random"):
+                    rule = kind()
+                    found[name] = Candidate(rule, PUBLISHED, [name, parameters(rule)])
+            continue
+        file = Path(spec)
+        key = [spec, file_sha256(file) if file.is_file() else ""]
+        found[spec] = Candidate(load_policy(spec), "given", key)
+    return found
+
+
+def _check_out(out: Path) -> None:
+    check_name("--out", out)
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"--out {out}: exists and is not a folder")
+    if holds_trace(out):
+        raise ValueError(f"--out {out}: holds a trace; use another folder")
+
+
+def _imported(form: str | None, source: list[Path], out: Path, **options: str | None) -> Path:
+    """The folder of the trace; a log is read into ``out`` first, unless that is done."""
+    if form is None:
+        if len(source) > 1 or any(options.values()):
+            raise ValueError("assess: several sources, --timezone and --columns need --format")
+        check_name("TRACE", source[0])
+        return source[0]
+    from failgym.cli.imports import Reading
+
+    reading = Reading.of(form, source, None, None, **options)
+    folder = out / IMPORTED
+    out.mkdir(parents=True, exist_ok=True)
+    reading.save(folder, progress=interactive())
+    return folder
+
+
+@contextmanager
+def _steps() -> Generator[Callable[[str], None]]:
+    """Shows on standard error what is being worked on, if somebody is looking."""
+    if not interactive():
+        yield _silent
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("") as status:
+        yield status.update
+
+
+def _silent(text: str) -> None:
+    """Say nothing."""
+
+
+def _print(found: Assessment) -> None:
+    """The report in ten lines."""
+    what, advice = found.happened, found.advice
+    assert advice is not None
+    days = what.span / 24.0
+    print_line(f"{found.trace}: {what.jobs:,} jobs, {what.tasks:,} tasks, {days:,.1f} days")
+    print_line(
+        f"machine-time: {what.hours:,.0f} h, of which {what.useful:,.0f} useful,"
+        f" {what.wasted:,.0f} wasted ({100 * what.wasted_share:.1f} % of what is known),"
+        f" {what.unknown:,.0f} cut off by the end of the data"
+    )
+    if what.causes:
+        cause = what.causes[0]
+        print_line(f"wasted most because {cause.name}: {cause.hours:,.0f} h")
+    for room in found.rooms:
+        print_line(
+            f"{room.measure}: perfect knowledge saves {room.hours:,.0f} h net"
+            f" ({100 * room.share:.1f} %): {room.says}"
+        )
+    for line in (advice.text, *advice.evidence[:3]):
+        print_line(line)
+
+
+def _save_policy(found: Assessment, candidates: dict[str, Candidate], path: Path) -> None:
+    """Write the rule to adopt as a file that ``--policy`` takes; none is left from before."""
+    from failgym.baselines.base import Heuristic
+    from failgym.baselines.stored import save_heuristic
+
+    advice = found.advice
+    path.unlink(missing_ok=True)
+    if advice is None or advice.policy is None:
+        return
+    policy = candidates[advice.policy].policy
+    if isinstance(policy, Heuristic):
+        about = {"assessed": found.happened.content, "measure": advice.measure}
+        save_heuristic(policy, path, about=about | {"forecast": advice.forecast})
+        print_line(f"written to {path}")
