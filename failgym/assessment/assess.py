@@ -14,6 +14,7 @@ import numpy.typing as npt
 from failgym.assessment.advice import Advice, advice_of
 from failgym.assessment.happened import PERIODS, Happened, happened
 from failgym.assessment.judging import CHOSEN, Course, Judged, chosen_on_the_past, judged, play
+from failgym.assessment.makers import Maker, of_all
 from failgym.assessment.measures import (
     MEASURES,
     TASK_VALUE,
@@ -23,6 +24,9 @@ from failgym.assessment.measures import (
 )
 from failgym.assessment.room import MeasureRoom, room_of
 from failgym.assessment.work_folder import Played, WorkFolder
+from failgym.baselines import Heuristic
+from failgym.baselines.stored import save_heuristic
+from failgym.envs import Scenario
 from failgym.policy import Policy
 from failgym.traces import Trace
 
@@ -32,17 +36,54 @@ Ints = npt.NDArray[np.int64]
 
 FORECASTS = ("none", "trained")
 """On a record nobody has drawn forecasts."""
+CHOOSES = "In each fold the rule that would have saved most before it, or none."
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A policy that may be advised."""
+    """A policy that may be advised, or who makes one for each fold."""
 
-    policy: Policy
+    who: Policy | Maker
     kind: str
     """as in `Judged.kind`"""
     key: Any
     """what tells it from others; JSON"""
+    rule: Policy | None = None
+    """the rule that is tuned: only where it can be played is there anything to make"""
+
+    @property
+    def about(self) -> str:
+        """What it does: the first sentence of what its class says of itself."""
+        kind = type(self.rule or self.who)
+        text = " ".join((kind.__doc__ or "").split("\n\n")[0].split())
+        return "" if text.startswith(kind.__name__) else text
+
+    def save(self, scenario: Scenario, folder: Path, path: Path) -> Path | None:
+        """Write what would be used from now on to a file that ``--policy`` takes.
+
+        Args:
+            scenario: of the measure, on the record.
+            folder: what is made keeps there what is done.
+            path: of the file, without its ending.
+
+        Returns:
+            The file; None for a policy that has none of its own.
+
+        Raises:
+            ValueError: if nothing can be made of the record.
+        """
+        if not isinstance(self.who, Policy):
+            return self.who.save(of_all(scenario), folder, path)
+        if not isinstance(self.who, Heuristic):
+            return None
+        file = path.with_suffix(".json")
+        save_heuristic(self.who, file, about={"env": scenario.name})
+        return file
+
+    def plays_in(self, course: Course, name: str) -> bool:
+        """Can it do anything under a measure?"""
+        policy = self.rule or self.who
+        return not isinstance(policy, Policy) or course.can_play(policy, name)
 
 
 @dataclass(frozen=True)
@@ -175,7 +216,7 @@ class _State:
         self._source, self._task_value, self._clock = source, task_value, clock
         self._work, self._periods = work, periods
         self._courses: dict[tuple[str, str], Course] = {}
-        self._played: list[tuple[Course, str, str, Played, tuple[str, ...]]] = []
+        self._played: list[tuple[Course, str, Candidate | None, Played, tuple[str, ...]]] = []
         self.left_out: list[str] = []
 
     def _course(self, measure: Measure, forecast: str) -> Course:
@@ -211,21 +252,19 @@ class _State:
             self._play(course, label, candidates)
 
     def _play(self, course: Course, label: str, candidates: Mapping[str, Candidate]) -> None:
-        names = course.playable({name: each.policy for name, each in candidates.items()})
         found: dict[str, Played] = {}
-        for name in names:
-            each = candidates[name]
+        for name, each in candidates.items():
+            if not each.plays_in(course, name):
+                continue
             with self._clock(f"{label}: {name}"):
                 try:
-                    found[name] = play(course, name, each.policy, each.key, self._work)
-                except ValueError as error:
+                    found[name] = play(course, name, each.who, each.key, self._work)
+                except (ImportError, ValueError) as error:
                     self.left_out.append(f"{label}: {name}: {_line(error)}.")
-        self._played += [
-            (course, name, candidates[name].kind, each, ()) for name, each in found.items()
-        ]
+        self._played += [(course, name, candidates[name], each, ()) for name, each in found.items()]
         if found:
             chosen, names_of = chosen_on_the_past(course, found)
-            self._played.append((course, CHOSEN, "chosen", chosen, names_of))
+            self._played.append((course, CHOSEN, None, chosen, names_of))
 
     def judge(self) -> tuple[Judged, ...]:
         """All that was played, with intervals for all at once."""
@@ -233,12 +272,13 @@ class _State:
         with self._clock("intervals"):
             return tuple(
                 judged(
-                    *(course, name, kind, played),
+                    *(course, name, "chosen" if one is None else one.kind, played),
                     candidates=max(acting, 1),
                     periods=self._periods,
+                    about=CHOOSES if one is None else one.about,
                     chosen=chosen,
                 )
-                for course, name, kind, played, chosen in self._played
+                for course, name, one, played, chosen in self._played
             )
 
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from failgym import metrics
+from failgym.assessment.makers import Maker
 from failgym.assessment.measures import Measure, mtbf_of
 from failgym.assessment.work_folder import Played, WorkFolder
+from failgym.baselines import REGISTRY
 from failgym.envs import Scenario
 from failgym.envs.spaces import TERMS
 from failgym.evaluation import Anchors, Run
@@ -99,13 +102,9 @@ class Course:
         """When the task of each row was submitted [rows: ms]."""
         return np.concatenate([place.replay.outcomes["submit"] for place in self.test.places])
 
-    def playable(self, policies: Mapping[str, Policy]) -> dict[str, Policy]:
-        """The policies that can do something in one of the folds."""
-        return {
-            name: policy
-            for name, policy in policies.items()
-            if any(_can_play(policy, place, name) for place in self.test.places)
-        }
+    def can_play(self, policy: Policy, name: str) -> bool:
+        """Can a policy do something in one of the folds?"""
+        return any(_can_play(policy, place, name) for place in self.test.places)
 
 
 def _with_mtbf(scenario: Scenario) -> Scenario:
@@ -127,22 +126,25 @@ def _can_play(policy: Policy, place: Anchors, name: str) -> bool:
     return True
 
 
-def play(course: Course, name: str, policy: Policy, key: Any, work: WorkFolder) -> Played:
+def play(course: Course, name: str, who: Policy | Maker, key: Any, work: WorkFolder) -> Played:
     """Play a policy on the folds and on the past of each, unless that is done.
 
     Args:
         course: where.
         name: what it is called.
-        policy: who plays.
-        key: what tells the policy from others; JSON.
+        who: plays; a maker makes one for each fold.
+        key: what tells who plays from others; JSON.
         work: what is done stays there.
+
+    Raises:
+        ValueError: if a policy fails, or can be made for no fold.
     """
     about = {
         "policy": key,
         "scenarios": [_fields(each) for each in course.scenarios],
         "trace": whole_trace(course.scenarios[0]).content_hash,
     }
-    return work.played(about, lambda: _played(course, name, policy))
+    return work.played(about, lambda: _played(course, name, who, work.making(about)))
 
 
 def _fields(scenario: Scenario) -> dict[str, str]:
@@ -151,17 +153,36 @@ def _fields(scenario: Scenario) -> dict[str, str]:
     return {name: repr(getattr(scenario, name)) for name in names}
 
 
-def _played(course: Course, name: str, policy: Policy) -> Played:
+def _played(course: Course, name: str, who: Policy | Maker, folder: Path) -> Played:
     folds = course.test
-    runs = [place.run(policy, name=name) for place in folds.places]
-    past = [
-        float(((each.evidence.replay - each.evidence.costs(run)) / each.machine_hour).sum())
-        for each in course.past.places
-        for run in [each.run(policy, name=name)]
+    policies = _of_folds(course, who, folder)
+    runs = [
+        place.run(policy, name=name) for place, policy in zip(folds.places, policies, strict=True)
     ]
-    return Played(
-        _terms(folds, runs), np.array(past), np.array(list(map(_figures, folds.places, runs)))
-    )
+    past = np.full(len(runs), np.nan)
+    if isinstance(who, Policy):  # what was made from the past is no stranger there
+        for fold, place in enumerate(course.past.places):
+            costs = place.evidence.costs(place.run(who, name=name))
+            past[fold] = (place.evidence.replay - costs).sum() / place.machine_hour
+    figures = [_figures(place, run) for place, run in zip(folds.places, runs, strict=True)]
+    return Played(_terms(folds, runs), past, np.array(figures))
+
+
+def _of_folds(course: Course, who: Policy | Maker, folder: Path) -> list[Policy]:
+    """Who plays each fold; replay where nothing can be made of its past."""
+    if isinstance(who, Policy):
+        return [who] * len(course.scenarios)
+    found: list[Policy] = []
+    reasons: list[str] = []
+    for number, scenario in enumerate(course.scenarios, 1):
+        try:
+            found.append(who.make(scenario, folder / f"fold-{number}"))
+        except ValueError as error:
+            reasons.append(f"fold {number}: {error}")
+            found.append(REGISTRY["replay"]())
+    if len(reasons) == len(found):
+        raise ValueError(reasons[0])
+    return found
 
 
 def _figures(place: Anchors, run: Run) -> list[float]:
@@ -228,6 +249,8 @@ class Judged:
     at_values: dict[str, float]
     """net saving if a task is worth so many times as much [machine-h]"""
     acts: bool
+    about: str = ""
+    """what it does, in a sentence"""
     chosen: tuple[str, ...] = ()
     """of `CHOSEN`: the rule of each fold"""
 
@@ -240,6 +263,7 @@ def judged(
     *,
     candidates: int,
     periods: Callable[[Ints], Ints],
+    about: str = "",
     chosen: tuple[str, ...] = (),
 ) -> Judged:
     """What the folds say of a policy.
@@ -251,6 +275,7 @@ def judged(
         played: what it did.
         candidates: how many policies are compared: the interval is for all of them.
         periods: the number of the stretch of time of a submission [ms].
+        about: what it does, in a sentence.
         chosen: of `CHOSEN`: the rule of each fold.
     """
     replay = _replayed(course)
@@ -294,6 +319,7 @@ def judged(
             for factor in VALUES
         },
         acts=acts,
+        about=about,
         chosen=chosen,
     )
 
@@ -323,7 +349,7 @@ def chosen_on_the_past(
     for fold, place in enumerate(course.test.places):
         rows = slice(first, first + len(place.evidence.replay))
         first = rows.stop
-        name = max(played, key=lambda name: played[name].past[fold])
+        name = max(played, key=lambda name: _number(played[name].past[fold]))
         acts = played[name].past[fold] > 0.0
         found = played[name] if acts else nothing
         chosen.append(name if acts else NOTHING)
@@ -331,6 +357,11 @@ def chosen_on_the_past(
         figures.append(found.figures[fold])
     past = np.full(len(figures), np.nan)
     return Played(np.concatenate(terms), past, np.array(figures)), tuple(chosen)
+
+
+def _number(saved: float) -> float:
+    """What was not played on the past is never chosen by it."""
+    return -np.inf if np.isnan(saved) else saved
 
 
 def _play_of_replay(course: Course) -> Played:

@@ -87,7 +87,10 @@ def _tiles(found: Assessment) -> str:
     acting = [each for each in found.judged if each.acts and each.kind != "chosen"]
     if acting:
         best = max(acting, key=lambda each: each.saved)
-        tiles.append((_worth(found, best.saved), f"{best.policy} would have saved, net"))
+        gains = best.saved > 0.0
+        value = _worth(found, best.saved) if gains else "no rule"
+        what_of = f"{best.policy}, the best in hindsight, would have saved, net"
+        tiles.append((value, what_of if gains else "that was tried would have saved anything"))
     shown = "".join(f'<div class="tile"><b>{a}</b>{escape(b)}</div>' for a, b in tiles)
     return f'<div class="tiles">{shown}</div>'
 
@@ -258,8 +261,16 @@ def _policies(found: Assessment) -> str:
         "<section><h2>What rules would have saved</h2>"
         "<p>Each rule was played on five folds by time, the later half of the record. Intervals are"
         " of 95 % for all rules at once: blocks of jobs are resampled. One that lies above 0 is"
-        " evidence; one that holds 0 is none.</p>" + "".join(parts) + "</section>"
+        " evidence; one that holds 0 is none.</p>" + "".join(parts) + _abouts(found) + "</section>"
     )
+
+
+def _abouts(found: Assessment) -> str:
+    """What each rule does."""
+    about = {each.policy: each.about for each in found.judged if each.about}
+    items = (f"<b>{escape(name)}</b>: {escape(text)}" for name, text in sorted(about.items()))
+    inner = _list(items)
+    return f"<details><summary>What these rules do</summary>{inner}</details>" if inner else ""
 
 
 def _of(found: Assessment, rows: Sequence[Judged], measure: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,7 @@ class WorkFolder:
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
         self._code = _sources()
+        self._temporary: TemporaryDirectory[str] | None = None
 
     def played(self, key: dict[str, Any], play: Callable[[], Played]) -> Played:
         """What was found of a key, or is found now.
@@ -63,8 +65,7 @@ class WorkFolder:
         """
         if self.folder is None:
             return play()
-        text = json.dumps({**key, "code": self._code}, sort_keys=True, default=str)
-        file = self.folder / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.npz"
+        file = self.folder / f"{self._name(key)}.npz"
         kept = _read(file)
         if kept is not None:
             return kept
@@ -73,6 +74,20 @@ class WorkFolder:
         with replacing(file) as partial, partial.open("wb") as stream:
             np.savez_compressed(stream, **vars(found))
         return found
+
+    def making(self, key: dict[str, Any]) -> Path:
+        """Where what is made for a key may keep what it has done: a folder, perhaps not there.
+
+        Without a folder of our own it is a temporary one.
+        """
+        if self.folder is None:
+            self._temporary = self._temporary or TemporaryDirectory(prefix="failgym-")
+            return Path(self._temporary.name) / self._name(key)
+        return self.folder / self._name(key)
+
+    def _name(self, key: dict[str, Any]) -> str:
+        text = json.dumps({**key, "code": self._code}, sort_keys=True, default=str)
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def _read(file: Path) -> Played | None:

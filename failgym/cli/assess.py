@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["assess"]
 
-PUBLISHED = "published"
+PUBLISHED, TUNED, LEARNED = "published", "tuned", "learned"
 PAGE, CONTENT, WORK, IMPORTED = "report.html", "report.json", ".work", "trace"
-POLICY = "policy.json"
+POLICY = "policy"
 
 Source = Annotated[
     list[Path],
@@ -49,7 +49,8 @@ Policies = Annotated[
     typer.Option(
         "--policies",
         metavar="SPEC",
-        help=f"{PUBLISHED}, all rules as their papers have them, or as for evaluate; repeatable.",
+        help=f"{PUBLISHED}, all rules as their papers have them; {TUNED}, with parameters found on"
+        f" the past; {LEARNED}, an agent of the past; or as for evaluate. Repeatable; {PUBLISHED}.",
     ),
 ]
 Measures = Annotated[
@@ -121,7 +122,7 @@ def assess(
     out.mkdir(parents=True, exist_ok=True)
     _print(found)
     JsonFile.at(out / CONTENT, "--out").write(found.to_json())
-    _save_policy(found, candidates, out / POLICY)
+    _save_policy(found, candidates, folder, out)
     with replacing(out / PAGE) as partial:
         partial.write_text(page(found), encoding="utf-8")
     print_line(f"written to {out / PAGE}")
@@ -146,24 +147,50 @@ def _check_measures(names: tuple[str, ...]) -> None:
 
 
 def _candidates(specs: list[str]) -> dict[str, Candidate]:
-    """Who is tried, by name."""
+    """Who is tried, by name. Raises ValueError."""
     from failgym.assessment import Candidate
-    from failgym.baselines import REGISTRY
-    from failgym.baselines.stored import parameters
+    from failgym.assessment.makers import Learned
     from failgym.cli.specs import load_policy
     from failgym.leaderboard.submission.records import file_sha256
 
     found: dict[str, Candidate] = {}
     for spec in specs:
         if spec == PUBLISHED:
-            for name, kind in REGISTRY.items():
-                if name not in ("replay", "random"):
-                    rule = kind()
-                    found[name] = Candidate(rule, PUBLISHED, [name, parameters(rule)])
-            continue
-        file = Path(spec)
-        key = [spec, file_sha256(file) if file.is_file() else ""]
-        found[spec] = Candidate(load_policy(spec), "given", key)
+            found |= _published()
+        elif spec == TUNED:
+            found |= _tuned()
+        elif spec == LEARNED:
+            found[LEARNED] = Candidate(Learned(), LEARNED, LEARNED)
+        else:
+            file = Path(spec)
+            key = [spec, file_sha256(file) if file.is_file() else ""]
+            found[spec] = Candidate(load_policy(spec), "given", key)
+    return found
+
+
+def _published() -> dict[str, Candidate]:
+    """All rules as their papers have them."""
+    from failgym.assessment import Candidate
+    from failgym.baselines import REGISTRY
+    from failgym.baselines.stored import parameters
+
+    rules = {name: kind() for name, kind in REGISTRY.items() if name not in ("replay", "random")}
+    return {
+        name: Candidate(rule, PUBLISHED, [name, parameters(rule)]) for name, rule in rules.items()
+    }
+
+
+def _tuned() -> dict[str, Candidate]:
+    """Those that have parameters to tune."""
+    from failgym.assessment import Candidate
+    from failgym.assessment.makers import Tuned
+    from failgym.baselines.base import Heuristic
+
+    found: dict[str, Candidate] = {}
+    for name, one in _published().items():
+        if isinstance(one.who, Heuristic) and Tuned(one.who).tunable:
+            key = [TUNED, one.key]
+            found[f"{name} {TUNED}"] = Candidate(Tuned(one.who), TUNED, key, one.who)
     return found
 
 
@@ -230,17 +257,22 @@ def _print(found: Assessment) -> None:
         print_line(line)
 
 
-def _save_policy(found: Assessment, candidates: dict[str, Candidate], path: Path) -> None:
-    """Write the rule to adopt as a file that ``--policy`` takes; none is left from before."""
-    from failgym.baselines.base import Heuristic
-    from failgym.baselines.stored import save_heuristic
+def _save_policy(
+    found: Assessment, candidates: dict[str, Candidate], trace: Path, out: Path
+) -> None:
+    """Write the policy to adopt as a file that ``--policy`` takes; none is left from before."""
+    from failgym.assessment import MEASURES
+    from failgym.assessment.measures import TOGETHER, together
 
     advice = found.advice
-    path.unlink(missing_ok=True)
-    if advice is None or advice.policy is None:
+    for ending in (".json", ".safetensors"):
+        (out / POLICY).with_suffix(ending).unlink(missing_ok=True)
+    if advice is None or advice.policy is None or advice.measure is None:
         return
-    policy = candidates[advice.policy].policy
-    if isinstance(policy, Heuristic):
-        about = {"assessed": found.happened.content, "measure": advice.measure}
-        save_heuristic(policy, path, about=about | {"forecast": advice.forecast})
-        print_line(f"written to {path}")
+    judged = [MEASURES[room.measure] for room in found.rooms if room.measure != TOGETHER]
+    measure = together(judged) if advice.measure == TOGETHER else MEASURES[advice.measure]
+    shown = {"forecast": "none"} if advice.forecast == "none" else {}
+    scenario = measure.scenario(str(trace), found.task_value, **shown)
+    file = candidates[advice.policy].save(scenario, out / WORK / "adopted", out / POLICY)
+    if file is not None:
+        print_line(f"written to {file}")

@@ -1,0 +1,175 @@
+"""An assessment says what `evaluate` says, advises what surely saves, and goes on after a kill."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import failgym
+from failgym.assessment import MEASURES, Assessment, Candidate, assess, judging
+from failgym.baselines import REGISTRY
+from failgym.baselines.optimal_stopping import OptimalStopping
+from failgym.policy import Policy
+from failgym.traces import Trace, generate
+from tests.assessment.records import doomed
+
+RULES: dict[str, Candidate] = {
+    name: Candidate(REGISTRY[name](), "published", name)
+    for name in ("optimal_stopping", "blind_kill", "retry_cap", "young")
+}
+
+
+def assessed(trace: Trace, rules: dict[str, Candidate], **options: Any) -> Assessment:
+    given: dict[str, Any] = {"name": "record", "forecasts": ("none",), **options}
+    return assess(trace, trace, rules, **given)
+
+
+@pytest.fixture(scope="module")
+def google(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("traces") / "google"
+    generate("google-2011-applications-failing", jobs=1_500, seed=5).save(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def of_google(google: Path, shared_worlds: None) -> Assessment:
+    return assess(
+        Trace.load(google), str(google), RULES, name="google", forecasts=("none",), price=0.5
+    )
+
+
+@pytest.mark.parametrize(
+    ("measure", "rule", "fields"),
+    [
+        ("kill", "blind_kill", {}),
+        (
+            *("retry", "retry_cap"),
+            {"select": "all", "clone": False, "weight_completion": 0.0, "waiting_price": None},
+        ),
+    ],
+)
+def test_savings_are_those_of_evaluate(
+    google: Path, of_google: Assessment, measure: str, rule: str, fields: dict[str, Any]
+) -> None:
+    [found] = [each for each in of_google.judged if (each.measure, each.policy) == (measure, rule)]
+    policy: Policy = REGISTRY[rule]()
+    evaluations = [
+        failgym.evaluate(
+            policy,
+            MEASURES[measure].env,
+            trace=str(google),
+            fold=fold,
+            forecast="none",
+            **fields,
+        )
+        for fold in range(1, 6)
+    ]
+    assert found.acts
+    hours = sum(each.saved_hours for each in evaluations)
+    assert found.machine_hours == pytest.approx(hours, rel=1e-12, abs=1e-9)
+    completion = sum(each.saved_completion_hours for each in evaluations)
+    assert found.completion_hours == pytest.approx(completion, rel=1e-12, abs=1e-9)
+    tasks = sum(each.tasks for each in evaluations)
+    kills = sum(each.false_kills or 0 for each in evaluations)
+    assert found.false_kills_per_thousand == pytest.approx(1000.0 * kills / tasks)
+    [room] = [each for each in of_google.rooms if each.measure == measure]
+    assert room.tasks == tasks
+
+
+def test_the_net_saving_at_its_own_prices_is_the_saving(of_google: Assessment) -> None:
+    assert of_google.judged
+    for each in of_google.judged:
+        assert each.at_values["1"] == pytest.approx(each.saved, abs=1e-6)
+        if each.low is not None and each.high is not None:
+            assert each.low <= each.saved <= each.high
+
+
+def test_measures_together_save_at_least_what_the_best_alone_saves(of_google: Assessment) -> None:
+    rooms = {room.measure: room for room in of_google.rooms}
+    assert {"kill", "retry", "together"} <= rooms.keys()
+    alone = [room.hours for name, room in rooms.items() if name != "together"]
+    assert rooms["together"].hours >= max(alone) * (1.0 - 1e-9)
+
+
+def test_no_policy_saves_more_than_the_room(of_google: Assessment) -> None:
+    rooms = {room.measure: room.hours for room in of_google.rooms}
+    for each in of_google.judged:
+        assert each.saved <= rooms[each.measure] * (1.0 + 1e-9)
+
+
+def test_the_rule_chosen_on_the_past_is_one_of_those_that_were_played(
+    of_google: Assessment,
+) -> None:
+    chosen = [each for each in of_google.judged if each.kind == "chosen"]
+    assert {each.measure for each in chosen} == {each.measure for each in of_google.judged}
+    for each in chosen:
+        assert len(each.chosen) == 5
+        assert set(each.chosen) <= {*RULES, "replay"}
+
+
+def test_a_rule_that_surely_saves_is_advised() -> None:
+    found = assessed(doomed(600, long_ones_finish=False), RULES)
+    assert found.advice is not None
+    assert (found.advice.answer, found.advice.policy) == ("adopt", "optimal_stopping")
+    [best] = [each for each in found.judged if each.policy == "optimal_stopping"]
+    assert best.harm == 0.0
+    assert best.saved > 0.9 * found.rooms[0].hours
+    assert best.low is not None
+    assert best.low > 0.0
+
+
+def test_where_all_finishes_there_is_nothing_to_gain() -> None:
+    found = assessed(doomed(600, long_ones_finish=True), RULES)
+    assert found.advice is not None
+    assert found.advice.answer == "nothing to gain"
+    [harmful] = [each for each in found.judged if each.policy == "blind_kill"]
+    assert harmful.verdict.answer == "harm"
+    assert harmful.false_kills_per_thousand > 0.0
+
+
+def test_what_a_record_cannot_tell_is_not_judged() -> None:
+    found = assessed(doomed(300, long_ones_finish=False), {})
+    assert set(found.unjudged) == {"retry", "clone", "checkpoint"}
+    assert [room.measure for room in found.rooms] == ["kill"]
+    assert found.advice is not None
+    assert found.advice.answer == "not asked"
+
+
+def test_it_goes_on_where_it_was_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = doomed(200, long_ones_finish=False)
+    before = assessed(trace, RULES, work=tmp_path, measures=["kill"])
+
+    def play_again(*_: Any) -> Any:
+        raise AssertionError("it was played before")
+
+    monkeypatch.setattr(judging, "_played", play_again)
+    after = assessed(trace, RULES, work=tmp_path, measures=["kill"])
+    assert replace(after, seconds={}) == replace(before, seconds={})
+    with pytest.raises(AssertionError, match="played before"):
+        assessed(trace, RULES, work=tmp_path, measures=["kill"], task_value=2.0)
+
+
+def test_what_is_damaged_is_played_again(tmp_path: Path) -> None:
+    trace = doomed(200, long_ones_finish=False)
+    before = assessed(trace, RULES, work=tmp_path, measures=["kill"])
+    kept = sorted(tmp_path.iterdir())
+    assert kept
+    for number, file in enumerate(kept):
+        content = file.read_bytes()
+        file.write_bytes(content[: len(content) // 2] if number % 2 else b"")
+    after = assessed(trace, RULES, work=tmp_path, measures=["kill"])
+    assert replace(after, seconds={}) == replace(before, seconds={})
+
+
+def test_policies_of_others_are_judged_as_well() -> None:
+    mine = {"mine": Candidate(OptimalStopping(), "given", "mine")}
+    found = assessed(doomed(300, long_ones_finish=False), mine, measures=["kill"])
+    assert [each.kind for each in found.judged] == ["given", "chosen"]
+
+
+def test_an_unknown_measure() -> None:
+    with pytest.raises(ValueError, match=r"measures: expected one of kill, retry, .* got 'pray'"):
+        assessed(doomed(100, long_ones_finish=False), {}, measures=["pray"])

@@ -1,0 +1,176 @@
+"""`failgym assess`: its page, its JSON and what it says of bad input."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from failgym.assessment import Assessment, assess
+from failgym.assessment.page import page
+from failgym.baselines.stored import load_heuristic
+from failgym.cli import run
+from failgym.traces import Trace
+from tests.assessment.records import doomed
+from tests.assessment.test_assess import RULES
+
+QUICK = ("--no-forecasts", "--measures", "kill")
+
+
+def invoke(*arguments: str | int | Path) -> int:
+    return run([str(argument) for argument in arguments])
+
+
+@pytest.fixture(scope="module")
+def record(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("record") / "cluster"
+    doomed(400, long_ones_finish=False).save(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def found(record: Path) -> Assessment:
+    options: dict[str, Any] = {"forecasts": ("none",), "price": 0.9, "currency": "EUR"}
+    return assess(Trace.load(record), str(record), RULES, name="<b>&cluster", **options)
+
+
+def test_the_command(record: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "report"
+    assert invoke("assess", record, "--out", out, "--price", ".9EUR/machine-hour", *QUICK) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert len(said) <= 12
+    assert any("Adopt optimal_stopping" in line for line in said)
+    content = json.loads((out / "report.json").read_text("utf-8"))
+    assert content["advice"]["policy"] == "optimal_stopping"
+    assert (content["price"], content["currency"]) == (0.9, "EUR")
+    assert load_heuristic(out / "policy.json").name == "optimal_stopping"
+    best = max(content["judged"], key=lambda each: each["saved"])
+    assert f"{best['saved']:,.0f} machine-hours net" in "\n".join(said)
+    assert "optimal_stopping" in (out / "report.html").read_text("utf-8")
+
+
+def test_the_rule_that_is_written_is_judged_as_the_one_that_was_advised(
+    record: Path, tmp_path: Path
+) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    assert invoke("assess", record, "--out", first, *QUICK) == 0
+    rule = first / "policy.json"
+    assert invoke("assess", record, "--out", second, "--policies", rule, *QUICK) == 0
+    [one, other] = [
+        max(json.loads((out / "report.json").read_text())["judged"], key=lambda each: each["saved"])
+        for out in (first, second)
+    ]
+    assert (one["saved"], one["machine_hours"]) == (other["saved"], other["machine_hours"])
+
+
+def test_advice_of_an_earlier_run_does_not_stay(record: Path, tmp_path: Path) -> None:
+    out = tmp_path / "report"
+    assert invoke("assess", record, "--out", out, *QUICK) == 0
+    assert (out / "policy.json").is_file()
+    assert invoke("assess", record, "--out", out, "--quick") == 0
+    assert not (out / "policy.json").exists()
+
+
+def test_a_log_is_read_first(tmp_path: Path) -> None:
+    log = tmp_path / "jobs.txt"
+    states = ("COMPLETED", "FAILED", "CANCELLED by 7", "TIMEOUT")
+    lines = ["JobID|User|JobName|Submit|Start|End|State|NCPUS"]
+    for i in range(40):
+        times = (f"2024-05-{1 + i // 2:02d}T{hour:02d}:00:00" for hour in (1, 2, 3 + i % 4))
+        lines.append(f"{i}|ann|sim|{'|'.join(times)}|{states[i % 4]}|2")
+    log.write_text("\n".join(lines) + "\n")
+    out = tmp_path / "report"
+    assert invoke("assess", "--format", "sacct", log, "--out", out, "--quick") == 0
+    content = json.loads((out / "report.json").read_text("utf-8"))
+    assert content["happened"]["tasks"] == 40
+    assert content["happened"]["users"] == 1
+    assert "ran into its time limit" in (out / "report.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["--price", "cheap"], "--price: expected an amount, such as 0.9 or 0.9EUR, got 'cheap'"),
+        (["--measures", "kill,pray"], "--measures: expected some of kill, retry, .*, got 'pray'"),
+        (["--policies", "optimal_stoping"], "did you mean optimal_stopping"),
+        (["--timezone", "UTC"], "--timezone and --columns need --format"),
+        (["--task-value", "-1"], "--task-value"),
+    ],
+)
+def test_bad_options(
+    record: Path,
+    tmp_path: Path,
+    arguments: list[str],
+    line: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out = tmp_path / "report"
+    assert invoke("assess", record, "--out", out, *arguments) == 2
+    said = capsys.readouterr().err.strip()
+    assert re.search(line, said), said
+    assert "\n" not in said
+    assert not out.exists()
+
+
+def test_bad_places(record: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = sorted(record.iterdir())
+    assert invoke("assess", record, "--out", record) == 2
+    assert "holds a trace" in capsys.readouterr().err
+    assert sorted(record.iterdir()) == before
+    assert invoke("assess", tmp_path / "nothing", "--out", tmp_path / "report") == 2
+    assert "nothing" in capsys.readouterr().err
+    taken = tmp_path / "file"
+    taken.write_text("mine")
+    assert invoke("assess", record, "--out", taken) == 2
+    assert taken.read_text() == "mine"
+
+
+class _Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.links += [value or "" for name, value in attrs if name in ("src", "href")]
+
+
+def test_the_page_runs_nothing_and_asks_for_nothing(found: Assessment) -> None:
+    text = page(found)
+    parser = _Tags()
+    parser.feed(text)
+    assert "script" not in parser.tags
+    assert parser.links == []
+    assert "b" in parser.tags
+    assert "<b>&cluster" not in text
+    assert "&lt;b&gt;&amp;cluster" in text
+    assert "default-src 'none'" in text
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, False), (390, True)])
+def test_the_page_in_a_browser(
+    browser: Any, found: Assessment, tmp_path: Path, width: int, dark: bool
+) -> None:
+    file = tmp_path / "report.html"
+    file.write_text(page(found), encoding="utf-8")
+    scheme = "dark" if dark else "light"
+    opened = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    problems: list[str] = []
+    for event in ("console", "pageerror"):
+        opened.on(event, lambda told: problems.append(str(told)))  # pyright: ignore[reportUnknownLambdaType]
+    opened.goto(file.as_uri())
+    assert problems == []
+    assert opened.evaluate("document.documentElement.scrollWidth") <= width
+    first = opened.locator(".advice strong")
+    assert first.is_visible()
+    assert first.bounding_box()["y"] < 800 / 2
+    colours = opened.evaluate(
+        "[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]"
+    )
+    assert (sum(map(int, re.findall(r"\d+", colours[0]))) < 384) == dark
+    opened.close()
