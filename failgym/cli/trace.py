@@ -23,7 +23,9 @@ __all__ = ["trace"]
 
 trace = typer.Typer(help="Import, generate, describe, compare and forecast traces.")
 
-SUMMARY = ("rows_read", "dropped", "noted", "rows", "task_outcomes", "attempt_outcomes")
+SUMMARY = (
+    *("rows_read", "dropped", "noted", "rows", "task_outcomes", "attempt_outcomes", "gpu_requests"),
+)
 """Tables that say what an import or a generator made."""
 TOLD = ("no ", "clusters taken for one")
 """How remarks begin, besides those of a join, that are printed after an import: what is not known,

@@ -24,6 +24,7 @@ __all__ = [
     "job_id",
     "requested_memory",
     "state_of",
+    "gpus_of",
     "trackable",
 ]
 
@@ -190,6 +191,17 @@ def trackable(tres: str) -> tuple[int, float]:
     cpu, memory = _TRES_CPU.search(tres), _TRES_MEMORY.search(tres)
     slots = int(cpu[1]) if cpu and int(cpu[1]) <= INT32 else 0
     return slots, amount_of_memory(memory[1], "M") if memory else float("nan")
+
+
+_TRES_GPU = re.compile(r"(?:^|,)gres/gpu=([0-9]{1,9})(?:,|$)")
+_TRES_GPU_TYPE = re.compile(r"(?:^|,)gres/gpu:[^,=]{1,255}=([0-9]{1,9})(?=,|$)")
+
+
+@lru_cache(maxsize=1 << 12)
+def gpus_of(tres: str) -> int:
+    """Graphics processors of a TRES list: `gres/gpu`, else the sum of its types `gres/gpu:a100`."""
+    total = _TRES_GPU.search(tres)
+    return int(total[1]) if total else sum(map(int, _TRES_GPU_TYPE.findall(tres)))
 
 
 class Requested(NamedTuple):

@@ -19,7 +19,14 @@ from failgym.traces.readers.job_log import (
 )
 from failgym.traces.readers.sacct import fields as fields_of
 from failgym.traces.readers.sacct.fields import MISSING, JobId, exit_category
-from failgym.traces.readers.sacct.rows import Row, Rows, count_of, limit_of, memory_of
+from failgym.traces.readers.sacct.rows import (
+    Row,
+    Rows,
+    count_of,
+    gpus_of,
+    limit_of,
+    memory_of,
+)
 from failgym.vocabulary import Cause, Outcome
 
 __all__ = ["Jobs"]
@@ -259,6 +266,9 @@ class Jobs:
         memory = memory_of(values, row.slots, self.counts)
         if memory == memory:
             log.tasks["memory", life.task] = memory
+        gpus = gpus_of(values)
+        if gpus == gpus:
+            log.tasks["gpu", life.task] = gpus
 
     def _step(self, name: JobId, values: Mapping[str, str]) -> None:
         """Fold a step into the run that it is of: its memory, and its processor time."""
