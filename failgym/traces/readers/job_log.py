@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from functools import lru_cache
@@ -162,6 +162,12 @@ class JobLog:
         for name, slots in hosts:
             machine = self.machines.setdefault(name, len(self.machines))
             self.placements.add(run, machine, slots)
+
+    def place_evenly(self, run: int, hosts: Sequence[str], slots: int) -> None:
+        """Say where a run is whose slots are spread evenly over its hosts, at least one on each."""
+        each, more = divmod(slots, len(hosts))
+        spread = [max(each + (place < more), 1) for place in range(len(hosts))]
+        self.place(run, tuple(zip(hosts, spread, strict=True)))
 
     def last_second(self) -> int:
         """The last moment that the runs tell of [s since 1970, or ticks]."""

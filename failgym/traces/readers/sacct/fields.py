@@ -19,12 +19,12 @@ __all__ = [
     "duration",
     "exit_category",
     "exit_code",
+    "gpus_of",
     "hosts_of",
     "indices_of",
     "job_id",
     "requested_memory",
     "state_of",
-    "gpus_of",
     "trackable",
 ]
 

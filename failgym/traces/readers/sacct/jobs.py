@@ -316,9 +316,7 @@ class Jobs:
             log.machines.keys() | set(hosts)
         ):
             raise FieldError("NodeList", nodes, f"at most {bounds.machines} hosts in all")
-        each, more = divmod(slots, len(hosts))
-        spread = [max(each + (place < more), 1) for place in range(len(hosts))]
-        log.place(life.run, tuple(zip(hosts, spread, strict=True)))
+        log.place_evenly(life.run, hosts, slots)
 
 
 _TEXTS: Final = (("user", "user"), ("group", "group"), ("name", "jobname"), ("queue", "partition"))

@@ -193,8 +193,12 @@ def memory_of(values: Mapping[str, str], slots: int, counts: Counts) -> float:
 
 def gpus_of(values: Mapping[str, str]) -> float:
     """Graphics processors that were requested, else allocated; NaN if no list tells of any TRES."""
-    lists = [tres for name in ("reqtres", "alloctres") if "=" in (tres := values.get(name, ""))]
-    return float(next(filter(None, map(fields_of.gpus_of, lists)), 0)) if lists else nan
+    found = nan
+    for name in ("reqtres", "alloctres"):
+        tres = values.get(name, "")
+        if "=" in tres and not found > 0:
+            found = float(fields_of.gpus_of(tres))
+    return found
 
 
 def _compare(requested: Requested, values: Mapping[str, str], nodes: int, counts: Counts) -> None:
