@@ -144,6 +144,14 @@ def test_milliseconds_and_missing_times(tmp_path: Path) -> None:
     ]
 
 
+def test_dates_and_numbers_side_by_side(tmp_path: Path) -> None:
+    """0 is no time of 1970 where others are dates."""
+    row = {**ROW, "start": str(ORIGIN + 10), "end": "0", "outcome": "killed"}
+    trace = read(tmp_path, row)
+    assert fates_of(trace) == {("7", 0): [(0, 10, 10, "KILL", "USER")]}
+    assert trace.meta.unix_origin == ORIGIN * 1000
+
+
 def test_names_of_columns(tmp_path: Path) -> None:
     row = {"Job": "7", "Queued at": ROW["submit"], "START": ROW["start"], "end": ROW["end"]}
     row |= {"How": "OK", "submit": "never"}
@@ -221,6 +229,32 @@ def test_a_zone_and_the_hour_that_is_there_twice(tmp_path: Path) -> None:
     assert fates_of(trace) == {("7", 0): [(0, 2400, 4200, "FINISH", None)]}
     assert trace.meta.unix_origin == 1_729_987_800_000  # 00:10 UTC
     assert trace.meta.noted == {}
+
+
+def test_what_is_over_has_its_times(tmp_path: Path) -> None:
+    over = {
+        ("cancelled", ROW["start"], ROW["start"]): (None, 10, "KILL", "USER"),
+        ("kill", ROW["start"], ROW["start"]): (10, 10, "KILL", "USER"),
+        ("failed", ROW["start"], ""): (10, 10, "FAIL", "INTRINSIC"),
+        ("failed", "", ""): (None, 0, "FAIL", "INTRINSIC"),
+        ("finished", ROW["start"], ""): (10, 60, "CENSORED", None),
+        ("finished", "", ROW["end"]): (60, 60, "FINISH", None),
+        ("waiting", ROW["end"], ""): (None, 60, "CENSORED", None),
+        ("running", ROW["start"], "None"): (10, 60, "CENSORED", None),
+    }
+    rows = [
+        {**ROW, "job": str(number), "outcome": word, "start": start, "end": end}
+        for number, (word, start, end) in enumerate(over)
+    ]
+    trace = read(tmp_path, *rows, {**ROW, "job": "x"})
+    found = fates_of(trace)
+    assert [found[str(number), 0][0][1:] for number in range(len(rows))] == list(over.values())
+    assert trace.meta.noted == {
+        "killed as it started: taken as never run": 1,
+        "over, but its end is missing: taken as open": 1,
+        "over, but its end is missing: taken as its start or submission": 2,
+        "success without a start, taken to start at its end": 1,
+    }
 
 
 def test_what_follows_a_run_says_what_it_was(tmp_path: Path) -> None:
@@ -323,16 +357,18 @@ def test_a_row_over_several_lines_is_named_by_its_last(tmp_path: Path) -> None:
     assert trace.table("jobs").column("name").to_pylist() == ["a\nb", "c"]
 
 
-def test_options_that_cannot_be(tmp_path: Path) -> None:
-    file = written(tmp_path / "t.csv", ROW)
-    for options, said in (
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
         ({"columns": {"strat": "x"}}, "unknown field 'strat', did you mean start"),
         ({"outcomes": {"x": "finishd"}}, "unknown outcome 'finishd', did you mean finish"),
         ({"unit": "us"}, "unknown unit 'us'"),
         ({"timezone": "Mars/Base"}, "timezone: 'Mars/Base' is not known"),
-    ):
-        with pytest.raises(TraceError, match=said):
-            read_table(file, **options)
+    ],
+)
+def test_options_that_cannot_be(tmp_path: Path, options: dict[str, Any], said: str) -> None:
+    with pytest.raises(TraceError, match=said):
+        read(tmp_path, ROW, **options)
 
 
 def test_many_machines_of_few_rows_are_bounded(tmp_path: Path) -> None:

@@ -27,15 +27,20 @@ def assemble(rows: Rows) -> int:
     times = {name: rows.integers(name) for name in ("submit", "start", "end")}
     log.dated = _dated(rows, times)
     outcome, cause = rows.integers("outcome"), rows.integers("cause")
+    own = rows.integers("own") != 0
     waits = (rows.integers("waits") != 0) & (outcome == Outcome.CENSORED)
     times["start"][waits] = NONE
     open_ = outcome == Outcome.CENSORED
     last = max(int(values.max()) for values in times.values())
     times["end"][open_] = NONE
+    by_user = (cause == Cause.USER) | (cause == Cause.DEPENDENCY)
+    never = ~own & by_user & (times["start"] == times["end"]) & (times["end"] != NONE)
+    times["start"][never] = NONE
+    _note(counts, "killed as it started: taken as never run", never)
     _settle_ends(times, outcome, cause, counts)
     task, order = _tasks(rows)
     _settle_repeated(times, task, counts)
-    _settle_followed(times, outcome, cause, rows.integers("own") != 0, task, counts)
+    _settle_followed(times, outcome, cause, own, task, counts)
     _describe_jobs(rows)
     _describe_tasks(rows, task, order)
     _add_runs(rows, times, outcome, cause, task)
@@ -44,12 +49,12 @@ def assemble(rows: Rows) -> int:
 
 
 def _dated(rows: Rows, times: Times) -> bool:
-    """Whether times count from 1970; where numbers do, 0 stands for none."""
-    late = max(int(values.max()) for values in times.values()) >= DATED
-    if late and not rows.times.iso:
+    """Whether times count from 1970; where they do, 0 stands for none."""
+    dated = rows.times.iso or max(int(values.max()) for values in times.values()) >= DATED
+    if dated:
         for values in times.values():
             values[values == 0] = NONE
-    return late or rows.times.iso
+    return dated
 
 
 def _settle_ends(times: Times, outcome: Ints, cause: Ints, counts: Counts) -> None:

@@ -54,7 +54,7 @@ MISSING: Final = frozenset(
     {
         *("", "-", "-1", "None", "none", "NONE", "null", "NULL", "(null)", "NA", "N/A", "n/a"),
         *("nan", "NaN", "NaT", "nat", "<NA>", "Unknown", "unknown", "UNLIMITED", "unlimited"),
-        "-1.0",
+        *("-1.0", "None assigned"),
     }
 )
 """What stands in a field that has no value."""
