@@ -281,6 +281,9 @@ REFUSED: dict[str, tuple[dict[str, str], str]] = {
         " timeout, node_fail or running; --outcomes odd=failed (outcomes={'odd': 'failed'})"
         " says what another one means",
     ),
+    "words": ({"outcome": "as it is"}, ", line 3: field 'outcome' is 'as it is', expected a word"),
+    "control": ({"outcome": "a\x1e\x00b"}, r", line 3: field 'outcome' is 'a\x1e\x00b', expected"),
+    "sign": ({"outcome": "a=b"}, ", line 3: field 'outcome' is 'a=b', expected a word"),
     "no word": ({"outcome": ""}, ", line 3: field 'outcome' is '', expected a word"),
     "job": ({"job": "NA"}, ", line 3: field 'job' is 'NA', expected an id"),
     "time": ({"start": "yesterday"}, ", line 3: field 'start' is 'yesterday', expected a time"),
@@ -310,6 +313,21 @@ def test_what_is_wrong_is_one_line(tmp_path: Path, case: str) -> None:
     changed, said = REFUSED[case]
     more = dict.fromkeys(changed, "") | ROW
     assert refusal(tmp_path, more, {**more, **changed}).startswith(said)
+
+
+def test_an_option_is_told_as_it_is_typed(tmp_path: Path) -> None:
+    assert "--outcomes 'as it is=failed' (" in refusal(tmp_path, {**ROW, "outcome": "as it is"})
+    assert "--outcomes WORD=failed (" in refusal(tmp_path, {**ROW, "outcome": "a,b"})
+    assert "--outcomes =failed (outcomes={'': 'failed'})" in refusal(
+        tmp_path, {**ROW, "outcome": ""}
+    )
+
+
+def test_many_strange_columns_are_shown_shortly(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(b"\x00" * 5_000 + b"\n")
+    with pytest.raises(TraceError, match=r"t\.csv, line 1: no column 'job', found '") as raised:
+        read_table(tmp_path / "t.csv")
+    assert len(str(raised.value)) < len(str(tmp_path)) + 600
 
 
 def test_a_column_that_is_missing_is_asked_for(tmp_path: Path) -> None:

@@ -99,11 +99,11 @@ def choose(
         if found:
             places[field] = found[0]
         elif field in columns or field in needed:
-            listed = ", ".join(names)
-            shown = listed if len(listed) <= LONGEST_LIST else f"{listed[:LONGEST_LIST]}..."
+            listed = repr(", ".join(names))
+            shown = listed if len(listed) <= LONGEST_LIST else f"{listed[:LONGEST_LIST]}...'"
             of = "" if name == field else f" for {field}"
             option = f"--columns {field}=COLUMN (columns={{{field!r}: ...}})"
-            raise ValueError(f"no column {name[:60]!r}{of}, found {shown!r}; {option} names it")
+            raise ValueError(f"no column {name[:60]!r}{of}, found {shown}; {option} names it")
     return places
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from shlex import quote
 from typing import Any, Final
 
 import numpy as np
@@ -154,10 +155,12 @@ class Rows:
         name, text = error.field, text.strip()
         expected = error.expected or EXPECTED.get(ALIKE.get(name, name), "")
         if name == "outcome":
-            shown = text[:60] or "WORD"
+            plain = text.isprintable() and len(text) <= 60 and not set(text) & set(",=")
+            word = text if plain else "WORD"
             expected = (
                 "a word like finished, failed, killed, timeout, node_fail or running; --outcomes"
-                f" {shown}=failed (outcomes={{{shown!r}: 'failed'}}) says what another one means"
+                f" {quote(f'{word}=failed')} (outcomes={{{word!r}: 'failed'}}) says what another"
+                " one means"
             )
         told = name if column == name else f"{name} (column {column[:60]})"
         return FieldError(told, text, expected or f"at most {LONGEST_TEXT} characters")
