@@ -193,15 +193,20 @@ def trackable(tres: str) -> tuple[int, float]:
     return slots, amount_of_memory(memory[1], "M") if memory else float("nan")
 
 
-_TRES_GPU = re.compile(r"(?:^|,)gres/gpu=([0-9]{1,9})(?:,|$)")
-_TRES_GPU_TYPE = re.compile(r"(?:^|,)gres/gpu:[^,=]{1,255}=([0-9]{1,9})(?=,|$)")
+_GPUS = "gres/gpu"
 
 
 @lru_cache(maxsize=1 << 12)
 def gpus_of(tres: str) -> int:
     """Graphics processors of a TRES list: `gres/gpu`, else the sum of its types `gres/gpu:a100`."""
-    total = _TRES_GPU.search(tres)
-    return int(total[1]) if total else sum(map(int, _TRES_GPU_TYPE.findall(tres)))
+    found = {name: amount for name, _, amount in (part.partition("=") for part in tres.split(","))}
+    told = {
+        name: int(amount)
+        for name, amount in found.items()
+        if amount.isascii() and amount.isdigit() and len(amount) < 7
+    }
+    typed = sum(amount for name, amount in told.items() if name.startswith(f"{_GPUS}:"))
+    return told.get(_GPUS, typed)
 
 
 class Requested(NamedTuple):

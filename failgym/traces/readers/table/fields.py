@@ -265,14 +265,15 @@ def code_of(text: str) -> int | None:
     return code
 
 
-_BETWEEN = re.compile(r"[\s;+,]+")
+_BETWEEN: Final = str.maketrans(dict.fromkeys(" \t\n\r;+", ","))
 
 
 def hosts_in(text: str) -> tuple[str, ...]:
     """The machines of a list like `node1,node2`, `node[01-03]` or `a+b;c`. Raises ValueError."""
     if text in MISSING:
         return ()
-    hosts = hosts_of(_BETWEEN.sub(",", text.strip(";+, ")))
+    parts = text.translate(_BETWEEN).split(",")
+    hosts = hosts_of(",".join(part for part in parts if part))
     if hosts is None or any(len(host) > LONGEST_NAME for host in hosts):
         raise ValueError
     return hosts

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
@@ -60,13 +59,13 @@ CAUSES: Final = {cause.name.lower(): cause for cause in Cause}
 
 LONGEST_WORD: Final = 200
 """A word, with what may follow it as in `CANCELLED by 1001`, is at most so long [characters]."""
-_NO_LETTERS = re.compile(r"[^a-z0-9]+")
 
 
 def plain(text: str) -> str:
     """A word in small letters; what is neither letter nor digit is one underscore."""
     bare = text.strip().rstrip("+").lower().split(" by ", 1)[0]
-    return _NO_LETTERS.sub("_", bare).strip("_")
+    letters = (sign if sign.isascii() and sign.isalnum() else " " for sign in bare)
+    return "_".join("".join(letters).split())
 
 
 def word_of(text: str, more: Mapping[str, Word]) -> Word | None:
