@@ -71,7 +71,9 @@ class Reading:
             taken = mine if name in first.options else theirs
             if taken is theirs and (second is None or name not in second.options):
                 raise _not_taken(name, first, second)
-            taken[name] = _READ.get(name, _as_it_is)(_option(name), value)
+            reader = second if taken is theirs and second is not None else first
+            read = _READ_OF.get((reader.name, name)) or _READ.get(name, _as_it_is)
+            taken[name] = read(_option(name), value)
         for taken in (mine, theirs):
             if "until" in taken and taken["until"] < taken.get("since", taken["until"]):
                 raise ValueError("--until: expected a day that is not before --since")
@@ -166,6 +168,49 @@ def _columns(option: str, text: str) -> tuple[str, ...]:
     return names
 
 
+def _pairs(option: str, text: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for pair in text.split(","):
+        name, equals, value = (part.strip() for part in pair.partition("="))
+        if not equals or not value or name in found:
+            raise ValueError(
+                f"{option}: expected pairs like {_PAIRS[option]}, each once, got {text!r}"
+            )
+        found[name] = value
+    return found
+
+
+_PAIRS = {"--columns": "job=JobID,outcome=State", "--outcomes": "OK=finished,LOST=node_fail"}
+
+
+def _fields(option: str, text: str) -> dict[str, str]:
+    from failgym.traces.readers.table.fields import check_columns
+
+    found = _pairs(option, text)
+    try:
+        check_columns(found)
+    except ValueError as error:
+        raise ValueError(f"{option}: {error}") from None
+    return found
+
+
+def _words(option: str, text: str) -> dict[str, str]:
+    from failgym.traces.readers.table.words import words_of
+
+    found = _pairs(option, text)
+    try:
+        words_of(found)
+    except ValueError as error:
+        raise ValueError(f"{option}: {error}") from None
+    return found
+
+
+def _time_unit(option: str, text: str) -> str:
+    if text not in ("s", "ms"):
+        raise ValueError(f"{option}: expected s or ms, got {text!r}")
+    return text
+
+
 def _path(option: str, value: Path) -> Path:
     check_name(option, value)
     return value
@@ -179,5 +224,9 @@ _READ: Mapping[str, Callable[[str, Any], Any]] = {
     "unit_ms": _unit,
     "topology": _path,
     "columns": _columns,
+    "outcomes": _words,
+    "unit": _time_unit,
 }
 """How the text of an option is read; others are taken as they are."""
+_READ_OF: Mapping[tuple[str, str], Callable[[str, Any], Any]] = {("table", "columns"): _fields}
+"""How an option of one format is read that means something else there."""

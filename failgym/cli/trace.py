@@ -23,9 +23,11 @@ __all__ = ["trace"]
 
 trace = typer.Typer(help="Import, generate, describe, compare and forecast traces.")
 
-SUMMARY = ("rows_read", "dropped", "noted", "rows", "task_outcomes", "attempt_outcomes")
+SUMMARY = (
+    *("rows_read", "dropped", "noted", "rows", "task_outcomes", "attempt_outcomes", "gpu_requests"),
+)
 """Tables that say what an import or a generator made."""
-TOLD = ("no ", "clusters taken for one")
+TOLD = ("no ", "clusters taken for one", "columns not read")
 """How remarks begin, besides those of a join, that are printed after an import: what is not known,
 or was decided."""
 OUTCOMES = """\
@@ -86,11 +88,23 @@ def import_trace(
         typer.Option("--infer-attempts", help="swf: resubmissions of failed jobs are attempts."),
     ] = False,
     timezone: Annotated[
-        str | None, typer.Option(help="torque, sacct: of the local times; UTC.")
+        str | None, typer.Option(help="torque, sacct, table: of the local times; UTC.")
     ] = None,
     columns: Annotated[
         str | None,
-        typer.Option(metavar="JobID,State,...", help="sacct: of a log without a header."),
+        typer.Option(
+            metavar="JobID,State,... | FIELD=COLUMN,...",
+            help="sacct: of a log without a header; table: the columns of its fields.",
+        ),
+    ] = None,
+    outcomes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WORD=OUTCOME,...", help="table: what words of its own mean, as OK=finished."
+        ),
+    ] = None,
+    unit: Annotated[
+        str | None, typer.Option(metavar="s|ms", help="table: of times that are numbers; s.")
     ] = None,
     merge_clusters: Annotated[
         bool,
@@ -114,6 +128,8 @@ def import_trace(
         infer_attempts=infer_attempts or None,
         timezone=timezone,
         columns=columns,
+        outcomes=outcomes,
+        unit=unit,
         merge_clusters=merge_clusters or None,
         unit_ms=unit_ms,
     )

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from failgym.traces.readers.sacct import read_sacct
     from failgym.traces.readers.stg import read_stg
     from failgym.traces.readers.swf import read_swf
+    from failgym.traces.readers.table import read_table
     from failgym.traces.readers.torque import read_torque
     from failgym.traces.readers.wfformat import read_wfformat
     from failgym.traces.requeues import first_runs
@@ -55,6 +56,7 @@ __all__ = [
     "read_sacct",
     "read_stg",
     "read_swf",
+    "read_table",
     "read_torque",
     "read_wfformat",
     "toy",

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.arrow import pa, pq
-from failgym.traces.schema import Table
+from failgym.traces.schema import ADDED, Table
 
 Chunks: TypeAlias = Callable[[str], Iterable[Any]]
 """The pyarrow arrays of the named column, in order, as often as they are asked for."""
@@ -21,7 +21,8 @@ def table_hash(name: str, table: Table) -> str:
     """SHA-256 (hex) of a table's canonical column bytes.
 
     Per column: name, type, which rows are present (a bit each), then the values little-endian
-    with nulls as zero; strings as their lengths and their UTF-8 bytes.
+    with nulls as zero; strings as their lengths and their UTF-8 bytes. A column that came later
+    (`ADDED`) is passed over where nothing is in it.
     """
     nulls = {key: table.column(key).null_count for key in table.schema.names}
     return _hash(name, table.schema, table.num_rows, nulls, lambda key: table.column(key).chunks)
@@ -52,6 +53,8 @@ def _nulls(metadata: Any, column: int) -> int | None:
 def _hash(name: str, schema: Any, rows: int, nulls: Mapping[str, int], chunks: Chunks) -> str:
     digest = hashlib.sha256(f"{name} {rows}\n".encode())
     for field in schema:
+        if (name, field.name) in ADDED and nulls[field.name] == rows:
+            continue
         digest.update(f"{field.name} {field.type} {nulls[field.name]}\n".encode())
         if nulls[field.name]:
             for bits in _packed(chunk.is_valid() for chunk in chunks(field.name)):

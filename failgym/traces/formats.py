@@ -88,6 +88,11 @@ FORMATS: dict[str, Format] = {
             "Slurm's accounting (sacct --parsable2)",
             ("timezone", "columns", "merge_clusters"),
         ),
+        Format(
+            "table",
+            "a table of runs with columns of your own (CSV, Parquet)",
+            ("columns", "outcomes", "timezone", "unit"),
+        ),
         Format("philly", "Microsoft's Philly traces (cluster_job_log)"),
         Format(
             "lanl", "LANL's node failures (LA-UR-05-7318)", ("system", "nodes", "since", "until")

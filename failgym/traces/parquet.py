@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from failgym.arrow import pa, pc, pq
 from failgym.memory import available, size_text
-from failgym.traces.schema import VERSION, Table, TraceError
+from failgym.traces.schema import ADDED, SCHEMAS, VERSION, Table, TraceError
 
 __all__ = ["read_table"]
 
@@ -18,8 +19,8 @@ MOST_TIMES = 256
 large, of tasks that are all the same a hundred."""
 
 
-def read_table(file: Path, schema: Any) -> Table:
-    """Read the table of a file.
+def read_table(file: Path, name: str) -> Table:
+    """Read the table of that name from a file; columns that came later (`ADDED`) may miss.
 
     Raises:
         TraceError: in one line: it cannot be read, has other columns, or would take more memory
@@ -27,9 +28,9 @@ def read_table(file: Path, schema: Any) -> Table:
     """
     if not file.is_file():
         raise TraceError(f"{file}: missing: the trace folder is incomplete")
-    texts = [field.name for field in schema if pa.types.is_string(field.type)]
     try:
         parquet = pq.ParquetFile(file)
+        schema = _expected(name, parquet.schema_arrow.names)
         if not parquet.schema_arrow.remove_metadata().equals(schema.remove_metadata()):
             raise TraceError(
                 f"{file}: the table's columns are not those of format version {VERSION}"
@@ -37,13 +38,28 @@ def read_table(file: Path, schema: Any) -> Table:
         least, most = _bounds(parquet.metadata, schema)
         _check(file, least)
         if most <= SMALL:
-            return parquet.read()
+            return _complete(name, parquet.read())
+        texts = [field.name for field in schema if pa.types.is_string(field.type)]
         table = pq.ParquetFile(file, read_dictionary=texts).read()
         _check(file, _fixed(schema) * table.num_rows + sum(_length(table.column(x)) for x in texts))
-        return table.cast(schema)
+        return _complete(name, table.cast(schema))
     except (OSError, pa.ArrowException) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise TraceError(f"{file}: not readable as Parquet: {reason}") from error
+
+
+def _expected(name: str, there: Sequence[str]) -> Any:
+    """The columns of a table of which those may miss that came later."""
+    late = [key for table, key in ADDED if table == name and key not in there]
+    return pa.schema([field for field in SCHEMAS[name] if field.name not in late])
+
+
+def _complete(name: str, table: Table) -> Table:
+    """The table with all of its columns, null throughout where they came later."""
+    for place, field in enumerate(SCHEMAS[name]):
+        if field.name not in table.column_names:
+            table = table.add_column(place, field, pa.nulls(table.num_rows, field.type))
+    return table
 
 
 def _fixed(schema: Any) -> int:

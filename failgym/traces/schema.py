@@ -4,7 +4,8 @@ Conventions, the same in every table:
 
 - a row's id is its position; a foreign key is the position of a row in another table;
 - times and durations are int64 milliseconds, times counted from the trace's origin;
-- requested and used resources are fractions of the largest machine;
+- requested and used resources are fractions of the largest machine, but for graphics processors,
+  which are counted;
 - a missing value is null, never a magic number.
 """
 
@@ -79,6 +80,7 @@ SCHEMAS: dict[str, Any] = {
             "disk": pa.float64(),
             "anti_affinity": pa.bool_(),
             "output_bytes": pa.int64(),
+            "gpu": pa.float64(),  # graphics processors of the whole task, a number
         },
     ),
     "attempts": _table(
@@ -154,6 +156,10 @@ SCHEMAS: dict[str, Any] = {
 """Table name -> columns, in the order in which they are stored and hashed."""
 
 TABLES: tuple[str, ...] = tuple(SCHEMAS)
+
+ADDED: frozenset[tuple[str, str]] = frozenset({("tasks", "gpu")})
+"""(table, column) of optional columns that came within a format version: a stored trace may be
+without them, and where nothing is in them the content is hashed as if they were not there."""
 
 FOREIGN_KEYS: dict[tuple[str, str], str] = {
     ("tasks", "job"): "jobs",

@@ -127,7 +127,7 @@ def load_tables(path: Path) -> tuple[Meta, dict[str, Table]]:
     hashes: Mapping[str, Any] = document["table_hashes"]
     tables: dict[str, Table] = {}
     for name in TABLES:
-        tables[name] = read_table(path / f"{name}.parquet", SCHEMAS[name])
+        tables[name] = read_table(path / f"{name}.parquet", name)
         if table_hash(name, tables[name]) != hashes.get(name):
             raise TraceError(
                 f"{path / name}.parquet: content does not match the hash in {META_FILE}:"

@@ -23,6 +23,7 @@ AT_LEAST: dict[tuple[str, str], int] = {
     ("tasks", "index"): 0,
     ("tasks", "width"): 1,
     ("tasks", "output_bytes"): 0,
+    ("tasks", "gpu"): 0,
     ("attempts", "queued"): 0,
     ("attempts", "start"): 0,
     ("attempts", "end"): 0,
@@ -35,6 +36,9 @@ AT_LEAST: dict[tuple[str, str], int] = {
     ("costs", "time"): 0,
 }
 """(table, column) -> the least value allowed."""
+
+MOST_GPUS = 2**20
+"""More graphics processors than a task can request."""
 
 TIMES: tuple[tuple[str, str], ...] = (
     ("jobs", "submit"),
@@ -172,6 +176,9 @@ class _Rows:
             if name == self.name:
                 values = self.column(key, least)
                 self.reject(key, values < least, values, f"at least {least}")
+        if self.name == "tasks":
+            gpus = self.column("gpu", 0)
+            self.reject("gpu", gpus > MOST_GPUS, gpus, f"at most {MOST_GPUS}")
         for name, key in TIMES:
             if name == self.name:
                 values = self.column(key, 0)

@@ -28,8 +28,14 @@ GIVEN: dict[str, tuple[list[str], Any]] = {
     "columns": (["--columns", "JobID, State,Start"], ("JobID", "State", "Start")),
     "merge_clusters": (["--merge-clusters"], True),
     "unit_ms": (["--unit-ms", "60000"], 60_000),
+    "outcomes": (["--outcomes", "OK=finished, =running"], {"OK": "finished", "": "running"}),
+    "unit": (["--unit", "ms"], "ms"),
 }
 """Option -> how it is typed, and what the reader is given."""
+GIVEN_TO: dict[tuple[str, str], tuple[list[str], Any]] = {
+    ("table", "columns"): (["--columns", "job=JobID, end=End"], {"job": "JobID", "end": "End"}),
+}
+"""The same where it means something else to a format."""
 
 
 def invoke(*arguments: object) -> int:
@@ -75,7 +81,7 @@ def test_an_option_reaches_the_reader_that_takes_it(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    typed, value = GIVEN[option]
+    typed, value = GIVEN_TO.get((name, option), GIVEN[option])
     status = invoke("trace", "import", name, "a", "b", "--out", tmp_path / "t", *typed)
     if option in FORMATS[name].options:
         assert status == 0
@@ -116,6 +122,11 @@ BAD: dict[str, tuple[list[str], str]] = {
     "no zone": (["torque", "x", "--timezone", "Mars/Base"], "--timezone: unknown time zone"),
     "an evil zone": (["torque", "x", "--timezone", "/etc/passwd"], "--timezone: unknown time zone"),
     "no columns": (["sacct", "x", "--columns", "JobID,,State"], "--columns: expected names like"),
+    "no pairs": (["table", "x", "--columns", "job"], "--columns: expected pairs like job=JobID"),
+    "no field": (["table", "x", "--columns", "jb=JobID"], "field 'jb', did you mean job?"),
+    "told twice": (["table", "x", "--outcomes", "a=done,a=failed"], "each once, got"),
+    "no outcome": (["table", "x", "--outcomes", "a=finishd"], "--outcomes: unknown outcome"),
+    "no unit of time": (["table", "x", "--unit", "min"], "--unit: expected s or ms, got 'min'"),
     "no unit": (["stg", "x", "--unit-ms", "0"], "--unit-ms: expected at least 1"),
     "two days": (["stg", "x", "--unit-ms", "172800000"], "at most 86400000, got 172800000"),
     "alone": (["swf", "x", "--align", "date"], "--align: says how --outages meet"),

@@ -10,12 +10,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from failgym.traces import Trace, TraceError, check_destination, store
-from failgym.traces.content import file_hash
+from failgym.traces.content import file_hash, table_hash
 from failgym.traces.schema import TABLES, make_table
 from failgym.traces.store import overview, writing
 from tests.traces.traces import META, make
@@ -50,6 +51,33 @@ def test_the_hash_tells_missing_from_zero_and_texts_apart() -> None:
     assert make(jobs={"user": ["eve", "", ""]}).content_hash != make().content_hash
     left = make(jobs={"user": ["ab", "c", None]}).content_hash
     assert left != make(jobs={"user": ["a", "bc", None]}).content_hash
+
+
+def test_a_column_that_came_later_may_miss(tmp_path: Path) -> None:
+    """A trace that was stored before there were requests of graphics processors."""
+    trace = make()
+    trace.save(tmp_path / "t")
+    file = tmp_path / "t" / "tasks.parquet"
+    table = pq.read_table(file)
+    pq.write_table(table.drop_columns(["gpu"]), file)
+    older = Trace.load(tmp_path / "t")
+    assert older.content_hash == trace.content_hash
+    assert older.table("tasks").equals(trace.table("tasks"))
+    assert file_hash("tasks", file) == table_hash("tasks", trace.table("tasks"))
+    pq.write_table(table.drop_columns(["cpu"]), file)
+    with pytest.raises(TraceError, match=r"tasks\.parquet: the table's columns are not those"):
+        Trace.load(tmp_path / "t")
+
+
+def test_what_a_column_that_came_later_holds_is_hashed(tmp_path: Path) -> None:
+    some = make(tasks={"gpu": [None, 0, 2, 0.5]})
+    others = [make(), make(tasks={"gpu": [0, 0, 2, 0.5]}), make(tasks={"gpu": 0})]
+    assert len({trace.content_hash for trace in (some, *others)}) == 4
+    some.save(tmp_path / "t")
+    assert Trace.load(tmp_path / "t").content_hash == some.content_hash
+    for gpus in (-1, 1e9, np.inf):
+        with pytest.raises(TraceError, match=r"table tasks, row 0: column 'gpu' is .* expected at"):
+            make(tasks={"gpu": gpus})
 
 
 def test_a_trace_replaces_an_older_one(tmp_path: Path) -> None:

@@ -59,6 +59,7 @@ def _of_jobs(facts: Facts) -> list[DescriptionTable]:
         tasks_per_job(facts),
         machine_time(facts),
         machine_time_by_part(facts),
+        gpu_requests(facts),
         failures_of_failures(facts),
     ]
 
@@ -190,6 +191,29 @@ def machine_time_by_part(facts: Facts) -> DescriptionTable:
     columns = ("tasks", "count", "machine-time [ms]", "machine-time [h]", "share")
     title = "Machine-time of all attempts, by what is known of it"
     return DescriptionTable("machine_time_by_part", title, columns, rows)
+
+
+def gpu_requests(facts: Facts) -> DescriptionTable:
+    """Graphics processors that tasks request, and how long they are held, by the task's outcome.
+
+    GPU-hours are run times of all attempts times the request. No rows where nothing is told of
+    them; tasks that do not tell count for none.
+    """
+    gpus, tasks = facts.request("gpu"), facts.trace.task_outcome
+    columns = ("task outcome", "tasks", "with GPUs", "GPUs requested", "GPU-hours", "share")
+    title = "Requests of graphics processors, by the task's outcome"
+    if np.isnan(gpus).all():
+        return DescriptionTable("gpu_requests", title, columns, ())
+    asked = np.nan_to_num(gpus)
+    held = facts.run_time / HOUR * asked[facts.task]
+    total = float(held.sum())
+    listed: list[Row] = []
+    for name, of in (*((o.name, tasks == o) for o in Outcome), ("all", np.full(len(tasks), True))):
+        spent = float(held[of[facts.task]].sum())
+        some = int((asked[of] > 0).sum())
+        requested = float(asked[of].sum())
+        listed.append((name, int(of.sum()), some, requested, spent, ratio(spent, total)))
+    return DescriptionTable("gpu_requests", title, columns, tuple(listed))
 
 
 def failures_of_failures(facts: Facts) -> DescriptionTable:

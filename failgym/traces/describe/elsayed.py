@@ -172,7 +172,7 @@ def requests(facts: Facts) -> Made:
     if not facts.jobs:
         return Missing(name, title, "jobs")
     values: dict[str, Floats] = {}
-    for resource in ("cpu", "memory", "disk"):
+    for resource in ("cpu", "memory", "disk", "gpu"):
         asked = facts.request(resource)
         if not np.isnan(asked).all():
             values[resource] = facts.job_mean(asked)

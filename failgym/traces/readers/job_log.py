@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from functools import lru_cache
+from math import nan
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
@@ -51,7 +52,7 @@ ZONES = re.compile(r"[A-Za-z0-9_+\-/]{1,64}")
 
 
 JOBS: Final = ("user", "group", "name", "queue", "shared", "walltime", "priority")
-TASKS: Final = ("job", "index", "width", "memory", "category")
+TASKS: Final = ("job", "index", "width", "memory", "category", "cpu", "gpu")
 RUNS: Final = (
     *("task", "queued", "start", "end", "outcome", "cause", "exit_code"),
     *("cpu", "mean_memory", "max_memory"),
@@ -104,6 +105,12 @@ class Columns:
         """One whole number."""
         return int(self[name, row])
 
+    def extend(self, *columns: npt.NDArray[Any] | float) -> None:
+        """Append rows: all columns in their order, arrays of shape (rows,) or one value for all."""
+        rows = np.stack(np.broadcast_arrays(*columns), axis=1).astype(np.float64)
+        self._values.frombytes(rows.tobytes())
+        self._rows += len(rows)
+
     def ints(self, name: str) -> Ints:
         """A column of whole numbers, shape (rows,)."""
         return self.floats(name).astype(np.int64)
@@ -118,7 +125,8 @@ class Columns:
 class JobLog:
     """The tables of a trace in the making; times in seconds since 1970, memory in bytes.
 
-    Missing whole numbers are `NONE`, missing numbers NaN.
+    Missing whole numbers are `NONE`, missing numbers NaN. Memory and processors that a task
+    requests are those of one of its slots, graphics processors those of all.
     """
 
     ids: list[str] = field(default_factory=list[str])
@@ -128,6 +136,8 @@ class JobLog:
     tasks: Columns = field(default_factory=lambda: Columns(*TASKS))
     runs: Columns = field(default_factory=lambda: Columns(*RUNS))
     placements: Columns = field(default_factory=lambda: Columns(*PLACEMENTS))
+    tick: int = 1000  # unit of the times [ms]
+    dated: bool = True  # whether times are since 1970, else since anything
 
     def text(self, text: str | None, name: str = "") -> int:
         """The number that stands for a text; `NONE` for none.
@@ -145,7 +155,7 @@ class JobLog:
 
     def new_task(self, job: int, index: int) -> int:
         """A task of a job, one slot wide until that is set."""
-        return self.tasks.add(job, index, 1, float("nan"), NONE)
+        return self.tasks.add(job, index, 1, nan, NONE, nan, nan)
 
     def place(self, run: int, hosts: Hosts) -> None:
         """Say where a run is."""
@@ -153,12 +163,18 @@ class JobLog:
             machine = self.machines.setdefault(name, len(self.machines))
             self.placements.add(run, machine, slots)
 
+    def place_evenly(self, run: int, hosts: Sequence[str], slots: int) -> None:
+        """Say where a run is whose slots are spread evenly over its hosts, at least one on each."""
+        each, more = divmod(slots, len(hosts))
+        spread = [max(each + (place < more), 1) for place in range(len(hosts))]
+        self.place(run, tuple(zip(hosts, spread, strict=True)))
+
     def last_second(self) -> int:
-        """The last moment that the runs tell of [s since 1970]."""
+        """The last moment that the runs tell of [s since 1970, or ticks]."""
         return max(int(self.runs.ints(name).max()) for name in ("queued", "start", "end"))
 
     def trace(self, source: str, remarks: Mapping[str, str], counts: Counts, end: int) -> Trace:
-        """The trace; what has no end is open at `end` [s since 1970].
+        """The trace; what has no end is open at `end` [s since 1970, or ticks].
 
         A job finishes if all of its tasks do, and is censored if one is; else its outcome and its
         exit category are those of the unsuccessful task that ended last. The log is empty then.
@@ -179,7 +195,7 @@ class JobLog:
         tables: dict[str, dict[str, Any]] = {
             "jobs": {
                 "original_id": ids,
-                "submit": _submits(times, job[task], origin, jobs),
+                "submit": _submits(times, job[task], jobs) * self.tick - origin * self.tick,
                 "width": np.bincount(job, minlength=jobs),
                 "outcome": outcome[last][deciding],
                 "exit_category": category,
@@ -190,11 +206,12 @@ class JobLog:
                 "index": tasks.ints("index"),
                 "width": width,
                 "memory": tasks.floats("memory") / unit,
+                **self._processors(),
             },
             "attempts": {
                 "task": task,
                 "outcome": outcome,
-                **{key: _since(origin, values) for key, values in times.items()},
+                **{key: self._since(origin, values) for key, values in times.items()},
                 **self._measured(unit),
             },
             "placements": {key: self.placements.ints(key) for key in PLACEMENTS},
@@ -209,11 +226,11 @@ class JobLog:
         meta = Meta(
             source,
             remarks={**remarks, **({"memory unit": remark} if remark else {})},
-            end=(end - origin) * 1000,
+            end=(end - origin) * self.tick,
             rows_read=counts.rows_read,
             dropped=counts.dropped,
             noted=counts.noted,
-            unix_origin=origin * 1000,
+            unix_origin=origin * self.tick if self.dated else None,
             time_origin="the earliest time in the log",
         )
         return in_order(meta, **tables)
@@ -224,7 +241,7 @@ class JobLog:
         found = {
             **{key: self._named(jobs.ints(key)) for key in ("user", "group", "name", "queue")},
             **{key: _known(jobs.ints(key)) for key in ("shared", "priority")},
-            "walltime": _known(jobs.ints("walltime"), 1000),
+            "walltime": _known(jobs.ints("walltime"), self.tick),
         }
         jobs.clear()
         return found
@@ -241,6 +258,23 @@ class JobLog:
         }
         runs.clear()
         return found
+
+    def _processors(self) -> dict[str, npt.NDArray[np.float64]]:
+        """What tasks request: processors of the largest request, and graphics processors.
+
+        A log in which none is requested says nothing of them: its system may not count them.
+        """
+        cpu, gpu = self.tasks.floats("cpu"), self.tasks.floats("gpu")
+        largest = float(np.nanmax(cpu, initial=0))
+        counted = bool((gpu > 0).any())
+        return {
+            "cpu": cpu / largest if largest > 0 else cpu,
+            "gpu": gpu if counted else np.full(len(gpu), nan),
+        }
+
+    def _since(self, origin: int, values: Ints) -> Any:
+        """Times [ms] since the origin."""
+        return np.ma.array((values - origin) * self.tick, mask=values == NONE)
 
     def _named(self, codes: Ints) -> Any:
         """The texts of these numbers."""
@@ -267,21 +301,17 @@ def _known(values: Ints, factor: int = 1) -> Any:
     return np.ma.array(values * factor, mask=values == NONE)
 
 
-def _since(origin: int, values: Ints) -> Any:
-    return np.ma.array((values - origin) * 1000, mask=values == NONE)
-
-
 def _single(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
     """Numbers in single precision, too large ones as the largest that it holds."""
     return np.minimum(values, float(np.finfo(np.float32).max)).astype(np.float32)
 
 
-def _submits(times: Mapping[str, Ints], job: Ints, origin: int, jobs: int) -> Ints:
-    """The earliest time of each job's runs [ms]."""
+def _submits(times: Mapping[str, Ints], job: Ints, jobs: int) -> Ints:
+    """The earliest time of each job's runs."""
     submit = np.full(jobs, LATEST)
     for name in ("queued", "start", "end"):
         known = times[name] != NONE
-        np.minimum.at(submit, job[known], (times[name][known] - origin) * 1000)
+        np.minimum.at(submit, job[known], times[name][known])
     return submit
 
 

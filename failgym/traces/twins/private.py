@@ -11,7 +11,7 @@ from failgym.traces.twins.rows import begins
 
 __all__ = ["COLUMNS", "rare", "requests", "stand_ins"]
 
-COLUMNS = ("cpu", "memory", "disk")
+COLUMNS = ("cpu", "memory", "disk", "gpu")
 
 
 def rare(record: Record, private: int) -> Flags:
@@ -55,7 +55,7 @@ def requests(record: Record, private: int) -> dict[str, Floats]:
     """What each task of the record requests in a twin, NaN for nothing stated, (tasks,) each.
 
     Its own request if at least `private` jobs have it. Others are put together in order of (cpu,
-    memory, disk), until so many jobs are in a group, and a group requests its mean
+    memory, disk, gpu), until so many jobs are in a group, and a group requests its mean
     (microaggregation: Domingo-Ferrer and Mateo-Sanz, IEEE TKDE 2002). If all of these are fewer
     jobs, each requests what the next one in that order does that so many jobs have.
     """

@@ -51,6 +51,7 @@ OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {
     "lanl": ({}, {"nodes": (0, 9)}),
     "stg": ({}, {"unit_ms": 1}),
     "torque": ({}, {"merge_clusters": True}),
+    "table": ({}, {"unit": "ms", "outcomes": {"pending": "lost"}, "columns": {"gpu": "slots"}}),
     "sacct": ({}, {"merge_clusters": True, "columns": ("JobID", "State", "Start", "End")}),
 }
 """Options to read with; none by default."""

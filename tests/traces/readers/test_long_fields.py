@@ -18,6 +18,7 @@ LONG = "a" * 100_000
 CASES: dict[str, tuple[str, str, str, str]] = {
     # file, what is there, what is put there, how the field is called
     "sacct": ("sacct/duplicates.txt", r"\bann\b", LONG, "'user'"),
+    "table": ("table/runs.csv", r"\bann\b", LONG, "'user'"),
     "torque": ("torque/daily/20140826", r"\buser=dbeer", f"user={LONG}", "'user'"),
     "swf": ("swf/ugly.swf", r"(?m)^( *[0-9]+ +)[0-9]+", rf"\g<1>{'1' * 100_000}", "'submit time'"),
     "wfformat": ("wfformat/diamond.json", r'"name": "[^"]*"', f'"name": "{LONG}"', "'name'"),

@@ -162,6 +162,15 @@ def test_jobs_tasks_and_placements(log: Trace) -> None:
     assert slots["m412"] is None
 
 
+def test_graphics_processors_are_the_slots_that_are_told(log: Trace) -> None:
+    gpus, width = log.column("tasks", "gpu", missing=0), log.column("tasks", "width")
+    told = log.present("tasks", "gpu")
+    assert told.any()
+    assert not told.all()
+    assert (gpus[told] == width[told]).all()
+    assert (width[~told] == 1).all()
+
+
 def test_a_file_alone_packed_and_one_by_one(log: Trace, tmp_path: Path) -> None:
     packed = tmp_path / "cluster_job_log.gz"
     packed.write_bytes(gzip.compress((FIXTURES / "trace-data" / "cluster_job_log").read_bytes()))

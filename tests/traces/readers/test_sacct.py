@@ -373,6 +373,24 @@ def test_requests_are_compared_with_the_trackable_resources(
     assert found.get("ReqTRES tells of other memory than ReqMem, which counts", 0) == noted
 
 
+def test_requests_of_graphics_processors(tmp_path: Path) -> None:
+    rows = {
+        "cpu=8,gres/gpu=4,mem=1G|cpu=8,gres/gpu:a100=3": 4,
+        "cpu=8|billing=1,cpu=8,gres/gpu:a100=3,gres/gpu:v100=2,mem=1G": 5,
+        "gres/gpu=2,gres/gpu:a100=1,gres/gpu:v100=1|": 2,
+        "cpu=8,gres/gpumem=40G|gres/gpuutil=0": 0,
+        "|": None,
+        "cpu=1|": 0,
+    }
+    lines = [f"{replaced(jobid=str(n))}|{tres}" for n, tres in enumerate(rows)]
+    file = tmp_path / "a.txt"
+    file.write_text("\n".join([f"{HEADER}|ReqTRES|AllocTRES", *lines]))
+    trace = read_sacct(file)
+    assert trace.table("tasks").column("gpu").to_pylist() == list(rows.values())
+    file.write_text("\n".join([f"{HEADER}|ReqTRES|AllocTRES", *lines[3:]]))
+    assert not read_sacct(file).present("tasks", "gpu").any()  # they may not be counted there
+
+
 COLUMNS = (
     *("jobid", "jobidraw", "cluster", "partition", "qos", "account", "group", "gid", "user"),
     *("uid", "submit", "eligible", "start", "end", "elapsed", "exitcode", "state", "nnodes"),

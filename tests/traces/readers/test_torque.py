@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import math
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from failgym.traces import Cause, Outcome, Trace, TraceError
 from failgym.traces.readers.exit_status import CODES
 from failgym.traces.readers.torque import read_torque
-from failgym.traces.readers.torque.fields import duration, hosts_of, requested_slots
+from failgym.traces.readers.torque.fields import duration, hosts_of, requested_gpus, requested_slots
 from tests.traces.readers.replaying import replayed
 from tests.traces.real_data import REPOSITORY
 
@@ -302,6 +303,34 @@ def test_a_log_without_jobs_is_refused(tmp_path: Path) -> None:
     file.write_text(f"{STAMP};L;license;floating license hour:3\n")
     with pytest.raises(TraceError, match="holds no record of a job"):
         read_torque(file)
+
+
+@pytest.mark.parametrize(
+    ("resources", "gpus"),
+    [
+        ({"ngpus": "4", "select": "2:ncpus=8:ngpus=1"}, 4),
+        ({"select": "2:ncpus=8:ngpus=2+4:ncpus=8"}, 4),
+        ({"nodes": "2:ppn=16:gpus=3:shared", "neednodes": "2:ppn=16:gpus=1"}, 6),
+        ({"nodes": "node7:ppn=4:gpus=1+3:gpu"}, 1),
+        ({"nodes": "2:ppn=16"}, 0),
+        ({"nodes": "9999999999:gpus=9"}, None),
+        ({"ncpus": "4"}, 0),
+        ({"walltime": "1:00:00"}, None),
+    ],
+)
+def test_requests_of_graphics_processors(resources: dict[str, str], gpus: int | None) -> None:
+    found = requested_gpus({f"Resource_List.{name}": text for name, text in resources.items()})
+    assert (None if math.isnan(found) else found) == gpus
+
+
+def test_graphics_processors_of_a_job(tmp_path: Path) -> None:
+    end = "exec_host=n1/0 start=1409043600 end=1409043700 Exit_status=0"
+    lines = [
+        f"08/26/2014 09:01:40;E;{job}.s;user=a {end} Resource_List.nodes={nodes}"
+        for job, nodes in ((1, "1:ppn=1:gpus=2"), (2, "1:ppn=1"))
+    ]
+    assert log_of(tmp_path, *lines).table("tasks").column("gpu").to_pylist() == [2, 0]
+    assert not log_of(tmp_path, lines[1]).present("tasks", "gpu").any()
 
 
 def log_of(tmp_path: Path, *lines: str, timezone: str = "UTC") -> Trace:

@@ -89,7 +89,9 @@ class Jobs:
             integers=("submit", "width", "outcome"), texts=("original_id", "user", "queue")
         )
     )
-    tasks: Growing = field(default_factory=lambda: Growing(integers=("job", "index", "width")))
+    tasks: Growing = field(
+        default_factory=lambda: Growing(integers=("job", "index", "width"), numbers=("gpu",))
+    )
     attempts: Growing = field(
         default_factory=lambda: Growing(
             integers=("task", "queued", "start", "end", "outcome", "cause")
@@ -140,7 +142,8 @@ class Jobs:
             width=1,
             outcome=outcome,
         )
-        task = self.tasks.add(job=row, index=0, width=self._width(runs))
+        gpus = self._gpus(runs)
+        task = self.tasks.add(job=row, index=0, width=gpus or 1, gpu=gpus)
         self._add_runs(task, submit, runs)
 
     def _runs(self, job: Fields, submit: int) -> list[Run]:
@@ -192,12 +195,12 @@ class Jobs:
         elif run.start is None:
             self.count.note("attempt that ended without a start: never ran")
 
-    def _width(self, runs: Sequence[Run]) -> int:
-        """The GPUs of the job: those of its first attempt that tells."""
+    def _gpus(self, runs: Sequence[Run]) -> int | None:
+        """The GPUs of the job: those of its first attempt that tells; None if none does."""
         told = [gpus for run in runs if (gpus := sum(run.machines.values()))]
         if not told:
             self.count.note("job of which no GPU is told: 1 slot")
-            return 1
+            return None
         if len(set(told)) > 1:
             self.count.note("job whose attempts have different numbers of GPUs: the first counts")
         return told[0]

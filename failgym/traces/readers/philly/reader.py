@@ -46,7 +46,7 @@ def read_philly(path: Paths, *, progress: bool = False) -> Trace:
     there, which tells the GPUs of each machine.
 
     - A job is a gang: one task, as wide as the GPUs of its first attempt that tells them (1 if none
-      does). Its virtual cluster is the queue.
+      does), which are its request of them, too. Its virtual cluster is the queue.
     - An attempt is placed on the machines of its `detail`, with as many slots as GPUs.
     - Times are taken to be of the US Pacific zone, with its daylight saving time: the log does not
       say, but the utilization tables beside it write `PST` or `PDT` behind theirs, which may follow

@@ -19,6 +19,7 @@ __all__ = [
     "duration",
     "exit_category",
     "exit_code",
+    "gpus_of",
     "hosts_of",
     "indices_of",
     "job_id",
@@ -190,6 +191,22 @@ def trackable(tres: str) -> tuple[int, float]:
     cpu, memory = _TRES_CPU.search(tres), _TRES_MEMORY.search(tres)
     slots = int(cpu[1]) if cpu and int(cpu[1]) <= INT32 else 0
     return slots, amount_of_memory(memory[1], "M") if memory else float("nan")
+
+
+_GPUS = "gres/gpu"
+
+
+@lru_cache(maxsize=1 << 12)
+def gpus_of(tres: str) -> int:
+    """Graphics processors of a TRES list: `gres/gpu`, else the sum of its types `gres/gpu:a100`."""
+    found = {name: amount for name, _, amount in (part.partition("=") for part in tres.split(","))}
+    told = {
+        name: int(amount)
+        for name, amount in found.items()
+        if amount.isascii() and amount.isdigit() and len(amount) < 7
+    }
+    typed = sum(amount for name, amount in told.items() if name.startswith(f"{_GPUS}:"))
+    return told.get(_GPUS, typed)
 
 
 class Requested(NamedTuple):

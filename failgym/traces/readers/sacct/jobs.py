@@ -19,7 +19,14 @@ from failgym.traces.readers.job_log import (
 )
 from failgym.traces.readers.sacct import fields as fields_of
 from failgym.traces.readers.sacct.fields import MISSING, JobId, exit_category
-from failgym.traces.readers.sacct.rows import Row, Rows, count_of, limit_of, memory_of
+from failgym.traces.readers.sacct.rows import (
+    Row,
+    Rows,
+    count_of,
+    gpus_of,
+    limit_of,
+    memory_of,
+)
 from failgym.vocabulary import Cause, Outcome
 
 __all__ = ["Jobs"]
@@ -259,6 +266,9 @@ class Jobs:
         memory = memory_of(values, row.slots, self.counts)
         if memory == memory:
             log.tasks["memory", life.task] = memory
+        gpus = gpus_of(values)
+        if gpus == gpus:
+            log.tasks["gpu", life.task] = gpus
 
     def _step(self, name: JobId, values: Mapping[str, str]) -> None:
         """Fold a step into the run that it is of: its memory, and its processor time."""
@@ -306,9 +316,7 @@ class Jobs:
             log.machines.keys() | set(hosts)
         ):
             raise FieldError("NodeList", nodes, f"at most {bounds.machines} hosts in all")
-        each, more = divmod(slots, len(hosts))
-        spread = [max(each + (place < more), 1) for place in range(len(hosts))]
-        log.place(life.run, tuple(zip(hosts, spread, strict=True)))
+        log.place_evenly(life.run, hosts, slots)
 
 
 _TEXTS: Final = (("user", "user"), ("group", "group"), ("name", "jobname"), ("queue", "partition"))

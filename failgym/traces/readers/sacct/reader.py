@@ -86,8 +86,10 @@ def read_sacct(
 
     Memory is per slot, as a fraction of the largest request (old versions of Slurm mark that of a
     processor by a bit of ReqMem, which is taken off); what was used is MaxRSS (AveRSS) of
-    the largest step times its tasks, by the slots. The slots of a job are spread evenly over its
-    nodes. The data end with the last time, or the latest run so far of a job that still runs.
+    the largest step times its tasks, by the slots. Graphics processors are `gres/gpu` of ReqTRES,
+    else of AllocTRES; a list without them is one of none, but where no job of the log has any they
+    are not told. The slots of a job are spread evenly over its nodes. The data end with the last
+    time, or the latest run so far of a job that still runs.
 
     Args:
         path: files or folders.

@@ -15,7 +15,7 @@ from failgym.traces.readers.sacct.fields import MISSING, JobId, Requested, State
 from failgym.traces.readers.sacct.times import HOUR, time_of
 from failgym.vocabulary import Cause, Outcome
 
-__all__ = ["Row", "Rows", "count_of", "limit_of", "memory_of"]
+__all__ = ["Row", "Rows", "count_of", "gpus_of", "limit_of", "memory_of"]
 
 
 class Row(NamedTuple):
@@ -189,6 +189,16 @@ def memory_of(values: Mapping[str, str], slots: int, counts: Counts) -> float:
         if not memory > 0 and (tres := values.get(name)):
             memory = fields_of.trackable(tres)[1] / slots
     return memory if memory > 0 else nan
+
+
+def gpus_of(values: Mapping[str, str]) -> float:
+    """Graphics processors that were requested, else allocated; NaN if no list tells of any TRES."""
+    found = nan
+    for name in ("reqtres", "alloctres"):
+        tres = values.get(name, "")
+        if "=" in tres and not found > 0:
+            found = float(fields_of.gpus_of(tres))
+    return found
 
 
 def _compare(requested: Requested, values: Mapping[str, str], nodes: int, counts: Counts) -> None:

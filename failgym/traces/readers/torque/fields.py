@@ -23,6 +23,7 @@ __all__ = [
     "is_shared",
     "job_and_index",
     "memory_per_slot",
+    "requested_gpus",
     "requested_slots",
     "time_of",
     "walltime_of",
@@ -35,6 +36,7 @@ _CHUNK = re.compile(r"([^/+*(),\s]{1,255})(?:/([0-9,\-]+)(?:\*([0-9]{1,10}))?)?"
 _VNODE = re.compile(r"([^:+()\s]{1,255})((?::[^:+()\s]*)*)")
 _PPN = re.compile(r"ppn=([0-9]{1,10})")
 _NCPUS = re.compile(r"ncpus=([0-9]{1,10})")
+_GPUS = re.compile(r"(?::|^)n?gpus=([0-9]{1,6})(?=:|$)")
 
 
 @lru_cache(maxsize=1 << 16)
@@ -141,6 +143,36 @@ def _of_nodes(nodes: str) -> int | None:
         ppn = _PPN.search(part)
         total += count * (int(ppn[1]) if ppn else 1)
     return _slots(total)
+
+
+MOST_GPUS: Final = 2**20
+"""More graphics processors than a job can have."""
+
+
+def requested_gpus(fields: Mapping[str, str]) -> float:
+    """Graphics processors of a request; NaN if its resources are not told.
+
+    PBS tells them in all as `ngpus`, or of each chunk of `select`; TORQUE of each node of `nodes`,
+    as `2:ppn=16:gpus=1`.
+    """
+    told = fields.get("Resource_List.ngpus", "")
+    if told.isascii() and told.isdigit() and len(told) < 7:
+        return float(told)
+    for name in ("select", "nodes", "neednodes"):
+        if text := fields.get(f"Resource_List.{name}"):
+            return _gpus_of(text)
+    return float("nan") if requested_slots(fields) is None else 0.0
+
+
+@lru_cache(maxsize=1 << 12)
+def _gpus_of(nodes: str) -> float:
+    """Graphics processors of `2:ncpus=8:ngpus=1+4:ncpus=8` or `2:ppn=16:gpus=1`; NaN: too many."""
+    total = 0
+    for part in nodes.split("#")[0].split("+"):
+        head, found = part.split(":")[0], _GPUS.search(part)
+        count = int(head) if head.isascii() and head.isdigit() and len(head) < 11 else 1
+        total += count * (int(found[1]) if found else 0)
+    return float(total) if total <= MOST_GPUS else float("nan")
 
 
 def _slots(number: int) -> int | None:

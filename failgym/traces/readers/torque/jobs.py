@@ -25,6 +25,7 @@ from failgym.traces.readers.torque.fields import (
     is_shared,
     job_and_index,
     memory_per_slot,
+    requested_gpus,
     requested_slots,
     time_of,
     walltime_of,
@@ -303,6 +304,9 @@ class Jobs:
         memory = memory_per_slot(fields, log.tasks["width", life.task])
         if memory == memory:
             log.tasks["memory", life.task] = memory
+        gpus = requested_gpus(fields)
+        if gpus == gpus:
+            log.tasks["gpu", life.task] = gpus
 
     def _limit(self, life: _Life, fields: Mapping[str, str]) -> None:
         if (seconds := walltime_of(fields)) is not None:

@@ -35,7 +35,8 @@ def read_torque(
 
     A job is one task of as many slots as it was given (`exec_host`), else requested; the jobs of an
     array are the tasks of one job, `123[].server`. Several files are read in order of their first
-    record.
+    record. Graphics processors are those of the request: `ngpus`, in all or of each chunk of
+    `select`, or `gpus` of each node of `nodes`; where no job requests any they are not told.
 
     ======= ====================================================================================
     record  what becomes of the job

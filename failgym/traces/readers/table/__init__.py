@@ -1,0 +1,5 @@
+"""A table of runs in columns of any names: an operator's own accounting, as CSV or Parquet."""
+
+from failgym.traces.readers.table.reader import read_table
+
+__all__ = ["read_table"]
