@@ -109,6 +109,8 @@ class Happened:
     """[machine-h]"""
     unknown: float
     """of tasks that the end of the data cuts off [machine-h]"""
+    gpu_hours: dict[str, float] | None
+    """GPU-hours of the same three parts, by what tasks request; None where no task requests any"""
     restarts: int
     """attempts that follow one of the same task that did not finish"""
     causes: tuple[Group, ...]
@@ -174,6 +176,7 @@ def happened(trace: Trace) -> Happened:
         useful=float(count.time[count.useful].sum()) / HOUR,
         wasted=float(count.time[count.wasted].sum()) / HOUR,
         unknown=float(count.time[~count.useful & ~count.wasted].sum()) / HOUR,
+        gpu_hours=count.gpu_hours(),
         restarts=restarts(trace),
         causes=count.causes(),
         top_jobs=count.top(trace.column("jobs", "original_id")),
@@ -221,6 +224,16 @@ class _Count:
         """The last end, or the end of the data [ms]."""
         last = int(self.stop.max(initial=0))
         return max(last, self._trace.meta.end or 0, self.begin)
+
+    def gpu_hours(self) -> dict[str, float] | None:
+        """GPUs that tasks request, times how long their attempts ran [GPU-h]."""
+        gpus = np.nan_to_num(self._trace.column("tasks", "gpu"))
+        if not gpus.any():
+            return None
+        spent = np.where(self.ran, self.stop - self.start, 0) * gpus[self.task] / HOUR
+        parts = (self.useful, self.wasted, ~self.useful & ~self.wasted)
+        named = zip(("useful", "wasted", "unknown"), parts, strict=True)
+        return {name: float(spent[chosen].sum()) for name, chosen in named}
 
     def _first_success(self) -> Bools:
         """Which attempts finished their task first (of those at once, the earlier row)."""

@@ -144,7 +144,12 @@ def play(course: Course, name: str, who: Policy | Maker, key: Any, work: WorkFol
         "scenarios": [_fields(each) for each in course.scenarios],
         "trace": whole_trace(course.scenarios[0]).content_hash,
     }
-    return work.played(about, lambda: _played(course, name, who, work.making(about)))
+
+    def found() -> Played:
+        with work.making(about) as folder:
+            return _played(course, name, who, folder)
+
+    return work.played(about, found)
 
 
 def _fields(scenario: Scenario) -> dict[str, str]:

@@ -107,11 +107,21 @@ def _happened(what: Happened) -> str:
     return (
         "<section><h2>What happened</h2>"
         f"<p>{_outcomes(what)}</p>"
-        f"{_bar(parts)}{_key(parts)}"
+        f"{_bar(parts)}{_key(parts)}{_gpus(what)}"
         f"<h3>Machine-time by {what.period}</h3>{_weeks(what)}"
         f"{_burst(what)}"
         f"<h3>Why machine-time was wasted</h3>{_groups(what.causes, 'attempts ended because')}"
         f"{_tops(what)}</section>"
+    )
+
+
+def _gpus(what: Happened) -> str:
+    if what.gpu_hours is None:
+        return ""
+    used = {name: _hours(value) for name, value in what.gpu_hours.items()}
+    return (
+        f"<p>GPU-hours requested: {used['useful']} useful, {used['wasted']} wasted,"
+        f" {used['unknown']} of unknown fate.</p>"
     )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -54,7 +55,6 @@ class WorkFolder:
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
         self._code = _sources()
-        self._temporary: TemporaryDirectory[str] | None = None
 
     def played(self, key: dict[str, Any], play: Callable[[], Played]) -> Played:
         """What was found of a key, or is found now.
@@ -75,15 +75,17 @@ class WorkFolder:
             np.savez_compressed(stream, **vars(found))
         return found
 
-    def making(self, key: dict[str, Any]) -> Path:
+    @contextmanager
+    def making(self, key: dict[str, Any]) -> Generator[Path]:
         """Where what is made for a key may keep what it has done: a folder, perhaps not there.
 
         Without a folder of our own it is a temporary one.
         """
-        if self.folder is None:
-            self._temporary = self._temporary or TemporaryDirectory(prefix="failgym-")
-            return Path(self._temporary.name) / self._name(key)
-        return self.folder / self._name(key)
+        if self.folder is not None:
+            yield self.folder / self._name(key)
+            return
+        with TemporaryDirectory(prefix="failgym-") as folder:
+            yield Path(folder) / self._name(key)
 
     def _name(self, key: dict[str, Any]) -> str:
         text = json.dumps({**key, "code": self._code}, sort_keys=True, default=str)

@@ -12,6 +12,7 @@ import failgym
 from failgym.assessment import MEASURES, Assessment, Candidate, assess, judging
 from failgym.baselines import REGISTRY
 from failgym.baselines.optimal_stopping import OptimalStopping
+from failgym.envs import Scenario
 from failgym.policy import Policy
 from failgym.traces import Trace, generate
 from tests.assessment.records import doomed
@@ -173,3 +174,49 @@ def test_policies_of_others_are_judged_as_well() -> None:
 def test_an_unknown_measure() -> None:
     with pytest.raises(ValueError, match=r"measures: expected one of kill, retry, .* got 'pray'"):
         assessed(doomed(100, long_ones_finish=False), {}, measures=["pray"])
+
+
+class FromThePast:
+    """Makes the same rule of every past, and says of which."""
+
+    def __init__(self, but: int | None = None) -> None:
+        self.seen: list[tuple[int, str]] = []
+        self._but = but
+
+    def make(self, scenario: Scenario, folder: Path) -> Policy:
+        self.seen.append((scenario.fold, scenario.split))
+        if scenario.fold == self._but or self._but == 0:
+            raise ValueError("nothing to learn from")
+        return OptimalStopping()
+
+    def save(self, scenario: Scenario, folder: Path, path: Path) -> Path:
+        raise NotImplementedError
+
+
+def test_what_is_made_is_made_for_each_fold() -> None:
+    trace, maker = doomed(300, long_ones_finish=False), FromThePast()
+    made = {"made": Candidate(maker, "learned", "made")}
+    found = assessed(trace, made, measures=["kill"]).judged[0]
+    given = {"given": Candidate(OptimalStopping(), "given", "given")}
+    plain = assessed(trace, given, measures=["kill"]).judged[0]
+    assert [fold for fold, _ in maker.seen] == [1, 2, 3, 4, 5]
+    assert (found.saved, found.worst) == (plain.saved, plain.worst)
+    some = {"made": Candidate(FromThePast(but=2), "learned", "made")}
+    assert 0.0 < assessed(trace, some, measures=["kill"]).judged[0].saved < found.saved
+
+
+def test_what_can_be_made_for_no_fold_is_left_out() -> None:
+    none = {"made": Candidate(FromThePast(but=0), "learned", "made")}
+    found = assessed(doomed(200, long_ones_finish=False), none, measures=["kill"])
+    assert found.judged == ()
+    assert found.left_out == ("kill, no forecasts: made: fold 1: nothing to learn from.",)
+
+
+def test_what_was_made_from_the_past_is_not_chosen_by_it() -> None:
+    made = {
+        "made": Candidate(FromThePast(), "learned", "made"),
+        "blind_kill": RULES["blind_kill"],
+    }
+    found = assessed(doomed(200, long_ones_finish=False), made, measures=["kill"])
+    [chosen] = [each for each in found.judged if each.kind == "chosen"]
+    assert "made" not in chosen.chosen

@@ -13,6 +13,7 @@ from failgym.baselines import Replay
 from failgym.envs import resolve
 from failgym.evaluation import Record, compare, run_policy, whole_trace_world
 from failgym.traces import Meta, Trace, generate
+from failgym.traces.schema import make_table
 from failgym.vocabulary import HOUR, Cause, Outcome
 
 FINISH, FAIL, KILL, EVICT, CENSORED = (
@@ -79,6 +80,15 @@ def test_by_hand() -> None:
     assert found.top_applications == ()
     assert (found.applications, found.users) == (None, 2)
     assert found.outcomes["CENSORED"] == 1
+
+
+def test_gpus_by_hand() -> None:
+    tables = {name: getattr(BY_HAND, name) for name in ("jobs", "tasks", "attempts")}
+    frame = BY_HAND.frame("tasks").assign(gpu=[2.0, 0.0, 4.0])
+    tables["tasks"] = make_table("tasks", {str(name): frame[name].to_numpy() for name in frame})
+    found = happened(Trace(BY_HAND.meta, **tables))
+    assert found.gpu_hours == {"useful": 6.0, "wasted": 10.0, "unknown": 40.0}
+    assert happened(BY_HAND).gpu_hours is None
 
 
 def test_machine_time_is_shared_out_among_the_hours_in_which_it_was_spent() -> None:

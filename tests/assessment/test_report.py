@@ -14,6 +14,7 @@ from failgym.assessment import Assessment, assess
 from failgym.assessment.page import page
 from failgym.baselines.stored import load_heuristic
 from failgym.cli import run
+from failgym.cli.specs import load_policy
 from failgym.traces import Trace
 from tests.assessment.records import doomed
 from tests.assessment.test_assess import RULES
@@ -65,6 +66,26 @@ def test_the_rule_that_is_written_is_judged_as_the_one_that_was_advised(
         for out in (first, second)
     ]
     assert (one["saved"], one["machine_hours"]) == (other["saved"], other["machine_hours"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "package", "name", "file"),
+    [
+        ("tuned", "optuna", "blind_kill tuned", "policy.json"),
+        ("learned", "xgboost", "learned", "policy.safetensors"),
+    ],
+)
+def test_what_is_made_of_the_past_is_made_of_the_record_to_be_used(
+    record: Path, tmp_path: Path, kind: str, package: str, name: str, file: str
+) -> None:
+    pytest.importorskip(package, reason=f"no {package}")
+    out = tmp_path / "report"
+    assert invoke("assess", record, "--out", out, "--policies", kind, *QUICK) == 0
+    content = json.loads((out / "report.json").read_text("utf-8"))
+    assert content["left_out"] == []
+    assert content["advice"]["answer"] == "adopt"
+    assert name in {each["policy"] for each in content["judged"]}
+    assert load_policy(str(out / file)) is not None
 
 
 def test_advice_of_an_earlier_run_does_not_stay(record: Path, tmp_path: Path) -> None:
