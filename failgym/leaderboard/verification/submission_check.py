@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -71,22 +70,21 @@ class SubmissionCheck:
     def play_again(self, env: str, seed: int) -> Findings:
         """Play everything in an environment under a seed again.
 
+        Where nobody plays there is nothing but the trace, if it is stated.
+
         Raises:
             ValueError: if it cannot be played.
         """
-        blind = Cell(env, "none", seed)
+        blind, players = Cell(env, "none", seed), self._players(env)
+        if not players:
+            return Findings(problems=self._other_trace(blind, self.worlds.trace_hash(blind)))
         reference = self.worlds.reference(blind)
         found = Findings(reference.rows.tolist(), engine_seconds=reference.seconds)
-        stated = {(one.env, one.seed): one.content_hash for one in self.submission.traces}
-        if stated.get((env, seed)) != reference.trace_hash:
-            said = str(stated.get((env, seed)))
-            found.problems.append(
-                f"trace of {env}, seed {seed}: the submission was made on {said[:16]}, this is"
-                f" {reference.trace_hash[:16]}: another trace"
-            )
+        found.problems += self._other_trace(blind, reference.trace_hash)
+        if found.problems:
             return found
         references = self._references(blind, reference, found)
-        for policy in self._players(env):  # one after the other, so that its process is kept
+        for policy in players:  # one after the other, so that its process is kept
             for cell, meant in references.items():
                 self._compare(policy, cell, meant, found)
         return found
@@ -112,8 +110,24 @@ class SubmissionCheck:
             kept[cell] = alike[same]
         return kept
 
-    def _players(self, env: str) -> Iterator[PolicyRecord]:
-        return (policy for policy in self.submission.policies if env in policy.specs)
+    def _players(self, env: str) -> list[PolicyRecord]:
+        return [policy for policy in self.submission.policies if env in policy.specs]
+
+    def _other_trace(self, blind: Cell, found: str) -> list[str]:
+        """What is wrong with the trace that is stated, if anything.
+
+        Args:
+            blind: the cell of the trace.
+            found: the content hash that it has here.
+        """
+        place = blind.env, blind.seed
+        stated = {(one.env, one.seed): one.content_hash for one in self.submission.traces}
+        if stated.get(place) == found:
+            return []
+        return [
+            f"trace of {blind.env}, seed {blind.seed}: the submission was made on"
+            f" {str(stated.get(place))[:16]}, this is {found[:16]}: another trace"
+        ]
 
     def _compare(
         self, policy: PolicyRecord, cell: Cell, reference: Reference, found: Findings

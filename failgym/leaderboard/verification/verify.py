@@ -33,6 +33,7 @@ from failgym.leaderboard.submission.checks import (
     row_problems,
     rows_of,
 )
+from failgym.leaderboard.submission.layout import files_of, played_envs
 from failgym.leaderboard.submission.policy_names import name_problems
 from failgym.leaderboard.submission.proofs import Key, RowProof, joined
 from failgym.leaderboard.submission.records import Submission, SuiteRecord, read_submission
@@ -144,7 +145,7 @@ def _verified(
         learned = _learned(check, suite, cells) if check.refitted else []
         taught = dict(zip(learned, examine(check, [(env, None) for env in learned]), strict=True))
         forged = frozenset(env for env, one in taught.items() if one.problems)
-        places = [(course.env, seed) for course in suite.courses for seed in course.seeds]
+        places = _places(submission, suite)
         found = examine(replace(check, forged=forged), places)
     finally:
         if check.asking is not None:
@@ -200,7 +201,13 @@ def _learned(check: SubmissionCheck, suite: Suite, cells: Sequence[Cell]) -> lis
     """
     submission = check.submission
     trained = dict.fromkeys(cell.env for cell in cells if cell.forecast == "trained")
-    stored = [env for env in trained if suite.course(env).forecast_matters]
+    stored = [
+        course.env
+        for course in suite.courses
+        if course.trained is not None
+        and course.forecast_matters
+        and (course.env in trained or not submission.files.keys().isdisjoint(files_of(course)))
+    ]
     known = {course.env for course in suite.courses}
     left_out = [one.env for one in submission.left_out if one.env in known]
     asked: list[str] = []
@@ -213,6 +220,17 @@ def _learned(check: SubmissionCheck, suite: Suite, cells: Sequence[Cell]) -> lis
             if env in trained and (policy.key, env) not in excused
         ]
     return list(dict.fromkeys([*stored, *left_out, *asked]))
+
+
+def _places(submission: Submission, suite: Suite) -> list[tuple[str, int]]:
+    """Where somebody plays, or a trace is stated: environments and seeds, in order."""
+    there = played_envs(submission.policies) | {trace.env for trace in submission.traces}
+    return [
+        (course.env, seed)
+        for course in suite.courses
+        if course.env in there
+        for seed in course.seeds
+    ]
 
 
 def _traces(submission: Submission, suite: Suite, given: Mapping[str, str]) -> dict[str, str]:
