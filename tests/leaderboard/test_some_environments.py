@@ -206,7 +206,7 @@ def test_of_traces_of_ones_own_all_are_stated(
     """The suite follows from them, whoever plays where."""
     monkeypatch.setitem(SUITES, REAL.name, REAL)
     generate("google-2011", jobs=1_000, seed=1).save(tmp_path / "trace")
-    traces = dict.fromkeys((CLONING, GRACE), str(tmp_path / "trace"))
+    traces: dict[str, str] = dict.fromkeys((CLONING, GRACE), str(tmp_path / "trace"))
     own: dict[str, Any] = {"suite": REAL, "traces": traces}
     entries = player("random", CLONING), player("blind_kill", GRACE)
     for entry in entries:
@@ -225,13 +225,13 @@ def test_what_is_left_out_is_joined_and_must_not_contradict(
 ) -> None:
     """As of traces of one's own, on which nothing can be learned."""
 
-    def lacks(*envs: str) -> Any:
-        said = [{"env": env, "forecast": "trained", "reason": "no jobs"} for env in envs]
-        return lambda content: content.update(left_out=said)
+    def lacks(folder: Path, env: str) -> None:
+        said = [{"env": env, "forecast": "trained", "reason": "no jobs"}]
+        edit(folder, lambda content: content.update(left_out=said))
 
     a, b = (Path(shutil.copytree(of, tmp_path / of.name)) for of in (cloning, grace))
-    edit(a, lacks(CLONING))
+    lacks(a, CLONING)
     assert [one.env for one in merge([a, b], tmp_path / "one").left_out] == [CLONING]
-    edit(a, lacks(GRACE))
+    lacks(a, GRACE)
     with pytest.raises(ValueError, match="of different forecasts that are left out: not merged"):
         merge([a, b], tmp_path / "two")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,28 +17,10 @@ from failgym.leaderboard.suite.suite_worlds import SuiteWorlds
 from failgym.leaderboard.suite.suites import Cell
 from failgym.leaderboard.verification.asking_again import Asked, Asking, ask
 from failgym.leaderboard.verification.cell_check import CellCheck, Record
+from failgym.leaderboard.verification.findings import Findings, Place
+from failgym.leaderboard.verification.kept_findings import KeptFindings
 
-__all__ = ["Findings", "Place", "SubmissionCheck"]
-
-Place = tuple[str, int | None]
-"""An environment and a seed; None for the seed stands for the predictor of the environment."""
-
-
-@dataclass
-class Findings:
-    """Findings in an environment under a seed."""
-
-    slices: list[int] = field(default_factory=list[int])
-    """those that there are"""
-    problems: list[str] = field(default_factory=list[str])
-    proofs: list[RowProof] = field(default_factory=list[RowProof])
-    """of the policies there"""
-    rows: int = 0
-    """whose numbers were computed anew"""
-    engine_seconds: float = 0.0
-    """processor time of the engine [s]"""
-    policy_seconds: float = 0.0
-    """wall time that policies took to answer again [s]"""
+__all__ = ["SubmissionCheck"]
 
 
 @dataclass(frozen=True)
@@ -61,11 +43,24 @@ class SubmissionCheck:
     """environments whose predictor is not what is learned: with its forecasts nothing is played"""
     refitted: bool = True
     """were predictors trained anew?"""
+    kept: KeptFindings | None = None
+    """what was found before; None: nothing is kept"""
 
     def examine(self, place: Place) -> Findings:
-        """Play all that is claimed of a place again. Raises ValueError if it cannot be played."""
+        """Play all that is claimed of a place again, unless what was found there is kept.
+
+        Raises:
+            ValueError: if it cannot be played.
+            OSError: if what is found cannot be written.
+        """
+        known = None if self.kept is None else self.kept.read(place)
+        if known is not None:
+            return known
         env, seed = place
-        return self.learn(env) if seed is None else self.play_again(env, seed)
+        found = self.learn(env) if seed is None else self.play_again(env, seed)
+        if self.kept is not None:
+            self.kept.write(place, found)
+        return found
 
     def play_again(self, env: str, seed: int) -> Findings:
         """Play everything in an environment under a seed again.
