@@ -248,7 +248,7 @@ def test_not_more_is_said_than_anybody_reads(monkeypatch: pytest.MonkeyPatch) ->
         now[0] += 40.0
         telling.ended(("A", seed), Findings())
     assert said == [
-        "A: what its predictors learned was learned anew: 1 problem",
+        "A: its predictors were trained anew: 1 problem",
         "A: 2 of 5 traces played again: no problems",
         "A: 4 of 5 traces played again: no problems",
         "A: 5 of 5 traces played again: no problems",

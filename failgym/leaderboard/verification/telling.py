@@ -51,5 +51,5 @@ class Telling:
         self._last = time.monotonic()
         what = f"{done:,} of {count:,} traces played again"
         if seed is None:
-            what = "what its predictors learned was learned anew"
+            what = "its predictors were trained anew"
         self.say(f"{env}: {what}: {wrong or 'no'} problem{'' if wrong == 1 else 's'}")
