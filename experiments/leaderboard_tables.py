@@ -303,7 +303,7 @@ def _said_of_gain(row: dict[str, Any]) -> str:
     held = ""
     if row["stake_in_top"] is not None:
         top, percent = 100 * row["stake_in_top"], 100 * row["stake_in_top_percent"]
-        held = f" The top one of a trace holds {top:.1f} % of it, the top 1 % {percent:.1f} %."
+        held = f" The top one of all holds {top:.1f} % of it, the top 1 % of each {percent:.1f} %."
     traces = "1 trace" if row["traces"] == 1 else f"{row['traces']:,} traces"
     return f"Of {row['tasks']:,.0f} tasks of {traces} {said}.{held}"
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from failgym.cli.output import Cell, print_line, print_table
-from failgym.cli.scores import BESIDE, BESIDE_SHARES
+from failgym.cli.scores import BESIDE, BESIDE_SHARES, on_one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +21,14 @@ READER = "†"
 """Behind the ranks at prices of a policy that may read prices, as on the page."""
 SHOWN = {label: name for label, name in BESIDE.items() if name != "saving_in_top"}
 """Columns beside the scores, and the names of figures; the largest saving is not known by job."""
+REASONED = {
+    "score": "score",
+    "low": "interval",
+    "rank_low": "possible ranks",
+    "rank_at_prices_low": "ranks at prices",
+    **{name: on_one_line(label) for label, name in SHOWN.items()},
+}
+"""Names of numbers, and what they are called where it is said why they are not defined."""
 
 
 def chosen(rows: Sequence[Row], env: str | None, forecast: str | None) -> list[Row]:
@@ -58,7 +66,7 @@ def _by_field(rows: Sequence[Row]) -> Iterator[list[Row]]:
 
 
 def _print_field(rows: Sequence[Row]) -> None:
-    from failgym.envs import SCENARIOS
+    from failgym.evaluation.result import FEW, plural
     from failgym.evaluation.room import COSTS, MARK, said_of_room
 
     first = rows[0]
@@ -70,21 +78,52 @@ def _print_field(rows: Sequence[Row]) -> None:
     ]
     columns = ["policy", *names, AT_PRICES]
     print_table("beside the scores", columns, table, BESIDE_SHARES, frozenset(names))
+    _print_undefined(rows)
     hours = float("nan") if first["room_hours"] is None else first["room_hours"]
     share = float("nan") if first["room_of_cost"] is None else first["room_of_cost"]
     room = said_of_room(share, hours, COSTS)
     print_line(first["reason"] or f"room: in these {first['tasks']:,.0f} tasks {room}")
     if first["warning"] is not None:
         print_line(f"{MARK} {first['warning']}")
-    if first["stake_in_top"] is not None:
-        top, percent = first["stake_in_top"], first["stake_in_top_percent"]
-        of = "slice" if SCENARIOS[first["env"]].world == "scheduled" else "job"
-        print_line(
-            f"stake: the {of} of a trace that holds most has {100 * top:.1f} % of it, the top 1 %"
-            f" {100 * percent:.1f} %"
-        )
+    print_line(_said_of_stake(first))
+    if first["few"] and any(row["low"] is not None for row in rows):
+        print_line(f"an interval of fewer than {FEW} {plural(first['unit'], FEW)} says little")
     if any(row["may_read_prices"] for row in rows):
         print_line(f"{READER} may read prices, and play otherwise at others")
+
+
+def _print_undefined(rows: Sequence[Row]) -> None:
+    """Print why numbers are not defined, each reason once; what follows from no score is not said.
+
+    Nor is it of replay, which is what others are measured by.
+    """
+    played = [row for row in rows if row["policy"] != "replay"] or list(rows)
+    found = dict[tuple[str, str], list[str]]()
+    for row in played:
+        undefined: dict[str, str] = row["undefined"]
+        said = {row["reason"]}
+        for name, label in REASONED.items():
+            reason = undefined.get(name)
+            if reason is None or reason in said:
+                continue
+            found.setdefault((label, reason), []).append(row["policy"])
+            if name == "score":
+                said.add(reason)
+    for (label, reason), policies in found.items():
+        of = "" if len(policies) == len(played) else f" of {', '.join(policies)}"
+        print_line(f"no {label}{of}: {reason}")
+
+
+def _said_of_stake(row: Row) -> str:
+    """Who holds what the bound saves, in words."""
+    of, top, percent = row["stake_of"], row["stake_in_top"], row["stake_in_top_percent"]
+    if top is None:
+        return f"no stake: {row['undefined']['stake_in_top']}"
+    several = row["traces"] > 1
+    held = f"the {of} that holds most has {100 * top:.1f} % of it"
+    held = f"of all {_traces(row['traces'])} {held}" if several else held
+    more = ", the top 1 % of each trace, rounded up," if several else ", the top 1 %"
+    return f"stake: {held}{more} {100 * percent:.1f} %"
 
 
 def _traces(count: int) -> str:
@@ -92,11 +131,14 @@ def _traces(count: int) -> str:
 
 
 def _scores(row: Row) -> tuple[Cell, ...]:
+    from failgym.evaluation.result import plural
     from failgym.evaluation.room import MARK
 
     failed = row["status"] if row["status"] != "ok" else "-"
     score = failed if row["score"] is None else f"{row['score']:.1f}{MARK * bool(row['warning'])}"
     interval = "-" if row["low"] is None else f"{row['low']:.1f} to {row['high']:.1f}"
+    if row["few"] and row["score"] is not None:
+        interval += f"\n({row['units']} {plural(row['unit'], row['units'])})"
     ranks = _range(row, "rank")
     return row["policy"], row["proof"], row["runs"], score, interval, row["rank"], ranks
 

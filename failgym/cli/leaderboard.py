@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 import time
@@ -79,6 +80,14 @@ Refit = Annotated[
 Ask = Annotated[
     bool,
     typer.Option(help="Ask baselines and policies whose files are here again, crashes too."),
+]
+Work = Annotated[
+    Path | None,
+    typer.Option(
+        "--work",
+        metavar="DIR",
+        help="Where what is found is kept until the verdict is written; beside --json by default.",
+    ),
 ]
 VerdictFiles = Annotated[
     list[Path] | None,
@@ -167,13 +176,14 @@ def verify(
     time_limit: Limit = 600.0,
     memory_limit: MemoryLimit = MEMORY_LIMIT,
     process_limit: ProcessLimit = PROCESS_LIMIT,
+    work: Work = None,
     json: Json = None,
 ) -> None:
     """Ask policies again, play all other actions again, and compute every number anew.
 
     A row is "verified", "replayed" or "claimed"; commands, versions and times are not proven, nor
     that code did not look ahead where seeds are public. --json writes the verdict for `page` and
-    `merge`.
+    `merge`. With it, or with --work, the same command goes on after an interruption.
     """
     from failgym.cli.policy_process import COMMAND
     from failgym.cli.specs import load_policy
@@ -181,10 +191,12 @@ def verify(
     from failgym.leaderboard import read_submission
     from failgym.leaderboard.policy_process.limits import Confinement
     from failgym.leaderboard.policy_process.players import Players
+    from failgym.leaderboard.verification.kept_findings import forget
     from failgym.leaderboard.verification.verify import count_places, verify
 
     file = JsonFile.at(json)
     check_name("DIR", folder)
+    kept = _work(work, file, folder)
     confinement = Confinement(memory_limit, process_limit)
     begun = time.perf_counter()
     name = read_submission(folder).suite.name
@@ -197,12 +209,16 @@ def verify(
             players=Players(load_policy, COMMAND, time_limit, confinement),
             ask=ask,
             processes=processes,
+            work=kept,
             progress=advance,
+            say=lambda line: print_line(f"{time.perf_counter() - begun:.0f} s: {line}"),
         )
     seconds = time.perf_counter() - begun
     for problem in found.problems[:MOST_PROBLEMS]:
         print_line(problem)
     file.write(found.report())
+    if kept is not None:
+        forget(kept)
     if found.problems:
         more = len(found.problems) - MOST_PROBLEMS
         print_line(f"and {more} more") if more > 0 else None
@@ -284,12 +300,37 @@ def commit(file: Annotated[Path, typer.Argument(metavar="FILE", help="The secret
     print_line(commitment(read_secret(file)))
 
 
-def _check_out(out: Path) -> None:
+def _check_out(out: Path, option: str = "--out") -> None:
     """Refuse a folder in that of a saved trace. Raises ValueError."""
-    check_name("--out", out)
+    check_name(option, out)
     target = out.absolute()
     if any(holds_trace(above) for above in (target, *target.parents)):
-        raise ValueError(f"--out {out}: lies in the folder of a saved trace: not written")
+        raise ValueError(f"{option} {out}: lies in the folder of a saved trace: not written")
+
+
+def _work(given: Path | None, verdict: JsonFile, submission: Path) -> Path | None:
+    """Where `verify` keeps what it finds: never in the submission, which is somebody else's.
+
+    Args:
+        given: the folder that was named, if any; else it is beside the verdict.
+        verdict: the file.
+        submission: the folder.
+
+    Raises:
+        ValueError: if it lies in the submission, or in a saved trace.
+    """
+    whole = Path(os.path.realpath(submission))
+    if given is not None:
+        _check_out(given, "--work")
+        if Path(os.path.realpath(given)).is_relative_to(whole):
+            raise ValueError(
+                f"--work {given}: lies in the submission: what it holds proves nothing"
+            )
+        return given
+    if verdict.path is None or verdict.streams:
+        return None
+    beside = verdict.path.with_name(f"{verdict.path.name}.work")
+    return None if Path(os.path.realpath(beside)).is_relative_to(whole) else beside
 
 
 def _secret(file: Path | None) -> bytes | None:

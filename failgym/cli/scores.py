@@ -22,6 +22,7 @@ __all__ = [
     "measure_all",
     "measure_oracle",
     "note_unproven",
+    "on_one_line",
     "play_all",
     "print_scores",
     "proven_factor",
@@ -205,7 +206,7 @@ def _print_beside(evaluations: Sequence[Evaluation]) -> None:
     columns = [c for c, name in BESIDE.items() if any(_known(e, name) for e in evaluations)]
     rows = [[e.policy, *(getattr(e, BESIDE[column]) for column in columns)] for e in evaluations]
     print_table("beside the scores", ["policy", *columns], rows, BESIDE_SHARES, frozenset(columns))
-    labels = {name: column.replace("-\n", "").replace("\n", " ") for column, name in BESIDE.items()}
+    labels = {name: on_one_line(column) for column, name in BESIDE.items()}
     reasons = dict[tuple[str, str], list[str]]()
     played = [e for e in evaluations if e.policy not in ("replay", e.bound)]
     for e in played:
@@ -214,6 +215,11 @@ def _print_beside(evaluations: Sequence[Evaluation]) -> None:
     for (label, reason), policies in reasons.items():
         of = "" if len(policies) == len(played) else f" of {', '.join(policies)}"
         print_line(f"no {label}{of}: {reason}")
+
+
+def on_one_line(column: str) -> str:
+    """The head of a column in a sentence."""
+    return column.replace("-\n", "").replace("\n", " ")
 
 
 def _known(e: Evaluation, name: str) -> bool:

@@ -24,7 +24,7 @@ from failgym.leaderboard.page.prices import (
     ranks_at_prices,
     readers,
 )
-from failgym.leaderboard.page.rows import names_of, rows_of
+from failgym.leaderboard.page.rows import described, names_of, rows_of
 from failgym.leaderboard.statistics.bootstrap import Bootstrap
 from failgym.leaderboard.statistics.ranks import Rank
 from failgym.leaderboard.statistics.ranks import ranks as rank_sets
@@ -157,7 +157,9 @@ def test_the_room_is_worth_hours_and_who_holds_it_is_counted_once_a_trace() -> N
     assert field.room.of_cost == pytest.approx(possible / field.replay.sum())
     assert field.room.hours == pytest.approx(possible / 2.0)  # of a unit an hour spends two
     assert field.account["stake"] == pytest.approx(possible)
-    assert field.account["stake_in_top"] == pytest.approx(0.1 * possible)
+    of_trace = np.bincount(field.slices[:, 0], field.possible)
+    assert field.account["stake_in_top"] == pytest.approx(0.1 * of_trace.max())
+    assert field.account["stake_in_top_percent"] == pytest.approx(0.2 * possible)
 
 
 def test_an_hour_costs_in_each_trace_what_it_costs_there() -> None:
@@ -172,7 +174,7 @@ def test_an_hour_costs_in_each_trace_what_it_costs_there() -> None:
     assert field.room.hours == pytest.approx((of_trace / price).sum())
 
 
-def test_hours_of_the_room_are_those_of_evaluate(tmp_path: Path) -> None:
+def test_room_and_stake_are_those_of_evaluate(tmp_path: Path) -> None:
     course = Course(ENV, seeds=(0, 1, 2), slices=3, changes={"jobs": 300, "slice_tasks": 64})
     suite = Suite("apart", 1, (course,))
     SUITES[suite.name] = suite
@@ -185,6 +187,15 @@ def test_hours_of_the_room_are_those_of_evaluate(tmp_path: Path) -> None:
         expected = measure(anchors, runs)
         assert field.room.hours == pytest.approx(expected.room_hours)
         assert field.room.of_cost == pytest.approx(expected.room_of_cost)
+        assert described(field)["stake_in_top"] == pytest.approx(expected.stake_in_top)
+        assert described(field)["stake_of"] == expected.stake_of
+        each = [measure([one], [run]) for one, run in zip(anchors, runs, strict=True)]
+        tops = sum(
+            one.stake_in_top_percent * of.possible.sum()
+            for one, of in zip(each, anchors, strict=True)
+        )
+        percent = described(field)["stake_in_top_percent"]
+        assert percent == pytest.approx(tops / sum(of.possible.sum() for of in anchors))
 
 
 def test_ranks_are_those_of_policies_that_have_scores_everywhere() -> None:

@@ -87,7 +87,7 @@ class Field:
     """what is resampled of slices: blocks of neighbouring ones, of the trace of each seed"""
     account: dict[str, float]
     """`failgym.leaderboard.suite.account.REPLAY_ACCOUNT`, summed over slices; of `STAKE`, over
-    traces"""
+    traces, but for what lies in the one job, or slice, that holds most: of all traces"""
     room_hours: float
     """machine-hours that cost as much as the room, each at the price of its trace; NaN without"""
     blocks: Blocks = field(init=False)
@@ -151,10 +151,7 @@ def _field(rows: pd.DataFrame, env: str, forecast: str) -> Field:
     replay, bound, spent = _anchors(rows, slices, ANCHORS, where)
     counted = dict(zip(REPLAY_ACCOUNT, _anchors(rows, slices, REPLAY_ACCOUNT, where), strict=True))
     of_trace = np.unique(slices[:, 0], return_index=True)[1]
-    account = {
-        name: float((each[of_trace] if name in STAKE else each).sum())
-        for name, each in counted.items()
-    }
+    account = {name: _over(name, each, of_trace) for name, each in counted.items()}
     _, counts = np.unique(slices[:, 0], return_counts=True)
     units = TracesUnits.joined([of_slices(count, apart=False) for count in counts.tolist()])
     hours = _room_hours(slices[:, 0], replay - bound, spent, counted["replay_hours"])
@@ -167,6 +164,20 @@ def _field(rows: pd.DataFrame, env: str, forecast: str) -> Field:
         part = {name: column[first:last] for name, column in columns.items()}
         found.outcomes[str(names[first])] = _outcome(part, found)
     return found
+
+
+def _over(name: str, of: Floats, first: Ints) -> float:
+    """A number of each slice, over all of them.
+
+    Args:
+        name: of `REPLAY_ACCOUNT`.
+        of: [slices] the number; of `STAKE` it is that of the whole trace.
+        first: [traces] the first slice of each.
+    """
+    if name not in STAKE:
+        return float(of.sum())
+    # The largest of all traces is that of one of them: a job of each would be as many jobs.
+    return float(of[first].max() if name == "stake_in_top" else of[first].sum())
 
 
 def _room_hours(seeds: Ints, possible: Floats, spent: Floats, hours: Floats) -> float:

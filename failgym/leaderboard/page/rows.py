@@ -9,6 +9,7 @@ from typing import Any
 from failgym.leaderboard.page.beside import BESIDE, RANK, beside, ranks_of
 from failgym.leaderboard.page.cells import Failure, Field, fields_of
 from failgym.leaderboard.page.prices import priced_scenario, ranks_at_prices, readers
+from failgym.leaderboard.page.reasons import reasons, sampled
 from failgym.leaderboard.page.source import PolicyRun, Source
 from failgym.leaderboard.statistics.bootstrap import Bootstrap
 from failgym.leaderboard.submission.proofs import Proof, weakest
@@ -50,7 +51,13 @@ def names_of(submissions: Sequence[Source]) -> list[str]:
 
 
 def described(field: Field) -> dict[str, Any]:
-    """What there is to gain in an environment with one kind of forecast, and who holds it."""
+    """What there is to gain in an environment with one kind of forecast, and who holds it.
+
+    `stake_in_top` is the share of the one job, or slice, of all traces that holds most, as
+    `failgym evaluate` says. Of a trace only the share of its own top 1 % is kept, rounded up:
+    `stake_in_top_percent` is that of all these together. So it is evaluate's for one trace; of
+    several, that of the top 1 % of all is another, since traces differ.
+    """
     room, account = field.room, field.account
     stake = account["stake"]
     held = {name: account[name] / stake if stake > 0.0 else math.nan for name in STAKE[1:]}
@@ -59,7 +66,7 @@ def described(field: Field) -> dict[str, Any]:
             "env": field.env,
             "forecast": field.forecast,
             "traces": int(field.blocks.trace.max()) + 1,
-            "units": len(field.blocks.trace),
+            **sampled(field),
             "tasks": account["tasks"],
             "room_of_cost": room.of_cost,
             "room_share": room.share,
@@ -103,7 +110,7 @@ def rows_of(submissions: Sequence[Source], bootstrap: Bootstrap) -> list[dict[st
         Of each row, beside where it is of (`described`), the policy, its status ("ok", or that of
         its first failure), what is proven of it, the score with its interval, its ranks, those at
         other prices, and what stands beside (`failgym.leaderboard.page.beside.BESIDE`); None is
-        "not defined".
+        "not defined", and `undefined` says why, by name.
 
     Raises:
         ValueError: if there is nothing to show, if suites differ, or as `fields_of` does.
@@ -145,7 +152,8 @@ def _rows(
             "may_read_prices": name in reading,
             **dict(zip(BESIDE, map(float, figures[at]), strict=True)),
         }
-        rows.append(of | _plain(row))
+        plain = of | _plain(row)
+        rows.append(plain | {"undefined": reasons(field, name, plain)})
     return sorted(rows, key=lambda row: math.inf if row["score"] is None else -row["score"])
 
 

@@ -31,6 +31,7 @@ def each(
     *,
     look: Callable[[], None] = lambda: None,
     done: Advance = silent,
+    ended: Callable[[T, R], None] = lambda item, result: None,
 ) -> list[R]:
     """Call ``work`` on every item and return the results in their order.
 
@@ -40,6 +41,7 @@ def each(
         processes: on one, everything happens in this process.
         look: called every now and then, and whenever an item is done.
         done: called with the number of items done since the last call.
+        ended: called with each item that is done, and its result.
 
     Raises:
         ValueError: if a process was killed; what ``work`` raises. What has been done by then stays.
@@ -48,18 +50,19 @@ def each(
         results: list[R] = []
         for item in items:
             results.append(work(item))
+            ended(item, results[-1])
             done(1)
             look()
         return results
     with _pool(processes, work) as pool:
-        futures: list[Future[R]] = [pool.submit(_work, item) for item in items]
+        futures: dict[Future[R], T] = {pool.submit(_work, item): item for item in items}
         try:
             left = set(futures)
             while left:
-                ended, left = wait(left, LOOK, FIRST_COMPLETED)
-                for future in ended:
-                    future.result()
-                done(len(ended))
+                over, left = wait(left, LOOK, FIRST_COMPLETED)
+                for future in over:
+                    ended(futures[future], future.result())
+                done(len(over))
                 look()
             return [future.result() for future in futures]
         except BrokenProcessPool as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,7 @@ from failgym.leaderboard.submission.records import (
     read_submission,
 )
 from failgym.leaderboard.submission.same_players import same_players
+from failgym.leaderboard.suite.reference import Reference
 from failgym.leaderboard.suite.secret_seed import commitment
 from failgym.leaderboard.suite.suite_worlds import SuiteWorlds
 from failgym.leaderboard.suite.suites import Cell
@@ -58,6 +59,8 @@ def run_suite(
 ) -> Submission:
     """Run policies on a suite. The same call goes on where it was killed.
 
+    Only what somebody plays is prepared: an environment that no policy was made for costs nothing.
+
     Args:
         worlds: of the suite; its predictors are kept in ``out`` meanwhile.
         entries: the policies, in the order of rows.
@@ -76,7 +79,7 @@ def run_suite(
     _check_entries(entries, command)
     if not players.confinement.hosted:  # a host reads no files of others itself
         _check_players(entries, command, players)
-    shared = {} if predictors_of is None else shared_predictors(predictors_of, worlds)
+    shared = {} if predictors_of is None else shared_predictors(predictors_of, worlds, entries)
     work = WorkFolder(out)
     worlds = replace(worlds, predictors=work.predictors)
     if work.finished:
@@ -89,12 +92,12 @@ def run_suite(
         run = RunTasks(work, worlds, players)
         try:
             _check_private(run, entries, processes)
-            left_out = train_predictors(run, processes, progress)
+            left_out = train_predictors(run, entries, processes, progress)
             left_out += [
                 LeftOut(env=env, forecast=EVERY, reason=reason)
                 for env, reason in worlds.unplayable.items()
             ]
-            cells = cells_played(worlds, left_out)
+            cells = cells_played(worlds, entries, left_out)
             find_references(run, cells, processes, progress)
             play_all(run, entries, cells, processes, progress)
         finally:
@@ -151,8 +154,29 @@ def _plan(worlds: SuiteWorlds, entries: Sequence[Entry]) -> dict[str, Any]:
 
 def _hashes(worlds: SuiteWorlds) -> dict[str, str]:
     """Content hashes of the user's traces, by environment; others follow from the suite."""
-    blind = [cell for cell in worlds.suite.cells() if cell.forecast == "none"]
-    return {cell.env: worlds.trace_hash(cell) for cell in blind if cell.env in worlds.traces}
+    return {
+        cell.env: worlds.trace_hash(cell) for cell in _blind(worlds) if cell.env in worlds.traces
+    }
+
+
+def _blind(worlds: SuiteWorlds) -> list[Cell]:
+    """The cells without a forecast: one of each trace."""
+    return [cell for cell in worlds.suite.cells() if cell.forecast == "none"]
+
+
+def _traces(worlds: SuiteWorlds, found: Mapping[Cell, Reference]) -> list[TraceRecord]:
+    """The traces that somebody played on, and all of the user's: a suite of these follows from
+    them.
+    """
+    hashes = {cell: reference.trace_hash for cell, reference in found.items()}
+    for cell in _blind(worlds):
+        if cell.env in worlds.traces and cell not in hashes:
+            hashes[cell] = worlds.trace_hash(cell)
+    return [
+        TraceRecord(env=cell.env, seed=cell.seed, content_hash=hashes[cell])
+        for cell in _blind(worlds)
+        if cell in hashes
+    ]
 
 
 def _about(
@@ -165,16 +189,11 @@ def _about(
 ) -> Submission:
     """The submission without its files."""
     found = {cell: work.reference(cell) for cell in reference_cells(worlds, cells)}
-    traces = [
-        TraceRecord(env=cell.env, seed=cell.seed, content_hash=reference.trace_hash)
-        for cell, reference in found.items()
-        if cell.forecast == "none"
-    ]
     return Submission(
         failgym=__version__,
         suite=SuiteRecord.of(worlds.suite),
         secret=None if worlds.secret is None else commitment(worlds.secret),
-        traces=traces,
+        traces=_traces(worlds, found),
         left_out=left_out,
         policies=[entry.record(command) for entry in entries],
         seconds=Seconds(engine=sum(one.seconds for one in found.values()), policy=0.0),

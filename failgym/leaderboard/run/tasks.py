@@ -12,7 +12,7 @@ from failgym.leaderboard.run.cell_results import play_cell
 from failgym.leaderboard.run.process_pool import each
 from failgym.leaderboard.run.work_folder import WorkFolder
 from failgym.leaderboard.submission.entries import Entry
-from failgym.leaderboard.submission.layout import planned
+from failgym.leaderboard.submission.layout import planned, played_envs
 from failgym.leaderboard.submission.records import LeftOut
 from failgym.leaderboard.suite.suite_worlds import SuiteWorlds
 from failgym.leaderboard.suite.suites import Cell
@@ -72,15 +72,19 @@ class RunTasks:
 
 def count_steps(worlds: SuiteWorlds, entries: Sequence[Entry]) -> int:
     """Steps that progress is counted in: what must be prepared, and policies times cells."""
-    cells = list(worlds.suite.cells())
-    return (
-        len(_trained(worlds)) + len(reference_cells(worlds, cells)) + len(planned(entries, cells))
-    )
+    cells = cells_played(worlds, entries)
+    prepared = len(_trained(worlds, entries)) + len(reference_cells(worlds, cells))
+    return prepared + len(planned(entries, cells))
 
 
-def _trained(worlds: SuiteWorlds) -> list[str]:
-    """Environments with a predictor that learns."""
-    return [course.env for course in worlds.suite.courses if course.trained is not None]
+def _trained(worlds: SuiteWorlds, entries: Sequence[Entry]) -> list[str]:
+    """Environments with a predictor that learns, of those that somebody plays."""
+    played = played_envs(entries)
+    return [
+        course.env
+        for course in worlds.suite.courses
+        if course.trained is not None and course.env in played
+    ]
 
 
 def reference_cells(worlds: SuiteWorlds, cells: Sequence[Cell]) -> list[Cell]:
@@ -88,9 +92,15 @@ def reference_cells(worlds: SuiteWorlds, cells: Sequence[Cell]) -> list[Cell]:
     return list(dict.fromkeys(worlds.alike(cell) for cell in cells))
 
 
-def train_predictors(run: RunTasks, processes: int, progress: Advance) -> list[LeftOut]:
-    """Train the predictors of a suite; return those that its traces do not allow, and why."""
-    tasks: list[_Task] = [("predictor", env) for env in _trained(run.worlds)]
+def train_predictors(
+    run: RunTasks, entries: Sequence[Entry], processes: int, progress: Advance
+) -> list[LeftOut]:
+    """Train the predictors that somebody is shown, or plays with.
+
+    Returns:
+        Those that the traces do not allow, and why.
+    """
+    tasks: list[_Task] = [("predictor", env) for env in _trained(run.worlds, entries)]
     results = each(run.do, tasks, processes, done=progress)
     return [
         LeftOut(env=env, forecast="trained", reason=reason)
@@ -107,10 +117,17 @@ def find_references(
     each(run.do, tasks, processes, done=progress)
 
 
-def cells_played(worlds: SuiteWorlds, left_out: Sequence[LeftOut]) -> list[Cell]:
-    """The cells of a suite, but for forecasts that there are not."""
+def cells_played(
+    worlds: SuiteWorlds, entries: Sequence[Entry], left_out: Sequence[LeftOut] = ()
+) -> list[Cell]:
+    """The cells of a suite that somebody plays, but for forecasts that there are not."""
+    played = played_envs(entries)
     missing = {(one.env, one.forecast) for one in left_out}
-    return [cell for cell in worlds.suite.cells() if (cell.env, cell.forecast) not in missing]
+    return [
+        cell
+        for cell in worlds.suite.cells()
+        if cell.env in played and (cell.env, cell.forecast) not in missing
+    ]
 
 
 def play_all(

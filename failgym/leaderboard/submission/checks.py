@@ -15,7 +15,12 @@ import numpy as np
 
 from failgym import __version__
 from failgym.envs.spaces import TERMS
-from failgym.leaderboard.submission.layout import action_file, planned, predictor_files
+from failgym.leaderboard.submission.layout import (
+    action_file,
+    planned,
+    played_envs,
+    predictor_files,
+)
 from failgym.leaderboard.submission.proofs import RowProof
 from failgym.leaderboard.submission.records import (
     EVERY,
@@ -139,15 +144,27 @@ def _fits(kind: str, spec: str) -> bool:
 
 
 def cells_of(submission: Submission, suite: Suite) -> list[Cell]:
-    """The cells that are played, in order."""
+    """The cells that somebody plays, in order."""
+    played = played_envs(submission.policies)
+    return [cell for cell in _there_are(submission, suite) if cell.env in played]
+
+
+def _there_are(submission: Submission, suite: Suite) -> list[Cell]:
+    """The cells of a suite, but for what is left out."""
     missing = {(one.env, one.forecast) for one in submission.left_out}
     return [cell for cell in suite.cells() if (cell.env, cell.forecast) not in missing]
 
 
 def file_names(submission: Submission, cells: Sequence[Cell]) -> set[str]:
-    """The names, within the folder, of the files that there must be."""
-    suite = suite_named(submission.suite.name)
+    """The names, within the folder, of the files that there must be.
+
+    Earlier versions trained the predictors of environments that nobody plays, too: these belong to
+    a submission that states them, and no other needs them.
+    """
+    suite, stated = suite_named(submission.suite.name), {one.env for one in submission.traces}
+    beside = [cell for cell in _there_are(submission, suite) if cell.env in stated]
     names = {RESULTS_FILE, *predictor_files(suite, cells)}
+    names |= set(predictor_files(suite, beside)) & submission.files.keys()
     for number, cell in planned(submission.policies, cells):
         names.add(action_file(submission.policies[number].key, cell.env, cell.forecast))
     return names

@@ -18,9 +18,14 @@ from failgym.leaderboard.submission.records import (
 from failgym.leaderboard.submission.tables import ACTIONS_FOLDER, PREDICTORS_FOLDER, RESULTS_FILE
 from failgym.leaderboard.suite.suites import Cell, Course, Suite
 
-__all__ = ["action_file", "files_of", "planned", "predictor_files", "seal"]
+__all__ = ["action_file", "files_of", "planned", "played_envs", "predictor_files", "seal"]
 
 Policies = Sequence[Entry] | Sequence[PolicyRecord]
+
+
+def played_envs(policies: Policies) -> frozenset[str]:
+    """The environments that somebody plays: a submission is of these, and of no others."""
+    return frozenset(env for policy in policies for env in policy.specs)
 
 
 def planned(policies: Policies, cells: Sequence[Cell]) -> list[tuple[int, Cell]]:

@@ -9,7 +9,7 @@ import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -20,11 +20,14 @@ from failgym.leaderboard.submission.checks import (
     file_names,
     read_results,
 )
-from failgym.leaderboard.submission.layout import seal
+from failgym.leaderboard.submission.layout import played_envs, seal
 from failgym.leaderboard.submission.policy_names import name_problems
 from failgym.leaderboard.submission.records import (
+    EVERY,
+    LeftOut,
     Seconds,
     Submission,
+    TraceRecord,
     file_sha256,
     read_submission,
 )
@@ -35,9 +38,13 @@ from failgym.leaderboard.suite.suites import suite_named
 
 __all__ = ["merge"]
 
+_Stated = TypeVar("_Stated", TraceRecord, LeftOut)
+
 
 def merge(folders: Sequence[Path], out: Path) -> Submission:
     """Join submissions: policies in the order in which they are given.
+
+    Each may be of other environments of the suite: the whole is of all of them.
 
     Args:
         folders: of the submissions; none is changed.
@@ -63,7 +70,7 @@ def merge(folders: Sequence[Path], out: Path) -> Submission:
     try:
         names = _copy(folders, files, partial)
         write_table(pa.concat_tables(tables), partial / RESULTS_FILE)
-        seal(_merged(found), partial, names)
+        seal(_merged(folders, found), partial, names)
         partial.rename(out)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
@@ -78,8 +85,6 @@ def _check_alike(folders: Sequence[Path], found: Sequence[Submission]) -> None:
             ("suite", "suites, or versions of one"),
             ("failgym", "versions of failgym"),
             ("secret", "secret seeds"),
-            ("traces", "traces"),
-            ("left_out", "forecasts that are left out"),
         ):
             if getattr(one, what) != getattr(first, what):
                 raise ValueError(f"{folders[0]} and {folder} are of different {name}: not merged")
@@ -89,15 +94,51 @@ def _check_alike(folders: Sequence[Path], found: Sequence[Submission]) -> None:
                     f"policy {policy.name!r} is in {whose[policy.key]} and in {folder}: not merged"
                 )
             whose[policy.key] = folder
+    _joined(folders, list(map(_traces, found)), "traces")
+    _joined(folders, list(map(_left_out, found)), "forecasts that are left out")
     for problem in name_problems([policy for one in found for policy in one.policies]):
         raise ValueError(f"{problem}: not merged")
+
+
+def _traces(submission: Submission) -> dict[str, list[TraceRecord]]:
+    """Environment -> its traces, where there are any."""
+    found: dict[str, list[TraceRecord]] = {}
+    for one in submission.traces:
+        found.setdefault(one.env, []).append(one)
+    return found
+
+
+def _left_out(submission: Submission) -> dict[str, list[LeftOut]]:
+    """Environment -> what is left out there, where that was tried."""
+    found = {env: list[LeftOut]() for env in played_envs(submission.policies)}
+    for one in submission.left_out:
+        found.setdefault(one.env, []).append(one)
+    return found
+
+
+def _joined(
+    folders: Sequence[Path], found: Sequence[dict[str, list[_Stated]]], what: str
+) -> dict[str, list[_Stated]]:
+    """What submissions say of environments: the same where two say anything.
+
+    Raises:
+        ValueError: naming two that differ.
+    """
+    joined: dict[str, list[_Stated]] = {}
+    whose: dict[str, Path] = {}
+    for folder, of in zip(folders, found, strict=True):
+        for env, stated in of.items():
+            if joined.setdefault(env, stated) != stated:
+                raise ValueError(f"{whose[env]} and {folder} are of different {what}: not merged")
+            whose.setdefault(env, folder)
+    return joined
 
 
 def _files(folder: Path, submission: Submission) -> list[str]:
     """The files of a submission, results aside. Raises ValueError if one is missing or changed."""
     suite = suite_named(submission.suite.name)
-    played = {trace.env for trace in submission.traces}
-    cells = [cell for cell in cells_of(submission, suite) if cell.env in played]
+    stated = {trace.env for trace in submission.traces}
+    cells = [cell for cell in cells_of(submission, suite) if cell.env in stated]
     names = file_names(submission, cells)
     for name in sorted(names):
         if name not in submission.files or not (folder / name).is_file():
@@ -120,15 +161,15 @@ def _results(folder: Path, submission: Submission) -> Any:
 
 def _check_predictors(folders: Sequence[Path], files: Sequence[Sequence[str]]) -> None:
     """Different forecasts make different cells. Raises ValueError."""
+    whose: dict[str, Path] = {}
     for folder, names in zip(folders, files, strict=True):
-        for name in names:
-            first = folders[0] / name
-            known = name.startswith(PREDICTORS_FOLDER) and first.is_file()
-            if known and file_sha256(first) != file_sha256(folder / name):
-                rounded = same_predictor(first, folder / name)
+        for name in (name for name in names if name.startswith(PREDICTORS_FOLDER)):
+            other = whose.setdefault(name, folder)
+            if file_sha256(other / name) != file_sha256(folder / name):
+                rounded = same_predictor(other / name, folder / name)
                 why = "was learned where numbers are rounded otherwise" if rounded else "differs"
                 raise ValueError(
-                    f"{folders[0]} and {folder}: {name} {why}: not merged; run one of them again"
+                    f"{other} and {folder}: {name} {why}: not merged; run one of them again"
                     " with --predictors-of the other"
                 )
 
@@ -141,10 +182,26 @@ def _copy(folders: Sequence[Path], files: Sequence[Sequence[str]], out: Path) ->
     return list(dict.fromkeys(name for names in files for name in names))
 
 
-def _merged(found: Sequence[Submission]) -> Submission:
+def _merged(folders: Sequence[Path], found: Sequence[Submission]) -> Submission:
+    """All but the files, in the order of one run."""
     seconds = Seconds(
         engine=sum(one.seconds.engine for one in found),
         policy=sum(one.seconds.policy for one in found),
     )
-    policies = [policy for one in found for policy in one.policies]
-    return found[0].model_copy(update={"policies": policies, "seconds": seconds})
+    suite = suite_named(found[0].suite.name)
+    order = {course.env: at for at, course in enumerate(suite.courses)}
+
+    def place(one: TraceRecord | LeftOut) -> int:
+        return order.get(one.env, len(order))
+
+    traces = _joined(folders, list(map(_traces, found)), "traces")
+    left_out = _joined(folders, list(map(_left_out, found)), "forecasts that are left out")
+    missing = sorted((one for of in left_out.values() for one in of), key=place)
+    return found[0].model_copy(
+        update={
+            "traces": sorted((one for of in traces.values() for one in of), key=place),
+            "left_out": sorted(missing, key=lambda one: one.forecast == EVERY),
+            "policies": [policy for one in found for policy in one.policies],
+            "seconds": seconds,
+        }
+    )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,28 +17,10 @@ from failgym.leaderboard.suite.suite_worlds import SuiteWorlds
 from failgym.leaderboard.suite.suites import Cell
 from failgym.leaderboard.verification.asking_again import Asked, Asking, ask
 from failgym.leaderboard.verification.cell_check import CellCheck, Record
+from failgym.leaderboard.verification.findings import Findings, Place
+from failgym.leaderboard.verification.kept_findings import KeptFindings
 
-__all__ = ["Findings", "Place", "SubmissionCheck"]
-
-Place = tuple[str, int | None]
-"""An environment and a seed; None for the seed stands for the predictor of the environment."""
-
-
-@dataclass
-class Findings:
-    """Findings in an environment under a seed."""
-
-    slices: list[int] = field(default_factory=list[int])
-    """those that there are"""
-    problems: list[str] = field(default_factory=list[str])
-    proofs: list[RowProof] = field(default_factory=list[RowProof])
-    """of the policies there"""
-    rows: int = 0
-    """whose numbers were computed anew"""
-    engine_seconds: float = 0.0
-    """processor time of the engine [s]"""
-    policy_seconds: float = 0.0
-    """wall time that policies took to answer again [s]"""
+__all__ = ["SubmissionCheck"]
 
 
 @dataclass(frozen=True)
@@ -62,31 +43,43 @@ class SubmissionCheck:
     """environments whose predictor is not what is learned: with its forecasts nothing is played"""
     refitted: bool = True
     """were predictors trained anew?"""
+    kept: KeptFindings | None = None
+    """what was found before; None: nothing is kept"""
 
     def examine(self, place: Place) -> Findings:
-        """Play all that is claimed of a place again. Raises ValueError if it cannot be played."""
+        """Play all that is claimed of a place again, unless what was found there is kept.
+
+        Raises:
+            ValueError: if it cannot be played.
+            OSError: if what is found cannot be written.
+        """
+        known = None if self.kept is None else self.kept.read(place)
+        if known is not None:
+            return known
         env, seed = place
-        return self.learn(env) if seed is None else self.play_again(env, seed)
+        found = self.learn(env) if seed is None else self.play_again(env, seed)
+        if self.kept is not None:
+            self.kept.write(place, found)
+        return found
 
     def play_again(self, env: str, seed: int) -> Findings:
         """Play everything in an environment under a seed again.
 
+        Where nobody plays there is nothing but the trace, if it is stated.
+
         Raises:
             ValueError: if it cannot be played.
         """
-        blind = Cell(env, "none", seed)
+        blind, players = Cell(env, "none", seed), self._players(env)
+        if not players:
+            return Findings(problems=self._other_trace(blind, self.worlds.trace_hash(blind)))
         reference = self.worlds.reference(blind)
         found = Findings(reference.rows.tolist(), engine_seconds=reference.seconds)
-        stated = {(one.env, one.seed): one.content_hash for one in self.submission.traces}
-        if stated.get((env, seed)) != reference.trace_hash:
-            said = str(stated.get((env, seed)))
-            found.problems.append(
-                f"trace of {env}, seed {seed}: the submission was made on {said[:16]}, this is"
-                f" {reference.trace_hash[:16]}: another trace"
-            )
+        found.problems += self._other_trace(blind, reference.trace_hash)
+        if found.problems:
             return found
         references = self._references(blind, reference, found)
-        for policy in self._players(env):  # one after the other, so that its process is kept
+        for policy in players:  # one after the other, so that its process is kept
             for cell, meant in references.items():
                 self._compare(policy, cell, meant, found)
         return found
@@ -112,8 +105,24 @@ class SubmissionCheck:
             kept[cell] = alike[same]
         return kept
 
-    def _players(self, env: str) -> Iterator[PolicyRecord]:
-        return (policy for policy in self.submission.policies if env in policy.specs)
+    def _players(self, env: str) -> list[PolicyRecord]:
+        return [policy for policy in self.submission.policies if env in policy.specs]
+
+    def _other_trace(self, blind: Cell, found: str) -> list[str]:
+        """What is wrong with the trace that is stated, if anything.
+
+        Args:
+            blind: the cell of the trace.
+            found: the content hash that it has here.
+        """
+        place = blind.env, blind.seed
+        stated = {(one.env, one.seed): one.content_hash for one in self.submission.traces}
+        if stated.get(place) == found:
+            return []
+        return [
+            f"trace of {blind.env}, seed {blind.seed}: the submission was made on"
+            f" {str(stated.get(place))[:16]}, this is {found[:16]}: another trace"
+        ]
 
     def _compare(
         self, policy: PolicyRecord, cell: Cell, reference: Reference, found: Findings

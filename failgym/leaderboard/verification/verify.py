@@ -15,10 +15,12 @@ learned here, and a row in which one then answers otherwise is only replayed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from failgym.evaluation.progress import Advance, silent
 from failgym.leaderboard.policy_process.players import Players
@@ -33,6 +35,7 @@ from failgym.leaderboard.submission.checks import (
     row_problems,
     rows_of,
 )
+from failgym.leaderboard.submission.layout import files_of, played_envs
 from failgym.leaderboard.submission.policy_names import name_problems
 from failgym.leaderboard.submission.proofs import Key, RowProof, joined
 from failgym.leaderboard.submission.records import Submission, SuiteRecord, read_submission
@@ -43,10 +46,18 @@ from failgym.leaderboard.suite.secret_seed import commitment
 from failgym.leaderboard.suite.suite_worlds import SuiteWorlds
 from failgym.leaderboard.suite.suites import Cell, Suite, suite_named
 from failgym.leaderboard.verification.asking_again import Asking
+from failgym.leaderboard.verification.findings import Findings, Place
+from failgym.leaderboard.verification.kept_findings import (
+    KeptFindings,
+    decided_by,
+    findings_kept,
+    others_kept,
+)
 from failgym.leaderboard.verification.policy_files import policy_file_problems
 from failgym.leaderboard.verification.policy_identity import identity_problems
 from failgym.leaderboard.verification.result import Verification
-from failgym.leaderboard.verification.submission_check import Findings, Place, SubmissionCheck
+from failgym.leaderboard.verification.submission_check import SubmissionCheck
+from failgym.leaderboard.verification.telling import Telling
 
 __all__ = ["Verification", "count_places", "verify"]
 
@@ -55,9 +66,8 @@ def count_places(folder: Path) -> int:
     """Steps that progress is counted in: traces and predictors. Raises ValueError."""
     found = read_submission(folder)
     suite = suite_named(found.suite.name)
-    trained = [course.env for course in suite.courses if course.trained is not None]
-    played = {trace.env for trace in found.traces}
-    return len(found.traces) + len(played & set(trained))
+    trained = {course.env for course in suite.courses if course.trained is not None}
+    return len(_places(found, suite)) + len(played_envs(found.policies) & trained)
 
 
 def verify(
@@ -69,9 +79,11 @@ def verify(
     players: Players | None = None,
     ask: bool = True,
     processes: int = 1,
+    work: Path | None = None,
     progress: Advance = silent,
+    say: Callable[[str], None] = lambda line: None,
 ) -> Verification:
-    """Verify a submission.
+    """Verify a submission. With a folder to work in, the same call goes on where it was killed.
 
     Args:
         folder: of the submission.
@@ -82,10 +94,14 @@ def verify(
         players: makes whoever is asked again, and reads SPECs; None: nobody is asked again.
         ask: ask again who can be asked.
         processes: how many work at once.
+        work: where what is found is kept until `forget` removes it; None: nowhere. It must not be
+            the submitter's (`failgym.leaderboard.verification.kept_findings`).
         progress: called with the number of steps done, of `count_places`.
+        say: called with lines that say what is done.
 
     Raises:
-        ValueError: if there is no submission, or it cannot be read, or traces are missing.
+        ValueError: if there is no submission, or it cannot be read, or traces are missing; if
+            another call is at work in the folder.
     """
     submission = read_submission(folder)
     named = suite_named(submission.suite.name)
@@ -96,27 +112,60 @@ def verify(
     if problems and (submission.suite != SuiteRecord.of(suite) or _hidden(submission, secret)):
         return _nothing_played(submission, cells, problems)
     problems += [*policy_file_problems(submission), *file_problems(submission, folder, cells)]
-    problems += name_problems(submission.policies)
-    if players is not None:
-        problems += identity_problems(submission, suite, players.load)
-        problems += same_players(submission.policies, players.load)
-    problems = list(dict.fromkeys(problems))
+    problems = list(dict.fromkeys([*problems, *_policy_problems(submission, suite, players)]))
     try:
         results = read_results(folder)
     except ValueError as error:
         return _nothing_played(submission, cells, [*problems, str(error)])
-    with TemporaryDirectory() as learned:
+    asking = Asking.of(players, submission) if players is not None and ask else None
+    decided = decided_by(folder, submission, worlds, asking, refit) if work is not None else {}
+    with _findings(work, decided, say) as (kept, learned):
         check = SubmissionCheck(
             folder,
             submission,
             replace(worlds, predictors=folder / PREDICTORS_FOLDER),
             results,
             changed_files(submission, folder, cells),
-            Path(learned),
-            Asking.of(players, submission) if players is not None and ask else None,
+            learned,
+            asking,
             refitted=refit,
+            kept=kept,
         )
-        return _verified(check, cells, problems, processes, progress)
+        return _verified(check, cells, problems, processes, Telling(say, progress))
+
+
+def _policy_problems(
+    submission: Submission, suite: Suite, players: Players | None
+) -> Iterator[str]:
+    """What is wrong with the names of policies, and with who they are, where that can be told."""
+    yield from name_problems(submission.policies)
+    if players is not None:
+        yield from identity_problems(submission, suite, players.load)
+        yield from same_players(submission.policies, players.load)
+
+
+@contextmanager
+def _findings(
+    work: Path | None, decided: Mapping[str, Any], say: Callable[[str], None]
+) -> Generator[tuple[KeptFindings | None, Path]]:
+    """Where what is found is kept, if anywhere, and the folder of what is learned anew.
+
+    Raises:
+        ValueError: if another call is at work in the folder.
+    """
+    with ExitStack() as held:
+        if work is not None:
+            others = others_kept(work, decided)
+            kept = held.enter_context(findings_kept(work, decided))
+            if not isinstance(kept, str):
+                if kept.count:
+                    say(f"goes on: of {kept.count:,} traces and predictors it is known already")
+                elif others:
+                    say(f"{work}: findings of another {' and '.join(others)} are not used")
+                yield kept, kept.learned
+                return
+            say(f"{work}: what is found is not kept: {kept}")
+        yield None, Path(held.enter_context(TemporaryDirectory()))
 
 
 def _nothing_played(
@@ -131,20 +180,21 @@ def _verified(
     cells: Sequence[Cell],
     problems: list[str],
     processes: int,
-    progress: Advance,
+    telling: Telling,
 ) -> Verification:
     """Play everything again: what was wrong before, and what turns out to be."""
     submission, suite = check.submission, check.worlds.suite
 
     def examine(check: SubmissionCheck, todo: Sequence[Place]) -> list[Findings]:
-        return each(check.examine, todo, processes, done=progress)
+        telling.begin(todo)
+        return each(check.examine, todo, processes, ended=telling.ended)
 
     try:
         # A predictor that nobody could have learned is not played with.
         learned = _learned(check, suite, cells) if check.refitted else []
         taught = dict(zip(learned, examine(check, [(env, None) for env in learned]), strict=True))
         forged = frozenset(env for env, one in taught.items() if one.problems)
-        places = [(course.env, seed) for course in suite.courses for seed in course.seeds]
+        places = _places(submission, suite)
         found = examine(replace(check, forged=forged), places)
     finally:
         if check.asking is not None:
@@ -200,7 +250,13 @@ def _learned(check: SubmissionCheck, suite: Suite, cells: Sequence[Cell]) -> lis
     """
     submission = check.submission
     trained = dict.fromkeys(cell.env for cell in cells if cell.forecast == "trained")
-    stored = [env for env in trained if suite.course(env).forecast_matters]
+    stored = [
+        course.env
+        for course in suite.courses
+        if course.trained is not None
+        and course.forecast_matters
+        and (course.env in trained or not submission.files.keys().isdisjoint(files_of(course)))
+    ]
     known = {course.env for course in suite.courses}
     left_out = [one.env for one in submission.left_out if one.env in known]
     asked: list[str] = []
@@ -213,6 +269,17 @@ def _learned(check: SubmissionCheck, suite: Suite, cells: Sequence[Cell]) -> lis
             if env in trained and (policy.key, env) not in excused
         ]
     return list(dict.fromkeys([*stored, *left_out, *asked]))
+
+
+def _places(submission: Submission, suite: Suite) -> list[tuple[str, int]]:
+    """Where somebody plays, or a trace is stated: environments and seeds, in order."""
+    there = played_envs(submission.policies) | {trace.env for trace in submission.traces}
+    return [
+        (course.env, seed)
+        for course in suite.courses
+        if course.env in there
+        for seed in course.seeds
+    ]
 
 
 def _traces(submission: Submission, suite: Suite, given: Mapping[str, str]) -> dict[str, str]:

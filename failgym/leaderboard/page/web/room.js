@@ -7,8 +7,8 @@ const ROOM_COLUMNS = [
   ["Machine-hours", "Machine-time that costs as much as the room", (field) => (field.room_hours === null ? "–" : grouped(field.room_hours))],
   ["Traces", "", ({ traces }) => whole(traces)],
   ["Tasks", "That are asked about; of traces of which slices are drawn by what is at stake, about so many", ({ tasks }) => whole(tasks)],
-  ["Top job", "Share of the room that lies in the job with most of it", (field) => share(field.stake_in_top)],
-  ["Top 1 %", "Share of it in the 1 % of jobs with most of it", (field) => share(field.stake_in_top_percent)],
+  ["Top job", "Share of the room that lies in the one job of all traces with most of it", (field) => share(field.stake_in_top)],
+  ["Top 1 %", "Share of it in the 1 % of jobs of each trace with most of it, rounded up", (field) => share(field.stake_in_top_percent)],
 ];
 
 const share = (value) => (value === null ? "–" : percent(value));
