@@ -15,10 +15,10 @@ pytest.importorskip("stable_baselines3")
 pytest.importorskip("xgboost")
 from failgym.agents import TrainingSettings, load_agent, train
 from failgym.agents.training.rolling_origin import fold_of
-from failgym.evaluation.verdict import RESAMPLES
 from failgym.cli import run
 from failgym.envs import resolve
 from failgym.evaluation import Anchors, score
+from failgym.evaluation.verdict import RESAMPLES
 from failgym.traces.synthetic import PROFILES, generate
 from failgym.vocabulary import HOUR
 from failgym.worlds.build import split_of

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 pytest.importorskip("stable_baselines3")
-from failgym.evaluation.verdict import Verdict, judged, verdict_of
 from failgym.baselines import REGISTRY
 from failgym.cli import run
 from failgym.evaluation import Anchors
+from failgym.evaluation.verdict import Verdict, judged, verdict_of
 
 
 @pytest.fixture(scope="module")
