@@ -37,7 +37,7 @@ from failgym.worlds.settings.splitting import FOLDS
 from failgym.worlds.source import whole_trace
 from failgym.worlds.split import split_trace
 
-__all__ = ["WHOLE", "fold_of", "places_of", "rolled"]
+__all__ = ["FOLDER", "WHOLE", "fold_of", "places_of", "rolled", "verdict_of_folds"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -118,6 +118,16 @@ def rolled(
             except ValueError as error:
                 raise ValueError(f"fold {number}: {error}") from error
         runs.append(place.run(agent, threads=threads))
+    return replace(verdict_of_folds(places, runs), learned=learned)
+
+
+def verdict_of_folds(places: Sequence[Anchors], runs: Sequence[Run]) -> Verdict:
+    """What was done in the folds, all joined, says; nothing was chosen on them.
+
+    Args:
+        places: the folds, as `places_of` gives them.
+        runs: in each.
+    """
     evidence = [each.evidence for each in places]
     hours = [each.machine_hour for each in places]
     costs = [one.costs(run) / price for one, run, price in zip(evidence, runs, hours, strict=True)]
@@ -126,7 +136,7 @@ def rolled(
     )
     seed = places[0].seed
     found = verdict_on([_joined(evidence, hours)], [np.concatenate(costs)], acts, 1, seed)
-    return replace(found, folds=len(places), learned=learned)
+    return replace(found, folds=len(places))
 
 
 def _teaches(fold: Scenario) -> bool:
