@@ -24,7 +24,8 @@ judged, there is no verdict, and nothing is adopted: such are told apart.
 
 `CASES` are laws under which a gain is found easily, hardly, or not at all. Records are dealt out to
 them in turn. DIR keeps a file of each record and of each fresh trace: the same command goes on
-after a kill, and more ``--records`` add to what is there. What is counted: `experiments.gate_summary`.
+after a kill, and more ``--records`` add to what is there. What is counted is said in
+`experiments.gate_summary`.
 """
 
 from __future__ import annotations
@@ -104,6 +105,13 @@ class Case:
         return resolve(self.env).override(trace=self.trace(seed), **fields)
 
     @property
+    def rules(self) -> dict[str, Predicts]:
+        """Every rule that fits, as published."""
+        scenario = resolve(self.env).override(forecast="trained")  # as a record's is
+        found = {name: one for name, one in REGISTRY.items() if name not in NO_RULES}
+        return {name: one() for name, one in found.items() if one.compatible(scenario)}
+
+    @property
     def settings(self) -> TrainingSettings:
         """How an agent is trained."""
         return TrainingSettings("counterfactual", hyper={**SMALL, **self.hyper}, rolling=True)
@@ -116,14 +124,14 @@ CASES = (
         *("short tasks", "GracePeriod-v1", "google-2011-applications-narrow", 12_000),
         *({"job_tasks": 5, "longest": 4 * HOUR}, KILLS),
     ),
-    Case("large jobs", "GracePeriod-v1", "google-2011-applications-narrow", 6_000, {}, KILLS),
+    Case("large jobs", "GracePeriod-v1", "google-2011-applications-narrow", 6_000, hyper=KILLS),
     Case(
         *("retries", "Cloning-v1", "google-2011-failing", 4_000, {"job_tasks": 20}),
         {"episodes": 2_000, "decisions": 0.2, "advice": []},
     ),
     Case(
-        *("checkpoints", "Checkpoint-v1", "system-a-harsh-applications", 6_000, {}),
-        {"episodes": 150, "decisions": 0.01, "advice": INTERVALS},
+        *("checkpoints", "Checkpoint-v1", "system-a-harsh-applications", 6_000),
+        hyper={"episodes": 150, "decisions": 0.01, "advice": INTERVALS},
     ),
 )
 """In turn: killing saves; it neither saves nor harms; few large jobs decide, and it harms; all but
@@ -145,12 +153,6 @@ class Key(NamedTuple):
 def dealt(cases: Sequence[Case], records: int) -> list[Key]:
     """So many records, dealt out to the cases in turn."""
     return [Key(cases[at % len(cases)].name, at // len(cases)) for at in range(records)]
-
-
-def rules_of(scenario: Scenario) -> dict[str, Predicts]:
-    """Every rule that fits, as published."""
-    found = {name: one for name, one in REGISTRY.items() if name not in NO_RULES}
-    return {name: one() for name, one in found.items() if one.compatible(scenario)}
 
 
 @dataclass(frozen=True)
@@ -184,7 +186,7 @@ class Campaign:
             places = places_of(scenario)
             runs = {
                 name: [place.run(rule, threads=1) for place in places]
-                for name, rule in rules_of(scenario).items()
+                for name, rule in case.rules.items()
             }
             found["rules"] = {
                 name: verdict_of_folds(places, one).to_json() for name, one in runs.items()
@@ -236,7 +238,7 @@ class Campaign:
 
     def policies(self, case: Case, number: int) -> dict[str, Predicts | Path | None]:
         """What is to be played on a fresh trace, by name; None stands for replay."""
-        found: dict[str, Predicts | Path | None] = dict(rules_of(resolve(case.env)))
+        found: dict[str, Predicts | Path | None] = dict(case.rules)
         for key in self.keys:
             row = self.row(key) if key.case == case.name else {}
             if "learned" in row:

@@ -22,9 +22,9 @@ from failgym.evaluation.scoring import Score
 
 __all__ = ["FOLDS", "KEPT", "RULES", "Judged", "Share", "Summary", "groups", "summary"]
 
-RULES, KEPT, FOLDS = "rules", "learned, the agent that is kept", "learned, the agents of the folds"
+RULES, KEPT, FOLDS = "rules", "learned, the agent that is kept", "learned, agents of the folds"
 MOST_HARMFUL, MOST_MISSED = 5.0, 20.0
-"""What is asked of the gate [%]: harmful policies that it adopts, and large gains that it misses."""
+"""What is asked of the gate, at most [%]: harmful policies that it adopts, large gains missed."""
 TWICE = 2.0
 
 
@@ -62,7 +62,7 @@ class Judged:
 class Share(NamedTuple):
     """How many of some verdicts are so."""
 
-    count: int
+    so: int
     of: int
     records: int
     """that they are about"""
@@ -72,16 +72,16 @@ class Share(NamedTuple):
         """In percent, with its bracket."""
         if not self.of:
             return "-"
-        low, high = bracket(self.count / self.of * self.records, self.records)
-        value = 100.0 * self.count / self.of
-        return f"{value:.1f} % [{low:.1f}, {high:.1f}], {self.count} of {self.of}"
+        low, high = bracket(self.so / self.of * self.records, self.records)
+        value = 100.0 * self.so / self.of
+        return f"{value:.1f} % [{low:.1f}, {high:.1f}], {self.so} of {self.of}"
 
     def kept(self, most: float) -> str:
         """Is a promise of so many percent at most kept?"""
         if not self.of:
             return "not told"
-        low, high = bracket(self.count / self.of * self.records, self.records)
-        if 100.0 * self.count / self.of > most:
+        low, high = bracket(self.so / self.of * self.records, self.records)
+        if 100.0 * self.so / self.of > most:
             return "no" if low > most else "no, not surely"
         return "yes" if high <= most else "yes, not surely"
 
