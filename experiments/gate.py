@@ -1,7 +1,7 @@
 """Is the verdict to be trusted? Hundreds of simulated records whose truth is known.
 
     python -m experiments.gate --out DIR [--records 200] [--case NAME ...] [--processes 1]
-        [--pool 200] [--slices 800] [--json FILE]
+        [--pool 200] [--json FILE]
 
 A record is a generated trace that is played as if it were a real one: it is given as a trace, so
 that nothing knows what it was made from. On each the verdict of five folds by time
@@ -12,7 +12,7 @@ that nothing knows what it was made from. On each the verdict of five folds by t
 
 The truth is what the same policy saves on ``--pool`` fresh traces after the same profile, as long
 as the record. The earlier half of the jobs is what is known there, the later half is played, as in
-the middle fold. Of each trace ``--slices`` tasks are drawn by what is at stake on them
+the middle fold. Of each trace some tasks are drawn by what is at stake on them
 (`failgym.leaderboard.suite.by_stake`), the same for all policies. Costs are machine-hours; the
 interval is over traces.
 
@@ -94,6 +94,8 @@ class Case:
     """fields of the profile"""
     hyper: dict[str, Any] = field(default_factory=dict[str, Any])
     """of the learner, beside `SMALL`"""
+    slices: int = 800
+    """tasks of a fresh trace that are played"""
 
     def trace(self, seed: int) -> Trace:
         """A trace of this law."""
@@ -132,6 +134,7 @@ CASES = (
     Case(
         *("checkpoints", "Checkpoint-v1", "system-a-harsh-applications", 6_000),
         hyper={"episodes": 150, "decisions": 0.01, "advice": INTERVALS},
+        slices=150,
     ),
 )
 """In turn: killing saves; it neither saves nor harms; few large jobs decide, and it harms; all but
@@ -163,7 +166,6 @@ class Campaign:
     cases: tuple[Case, ...]
     keys: tuple[Key, ...]
     """of all records that are asked for"""
-    slices: int
 
     def case(self, name: str) -> Case:
         """The case of a name."""
@@ -209,9 +211,7 @@ class Campaign:
     def truth(self, key: Key) -> None:
         """Play everything that is to be on a fresh trace, unless it has been."""
         file, case = self.folder / "truths" / f"{key.file}.json", self.case(key.case)
-        found = _kept(file, case) or {"law": asdict(case), "slices": self.slices, "saved": {}}
-        if found["slices"] != self.slices:
-            raise ValueError(f"{file}: is of {found['slices']} slices: choose another folder")
+        found = _kept(file, case) or {"law": asdict(case), "saved": {}}
         policies = {
             name: policy
             for name, policy in self.policies(case, key.number).items()
@@ -221,7 +221,7 @@ class Campaign:
             return
         scenario = case.scenario(FRESH + key.number, boundary=0.5, slice_tasks=1)
         place = Anchors.of(scenario, split="test")
-        drawn = draw_by_stake(place.possible, place.spent, self.slices, key.number)
+        drawn = draw_by_stake(place.possible, place.spent, case.slices, key.number)
         hours = drawn.weights / place.machine_hour
         replay = place.replay.costs.sum(axis=1)[drawn.slices]
         found["possible"] = float(place.possible[drawn.slices] @ hours)
@@ -337,18 +337,16 @@ def told(label: str, total: int) -> Generator[Advance]:
 
 
 TITLES = (
-    *("", "verdicts", "adopt", "no evidence", "harm", "surely save", "unsure", "of them adopted"),
-    *("harmful: adopted", "gains of twice the smallest: missed", "by the typical smallest"),
-    "harmful: said",
+    *("", "adopt", "no evidence", "harm", "harmful: adopted", "twice the smallest: missed"),
+    *("by the typical smallest", "unsure: adopted"),
 )
 
 
 def cells(one: Summary) -> tuple[str | int, ...]:
     """What a table shows of a group."""
     return (
-        *(one.name, one.verdicts, one.adopt, one.none, one.harm, one.saving, one.unsure),
-        *(one.unsure_adopted, one.harmful_adopted.text, one.missed.text),
-        *(one.missed_typical.text, one.harm_found.text),
+        *(one.name, one.adopt, one.none, one.harm, one.harmful_adopted.text, one.missed.text),
+        *(one.missed_typical.text, f"{one.unsure_adopted} of {one.unsure}"),
     )
 
 
@@ -360,7 +358,6 @@ def main(
     ] = None,
     processes: Annotated[int, typer.Option(min=1, help="At a time.")] = 1,
     pool: Annotated[int, typer.Option(min=2, help="Fresh traces of each case.")] = 200,
-    slices: Annotated[int, typer.Option(min=1, help="Tasks of each that are played.")] = 800,
     json_file: Annotated[Path | None, typer.Option("--json", help="Also write it there.")] = None,
 ) -> None:
     """Count how often the verdict is wrong."""
@@ -372,7 +369,7 @@ def main(
     for name in ("records", "agents", "truths"):
         (out / name).mkdir(parents=True, exist_ok=True)
     keys = dealt(cases, records)
-    campaign = Campaign(out, cases, tuple(keys), slices)
+    campaign = Campaign(out, cases, tuple(keys))
     with told("records", len(keys)) as advance:
         each(campaign.record, keys, processes, done=advance)
     used = [one for one in cases if any(key.case == one.name for key in keys)]
@@ -390,13 +387,13 @@ def main(
         {
             "records": len(rows),
             "pool": pool,
-            "slices": slices,
             "refused": refused,
             "cases": [{**asdict(one), "world": world_of(one.env)} for one in used],
             "judged": [asdict(one) for one in judged],
         }
     )
-    print_table("Verdicts on simulated records", TITLES, [cells(one) for one in groups(judged)])
+    lines = [cells(one) for one in groups(judged)]
+    print_table("Verdicts on simulated records", TITLES, lines, unbroken=frozenset(TITLES))
     print_line(f"{len(refused)} of {len(rows)} records could not be judged, or taught nothing")
 
 

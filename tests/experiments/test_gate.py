@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ pytest.importorskip("xgboost")
 from experiments import gate
 from experiments.gate import Campaign, Case, Key, dealt, judged_of, truths_of
 from experiments.gate_summary import FOLDS, KEPT, RULES, Judged, Share, groups, summary
+from experiments.result_tables.intervals import verdicts
 from failgym.evaluation.scoring import Score
 from failgym.vocabulary import HOUR
 
@@ -25,6 +26,7 @@ TINY = Case(
     700,
     {"job_tasks": 3, "longest": 4 * HOUR},
     {"trees": 3, "depth": 2, "models": 2, "caution": [1.0], "episodes": 100, "advice": []},
+    slices=60,
 )
 
 
@@ -74,6 +76,15 @@ def test_agents_of_folds_are_not_counted_with_those_that_are_kept() -> None:
     assert named == {RULES: 1, KEPT: 1, FOLDS: 1, "rules and agents that are kept": 2, "one": 2}
 
 
+def test_a_page_says_whether_promises_are_kept() -> None:
+    rows = [judged("no evidence", HARMS, record) for record in range(200)]
+    rows.append(judged("adopt", SAVES, 200))
+    content = json.loads(json.dumps({"judged": [asdict(one) for one in rows]}))
+    line = verdicts(content).splitlines()[2]
+    assert line.startswith("| rules | 201 | 1 | 200 | 0 | 0.0 % [0.0, 1.8], 0 of 200 | yes | ")
+    assert line.endswith("| 0.0 % [0.0, 97.5], 0 of 1 | yes, not surely |")
+
+
 def test_records_are_dealt_out_in_turn_and_more_add_to_them() -> None:
     cases = (TINY, replace(TINY, name="other one"))
     assert [key.file for key in dealt(cases, 3)] == ["tiny-0000", "other-one-0000", "tiny-0001"]
@@ -95,7 +106,7 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
     folder = tmp_path_factory.mktemp("gate")
     for name in ("records", "agents", "truths"):
         (folder / name).mkdir()
-    found = Campaign(folder, (TINY,), (Key("tiny", 0),), 60)
+    found = Campaign(folder, (TINY,), (Key("tiny", 0),))
     found.record(Key("tiny", 0))
     found.truth(Key("tiny", 0))
     return found
@@ -125,8 +136,8 @@ def test_what_was_done_is_not_done_again(
     other = replace(campaign, cases=(replace(TINY, jobs=701),))
     with pytest.raises(ValueError, match="of other settings of 'tiny'"):
         other.record(Key("tiny", 0))
-    with pytest.raises(ValueError, match="is of 60 slices"):
-        replace(campaign, slices=61).truth(Key("tiny", 0))
+    with pytest.raises(ValueError, match="of other settings of 'tiny'"):
+        other.truth(Key("tiny", 0))
 
 
 def test_what_is_missing_is_played_and_training_goes_on(campaign: Campaign) -> None:

@@ -14,6 +14,7 @@ pytest.importorskip("stable_baselines3")
 pytest.importorskip("xgboost")
 from experiments import generated_to_real
 from experiments.generated_to_real import SHIPPED, Source, learned, place_of, row_of, taught
+from experiments.result_tables.intervals import from_generated
 from failgym.baselines import REGISTRY, GracePeriod, ImmediateKill
 from failgym.envs import resolve
 from failgym.traces import generate
@@ -63,11 +64,14 @@ def test_agents_stand_above_the_past_or_below_on_the_same_jobs(record: Path) -> 
     assert past["score"][0] == pytest.approx(past["runs"][0])
     assert twin["above_past"][0] == pytest.approx(twin["score"][0] - past["score"][0])
     assert row["rules"]["grace_period"]["above_past"][0] == pytest.approx(0.0)
+    written = from_generated([{"trace": "mine", **row}, {"trace": "a", "env": "b", "reason": "c"}])
+    head = "| mine, `GracePeriod-v1` |"
+    lines = written.splitlines()[2:]
+    assert [line.startswith(head) for line in lines] == [True, True, True, False]
+    assert lines[2].startswith(f"{head} best rule in hindsight: `grace_period` |")
 
 
-def test_a_command_that_was_stopped_goes_on(
-    record: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_command_that_was_stopped_goes_on(record: Path, tmp_path: Path) -> None:
     done = run(record, tmp_path)
     assert done.exit_code == 0, done.output
     [row] = json.loads((tmp_path / "a.json").read_text())
