@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 from experiments import interval_simulation
@@ -39,9 +40,9 @@ def carried_over(content: dict[str, Any]) -> str:
 
 def verdicts(content: dict[str, Any]) -> str:
     """How often the verdict was wrong, as `experiments.gate` wrote it."""
-    judged = [
-        Judged(**{**row, "truth": Score(*map(_number, row["truth"]))}) for row in content["judged"]
-    ]
+    rows: list[dict[str, Any]] = content["judged"]
+    truths = [Score(*map(_number, row["truth"])) for row in rows]
+    judged = [replace(Judged(**row), truth=truth) for row, truth in zip(rows, truths, strict=True)]
     cells = [
         [
             *(one.name, str(one.verdicts), str(one.adopt), str(one.none), str(one.harm)),
