@@ -62,7 +62,7 @@ from failgym.leaderboard.run.process_pool import each
 from failgym.leaderboard.suite.by_stake import draw_by_stake
 from failgym.traces import Trace
 from failgym.traces.synthetic import PROFILES, generate
-from failgym.vocabulary import DAY, HOUR
+from failgym.vocabulary import HOUR
 from failgym.worlds.settings.splitting import FOLDS
 
 __all__ = ["CASES", "Campaign", "Case", "Key", "dealt", "judged_of"]
@@ -121,7 +121,10 @@ class Case:
 
 KILLS: dict[str, Any] = {"episodes": 3_000, "decisions": 0.1, "advice": STOPPING}
 CASES = (
-    Case("kills", "GracePeriod-v1", "google-2011", 6_000, {"job_tasks": 10, "longest": DAY}, KILLS),
+    Case(
+        *("kills", "GracePeriod-v1", "google-2011", 24_000),
+        *({"job_tasks": 5, "longest": 8 * HOUR}, KILLS),
+    ),
     Case(
         *("short tasks", "GracePeriod-v1", "google-2011-applications-narrow", 12_000),
         *({"job_tasks": 5, "longest": 4 * HOUR}, KILLS),
