@@ -41,7 +41,7 @@ from failgym.cli.options import override
 from failgym.cli.output import JsonFile, interactive, print_line, print_table
 from failgym.envs import SCENARIOS, Scenario, resolve
 from failgym.evaluation import Anchors
-from failgym.evaluation.progress import Advance, progress_bar
+from failgym.evaluation.progress import Advance, progress_bar, silent
 from failgym.evaluation.statistics.sampling_units import TracesUnits
 from failgym.leaderboard.statistics.bootstrap import Bootstrap, Estimate
 from failgym.leaderboard.statistics.estimators import Runs, run_scores
@@ -69,7 +69,7 @@ class Place:
         """How many."""
         return sum(len(each.replay.slices) for each in self.anchors)
 
-    def runs(self, policies: Sequence[Policy], advance: Advance | None = None) -> Runs:
+    def runs(self, policies: Sequence[Policy], advance: Advance = silent) -> Runs:
         """What policies save over replay: jobs stand for slices where it is known what each costs.
 
         What is resampled, and so stands for a slice, is what `evaluate` resamples.
@@ -81,7 +81,7 @@ class Place:
         spent = np.concatenate([each.spent for each in evidence])
         return Runs(saved, possible, spent, units).by_unit()
 
-    def _saved(self, policy: Policy, advance: Advance | None) -> npt.NDArray[np.float64]:
+    def _saved(self, policy: Policy, advance: Advance) -> npt.NDArray[np.float64]:
         parts = [
             each.evidence.replay - each.evidence.costs(each.run(policy, progress=advance))
             for each in self.anchors

@@ -231,7 +231,7 @@ def simulated(law: Law, design: Design, trials: int) -> Held:
     )
 
 
-def bracket(held: int, trials: int) -> tuple[float, float]:
+def bracket(held: float, trials: int) -> tuple[float, float]:
     """Clopper and Pearson's interval of a share [%]."""
     low = float(beta.ppf(0.025, held, trials - held + 1)) if held else 0.0
     high = float(beta.ppf(0.975, held + 1, trials - held)) if held < trials else 1.0

@@ -34,6 +34,10 @@
     python -m experiments.results_pages --simulation simulation.json
     python -m experiments.ranks_carry_over --trace RECORD --policies ID --json carried.json
     python -m experiments.results_pages --carried-over carried.json
+    python -m experiments.gate --out FOLDER --json gate.json
+    python -m experiments.results_pages --verdicts gate.json
+    python -m experiments.generated_to_real --trace RECORD --out FOLDER --json real.json
+    python -m experiments.results_pages --from-generated real.json
     python -m experiments.generalisation --env ID --json generalisation.json
     python -m experiments.results_pages --generalisation generalisation.json
     python -m experiments.oracle_rows --suite NAME --json oracle.json
@@ -62,7 +66,12 @@ from experiments.result_tables.baselines import measures, scores, tuned
 from experiments.result_tables.continued import continued, speculation
 from experiments.result_tables.generalisation import generalisation
 from experiments.result_tables.information import alarms, errors_of_jobs, information
-from experiments.result_tables.intervals import carried_over, simulation
+from experiments.result_tables.intervals import (
+    carried_over,
+    from_generated,
+    simulation,
+    verdicts,
+)
 from experiments.result_tables.power import power
 from experiments.result_tables.random_rules import ablations, random_rules
 from experiments.result_tables.rankings import sensitivity, turns
@@ -97,6 +106,8 @@ PAGES = {
     "power": "docs/results/power.md",
     "simulation": "docs/results/intervals.md",
     "carried_over": "docs/results/twins.md",
+    "verdicts": "docs/results/intervals.md",
+    "from_generated": "docs/results/twins.md",
     "generalisation": "docs/results/generalisation.md",
 }
 """The page that each generated part stands in."""
@@ -141,6 +152,8 @@ def main(
     power_file: Annotated[Path | None, typer.Option("--power", **FILE)] = None,
     simulation_file: Annotated[Path | None, typer.Option("--simulation", **FILE)] = None,
     carried_file: Annotated[Path | None, typer.Option("--carried-over", **FILE)] = None,
+    verdicts_file: Annotated[Path | None, typer.Option("--verdicts", **FILE)] = None,
+    from_generated_file: Annotated[Path | None, typer.Option("--from-generated", **FILE)] = None,
     generalisation_file: Annotated[Path | None, typer.Option("--generalisation", **FILE)] = None,
     leaderboard: Annotated[
         Path | None, typer.Option("--leaderboard", metavar="DIR", exists=True, file_okay=False)
@@ -168,6 +181,8 @@ def main(
         ("power", power_file, power),
         ("simulation", simulation_file, simulation),
         ("carried_over", carried_file, carried_over),
+        ("verdicts", verdicts_file, verdicts),
+        ("from_generated", from_generated_file, from_generated),
         ("generalisation", generalisation_file, generalisation),
     ]
     for name, file, written in given:

@@ -45,6 +45,7 @@ from failgym.cli.options import override
 from failgym.cli.output import JsonFile, interactive, print_line, print_table
 from failgym.evaluation import Anchors
 from failgym.evaluation.caller import check_playable
+from failgym.evaluation.folds import Folds
 from failgym.evaluation.progress import Advance, progress_bar
 from failgym.evaluation.room import LEAST_ROOM, NOTHING
 from failgym.evaluation.stakes import Stakes
@@ -108,11 +109,6 @@ class Fold:
     """[policies, rows] over replay, in the fold [machine-h]"""
     past: Floats
     """[policies] the same on its train split"""
-
-    @property
-    def hours(self) -> float:
-        """Costs that are worth an hour of a machine; costs themselves where it has no price."""
-        return self.anchors.machine_hour
 
 
 def scenario_of(env: str, trace: str | Path, settings: Sequence[str] | None = None) -> Scenario:
@@ -183,12 +179,10 @@ def row_of(trace: str, env: str, folds: Sequence[Fold], names: Sequence[str]) ->
     """The folds joined."""
     places = [fold.anchors for fold in folds]
     evidence = [place.evidence for place in places]
-    joined = TracesUnits.joined([one.units for one in evidence])
-    units = TracesUnits(joined.of_row, np.zeros(len(joined), dtype=np.int64))  # of one record
-    possible, spent = (
-        np.concatenate([getattr(fold.anchors.evidence, name) / fold.hours for fold in folds])
-        for name in ("possible", "spent")
-    )
+    joined = Folds(places).evidence
+    possible, spent = joined.possible, joined.spent
+    one_record = np.zeros(joined.units.count, dtype=np.int64)
+    units = TracesUnits(joined.units.of_row, one_record)
     saved = np.concatenate([fold.saved for fold in folds], axis=1)
     picked = [int(np.argmax(fold.past)) for fold in folds]
     chosen = [

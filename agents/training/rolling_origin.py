@@ -33,7 +33,7 @@ from failgym.worlds.settings.splitting import FOLDS
 from failgym.worlds.source import whole_trace
 from failgym.worlds.split import split_trace
 
-__all__ = ["WHOLE", "fold_of", "places_of", "rolled"]
+__all__ = ["FOLDER", "WHOLE", "fold_of", "places_of", "rolled", "verdict_of_folds"]
 
 WHOLE, FOLDER = "whole", "fold-{}"
 """Folders of the run on the whole train split, and of that of a fold, in that of the result."""
@@ -112,10 +112,20 @@ def rolled(
             except ValueError as error:
                 raise ValueError(f"fold {number}: {error}") from error
         runs.append(place.run(agent, threads=threads))
+    return replace(verdict_of_folds(places, runs), learned=learned)
+
+
+def verdict_of_folds(places: Sequence[Anchors], runs: Sequence[Run]) -> Verdict:
+    """What was done in the folds, all joined, says; nothing was chosen on them.
+
+    Args:
+        places: the folds, as `places_of` gives them.
+        runs: in each.
+    """
     folds = Folds(places)
     costs, acts = folds.costs(runs), folds.acts(runs)
     found = verdict_on([folds.evidence], [costs], acts, 1, places[0].seed)
-    return replace(found, folds=len(places), learned=learned)
+    return replace(found, folds=len(places))
 
 
 def _teaches(fold: Scenario) -> bool:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 from experiments import interval_simulation
+from experiments.gate_summary import MOST_HARMFUL, MOST_MISSED, Judged, groups
 from experiments.markdown import table
 from experiments.ranks_carry_over import ASKED
 from experiments.record_twins import shown
 from failgym.comparison import Measured
+from failgym.evaluation.scoring import Score
 
-__all__ = ["carried_over", "simulation"]
+__all__ = ["carried_over", "from_generated", "simulation", "verdicts"]
 
 
 def simulation(content: dict[str, Any]) -> str:
@@ -33,6 +36,55 @@ def carried_over(content: dict[str, Any]) -> str:
     ]
     titles = ("", "jobs played of the future", "rules", "halves", "twins", "twins / halves")
     return "\n".join(table([*titles, "past / halves", f"{ASKED:g} kept?"], cells))
+
+
+def verdicts(content: dict[str, Any]) -> str:
+    """How often the verdict was wrong, as `experiments.gate` wrote it."""
+    rows: list[dict[str, Any]] = content["judged"]
+    truths = [Score(*map(_number, row["truth"])) for row in rows]
+    judged = [replace(Judged(**row), truth=truth) for row, truth in zip(rows, truths, strict=True)]
+    cells = [
+        [
+            *(one.name, str(one.verdicts), str(one.adopt), str(one.none), str(one.harm)),
+            *(one.harmful_adopted.text, one.harmful_adopted.kept(MOST_HARMFUL)),
+            *(one.missed.text, one.missed_typical.text, one.missed.kept(MOST_MISSED)),
+        ]
+        for one in groups(judged)
+    ]
+    titles = ["", "verdicts", "adopt", "no evidence", "harm", "harmful: adopted"]
+    titles += [f"{MOST_HARMFUL:g} % kept?", "gains of twice the smallest: missed"]
+    titles += ["by the typical smallest", f"{MOST_MISSED:g} % kept?"]
+    return "\n".join(table(titles, cells))
+
+
+def from_generated(rows: list[dict[str, Any]]) -> str:
+    """Agents on the future of records, as `experiments.generated_to_real` wrote them."""
+    cells: list[list[str]] = []
+    for row in rows:
+        where = f"{row['trace']}, `{row['env']}`"
+        if "reason" in row:
+            cells.append([where, "", "", row["reason"], ""])
+            continue
+        cells += [
+            [where, name, str(len(one["runs"])), _points(one["score"]), _points(one["above_past"])]
+            for name, one in row["agents"].items()
+        ]
+        best = max(row["rules"], key=lambda name: _number(row["rules"][name]["score"][0]))
+        rule = row["rules"][best]
+        points = _points(rule["score"]), _points(rule["above_past"])
+        cells.append([where, f"best rule in hindsight: `{best}`", "", *points])
+    return "\n".join(table(["", "learned on", "seeds", "score", "above the past"], cells))
+
+
+def _points(found: list[float | None] | None) -> str:
+    if found is None or found[0] is None:
+        return "-"
+    value, low, high = map(_number, found)
+    return f"{value:.1f} [{low:.1f}, {high:.1f}]"
+
+
+def _number(found: float | None) -> float:
+    return math.nan if found is None else found
 
 
 def _measured(found: list[float | None]) -> Measured:
