@@ -65,7 +65,7 @@ from failgym.traces.synthetic import PROFILES, generate
 from failgym.vocabulary import HOUR
 from failgym.worlds.settings.splitting import FOLDS
 
-__all__ = ["CASES", "Campaign", "Case", "Key", "dealt", "judged_of"]
+__all__ = ["CASES", "Campaign", "Case", "Key", "dealt", "judged_of", "told", "truths_of"]
 
 NO_RULES = frozenset({"replay", "random"})
 FRESH = 1_000_000
@@ -280,9 +280,15 @@ def _write(file: Path, content: dict[str, Any]) -> None:
         partial.write_text(json.dumps(content, indent=1), "utf-8")
 
 
-def truths_of(fresh: Sequence[dict[str, Any]]) -> dict[str, Score]:
-    """The true score of each policy that was played on all these traces."""
+def truths_of(fresh: Sequence[dict[str, Any]], *, of_spent: bool = False) -> dict[str, Score]:
+    """The true score of each policy that was played on all these traces.
+
+    Args:
+        fresh: what is known of each trace.
+        of_spent: in percent of what replay spends, not of what the bound saves.
+    """
     possible, spent = (np.array([one[name] for one in fresh]) for name in ("possible", "spent"))
+    possible = spent if of_spent else possible
     names = set[str].intersection(*(set(one["saved"]) for one in fresh))
     return {
         name: score(

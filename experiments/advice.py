@@ -1,0 +1,195 @@
+"""Is the advice of `failgym assess` to be trusted? Records whose truth is known.
+
+    python -m experiments.advice --gate DIR --out DIR [--records 100] [--processes 1] [--json FILE]
+
+The records, and the truth of every rule, are those of `experiments.gate`: a record is a generated
+trace that is played as if it were a real one, and the truth of a rule is what it saves on many
+fresh traces of the same law (``--gate``: where the campaign keeps them; it must be done). Each is
+assessed as an operator would, with all published rules and forecasts that are learned from its
+past. Counted is how often the advice is
+
+* *harmful*: the rule to adopt surely costs more than replay;
+* *right*: it surely saves;
+* *missed*: nothing is to be adopted, and yet some rule's true gain is at least twice the smallest
+  that this record could have told from 0.
+
+Only measures whose prices are the same in both are played: kills and checkpoints.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from experiments.gate import CASES, Campaign, Case, Key, dealt, told, truths_of
+from experiments.gate_summary import TWICE, Share
+from experiments.measured_worlds import world_of
+from failgym.assessment import Candidate, assess
+from failgym.baselines import Heuristic
+from failgym.cli.output import JsonFile, print_line, print_table
+from failgym.evaluation.scoring import Score
+from failgym.files import replacing
+from failgym.leaderboard.run.process_pool import each
+
+__all__ = ["Advised", "Assessments", "counted"]
+
+MEASURE = {"GracePeriod-v1": "kill", "Checkpoint-v1": "checkpoint"}
+"""Environments of the campaign whose rules a measure has."""
+PLAYED = tuple(case for case in CASES if case.env in MEASURE)
+
+
+@dataclass(frozen=True)
+class Advised:
+    """The advice on a record, beside the truth."""
+
+    case: str
+    record: int
+    answer: str
+    policy: str | None
+    """the one to adopt"""
+    truth: Score | None
+    """of that policy"""
+    large: tuple[str, ...]
+    """rules whose true gain is at least twice the smallest that the record could have told"""
+
+    @property
+    def harmful(self) -> bool:
+        """Does the advice surely cost more than replay?"""
+        return self.truth is not None and self.truth.high < 0.0
+
+    @property
+    def right(self) -> bool:
+        """Does it surely save?"""
+        return self.truth is not None and self.truth.low > 0.0
+
+
+@dataclass(frozen=True)
+class Assessments:
+    """What is kept in a folder; other processes get a copy."""
+
+    folder: Path
+
+    def file(self, key: Key) -> Path:
+        """Where the advice on a record is."""
+        return self.folder / f"{key.file}.json"
+
+    def assess(self, key: Key) -> None:
+        """Assess a record, unless it has been."""
+        case = next(one for one in PLAYED if one.name == key.case)
+        known = self.row(key)
+        if known is not None and known["law"] == _law(case):
+            return
+        begun, trace = time.perf_counter(), case.trace(key.number)
+        found = assess(
+            trace,
+            trace,
+            {
+                name: Candidate(rule, "published", name)
+                for name, rule in case.rules.items()
+                if isinstance(rule, Heuristic)
+            },
+            name=key.file,
+            measures=[MEASURE[case.env]],
+            forecasts=("trained",),
+        )
+        assert found.advice is not None
+        rules = [one for one in found.judged if one.kind != "chosen"]
+        row = {
+            "law": _law(case),
+            "case": case.name,
+            "number": key.number,
+            "answer": found.advice.answer,
+            "policy": found.advice.policy,
+            "share": {room.measure: room.share for room in found.rooms},
+            "smallest": {one.policy: one.verdict.smallest for one in rules},
+            "saved": {one.policy: one.share for one in rules},
+            "left_out": list(found.left_out),
+            "seconds": time.perf_counter() - begun,
+        }
+        with replacing(self.file(key)) as partial:
+            partial.write_text(json.dumps(row, indent=1), "utf-8")
+
+    def row(self, key: Key) -> dict[str, Any] | None:
+        """What is known of a record; None if nothing is."""
+        if not self.file(key).is_file():
+            return None
+        return json.loads(self.file(key).read_text("utf-8"))
+
+
+def _law(case: Case) -> dict[str, Any]:
+    return json.loads(json.dumps(asdict(case)))
+
+
+def advised(row: dict[str, Any], truths: dict[str, Score]) -> Advised:
+    """An advice beside the truth.
+
+    Args:
+        row: of a record.
+        truths: of the rules of its case, in percent of what replay spends.
+    """
+    large = [
+        name
+        for name, smallest in row["smallest"].items()
+        if smallest is not None and truths[name].low > 0.0
+        if truths[name].value >= TWICE * smallest > 0.0
+    ]
+    policy = row["policy"]
+    truth = None if policy is None else truths[policy]
+    return Advised(row["case"], row["number"], row["answer"], policy, truth, tuple(large))
+
+
+def counted(name: str, found: Sequence[Advised]) -> tuple[str | int, ...]:
+    """A row of the table."""
+    adopted = [one for one in found if one.policy is not None]
+    large = [one for one in found if one.large]
+    harmful = Share(sum(one.harmful for one in found), len(found), len(found))
+    missed = Share(sum(one.policy is None for one in large), len(large), len(large))
+    right = sum(one.right for one in adopted)
+    unsure = len(adopted) - right - harmful.so
+    return (name, len(found), len(adopted), right, unsure, harmful.text, missed.text)
+
+
+TITLES = (
+    *("", "records", "adopt", "right", "unsure", "harmful advice", "twice the smallest: abstained"),
+)
+
+
+def main(
+    gate: Annotated[Path, typer.Option(file_okay=False, metavar="DIR", help="Of the campaign.")],
+    out: Annotated[Path, typer.Option(file_okay=False, metavar="DIR", help="Kept there.")],
+    records: Annotated[int, typer.Option(min=1, help="Of all cases together.")] = 100,
+    processes: Annotated[int, typer.Option(min=1, help="At a time.")] = 1,
+    pool: Annotated[int, typer.Option(min=2, help="Fresh traces of each case.")] = 200,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Also write it there.")] = None,
+) -> None:
+    """Count how often the advice is right, abstains, or harms."""
+    file, keys = JsonFile.at(json_file), dealt(PLAYED, records)
+    campaign = Campaign(gate, PLAYED, tuple(keys))
+    truths: dict[str, dict[str, Score]] = {}
+    for case in PLAYED:
+        fresh = [campaign.fresh(Key(case.name, at)) for at in range(pool)]
+        truths[case.name] = truths_of(fresh, of_spent=True)
+    out.mkdir(parents=True, exist_ok=True)
+    assessments = Assessments(out)
+    with told("records", len(keys)) as advance:
+        each(assessments.assess, keys, processes, done=advance)
+    rows = [row for key in keys if (row := assessments.row(key)) is not None]
+    found = [advised(row, truths[row["case"]]) for row in rows]
+    of_case = [
+        counted(case.name, [one for one in found if one.case == case.name]) for case in PLAYED
+    ]
+    print_table("Advice on simulated records", TITLES, [counted("all", found), *of_case])
+    print_line(f"{sum(bool(row['left_out']) for row in rows)} records left something out")
+    cases = [{**asdict(case), "world": world_of(case.env)} for case in PLAYED]
+    content = {"records": rows, "advised": [asdict(one) for one in found], "cases": cases}
+    file.write(content)
+
+
+if __name__ == "__main__":
+    typer.run(main)

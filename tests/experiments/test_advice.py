@@ -1,0 +1,78 @@
+"""The campaign of advice: what it counts, and that it goes on after a kill."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("stable_baselines3")
+pytest.importorskip("xgboost")
+from experiments import advice
+from experiments.advice import Advised, Assessments, advised, counted
+from experiments.gate import Key, truths_of
+from failgym.evaluation.scoring import Score
+from tests.experiments.test_gate import TINY
+
+SAVES, HARMS, UNSURE = Score(20.0, 10.0, 30.0), Score(-9.0, -20.0, -1.0), Score(1.0, -5.0, 7.0)
+TRUTHS = {"good": SAVES, "bad": HARMS, "idle": UNSURE}
+ROW: dict[str, Any] = {
+    "case": "one",
+    "number": 3,
+    "answer": "keep",
+    "policy": None,
+    "smallest": {"good": 10.0, "bad": 1.0, "idle": 0.1},
+}
+
+
+def test_an_advice_beside_the_truth() -> None:
+    kept = advised(ROW, TRUTHS)
+    assert (kept.truth, kept.large, kept.harmful, kept.right) == (None, ("good",), False, False)
+    good = advised({**ROW, "answer": "adopt", "policy": "good"}, TRUTHS)
+    assert (good.truth, good.right, good.harmful) == (SAVES, True, False)
+    bad = advised({**ROW, "answer": "adopt", "policy": "bad"}, TRUTHS)
+    assert (bad.right, bad.harmful) == (False, True)
+    little = advised({**ROW, "smallest": {"good": 10.1, "bad": None, "idle": 0.0}}, TRUTHS)
+    assert little.large == ()
+
+
+def test_what_is_counted() -> None:
+    one = Advised("one", 0, "keep", None, None, ("good",))
+    found = [
+        one,
+        replace(one, answer="adopt", policy="good", truth=SAVES),
+        replace(one, answer="adopt", policy="bad", truth=HARMS, large=()),
+        replace(one, answer="adopt", policy="idle", truth=UNSURE, large=()),
+        replace(one, large=()),
+    ]
+    name, records, adopted, right, unsure, harmful, missed = counted("all", found)
+    assert (name, records, adopted, right, unsure) == ("all", 5, 3, 1, 1)
+    assert str(harmful).endswith("1 of 5")
+    assert str(missed).endswith("1 of 2")
+
+
+def test_truths_of_what_is_spent() -> None:
+    fresh = [{"possible": 5.0, "spent": 10.0, "saved": {"rule": saved}} for saved in (1.0, 2.0)]
+    assert truths_of(fresh)["rule"].value == pytest.approx(30.0)
+    assert truths_of(fresh, of_spent=True)["rule"].value == pytest.approx(15.0)
+
+
+def test_a_record_is_assessed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(advice, "PLAYED", (TINY,))
+    assessments, key = Assessments(tmp_path), Key("tiny", 0)
+    assessments.assess(key)
+    row = assessments.row(key)
+    assert row is not None
+    assert set(row["smallest"]) == set(row["saved"])
+    assert row["smallest"]
+
+    def assessed_again(*_: Any, **__: Any) -> Any:
+        raise AssertionError("it was assessed before")
+
+    monkeypatch.setattr(advice, "assess", assessed_again)
+    assessments.assess(key)
+    monkeypatch.setattr(advice, "PLAYED", (replace(TINY, jobs=701),))
+    with pytest.raises(AssertionError, match="assessed before"):
+        assessments.assess(key)
