@@ -153,5 +153,5 @@ def _unjudged(reasons: Mapping[str, str]) -> tuple[str, ...]:
     for name, why in reasons.items():
         of.setdefault(why, []).append(name)
     return tuple(
-        f"Not judged: {', '.join(names)}. {why.capitalize()}." for why, names in of.items()
+        f"Not judged: {', '.join(names)}. {why[:1].upper()}{why[1:]}." for why, names in of.items()
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -98,11 +99,14 @@ def assess(
     from failgym.traces import Trace
 
     amount, currency = _price(price)
+    if not math.isfinite(task_value):
+        raise ValueError(f"--task-value: expected a finite number, got {task_value}")
     wanted = tuple(MEASURES) if measures is None else tuple(measures.split(","))
     _check_measures(wanted)
     candidates = {} if quick else _candidates(policies or [PUBLISHED])
     _check_out(out)
-    folder = _imported(form, source, out, timezone=timezone, columns=columns)
+    # Absolute: the plain name of a folder may be that of a profile too, which would be generated.
+    folder = _imported(form, source, out, timezone=timezone, columns=columns).absolute()
     with working("loading", interactive()):
         trace = Trace.load(folder)
     with _steps() as step:
@@ -200,6 +204,8 @@ def _check_out(out: Path) -> None:
         raise ValueError(f"--out {out}: exists and is not a folder")
     if holds_trace(out):
         raise ValueError(f"--out {out}: holds a trace; use another folder")
+    if any(holds_trace(above) for above in Path(os.path.realpath(out)).parents):
+        raise ValueError(f"--out {out}: lies in the folder of a saved trace; use another folder")
 
 
 def _imported(form: str | None, source: list[Path], out: Path, **options: str | None) -> Path:
@@ -240,9 +246,11 @@ def _print(found: Assessment) -> None:
     assert advice is not None
     days = what.span / 24.0
     print_line(f"{found.trace}: {what.jobs:,} jobs, {what.tasks:,} tasks, {days:,.1f} days")
+    share = what.wasted_share
+    of_known = "" if math.isnan(share) else f" ({100 * share:.1f} % of what is known)"
     print_line(
         f"machine-time: {what.hours:,.0f} h, of which {what.useful:,.0f} useful,"
-        f" {what.wasted:,.0f} wasted ({100 * what.wasted_share:.1f} % of what is known),"
+        f" {what.wasted:,.0f} wasted{of_known},"
         f" {what.unknown:,.0f} cut off by the end of the data"
     )
     if what.causes:

@@ -18,6 +18,7 @@ from failgym.cli.specs import load_policy
 from failgym.traces import Trace
 from tests.assessment.records import doomed
 from tests.assessment.test_assess import RULES
+from tests.assessment.test_happened import of_censored_tasks
 
 QUICK = ("--no-forecasts", "--measures", "kill")
 
@@ -96,6 +97,24 @@ def test_advice_of_an_earlier_run_does_not_stay(record: Path, tmp_path: Path) ->
     assert not (out / "policy.json").exists()
 
 
+def test_a_folder_with_the_name_of_a_profile_is_that_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    doomed(100, long_ones_finish=False).save(Path("google-2011"))
+    assert invoke("assess", "google-2011", "--out", "report", "--quick", *QUICK) == 0
+    content = json.loads(Path("report/report.json").read_text("utf-8"))
+    assert content["rooms"][0]["tasks"] <= content["happened"]["tasks"] == 100
+
+
+def test_a_record_of_unknown_fates_has_no_share_that_is_no_number(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    of_censored_tasks().save(tmp_path / "cut")
+    assert invoke("assess", tmp_path / "cut", "--out", tmp_path / "report", "--quick", *QUICK) == 0
+    assert "nan" not in capsys.readouterr().out
+
+
 def test_a_log_is_read_first(tmp_path: Path) -> None:
     log = tmp_path / "jobs.txt"
     states = ("COMPLETED", "FAILED", "CANCELLED by 7", "TIMEOUT")
@@ -120,6 +139,7 @@ def test_a_log_is_read_first(tmp_path: Path) -> None:
         (["--policies", "optimal_stoping"], "did you mean optimal_stopping"),
         (["--timezone", "UTC"], "--timezone and --columns need --format"),
         (["--task-value", "-1"], "--task-value"),
+        (["--task-value", "inf"], "--task-value: expected a finite number"),
     ],
 )
 def test_bad_options(
@@ -141,6 +161,9 @@ def test_bad_places(record: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     before = sorted(record.iterdir())
     assert invoke("assess", record, "--out", record) == 2
     assert "holds a trace" in capsys.readouterr().err
+    assert sorted(record.iterdir()) == before
+    assert invoke("assess", record, "--out", record / "report") == 2
+    assert "lies in the folder of a saved trace" in capsys.readouterr().err
     assert sorted(record.iterdir()) == before
     assert invoke("assess", tmp_path / "nothing", "--out", tmp_path / "report") == 2
     assert "nothing" in capsys.readouterr().err
