@@ -15,10 +15,15 @@ from failgym.assessment.judging import Judged
 from failgym.assessment.room import MeasureRoom
 from failgym.evaluation.room import LEAST_ROOM
 
-__all__ = ["Advice", "advice_of"]
+__all__ = ["LEAST_UNITS", "Advice", "advice_of", "shown_hours"]
 
 MOSTLY = 0.5
 """Share of a saving that rests on drawn attempts above which it is said first."""
+LEAST_UNITS = 20
+"""Blocks of jobs that must have been seen for anything to be advised (chosen): of fewer, how much
+they differ is hardly known."""
+FEW_LINES = 3
+MADE = ("tuned", "learned")
 _KEEP = "Keep things as they are"
 
 
@@ -41,6 +46,7 @@ def advice_of(
     found: Sequence[Judged],
     unjudged: Mapping[str, str],
     period: str,
+    left_out: Sequence[str] = (),
 ) -> Advice:
     """What to do.
 
@@ -49,22 +55,25 @@ def advice_of(
         found: policies; those that are "chosen" are evidence, and never advised.
         unjudged: measure -> why it cannot be judged.
         period: what savings are counted by, "week" say.
+        left_out: what could not be tried, a sentence each.
     """
     beside = _unjudged(unjudged)
     worth = {room.measure for room in rooms if room.share >= LEAST_ROOM}
     if not worth:
         return Advice("nothing to gain", _nothing(rooms), beside)
-    if not found:
-        text = "What each measure could save at most is known; no rule was tried."
-        return Advice("not asked", text, beside)
     rules = [each for each in found if each.kind != "chosen" and each.measure in worth]
-    good = [each for each in rules if each.verdict.answer == "adopt" and each.low is not None]
+    if not rules:
+        most = max(rooms, key=lambda room: room.share)
+        text = f"Perfect knowledge would save {shown_hours(most.hours)} machine-hours net at most"
+        tried = "; no rule that was asked for could be played." if left_out else "."
+        return Advice("not asked", f"{text}{tried}", (*left_out[:FEW_LINES], *beside))
+    good = [each for each in rules if _surely_saves(each)]
     if good:
         best = max(good, key=lambda each: each.low or 0.0)
         return Advice(
             "adopt",
             f"Adopt {best.policy} ({_measure(best, rooms)}).",
-            (*_saved(best, len(rules)), *_reservations(best, period), *beside),
+            (*_saved(best), *_reservations(best, period), *beside),
             *(best.policy, best.measure, best.forecast),
         )
     acting = [each for each in rules if each.acts]
@@ -72,6 +81,26 @@ def advice_of(
         return Advice("keep", f"{_KEEP}: no rule ever acts on this record.", beside)
     best = max(acting, key=lambda each: each.saved)
     return Advice("keep", f"{_KEEP}: no rule surely saves anything.", (*_unsure(best), *beside))
+
+
+def _surely_saves(each: Judged) -> bool:
+    """Is it evidence, of enough jobs, and whatever a task is worth?"""
+    if each.verdict.answer != "adopt" or each.verdict.units < LEAST_UNITS:
+        return False
+    return min(each.at_values.values()) > 0.0
+
+
+def shown_hours(value: float) -> str:
+    """Hours with as many digits as they deserve.
+
+    >>> shown_hours(123456.7), shown_hours(12.34), shown_hours(-0.001)
+    ('123,457', '12.3', '0')
+    """
+    if abs(value) >= 100.0:
+        return f"{value:,.0f}"
+    if abs(value) >= 1.0:
+        return f"{value:,.1f}"
+    return f"{value:.2f}" if abs(value) >= 0.005 else "0"
 
 
 def _nothing(rooms: Sequence[MeasureRoom]) -> str:
@@ -90,38 +119,39 @@ def _measure(found: Judged, rooms: Sequence[MeasureRoom]) -> str:
     return f"{title}; with {shown}"
 
 
-def _saved(best: Judged, rules: int) -> tuple[str, ...]:
+def _saved(best: Judged) -> tuple[str, ...]:
     low, high = best.low or 0.0, best.high or 0.0  # what is adopted has an interval
     return (
-        f"On the later half of the record it would have saved {best.saved:,.0f} machine-hours net,"
-        f" {100 * best.share:.1f} % of what these tasks used; surely between {low:,.0f} and"
-        f" {high:,.0f}, all {rules} rules that were tried allowed for.",
-        f"Machine-time alone: {best.machine_hours:,.0f} hours; {_more(best.forfeited)} would not"
-        f" have finished, {best.false_kills_per_thousand:.1f} of 1,000 killed in error.",
+        f"On the later half of the record it would have saved {shown_hours(best.saved)}"
+        f" machine-hours net, {100 * best.share:.1f} % of what these tasks used: between"
+        f" {shown_hours(low)} and {shown_hours(high)}, at 95 % for all"
+        f" {best.verdict.candidates} rules that act at once.",
+        f"{_apart(best)}; {best.false_kills_per_thousand:.1f} of 1,000 tasks would have been killed"
+        " in error.",
     )
 
 
-def _more(tasks: int) -> str:
-    return f"{abs(tasks):,} {'more' if tasks >= 0 else 'fewer'} tasks"
+def _apart(best: Judged) -> str:
+    """What net is made of."""
+    change = abs(best.forfeited)
+    tasks = f"{change:,} {'task' if change == 1 else 'tasks'}"
+    fate = "would not have finished" if best.forfeited >= 0 else "more would have finished"
+    return f"Machine-time alone: {shown_hours(best.machine_hours)} hours saved; {tasks} {fate}"
 
 
 def _reservations(best: Judged, period: str) -> tuple[str, ...]:
     found: list[str] = []
     if best.losing:
         found.append(
-            f"It loses in {best.losing} of {best.periods} {period}s, {-best.worst:,.0f}"
-            " machine-hours in the worst."
+            f"It loses in {best.losing} of {best.periods} {period}s,"
+            f" {shown_hours(-best.worst)} machine-hours in the worst."
         )
     if best.drawn is not None and best.drawn > MOSTLY:
+        found.append(_drawn(best))
+    if best.kind in MADE:
         found.append(
-            f"{100 * best.drawn:.0f} % of this rests on attempts that the record does not hold, and"
-            " that were drawn after those that it holds."
-        )
-    low = min(best.at_values, key=lambda factor: best.at_values[factor])
-    if best.at_values[low] < 0.0:
-        found.append(
-            f"If a task that finishes is worth {low} times as much, it loses"
-            f" {-best.at_values[low]:,.0f} machine-hours."
+            "What is written to be used is made in the same way from the whole record; how well it"
+            " does is known only of its like, each made from what was before a fold."
         )
     found.append(
         "All else stays as recorded: who waits for the machines that become free is not counted."
@@ -129,22 +159,47 @@ def _reservations(best: Judged, period: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+def _drawn(best: Judged) -> str:
+    share = 100.0 * (best.drawn or 0.0)
+    return (
+        f"{share:.0f} % of this rests on attempts that the record does not hold, and that were"
+        " drawn after those that it holds."
+    )
+
+
 def _unsure(best: Judged) -> tuple[str, ...]:
+    name = f"{best.policy} ({best.measure})"
     if best.low is None or best.high is None:
         interval = "too few jobs decide for an interval"
     else:
-        interval = f"between {best.low:,.0f} and {best.high:,.0f} for all rules at once"
+        ends = f"between {shown_hours(best.low)} and {shown_hours(best.high)}"
+        interval = f"{ends}, at 95 % for all rules at once"
     if best.saved <= 0.0:
-        text = f"Every rule that acts loses. The least harmful, {best.policy}, loses"
-        return (f"{text} {-best.saved:,.0f} machine-hours ({interval}).",)
-    text = (
-        f"The best in hindsight, {best.policy}, saves {best.saved:,.0f} machine-hours ({interval})"
-    )
-    more = best.verdict.more
-    if more is not None:
+        text = f"Every rule that acts loses. The least harmful, {name}, loses"
+        return (f"{text} {shown_hours(-best.saved)} machine-hours net ({interval}).",)
+    text = f"The best in hindsight, {name}, saves {shown_hours(best.saved)} machine-hours net"
+    text += f" ({interval})"
+    least = min(best.at_values, key=lambda factor: best.at_values[factor])
+    found: list[str] = []
+    if best.verdict.units < LEAST_UNITS:
+        found.append(
+            f"{text}; {LEAST_UNITS} blocks of jobs at least are needed to advise anything."
+        )
+    elif best.verdict.answer == "adopt":
+        lost = shown_hours(-best.at_values[least])
+        found.append(
+            f"{text}. But if a task that finishes is worth {least} times as much, it loses {lost}:"
+            " what a task is worth decides."
+        )
+    elif best.verdict.more is not None:
         members = "jobs" if "job" in best.verdict.unit else "slices"
-        text += f"; about {more:,} more {members} like these would decide"
-    return (f"{text}.",)
+        found.append(f"{text}; about {best.verdict.more:,} more {members} like these would decide.")
+    else:
+        found.append(f"{text}.")
+    found.append(f"{_apart(best)}.")
+    if best.drawn is not None and best.drawn > MOSTLY:
+        found.append(_drawn(best))
+    return tuple(found)
 
 
 def _unjudged(reasons: Mapping[str, str]) -> tuple[str, ...]:

@@ -6,14 +6,24 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from failgym.assessment.advice import Advice, advice_of
 from failgym.assessment.happened import PERIODS, Happened, happened
-from failgym.assessment.judging import CHOSEN, Course, Judged, chosen_on_the_past, judged, play
+from failgym.assessment.judging import (
+    CHOSEN,
+    Course,
+    Ground,
+    Judged,
+    acted,
+    chosen_on_the_past,
+    judged,
+    play,
+    with_mtbf,
+)
 from failgym.assessment.makers import Maker, of_all
 from failgym.assessment.measures import (
     MEASURES,
@@ -47,7 +57,7 @@ class Candidate:
     kind: str
     """as in `Judged.kind`"""
     key: Any
-    """what tells it from others; JSON"""
+    """what tells it from others; JSON. None: nothing does, and what it did is not kept"""
     rule: Policy | None = None
     """the rule that is tuned: only where it can be played is there anything to make"""
 
@@ -73,7 +83,7 @@ class Candidate:
             ValueError: if nothing can be made of the record.
         """
         if not isinstance(self.who, Policy):
-            return self.who.save(of_all(scenario), folder, path)
+            return self.who.save(with_mtbf(of_all(scenario)), folder, path)
         if not isinstance(self.who, Heuristic):
             return None
         file = path.with_suffix(".json")
@@ -151,11 +161,8 @@ def assess(
     asked = [_measure(each) for each in dict.fromkeys(measures)]
     why_not = unjudged(trace, asked)
     able = [each for each in asked if each.name not in why_not]
-    able += [together(able)] if len(able) > 1 else []
-    state = _State(source, task_value, clock, WorkFolder(work), _periods(found))
-    rooms = state.rooms(able, why_not)
-    for forecast in forecasts if candidates else ():
-        state.play_all(able, forecast, candidates)
+    state = _State(source, task_value, clock, WorkFolder(work), _periods(found), candidates)
+    rooms = state.run(able, tuple(forecasts) if candidates else (), why_not)
     results = state.judge()
     return Assessment(
         trace=name,
@@ -167,7 +174,7 @@ def assess(
         judged=results,
         unjudged=why_not,
         left_out=tuple(state.left_out),
-        advice=advice_of(rooms, results, why_not, found.period),
+        advice=advice_of(rooms, results, why_not, found.period, state.left_out),
         seconds=clock.seconds,
     )
 
@@ -203,7 +210,7 @@ class _Clock:
 
 
 class _State:
-    """An assessment under way."""
+    """An assessment under way. Worlds are dropped as soon as everything was played in them."""
 
     def __init__(
         self,
@@ -212,48 +219,62 @@ class _State:
         clock: _Clock,
         work: WorkFolder,
         periods: Callable[[Ints], Ints],
+        candidates: Mapping[str, Candidate],
     ) -> None:
         self._source, self._task_value, self._clock = source, task_value, clock
-        self._work, self._periods = work, periods
-        self._courses: dict[tuple[str, str], Course] = {}
-        self._played: list[tuple[Course, str, Candidate | None, Played, tuple[str, ...]]] = []
+        self._work, self._periods, self._candidates = work, periods, candidates
+        self._played: list[_PlayedBy] = []
         self.left_out: list[str] = []
 
-    def _course(self, measure: Measure, forecast: str) -> Course:
-        key = measure.name, forecast
-        if key not in self._courses:
-            self._courses[key] = Course.of(measure, self._source, forecast, self._task_value)
-        return self._courses[key]
+    def run(
+        self, measures: Sequence[Measure], forecasts: Sequence[str], why_not: dict[str, str]
+    ) -> list[MeasureRoom]:
+        """Find what each measure, and all together, could save, and play what there is to play.
 
-    def rooms(self, measures: Sequence[Measure], why_not: dict[str, str]) -> list[MeasureRoom]:
-        """What each measure could save; those that cannot be played join ``why_not``."""
-        found: list[MeasureRoom] = []
+        Args:
+            measures: that may be judged.
+            forecasts: that rules are shown.
+            why_not: those that cannot be played join it.
+        """
+        rooms: list[MeasureRoom] = []
         for measure in measures:
-            with self._clock(f"room: {measure.name}"):
-                try:
-                    found.append(room_of(self._course(measure, "none")))
-                except ValueError as error:
-                    why_not[measure.name] = _line(error)
-        return found
-
-    def play_all(
-        self, measures: Sequence[Measure], forecast: str, candidates: Mapping[str, Candidate]
-    ) -> None:
-        """Play all candidates that can do something under each measure."""
-        for measure in measures:
-            label = f"{measure.name}, {'no forecasts' if forecast == 'none' else 'forecasts'}"
             try:
-                course = self._course(measure, forecast)
+                rooms.append(self._measure(measure, forecasts))
+            except ValueError as error:
+                why_not[measure.name] = _line(error)
+        judged = {room.measure for room in rooms}
+        if len(judged) > 1:
+            whole = together([each for each in measures if each.name in judged])
+            rooms.append(self._measure(whole, forecasts))
+        return rooms
+
+    def _measure(self, measure: Measure, forecasts: Sequence[str]) -> MeasureRoom:
+        """Raises ValueError if nothing is decided in any fold."""
+        with self._clock(f"room: {measure.name}"):
+            course = self._course(measure, "none")
+            room = room_of(course)
+        self.left_out += [f"{measure.name}: {each}." for each in course.skipped]
+        if "none" in forecasts:
+            self._play(course, f"{measure.name}, no forecasts")
+        del course
+        for forecast in (each for each in forecasts if each != "none"):
+            label = f"{measure.name}, forecasts"
+            try:
                 with self._clock(f"{label}: record"):
-                    course.test.evidence  # noqa: B018 - found once, and kept
+                    shown = self._course(measure, forecast)
             except (ImportError, ValueError) as error:
                 self.left_out.append(f"{label}: {_line(error)}.")
                 continue
-            self._play(course, label, candidates)
+            self._play(shown, label)
+        return room
 
-    def _play(self, course: Course, label: str, candidates: Mapping[str, Candidate]) -> None:
+    def _course(self, measure: Measure, forecast: str) -> Course:
+        return Course.of(measure, self._source, forecast, self._task_value)
+
+    def _play(self, course: Course, label: str) -> None:
+        """Play all candidates that can do something."""
         found: dict[str, Played] = {}
-        for name, each in candidates.items():
+        for name, each in self._candidates.items():
             if not each.plays_in(course, name):
                 continue
             with self._clock(f"{label}: {name}"):
@@ -261,25 +282,39 @@ class _State:
                     found[name] = play(course, name, each.who, each.key, self._work)
                 except (ImportError, ValueError) as error:
                     self.left_out.append(f"{label}: {name}: {_line(error)}.")
-        self._played += [(course, name, candidates[name], each, ()) for name, each in found.items()]
-        if found:
-            chosen, names_of = chosen_on_the_past(course, found)
-            self._played.append((course, CHOSEN, None, chosen, names_of))
+        ground = course.ground
+        for name, played in found.items():
+            one = self._candidates[name]
+            self._played.append(_PlayedBy(ground, name, one.kind, one.about, played))
+        if any(not np.isnan(each.past).all() for each in found.values()):
+            chosen, names = chosen_on_the_past(ground, found)
+            self._played.append(_PlayedBy(ground, CHOSEN, "chosen", CHOOSES, chosen, names))
 
     def judge(self) -> tuple[Judged, ...]:
-        """All that was played, with intervals for all at once."""
-        acting = sum(bool((each.figures != 0.0).any()) for _, _, _, each, _ in self._played)
+        """All that was played, with intervals for all that act at once."""
+        acting = sum(acted(each.ground, each.played) for each in self._played)
         with self._clock("intervals"):
             return tuple(
                 judged(
-                    *(course, name, "chosen" if one is None else one.kind, played),
+                    *(each.ground, each.name, each.kind, each.played),
                     candidates=max(acting, 1),
                     periods=self._periods,
-                    about=CHOOSES if one is None else one.about,
-                    chosen=chosen,
+                    about=each.about,
+                    chosen=each.chosen,
                 )
-                for course, name, one, played, chosen in self._played
+                for each in self._played
             )
+
+
+class _PlayedBy(NamedTuple):
+    """What somebody did on some ground."""
+
+    ground: Ground
+    name: str
+    kind: str
+    about: str
+    played: Played
+    chosen: tuple[str, ...] = ()
 
 
 def _line(error: Exception) -> str:

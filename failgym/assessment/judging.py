@@ -14,24 +14,40 @@ import numpy.typing as npt
 from failgym import metrics
 from failgym.assessment.makers import Maker
 from failgym.assessment.measures import Measure, mtbf_of
-from failgym.assessment.work_folder import Played, WorkFolder
+from failgym.assessment.work_folder import FIGURES, Played, WorkFolder
 from failgym.baselines import REGISTRY
 from failgym.envs import Scenario
 from failgym.envs.spaces import TERMS
-from failgym.evaluation import Anchors, Run
+from failgym.evaluation import Anchors, Run, run_policy
 from failgym.evaluation.caller import check_playable, made_for
+from failgym.evaluation.continuing import CONTINUING
+from failgym.evaluation.evidence import Evidence
 from failgym.evaluation.folds import Folds
 from failgym.evaluation.savings import completion_hours_saved, hours_saved, moved
+from failgym.evaluation.scoring import CONFIDENCE, score_spread
+from failgym.evaluation.statistics.interval_width import stretch
 from failgym.evaluation.statistics.resampling import resampled
 from failgym.evaluation.verdict import Verdict, verdict_on
 from failgym.policy import Policy
 from failgym.traces import Trace
-from failgym.worlds.build import split_of
-from failgym.worlds.scenario import Split
+from failgym.vocabulary import HOUR
+from failgym.worlds.build import build_world, split_of
 from failgym.worlds.settings.splitting import FOLDS
 from failgym.worlds.source import whole_trace
+from failgym.worlds.world import World
 
-__all__ = ["CHOSEN", "VALUES", "Course", "Judged", "chosen_on_the_past", "judged", "play"]
+__all__ = [
+    "CHOSEN",
+    "VALUES",
+    "Course",
+    "Ground",
+    "Judged",
+    "acted",
+    "chosen_on_the_past",
+    "judged",
+    "play",
+    "with_mtbf",
+]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -53,61 +69,114 @@ class Course:
     forecast: str
     """"none" or "trained" """
     scenarios: tuple[Scenario, ...]
-    """of each fold"""
+    """of each fold in which something is decided"""
+    places: tuple[Anchors, ...]
+    """replay and the bound on each"""
+    skipped: tuple[str, ...]
+    """folds in which nothing is decided, and why, a line each"""
 
     @classmethod
     def of(cls, measure: Measure, trace: str | Trace, forecast: str, task_value: float) -> Course:
-        """The scenarios of a measure.
+        """Replay and the bound under a measure.
 
         Raises:
-            ValueError: naming the fold, for one that cannot be cut from the record.
+            ValueError: if nothing is decided in any fold.
         """
         shown = {"forecast": "none"} if forecast == "none" else {}
-        found: list[Scenario] = []
+        scenarios: list[Scenario] = []
+        places: list[Anchors] = []
+        skipped: list[str] = []
         for fold in range(1, FOLDS + 1):
             try:
-                scenario = measure.scenario(trace, task_value, fold=fold, **shown)
-                found.append(_with_mtbf(scenario))
+                scenario = with_mtbf(measure.scenario(trace, task_value, fold=fold, **shown))
+                places.append(Anchors.of(scenario, split="test"))
+                scenarios.append(scenario)
             except ValueError as error:
-                raise ValueError(f"{measure.name}, fold {fold}: {error}") from error
-        return cls(measure, forecast, tuple(found))
-
-    def folds(self, split: Split = "test") -> Folds:
-        """Replay and the bound on the folds, or on the past of each ("train").
-
-        Raises:
-            ValueError: naming the fold, if nothing is decided in one.
-        """
-        places: list[Anchors] = []
-        for number, scenario in enumerate(self.scenarios, 1):
-            try:
-                places.append(Anchors.of(scenario, split=split))
-            except ValueError as error:
-                where = f"{self.measure.name}, fold {number}, {split} split"
-                raise ValueError(f"{where}: {error}") from error
-        return Folds(places)
+                skipped.append(f"fold {fold}: {error}")
+        if not places:
+            raise ValueError(f"nothing is decided in any fold; {skipped[0]}")
+        return cls(measure, forecast, tuple(scenarios), tuple(places), tuple(skipped))
 
     @cached_property
-    def test(self) -> Folds:
-        """The folds."""
-        return self.folds()
+    def folds(self) -> Folds:
+        """The folds as one record."""
+        return Folds(self.places)
 
     @cached_property
-    def past(self) -> Folds:
-        """The past of each."""
-        return self.folds("train")
+    def pasts(self) -> tuple[Past | None, ...]:
+        """The past of each fold; None where nothing is decided in it."""
+        return tuple(map(_past, self.scenarios))
 
-    @property
-    def submits(self) -> Ints:
-        """When the task of each row was submitted [rows: ms]."""
-        return np.concatenate([place.replay.outcomes["submit"] for place in self.test.places])
+    @cached_property
+    def ground(self) -> Ground:
+        """What judging needs of it."""
+        evidence = self.folds.evidence
+        replay = _terms(self.places, [place.replay for place in self.places])
+        return Ground(
+            measure=self.measure.name,
+            forecast=self.forecast,
+            evidence=replace(evidence, replay=replay.sum(axis=1)),
+            replay=replay,
+            figures=np.array([_figures(place, place.replay) for place in self.places]),
+            rows=tuple(len(place.evidence.replay) for place in self.places),
+            submits=np.concatenate([place.replay.outcomes["submit"] for place in self.places]),
+        )
 
     def can_play(self, policy: Policy, name: str) -> bool:
         """Can a policy do something in one of the folds?"""
-        return any(_can_play(policy, place, name) for place in self.test.places)
+        return any(_can_play(policy, place, name) for place in self.places)
 
 
-def _with_mtbf(scenario: Scenario) -> Scenario:
+@dataclass(frozen=True)
+class Ground:
+    """What replay did on the folds of a course: all that policies are judged by."""
+
+    measure: str
+    forecast: str
+    evidence: Evidence
+    """in machine-hours"""
+    replay: Floats
+    """[rows, 5] cost of replay by term [machine-h]"""
+    figures: Floats
+    """[folds, `FIGURES`] of replay"""
+    rows: tuple[int, ...]
+    """of each fold"""
+    submits: Ints
+    """[rows] when the task was submitted [ms]"""
+
+    @property
+    def spent(self) -> float:
+        """Machine-time of all tasks that are asked about [machine-h]."""
+        return float(self.evidence.spent.sum())
+
+
+@dataclass(frozen=True)
+class Past:
+    """What is known before a fold: rules are chosen on it."""
+
+    world: World
+    scenario: Scenario
+    replay: Run
+
+    def saved(self, policy: Policy, name: str) -> float:
+        """What a policy saves there [machine-h]."""
+        slices, order = self.replay.slices, self.scenario.order
+        run = run_policy(self.world, self.scenario, policy, slices, order=order, name=name)
+        price = self.world.work_price * HOUR or 1.0
+        return float((self.replay.costs - run.costs).sum()) / price
+
+
+def _past(scenario: Scenario) -> Past | None:
+    past = replace(scenario, split="train")
+    try:
+        world = build_world(past)
+    except ValueError:
+        return None
+    slices = np.arange(world.slices)
+    return Past(world, past, run_policy(world, past, CONTINUING, slices, order=past.order))
+
+
+def with_mtbf(scenario: Scenario) -> Scenario:
     """With the mean time between losses of the past, which periodic checkpoints go by."""
     if not scenario.checkpoint:
         return scenario
@@ -133,7 +202,7 @@ def play(course: Course, name: str, who: Policy | Maker, key: Any, work: WorkFol
         course: where.
         name: what it is called.
         who: plays; a maker makes one for each fold.
-        key: what tells who plays from others; JSON.
+        key: what tells who plays from others; JSON. None: nobody can tell, and nothing is kept.
         work: what is done stays there.
 
     Raises:
@@ -149,7 +218,7 @@ def play(course: Course, name: str, who: Policy | Maker, key: Any, work: WorkFol
         with work.making(about) as folder:
             return _played(course, name, who, folder)
 
-    return work.played(about, found)
+    return found() if key is None else work.played(about, found)
 
 
 def _fields(scenario: Scenario) -> dict[str, str]:
@@ -159,18 +228,14 @@ def _fields(scenario: Scenario) -> dict[str, str]:
 
 
 def _played(course: Course, name: str, who: Policy | Maker, folder: Path) -> Played:
-    folds = course.test
     policies = _of_folds(course, who, folder)
-    runs = [
-        place.run(policy, name=name) for place, policy in zip(folds.places, policies, strict=True)
-    ]
+    pairs = zip(course.places, policies, strict=True)
+    runs = [place.run(policy, name=name) for place, policy in pairs]
     past = np.full(len(runs), np.nan)
     if isinstance(who, Policy):  # what was made from the past is no stranger there
-        for fold, place in enumerate(course.past.places):
-            costs = place.evidence.costs(place.run(who, name=name))
-            past[fold] = (place.evidence.replay - costs).sum() / place.machine_hour
-    figures = [_figures(place, run) for place, run in zip(folds.places, runs, strict=True)]
-    return Played(_terms(folds, runs), past, np.array(figures))
+        past = np.array([np.nan if one is None else one.saved(who, name) for one in course.pasts])
+    figures = [_figures(place, run) for place, run in zip(course.places, runs, strict=True)]
+    return Played(_terms(course.places, runs), past, np.array(figures))
 
 
 def _of_folds(course: Course, who: Policy | Maker, folder: Path) -> list[Policy]:
@@ -204,10 +269,10 @@ def _figures(place: Anchors, run: Run) -> list[float]:
     ]
 
 
-def _terms(folds: Folds, runs: Sequence[Run]) -> Floats:
+def _terms(places: Sequence[Anchors], runs: Sequence[Run]) -> Floats:
     """Costs by term of the rows of all folds [rows, 5: machine-h]."""
     parts: list[Floats] = []
-    for place, run in zip(folds.places, runs, strict=True):
+    for place, run in zip(places, runs, strict=True):
         costs = place.world.task_costs(run.outcomes)
         assert costs is not None, "in the pinned world each task has costs of its own"
         parts.append(costs / place.machine_hour)
@@ -261,7 +326,7 @@ class Judged:
 
 
 def judged(
-    course: Course,
+    ground: Ground,
     name: str,
     kind: str,
     played: Played,
@@ -274,7 +339,7 @@ def judged(
     """What the folds say of a policy.
 
     Args:
-        course: where it was played.
+        ground: what replay did there.
         name: what it is called.
         kind: what it is.
         played: what it did.
@@ -283,83 +348,96 @@ def judged(
         about: what it does, in a sentence.
         chosen: of `CHOSEN`: the rule of each fold.
     """
-    replay = _replayed(course)
-    before, costs = replay.sum(axis=1), played.terms.sum(axis=1)
-    # A share of the machine-time, not of the room: the room may be next to nothing.
-    units, spent = course.test.evidence.units, float(course.test.evidence.spent.sum())
-    of_spent = replace(course.test.evidence, replay=before, possible=course.test.evidence.spent)
-    acts = bool((played.terms != replay).any())
-    verdict = verdict_on([of_spent], [costs], acts, candidates, seed=0)
-    saved = before - costs
-    by_period = np.bincount(periods(course.submits), saved)
-    by_term = (replay - played.terms).sum(axis=0)
-    forfeited = int(played.figure("forfeited")) - sum(
-        place.replay.forfeited for place in course.test.places
-    )
-    changed = played.figure("moved")
-    thousands = len(costs) / 1000.0
+    spent, even = ground.spent, _even(ground)
+    acts = acted(ground, played)
+    verdict = verdict_on([even], [played.terms.sum(axis=1)], acts, candidates, seed=0)
+    by_term = ground.replay - played.terms
+    saved = by_term.sum(axis=1)
+    of_period = np.unique(periods(ground.submits), return_inverse=True)[1]
+    by_period = np.bincount(of_period, saved)
+    total, forfeited_value = float(saved.sum()), float(by_term[:, _FORFEITED].sum())
+    figures = (played.figures - ground.figures).sum(axis=0)
+    moved = dict(zip(FIGURES, figures.tolist(), strict=True))
+    thousands = len(saved) / 1000.0
     return Judged(
         policy=name,
         kind=kind,
-        measure=course.measure.name,
-        forecast=course.forecast,
-        saved=float(saved.sum()),
+        measure=ground.measure,
+        forecast=ground.forecast,
+        saved=total,
         low=None if verdict.low is None else verdict.low * spent / 100.0,
         high=None if verdict.high is None else verdict.high * spent / 100.0,
-        share=float(saved.sum()) / spent if spent > 0.0 else 0.0,
+        share=total / spent if spent > 0.0 else 0.0,
         verdict=verdict,
-        harm=_chance_of_loss(units.of_row, saved) if acts else None,
-        worst=float(by_period.min(initial=0.0)),
+        harm=_chance_of_loss(even, saved) if acts else None,
+        worst=float(by_period.min()),
         losing=int((by_period < 0.0).sum()),
-        periods=len(np.unique(periods(course.submits))),
-        machine_hours=played.figure("machine_hours"),
-        completion_hours=played.figure("completion_hours"),
-        forfeited=forfeited,
-        forfeited_per_thousand=forfeited / thousands,
-        false_kills_per_thousand=played.figure("false_kills") / thousands,
-        rescued_per_thousand=played.figure("rescued") / thousands,
-        drawn=played.figure("moved_by_drawn") / changed if changed > 0.0 else None,
-        at_values={
-            f"{factor:g}": float(by_term.sum() + (factor - 1.0) * by_term[_FORFEITED])
-            for factor in VALUES
-        },
+        periods=len(by_period),
+        machine_hours=moved["machine_hours"],
+        completion_hours=moved["completion_hours"],
+        forfeited=int(moved["forfeited"]),
+        forfeited_per_thousand=moved["forfeited"] / thousands,
+        false_kills_per_thousand=moved["false_kills"] / thousands,
+        rescued_per_thousand=moved["rescued"] / thousands,
+        drawn=moved["moved_by_drawn"] / moved["moved"] if moved["moved"] > 0.0 else None,
+        at_values={f"{factor:g}": total + (factor - 1.0) * forfeited_value for factor in VALUES},
         acts=acts,
         about=about,
         chosen=chosen,
     )
 
 
-def _replayed(course: Course) -> Floats:
-    """[rows, 5] what replay costs by term [machine-h]."""
-    places = course.test.places
-    return _terms(course.test, [place.replay for place in places])
+def acted(ground: Ground, played: Played) -> bool:
+    """Did a policy ever change what happens?"""
+    return bool((played.terms != ground.replay).any())
 
 
-def _chance_of_loss(of_row: Ints, saved: Floats) -> float:
-    """Share of bootstrap samples in which a policy loses."""
-    sums = np.bincount(of_row, saved)[:, None].astype(np.float64)
+def _even(ground: Ground) -> Evidence:
+    """Evidence by which a score is the saving in percent of the machine-time of all these tasks.
+
+    What a unit spends is a share of that, the same for each: so the interval is that of the hours.
+    """
+    of_row, count = ground.evidence.units.of_row, ground.evidence.units.count
+    rows = np.bincount(of_row, minlength=count)
+    even = ground.spent / count / rows[of_row]
+    return replace(ground.evidence, possible=even, spent=even)
+
+
+def _chance_of_loss(even: Evidence, saved: Floats) -> float | None:
+    """Share of bootstrap samples, stretched as intervals are, in which a policy loses.
+
+    None of a single unit.
+    """
+    of_row, count = even.units.of_row, even.units.count
+    if count < 2:
+        return None
+    by_unit = [np.bincount(of_row, values, count) for values in (saved, even.spent)]
+    sums: Floats = np.stack(by_unit, axis=1).astype(np.float64)
+    trace = np.zeros(count, dtype=np.int64)
+    spread = score_spread(sums[:, 0], sums[:, 1], trace)
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(0)))
-    samples = resampled(sums, np.zeros(len(sums), dtype=np.int64), 0.0, rng)
-    return float((samples[:, 0] < 0.0).mean())
+    samples = resampled(sums, trace, spread.trace_weight, rng)
+    whole, found = float(sums[:, 0].sum() / sums[:, 1].sum()), samples[:, 0] / samples[:, 1]
+    wider = stretch(spread.parts, CONFIDENCE)
+    return float((whole + wider * (found - whole) < 0.0).mean())
 
 
 def chosen_on_the_past(
-    course: Course, played: Mapping[str, Played]
+    ground: Ground, played: Mapping[str, Played]
 ) -> tuple[Played, tuple[str, ...]]:
     """In each fold the policy that saves most on its past, or replay; and their names."""
-    nothing, first = _play_of_replay(course), 0
+    first = 0
     terms: list[Floats] = []
     figures: list[Floats] = []
     chosen: list[str] = []
-    for fold, place in enumerate(course.test.places):
-        rows = slice(first, first + len(place.evidence.replay))
+    for fold, count in enumerate(ground.rows):
+        rows = slice(first, first + count)
         first = rows.stop
         name = max(played, key=lambda name: _number(played[name].past[fold]))
         acts = played[name].past[fold] > 0.0
-        found = played[name] if acts else nothing
         chosen.append(name if acts else NOTHING)
-        terms.append(found.terms[rows])
-        figures.append(found.figures[fold])
+        terms.append((played[name].terms if acts else ground.replay)[rows])
+        figures.append((played[name].figures if acts else ground.figures)[fold])
     past = np.full(len(figures), np.nan)
     return Played(np.concatenate(terms), past, np.array(figures)), tuple(chosen)
 
@@ -367,10 +445,3 @@ def chosen_on_the_past(
 def _number(saved: float) -> float:
     """What was not played on the past is never chosen by it."""
     return -np.inf if np.isnan(saved) else saved
-
-
-def _play_of_replay(course: Course) -> Played:
-    """What is recorded, as if a policy had played it."""
-    places = course.test.places
-    figures = [_figures(place, place.replay) for place in places]
-    return Played(_replayed(course), np.zeros(len(places)), np.array(figures))

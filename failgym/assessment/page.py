@@ -8,12 +8,17 @@ from datetime import UTC, datetime, timedelta
 from html import escape
 from importlib.resources import files
 
+from failgym.assessment.advice import shown_hours
 from failgym.assessment.assess import Assessment
 from failgym.assessment.happened import Group, Happened
 from failgym.assessment.judging import Judged
 
 __all__ = ["page"]
 
+MONEY = 5
+"""Column of the table of rooms that needs a price."""
+MANY = 100
+"""Stretches of time from which on there is no room between them."""
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _WORDS = {
     "FINISH": "finished",
@@ -77,29 +82,22 @@ def _advice(found: Assessment) -> str:
 def _tiles(found: Assessment) -> str:
     what = found.happened
     tiles = [
-        (_hours(what.hours), "machine-hours recorded"),
+        (shown_hours(what.hours), "machine-hours recorded"),
         (_percent(what.wasted_share), "of what is known led to nothing"),
     ]
     if found.rooms:
         most = max(found.rooms, key=lambda room: room.hours)
-        value = _worth(found, most.hours)
+        value = f"{shown_hours(most.hours)} h"
         tiles.append((value, "perfect knowledge would save on the later half, net"))
     acting = [each for each in found.judged if each.acts and each.kind != "chosen"]
     if acting:
         best = max(acting, key=lambda each: each.saved)
         gains = best.saved > 0.0
-        value = _worth(found, best.saved) if gains else "no rule"
+        value = f"{shown_hours(best.saved)} h" if gains else "no rule"
         what_of = f"{best.policy}, the best in hindsight, would have saved, net"
         tiles.append((value, what_of if gains else "that was tried would have saved anything"))
     shown = "".join(f'<div class="tile"><b>{a}</b>{escape(b)}</div>' for a, b in tiles)
     return f'<div class="tiles">{shown}</div>'
-
-
-def _worth(found: Assessment, hours: float) -> str:
-    """Machine-hours, and what they cost."""
-    if found.price is None:
-        return f"{_hours(hours)} h"
-    return f"{_hours(hours)} h <small>({found.price * hours:,.0f} {escape(found.currency)})</small>"
 
 
 def _happened(what: Happened) -> str:
@@ -118,7 +116,7 @@ def _happened(what: Happened) -> str:
 def _gpus(what: Happened) -> str:
     if what.gpu_hours is None:
         return ""
-    used = {name: _hours(value) for name, value in what.gpu_hours.items()}
+    used = {name: shown_hours(value) for name, value in what.gpu_hours.items()}
     return (
         f"<p>GPU-hours requested: {used['useful']} useful, {used['wasted']} wasted,"
         f" {used['unknown']} of unknown fate.</p>"
@@ -154,7 +152,7 @@ def _key(parts: Sequence[tuple[str, float]]) -> str:
     total = sum(value for _, value in parts) or 1.0
     return '<div class="key">' + (
         "".join(
-            f'<span><i class="{name}"></i>{_hours(value)} h ({_percent(value / total)})'
+            f'<span><i class="{name}"></i>{shown_hours(value)} h ({_percent(value / total)})'
             f" {_MEANING[name]}</span>"
             for name, value in parts
             if value > 0.0
@@ -167,8 +165,8 @@ def _weeks(what: Happened) -> str:
     most = max((each.useful + each.wasted + each.unknown for each in what.periods), default=0.0)
     most = most or 1.0
     columns = "".join(
-        f'<div title="{what.period} {i + 1}: {_hours(each.wasted)} h wasted of'
-        f' {_hours(each.useful + each.wasted + each.unknown)}">'
+        f'<div title="{what.period} {i + 1}: {shown_hours(each.wasted)} h wasted of'
+        f' {shown_hours(each.useful + each.wasted + each.unknown)}">'
         + "".join(
             f'<i class="{name}" style="height:{100 * getattr(each, name) / most:.2f}%"></i>'
             for name in ("wasted", "useful", "unknown")
@@ -177,9 +175,11 @@ def _weeks(what: Happened) -> str:
         for i, each in enumerate(what.periods)
     )
     last = len(what.periods)
+    dense = " dense" if last > MANY else ""
     return (
-        f'<div class="weeks" role="img" aria-label="machine-time by {what.period}">{columns}</div>'
-        f'<div class="axis"><span>{what.period} 1</span><span>up to {_hours(most)} h a'
+        f'<div class="weeks{dense}" role="img" aria-label="machine-time by {what.period}">'
+        f"{columns}</div>"
+        f'<div class="axis"><span>{what.period} 1</span><span>up to {shown_hours(most)} h a'
         f" {what.period}</span><span>{what.period} {last}</span></div>"
     )
 
@@ -197,7 +197,7 @@ def _groups(groups: Sequence[Group], title: str) -> str:
     rows = [
         (
             escape(each.name),
-            _hours(each.hours),
+            shown_hours(each.hours),
             _percent(each.share),
             _percent(each.hours / each.used) if each.used else "",
             f"{each.jobs:,}",
@@ -227,10 +227,11 @@ def _rooms(found: Assessment) -> str:
     rows = [
         (
             escape(room.title),
-            _hours(room.hours),
+            shown_hours(room.spent),
+            shown_hours(room.hours),
             _percent(room.share),
-            _hours(room.machine_hours),
-            _money(found, room.hours),
+            shown_hours(room.machine_hours),
+            _money(found, room.machine_hours),
             _percent(room.largest),
             f"{room.half:,} of {room.units:,}",
             room.says,
@@ -238,14 +239,16 @@ def _rooms(found: Assessment) -> str:
         for room in found.rooms
     ]
     head = (
-        *("measure", "net [h]", "of the machine-time", "machine-time alone [h]"),
-        *(f"net [{escape(found.currency)}]", "in the largest job", "jobs that hold half", ""),
+        *("measure", "machine-time of these tasks [h]", "net [h]", "of that machine-time"),
+        *("machine-time alone [h]", f"the same [{escape(found.currency or 'money')}]"),
+        *("in the largest job", "jobs that hold half", ""),
     )
-    kept = [i for i in range(len(head)) if found.price is not None or i != 4]
+    kept = [i for i in range(len(head)) if found.price is not None or i != MONEY]
     return (
         "<section><h2>What perfect knowledge would save</h2>"
-        f"<p>{_NET.format(value=f'{found.task_value:g}')} On the jobs of the later half of the"
-        " record. No rule can save more than this, and none knows as much.</p>"
+        f"<p>{_NET.format(value=f'{found.task_value:g}')} Of the tasks of the later half of the"
+        " record that the measure is about. No rule can save more than this, and none knows as"
+        " much.</p>"
         + _table([head[i] for i in kept], [[row[i] for i in kept] for row in rows])
         + "</section>"
     )
@@ -270,8 +273,9 @@ def _policies(found: Assessment) -> str:
     return (
         "<section><h2>What rules would have saved</h2>"
         "<p>Each rule was played on five folds by time, the later half of the record. Intervals are"
-        " of 95 % for all rules at once: blocks of jobs are resampled. One that lies above 0 is"
-        " evidence; one that holds 0 is none.</p>" + "".join(parts) + _abouts(found) + "</section>"
+        " of 95 % for all rules that act at once: blocks of jobs are resampled. One that lies above"
+        " 0 is evidence; one that holds 0 is none. Net is not cash: it counts what tasks are"
+        " worth.</p>" + "".join(parts) + _abouts(found) + "</section>"
     )
 
 
@@ -288,9 +292,18 @@ def _of(found: Assessment, rows: Sequence[Judged], measure: str) -> str:
     idle = dict.fromkeys(each.policy for each in rows if not each.acts)
     period = found.happened.period
     head = (
-        *("rule", "saves net [h]", "surely between", "of the machine-time", "chance of harm"),
-        *(f"worst {period} [h]", f"{period}s with a loss", "machine-time [h]", "completion [h]"),
-        *("tasks lost, of 1,000", "killed in error, of 1,000", "rests on drawn attempts"),
+        *("rule", "saves net [h]", "between (95 %)", "of what these tasks used", "chance of harm"),
+        *(
+            f"worst {period} [h]",
+            f"{period}s with a loss",
+            "machine-time alone [h]",
+            "completion [h]",
+        ),
+        *(
+            "tasks that do not finish, of 1,000 more",
+            "killed in error, of 1,000",
+            "rests on drawn attempts",
+        ),
     )
     advice = found.advice
     chosen = None
@@ -304,7 +317,11 @@ def _of(found: Assessment, rows: Sequence[Judged], measure: str) -> str:
 
 def _row(each: Judged, advised: bool) -> tuple[str, list[str]]:
     low, high = each.low, each.high
-    interval = "too few jobs" if low is None or high is None else f"{_hours(low)}, {_hours(high)}"
+    interval = (
+        "too few jobs"
+        if low is None or high is None
+        else f"{shown_hours(low)}, {shown_hours(high)}"
+    )
     name = escape(each.policy)
     if each.forecast != "none":
         name += " <small>with learned forecasts</small>"
@@ -360,21 +377,8 @@ def _list(items: Iterable[str]) -> str:
     return f"<ul>{inner}</ul>" if inner else ""
 
 
-def _hours(value: float) -> str:
-    """Hours with as many digits as they deserve.
-
-    >>> _hours(123456.7), _hours(12.34), _hours(-0.001)
-    ('123,457', '12.3', '0')
-    """
-    if abs(value) >= 100.0:
-        return f"{value:,.0f}"
-    if abs(value) >= 1.0:
-        return f"{value:,.1f}"
-    return f"{value:.2f}" if abs(value) >= 0.005 else "0"
-
-
 def _signed(value: float) -> str:
-    text = _hours(value)
+    text = shown_hours(value)
     return f'<span class="loss">{text}</span>' if value < 0.0 and text != "0" else text
 
 

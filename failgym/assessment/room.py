@@ -51,14 +51,13 @@ class MeasureRoom:
 
 
 def room_of(course: Course) -> MeasureRoom:
-    """The room of a measure. Raises ValueError as `Course.folds`."""
-    folds = course.test
-    evidence = folds.evidence
+    """The room of a measure."""
+    evidence = course.folds.evidence
     stakes = Stakes.of([evidence], [evidence.replay])
     net, spent = float(evidence.possible.sum()), float(evidence.spent.sum())
     lost = sum(
         float((place.replay.costs - place.bound)[:, _FORFEITED].sum()) / place.machine_hour
-        for place in folds.places
+        for place in course.places
     )
     held: npt.NDArray[np.float64] = np.cumsum(np.sort(np.maximum(stakes.possible, 0.0))[::-1])
     return MeasureRoom(

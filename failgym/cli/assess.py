@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,6 +25,10 @@ __all__ = ["assess"]
 PUBLISHED, TUNED, LEARNED = "published", "tuned", "learned"
 PAGE, CONTENT, WORK, IMPORTED = "report.html", "report.json", ".work", "trace"
 POLICY = "policy"
+SAID = 3
+"""Sentences of evidence that are printed."""
+NEEDED = {TUNED: ("optuna", "tuning"), LEARNED: ("xgboost", "boosting")}
+"""Package, and the extra that brings it."""
 
 Source = Annotated[
     list[Path],
@@ -126,10 +131,10 @@ def assess(
     out.mkdir(parents=True, exist_ok=True)
     _print(found)
     JsonFile.at(out / CONTENT, "--out").write(found.to_json())
-    _save_policy(found, candidates, folder, out)
     with replacing(out / PAGE) as partial:
         partial.write_text(page(found), encoding="utf-8")
     print_line(f"written to {out / PAGE}")
+    _save_policy(found, candidates, folder, out)
 
 
 def _price(text: str | None) -> tuple[float | None, str]:
@@ -155,10 +160,13 @@ def _candidates(specs: list[str]) -> dict[str, Candidate]:
     from failgym.assessment import Candidate
     from failgym.assessment.makers import Learned
     from failgym.cli.specs import load_policy
-    from failgym.leaderboard.submission.records import file_sha256
 
     found: dict[str, Candidate] = {}
     for spec in specs:
+        package, extra = NEEDED.get(spec, ("", ""))
+        if package and find_spec(package) is None:
+            needed = f"pip install 'failgym[{extra}]'"
+            raise ValueError(f"--policies {spec}: {package} is not installed: {needed}")
         if spec == PUBLISHED:
             found |= _published()
         elif spec == TUNED:
@@ -166,10 +174,18 @@ def _candidates(specs: list[str]) -> dict[str, Candidate]:
         elif spec == LEARNED:
             found[LEARNED] = Candidate(Learned(), LEARNED, LEARNED)
         else:
-            file = Path(spec)
-            key = [spec, file_sha256(file) if file.is_file() else ""]
-            found[spec] = Candidate(load_policy(spec), "given", key)
+            found[spec] = Candidate(load_policy(spec), "given", _key(spec))
     return found
+
+
+def _key(spec: str) -> list[str] | None:
+    """What tells a policy from others; None of code that may change under the same name."""
+    from failgym.baselines import REGISTRY
+    from failgym.leaderboard.submission.records import file_sha256
+
+    if spec.partition(":")[0] in REGISTRY:
+        return [spec]
+    return [spec, file_sha256(Path(spec))] if Path(spec).is_file() else None
 
 
 def _published() -> dict[str, Candidate]:
@@ -261,8 +277,12 @@ def _print(found: Assessment) -> None:
             f"{room.measure}: perfect knowledge saves {room.hours:,.0f} h net"
             f" ({100 * room.share:.1f} %): {room.says}"
         )
-    for line in (advice.text, *advice.evidence[:3]):
+    for line in (advice.text, *advice.evidence[:SAID]):
         print_line(line)
+    for line in found.left_out[:1]:
+        more = len(found.left_out) - 1
+        rest = f", and {more} more" if more else ""
+        print_line(f"left out: {line.rstrip('.')}{rest} ({CONTENT})")
 
 
 def _save_policy(

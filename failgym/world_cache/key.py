@@ -146,7 +146,7 @@ def _forecast(given: Any) -> Any:
     module = module_of(name)
     if module is not None and not _is_own(module):
         raise _Unknown
-    return [str(given), content, module]
+    return [str(given) if content is None else "", content, module]
 
 
 def _file_hash(file: Path) -> str:

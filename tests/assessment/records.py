@@ -7,16 +7,26 @@ import numpy as np
 from failgym.traces import Meta, Trace
 from failgym.vocabulary import MINUTE, Cause, Outcome
 
-FINISH, KILL = int(Outcome.FINISH), int(Outcome.KILL)
+FINISH, FAIL, KILL = (int(Outcome[name]) for name in ("FINISH", "FAIL", "KILL"))
 
 
-def doomed(jobs: int, long_ones_finish: bool, seed: int = 0) -> Trace:
-    """Jobs of ten minutes that finish, and as many of ten hours that are killed (or finish)."""
+def doomed(
+    jobs: int, long_ones_finish: bool, seed: int = 0, lost: float = 0.5, apart: int = 10
+) -> Trace:
+    """Jobs of ten minutes that finish, and as many of ten hours that are killed (or finish).
+
+    Args:
+        jobs: how many.
+        long_ones_finish: do those of ten hours finish?
+        seed: of what is drawn.
+        lost: share of those of ten hours.
+        apart: minutes from one submission to the next, on the mean.
+    """
     rng = np.random.default_rng(seed)
-    submit = np.sort(rng.integers(0, jobs * 10 * MINUTE, jobs))
-    lost = rng.random(jobs) < 0.5
-    length = np.where(lost, 600, 10) * MINUTE + rng.integers(0, MINUTE, jobs)
-    outcome = np.where(lost & (not long_ones_finish), KILL, FINISH)
+    submit = np.sort(rng.integers(0, jobs * apart * MINUTE, jobs))
+    ends = rng.random(jobs) < lost
+    length = np.where(ends, 600, 10) * MINUTE + rng.integers(0, MINUTE, jobs)
+    outcome = np.where(ends & (not long_ones_finish), KILL, FINISH)
     cause = [int(Cause.USER) if each == KILL else None for each in outcome]
     return Trace.of(
         Meta("made up"),
@@ -38,5 +48,34 @@ def doomed(jobs: int, long_ones_finish: bool, seed: int = 0) -> Trace:
             "end": submit + length,
             "outcome": outcome.astype(np.int8),
             "cause": cause,
+        },
+    )
+
+
+def failing(jobs: int, spared: tuple[int, int]) -> Trace:
+    """Jobs of ten minutes; every third fails once and is started again, but none of some."""
+    number = np.arange(jobs)
+    fails = (number % 3 == 0) & ~((number >= spared[0]) & (number < spared[1]))
+    task = np.sort(np.concatenate([number, number[fails]]))
+    first = np.concatenate([[True], task[1:] != task[:-1]])
+    lost = first & fails[task]
+    submit = number * 20 * MINUTE
+    start = submit[task] + np.where(first, 0, 6 * MINUTE)
+    return Trace.of(
+        Meta("made up"),
+        jobs={
+            "original_id": [str(i) for i in range(jobs)],
+            "submit": submit,
+            "width": np.ones(jobs, dtype=np.int32),
+            "outcome": np.zeros(jobs, dtype=np.int8),
+        },
+        tasks={"job": number, "index": np.zeros(jobs, dtype=np.int64), "width": [1] * jobs},
+        attempts={
+            "task": task,
+            "queued": start,
+            "start": start,
+            "end": start + np.where(lost, 5, 10) * MINUTE,
+            "outcome": np.where(lost, FAIL, FINISH).astype(np.int8),
+            "cause": [int(Cause.INTRINSIC) if each else None for each in lost],
         },
     )

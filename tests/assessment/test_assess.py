@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import failgym
@@ -15,7 +16,8 @@ from failgym.baselines.optimal_stopping import OptimalStopping
 from failgym.envs import Scenario
 from failgym.policy import Policy
 from failgym.traces import Trace, generate
-from tests.assessment.records import doomed
+from failgym.vocabulary import Action, Outcome
+from tests.assessment.records import doomed, failing
 
 RULES: dict[str, Candidate] = {
     name: Candidate(REGISTRY[name](), "published", name)
@@ -220,3 +222,61 @@ def test_what_was_made_from_the_past_is_not_chosen_by_it() -> None:
     found = assessed(doomed(200, long_ones_finish=False), made, measures=["kill"])
     [chosen] = [each for each in found.judged if each.kind == "chosen"]
     assert "made" not in chosen.chosen
+
+
+def test_a_fold_in_which_nothing_is_decided_is_left_out_alone() -> None:
+    """In the third fifth of the later half no job fails, so that nothing is retried there."""
+    trace = failing(1_000, spared=(700, 800))
+    found = assessed(trace, {"retry_cap": RULES["retry_cap"]}, measures=["retry", "kill"])
+    assert {room.measure for room in found.rooms} == {"retry", "kill", "together"}
+    assert [line for line in found.left_out if line.startswith("retry: fold 3")]
+    assert found.unjudged == {}
+    [room] = [each for each in found.rooms if each.measure == "retry"]
+    failed = trace.column("attempts", "outcome") == int(Outcome.FAIL)
+    jobs = trace.column("attempts", "task")[failed]
+    assert room.tasks == len(np.unique(jobs[jobs >= 500]))
+
+
+def test_few_jobs_are_no_evidence() -> None:
+    found = assessed(
+        doomed(12, long_ones_finish=False, lost=1.0, apart=700), RULES, measures=["kill"]
+    )
+    assert found.advice is not None
+    assert found.advice.answer == "keep"
+    assert any("20 blocks of jobs" in line for line in found.advice.evidence)
+
+
+def test_what_pays_only_at_one_value_of_a_task_is_not_advised() -> None:
+    """To kill every task at once saves ten hours of one in two, and loses the other's minutes."""
+    trace = doomed(600, long_ones_finish=False)
+    rash = {"rash": Candidate(FromTheStart(), "given", None)}
+    found = assessed(trace, rash, measures=["kill"], task_value=15.0)
+    assert found.advice is not None
+    [each] = [one for one in found.judged if one.policy == "rash"]
+    assert each.verdict.answer == "adopt"
+    assert each.at_values["4"] < 0.0 < each.saved
+    assert found.advice.answer == "keep"
+    assert any("what a task is worth decides" in line for line in found.advice.evidence)
+
+
+def test_what_nobody_can_tell_from_others_is_played_again(tmp_path: Path) -> None:
+    trace = doomed(200, long_ones_finish=False)
+    for policy in (OptimalStopping(), FromTheStart()):
+        mine = {"mine": Candidate(policy, "given", None)}
+        kept = assessed(trace, mine, measures=["kill"], work=tmp_path)
+        fresh = assessed(trace, mine, measures=["kill"])
+        assert kept.judged == fresh.judged
+
+
+class FromTheStart:
+    """Kills whatever it may."""
+
+    def predict(
+        self,
+        observation: Any,
+        state: Any = None,
+        episode_start: Any = None,
+        deterministic: bool = True,
+        action_masks: Any = None,
+    ) -> tuple[Any, Any]:
+        return np.where(action_masks[:, Action.KILL], Action.KILL, Action.CONTINUE), state

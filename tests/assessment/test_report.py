@@ -84,9 +84,11 @@ def test_what_is_made_of_the_past_is_made_of_the_record_to_be_used(
     assert invoke("assess", record, "--out", out, "--policies", kind, *QUICK) == 0
     content = json.loads((out / "report.json").read_text("utf-8"))
     assert content["left_out"] == []
-    assert content["advice"]["answer"] == "adopt"
     assert name in {each["policy"] for each in content["judged"]}
-    assert load_policy(str(out / file)) is not None
+    adopted = content["advice"]["policy"]
+    assert (out / file).is_file() == (adopted is not None)
+    if adopted is not None:
+        assert load_policy(str(out / file)) is not None
 
 
 def test_advice_of_an_earlier_run_does_not_stay(record: Path, tmp_path: Path) -> None:
