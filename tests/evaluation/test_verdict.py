@@ -65,7 +65,7 @@ def test_it_is_the_score_that_evaluate_gives(anchors: Anchors) -> None:
 def test_how_many_more_would_decide_follows_from_the_root_of_their_number(
     anchors: Anchors, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from failgym.agents.training import verdict as module
+    from failgym.evaluation import verdict as module
     from failgym.evaluation.scoring import Score
 
     policy = REGISTRY["algorithm_1"]()
