@@ -189,14 +189,19 @@ def main(
         if file is not None:
             write(name, part(written, json.loads(file.read_text("utf-8"))))
     if leaderboard is not None:
-        source = read_source(leaderboard)
         oracle = None if oracle_file is None else json.loads(oracle_file.read_text("utf-8"))
-        write("board", "\n".join(short(source)))
-        write("leaderboard", "\n".join(summary(source, oracle)))
-        write("policies", "\n".join(complete(source)))
-        rows = f"{len(source.results):,} rows of suite `{source.suite}`"
-        write("told_apart", "\n".join(told_apart(source)))
-        write("fingerprint", f"{rows}: `{fingerprint(source.results)}`")
+        write_board(leaderboard, oracle)
+
+
+def write_board(folder: Path, oracle: Any) -> None:
+    """Write what a submission says into its pages, with rows of the oracle, if there are any."""
+    source = read_source(folder)
+    write("board", "\n".join(short(source)))
+    write("leaderboard", "\n".join(summary(source, oracle)))
+    write("policies", "\n".join(complete(source)))
+    rows = f"{len(source.results):,} rows of suite `{source.suite}`"
+    write("told_apart", "\n".join(told_apart(source)))
+    write("fingerprint", f"{rows}: `{fingerprint(source.results)}`")
 
 
 if __name__ == "__main__":

@@ -280,6 +280,21 @@ def test_what_a_forecast_says_decides(tmp_path: Path) -> None:
     assert len(set(keys)) == len(keys)
 
 
+def test_what_is_in_a_file_of_a_forecast_decides_and_not_its_name(tmp_path: Path) -> None:
+    scenario = resolve("Cloning-v1", {"jobs": 60})
+    said = Perfect(window=scenario.window).predict(split_of(scenario, "train"))
+    learned = RandomForest(trees=2).fit(generate("google-2011", jobs=200, seed=1))
+    keys: set[str | None] = set()
+    for place in (tmp_path / "here", tmp_path / "there"):
+        place.mkdir()
+        save_forecast(said, place / "forecast.npz")
+        save_predictor(learned, place / "predictor.npz")
+        for name in ("forecast.npz", "predictor.npz"):
+            keys.add(key_of(changed(scenario, forecast=str(place / name))))
+    assert None not in keys
+    assert len(keys) == 2
+
+
 def test_what_a_predictor_has_learned_decides() -> None:
     scenario = resolve("Cloning-v1")
     one, two = RandomForest(trees=2), RandomForest(trees=2)

@@ -6,8 +6,17 @@ kill, retry, clone or checkpoint have saved anything, and dare I use one?
 
 from __future__ import annotations
 
-from failgym.assessment.assess import Assessment, Candidate, assess
+from failgym.assessment.assess import Assessment, Candidate, assess, save_adopted
 from failgym.assessment.happened import Happened, happened
 from failgym.assessment.measures import MEASURES, Measure
 
-__all__ = ["MEASURES", "Assessment", "Candidate", "Happened", "Measure", "assess", "happened"]
+__all__ = [
+    "MEASURES",
+    "Assessment",
+    "Candidate",
+    "Happened",
+    "Measure",
+    "assess",
+    "happened",
+    "save_adopted",
+]

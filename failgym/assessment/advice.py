@@ -14,6 +14,7 @@ from typing import Literal
 from failgym.assessment.judging import Judged
 from failgym.assessment.room import MeasureRoom
 from failgym.evaluation.room import LEAST_ROOM
+from failgym.vocabulary import HOUR
 
 __all__ = ["LEAST_UNITS", "Advice", "advice_of", "shown_hours"]
 
@@ -152,6 +153,11 @@ def _reservations(best: Judged, period: str) -> tuple[str, ...]:
         found.append(
             "What is written to be used is made in the same way from the whole record; how well it"
             " does is known only of its like, each made from what was before a fold."
+        )
+    if best.mtbf is not None:
+        found.append(
+            f"Periodic checkpoints go by the mean time between losses to the system, here"
+            f" {shown_hours(best.mtbf / HOUR)} hours: --set mtbf={best.mtbf}."
         )
     found.append(
         "All else stays as recorded: who waits for the machines that become free is not counted."

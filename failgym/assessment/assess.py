@@ -20,6 +20,7 @@ from failgym.assessment.judging import (
     Judged,
     acted,
     chosen_on_the_past,
+    fields_of,
     judged,
     play,
     with_mtbf,
@@ -40,7 +41,7 @@ from failgym.envs import Scenario
 from failgym.policy import Policy
 from failgym.traces import Trace
 
-__all__ = ["Assessment", "Candidate", "assess"]
+__all__ = ["Assessment", "Candidate", "assess", "save_adopted"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -72,7 +73,7 @@ class Candidate:
         """Write what would be used from now on to a file that ``--policy`` takes.
 
         Args:
-            scenario: of the measure, on the record.
+            scenario: of the measure, whose train split is nearly the whole record.
             folder: what is made keeps there what is done.
             path: of the file, without its ending.
 
@@ -83,7 +84,7 @@ class Candidate:
             ValueError: if nothing can be made of the record.
         """
         if not isinstance(self.who, Policy):
-            return self.who.save(with_mtbf(of_all(scenario)), folder, path)
+            return self.who.save(scenario, folder, path)
         if not isinstance(self.who, Heuristic):
             return None
         file = path.with_suffix(".json")
@@ -177,6 +178,43 @@ def assess(
         advice=advice_of(rooms, results, why_not, found.period, state.left_out),
         seconds=clock.seconds,
     )
+
+
+def save_adopted(
+    found: Assessment,
+    candidates: Mapping[str, Candidate],
+    source: str | Trace,
+    path: Path,
+    work: Path | None = None,
+) -> Path | None:
+    """Write the policy that is advised to a file that ``--policy`` takes.
+
+    What is tuned or learned is made from the whole record, which may take long.
+
+    Args:
+        found: the assessment.
+        candidates: those that it was made with.
+        source: the record, likewise.
+        path: of the file, without its ending.
+        work: a folder in which what is done is kept; None keeps nothing.
+
+    Returns:
+        The file; None if nothing is advised, or what is advised has no file of its own.
+
+    Raises:
+        ValueError: if nothing can be made of the record.
+    """
+    advice = found.advice
+    if advice is None or advice.policy is None or advice.measure is None:
+        return None
+    one = candidates[advice.policy]
+    judged = [MEASURES[room.measure] for room in found.rooms if room.measure in MEASURES]
+    measure = MEASURES.get(advice.measure) or together(judged)
+    shown = {"forecast": "none"} if advice.forecast == "none" else {}
+    scenario = with_mtbf(of_all(measure.scenario(source, found.task_value, **shown)))
+    about = {"adopted": [advice.policy, one.key], "trace": found.happened.content}
+    with WorkFolder(work).making({**about, "scenario": fields_of(scenario)}) as folder:
+        return one.save(scenario, folder, path)
 
 
 def _measure(name: str) -> Measure:
@@ -282,6 +320,11 @@ class _State:
                     found[name] = play(course, name, each.who, each.key, self._work)
                 except (ImportError, ValueError) as error:
                     self.left_out.append(f"{label}: {name}: {_line(error)}.")
+                    continue
+            self.left_out += [
+                f"{label}: {name}: nothing was made for {_plain(note)}."
+                for note in found[name].notes.tolist()
+            ]
         ground = course.ground
         for name, played in found.items():
             one = self._candidates[name]
@@ -318,4 +361,9 @@ class _PlayedBy(NamedTuple):
 
 
 def _line(error: Exception) -> str:
-    return " ".join(str(error).split()).rstrip(".")
+    return _plain(str(error))
+
+
+def _plain(text: str) -> str:
+    """In one line, without a full stop."""
+    return " ".join(text.split()).rstrip(".")

@@ -19,6 +19,7 @@ from failgym.baselines import REGISTRY
 from failgym.envs import Scenario
 from failgym.envs.spaces import TERMS
 from failgym.evaluation import Anchors, Run, run_policy
+from failgym.evaluation.anchors import machine_hour_of
 from failgym.evaluation.caller import check_playable, made_for
 from failgym.evaluation.continuing import CONTINUING
 from failgym.evaluation.evidence import Evidence
@@ -30,7 +31,6 @@ from failgym.evaluation.statistics.resampling import resampled
 from failgym.evaluation.verdict import Verdict, verdict_on
 from failgym.policy import Policy
 from failgym.traces import Trace
-from failgym.vocabulary import HOUR
 from failgym.worlds.build import build_world, split_of
 from failgym.worlds.settings.splitting import FOLDS
 from failgym.worlds.source import whole_trace
@@ -44,6 +44,7 @@ __all__ = [
     "Judged",
     "acted",
     "chosen_on_the_past",
+    "fields_of",
     "judged",
     "play",
     "with_mtbf",
@@ -120,6 +121,7 @@ class Course:
             figures=np.array([_figures(place, place.replay) for place in self.places]),
             rows=tuple(len(place.evidence.replay) for place in self.places),
             submits=np.concatenate([place.replay.outcomes["submit"] for place in self.places]),
+            mtbf=self.scenarios[-1].mtbf if self.scenarios[-1].checkpoint else None,
         )
 
     def can_play(self, policy: Policy, name: str) -> bool:
@@ -143,6 +145,8 @@ class Ground:
     """of each fold"""
     submits: Ints
     """[rows] when the task was submitted [ms]"""
+    mtbf: int | None
+    """mean time between losses before the last fold [ms]; None where nothing is checkpointed"""
 
     @property
     def spent(self) -> float:
@@ -162,8 +166,7 @@ class Past:
         """What a policy saves there [machine-h]."""
         slices, order = self.replay.slices, self.scenario.order
         run = run_policy(self.world, self.scenario, policy, slices, order=order, name=name)
-        price = self.world.work_price * HOUR or 1.0
-        return float((self.replay.costs - run.costs).sum()) / price
+        return float((self.replay.costs - run.costs).sum()) / machine_hour_of(self.world)
 
 
 def _past(scenario: Scenario) -> Past | None:
@@ -210,7 +213,7 @@ def play(course: Course, name: str, who: Policy | Maker, key: Any, work: WorkFol
     """
     about = {
         "policy": key,
-        "scenarios": [_fields(each) for each in course.scenarios],
+        "scenarios": [fields_of(each) for each in course.scenarios],
         "trace": whole_trace(course.scenarios[0]).content_hash,
     }
 
@@ -221,38 +224,38 @@ def play(course: Course, name: str, who: Policy | Maker, key: Any, work: WorkFol
     return found() if key is None else work.played(about, found)
 
 
-def _fields(scenario: Scenario) -> dict[str, str]:
+def fields_of(scenario: Scenario) -> dict[str, str]:
     """All that makes a scenario, but its trace."""
     names = (field.name for field in fields(scenario) if field.name != "trace")
     return {name: repr(getattr(scenario, name)) for name in names}
 
 
 def _played(course: Course, name: str, who: Policy | Maker, folder: Path) -> Played:
-    policies = _of_folds(course, who, folder)
+    policies, notes = _of_folds(course, who, folder)
     pairs = zip(course.places, policies, strict=True)
     runs = [place.run(policy, name=name) for place, policy in pairs]
     past = np.full(len(runs), np.nan)
     if isinstance(who, Policy):  # what was made from the past is no stranger there
         past = np.array([np.nan if one is None else one.saved(who, name) for one in course.pasts])
     figures = [_figures(place, run) for place, run in zip(course.places, runs, strict=True)]
-    return Played(_terms(course.places, runs), past, np.array(figures))
+    return Played(_terms(course.places, runs), past, np.array(figures), np.array(notes, np.str_))
 
 
-def _of_folds(course: Course, who: Policy | Maker, folder: Path) -> list[Policy]:
-    """Who plays each fold; replay where nothing can be made of its past."""
+def _of_folds(course: Course, who: Policy | Maker, folder: Path) -> tuple[list[Policy], list[str]]:
+    """Who plays each fold, and where replay does, since nothing can be made of its past."""
     if isinstance(who, Policy):
-        return [who] * len(course.scenarios)
+        return [who] * len(course.scenarios), []
     found: list[Policy] = []
-    reasons: list[str] = []
-    for number, scenario in enumerate(course.scenarios, 1):
+    notes: list[str] = []
+    for scenario in course.scenarios:
         try:
-            found.append(who.make(scenario, folder / f"fold-{number}"))
+            found.append(who.make(scenario, folder / f"fold-{scenario.fold}"))
         except ValueError as error:
-            reasons.append(f"fold {number}: {error}")
-            found.append(REGISTRY["replay"]())
-    if len(reasons) == len(found):
-        raise ValueError(reasons[0])
-    return found
+            notes.append(f"fold {scenario.fold}: {error}")
+            found.append(REGISTRY[NOTHING]())
+    if len(notes) == len(found):
+        raise ValueError(notes[0])
+    return found, notes
 
 
 def _figures(place: Anchors, run: Run) -> list[float]:
@@ -285,7 +288,7 @@ class Judged:
 
     policy: str
     kind: str
-    """"published", "tuned", "learned", "shipped" or "given"; "chosen" for `CHOSEN`"""
+    """"published", "tuned", "learned" or "given"; "chosen" for `CHOSEN`"""
     measure: str
     forecast: str
     saved: float
@@ -317,8 +320,10 @@ class Judged:
     drawn: float | None
     """share that rests on attempts beyond the record"""
     at_values: dict[str, float]
-    """net saving if a task is worth so many times as much [machine-h]"""
+    """net saving, of what was played, if a task is worth so many times as much [machine-h]"""
     acts: bool
+    mtbf: int | None = None
+    """what periodic checkpoints go by [ms]; None where nothing is checkpointed"""
     about: str = ""
     """what it does, in a sentence"""
     chosen: tuple[str, ...] = ()
@@ -382,6 +387,7 @@ def judged(
         drawn=moved["moved_by_drawn"] / moved["moved"] if moved["moved"] > 0.0 else None,
         at_values={f"{factor:g}": total + (factor - 1.0) * forfeited_value for factor in VALUES},
         acts=acts,
+        mtbf=ground.mtbf,
         about=about,
         chosen=chosen,
     )

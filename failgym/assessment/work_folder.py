@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-import failgym
 from failgym.files import replacing
+from failgym.sources import code_hash
 
 __all__ = ["FIGURES", "Played", "WorkFolder"]
 
@@ -29,8 +29,8 @@ FIGURES = (
 )
 """Columns of `Played.figures`: machine-time and completion time saved [h]; tasks with a value that
 did not finish, that were killed although the record finishes them, that finished although the
-record does not; what is saved and lost, and how much of it rests on attempts beyond the record, in
-units of cost (`failgym.evaluation.savings.moved`)."""
+record does not; what is saved and lost, and how much of it rests on attempts beyond the record
+[machine-h] (`failgym.evaluation.savings.moved`)."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,8 @@ class Played:
     """[folds] what it saves on the past of each [machine-h]; NaN where it was not played"""
     figures: Floats
     """[folds, `FIGURES`]"""
-
-    def figure(self, name: str) -> float:
-        """One of `FIGURES`, of all folds."""
-        return float(self.figures[:, FIGURES.index(name)].sum())
+    notes: npt.NDArray[np.str_] = field(default_factory=lambda: np.array([], dtype=np.str_))
+    """folds that replay played, since nothing could be made of their past, and why"""
 
 
 class WorkFolder:
@@ -54,7 +52,7 @@ class WorkFolder:
 
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
-        self._code = _sources()
+        self._code = code_hash()
 
     def played(self, key: dict[str, Any], play: Callable[[], Played]) -> Played:
         """What was found of a key, or is found now.
@@ -96,19 +94,10 @@ def _read(file: Path) -> Played | None:
     """What is in a file; None if there is none, or it is damaged."""
     try:
         with np.load(BytesIO(file.read_bytes()), allow_pickle=False) as kept:
-            return Played(**{name: kept[name] for name in ("terms", "past", "figures")})
+            return Played(**{name: kept[name] for name in ("terms", "past", "figures", "notes")})
     except (OSError, EOFError, KeyError, TypeError, ValueError):
         return None
     except Exception as error:  # what a damaged archive raises has no common class
         if type(error).__module__ in ("zipfile", "zlib"):
             return None
         raise
-
-
-def _sources() -> str:
-    """SHA-256 of the code: what another version found is found anew."""
-    package, content = Path(failgym.__file__).parent, hashlib.sha256()
-    for folder in (package, *sorted(each for each in package.iterdir() if each.is_symlink())):
-        for path in sorted(folder.resolve().rglob("*.py")):
-            content.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return content.hexdigest()

@@ -9,10 +9,11 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from failgym.cli import reading as readers
 from failgym.cli.folders import check_name, holds_trace
 from failgym.cli.output import JsonFile, interactive, print_line
 from failgym.files import replacing
@@ -75,12 +76,6 @@ Forecasts = Annotated[
     bool,
     typer.Option("--forecasts/--no-forecasts", help="Try rules with forecasts learned too."),
 ]
-Timezone = Annotated[
-    str | None, typer.Option(metavar="ZONE", help="With --format: as for trace import.")
-]
-Columns = Annotated[
-    str | None, typer.Option(metavar="A,B,...", help="With --format: as for trace import.")
-]
 
 
 def assess(
@@ -93,11 +88,15 @@ def assess(
     price: Price = None,
     task_value: TaskValue = 4.0,
     forecasts: Forecasts = True,
-    timezone: Timezone = None,
-    columns: Columns = None,
+    timezone: readers.Timezone = None,
+    columns: readers.Columns = None,
+    outcomes: readers.Outcomes = None,
+    unit: readers.Unit = None,
+    infer_attempts: readers.InferAttempts = False,
+    merge_clusters: readers.MergeClusters = False,
 ) -> None:
     """Say what would have been saved on a cluster, and whether a rule may be used there."""
-    from failgym.assessment import MEASURES
+    from failgym.assessment import MEASURES, save_adopted
     from failgym.assessment import assess as assessed
     from failgym.assessment.page import page
     from failgym.evaluation.progress import working
@@ -111,7 +110,17 @@ def assess(
     candidates = {} if quick else _candidates(policies or [PUBLISHED])
     _check_out(out)
     # Absolute: the plain name of a folder may be that of a profile too, which would be generated.
-    folder = _imported(form, source, out, timezone=timezone, columns=columns).absolute()
+    folder = _imported(
+        form,
+        source,
+        out,
+        timezone=timezone,
+        columns=columns,
+        outcomes=outcomes,
+        unit=unit,
+        infer_attempts=infer_attempts or None,
+        merge_clusters=merge_clusters or None,
+    ).absolute()
     with working("loading", interactive()):
         trace = Trace.load(folder)
     with _steps() as step:
@@ -134,7 +143,12 @@ def assess(
     with replacing(out / PAGE) as partial:
         partial.write_text(page(found), encoding="utf-8")
     print_line(f"written to {out / PAGE}")
-    _save_policy(found, candidates, folder, out)
+    for ending in (".json", ".safetensors"):  # none is left from before
+        (out / POLICY).with_suffix(ending).unlink(missing_ok=True)
+    with working("making the policy to adopt", interactive()):
+        file = save_adopted(found, candidates, str(folder), out / POLICY, out / WORK)
+    if file is not None:
+        print_line(f"written to {file}")
 
 
 def _price(text: str | None) -> tuple[float | None, str]:
@@ -224,11 +238,11 @@ def _check_out(out: Path) -> None:
         raise ValueError(f"--out {out}: lies in the folder of a saved trace; use another folder")
 
 
-def _imported(form: str | None, source: list[Path], out: Path, **options: str | None) -> Path:
-    """The folder of the trace; a log is read into ``out`` first, unless that is done."""
+def _imported(form: str | None, source: list[Path], out: Path, **options: Any) -> Path:
+    """The folder of the trace; a log is read into ``out`` first."""
     if form is None:
         if len(source) > 1 or any(options.values()):
-            raise ValueError("assess: several sources, --timezone and --columns need --format")
+            raise ValueError("assess: several sources, and options of readers, need --format")
         check_name("TRACE", source[0])
         return source[0]
     from failgym.cli.imports import Reading
@@ -283,24 +297,3 @@ def _print(found: Assessment) -> None:
         more = len(found.left_out) - 1
         rest = f", and {more} more" if more else ""
         print_line(f"left out: {line.rstrip('.')}{rest} ({CONTENT})")
-
-
-def _save_policy(
-    found: Assessment, candidates: dict[str, Candidate], trace: Path, out: Path
-) -> None:
-    """Write the policy to adopt as a file that ``--policy`` takes; none is left from before."""
-    from failgym.assessment import MEASURES
-    from failgym.assessment.measures import TOGETHER, together
-
-    advice = found.advice
-    for ending in (".json", ".safetensors"):
-        (out / POLICY).with_suffix(ending).unlink(missing_ok=True)
-    if advice is None or advice.policy is None or advice.measure is None:
-        return
-    judged = [MEASURES[room.measure] for room in found.rooms if room.measure != TOGETHER]
-    measure = together(judged) if advice.measure == TOGETHER else MEASURES[advice.measure]
-    shown = {"forecast": "none"} if advice.forecast == "none" else {}
-    scenario = measure.scenario(str(trace), found.task_value, **shown)
-    file = candidates[advice.policy].save(scenario, out / WORK / "adopted", out / POLICY)
-    if file is not None:
-        print_line(f"written to {file}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from failgym.cli import reading as readers
 from failgym.cli.compare import compare
 from failgym.cli.folders import check_name, check_out, holds_trace
 from failgym.cli.forecast import forecast
@@ -60,57 +61,20 @@ def import_trace(
         list[Path], typer.Argument(metavar="SOURCE", help="The published files, or a folder.")
     ],
     out: Out,
-    outages: Annotated[
-        tuple[str, Path] | None,
-        typer.Option(
-            "--outages", metavar="FORMAT FILE", help="Add the machines and outages of this source."
-        ),
-    ] = None,
-    align: Annotated[
-        str | None,
-        typer.Option(help="How --outages meet the jobs in time: by date or start; auto."),
-    ] = None,
-    system: Annotated[int | None, typer.Option(help="lanl: the system.")] = None,
-    nodes: Annotated[
-        str | None, typer.Option(metavar="A-B", help="lanl, fta: only these nodes.")
-    ] = None,
-    since: Annotated[
-        str | None, typer.Option(metavar="YYYY-MM-DD", help="lanl, fta: the first day.")
-    ] = None,
-    until: Annotated[
-        str | None, typer.Option(metavar="YYYY-MM-DD", help="lanl, fta: the last day.")
-    ] = None,
-    topology: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="rumen: racks and machines.")
-    ] = None,
-    infer_attempts: Annotated[
-        bool,
-        typer.Option("--infer-attempts", help="swf: resubmissions of failed jobs are attempts."),
-    ] = False,
-    timezone: Annotated[
-        str | None, typer.Option(help="torque, sacct, table: of the local times; UTC.")
-    ] = None,
-    columns: Annotated[
-        str | None,
-        typer.Option(
-            metavar="JobID,State,... | FIELD=COLUMN,...",
-            help="sacct: of a log without a header; table: the columns of its fields.",
-        ),
-    ] = None,
-    outcomes: Annotated[
-        str | None,
-        typer.Option(
-            metavar="WORD=OUTCOME,...", help="table: what words of its own mean, as OK=finished."
-        ),
-    ] = None,
-    unit: Annotated[
-        str | None, typer.Option(metavar="s|ms", help="table: of times that are numbers; s.")
-    ] = None,
-    merge_clusters: Annotated[
-        bool,
-        typer.Option("--merge-clusters", help="swf, torque, sacct: take several clusters for one."),
-    ] = False,
-    unit_ms: Annotated[int | None, typer.Option(help="stg: milliseconds per unit; 1000.")] = None,
+    outages: readers.Outages = None,
+    align: readers.Align = None,
+    system: readers.System = None,
+    nodes: readers.Nodes = None,
+    since: readers.Since = None,
+    until: readers.Until = None,
+    topology: readers.Topology = None,
+    infer_attempts: readers.InferAttempts = False,
+    timezone: readers.Timezone = None,
+    columns: readers.Columns = None,
+    outcomes: readers.Outcomes = None,
+    unit: readers.Unit = None,
+    merge_clusters: readers.MergeClusters = False,
+    unit_ms: readers.UnitMs = None,
 ) -> None:
     """Read a published trace and store it."""
     from failgym.cli.imports import Reading

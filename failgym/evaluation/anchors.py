@@ -33,7 +33,7 @@ from failgym.worlds.settings.source import generated
 from failgym.worlds.split import tasks_run
 from failgym.worlds.world import Bound, LeastCosts, World
 
-__all__ = ["Anchors", "Bound", "anchors_of_traces", "evaluate"]
+__all__ = ["Anchors", "Bound", "anchors_of_traces", "evaluate", "machine_hour_of"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -212,13 +212,17 @@ class Anchors:
 
         Prices follow the train split: costs of folds are added up in machine-hours.
         """
-        price = self.world.work_price
-        return price * HOUR if price > 0.0 else 1.0
+        return machine_hour_of(self.world)
 
     @property
     def ran(self) -> npt.NDArray[np.bool_]:
         """Tasks of the trace of which a run is recorded; of others no completion time is."""
         return tasks_run(split_of(self.scenario, self.scenario.split))
+
+
+def machine_hour_of(world: World) -> float:
+    """Units of cost that a machine-hour stands for in a world; 1 where nothing has a price."""
+    return world.work_price * HOUR if world.work_price > 0.0 else 1.0
 
 
 def anchors_of_traces(env: str | Scenario, traces: int = 1, **options: Any) -> list[Anchors]:

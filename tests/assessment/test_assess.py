@@ -13,7 +13,7 @@ import failgym
 from failgym.assessment import MEASURES, Assessment, Candidate, assess, judging
 from failgym.baselines import REGISTRY
 from failgym.baselines.optimal_stopping import OptimalStopping
-from failgym.envs import Scenario
+from failgym.envs import Scenario, resolve
 from failgym.policy import Policy
 from failgym.traces import Trace, generate
 from failgym.vocabulary import Action, Outcome
@@ -204,7 +204,24 @@ def test_what_is_made_is_made_for_each_fold() -> None:
     assert [fold for fold, _ in maker.seen] == [1, 2, 3, 4, 5]
     assert (found.saved, found.worst) == (plain.saved, plain.worst)
     some = {"made": Candidate(FromThePast(but=2), "learned", "made")}
-    assert 0.0 < assessed(trace, some, measures=["kill"]).judged[0].saved < found.saved
+    without = assessed(trace, some, measures=["kill"])
+    assert 0.0 < without.judged[0].saved < found.saved
+    said = "made: nothing was made for fold 2: nothing to learn from."
+    assert without.left_out == (f"kill, no forecasts: {said}",)
+
+
+def test_what_replay_plays_is_told_again(tmp_path: Path) -> None:
+    trace = doomed(200, long_ones_finish=False)
+    some = {"made": Candidate(FromThePast(but=2), "learned", "made")}
+    one, two = (assessed(trace, some, measures=["kill"], work=tmp_path) for _ in range(2))
+    assert one.left_out == two.left_out != ()
+
+
+def test_what_periodic_checkpoints_go_by_is_that_of_the_past(of_google: Assessment) -> None:
+    saves = {each.measure: each.mtbf for each in of_google.judged}
+    assert saves["kill"] is saves["retry"] is None
+    assert saves["checkpoint"] == saves["together"]
+    assert saves["checkpoint"] not in (None, resolve("Checkpoint-v1").mtbf)
 
 
 def test_what_can_be_made_for_no_fold_is_left_out() -> None:

@@ -117,6 +117,20 @@ def test_a_record_of_unknown_fates_has_no_share_that_is_no_number(
     assert "nan" not in capsys.readouterr().out
 
 
+def test_one_folder_after_the_other_advice(record: Path, tmp_path: Path) -> None:
+    """What was made to be used is not taken for what another command would have made."""
+    pytest.importorskip("optuna", reason="no optuna")
+    out, rule = tmp_path / "report", "blind_kill"
+    for value in ("4", "2"):
+        options = ("--policies", "tuned", "--task-value", value, *QUICK)
+        assert invoke("assess", record, "--out", out, *options) == 0
+        advice = json.loads((out / "report.json").read_text("utf-8"))["advice"]
+        assert advice["answer"] == "adopt"
+        assert load_heuristic(out / "policy.json").name == advice["policy"].split()[0]
+    assert invoke("assess", record, "--out", out, "--policies", rule, *QUICK) == 0
+    assert load_heuristic(out / "policy.json").name == rule
+
+
 def test_a_log_is_read_first(tmp_path: Path) -> None:
     log = tmp_path / "jobs.txt"
     states = ("COMPLETED", "FAILED", "CANCELLED by 7", "TIMEOUT")
@@ -131,6 +145,10 @@ def test_a_log_is_read_first(tmp_path: Path) -> None:
     assert content["happened"]["tasks"] == 40
     assert content["happened"]["users"] == 1
     assert "ran into its time limit" in (out / "report.html").read_text("utf-8")
+    log.write_text("\n".join(lines[:-4]) + "\n")
+    assert invoke("assess", "--format", "sacct", log, "--out", out, "--quick") == 0
+    again = json.loads((out / "report.json").read_text("utf-8"))
+    assert again["happened"]["tasks"] == 36
 
 
 @pytest.mark.parametrize(
@@ -139,7 +157,7 @@ def test_a_log_is_read_first(tmp_path: Path) -> None:
         (["--price", "cheap"], "--price: expected an amount, such as 0.9 or 0.9EUR, got 'cheap'"),
         (["--measures", "kill,pray"], "--measures: expected some of kill, retry, .*, got 'pray'"),
         (["--policies", "optimal_stoping"], "did you mean optimal_stopping"),
-        (["--timezone", "UTC"], "--timezone and --columns need --format"),
+        (["--timezone", "UTC"], "options of readers, need --format"),
         (["--task-value", "-1"], "--task-value"),
         (["--task-value", "inf"], "--task-value: expected a finite number"),
     ],

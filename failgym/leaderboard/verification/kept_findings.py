@@ -24,7 +24,6 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-import failgym
 from failgym.compiled.ownership import make_private, only_mine
 from failgym.files import replacing
 from failgym.leaderboard.submission.checks import cells_of, file_names
@@ -34,27 +33,15 @@ from failgym.leaderboard.suite.secret_seed import commitment
 from failgym.leaderboard.suite.suite_worlds import SuiteWorlds
 from failgym.leaderboard.verification.asking_again import Asking
 from failgym.leaderboard.verification.findings import Findings, Place
+from failgym.sources import code_hash
 
-__all__ = ["KeptFindings", "decided_by", "findings_kept", "forget", "others_kept", "sources_hash"]
+__all__ = ["KeptFindings", "decided_by", "findings_kept", "forget", "others_kept"]
 
 _FOUND, _ABOUT, _LOCK = "found-", "about.json", "lock"
 _JSON = TypeAdapter(Findings)
 
 
-def sources_hash() -> str:
-    """SHA-256 of all sources of failgym, and of data beside them; "" if they cannot be read."""
-    package, content, found = Path(failgym.__file__).parent, hashlib.sha256(), False
-    try:
-        for path in sorted(each for kind in ("py", "csv") for each in package.rglob(f"*.{kind}")):
-            name = path.relative_to(package).as_posix()
-            content.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
-            found = True
-    except OSError:
-        return ""
-    return content.hexdigest() if found else ""
-
-
-_SOURCES = sources_hash()
+_SOURCES = code_hash()
 """When this was imported: they are what runs."""
 
 
@@ -89,7 +76,7 @@ class KeptFindings:
 
     def write(self, place: Place, found: Findings) -> None:
         """Keep what was found, unless the sources were changed meanwhile. Raises OSError."""
-        if sources_hash() == _SOURCES == self.code:
+        if code_hash() == _SOURCES == self.code:
             with replacing(self._file(place)) as partial:
                 partial.write_bytes(_JSON.dump_json(found))
 
