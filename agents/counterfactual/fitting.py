@@ -95,7 +95,7 @@ def fitted(
         visits: what is learned from.
         choices: numbers of actions, or of rules; the forest's outputs are about the pairs of them,
             in the order of `itertools.combinations`. A pair that is never legal together has a
-            margin of 0.
+            margin of 0. Leaves are rounded as files hold them.
         models: members of the ensemble.
         trees: boosting rounds.
         depth: levels of a tree.
@@ -135,7 +135,7 @@ def fitted(
             rows = xgboost.DMatrix(shown, label=better > 0.0, weight=weights, nthread=threads)
             boosters.append(xgboost.train(parameters, rows, num_boost_round=trees))
         found.append(forest_of([boosters], depth))
-    return functools.reduce(Forest.joined, found)
+    return functools.reduce(Forest.joined, found).rounded()
 
 
 def decided_actions(visits: Visits) -> tuple[int, ...]:

@@ -30,8 +30,8 @@ from failgym.agents.files.manifest import (
 )
 from failgym.agents.files.trained_policy import Moments, TrainedPolicy
 from failgym.agents.forests.decider import Decider
-from failgym.agents.forests.forest import Forest
 from failgym.agents.forests.sizes import ForestSizes
+from failgym.agents.forests.stored import stored_arrays, stored_forest
 from failgym.agents.networks.architectures import (
     ARCHITECTURES,
     algorithm_of,
@@ -55,8 +55,6 @@ __all__ = ["SUFFIX", "load_agent", "save_policy", "save_trees"]
 
 FOREST = "Forest"
 """What a manifest calls trees, where it names the class of a network."""
-PREFIX = "forest."
-"""How the names of its arrays begin."""
 TREE_LIBRARIES = ("numpy", "xgboost-cpu")
 """Whose versions a file of trees records, beside failgym's own."""
 
@@ -203,9 +201,8 @@ def save_trees(
         seed=seed,
         scores=dict(scores or {}),
     )
-    arrays = {PREFIX + name: np.ascontiguousarray(a) for name, a in forest._asdict().items()}
     with replacing(path) as partial:
-        partial.write_bytes(save(arrays, {KEY: manifest.model_dump_json()}))
+        partial.write_bytes(save(stored_arrays(forest), {KEY: manifest.model_dump_json()}))
 
 
 def load_agent(path: str | Path, *, anywhere: bool = False) -> TrainedPolicy:
@@ -261,16 +258,7 @@ def _decider(manifest: Manifest, arrays: Arrays) -> Decider:
     sizes = manifest.network
     if not isinstance(sizes, ForestSizes) or manifest.policy != FOREST or manifest.scaling:
         raise ValueError(f"manifest: expected a {FOREST} and its sizes for {COUNTERFACTUAL}")
-    names = [PREFIX + name for name in Forest._fields]
-    for name in sorted({*names, *arrays}):
-        if name not in names:
-            raise ValueError(f"trees: unknown {name!r}")
-        if name not in arrays:
-            raise ValueError(f"trees: {name} is missing")
-        wanted = np.int32 if name == PREFIX + "fields" else np.float32
-        if arrays[name].dtype != wanted:
-            raise ValueError(f"trees: {name} is {arrays[name].dtype}, expected {np.dtype(wanted)}")
-    forest = Forest(*(arrays[name] for name in names))
+    forest = stored_forest(arrays)
     known = {action.name: int(action) for action in Action}
     decides = tuple(known.get(name, -1) for name in sizes.decides)
     follows = not decides
@@ -372,6 +360,6 @@ def _kind(path: Path) -> str:
 
 def _array(content: Any, name: str) -> npt.NDArray[Any]:
     kind: str = content.get_slice(name).get_dtype()
-    if kind not in ("F32", "F64", "I32"):
+    if kind not in ("F16", "F32", "F64", "I32", "U8"):
         raise ValueError(f"weights: {name} is {kind}, expected F32")
     return np.array(content.get_tensor(name))

@@ -87,6 +87,12 @@ class Forest(NamedTuple):
             np.concatenate([self.base, more.base]),
         )
 
+    def rounded(self) -> Forest:
+        """Its leaves in half precision (a part in 2,000): files of it are smaller by a third."""
+        most = float(np.finfo(np.float16).max)
+        leaves = np.clip(self.leaves, -most, most).astype(np.float16).astype(np.float32)
+        return self._replace(leaves=leaves)
+
     @classmethod
     def of_nothing(cls, models: int, trees: int, depth: int) -> Forest:
         """One output, whose margin is 0."""

@@ -16,6 +16,7 @@ pytest.importorskip("xgboost")
 from failgym.agents.forests.decider import Decider
 from failgym.agents.forests.forest import DEEPEST, Forest
 from failgym.agents.forests.from_xgboost import forest_of
+from failgym.agents.forests.stored import stored_arrays, stored_forest
 from failgym.baselines import REGISTRY
 from failgym.vocabulary import ACTIONS, Action
 
@@ -140,6 +141,36 @@ def test_arrays_that_are_no_trees_are_refused(change: dict[str, Any], message: s
     forest.check(4)
     with pytest.raises(ValueError, match=message):
         forest._replace(**change).check(4)
+
+
+@pytest.mark.parametrize(
+    ("column", "leaf", "types"),
+    [
+        (255, 0.5, ("uint8", "float16")),
+        (256, 0.5, ("int32", "float16")),
+        (3, 0.1, ("uint8", "float32")),  # a tenth is no number of half precision
+        (3, 1e6, ("uint8", "float32")),
+    ],
+)
+def test_files_hold_the_same_trees_in_the_smallest_types(
+    column: int, leaf: float, types: tuple[str, str]
+) -> None:
+    forest = forest_of_stumps((-1.0, 1.0), (2.0, 0.25))
+    forest.fields[0, 0, 0, 0] = column
+    forest.leaves[1, 1, 0, 1] = leaf
+    arrays = stored_arrays(forest)
+    assert (str(arrays["forest.fields"].dtype), str(arrays["forest.leaves"].dtype)) == types
+    again = stored_forest(arrays)
+    for mine, stored in zip(forest, again, strict=True):
+        np.testing.assert_array_equal(mine, stored)
+        assert mine.dtype == stored.dtype
+
+
+def test_rounded_leaves_differ_by_a_part_in_2000_at_most_and_need_half_the_bytes() -> None:
+    forest = made_up(np.random.default_rng(2))
+    rounded = forest.rounded()
+    np.testing.assert_allclose(rounded.leaves, forest.leaves, rtol=1 / 2000)
+    assert stored_arrays(rounded)["forest.leaves"].nbytes * 2 == forest.leaves.nbytes
 
 
 def test_caution_takes_deviations_off_the_mean() -> None:
