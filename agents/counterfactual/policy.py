@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from failgym.agents.forests.decider import Decider
+from failgym.agents.ensembles.decider import Decider
 from failgym.policy import Actions, State
 from failgym.sim.shared.fields import MASK
 

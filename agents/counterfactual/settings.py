@@ -9,9 +9,11 @@ from pydantic import AfterValidator, Field
 
 from failgym.agents.algorithms.learner import Hyper
 from failgym.agents.algorithms.training_options import BaselineName, Hidden, ScenarioFields
-from failgym.agents.forests.advice import MOST_ADVISERS, Adviser
-from failgym.agents.forests.forest import DEEPEST
-from failgym.agents.forests.sizes import MOST_MODELS, MOST_ROUNDS, MOST_TREES
+from failgym.agents.counterfactual.learners import Learner, Networks, Trees
+from failgym.agents.ensembles.advice import MOST_ADVISERS, Adviser
+from failgym.agents.ensembles.forest import DEEPEST
+from failgym.agents.ensembles.sizes import MOST_MODELS, MOST_ROUNDS, MOST_TREES
+from failgym.agents.strict_record import Width
 from failgym.worlds.settings.source import TraceSource
 from failgym.worlds.settings.splitting import Splitting
 
@@ -71,6 +73,8 @@ class CounterfactualSettings(Hyper):
     rounds: Annotated[int, Field(ge=1, le=MOST_ROUNDS)] = 1
     """the first learns what an answer gains with the first rule of `advice` behind, or CONTINUE;
     the others with the agent so far behind; each may change what those before would answer"""
+    learns: Literal["trees", "network"] = "trees"
+    """boosted trees (XGBoost), or networks of one hidden layer"""
     models: Annotated[int, Field(ge=1, le=MOST_MODELS)] = 5
     """members of the ensemble, each of other jobs"""
     trees: Annotated[int, Field(ge=1, le=MOST_TREES)] = 60
@@ -81,6 +85,12 @@ class CounterfactualSettings(Hyper):
     """what each tree's share is shrunk by"""
     least_weight: Annotated[float, Field(ge=0.0, le=1e6)] = 5.0
     """of the hessian in a leaf, where the mean decision weighs 1"""
+    units: Width = 32
+    """of the hidden layer of a network"""
+    updates: Annotated[int, Field(ge=1, le=10_000_000)] = 2_000
+    """steps of a network's optimiser, each on 1,024 decisions"""
+    step_size: Annotated[float, Field(gt=0.0, le=1.0)] = 0.003
+    """of the first of them; it falls to 0"""
     job_share: Share = 0.02
     """of all that is at stake, that a job stands for at most"""
     caution: Annotated[
@@ -102,6 +112,12 @@ class CounterfactualSettings(Hyper):
     changes nothing but its task"""
     without: Hidden | None = None
     """fields of the observation that the agent is not shown, of those that `train` shows"""
+
+    def learner(self, threads: int) -> Learner:
+        """Who learns, on so many threads."""
+        if self.learns == "network":
+            return Networks(self.units, self.updates, self.step_size)
+        return Trees(self.trees, self.depth, self.learning_rate, self.least_weight, threads)
 
     def check(self) -> None:
         """Raise ValueError where rules are to be chosen among that there are not, or again."""

@@ -1,4 +1,4 @@
-"""Train trees on exact gains, round by round, and keep the agent that validates best.
+"""Train an ensemble on exact gains, round by round, and keep the agent that validates best.
 
 Approximate policy iteration with a classifier (Lazaric, Ghavamzadeh and Munos, "Analysis of a
 classification-based policy iteration algorithm", ICML 2010), on states that a mixture of policies
@@ -35,9 +35,10 @@ from failgym.agents.counterfactual.fitting import decided_actions, fitted
 from failgym.agents.counterfactual.policy import Learned
 from failgym.agents.counterfactual.settings import CounterfactualSettings
 from failgym.agents.counterfactual.visits import Visits, visited
+from failgym.agents.ensembles.decider import Decider
+from failgym.agents.ensembles.ensemble import joined
 from failgym.agents.files.manifest import Environment
-from failgym.agents.files.policy_file import load_agent, save_trees
-from failgym.agents.forests.decider import Decider
+from failgym.agents.files.policy_file import load_agent, save_ensemble
 from failgym.agents.training.preparation import scenario_of
 from failgym.agents.training.result import NoneAcceptable, TrainingResult
 from failgym.agents.training.run_folder import (
@@ -64,7 +65,7 @@ from failgym.sim.shared.fields import INDEX
 from failgym.worlds.settings.source import generated
 from failgym.worlds.source import whole_trace
 
-__all__ = ["LEARNER", "hyper_of", "steps_of_run", "train_trees"]
+__all__ = ["LEARNER", "hyper_of", "steps_of_run", "train_counterfactual"]
 
 UNUSED = ("steps", "n_envs", "validate_every", "checkpoint_every", "tensorboard")
 """Settings of training that mean nothing here."""
@@ -80,11 +81,11 @@ LEARNER = _Learner(COUNTERFACTUAL, CounterfactualSettings)
 
 
 def steps_of_run(hyper: CounterfactualSettings) -> int:
-    """What `train_trees` calls ``progress`` with in all: once a trace and once a fit, by round."""
+    """What ``progress`` is called with in all: once a trace and once a fit, by round."""
     return hyper.rounds * (hyper.traces + 1)
 
 
-def train_trees(
+def train_counterfactual(
     env: str | Scenario,
     out: str | Path,
     settings: TrainingSettings,
@@ -94,7 +95,7 @@ def train_trees(
     progress: Advance = silent,
     asked_for: Collection[str] = (),
 ) -> TrainingResult:
-    """Train trees; the best agent is in ``out`` as ``best.safetensors``.
+    """Train an ensemble; the best agent is in ``out`` as ``best.safetensors``.
 
     Arguments and errors are those of `failgym.agents.train`, which this is called by where
     ``settings.algo`` is "counterfactual". The same call with ``resume=True`` goes on after the last
@@ -224,12 +225,12 @@ class _Run:
 
     @property
     def advice(self) -> tuple[Heuristic, ...]:
-        """Rules that the trees are told the answers of."""
+        """Rules whose answers the ensemble is shown."""
         return tuple(one.heuristic() for one in self.hyper.advice)
 
     @property
     def columns(self) -> npt.NDArray[np.intp]:
-        """Of whole observations, that the trees ask about."""
+        """Of whole observations, that the ensemble is shown."""
         return columns_among(self.fields, tuple(INDEX))
 
     def anchors(self) -> list[Anchors]:
@@ -262,24 +263,21 @@ class _Run:
             choices = before[-1].decider.choices
         else:
             choices = tuple(range(len(self.advice))) if follows else decided_actions(visits)
-        forest = fitted(
+        ensemble = fitted(
             visits,
             choices,
+            self.hyper.learner(self.settings.threads),
             models=self.hyper.models,
-            trees=self.hyper.trees,
-            depth=self.hyper.depth,
-            rate=self.hyper.learning_rate,
-            least_weight=self.hyper.least_weight,
             job_share=self.hyper.job_share,
             seed=self._seed(number, 0),
-            threads=self.settings.threads,
         )
         progress(1)
         steps = len(visits)
         if before:
-            forest, steps = before[-1].decider.forest.joined(forest), steps + before[-1].steps
+            ensemble = joined(before[-1].decider.ensemble, ensemble)
+            steps += before[-1].steps
         seconds = time.perf_counter() - begun
-        decider = Decider(forest, choices, self.hyper.behind, self.advice, follows)
+        decider = Decider(ensemble, choices, self.hyper.behind, self.advice, follows)
         found = _Round(number, steps, decider, seconds)
         write_json(times, {"seconds": seconds})  # first: a round is finished once its file is there
         self.keep(file, found, self.hyper.behind, called, {})
@@ -335,7 +333,7 @@ class _Run:
         return int(sequence.generate_state(1, np.uint32)[0])
 
     def validation(self, anchors: Sequence[Anchors], one: _Round, caution: float) -> Validation:
-        """The score of a round's trees, so cautious."""
+        """The score of a round's ensemble, so cautious."""
         agent = Learned(replace(one.decider, caution=caution), self.columns)
         runs = [each.run(agent, threads=self.settings.threads) for each in anchors]
         found = measure(anchors, runs)
@@ -348,8 +346,8 @@ class _Run:
     def keep(
         self, file: Path, one: _Round, caution: float, called: str, scores: dict[str, Any]
     ) -> None:
-        """Write the policy file of a round's trees."""
-        save_trees(
+        """Write the policy file of a round's ensemble."""
+        save_ensemble(
             replace(one.decider, caution=caution),
             file,
             env=self.scenario,
@@ -384,10 +382,10 @@ def _plan(env: str | Scenario, settings: TrainingSettings, asked_for: Collection
             raise ValueError(f"{name}: expected none: {COUNTERFACTUAL} goes by rounds")
     if settings.keep != "deterministic":
         raise ValueError(f"keep: expected 'deterministic': {COUNTERFACTUAL} draws no actions")
-    if find_spec("xgboost") is None:
-        raise ValueError(f"{COUNTERFACTUAL} needs XGBoost: pip install 'failgym[agents,boosting]'")
     given = resolve(env)
     hyper = hyper_of(given, settings)
+    if hyper.learns == "trees" and find_spec("xgboost") is None:
+        raise ValueError(f"{COUNTERFACTUAL} needs XGBoost: pip install 'failgym[agents,boosting]'")
     scenario = scenario_of(given, hyper.env, asked_for).override(split=settings.split)
     for name in hyper.rules:
         if not REGISTRY[name].compatible(scenario):

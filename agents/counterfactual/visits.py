@@ -14,7 +14,7 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from failgym.agents.forests.advice import advised
+from failgym.agents.ensembles.advice import advised
 from failgym.baselines.base import Heuristic
 from failgym.counterfactual import branch, follow
 from failgym.evaluation.caller import Caller, Predicts, playing_by, policy_name

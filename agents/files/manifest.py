@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import Discriminator, Field, JsonValue, Tag, ValidationError
 
-from failgym.agents.forests.sizes import ForestSizes
+from failgym.agents.ensembles.sizes import ForestSizes, PerceptronSizes
 from failgym.agents.networks.sizes import Network
 from failgym.agents.strict_record import Record
 from failgym.baselines.base import enabled
@@ -62,15 +62,22 @@ class Scaling(Record):
     clip: Annotated[float, Field(gt=0.0)]
 
 
-def _kind(sizes: Any) -> str:
-    trees = isinstance(sizes, ForestSizes)
-    return TREES if trees or (isinstance(sizes, Mapping) and "trees" in sizes) else NETWORK
-
-
-NETWORK, TREES = "of a network", "of trees"
+NETWORK, TREES, PERCEPTRONS = "of a network", "of trees", "of small networks"
 """The alternatives that sizes may be; errors do not show them."""
+_TOLD_BY = {"trees": TREES, "units": PERCEPTRONS}
+"""A field that only one of them has."""
+
+
+def _kind(sizes: Any) -> str:
+    stated = cast(Mapping[str, Any], sizes if isinstance(sizes, Mapping) else vars(sizes))
+    return next((kind for field, kind in _TOLD_BY.items() if field in stated), NETWORK)
+
+
 Sizes = Annotated[
-    Annotated[Network, Tag(NETWORK)] | Annotated[ForestSizes, Tag(TREES)], Discriminator(_kind)
+    Annotated[Network, Tag(NETWORK)]
+    | Annotated[ForestSizes, Tag(TREES)]
+    | Annotated[PerceptronSizes, Tag(PERCEPTRONS)],
+    Discriminator(_kind),
 ]
 
 

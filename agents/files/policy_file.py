@@ -19,6 +19,10 @@ from safetensors.numpy import save
 
 from failgym import __version__
 from failgym.agents.algorithms.learner import COUNTERFACTUAL
+from failgym.agents.ensembles.decider import Decider
+from failgym.agents.ensembles.described import decider_of, described
+from failgym.agents.ensembles.sizes import EnsembleSizes
+from failgym.agents.ensembles.stored import KINDS, stored_arrays, stored_ensemble
 from failgym.agents.files.decision_interval import Cadence
 from failgym.agents.files.manifest import (
     Environment,
@@ -29,9 +33,6 @@ from failgym.agents.files.manifest import (
     parse_manifest,
 )
 from failgym.agents.files.trained_policy import Moments, TrainedPolicy
-from failgym.agents.forests.decider import Decider
-from failgym.agents.forests.sizes import ForestSizes
-from failgym.agents.forests.stored import stored_arrays, stored_forest
 from failgym.agents.networks.architectures import (
     ARCHITECTURES,
     algorithm_of,
@@ -44,19 +45,16 @@ from failgym.agents.networks.architectures import (
 from failgym.agents.networks.sizes import Network
 from failgym.envs import resolve
 from failgym.files import replacing
-from failgym.vocabulary import Action
 from failgym.worlds.scenario import Scenario
 from failgym.worlds.source import whole_trace
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
 
-__all__ = ["SUFFIX", "load_agent", "save_policy", "save_trees"]
+__all__ = ["SUFFIX", "load_agent", "save_ensemble", "save_policy"]
 
-FOREST = "Forest"
-"""What a manifest calls trees, where it names the class of a network."""
-TREE_LIBRARIES = ("numpy", "xgboost-cpu")
-"""Whose versions a file of trees records, beside failgym's own."""
+LEARNED_BY = {"Forest": "xgboost-cpu", "Perceptrons": "torch"}
+"""The library that learns an ensemble, whose version its file records."""
 
 SUFFIX = ".safetensors"
 """How the name of a policy file ends."""
@@ -137,7 +135,7 @@ def save_policy(
         partial.write_bytes(save(arrays, {KEY: manifest.model_dump_json()}))
 
 
-def save_trees(
+def save_ensemble(
     decider: Decider,
     path: str | Path,
     *,
@@ -150,29 +148,29 @@ def save_trees(
     scores: Mapping[str, Any] | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write trees that decide to a file, whole or not at all; `load_agent` reads it.
+    """Write an ensemble that decides to a file, whole or not at all; `load_agent` reads it.
 
     Args:
-        decider: the trees, and how cautious they are.
+        decider: the ensemble, and how cautious it is.
         path: the file, `NAME.safetensors`.
         env: the environment that they were trained in: an id, or the scenario.
-        fields: names of the columns that they ask about, in order.
-        command: what trained them, for people.
-        steps: decisions that they have learned from.
+        fields: names of the columns that it is shown, in order.
+        command: what trained it, for people.
+        steps: decisions that it has learned from.
         seed: of all that was drawn.
         name: what tables call the agent; "counterfactual" by default.
         scores: numbers worth knowing, by name; JSON values.
         settings: hyper-parameters, by name; JSON values.
 
     Raises:
-        ValueError: for trees that ask about other columns, or another suffix.
+        ValueError: for an ensemble over other columns, or another suffix.
         OSError: if the file cannot be written.
     """
     path = Path(path)
     if path.suffix != SUFFIX:
         raise ValueError(f"{path}: expected a name that ends in {SUFFIX}")
     decider.check(len(fields))
-    scenario, forest = resolve(env), decider.forest
+    scenario, kind = resolve(env), type(decider.ensemble).__name__
     manifest = Manifest(
         name=name or COUNTERFACTUAL,
         environment=Environment.of(scenario),
@@ -180,20 +178,13 @@ def save_trees(
         scaling=None,
         actions=actions(),
         algorithm=COUNTERFACTUAL,
-        policy=FOREST,
-        network=ForestSizes(
-            decides=()
-            if decider.follows
-            else tuple(Action(action).name for action in decider.choices),
-            rounds=decider.rounds,
-            models=forest.models,
-            trees=forest.leaves.shape[2],
-            depth=forest.depth,
-            caution=decider.caution,
-            advice=decider.advisers,
-        ),
+        policy=kind,
+        network=described(decider),
         critic=False,
-        versions={"failgym": __version__, **{name: _version(name) for name in TREE_LIBRARIES}},
+        versions={
+            "failgym": __version__,
+            **{name: _version(name) for name in ("numpy", LEARNED_BY[kind])},
+        },
         command=command,
         settings=dict(settings or {}),
         trace_hash=whole_trace(scenario).content_hash,
@@ -202,7 +193,9 @@ def save_trees(
         scores=dict(scores or {}),
     )
     with replacing(path) as partial:
-        partial.write_bytes(save(stored_arrays(forest), {KEY: manifest.model_dump_json()}))
+        partial.write_bytes(
+            save(stored_arrays(decider.ensemble), {KEY: manifest.model_dump_json()})
+        )
 
 
 def load_agent(path: str | Path, *, anywhere: bool = False) -> TrainedPolicy:
@@ -233,8 +226,8 @@ def load_agent(path: str | Path, *, anywhere: bool = False) -> TrainedPolicy:
 
 def _agent(manifest: Manifest, arrays: Arrays, anywhere: bool) -> TrainedPolicy:
     if manifest.algorithm == COUNTERFACTUAL:
-        trees = _decider(manifest, arrays)
-        return TrainedPolicy(manifest, trees, None, anywhere, _cadence(manifest.environment))
+        decider = _decider(manifest, arrays)
+        return TrainedPolicy(manifest, decider, None, anywhere, _cadence(manifest.environment))
     if manifest.algorithm not in ARCHITECTURES:
         known = ", ".join((*ARCHITECTURES, COUNTERFACTUAL))
         raise ValueError(f"unknown algorithm {manifest.algorithm!r}, known: {known}")
@@ -245,7 +238,9 @@ def _agent(manifest: Manifest, arrays: Arrays, anywhere: bool) -> TrainedPolicy:
             f" for {manifest.algorithm}"
         )
     if not isinstance(manifest.network, Network):
-        raise ValueError("manifest: network: expected the sizes of a network, got those of trees")
+        raise ValueError(
+            "manifest: network: expected the sizes of a network, got those of an ensemble"
+        )
     moments = _stored_moments(manifest.scaling, arrays, len(manifest.fields))
     network = build(manifest.network, architecture, manifest.fields)
     weights = {name: torch.as_tensor(array) for name, array in arrays.items()}
@@ -254,22 +249,12 @@ def _agent(manifest: Manifest, arrays: Arrays, anywhere: bool) -> TrainedPolicy:
 
 
 def _decider(manifest: Manifest, arrays: Arrays) -> Decider:
-    """The trees of a file. Raises ValueError for what is no such trees, or not as it says."""
-    sizes = manifest.network
-    if not isinstance(sizes, ForestSizes) or manifest.policy != FOREST or manifest.scaling:
-        raise ValueError(f"manifest: expected a {FOREST} and its sizes for {COUNTERFACTUAL}")
-    forest = stored_forest(arrays)
-    known = {action.name: int(action) for action in Action}
-    decides = tuple(known.get(name, -1) for name in sizes.decides)
-    follows = not decides
-    advice = tuple(adviser.heuristic() for adviser in sizes.advice)
-    choices = tuple(range(len(advice))) if follows else decides
-    decider = Decider(forest, choices, sizes.caution, advice, follows)
-    decider.check(len(manifest.fields))
-    stated = (sizes.rounds * len(decider.pairs), sizes.models, sizes.trees, 1 << sizes.depth)
-    if forest.leaves.shape != stated:
-        raise ValueError(f"leaves: expected {list(stated)}, got {list(forest.leaves.shape)}")
-    return decider
+    """The ensemble of a file. Raises ValueError for what is none, or not as the manifest says."""
+    sizes, kind = manifest.network, manifest.policy
+    if not isinstance(sizes, EnsembleSizes) or kind not in KINDS or manifest.scaling:
+        expected = " or ".join(KINDS)
+        raise ValueError(f"manifest: expected a {expected} and its sizes for {COUNTERFACTUAL}")
+    return decider_of(sizes, stored_ensemble(kind, arrays), len(manifest.fields))
 
 
 def _version(library: str) -> str:

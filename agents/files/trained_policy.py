@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 from stable_baselines3.common.policies import BasePolicy
 
+from failgym.agents.ensembles.decider import Decider
 from failgym.agents.files.decision_interval import Cadence
 from failgym.agents.files.manifest import Manifest
-from failgym.agents.forests.decider import Decider
 from failgym.agents.networks.answers import best_actions, has_plain_actor
 from failgym.agents.networks.architectures import ARCHITECTURES, kept_weights
 from failgym.agents.networks.sizes import Network
@@ -62,7 +62,7 @@ class TrainedPolicy:
 
     manifest: Manifest
     network: BasePolicy | Decider
-    """of stable-baselines3 or sb3-contrib, on the CPU; or trees"""
+    """of stable-baselines3 or sb3-contrib, on the CPU; or an ensemble"""
     moments: Moments | None = None
     anywhere: bool = False
     """may it be asked in another environment than the one it was trained in?"""
@@ -98,7 +98,7 @@ class TrainedPolicy:
             if self.network.advice:
                 said = " ".join(one.model_dump_json() for one in self.network.advisers)
                 chosen["advice"] = np.frombuffer(said.encode(), dtype=np.uint8)
-            return {**self.network.forest._asdict(), **chosen}
+            return {**self.network.ensemble._asdict(), **chosen}
         return {n: t.numpy() for n, t in kept_weights(self.network, critic=False).items()}
 
     def check_environment(self, rules: Rules) -> None:

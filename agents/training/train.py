@@ -106,9 +106,9 @@ def train(
         command = command or f"failgym.agents.train({resolve(env).name!r}, out, {settings})"
         return _rolling(env, Path(out), settings, resume, command, progress, asked_for)
     if settings.algo == COUNTERFACTUAL:
-        from failgym.agents.counterfactual.train import train_trees
+        from failgym.agents.counterfactual.train import train_counterfactual
 
-        return train_trees(
+        return train_counterfactual(
             env,
             out,
             settings,

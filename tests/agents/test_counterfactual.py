@@ -11,13 +11,11 @@ import pytest
 
 pytest.importorskip("stable_baselines3")
 from failgym.agents.counterfactual.choosing import false_kills_per_job, mean_of_worst
-from failgym.agents.counterfactual.fitting import (
-    decided_actions,
-    fitted,
-    job_weights,
-)
+from failgym.agents.counterfactual.fitting import decided_actions, fitted
+from failgym.agents.counterfactual.learners import Learner, Networks, Trees
+from failgym.agents.counterfactual.lessons import job_weights
 from failgym.agents.counterfactual.visits import Visits, visited
-from failgym.agents.forests.decider import Decider
+from failgym.agents.ensembles.decider import Decider
 from failgym.baselines import REGISTRY
 from failgym.envs import resolve
 from failgym.evaluation import Anchors, run_policy
@@ -234,27 +232,28 @@ def made_up(rng: np.random.Generator, jobs: int, agree: float) -> Visits:
     return Visits(shown, gains, job, np.arange(len(job)), one, np.ones(len(job)))
 
 
-OPTIONS: dict[str, Any] = {
-    **{"models": 5, "trees": 20, "depth": 2, "rate": 0.3, "least_weight": 1.0},
-    **{"job_share": 0.05, "seed": 0},
-}
+TREES = Trees(trees=20, depth=2, rate=0.3, least_weight=1.0)
+LEARNERS: tuple[Learner, ...] = (TREES, Networks(units=16, updates=400, rate=0.01))
+by_each = pytest.mark.parametrize("learner", LEARNERS, ids=["trees", "networks"])
+OPTIONS: dict[str, Any] = {"models": 5, "job_share": 0.05, "seed": 0}
 
 
-def learned(visits: Visits, caution: float) -> Decider:
+def learned(visits: Visits, caution: float, learner: Learner = TREES) -> Decider:
     actions = decided_actions(visits)
-    return Decider(fitted(visits, actions, **OPTIONS), actions, caution)
+    return Decider(fitted(visits, actions, learner, **OPTIONS), actions, caution)
 
 
-def test_trees_learn_where_an_answer_saves() -> None:
+@by_each
+def test_it_is_learned_where_an_answer_saves(learner: Learner) -> None:
     visits = made_up(np.random.default_rng(0), 200, agree=1.0)
-    decider = learned(visits, caution=1.0)
+    decider = learned(visits, 1.0, learner)
     decider.check(2)
     assert decider.choices == (0, KILL)
     rows = np.array([[0.1, 0.5], [0.4, 0.9], [0.6, 0.1], [0.9, 0.9]], dtype=np.float32)
     legal = np.ones((4, ACTIONS), dtype=np.bool_)
     assert decider.answers(rows, legal).tolist() == [0, 0, KILL, KILL]
-    again = learned(visits, caution=1.0)
-    assert all(np.array_equal(a, b) for a, b in zip(decider.forest, again.forest, strict=True))
+    again = learned(visits, 1.0, learner)
+    assert all(np.array_equal(a, b) for a, b in zip(decider.ensemble, again.ensemble, strict=True))
 
 
 def drawn(rng: np.random.Generator, gains: Any, jobs: int = 400) -> Visits:
@@ -280,36 +279,42 @@ def one_is_better(rng: np.random.Generator, jobs: int) -> Any:
     return np.where(rng.random((jobs, 1)) < 0.6, [[4.0, 9.0]], [[3.0, -2.0]])
 
 
+@by_each
 @pytest.mark.parametrize("gains", [equally_good, by_fate, one_is_better])
 def test_of_several_answers_the_one_that_is_to_be_expected_to_save_most_is_given(
-    gains: Any,
+    gains: Any, learner: Learner
 ) -> None:
     visits = drawn(np.random.default_rng(6), gains)
     rows = np.random.default_rng(7).random((300, 2)).astype(np.float32)
-    decider = learned(visits, caution=1.0)
+    decider = learned(visits, 1.0, learner)
     answers = decider.answers(rows, np.ones((300, ACTIONS), dtype=np.bool_))
     mean = visits.gains.mean(axis=0)  # NaN of what is never legal
     assert np.mean(answers > 0) > 0.9  # each of the two saves, whichever it is
     assert mean[answers].mean() > 0.9 * np.nanmax(mean)
 
 
-def test_where_jobs_contradict_each_other_caution_does_nothing() -> None:
+@by_each
+def test_where_jobs_contradict_each_other_caution_does_little(learner: Learner) -> None:
     rng = np.random.default_rng(5)
     rows = rng.random((500, 2)).astype(np.float32)
     legal = np.ones((500, ACTIONS), dtype=np.bool_)
     bold, careful = (
-        learned(made_up(np.random.default_rng(1), 40, agree=0.5), caution) for caution in (0.0, 3.0)
+        learned(made_up(np.random.default_rng(1), 40, agree=0.5), caution, learner)
+        for caution in (0.0, 3.0)
     )
     acting = [np.mean(each.answers(rows, legal) == KILL) for each in (bold, careful)]
-    assert acting[0] > 0.2 > 0.1 > acting[1]
+    assert acting[0] > 0.2
+    assert acting[1] < 0.25 * acting[0]
 
 
-def test_one_job_cannot_decide_alone() -> None:
+@by_each
+def test_one_job_cannot_decide_alone(learner: Learner) -> None:
     visits = made_up(np.random.default_rng(2), 200, agree=1.0)
     gains = visits.gains.copy()
     gains[visits.units == 0, KILL] = -1e6  # a job that says the opposite, and is dear
     rows, legal = np.array([[0.9, 0.5]], dtype=np.float32), np.ones((1, ACTIONS), dtype=np.bool_)
-    assert learned(replace(visits, gains=gains), 1.0).answers(rows, legal).tolist() == [KILL]
+    decider = learned(replace(visits, gains=gains), 1.0, learner)
+    assert decider.answers(rows, legal).tolist() == [KILL]
 
 
 def told_by_trace(traces: int) -> Visits:
@@ -332,7 +337,7 @@ def test_of_many_traces_whole_ones_are_drawn(monkeypatch: pytest.MonkeyPatch) ->
         return float(np.mean(answers[visits.gains[:, KILL] > 0.0] == KILL))
 
     by_trace = killed()  # a model that never saw a trace knows nothing of it
-    monkeypatch.setattr("failgym.agents.counterfactual.fitting.MANY_TRACES", 13)
+    monkeypatch.setattr("failgym.agents.counterfactual.lessons.MANY_TRACES", 13)
     assert killed() > 0.7 > 0.4 > by_trace
 
 

@@ -67,7 +67,8 @@ def test_their_command_and_hyper_parameters_are_those_of_now(file: Path) -> None
     else:
         assert manifest.command == command(env, seed, algorithm="counterfactual")
         settings = settings_of(LEARNER, env)
-    assert manifest.settings == settings.model_dump(mode="json")
+    # A hyper-parameter that is younger than the file had its default then.
+    assert type(settings).model_validate(manifest.settings, strict=False) == settings
 
 
 @pytest.mark.parametrize("env", RELEASED)

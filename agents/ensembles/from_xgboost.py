@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from failgym.agents.forests.forest import Forest
+from failgym.agents.ensembles.forest import Forest
 
 __all__ = ["forest_of"]
 

@@ -1,4 +1,4 @@
-"""What ensembles of trees decide: an answer changes where even doubts say that it saves."""
+"""What ensembles decide: an answer changes where even doubts say that it saves."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from failgym.agents.forests.advice import Adviser, advised
-from failgym.agents.forests.forest import Forest
+from failgym.agents.ensembles.advice import Adviser, advised
+from failgym.agents.ensembles.ensemble import Ensemble
 from failgym.baselines.base import Heuristic
 from failgym.vocabulary import ACTIONS, Action
 
@@ -36,7 +36,7 @@ class Decider:
     NeurIPS 2024): as good as the best of them, and better where others are better elsewhere.
     """
 
-    forest: Forest
+    ensemble: Ensemble
     """its outputs: of the first round one for each pair of choices (`itertools.combinations`), then
     those of the second; above 0 the second of a pair is better"""
     choices: tuple[int, ...]
@@ -44,7 +44,7 @@ class Decider:
     caution: float
     """standard deviations between models that are taken off their mean"""
     advice: tuple[Heuristic, ...] = ()
-    """rules whose answers the trees are shown behind the fields"""
+    """rules whose answers the ensemble is shown behind the fields"""
     follows: bool = False
     """does it choose among these rules?"""
 
@@ -56,14 +56,14 @@ class Decider:
     @property
     def rounds(self) -> int:
         """How often the answer may change."""
-        return self.forest.outputs // len(self.pairs)
+        return self.ensemble.outputs // len(self.pairs)
 
     def answers(self, shown: Floats, legal: Bools) -> Actions:
         """The action of each row, int64 [rows].
 
         Args:
-            shown: float32 [rows, columns] that the trees ask about, finite; the last ones are what
-                the advice answers, as `asked` puts them there.
+            shown: float32 [rows, columns] that the ensemble is shown, finite; the last ones are
+                what the advice answers, as `asked` puts them there.
             legal: bool [rows, ACTIONS].
         """
         said = shown[:, shown.shape[1] - len(self.advice) :].astype(np.int64)
@@ -85,7 +85,7 @@ class Decider:
 
         ``allowed`` is bool [rows, choices].
         """
-        margins, rows = self.forest.margins(shown), np.arange(len(shown))
+        margins, rows = self.ensemble.margins(shown), np.arange(len(shown))
         mean, doubt = margins.mean(axis=2), self._doubt(margins)
         for number in range(self.rounds):
             better, doubts = self._matrices(mean, doubt, number)
@@ -121,19 +121,19 @@ class Decider:
 
     def up_to(self, rounds: int) -> Decider:
         """What it decided after its first rounds."""
-        return replace(self, forest=self.forest.only(slice(rounds * len(self.pairs))))
+        return replace(self, ensemble=self.ensemble.only(slice(rounds * len(self.pairs))))
 
     def check(self, columns: int) -> None:
         """Raise ValueError, in one line, unless it can decide on so many fields and its advice."""
-        self.forest.check(columns + len(self.advice))
+        self.ensemble.check(columns + len(self.advice))
         known, own = set(range(ACTIONS)), set(self.choices)
         if self.follows:
             if self.choices != tuple(range(len(self.advice))) or len(self.advice) < 2:
                 raise ValueError(f"advice: expected two rules or more, got {len(self.advice)}")
         elif not 1 < len(own) == len(self.choices) or not own <= known or self.choices[0] != 0:
             raise ValueError(f"actions: expected CONTINUE, then other ones, got {self.choices}")
-        if self.forest.outputs % len(self.pairs):
+        if self.ensemble.outputs % len(self.pairs):
             raise ValueError(
-                f"leaves: expected an output for each of {len(self.pairs)} pairs of choices by"
-                f" round, got {self.forest.outputs}"
+                f"base: expected an output for each of {len(self.pairs)} pairs of choices by"
+                f" round, got {self.ensemble.outputs}"
             )

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 pytest.importorskip("stable_baselines3")
 pytest.importorskip("xgboost")
-from failgym.agents.forests.decider import Decider
-from failgym.agents.forests.forest import DEEPEST, Forest
-from failgym.agents.forests.from_xgboost import forest_of
-from failgym.agents.forests.stored import stored_arrays, stored_forest
+from failgym.agents.ensembles.decider import Decider
+from failgym.agents.ensembles.forest import DEEPEST, Forest
+from failgym.agents.ensembles.from_xgboost import forest_of
+from failgym.agents.ensembles.stored import stored_arrays, stored_ensemble
 from failgym.baselines import REGISTRY
 from failgym.vocabulary import ACTIONS, Action
 
@@ -160,7 +160,7 @@ def test_files_hold_the_same_trees_in_the_smallest_types(
     forest.leaves[1, 1, 0, 1] = leaf
     arrays = stored_arrays(forest)
     assert (str(arrays["forest.fields"].dtype), str(arrays["forest.leaves"].dtype)) == types
-    again = stored_forest(arrays)
+    again = stored_ensemble("Forest", arrays)
     for mine, stored in zip(forest, again, strict=True):
         np.testing.assert_array_equal(mine, stored)
         assert mine.dtype == stored.dtype
@@ -205,7 +205,7 @@ def test_the_surest_legal_action_is_taken_and_none_that_is_not_sure() -> None:
     legal[3, 1:] = False
     assert decider.answers(rows, legal).tolist() == [nothing, kill, clone, nothing]
     other = forest_of_stumps((-1.0, 1.0), (-2.0, 2.0), (-1.0, -1.0))
-    assert replace(decider, forest=other).answers(rows, legal).tolist() == [0, clone, clone, 0]
+    assert replace(decider, ensemble=other).answers(rows, legal).tolist() == [0, clone, clone, 0]
 
 
 def test_a_later_round_changes_what_it_is_sure_about() -> None:
@@ -261,7 +261,7 @@ def test_the_rule_that_is_surely_better_is_followed() -> None:
         ((0, 0), "actions: expected CONTINUE, then other ones"),
         ((0, -1), "actions: expected CONTINUE, then other ones"),
         ((0,), "actions: expected CONTINUE, then other ones"),
-        ((0, 1, 3), "leaves: expected an output for each of 3 pairs of choices by round, got 2"),
+        ((0, 1, 3), "base: expected an output for each of 3 pairs of choices by round, got 2"),
     ],
 )
 def test_a_decider_knows_what_its_outputs_are_about(actions: tuple[int, ...], message: str) -> None:

@@ -1,1 +1,0 @@
-"""Ensembles of boosted trees as arrays: read from XGBoost, asked without it."""
