@@ -82,6 +82,17 @@ def split(trace: AnyTrace, part: str, share: float, until: float = 1.0) -> Parte
     return Parted(type(trace)(meta, **kept.tables), kept.rows)
 
 
+def jobs_of(trace: AnyTrace, jobs: Flags) -> AnyTrace:
+    """A trace of some of its jobs, whole, on the same machines.
+
+    Args:
+        trace: the trace.
+        jobs: [jobs] which of them.
+    """
+    kept = select({name: trace.table(name) for name in TABLES}, {"jobs": jobs})
+    return type(trace)(trace.meta, **kept.tables)
+
+
 def _cut(trace: Tables, tables: dict[str, Table], jobs: Flags, at: int) -> Selection:
     known = _began(trace) <= at
     task = trace.column("attempts", "task")

@@ -30,6 +30,7 @@ from failgym.predictors.models import holds_predictor, is_fitted, packages_of
 from failgym.predictors.others import OtherPredictor, other_predictors
 from failgym.predictors.store import check_shapes, read_forecast
 from failgym.traces import Trace
+from failgym.worlds.cross_fitting import BLOCKS, cross_fitted, learned_jobs
 from failgym.worlds.scenario import Scenario
 from failgym.worlds.selection import shown_tasks
 from failgym.worlds.settings.source import generated
@@ -178,7 +179,7 @@ PREDICTORS: Mapping[str, Callable[[Scenario], Predictor]] = _Predictors()
 """Predictors that a scenario may name; those that learn do so from its train split."""
 
 
-def forecast_of(scenario: Scenario, part: Part, known: Trace) -> Forecast:
+def forecast_of(scenario: Scenario, part: Part, known: Part) -> Forecast:
     """The forecast of what is simulated, as a scenario names it.
 
     One of the whole trace serves its parts, and one of a part serves it on any cluster.
@@ -186,7 +187,8 @@ def forecast_of(scenario: Scenario, part: Part, known: Trace) -> Forecast:
     Args:
         scenario: names it.
         part: what it is to speak of.
-        known: what a predictor is fitted on that is not fitted yet.
+        known: what a predictor is fitted on that is not fitted yet. Of jobs that are in it, one
+            that has learned from others speaks (`failgym.worlds.cross_fitting`).
 
     Raises:
         ValueError: for a name that is neither a predictor nor a file, a file that holds neither a
@@ -214,7 +216,7 @@ def forecast_of(scenario: Scenario, part: Part, known: Trace) -> Forecast:
         raise ValueError(f"{wanted}: {said}") from error
 
 
-def _of_auto(scenario: Scenario, part: Part, known: Trace) -> Forecast:
+def _of_auto(scenario: Scenario, part: Part, known: Part) -> Forecast:
     """What `auto` says. Raises ValueError, naming the field that perhaps nobody has set."""
     try:
         return _predicted(_auto(scenario), scenario, part, known)
@@ -258,7 +260,7 @@ def stored_predictor(file: str) -> Learned:
 
 
 def _predicted(
-    predictor: Predictor | Learned, scenario: Scenario, part: Part, known: Trace
+    predictor: Predictor | Learned, scenario: Scenario, part: Part, known: Part
 ) -> Forecast:
     """What a predictor says of a part; it is fitted before, unless it has learned already."""
     trace = part.trace
@@ -266,12 +268,25 @@ def _predicted(
         shown = shown_tasks(scenario, trace) & part.own_tasks
         return predictor.predict(trace, Shown(shown, part.tasks, part.jobs))
     if not isinstance(predictor, Learned):
-        return predictor.fit(known).predict(trace)
+        return predictor.fit(known.trace).predict(trace)
     with packages_of(predictor.name):
-        if not is_fitted(predictor):
-            given = _Unfitted(predictor, repr(predictor))
-            predictor = _fitted(given, _Content(known.content_hash, known))
-        return predictor.predict(trace)
+        if is_fitted(predictor):
+            return predictor.predict(trace)
+        given = _Unfitted(predictor, repr(predictor))
+        learned = learned_jobs(part, known)
+        if not learned.any():
+            return _fitted(given, _content(known.trace)).predict(trace)
+        return _cross_fitted(given, part, known)
+
+
+@lru_cache(maxsize=2)
+def _cross_fitted(given: _Unfitted, part: Part, known: Part) -> Forecast:
+    """Made once for the worlds of a split."""
+
+    def said_by(trace: Trace) -> Forecast:
+        return _fitted(given, _content(trace)).predict(part.trace)
+
+    return cross_fitted(said_by, part, known, learned_jobs(part, known))
 
 
 @dataclass(frozen=True)
@@ -290,7 +305,11 @@ class _Unfitted:
     parameters: str
 
 
-@lru_cache(maxsize=4)
+def _content(trace: Trace) -> _Content:
+    return _Content(trace.content_hash, trace)
+
+
+@lru_cache(maxsize=2 * (1 + BLOCKS))
 def _fitted(given: _Unfitted, train: _Content) -> Learned:
     """A fitted copy of a predictor, made once for the worlds of all splits."""
     return copy(given.predictor).fit(train.trace)

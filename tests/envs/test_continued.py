@@ -38,8 +38,8 @@ def test_the_world_is_that_of_the_reference(env_id: str) -> None:
     """On the test split, with laws of the train split, from the trace to the last account."""
     scenario = resolve(env_id).override(**CONTINUED | {"split": "test", "max_extra": 3})
     part = split_trace(whole_trace(scenario), scenario, "test")
-    known = split_trace(whole_trace(scenario), scenario, "train").trace
-    forecast = forecast_of(scenario, part, known)
+    train = split_trace(whole_trace(scenario), scenario, "train")
+    known, forecast = train.trace, forecast_of(scenario, part, train)
     context = with_system(context_of(known, forecast, scenario.window), part.whole)
     laws = fit(known).of(part.trace, part.tasks)
     given: dict[str, Any] = {"seed": scenario.seed, "continuation": laws}

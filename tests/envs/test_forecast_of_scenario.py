@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self, get_args
 
@@ -27,6 +28,7 @@ from failgym.predictors import (
 )
 from failgym.predictors.base import window_offsets
 from failgym.traces import Trace, generate
+from failgym.traces.split import jobs_of
 from failgym.worlds.build import build_world, part_of, split_of
 from failgym.worlds.forecast import (
     ALARMS,
@@ -93,7 +95,7 @@ def names(trace: Trace) -> tuple[list[Any], list[Any], list[Any]]:
 
 def asked(s: Scenario) -> Forecast:
     """The forecast that a world of the scenario is compiled with."""
-    return forecast_of(s, part_of(s, s.split), split_of(s, learned_from(s.split)))
+    return forecast_of(s, part_of(s, s.split), part_of(s, learned_from(s.split)))
 
 
 @pytest.mark.parametrize("split", SPLITS)
@@ -222,6 +224,15 @@ class Counting(Frequencies):
 COUNTED: list[str] = []
 
 
+def without_blocks(trace: Trace) -> list[Any]:
+    """The jobs that are left without the first, the second and the last third of them, in turn."""
+    rank = np.argsort(np.argsort(trace.column("jobs", "submit"), kind="stable"), kind="stable")
+    jobs = trace.rows("jobs")
+    sizes = [jobs // 3 + (i < jobs % 3) for i in range(3)]
+    begins = np.cumsum([0, *sizes])
+    return [(rank < begin) | (rank >= end) for begin, end in pairwise(begins)]
+
+
 class TestPredictorsThatLearn:
     @pytest.fixture(autouse=True)
     def small_one(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,12 +246,41 @@ class TestPredictorsThatLearn:
         for name in ("GracePeriod-v1", "Mitigation-v1"):
             for split in SPLITS:
                 build_world(scenario(name, split=split, forecast=predictor))
-        hashes = [
-            split_of(scenario(n), split).content_hash
-            for n in ("GracePeriod-v1", "Mitigation-v1")
-            for split in ("train", "fit")
-        ]
+        hashes: list[str] = []
+        for name in ("GracePeriod-v1", "Mitigation-v1"):
+            for split in ("train", "fit"):
+                learned = split_of(scenario(name), split)
+                hashes.append(learned.content_hash)
+                hashes += [jobs_of(learned, rest).content_hash for rest in without_blocks(learned)]
         assert sorted(COUNTED) == sorted(hashes)
+
+    @pytest.mark.parametrize("name", ["GracePeriod-v1", "Mitigation-v1"])
+    @pytest.mark.parametrize("split", ["fit", "train"])
+    def test_say_nothing_of_a_job_that_they_have_learned_from(self, name: str, split: Any) -> None:
+        """Each block of jobs hears what was learned from the other two."""
+        s = scenario(name, split=split, forecast=Frequencies())
+        said, trace = asked(s), split_of(s, split)
+        job = trace.column("tasks", "job")
+        attempt_job = job[trace.column("attempts", "task")]
+        window_job = np.repeat(attempt_job, np.diff(said.offset))
+        for rest in without_blocks(trace):
+            expected = Frequencies().fit(jobs_of(trace, rest)).predict(trace)
+            own = ~rest
+            for got, wanted, mine in (
+                (said.risk, expected.risk, own[window_job]),
+                (said.confidence, expected.confidence, own[job]),
+                (said.job_confidence, expected.job_confidence, own),
+            ):
+                assert mine.any()
+                np.testing.assert_array_equal(got[mine], wanted[mine])
+
+    @pytest.mark.parametrize("split", ["validation", "test"])
+    def test_learn_from_all_earlier_jobs_where_none_is_spoken_of(self, split: Any) -> None:
+        s = scenario("GracePeriod-v1", split=split, forecast=Frequencies())
+        known = split_of(s, "fit" if split == "validation" else "train")
+        said, expected = asked(s), Frequencies().fit(known).predict(split_of(s, split))
+        for name in ("risk", "confidence", "job_confidence"):
+            np.testing.assert_array_equal(getattr(said, name), getattr(expected, name))
 
     def test_learn_anew_with_other_hyper_parameters(self) -> None:
         predictor, risks = Frequencies(), list[bytes]()

@@ -182,7 +182,8 @@ def test_where_others_are_charged_for_costs_lie_on_a_line(few: None, tmp_path: P
 def shown_errors(scenario: Scenario) -> dict[str, float]:
     """Shares of what a scenario's forecast says that are wrong."""
     trace, forecast = split_of(scenario, "test"), scenario.forecast
-    said: Any = forecast_of(scenario, part_of(scenario, "test"), trace)
+    part = part_of(scenario, "test")
+    said: Any = forecast_of(scenario, part, part)
     number = np.repeat(np.arange(trace.rows("attempts")), np.diff(said.offset))
     risk = np.zeros(trace.rows("attempts"))
     np.maximum.at(risk, number, said.risk)

@@ -88,7 +88,8 @@ def build_all(trace: Trace, scenario: Scenario, known_only: bool) -> PinnedWorld
     Raises:
         ValueError: if there is none, or the forecast is of another trace.
     """
-    tables = _compiled(scenario, Part.all_of(trace), trace)
+    whole = Part.all_of(trace)
+    tables = _compiled(scenario, whole, whole)
     tasks = np.arange(trace.rows("tasks"))
     if known_only:
         tasks = tasks[trace.task_outcome != Outcome.CENSORED]
@@ -101,7 +102,7 @@ def _asked(scenario: Scenario) -> tuple[Tables, Ints]:
     """What a scenario's split compiles to, and which of its tasks are asked about."""
     whole = whole_trace(scenario)
     part = split_trace(whole, scenario, scenario.split)
-    known = split_trace(whole, scenario, learned_from(scenario.split)).trace
+    known = split_trace(whole, scenario, learned_from(scenario.split))
     tables = _compiled(scenario, part, known)
     chosen = np.flatnonzero(selected(scenario, part.trace, tables.tasks))
     tasks = asked_tasks(tables, scenario, chosen)
@@ -110,11 +111,11 @@ def _asked(scenario: Scenario) -> tuple[Tables, Ints]:
     return tables, tasks
 
 
-def _compiled(scenario: Scenario, part: Part, known: Trace) -> Tables:
+def _compiled(scenario: Scenario, part: Part, known: Part) -> Tables:
     """A part of a trace at prices of 1, without slices."""
     forecast = forecast_of(scenario, part, known)
-    context = with_system(context_of(known, forecast, scenario.window), part.whole)
-    continuation = continuation_of(scenario, part, known)
+    context = with_system(context_of(known.trace, forecast, scenario.window), part.whole)
+    continuation = continuation_of(scenario, part, known.trace)
     weights = Weights(task_value=scenario.task_value)
     return compile_world(part.trace, scenario, context, weights, scenario.seed, continuation)
 

@@ -61,7 +61,7 @@ def _tables(scenario: Scenario) -> Tables:
     """What the kernels read."""
     whole = whole_trace(scenario)
     part = simulated(scenario, scenario.split, whole)
-    known = simulated(scenario, learned_from(scenario.split), whole).trace
+    known = simulated(scenario, learned_from(scenario.split), whole)
     tables = _compiled(scenario, part, known)
     chosen = _chosen(scenario, part, tables)
     if scenario.split in ("train", "all") and scenario.beyond_record != "continued":
@@ -80,7 +80,7 @@ def build_all(trace: Trace, scenario: Scenario, known_only: bool) -> ScheduledWo
     """
     scenario = replace(scenario, trace=trace, split="all", sampling=0.0, longest=0)
     part = simulated(scenario, "all", trace)
-    tables = _compiled(scenario, part, part.trace)
+    tables = _compiled(scenario, part, part)
     tasks = np.flatnonzero(tables.tasks["rows"] > 0)
     own = ~tables.tasks["censored"][tasks] | (not known_only)
     if not own.any():
@@ -120,7 +120,7 @@ def _struck(scenario: Scenario, split: Split, whole: Trace) -> Part:
 def _run_times(scenario: Scenario, part: Part) -> Ints:
     """How long each job takes alone and undisturbed, [jobs] [ms]; 0 for one without tasks."""
     alone = replace(scenario, slice_jobs=1)
-    tables = _compiled(alone, part, part.trace)
+    tables = _compiled(alone, part, part)
     slices = slices_of(alone, part.trace, tables, tables.tasks["rows"] > 0)
     world = ScheduledWorld(with_members(tables, slices))
     times = np.zeros(part.trace.rows("jobs"), dtype=np.int64)
@@ -132,12 +132,13 @@ def _run_times(scenario: Scenario, part: Part) -> Ints:
     return times
 
 
-def _compiled(scenario: Scenario, part: Part, known: Trace) -> Tables:
+def _compiled(scenario: Scenario, part: Part, known: Part) -> Tables:
     """A part of a trace at prices of 1, without slices."""
     forecast = forecast_of(scenario, part, known)
-    context = context_of(known, forecast, scenario.window)  # the load is the simulated cluster's
+    # The load is the simulated cluster's.
+    context = context_of(known.trace, forecast, scenario.window)
     nodes = node_predictions(scenario, part)
-    continuation = continuation_of(scenario, part, known)
+    continuation = continuation_of(scenario, part, known.trace)
     weights = Weights(task_value=scenario.task_value)
     return compile_scheduled(
         part.trace, scenario, context, weights, scenario.seed, nodes, continuation
@@ -165,7 +166,7 @@ def _train_prices(scenario: Scenario, whole: Trace, part: Part, tables: Tables) 
     train = _ending(scenario, split=split, forecast="none", node_forecast="none")
     other = simulated(scenario, split, whole)
     if other.trace is not part.trace or scenario.beyond_record == "continued":
-        tables = _compiled(train, other, other.trace)
+        tables = _compiled(train, other, other)
     return _prices(scenario, tables, _chosen(train, other, tables))
 
 

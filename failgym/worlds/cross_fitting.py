@@ -1,0 +1,84 @@
+"""Forecasts of what a predictor has learned from, made by what learned from the rest.
+
+A predictor knows the jobs that it has learned from better than any that it will meet: on the train
+splits of three logs it told tasks that finish from others with an area under the curve of .83, .73
+and .81, on their test splits with .73, .61 and .64. A rule that is tuned, or an agent that is
+trained, on such forecasts trusts them too much. So jobs that were learned from are cut into
+`BLOCKS` by time, and what is said of a block comes from a predictor that has learned from the other
+blocks only (cross-fitting: Wolpert, "Stacked generalization", Neural Networks 5(2), 1992).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from failgym.predictors import Forecast
+from failgym.traces import Trace
+from failgym.traces.split import jobs_of
+from failgym.worlds.split import Part
+
+__all__ = ["BLOCKS", "cross_fitted", "learned_jobs"]
+
+Bools = npt.NDArray[np.bool_]
+
+BLOCKS = 3
+"""Of equally many jobs, one after the other. On the three logs, with 2, 3, 5 and 10 of them, the
+area was .76, .79, .79, .79; .62, .64, .64, .66; and .64, .67, .69, .70: three are nearest to the
+test splits, but for two, which leave half of the jobs unused
+(``python -m experiments.cross_fitting``)."""
+
+
+def learned_jobs(part: Part, known: Part) -> Bools:
+    """Which jobs of a part are of its split and were learned from, [jobs of the part]."""
+    return part.own & np.isin(part.jobs, known.jobs)
+
+
+def cross_fitted(
+    said_by: Callable[[Trace], Forecast],
+    part: Part,
+    known: Part,
+    learned: Bools,
+    *,
+    blocks: int = BLOCKS,
+) -> Forecast:
+    """A forecast of a part in which nothing is said by what has learned from the same job.
+
+    Args:
+        said_by: what a predictor that has learned from a trace says of the part.
+        part: what is spoken of.
+        known: what is learned from, whole for jobs of the part that are not in it.
+        learned: [jobs of the part] those that are.
+        blocks: how many.
+
+    Raises:
+        ValueError: if there is nothing to learn from in what is left without a block.
+    """
+    submit = known.trace.column("jobs", "submit")
+    order = np.argsort(submit, kind="stable")
+    found = None if learned.all() else said_by(known.trace)
+    for block in np.array_split(order, blocks):
+        rest = np.ones(len(submit), dtype=np.bool_)
+        rest[block] = False
+        mine = learned & np.isin(part.jobs, known.jobs[block])
+        if mine.any():
+            said = said_by(jobs_of(known.trace, rest))
+            found = said if found is None else _with(found, said, part.trace, mine)
+    assert found is not None, "a job is learned, or another is not"
+    return found
+
+
+def _with(forecast: Forecast, other: Forecast, trace: Trace, jobs: Bools) -> Forecast:
+    """A forecast that says of some jobs what another says of them."""
+    tasks = jobs[trace.column("tasks", "job")]
+    attempts = tasks[trace.column("attempts", "task")]
+    windows = np.repeat(attempts, np.diff(forecast.offset))
+    return replace(
+        forecast,
+        risk=np.where(windows, other.risk, forecast.risk),
+        confidence=np.where(tasks[:, np.newaxis], other.confidence, forecast.confidence),
+        job_confidence=np.where(jobs, other.job_confidence, forecast.job_confidence),
+    )
