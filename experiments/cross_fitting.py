@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
@@ -36,12 +36,14 @@ class Quality(NamedTuple):
 
 def quality(forecast: Forecast, trace: Trace) -> Quality:
     """Of a forecast, on the tasks of a trace whose end is known."""
-    from sklearn.metrics import brier_score_loss, roc_auc_score
+    from sklearn import metrics
 
+    measures: Any = metrics
     known = trace.task_outcome != Outcome.CENSORED
     finished = trace.task_outcome[known] == Outcome.FINISH
     said = np.clip(forecast.confidence[known, 0], 0.0, 1.0)
-    return Quality(float(roc_auc_score(finished, said)), float(brier_score_loss(finished, said)))
+    area, brier = measures.roc_auc_score(finished, said), measures.brier_score_loss(finished, said)
+    return Quality(float(area), float(brier))
 
 
 def qualities(scenario: Scenario, blocks: list[int]) -> Iterator[tuple[str, Quality]]:
@@ -76,7 +78,7 @@ def main(
         for split, found in qualities(scenario, blocks or [2, 3, 5, 10]):
             rows.append([trace.name, split, f"{found.area:.3f}", f"{found.brier:.4f}"])
             print_line(" ".join(rows[-1]))
-    print_table(["record", "split", "area", "Brier"], rows)
+    print_table("forecasts", ["record", "split", "area", "Brier"], rows)
 
 
 if __name__ == "__main__":
