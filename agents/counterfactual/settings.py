@@ -39,6 +39,18 @@ def _elsewhere(values: dict[str, Any]) -> dict[str, Any]:
 
 
 Visited = Annotated[ScenarioFields, AfterValidator(_elsewhere)]
+NOT_OF_SITUATIONS = (*(field.name for field in fields(Splitting)), "trace_seed", "twin", "world")
+"""Fields that say which jobs are learned from, and in which world."""
+
+
+def _situation(values: dict[str, Any]) -> dict[str, Any]:
+    for name in values:
+        if name in NOT_OF_SITUATIONS:
+            raise ValueError(f"{name}: expected none: situations leave it as it is")
+    return values
+
+
+Situation = Annotated[ScenarioFields, AfterValidator(_situation)]
 
 
 class CounterfactualSettings(Hyper):
@@ -50,6 +62,11 @@ class CounterfactualSettings(Hyper):
     chosen_on: Annotated[int, Field(ge=1, le=10_000)] | None = None
     """the first of them, so many at most, on whose validation splits agents are chosen; these are
     in memory all at once. All of them, if None"""
+    situations: Annotated[list[Situation], Field(max_length=100)] = Field(
+        default_factory=list[dict[str, Any]]
+    )
+    """fields of the scenario, by trace, in turn: forecasts, profiles, loads or prices, under each
+    of which the agent shall be good; ``{}`` is the scenario as it is, no list only that"""
     episodes: Count | None = None
     """of each trace (tasks in the pinned world), drawn anew in each round; all, if None"""
     decisions: Share = 0.25
@@ -120,8 +137,19 @@ class CounterfactualSettings(Hyper):
         return Trees(self.trees, self.depth, self.learning_rate, self.least_weight, threads)
 
     def check(self) -> None:
-        """Raise ValueError where rules are to be chosen among that there are not, or again."""
+        """Raise ValueError for settings that do not go together.
+
+        Rules are to be chosen among that there are not, or again, or a situation has no trace to be
+        met in.
+        """
         if self.tries == "rules" and len(self.advice) < 2:
             raise ValueError(f"advice: expected two rules or more, got {len(self.advice)}")
         if self.tries == "rules" and self.rounds > 1:
             raise ValueError("rounds: expected 1 where rules are chosen among")
+        for name in ("traces", "chosen_on"):
+            traces = getattr(self, name)
+            if traces is not None and traces < len(self.situations):
+                raise ValueError(
+                    f"{name}: expected one or more of each of {len(self.situations)} situations,"
+                    f" got {traces}"
+                )

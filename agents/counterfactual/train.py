@@ -34,6 +34,7 @@ from failgym.agents.counterfactual.choosing import false_kills_per_job, mean_of_
 from failgym.agents.counterfactual.fitting import decided_actions, fitted
 from failgym.agents.counterfactual.policy import Learned
 from failgym.agents.counterfactual.settings import CounterfactualSettings
+from failgym.agents.counterfactual.situations import fields_shown, scenarios_of
 from failgym.agents.counterfactual.visits import Visits, visited
 from failgym.agents.ensembles.decider import Decider
 from failgym.agents.ensembles.ensemble import joined
@@ -53,10 +54,8 @@ from failgym.agents.training.validation import Validation
 from failgym.baselines import REGISTRY, STORABLE
 from failgym.baselines.base import Heuristic, enabled
 from failgym.envs import Scenario, resolve
-from failgym.envs.select_fields import select_fields
 from failgym.envs.spaces import columns_among
 from failgym.evaluation import Anchors
-from failgym.evaluation.anchors import anchors_of_traces
 from failgym.evaluation.caller import Predicts
 from failgym.evaluation.measuring import measure
 from failgym.evaluation.progress import Advance, silent
@@ -224,6 +223,11 @@ class _Run:
     """what makes the run the one that it is"""
 
     @property
+    def scenarios(self) -> list[Scenario]:
+        """One for each trace."""
+        return scenarios_of(self.scenario, self.hyper)
+
+    @property
     def advice(self) -> tuple[Heuristic, ...]:
         """Rules whose answers the ensemble is shown."""
         return tuple(one.heuristic() for one in self.hyper.advice)
@@ -236,13 +240,15 @@ class _Run:
     def anchors(self) -> list[Anchors]:
         """The validation splits that agents are chosen on. Raises ValueError."""
         alone = self.scenario.kind.independent  # then each task may be a slice: scores are the same
-        each = anchors_of_traces(
-            self.scenario.override(slice_tasks=1) if alone else self.scenario,
-            min(self.hyper.traces, self.hyper.chosen_on or self.hyper.traces),
-            split="validation",
-            episodes=self.settings.episodes,
-            seed=self.settings.seed,
-        )
+        each = [
+            Anchors.of(
+                one.override(slice_tasks=1) if alone else one,
+                split="validation",
+                episodes=self.settings.episodes,
+                seed=self.settings.seed,
+            )
+            for one in self.scenarios[: self.hyper.chosen_on]
+        ]
         for one in each:
             one.check_room()
         return each
@@ -303,14 +309,10 @@ class _Run:
         rules += self.advice
         first = self.advice[0] if self.advice else None
         found: list[Visits] = []
-        visiting = _visiting(self.scenario, self.hyper)
-        for trace in range(self.hyper.traces):
-            scenario = visiting
-            if self.hyper.traces > 1:
-                scenario = replace(scenario, trace_seed=scenario.trace_seed + trace)
+        for trace, scenario in enumerate(self.scenarios):
             found.append(
                 visited(
-                    scenario,
+                    _visiting(scenario, self.hyper),
                     [*rules, *agents],
                     behind=agents[-1] if agents else first,
                     columns=self.columns,
@@ -371,8 +373,9 @@ def _visiting(scenario: Scenario, hyper: CounterfactualSettings) -> Scenario:
 def hyper_of(scenario: Scenario, settings: TrainingSettings) -> CounterfactualSettings:
     """The hyper-parameters of a run. Raises ValueError."""
     hyper = settings_of(LEARNER, scenario.name, file=settings.config, hyper=settings.hyper)
-    many = generated(scenario_of(scenario, hyper.env).trace)
-    return hyper if many else hyper.model_copy(update={"traces": 1})
+    if generated(scenario_of(scenario, hyper.env).trace):
+        return hyper
+    return hyper.model_copy(update={"traces": max(len(hyper.situations), 1), "chosen_on": None})
 
 
 def _plan(env: str | Scenario, settings: TrainingSettings, asked_for: Collection[str]) -> _Run:
@@ -405,7 +408,7 @@ def _plan(env: str | Scenario, settings: TrainingSettings, asked_for: Collection
             f"tries: expected 'answers': in {scenario.name} tasks wait for each other, and a rule"
             " would be followed in all of them"
         )
-    fields = select_fields(settings.fields, scenario, hyper.without or ())
+    fields = fields_shown(settings.fields, scenarios_of(scenario, hyper), hyper.without or ())
     document = described_run(
         Environment.of(scenario).model_dump(),
         COUNTERFACTUAL,

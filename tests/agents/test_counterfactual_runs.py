@@ -16,6 +16,8 @@ pytest.importorskip("stable_baselines3")
 from failgym import evaluate
 from failgym.agents import TrainingSettings, load_agent, train
 from failgym.agents.counterfactual.policy import Learned
+from failgym.agents.counterfactual.settings import CounterfactualSettings
+from failgym.agents.counterfactual.situations import scenarios_of
 from failgym.agents.counterfactual.visits import visited
 from failgym.baselines import REGISTRY
 from failgym.envs import resolve
@@ -57,6 +59,24 @@ def test_an_agent_takes_advice(tmp_path: Path, tries: str) -> None:
         agent.reading(agent.manifest.fields)
     other = replace(decider, advice=decider.advice[::-1])
     assert replace(agent, network=other).digest != agent.digest
+
+
+def test_an_agent_meets_every_situation_and_is_shown_what_varies_in_any(tmp_path: Path) -> None:
+    blind: dict[str, Any] = {"forecast": "none"}
+    scenario = resolve("failgym/GracePeriod-v1").override(jobs=900)
+    hyper = CounterfactualSettings(traces=4, chosen_on=4, situations=[blind, {"task_value": 2.0}])
+    found = scenarios_of(scenario, hyper)
+    assert [(one.forecast, one.task_value, one.trace_seed) for one in found] == [
+        ("none", scenario.task_value, 0),
+        (scenario.forecast, 2.0, 1),
+        ("none", scenario.task_value, 2),
+        (scenario.forecast, 2.0, 3),
+    ]
+    only = trained(tmp_path / "only", situations=[blind], traces=2)
+    both = trained(tmp_path / "both", situations=[blind, {}], traces=2)
+    shown = [set(load_agent(one.policy).manifest.fields) for one in (only, both)]
+    assert "confidence_finish" in shown[1] - shown[0]
+    assert shown[0] < shown[1]
 
 
 def test_networks_learn_in_place_of_trees(tmp_path: Path) -> None:
@@ -245,6 +265,21 @@ def test_a_run_whose_first_round_cannot_be_leaves_nothing(tmp_path: Path) -> Non
             "unknown parameter 'grace' of grace_period",
         ),
         ("failgym/GracePeriod-v1", {"hyper": {"advice": [{"policy": "young"}]}}, "advice: young"),
+        (
+            "failgym/GracePeriod-v1",
+            {"hyper": {"situations": [{"fold": 1}]}},
+            "situations.0: fold: expected none: situations leave it as it is",
+        ),
+        (
+            "failgym/GracePeriod-v1",
+            {"hyper": {"situations": [{"clone": True}]}},
+            "situations: expected fields that leave what may be decided as it is",
+        ),
+        (
+            "failgym/GracePeriod-v1",
+            {"hyper": {"situations": [{}] * 3, "traces": 2, "chosen_on": 2}},
+            "traces: expected one or more of each of 3 situations, got 2",
+        ),
         (
             "failgym/Workflow-v1",
             {"hyper": {"tries": "rules", "advice": [{"policy": "flaw"}] * 2}},

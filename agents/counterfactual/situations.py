@@ -1,0 +1,52 @@
+"""The scenarios that are learned in: one for each trace, under situations that take turns."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from failgym.agents.counterfactual.settings import CounterfactualSettings
+from failgym.baselines.base import enabled
+from failgym.envs import Scenario
+from failgym.envs.select_fields import Fields, select_fields
+from failgym.sim.shared.fields import INDEX
+from failgym.worlds.settings.source import generated
+
+__all__ = ["fields_shown", "scenarios_of"]
+
+
+def scenarios_of(scenario: Scenario, hyper: CounterfactualSettings) -> list[Scenario]:
+    """A scenario for each trace, the first of them in the first situation.
+
+    Args:
+        scenario: without situations.
+        hyper: says how many traces, and which situations.
+
+    Raises:
+        ValueError: for a situation that is none, or in which something else may be decided.
+    """
+    found: list[Scenario] = []
+    for number in range(hyper.traces):
+        fields = hyper.situations[number % len(hyper.situations)] if hyper.situations else {}
+        try:
+            one = scenario.override(**fields)
+        except ValueError as error:
+            raise ValueError(f"situations: {error}") from error
+        if enabled(one) != enabled(scenario) or one.world != scenario.world:
+            raise ValueError("situations: expected fields that leave what may be decided as it is")
+        if generated(one.trace):
+            one = replace(one, trace_seed=one.trace_seed + number)
+        found.append(one)
+    return found
+
+
+def fields_shown(
+    fields: Fields, scenarios: Sequence[Scenario], without: Collection[str]
+) -> tuple[str, ...]:
+    """Names of the fields that an agent of these scenarios is shown: of any of them.
+
+    Raises:
+        ValueError: as `select_fields`.
+    """
+    shown = {name for one in scenarios for name in select_fields(fields, one, without)}
+    return tuple(name for name in INDEX if name in shown)
