@@ -331,7 +331,7 @@ def test_processes_that_work_for_a_run_leave_nothing(
     monkeypatch.setattr("tempfile.tempdir", None)
     before = sorted(theirs.folder.iterdir())
     options: dict[str, Any] = {"policy_command": command, "confinement": LIMITS}
-    submit(tmp_path, entry("Outlives"), suite=one_cell, processes=2, **options)
+    submit(tmp_path, entry("Outlives"), suite=one_cell, workers=Workers(2), **options)
     assert theirs.left() == []
     assert sorted(theirs.folder.iterdir()) == before
     assert {row["status"] for row in results(tmp_path)} == {"ok"}

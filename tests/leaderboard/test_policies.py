@@ -12,8 +12,8 @@ import pytest
 
 from failgym.leaderboard import SUITES, Entry, Suite, verify
 from failgym.leaderboard.policy_process.remote_policy import RemotePolicy
-from failgym.leaderboard.run.process_pool import each
 from failgym.leaderboard.suite.episodes import Failure
+from failgym.workers import each
 from tests.leaderboard.boards import COMMAND, TINY, actions, baseline, code, results, submit
 
 BAD = '''

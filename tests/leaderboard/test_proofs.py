@@ -243,7 +243,7 @@ def test_merged_submissions_hold_no_policy_twice(tmp_path: Path) -> None:
 
 
 def test_several_processes_find_the_same(sound: Path) -> None:
-    assert examine(sound, processes=2).proofs == examine(sound).proofs
+    assert examine(sound, workers=Workers(2)).proofs == examine(sound).proofs
 
 
 def test_an_agent_whose_file_is_at_hand_is_asked_again(tmp_path: Path) -> None:
