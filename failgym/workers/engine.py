@@ -37,8 +37,7 @@ class Workers:
 
     def __post_init__(self) -> None:
         number: object = self.processes
-        whole = isinstance(number, int) and not isinstance(number, bool)
-        if not whole or not 1 <= self.processes <= MOST_PROCESSES:
+        if type(number) is not int or not 1 <= number <= MOST_PROCESSES:
             raise ValueError(
                 f"--workers: expected a number, 1 to {MOST_PROCESSES}, or {RAY}, got {number!r}"
             )

@@ -14,8 +14,9 @@ import logging
 import os
 import secrets
 import socket
+import sys
 from collections.abc import Callable, Generator, Sequence
-from contextlib import chdir, contextmanager, suppress
+from contextlib import chdir, contextmanager, redirect_stdout, suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -124,9 +125,14 @@ class _Steps(Generic[T, R]):
             self.running[self.step.remote(self.charge, self.parcel, number)] = number
 
     def _over(self) -> list[Any]:
-        """The steps that are over; none, if none is within `LOOK`."""
+        """The steps that are over; none, if none is within `LOOK`.
+
+        What Ray says meanwhile of workers that it lost goes to standard error: the table is the
+        command's.
+        """
         refs = list(self.running)
-        first, _ = self.ray.wait(refs, num_returns=1, timeout=LOOK)
+        with redirect_stdout(sys.stderr):
+            first, _ = self.ray.wait(refs, num_returns=1, timeout=LOOK)
         return self.ray.wait(refs, num_returns=len(refs), timeout=0)[0] if first else []
 
     def _result(self, ref: Any, name: Callable[[], str]) -> R:
@@ -201,7 +207,7 @@ def connect(address: str) -> Any:
         ray.shutdown()
     _CONNECTED.clear()
     _reach(address)
-    # Ray puts the current folder on the path of workers: a submission may lie there, to be imported.
+    # Ray has workers import from the current folder: a submission may lie there.
     with chdir(library_folder()):
         try:
             ray.init(
@@ -210,11 +216,17 @@ def connect(address: str) -> Any:
                 log_to_driver=False,
                 logging_level=logging.ERROR,
             )
-        except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-            said = " ".join(str(error).split())
-            raise ValueError(f"--ray-address {address}: no cluster to work on: {said}") from error
+        except (RuntimeError, ValueError, OSError) as error:
+            raise ValueError(f"--ray-address {address}: {_why(address, error)}") from error
     _CONNECTED.append(address)
     return ray
+
+
+def _why(address: str, error: Exception) -> str:
+    """Why there is no cluster at an address."""
+    if address == AUTO and isinstance(error, ConnectionError) and "RAY_ADDRESS" not in os.environ:
+        return "no Ray cluster runs on this machine: expected one (`ray start`), or RAY_ADDRESS"
+    return f"no cluster to work on: {' '.join(str(error).split())}"
 
 
 def _variables() -> dict[str, str]:

@@ -29,6 +29,7 @@ from failgym.leaderboard.submission.policy_names import baseline_named
 from failgym.leaderboard.submission.proofs import weakest
 from failgym.leaderboard.suite.suites import Course
 from failgym.leaderboard.verification.verdict_file import Verdicts, read_verdicts, row_proofs
+from failgym.workers import Workers
 from tests.leaderboard.boards import COMMAND, TINY, baseline, edit, load, rehash, rewrite, submit
 from tests.leaderboard.forged import examine
 

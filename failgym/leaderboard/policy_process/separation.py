@@ -26,8 +26,8 @@ def check_apart(players: Players, private: Sequence[Path], workers: Workers) -> 
     """
     if workers.remote:
         raise ValueError(
-            "--policy-command: what it keeps apart is known of this machine only: expected --workers"
-            f" with a number, got {workers}"
+            f"{workers}: nobody has looked what a --policy-command keeps apart on other machines:"
+            " expected a number"
         )
     run = Path(f"/proc/{os.getpid()}/status")
     paths = [path.absolute() for path in private]
