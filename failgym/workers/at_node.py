@@ -28,6 +28,8 @@ PACKAGES = (
 Charge = Mapping[str, Any]
 """What a process is told, as plain values: who asks, and what its machine must have."""
 
+_SOURCES = code_hash()
+"""When this was imported: they are what runs."""
 _KEPT: dict[str, Any] = {}
 """What this process does, by the key of the call; only of the last one."""
 
@@ -42,7 +44,7 @@ def charge_of(key: str, shared: Mapping[str, str]) -> dict[str, Any]:
     return {
         "key": key,
         "version": failgym.__version__,
-        "code": code_hash(),
+        "code": _SOURCES,
         "packages": _versions(),
         "folder": os.getcwd(),
         "shared": dict(shared),
@@ -86,7 +88,7 @@ def _check(charge: Charge, node: str) -> None:
         ValueError: if it is not.
     """
     whose = f"--workers ray: node {node}"
-    if charge["code"] != code_hash():
+    if charge["code"] != _SOURCES:
         here = failgym.__version__
         what = f"failgym {here}" if here != charge["version"] else "failgym of other sources"
         raise ValueError(

@@ -135,7 +135,7 @@ def test_a_node_that_is_lost_loses_nothing(
 def test_a_node_with_another_failgym_is_refused(
     workers: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(at_node, "code_hash", lambda: "another")
+    monkeypatch.setattr(at_node, "_SOURCES", "another")
     with pytest.raises(ValueError, match=r"^--workers ray: node \S+: has failgym of other sources"):
         each(half, [1], workers)
 
