@@ -1,9 +1,9 @@
 """A search that several processes share, on one machine or many: one storage, no trial twice.
 
 The storage numbers the trials. Who has asked for one keeps it only if there are not as many before
-it as are wanted; who is at work says so every `BEAT` seconds. A trial whose process says nothing for
-`SILENT` seconds is given up, and somebody else tries another one instead. Machines need not agree on
-the time: each goes by how long it has heard nothing.
+it as are wanted; who is at work says so every `BEAT` seconds. A trial whose process says nothing
+for `SILENT` seconds is given up, and somebody else tries another one instead. Machines need not
+agree on the time: each goes by how long it has heard nothing.
 """
 
 from __future__ import annotations

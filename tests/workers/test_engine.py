@@ -64,7 +64,7 @@ def test_a_number_of_processes_is_a_number(number: object) -> None:
 
 @pytest.mark.parametrize("address", ["here", "ray://here", ":1", "here:", "here:x", "http://here"])
 def test_addresses_that_are_none_are_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "find_spec", lambda name: object())
+    monkeypatch.setattr(engine, "find_spec", str)
     with pytest.raises(ValueError, match=r"^--ray-address: expected auto, HOST:PORT or ray://"):
         Workers.read("ray", address)
     with pytest.raises(ValueError, match=r"expected --workers ray beside it"):
@@ -74,7 +74,7 @@ def test_addresses_that_are_none_are_refused(address: str, monkeypatch: pytest.M
 def test_without_ray_the_option_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(engine, "find_spec", lambda name: None)
+    monkeypatch.setattr(engine, "find_spec", {}.get)
     board = ["leaderboard", "run", "--suite", "smoke", "--policy", "replay"]
     assert run([*board, "--out", str(tmp_path / "out"), "--workers", "ray"]) == 2
     said = capsys.readouterr().err

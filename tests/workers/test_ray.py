@@ -151,7 +151,11 @@ def test_a_node_with_other_packages_is_refused(
 def test_a_node_that_does_not_see_the_folder_is_refused(
     workers: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ray_cluster, "_sha256", lambda path: "of another folder of that name")
+
+    def of_another(path: Path) -> str:
+        return "the hash of a file that lies there under this name"
+
+    monkeypatch.setattr(ray_cluster, "_sha256", of_another)
     with pytest.raises(ValueError, match=r"does not see \S+: expected a file system that all"):
         each(half, [1], workers, folder=tmp_path)
     assert list(tmp_path.iterdir()) == []
