@@ -1,6 +1,6 @@
 """Is the advice of `failgym assess` to be trusted? Records whose truth is known.
 
-    python -m experiments.advice --gate DIR --out DIR [--records 100] [--processes 1] [--json FILE]
+    python -m experiments.advice --gate DIR --out DIR [--records 100] [--workers 1] [--json FILE]
 
 The records, and the truth of every rule, are those of `experiments.gate`: a record is a generated
 trace that is played as if it were a real one, and the truth of a rule is what it saves on many
@@ -32,10 +32,11 @@ from experiments.gate_summary import TWICE, Share
 from experiments.measured_worlds import world_of
 from failgym.assessment import Candidate, assess
 from failgym.baselines import Heuristic
+from failgym.cli.options import RayAddress, WorkersOption, read_workers
 from failgym.cli.output import JsonFile, print_line, print_table
 from failgym.evaluation.scoring import Score
 from failgym.files import replacing
-from failgym.leaderboard.run.process_pool import each
+from failgym.workers import each
 
 __all__ = ["Advised", "Assessments", "counted"]
 
@@ -71,7 +72,7 @@ class Advised:
 
 @dataclass(frozen=True)
 class Assessments:
-    """What is kept in a folder; other processes get a copy."""
+    """What is kept in a folder; other workers get a copy."""
 
     folder: Path
 
@@ -164,12 +165,14 @@ def main(
     gate: Annotated[Path, typer.Option(file_okay=False, metavar="DIR", help="Of the campaign.")],
     out: Annotated[Path, typer.Option(file_okay=False, metavar="DIR", help="Kept there.")],
     records: Annotated[int, typer.Option(min=1, help="Of all cases together.")] = 100,
-    processes: Annotated[int, typer.Option(min=1, help="At a time.")] = 1,
+    workers: WorkersOption = "1",
+    ray_address: RayAddress = None,
     pool: Annotated[int, typer.Option(min=2, help="Fresh traces of each case.")] = 200,
     json_file: Annotated[Path | None, typer.Option("--json", help="Also write it there.")] = None,
 ) -> None:
     """Count how often the advice is right, abstains, or harms."""
     file, keys = JsonFile.at(json_file), dealt(PLAYED, records)
+    crew = read_workers(workers, ray_address)
     campaign = Campaign(gate, PLAYED, tuple(keys))
     truths: dict[str, dict[str, Score]] = {}
     for case in PLAYED:
@@ -178,7 +181,7 @@ def main(
     out.mkdir(parents=True, exist_ok=True)
     assessments = Assessments(out)
     with told("records", len(keys)) as advance:
-        each(assessments.assess, keys, processes, done=advance)
+        each(assessments.assess, keys, crew, done=advance, folder=out)
     rows = [row for key in keys if (row := assessments.row(key)) is not None]
     found = [advised(row, truths[row["case"]]) for row in rows]
     of_case = [

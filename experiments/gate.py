@@ -1,6 +1,6 @@
 """Is the verdict to be trusted? Hundreds of simulated records whose truth is known.
 
-    python -m experiments.gate --out DIR [--records 200] [--case NAME ...] [--processes 1]
+    python -m experiments.gate --out DIR [--records 200] [--case NAME ...] [--workers 1]
         [--pool 200] [--json FILE]
 
 A record is a generated trace that is played as if it were a real one: it is given as a trace, so
@@ -49,6 +49,7 @@ from failgym.agents import TrainingSettings, load_agent, train
 from failgym.agents.training.result import TrainingResult
 from failgym.agents.training.rolling_origin import FOLDER, places_of, verdict_of_folds
 from failgym.baselines import REGISTRY
+from failgym.cli.options import RayAddress, WorkersOption, read_workers
 from failgym.cli.output import JsonFile, interactive, print_line, print_table
 from failgym.envs import Scenario, resolve
 from failgym.evaluation import Anchors
@@ -58,11 +59,11 @@ from failgym.evaluation.runner import run_policy
 from failgym.evaluation.scoring import Score, score
 from failgym.evaluation.verdict import Verdict
 from failgym.files import replacing
-from failgym.leaderboard.run.process_pool import each
 from failgym.leaderboard.suite.by_stake import draw_by_stake
 from failgym.traces import Trace
 from failgym.traces.synthetic import PROFILES, generate
 from failgym.vocabulary import HOUR
+from failgym.workers import each
 from failgym.worlds.settings.splitting import FOLDS
 
 __all__ = ["CASES", "Campaign", "Case", "Key", "dealt", "judged_of", "told", "truths_of"]
@@ -163,7 +164,7 @@ def dealt(cases: Sequence[Case], records: int) -> list[Key]:
 
 @dataclass(frozen=True)
 class Campaign:
-    """What is kept in a folder; other processes get a copy."""
+    """What is kept in a folder; other workers get a copy."""
 
     folder: Path
     cases: tuple[Case, ...]
@@ -365,12 +366,13 @@ def main(
     case: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Repeatable; all by default.")
     ] = None,
-    processes: Annotated[int, typer.Option(min=1, help="At a time.")] = 1,
+    workers: WorkersOption = "1",
+    ray_address: RayAddress = None,
     pool: Annotated[int, typer.Option(min=2, help="Fresh traces of each case.")] = 200,
     json_file: Annotated[Path | None, typer.Option("--json", help="Also write it there.")] = None,
 ) -> None:
     """Count how often the verdict is wrong."""
-    file = JsonFile.at(json_file)
+    file, crew = JsonFile.at(json_file), read_workers(workers, ray_address)
     cases = tuple(one for one in CASES if case is None or one.name in case)
     if unknown := set(case or ()) - {one.name for one in CASES}:
         known = ", ".join(one.name for one in CASES)
@@ -380,12 +382,12 @@ def main(
     keys = dealt(cases, records)
     campaign = Campaign(out, cases, tuple(keys))
     with told("records", len(keys)) as advance:
-        each(campaign.record, keys, processes, done=advance)
+        each(campaign.record, keys, crew, done=advance, folder=out)
     used = [one for one in cases if any(key.case == one.name for key in keys)]
     fresh = {one.name: [Key(one.name, at) for at in range(pool)] for one in used}
     todo = [key for of_case in fresh.values() for key in of_case]
     with told("fresh traces", len(todo)) as advance:
-        each(campaign.truth, todo, processes, done=advance)
+        each(campaign.truth, todo, crew, done=advance, folder=out)
     truths = {
         name: truths_of([campaign.fresh(key) for key in of_case]) for name, of_case in fresh.items()
     }

@@ -136,7 +136,7 @@ def submission_content(folder: Path) -> Content:
     said = read_submission(folder).model_dump()
     del said["seconds"], said["files"][RESULTS_FILE]
     for policy in said["policies"]:
-        del policy["command"]  # says how many processes there were, and where it wrote
+        del policy["command"]  # says where it wrote
     return {**found, "submission.json": said}
 
 
@@ -193,12 +193,12 @@ def subjects(trace: Path, google: Path | None) -> list[Subject]:
         ),
         *(
             Subject(
-                f"leaderboard, {processes}",
-                (*board, *policies, "--processes", str(processes)),
+                f"leaderboard, {workers}",
+                (*board, *policies, "--workers", str(workers)),
                 "board",
                 submission_content,
             )
-            for processes in (1, 2)
+            for workers in (1, 2)
         ),
     ]
     if google is not None:

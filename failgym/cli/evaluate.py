@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from failgym.cli.options import Json, Seed, Settings, override
+from failgym.cli.options import (
+    Json,
+    RayAddress,
+    Seed,
+    Settings,
+    WorkersOption,
+    override,
+    read_workers,
+)
 from failgym.cli.output import JsonFile, print_line
 
 if TYPE_CHECKING:
@@ -88,6 +96,8 @@ def evaluate(
     oracle: Oracle = False,
     prices: Prices = False,
     settings: Settings = None,
+    workers: WorkersOption = "1",
+    ray_address: RayAddress = None,
     json: Json = None,
 ) -> None:
     """Score policies between replay (0) and the clairvoyant, or a bound (100)."""
@@ -98,6 +108,7 @@ def evaluate(
         measure_oracle,
         note_unproven,
         play_all,
+        play_apart,
         print_scores,
     )
     from failgym.cli.specs import load_policy
@@ -106,6 +117,9 @@ def evaluate(
     from failgym.evaluation.measuring import clairvoyant, measure
     from failgym.worlds.forecast import unattainable
 
+    crew = read_workers(workers, ray_address)
+    if drawn and crew.several:
+        raise ValueError(f"{crew}: --drawn draws one action after the other: expected --workers 1")
     file = JsonFile.at(json)
     policies = [(spec, load_policy(spec)) for spec in policy]
     if forecast is not None:
@@ -120,7 +134,10 @@ def evaluate(
     note_unproven(places)
     if drawn and "torch" in sys.modules:  # which agents draw from
         sys.modules["torch"].manual_seed(seed)
-    runs = play_all(places, policies, deterministic=not drawn)
+    if crew.several:
+        runs = play_apart(places, policy, load_policy, crew)
+    else:
+        runs = play_all(places, policies, deterministic=not drawn)
     evaluations = [measure(places, each) for each in runs]
     beside = [measure_oracle(places), clairvoyant(places)] if oracle else [clairvoyant(places)]
     print_scores([*evaluations, *(beside if oracle else [])])

@@ -20,7 +20,7 @@ from failgym.cli.hosting import (
     ProcessLimit,
     read_policy_command,
 )
-from failgym.cli.options import Json
+from failgym.cli.options import Json, RayAddress, WorkersOption, read_workers
 from failgym.cli.output import Cell, JsonFile, interactive, print_line, print_table
 from failgym.cli.proofs import print_proofs, print_verification
 
@@ -52,7 +52,6 @@ Policies = Annotated[
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder to write.")]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a submission.")]
 Folders = Annotated[list[Path], typer.Argument(metavar="DIR...", help="Folders of submissions.")]
-Processes = Annotated[int, typer.Option("--processes", help="How many work at once.")]
 Limit = Annotated[
     float,
     typer.Option(
@@ -114,7 +113,8 @@ def run(
     suite: SuiteName,
     policy: Policies,
     out: Out,
-    processes: Processes = 1,
+    workers: WorkersOption = "1",
+    ray_address: RayAddress = None,
     time_limit: Limit = 600.0,
     memory_limit: MemoryLimit = MEMORY_LIMIT,
     process_limit: ProcessLimit = PROCESS_LIMIT,
@@ -133,6 +133,7 @@ def run(
     from failgym.leaderboard.policy_process.separation import check_apart
     from failgym.leaderboard.run.tasks import count_steps
 
+    crew = read_workers(workers, ray_address)
     _check_out(out)
     starts = read_policy_command(policy_command)
     secret = () if secret_seed_file is None else (secret_seed_file,)
@@ -146,7 +147,7 @@ def run(
         if confinement.hosted:  # before any code of theirs is loaded
             begun_before = [out / ".run"] if (out / ".run").exists() else []
             hidden = [*secret, *begun_before, *map(Path, worlds.traces.values())]
-            check_apart(players, hidden, processes)
+            check_apart(players, hidden, crew)
         entries, notes = read_entries(policy, worlds, players)
     for note in notes:
         print_line(note)
@@ -157,7 +158,7 @@ def run(
             out,
             command=_command(),
             players=players,
-            processes=processes,
+            workers=crew,
             predictors_of=predictors_of,
             progress=advance,
         )
@@ -168,7 +169,8 @@ def run(
 @leaderboard.command()
 def verify(
     folder: Folder,
-    processes: Processes = 1,
+    workers: WorkersOption = "1",
+    ray_address: RayAddress = None,
     secret_seed_file: Secret = None,
     trace: Traces = None,
     refit: Refit = True,
@@ -194,6 +196,7 @@ def verify(
     from failgym.leaderboard.verification.kept_findings import forget
     from failgym.leaderboard.verification.verify import count_places, verify
 
+    crew = read_workers(workers, ray_address)
     file = JsonFile.at(json)
     check_name("DIR", folder)
     kept = _work(work, file, folder)
@@ -208,7 +211,7 @@ def verify(
             refit=refit,
             players=Players(load_policy, COMMAND, time_limit, confinement),
             ask=ask,
-            processes=processes,
+            workers=crew,
             work=kept,
             progress=advance,
             say=lambda line: print_line(f"{time.perf_counter() - begun:.0f} s: {line}"),
@@ -363,8 +366,9 @@ def _traces(suite: str, given: list[str] | None) -> dict[str, str]:
 
 
 def _command() -> str:
-    """What was typed, without where things lie, and what a host has policies started by."""
-    hidden = ("--out", "--secret-seed-file", "--predictors-of", "--policy-command")
+    """What was typed, without where things lie, who works, and what a host starts policies by."""
+    places = ("--out", "--secret-seed-file", "--predictors-of", "--policy-command")
+    hidden = (*places, "--workers", "--ray-address")
     words = iter(sys.argv[1:])
     given = ["failgym"]
     for word in words:

@@ -10,8 +10,9 @@ import typer
 
 if TYPE_CHECKING:
     from failgym.envs import Scenario
+    from failgym.workers import Workers
 
-__all__ = ["Json", "Seed", "Settings", "override"]
+__all__ = ["Json", "RayAddress", "Seed", "Settings", "WorkersOption", "override", "read_workers"]
 
 Json = Annotated[
     Path | None, typer.Option("--json", metavar="FILE", help="Also write the result to a file.")
@@ -23,6 +24,29 @@ Settings = Annotated[
         "--set", metavar="FIELD=VALUE", help="Change a field of the scenario; repeatable."
     ),
 ]
+WorkersOption = Annotated[
+    str,
+    typer.Option(
+        "--workers",
+        metavar="N|ray",
+        help="Work in N processes of this machine, or on a Ray cluster; the result is the same.",
+    ),
+]
+RayAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--ray-address",
+        metavar="ADDRESS",
+        help="Of the cluster: auto (default), HOST:PORT or ray://HOST:PORT.",
+    ),
+]
+
+
+def read_workers(workers: str, ray_address: str | None) -> Workers:
+    """The workers that two options name. Raises ValueError, as `Workers.read`."""
+    from failgym.workers import Workers
+
+    return Workers.read(workers, ray_address)
 
 
 def override(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from failgym.cli.output import Cell, interactive, print_line, print_table
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from failgym.envs import Scenario
     from failgym.evaluation import Anchors, Evaluation, Run
     from failgym.policy import Policy
+    from failgym.workers import Workers
 
 __all__ = [
     "LEGEND",
@@ -24,6 +25,7 @@ __all__ = [
     "note_unproven",
     "on_one_line",
     "play_all",
+    "play_apart",
     "print_scores",
     "proven_factor",
 ]
@@ -155,6 +157,42 @@ def play_all(
             [place.run(policy, name=name, progress=advance, **options) for place in places]
             for name, policy in policies
         ]
+
+
+def play_apart(
+    places: Sequence[Anchors],
+    specs: Sequence[str],
+    load: Callable[[str], Policy],
+    workers: Workers,
+) -> list[list[Run]]:
+    """As `play_all`, each policy on each trace by itself, by whom ever of the workers.
+
+    Args:
+        places: the traces.
+        specs: of the policies.
+        load: makes a policy of its SPEC; a function of a module.
+        workers: who plays.
+
+    Raises:
+        ValueError: as `failgym.workers.each`.
+    """
+    from failgym.cli.steps import PolicySteps
+    from failgym.evaluation.progress import progress_bar
+    from failgym.workers import each
+
+    steps = PolicySteps.of(places, load)
+    todo = [(spec, number) for spec in specs for number in range(len(places))]
+    slices, label = sum(len(p.replay.slices) for p in places), places[0].scenario.name
+    with progress_bar(label, slices * len(specs), interactive()) as advance:
+        runs = each(
+            steps.play,
+            todo,
+            workers,
+            ended=lambda _, played: advance(len(played.slices)),
+            named=lambda step: f"{step[0]}, trace {step[1] + 1}",
+            shared=steps.files(specs),
+        )
+    return [runs[at : at + len(places)] for at in range(0, len(runs), len(places))]
 
 
 def measure_oracle(places: Sequence[Anchors]) -> Evaluation:

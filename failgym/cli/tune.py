@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from failgym.cli.folders import check_name, holds_trace
-from failgym.cli.options import Seed, Settings, override
+from failgym.cli.options import RayAddress, Seed, Settings, WorkersOption, override, read_workers
 from failgym.cli.output import Cell, interactive, print_line, print_table
 
 if TYPE_CHECKING:
@@ -42,6 +42,15 @@ Out = Annotated[
 Episodes = Annotated[
     int | None, typer.Option(help="Slices to draw; all of the fit split by default.")
 ]
+Storage = Annotated[
+    str | None,
+    typer.Option(
+        "--storage",
+        metavar="URL",
+        help="Keep the trials here instead, and share them: journal:PATH, or sqlite:///PATH or"
+        " another URL of SQLAlchemy.",
+    ),
+]
 
 
 def tune(
@@ -52,12 +61,16 @@ def tune(
     episodes: Episodes = None,
     seed: Seed = 0,
     settings: Settings = None,
+    storage: Storage = None,
+    workers: WorkersOption = "1",
+    ray_address: RayAddress = None,
 ) -> None:
     """Search for parameters that are surely better than the given ones.
 
     They are sought on the earlier part of the train split (fit) and adopted if they are better on
     the later part (validation) too; otherwise the given ones stay. The same command again goes on
-    where it was interrupted, or adds trials.
+    where it was interrupted, or adds trials. With --storage several commands, or --workers, share a
+    search; all of them end when so many trials are known.
     """
     from failgym.cli.specs import load_policy
     from failgym.envs import resolve
@@ -65,6 +78,7 @@ def tune(
     from failgym.tuning import tune
     from failgym.worlds.forecast import unattainable
 
+    crew = read_workers(workers, ray_address)
     _check_out(out)
     heuristic = _heuristic(load_policy(policy), policy)
     wanted = resolve(env)
@@ -81,7 +95,9 @@ def tune(
             episodes=episodes,
             seed=seed,
             fixed=fixed,
-            storage=out.with_name(f"{out.name}.trials"),
+            storage=None if storage else out.with_name(f"{out.name}.trials"),
+            shared=storage,
+            workers=crew,
             progress=advance,
         )
     _write(tuned, out, scenario, settings, seed)

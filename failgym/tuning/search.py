@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,9 +19,12 @@ from failgym.tuning.storage import file_study
 if TYPE_CHECKING:
     from optuna import Study
     from optuna.distributions import BaseDistribution
+    from optuna.pruners import MedianPruner
     from optuna.trial import FrozenTrial, Trial
 
-__all__ = ["Search", "done"]
+    from failgym.tuning.sampler import Numbered
+
+__all__ = ["Search", "done", "pruner"]
 
 DIGITS = 4
 """Significant digits of real parameters: more would say nothing, and read badly."""
@@ -70,32 +74,39 @@ class Search:
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         study = optuna.create_study(
             direction="maximize",
-            pruner=optuna.pruners.MedianPruner(n_startup_trials=UNPRUNED),
+            pruner=pruner(),
         )
         if storage is not None:
             self.kept = file_study(Path(storage), self.identity)
             study.add_trials(self.kept.trials)
-        if not study.trials:
-            study.enqueue_trial({n: getattr(self.policy, n) for n in self.distributions})
+        study.sampler = self.sampler
         return study
+
+    @property
+    def sampler(self) -> Numbered:
+        """Says what is tried next."""
+        from failgym.tuning.sampler import Numbered
+
+        return Numbered({n: getattr(self.policy, n) for n in self.distributions}, self.seed)
 
     def step(self, study: Study) -> None:
         """Try one more set of parameters, and keep what came out."""
+        trial = study.ask(self.distributions)
+        self.play(study, trial)
+        if self.kept is not None:
+            self.kept.add_trial(study.trials[trial.number])
+
+    def play(self, study: Study, trial: Trial) -> None:
+        """Find out what a trial is worth, and tell the study."""
         import optuna
 
-        before = done(study)
-        key = np.random.SeedSequence([self.seed, len(before)]).generate_state(1)[0]
-        study.sampler = optuna.samplers.TPESampler(seed=int(key))
-        trial = study.ask(self.distributions)
         wanted = self.variant(trial.params)
-        same = next((t for t in before if self.variant(t.params) == wanted), None)
+        same = next((t for t in done(study) if self.variant(t.params) == wanted), None)
         value = _repeated(trial, same) if same is not None else self._tried(trial, wanted)
         if value is None:
             study.tell(trial, state=optuna.trial.TrialState.PRUNED)
         else:
             study.tell(trial, value)
-        if self.kept is not None:
-            self.kept.add_trial(study.trials[trial.number])
 
     def _tried(self, trial: Trial, wanted: Heuristic) -> float | None:
         """What a variant surely gains; None if it was given up before all slices were run."""
@@ -114,16 +125,23 @@ class Search:
         """The heuristic with these parameters, rounded."""
         return replace(self.policy, **{name: _rounded(v) for name, v in values.items()})
 
-    def best(self, study: Study) -> Heuristic:
-        """The best variant of all trials; the first of equal ones."""
-        whole = [trial for trial in done(study) if trial.value is not None]
+    def best(self, trials: Sequence[FrozenTrial]) -> Heuristic:
+        """The best variant of trials that are over; the first of equal ones."""
+        whole = [trial for trial in trials if trial.value is not None]
         chosen = max(whole, key=lambda trial: (trial.value or 0.0, -trial.number))
         return self.variant(chosen.params)
 
 
 def done(study: Study) -> list[FrozenTrial]:
-    """Trials that are over."""
-    return [trial for trial in study.trials if trial.state.is_finished()]
+    """Trials that are over, and were not given up because their process was lost."""
+    return [trial for trial in study.trials if trial.state.name in ("COMPLETE", "PRUNED")]
+
+
+def pruner() -> MedianPruner:
+    """Says which trials are given up before all slices were run."""
+    import optuna
+
+    return optuna.pruners.MedianPruner(n_startup_trials=UNPRUNED)
 
 
 def _repeated(trial: Trial, same: FrozenTrial) -> float | None:

@@ -1,4 +1,4 @@
-"""The file in which a search keeps its trials: SQLite, of Optuna's layout."""
+"""Where a search keeps its trials: a SQLite file of its own, or what several processes share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,13 @@ from failgym.files import replacing
 if TYPE_CHECKING:
     from optuna import Study
 
-__all__ = ["file_study"]
+__all__ = ["file_study", "shared_study"]
+
+JOURNAL = "journal:"
+"""What the URL of a journal begins with; a path follows."""
+WAIT = 120.0
+"""How long a process waits for another one that writes to a SQLite file [s]."""
+STUDY = "failgym"
 
 
 def file_study(path: Path, identity: Mapping[str, Any]) -> Study:
@@ -34,15 +40,90 @@ def file_study(path: Path, identity: Mapping[str, Any]) -> Study:
     try:
         _make_database(path)
         study = optuna.create_study(
-            storage=_url(path), study_name="failgym", direction="maximize", load_if_exists=True
+            storage=_url(path), study_name=STUDY, direction="maximize", load_if_exists=True
         )
     except (SQLAlchemyError, sqlite3.Error, RuntimeError) as error:
         raise ValueError(f"{path}: not a file of trials") from error
-    _check(study, path, identity)
+    _check(study, str(path), identity)
     return study
 
 
-def _check(study: Study, path: Path, identity: Mapping[str, Any]) -> None:
+def shared_study(url: str, identity: Mapping[str, Any]) -> Study:
+    """The study at a URL, which is made if there is none.
+
+    Args:
+        url: ``journal:PATH``, a file of lines, which processes of many machines can share if they
+            share the file system; or a URL of SQLAlchemy, such as ``sqlite:///PATH``, for processes
+            of one machine, or ``postgresql+psycopg://USER@HOST/NAME``.
+        identity: what tells a search from others; kept in the storage.
+
+    Raises:
+        ValueError: in one line, for a storage that cannot be used, or keeps another search.
+    """
+    import optuna
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from failgym.tuning.search import pruner
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    name = _without_password(url)
+    try:
+        study = optuna.create_study(
+            storage=_storage(url, name),
+            study_name=STUDY,
+            direction="maximize",
+            pruner=pruner(),
+            load_if_exists=True,
+        )
+    except (SQLAlchemyError, sqlite3.Error, RuntimeError, ImportError, OSError) as error:
+        said = " ".join(str(error).split("\n")[0].split())
+        raise ValueError(f"--storage {name}: cannot be used: {said}") from error
+    _check(study, f"--storage {name}", identity)
+    _check(study, f"--storage {name}", identity)  # another search may have begun at the same time
+    return study
+
+
+def _storage(url: str, name: str) -> Any:
+    """Optuna's storage at a URL. Raises ValueError, and what SQLAlchemy raises."""
+    import optuna
+    from optuna.storages.journal import JournalFileBackend
+
+    path = Path(url.removeprefix(JOURNAL) if url.startswith(JOURNAL) else _sqlite_path(url) or ".")
+    if not path.parent.is_dir():
+        raise ValueError(f"--storage {name}: no such folder: {path.parent}")
+    if url.startswith(JOURNAL):
+        try:
+            return optuna.storages.JournalStorage(JournalFileBackend(str(path)))
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(f"--storage {name}: not a journal of trials") from error
+    wait = {"connect_args": {"timeout": WAIT}} if url.startswith("sqlite") else {}
+    return optuna.storages.RDBStorage(url, engine_kwargs=wait)
+
+
+def _sqlite_path(url: str) -> str | None:
+    """The path of a SQLite file; None of another database. Raises SQLAlchemyError for no URL."""
+    from sqlalchemy import make_url
+
+    parts = make_url(url)
+    return parts.database if parts.get_backend_name() == "sqlite" else None
+
+
+def _without_password(url: str) -> str:
+    """A URL as it may be shown. Raises ValueError for what is none."""
+    from sqlalchemy import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    if url.startswith(JOURNAL) and len(url) > len(JOURNAL):
+        return url
+    try:
+        return make_url(url).render_as_string(hide_password=True)
+    except ArgumentError as error:
+        raise ValueError(
+            f"--storage: expected {JOURNAL}PATH or a URL such as sqlite:///PATH, got {url!r}"
+        ) from error
+
+
+def _check(study: Study, path: str, identity: Mapping[str, Any]) -> None:
     """Write down whose trials these are, or refuse those of another search. Raises ValueError."""
     known = study.user_attrs
     for name, value in identity.items():

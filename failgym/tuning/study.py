@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 
 from failgym.baselines import Heuristic
-from failgym.baselines.search import search_space
+from failgym.baselines.search import Choice, Range, search_space
 from failgym.envs import Scenario, resolve
 from failgym.evaluation import Anchors, Score
 from failgym.evaluation.arguments import check_count
@@ -16,6 +17,8 @@ from failgym.evaluation.caller import check_playable
 from failgym.evaluation.progress import Advance, silent
 from failgym.tuning.objective import ADOPTED, Comparison
 from failgym.tuning.search import Search, done
+from failgym.tuning.shared import SharedSearch
+from failgym.workers import ALONE, Workers, each
 
 __all__ = ["Grounds", "Tuned", "tune"]
 
@@ -80,6 +83,8 @@ def tune(
     seed: int = 0,
     fixed: Collection[str] = (),
     storage: str | Path | None = None,
+    shared: str | None = None,
+    workers: Workers = ALONE,
     progress: Advance = silent,
 ) -> Tuned:
     """Search for parameters of a heuristic that are surely better than the given ones.
@@ -103,14 +108,20 @@ def tune(
         seed: of the draw of slices, of the search, and of the bootstrap.
         fixed: parameters that keep their value.
         storage: a file (SQLite, of Optuna's layout) that keeps the trials; none by default.
-        progress: called with 1 after each trial.
+        shared: instead, the URL of a storage that other calls may share, at the same time and on
+            other machines: ``journal:PATH`` or one of SQLAlchemy. All calls go on until ``trials``
+            are known. What is tried then follows from who is done when, unless one call is alone.
+        workers: who tries; several need ``shared``.
+        progress: called with the number of trials that are over since the last call.
 
     Raises:
         ValueError: if the heuristic has nothing to tune or does not fit the environment; for a
-            ``storage`` that is no such file, or keeps another search; without Optuna; and as
-            `Anchors.of`.
+            ``storage`` or ``shared`` that is none, or keeps another search; for several workers
+            with nothing that they share; without Optuna; and as `Anchors.of`.
     """
     check_count("trials", trials, 1)
+    if workers.several and (shared is None or isinstance(env, Grounds)):
+        raise ValueError(f"{workers}: expected --storage beside it, which the workers share")
     if find_spec("optuna") is None:
         raise ValueError("tuning needs Optuna: pip install 'failgym[tuning]'")
     ranges = {n: r for n, r in search_space(type(policy)).items() if n not in fixed}
@@ -122,12 +133,43 @@ def tune(
     check_playable(policy, scenario, grounds.fit.world)
     fit, later = Comparison(policy, grounds.fit), Comparison(policy, grounds.validation)
     search = Search(policy, fit, ranges, seed)
+    if shared is not None:
+        part = SharedSearch(search, shared, trials)
+        if workers.several and not isinstance(env, Grounds):
+            taking = _Part(policy, scenario, episodes, seed, ranges, shared, trials)
+            each(taking.one, range(trials - len(part.known())), workers)
+        part.all(progress)
+        return _judged(policy, search.best(part.known()), fit, later, trials)
     study = search.opened(storage)
     progress(min(len(done(study)), trials))
     while len(done(study)) < trials:
         search.step(study)
         progress(1)
-    return _judged(policy, search.best(study), fit, later, len(done(study)))
+    return _judged(policy, search.best(done(study)), fit, later, len(done(study)))
+
+
+@dataclass
+class _Part:
+    """What a worker needs to take part in a shared search."""
+
+    policy: Heuristic
+    env: Scenario
+    episodes: int | None
+    seed: int
+    ranges: dict[str, Range | Choice]
+    shared: str
+    trials: int
+
+    @cached_property
+    def search(self) -> SharedSearch:
+        """The search, made once in a process."""
+        fit = Anchors.of(self.env, episodes=self.episodes, seed=self.seed, split="fit")
+        search = Search(self.policy, Comparison(self.policy, fit), self.ranges, self.seed)
+        return SharedSearch(search, self.shared, self.trials)
+
+    def one(self, number: int) -> bool:
+        """Try one set of parameters, unless enough are being tried."""
+        return self.search.one()
 
 
 def _judged(

@@ -26,6 +26,7 @@ from failgym.leaderboard.run.work_folder import WorkFolder
 from failgym.leaderboard.suite.episodes import Failure
 from failgym.sim.shared.fields import FIELDS
 from failgym.vocabulary import ACTIONS
+from failgym.workers import Workers
 from tests.leaderboard.boards import COMMAND, TINY, actions, baseline, load, results, submit
 from tests.leaderboard.hosts import (
     LIBRARY,
@@ -239,10 +240,10 @@ def test_policies_of_one_user_do_not_play_at_once_where_they_could_end_each_othe
     command = starting(host(theirs), theirs)
     players = Players(load, command, 60.0, LIMITS)
     if refused:
-        with pytest.raises(ValueError, match=r"--processes 2: policies of one user could end"):
-            check_apart(players, [], 2)
+        with pytest.raises(ValueError, match=r"--workers 2: policies of one user could end"):
+            check_apart(players, [], Workers(2))
     else:
-        check_apart(players, [secret_file(tmp_path)], 2)
+        check_apart(players, [secret_file(tmp_path)], Workers(2))
 
 
 def test_the_work_folder_is_its_owners_alone(tmp_path: Path) -> None:
@@ -331,7 +332,7 @@ def test_processes_that_work_for_a_run_leave_nothing(
     monkeypatch.setattr("tempfile.tempdir", None)
     before = sorted(theirs.folder.iterdir())
     options: dict[str, Any] = {"policy_command": command, "confinement": LIMITS}
-    submit(tmp_path, entry("Outlives"), suite=one_cell, processes=2, **options)
+    submit(tmp_path, entry("Outlives"), suite=one_cell, workers=Workers(2), **options)
     assert theirs.left() == []
     assert sorted(theirs.folder.iterdir()) == before
     assert {row["status"] for row in results(tmp_path)} == {"ok"}

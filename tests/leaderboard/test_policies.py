@@ -12,8 +12,8 @@ import pytest
 
 from failgym.leaderboard import SUITES, Entry, Suite, verify
 from failgym.leaderboard.policy_process.remote_policy import RemotePolicy
-from failgym.leaderboard.run.process_pool import each
 from failgym.leaderboard.suite.episodes import Failure
+from failgym.workers import Workers, each
 from tests.leaderboard.boards import COMMAND, TINY, actions, baseline, code, results, submit
 
 BAD = '''
@@ -155,7 +155,7 @@ def test_code_that_lies_in_the_current_folder_is_not_run(
         with closing(RemotePolicy(COMMAND, "random", 60.0)) as remote:
             assert any(remote.made_for())
     else:
-        assert each(abs, [-1], 2) == [1]
+        assert each(abs, [-1], Workers(2)) == [1]
     assert not (tmp_path / "ran").exists()
 
 

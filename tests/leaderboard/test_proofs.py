@@ -29,6 +29,7 @@ from failgym.leaderboard.submission.policy_names import baseline_named
 from failgym.leaderboard.submission.proofs import weakest
 from failgym.leaderboard.suite.suites import Course
 from failgym.leaderboard.verification.verdict_file import Verdicts, read_verdicts, row_proofs
+from failgym.workers import Workers
 from tests.leaderboard.boards import COMMAND, TINY, baseline, edit, load, rehash, rewrite, submit
 from tests.leaderboard.forged import examine
 
@@ -243,7 +244,7 @@ def test_merged_submissions_hold_no_policy_twice(tmp_path: Path) -> None:
 
 
 def test_several_processes_find_the_same(sound: Path) -> None:
-    assert examine(sound, processes=2).proofs == examine(sound).proofs
+    assert examine(sound, workers=Workers(2)).proofs == examine(sound).proofs
 
 
 def test_an_agent_whose_file_is_at_hand_is_asked_again(tmp_path: Path) -> None:

@@ -28,9 +28,10 @@ SCRIPT = """
 import sys
 from pathlib import Path
 sys.path.insert(0, {top!r})
+from failgym.workers import Workers
 from tests.leaderboard.boards import baseline, submit
 if __name__ == "__main__":
-    submit(Path({out!r}), *map(baseline, {policies!r}), processes={processes})
+    submit(Path({out!r}), *map(baseline, {policies!r}), workers=Workers({processes}))
 """
 
 
@@ -209,9 +210,7 @@ def test_policies_that_cannot_take_part_are_refused(
         submit(tmp_path, *entries)
 
 
-@pytest.mark.parametrize(
-    ("option", "value"), [("processes", 0), ("time_limit", 0.0), ("time_limit", float("nan"))]
-)
+@pytest.mark.parametrize(("option", "value"), [("time_limit", 0.0), ("time_limit", float("nan"))])
 def test_options_that_mean_nothing_are_refused(tmp_path: Path, option: str, value: Any) -> None:
     with pytest.raises(ValueError, match=f"--{option.replace('_', '-')}: expected"):
         submit(tmp_path, baseline("replay"), **{option: value})

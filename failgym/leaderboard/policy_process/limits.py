@@ -6,8 +6,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-import failgym
 from failgym.evaluation.arguments import check_count
+from failgym.workers.environment import library_folder, one_thread, settings
 
 __all__ = [
     "MEMORY_LIMIT",
@@ -16,7 +16,6 @@ __all__ = [
     "USUAL",
     "Confinement",
     "check_time_limit",
-    "one_thread",
 ]
 
 MEMORY_LIMIT = 4096
@@ -24,7 +23,6 @@ MEMORY_LIMIT = 4096
 PROCESS_LIMIT = 256
 TIME_LIMIT = 600.0
 """For all answers of a policy in a cell [s]."""
-_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 _LEAST_MEMORY, _MOST_MEMORY = 16, 1 << 24
 """Range of ``--memory-limit`` [MiB]."""
 _MOST_PROCESSES = 1 << 20
@@ -34,22 +32,6 @@ def check_time_limit(seconds: float) -> None:
     """Raises ValueError for what is no time [s]."""
     if not 0.0 < seconds < 1e9:
         raise ValueError(f"--time-limit: expected more than 0 s, got {seconds:g}")
-
-
-def one_thread() -> dict[str, str]:
-    """An environment in which libraries compute on one thread, and find this failgym."""
-    path = os.pathsep.join(filter(None, (_library(), os.environ.get("PYTHONPATH"))))
-    return {**os.environ, **_settings(), "PYTHONPATH": path}
-
-
-def _library() -> str:
-    """The folder that this failgym is imported from."""
-    return str(Path(failgym.__file__).parents[1])
-
-
-def _settings() -> dict[str, str]:
-    """Nothing is imported from the current folder (PYTHONSAFEPATH): a submission may lie there."""
-    return {**dict.fromkeys(_THREADS, "1"), "PYTHONHASHSEED": "0", "PYTHONSAFEPATH": "1"}
 
 
 @dataclass(frozen=True)
@@ -82,8 +64,8 @@ class Confinement:
         if not self.hosted:
             return one_thread()
         path = os.environ.get("PATH", os.defpath)
-        places = {"PATH": path, "HOME": folder, "PYTHONPATH": _library()}
-        return {**places, "LANG": "C.UTF-8", **_settings()}
+        places = {"PATH": path, "HOME": folder, "PYTHONPATH": library_folder()}
+        return {**places, "LANG": "C.UTF-8", **settings()}
 
 
 USUAL = Confinement()

@@ -7,21 +7,28 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from failgym.leaderboard.policy_process.players import Players
+from failgym.workers import Workers
 
 __all__ = ["check_apart"]
 
 
-def check_apart(players: Players, private: Sequence[Path], processes: int) -> None:
+def check_apart(players: Players, private: Sequence[Path], workers: Workers) -> None:
     """Refuse a command under which policies can read what they must not, or end each other.
 
     Args:
         players: start processes with the command.
         private: what they must not read.
-        processes: how many play at once.
+        workers: those who play.
 
     Raises:
-        ValueError: in one line, naming what can be read.
+        ValueError: in one line, naming what can be read; on a cluster, on whose machines nobody has
+            looked.
     """
+    if workers.remote:
+        raise ValueError(
+            f"{workers}: nobody has looked what a --policy-command keeps apart on other machines:"
+            " expected a number"
+        )
     run = Path(f"/proc/{os.getpid()}/status")
     paths = [path.absolute() for path in private]
     found = players.readable([*paths, run])
@@ -31,8 +38,8 @@ def check_apart(players: Players, private: Sequence[Path], processes: int) -> No
                 f"--policy-command: what it starts can read {path}: expected another user, who may"
                 " not, or a namespace without it (docs/hosting.md)"
             )
-    if processes > 1 and run in found:
+    if workers.several and run in found:
         raise ValueError(
-            f"--processes {processes}: policies of one user could end each other: expected 1, or a"
+            f"{workers}: policies of one user could end each other: expected 1, or a"
             " --policy-command that hides processes (docs/hosting.md)"
         )

@@ -10,7 +10,6 @@ from typing import Any
 from pydantic import ValidationError
 
 from failgym import __version__
-from failgym.evaluation.arguments import check_count
 from failgym.evaluation.progress import Advance, silent
 from failgym.leaderboard.policy_process.players import Players
 from failgym.leaderboard.policy_process.separation import check_apart
@@ -42,6 +41,7 @@ from failgym.leaderboard.suite.reference import Reference
 from failgym.leaderboard.suite.secret_seed import commitment
 from failgym.leaderboard.suite.suite_worlds import SuiteWorlds
 from failgym.leaderboard.suite.suites import Cell
+from failgym.workers import ALONE, Workers
 
 __all__ = ["run_suite"]
 
@@ -53,7 +53,7 @@ def run_suite(
     *,
     command: str,
     players: Players,
-    processes: int = 1,
+    workers: Workers = ALONE,
     predictors_of: Path | None = None,
     progress: Advance = silent,
 ) -> Submission:
@@ -67,7 +67,7 @@ def run_suite(
         out: the folder of the submission.
         command: what was typed, for the record.
         players: make whoever answers for a policy.
-        processes: how many work at once; the result is the same.
+        workers: who plays; the result is the same. Those of a cluster must see ``out``.
         predictors_of: a submission whose predictors are used, so that it can be merged with it.
         progress: called with the number of steps done, of `count_steps`.
 
@@ -75,7 +75,6 @@ def run_suite(
         ValueError: in one line: a folder that holds something else, or was begun otherwise; a
             policy that is there twice; a trace on which a suite cannot be played.
     """
-    check_count("--processes", processes, 1)
     _check_entries(entries, command)
     if not players.confinement.hosted:  # a host reads no files of others itself
         _check_players(entries, command, players)
@@ -91,15 +90,15 @@ def run_suite(
             copy_predictors(predictors_of, shared, work.predictors)
         run = RunTasks(work, worlds, players)
         try:
-            _check_private(run, entries, processes)
-            left_out = train_predictors(run, entries, processes, progress)
+            _check_private(run, entries, workers)
+            left_out = train_predictors(run, entries, workers, progress)
             left_out += [
                 LeftOut(env=env, forecast=EVERY, reason=reason)
                 for env, reason in worlds.unplayable.items()
             ]
             cells = cells_played(worlds, entries, left_out)
-            find_references(run, cells, processes, progress)
-            play_all(run, entries, cells, processes, progress)
+            find_references(run, cells, workers, progress)
+            play_all(run, entries, cells, workers, progress)
         finally:
             players.close()
         about = _about(work, worlds, entries, cells, command, left_out)
@@ -108,12 +107,12 @@ def run_suite(
     return read_submission(out)
 
 
-def _check_private(run: RunTasks, entries: Sequence[Entry], processes: int) -> None:
+def _check_private(run: RunTasks, entries: Sequence[Entry], workers: Workers) -> None:
     """Refuse a host's command under which policies could read what they must not."""
     confinement = run.players.confinement
     if confinement.hosted and any(entry.kind != "baseline" for entry in entries):
         traces = map(Path, run.worlds.traces.values())
-        check_apart(run.players, [run.work.folder, *confinement.private, *traces], processes)
+        check_apart(run.players, [run.work.folder, *confinement.private, *traces], workers)
 
 
 def _check_entries(entries: Sequence[Entry], command: str) -> None:

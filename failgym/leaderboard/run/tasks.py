@@ -1,21 +1,21 @@
-"""The tasks of a run, on one process or several: predictors, replay and bound, policies."""
+"""The tasks of a run, whoever does them: predictors, replay and bound, policies."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from failgym.evaluation.progress import Advance
+from failgym.evaluation.progress import Advance, silent
 from failgym.leaderboard.policy_process.players import Players
 from failgym.leaderboard.run.cell_results import play_cell
-from failgym.leaderboard.run.process_pool import each
 from failgym.leaderboard.run.work_folder import WorkFolder
 from failgym.leaderboard.submission.entries import Entry
 from failgym.leaderboard.submission.layout import planned, played_envs
 from failgym.leaderboard.submission.records import LeftOut
 from failgym.leaderboard.suite.suite_worlds import SuiteWorlds
 from failgym.leaderboard.suite.suites import Cell
+from failgym.workers import Workers, each
 
 __all__ = [
     "RunTasks",
@@ -39,6 +39,26 @@ class RunTasks:
     work: WorkFolder
     worlds: SuiteWorlds
     players: Players
+
+    def all_done(
+        self,
+        tasks: Sequence[_Task],
+        workers: Workers,
+        *,
+        done: Advance = silent,
+        look: Callable[[], None] = lambda: None,
+    ) -> list[str | None]:
+        """Have tasks done, and return what `do` returns of each. Raises ValueError, as `each`."""
+        return each(
+            self.do,
+            tasks,
+            workers,
+            done=done,
+            look=look,
+            named=_named,
+            folder=self.work.folder,
+            shared=self.worlds.trace_files,
+        )
 
     def do(self, task: _Task) -> str | None:
         """Do a task, unless it is done. Return why it cannot be done, if so."""
@@ -70,6 +90,16 @@ class RunTasks:
             self.work.save_reference(cell, self.worlds.reference(cell))
 
 
+def _named(task: _Task) -> str:
+    """What a task is called in a line."""
+    kind, about = task
+    if kind != "cells":
+        return f"{kind} of {about}"
+    entry, cell = about[0]
+    more = f" and {len(about) - 1} more" if len(about) > 1 else ""
+    return f"{entry.name} in {cell}{more}"
+
+
 def count_steps(worlds: SuiteWorlds, entries: Sequence[Entry]) -> int:
     """Steps that progress is counted in: what must be prepared, and policies times cells."""
     cells = cells_played(worlds, entries)
@@ -93,7 +123,7 @@ def reference_cells(worlds: SuiteWorlds, cells: Sequence[Cell]) -> list[Cell]:
 
 
 def train_predictors(
-    run: RunTasks, entries: Sequence[Entry], processes: int, progress: Advance
+    run: RunTasks, entries: Sequence[Entry], workers: Workers, progress: Advance
 ) -> list[LeftOut]:
     """Train the predictors that somebody is shown, or plays with.
 
@@ -101,7 +131,7 @@ def train_predictors(
         Those that the traces do not allow, and why.
     """
     tasks: list[_Task] = [("predictor", env) for env in _trained(run.worlds, entries)]
-    results = each(run.do, tasks, processes, done=progress)
+    results = run.all_done(tasks, workers, done=progress)
     return [
         LeftOut(env=env, forecast="trained", reason=reason)
         for (_, env), reason in zip(tasks, results, strict=True)
@@ -110,11 +140,11 @@ def train_predictors(
 
 
 def find_references(
-    run: RunTasks, cells: Sequence[Cell], processes: int, progress: Advance
+    run: RunTasks, cells: Sequence[Cell], workers: Workers, progress: Advance
 ) -> None:
     """Find out what replay and the bound cost."""
     tasks: list[_Task] = [("reference", cell) for cell in reference_cells(run.worlds, cells)]
-    each(run.do, tasks, processes, done=progress)
+    run.all_done(tasks, workers, done=progress)
 
 
 def cells_played(
@@ -134,7 +164,7 @@ def play_all(
     run: RunTasks,
     entries: Sequence[Entry],
     cells: Sequence[Cell],
-    processes: int,
+    workers: Workers,
     progress: Advance,
 ) -> None:
     """Play all cells: one environment after the other, so that few worlds are needed at once.
@@ -162,4 +192,4 @@ def play_all(
         seen = done
 
     look()
-    each(run.do, tasks, processes, look=look)
+    run.all_done(tasks, workers, look=look)

@@ -22,6 +22,7 @@ from failgym.leaderboard.suite.episodes import Answers, Played, play
 from failgym.leaderboard.suite.reference import WHOLE, Reference, ReferenceArrays
 from failgym.leaderboard.suite.secret_seed import derived_seed
 from failgym.leaderboard.suite.suites import Cell, Course, Suite
+from failgym.traces.store import META_FILE
 from failgym.world_cache import KeptPart, kept_or_built, nothing_kept
 from failgym.worlds.build import build_part, build_world, split_of
 from failgym.worlds.forecast import makers
@@ -187,6 +188,12 @@ class SuiteWorlds:
             trace_hash=self.trace_hash(cell),
             seconds=time.process_time() - begun,
         )
+
+    @property
+    def trace_files(self) -> list[Path]:
+        """Of each of the user's traces the file that states the hashes of the others."""
+        folders = map(Path, dict.fromkeys(self.traces.values()))
+        return [file for folder in folders if (file := folder / META_FILE).is_file()]
 
     def trace_hash(self, cell: Cell) -> str:
         """Content hash of the trace of a cell."""

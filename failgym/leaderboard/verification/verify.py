@@ -24,7 +24,6 @@ from typing import Any
 
 from failgym.evaluation.progress import Advance, silent
 from failgym.leaderboard.policy_process.players import Players
-from failgym.leaderboard.run.process_pool import each
 from failgym.leaderboard.submission.checks import (
     about_problems,
     cells_of,
@@ -38,7 +37,12 @@ from failgym.leaderboard.submission.checks import (
 from failgym.leaderboard.submission.layout import files_of, played_envs
 from failgym.leaderboard.submission.policy_names import name_problems
 from failgym.leaderboard.submission.proofs import Key, RowProof, joined
-from failgym.leaderboard.submission.records import Submission, SuiteRecord, read_submission
+from failgym.leaderboard.submission.records import (
+    SUBMISSION_FILE,
+    Submission,
+    SuiteRecord,
+    read_submission,
+)
 from failgym.leaderboard.submission.row_hashes import row_hashes
 from failgym.leaderboard.submission.same_players import players_of, same_players
 from failgym.leaderboard.submission.tables import PREDICTORS_FOLDER
@@ -58,6 +62,7 @@ from failgym.leaderboard.verification.policy_identity import identity_problems
 from failgym.leaderboard.verification.result import Verification
 from failgym.leaderboard.verification.submission_check import SubmissionCheck
 from failgym.leaderboard.verification.telling import Telling
+from failgym.workers import ALONE, Workers, each
 
 __all__ = ["Verification", "count_places", "verify"]
 
@@ -78,7 +83,7 @@ def verify(
     refit: bool = True,
     players: Players | None = None,
     ask: bool = True,
-    processes: int = 1,
+    workers: Workers = ALONE,
     work: Path | None = None,
     progress: Advance = silent,
     say: Callable[[str], None] = lambda line: None,
@@ -93,7 +98,7 @@ def verify(
             that are asked again what the others say.
         players: makes whoever is asked again, and reads SPECs; None: nobody is asked again.
         ask: ask again who can be asked.
-        processes: how many work at once.
+        workers: who plays. Those of a cluster must see ``folder`` and ``work``.
         work: where what is found is kept until `forget` removes it; None: nowhere. It must not be
             the submitter's (`failgym.leaderboard.verification.kept_findings`).
         progress: called with the number of steps done, of `count_places`.
@@ -131,7 +136,7 @@ def verify(
             refitted=refit,
             kept=kept,
         )
-        return _verified(check, cells, problems, processes, Telling(say, progress))
+        return _verified(check, cells, problems, workers, Telling(say, progress))
 
 
 def _policy_problems(
@@ -179,7 +184,7 @@ def _verified(
     check: SubmissionCheck,
     cells: Sequence[Cell],
     problems: list[str],
-    processes: int,
+    workers: Workers,
     telling: Telling,
 ) -> Verification:
     """Play everything again: what was wrong before, and what turns out to be."""
@@ -187,7 +192,16 @@ def _verified(
 
     def examine(check: SubmissionCheck, todo: Sequence[Place]) -> list[Findings]:
         telling.begin(todo)
-        return each(check.examine, todo, processes, ended=telling.ended)
+        shared = [check.folder / SUBMISSION_FILE, *check.worlds.trace_files]
+        return each(
+            check.examine,
+            todo,
+            workers,
+            ended=telling.ended,
+            named=lambda place: f"{place[0]}, seed {place[1]}",
+            folder=check.learned,
+            shared=shared,
+        )
 
     try:
         # A predictor that nobody could have learned is not played with.

@@ -1,4 +1,4 @@
-"""Work on several processes, or on this one, in any order: what is done is seen in the folder."""
+"""Steps in processes of this machine, in any order."""
 
 from __future__ import annotations
 
@@ -12,13 +12,10 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from failgym.evaluation.progress import Advance, silent
-from failgym.leaderboard.policy_process.limits import one_thread
+from failgym.workers.engine import LOOK
+from failgym.workers.environment import one_thread
 
-__all__ = ["LOOK", "each"]
-
-LOOK = 0.5
-"""How often is looked what is done [s]."""
+__all__ = ["each"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -29,31 +26,15 @@ def each(
     items: Sequence[T],
     processes: int,
     *,
-    look: Callable[[], None] = lambda: None,
-    done: Advance = silent,
-    ended: Callable[[T, R], None] = lambda item, result: None,
+    look: Callable[[], None],
+    done: Callable[[int], None],
+    ended: Callable[[T, R], None],
 ) -> list[R]:
-    """Call ``work`` on every item and return the results in their order.
-
-    Args:
-        work: a method of an object; other processes get a copy of the object each, once.
-        items: what it is called on.
-        processes: on one, everything happens in this process.
-        look: called every now and then, and whenever an item is done.
-        done: called with the number of items done since the last call.
-        ended: called with each item that is done, and its result.
+    """As `failgym.workers.each`, in so many processes, which end with this one.
 
     Raises:
-        ValueError: if a process was killed; what ``work`` raises. What has been done by then stays.
+        ValueError: if a process was killed; what ``work`` raises.
     """
-    if processes == 1:
-        results: list[R] = []
-        for item in items:
-            results.append(work(item))
-            ended(item, results[-1])
-            done(1)
-            look()
-        return results
     with _pool(processes, work) as pool:
         futures: dict[Future[R], T] = {pool.submit(_work, item): item for item in items}
         try:
@@ -68,7 +49,7 @@ def each(
         except BrokenProcessPool as error:
             raise ValueError(
                 "a process was killed, perhaps for want of memory; the same command goes on, with"
-                " fewer --processes if need be"
+                " fewer --workers if need be"
             ) from error
         finally:
             pool.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,246 @@
+"""Steps on a Ray cluster: each is a task of Ray, done anew where its process or machine is lost.
+
+Ray is imported here only, when a cluster is asked for. All steps are handed to Ray at once, up to
+`WAITING` of them, so that a cluster that grows with what waits does so.
+"""
+
+# pyright: reportMissingImports=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import secrets
+import socket
+import sys
+from collections.abc import Callable, Generator, Sequence
+from contextlib import chdir, contextmanager, redirect_stdout, suppress
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from failgym.workers.at_node import charge_of
+from failgym.workers.engine import AUTO, LOOK
+from failgym.workers.environment import library_folder, settings
+
+__all__ = ["connect", "each"]
+
+RETRIES = 5
+"""How often a step is done anew whose process or machine was lost. More would be no chance."""
+WAITING = 1_000
+"""How many steps are with Ray at once."""
+MARK = ".seen-by-all-"
+"""What the name of the file begins with by which machines see that they share a folder."""
+REACH = 10.0
+"""How long an address is tried [s]."""
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def each(
+    work: Callable[[T], R],
+    items: Sequence[T],
+    address: str,
+    *,
+    look: Callable[[], None],
+    done: Callable[[int], None],
+    ended: Callable[[T, R], None],
+    named: Callable[[T], str],
+    folder: Path | None,
+    shared: Sequence[Path],
+) -> list[R]:
+    """As `failgym.workers.each`, on the cluster at an address.
+
+    Raises:
+        ValueError: as it.
+    """
+    ray: Any = connect(address)
+    key = secrets.token_hex(16)
+    with _marked(folder, key) as mark:
+        seen = {str(path.absolute()): _sha256(path) for path in (*mark, *shared)}
+        steps = _Steps(ray, work, items, charge_of(key, seen))
+        return steps.done(look, done, ended, named)
+
+
+@contextmanager
+def _marked(folder: Path | None, key: str) -> Generator[list[Path]]:
+    """A file in a folder, which no other folder of that name has; none without a folder."""
+    if folder is None:
+        yield []
+        return
+    mark = folder / f"{MARK}{key}"
+    mark.write_text(key, "utf-8")
+    try:
+        yield [mark]
+    finally:
+        mark.unlink(missing_ok=True)
+
+
+class _Steps(Generic[T, R]):
+    """The steps of one call, in the hands of Ray."""
+
+    def __init__(
+        self, ray: Any, work: Callable[[T], R], items: Sequence[T], charge: dict[str, Any]
+    ) -> None:
+        self.ray, self.items, self.charge = ray, items, charge
+        self.parcel = [ray.put((work, list(items)))]  # in a list, or Ray unpacks it for each step
+        self.step = ray.remote(num_cpus=1, max_retries=RETRIES)(_step())
+        self.waiting = iter(range(len(items)))
+        self.running: dict[Any, int] = {}
+
+    def done(
+        self,
+        look: Callable[[], None],
+        done: Callable[[int], None],
+        ended: Callable[[T, R], None],
+        named: Callable[[T], str],
+    ) -> list[R]:
+        """Have all of them done; arguments and errors are those of `failgym.workers.each`."""
+        results: dict[int, R] = {}
+        try:
+            self._hand_over()
+            while self.running:
+                over = self._over()
+                for ref in over:
+                    number = self.running.pop(ref)
+                    item = self.items[number]
+                    results[number] = self._result(ref, partial(named, item))
+                    ended(item, results[number])
+                self._hand_over()
+                done(len(over))
+                look()
+        finally:
+            for ref in self.running:
+                with suppress(Exception):  # whatever ails the cluster, the first error is told
+                    self.ray.cancel(ref, force=True)
+        return [results[number] for number in range(len(self.items))]
+
+    def _hand_over(self) -> None:
+        """Give Ray steps, as many as it is to have."""
+        for number in islice(self.waiting, WAITING - len(self.running)):
+            self.running[self.step.remote(self.charge, self.parcel, number)] = number
+
+    def _over(self) -> list[Any]:
+        """The steps that are over; none, if none is within `LOOK`.
+
+        What Ray says meanwhile of workers that it lost goes to standard error: the table is the
+        command's.
+        """
+        refs = list(self.running)
+        with redirect_stdout(sys.stderr):
+            first, _ = self.ray.wait(refs, num_returns=1, timeout=LOOK)
+        return self.ray.wait(refs, num_returns=len(refs), timeout=0)[0] if first else []
+
+    def _result(self, ref: Any, name: Callable[[], str]) -> R:
+        """What came out of a step.
+
+        Raises:
+            ValueError: if its worker was lost; and what the step raised.
+        """
+        errors = self.ray.exceptions
+        try:
+            return self.ray.get(ref)
+        except errors.RayTaskError as error:
+            raise _cause(error) from None
+        except errors.RayError as error:
+            reason = " ".join(str(error).split())
+            raise ValueError(
+                f"--workers ray: {name()}: its worker could not be started, or was lost"
+                f" {RETRIES + 1} times; the same command goes on: {type(error).__name__}: {reason}"
+            ) from error
+
+
+def _step() -> Callable[[Any, list[Any], int], Any]:
+    """The function that Ray calls.
+
+    It is made here so that Ray sends all of it: a machine without failgym can say so.
+    """
+
+    def step(charge: Any, parcel: list[Any], number: int) -> Any:
+        import ray
+
+        node = ray.util.get_node_ip_address()
+        try:
+            from failgym.workers.at_node import ready
+        except ImportError as error:
+            raise ValueError(
+                f"--workers ray: node {node}: cannot import failgym: {error}: expected failgym"
+                f" {charge['version']} on every node"
+            ) from error
+        work, items = ready(charge, node, lambda: ray.get(parcel[0]))
+        return work(items[number])
+
+    return step
+
+
+def _cause(error: Any) -> BaseException:
+    """What a step raised, as it raised it."""
+    cause = error.cause
+    return cause if isinstance(cause, Exception) else RuntimeError(str(error))
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+_CONNECTED: list[str] = []
+"""The address that this process is connected to, if `connect` did it."""
+
+
+def connect(address: str) -> Any:
+    """Ray, connected to the cluster at an address.
+
+    A connection that the caller has made stays and is used, whatever the address.
+
+    Raises:
+        ValueError: in one line, if there is no cluster, or none of this Ray and Python.
+    """
+    import ray
+
+    if ray.is_initialized():
+        if not _CONNECTED or [address] == _CONNECTED:
+            return ray
+        ray.shutdown()
+    _CONNECTED.clear()
+    _reach(address)
+    # Ray has workers import from the current folder: a submission may lie there.
+    with chdir(library_folder()):
+        try:
+            ray.init(
+                address,
+                runtime_env={"env_vars": _variables()},
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+            )
+        except (RuntimeError, ValueError, OSError) as error:
+            raise ValueError(f"--ray-address {address}: {_why(address, error)}") from error
+    _CONNECTED.append(address)
+    return ray
+
+
+def _why(address: str, error: Exception) -> str:
+    """Why there is no cluster at an address."""
+    if address == AUTO and isinstance(error, ConnectionError) and "RAY_ADDRESS" not in os.environ:
+        return "no Ray cluster runs on this machine: expected one (`ray start`), or RAY_ADDRESS"
+    return f"no cluster to work on: {' '.join(str(error).split())}"
+
+
+def _variables() -> dict[str, str]:
+    """Environment variables of workers: one thread each, and where their caller looks for code."""
+    path = os.environ.get("PYTHONPATH")
+    return settings() | ({"PYTHONPATH": path} if path else {})
+
+
+def _reach(address: str) -> None:
+    """Does anybody listen at an address? Ray would try for minutes. Raises ValueError."""
+    if address == AUTO:
+        return
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), REACH).close()
+    except (OSError, OverflowError) as error:
+        raise ValueError(f"--ray-address {address}: no cluster to work on: {error}") from error

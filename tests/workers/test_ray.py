@@ -1,0 +1,200 @@
+"""Steps on two nodes of a Ray cluster: the same results, whoever dies."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Generator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiments.kills import submission_content
+from experiments.ray_clusters import add_node, busy_workers, cluster, kill_node
+from failgym.cli import run
+from failgym.leaderboard import verify
+from failgym.leaderboard.policy_process.players import Players
+from failgym.leaderboard.policy_process.separation import check_apart
+from failgym.workers import Workers, at_node, each, ray_cluster
+from tests.leaderboard.boards import COMMAND, baseline, load, submit
+from tests.workers.test_engine import half
+
+pytest.importorskip("ray", reason="Ray is not installed")
+pytestmark = pytest.mark.filterwarnings("default")  # Ray warns of itself
+
+POLICIES = ("replay", "random", "blind_kill")
+SMOKE = ("leaderboard", "run", "--suite", "smoke", "--policy", "algorithm_1", "--policy", "random")
+
+
+@pytest.fixture(scope="module")
+def two_nodes() -> Generator[Any]:
+    import ray
+
+    with cluster() as made:
+        yield made
+        ray.shutdown()
+
+
+@pytest.fixture
+def workers(two_nodes: Any) -> Workers:
+    return Workers(address=two_nodes.address)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What is kept in a folder; each step leaves a file when it begins."""
+
+    folder: Path
+
+    def begun(self) -> int:
+        return len(list(self.folder.iterdir()))
+
+    def mark(self, name: str) -> bool:
+        """Is it the first time?"""
+        try:
+            (self.folder / name).touch(exist_ok=False)
+        except FileExistsError:
+            return False
+        return True
+
+    def dies_once(self, number: int) -> int:
+        """The second step dies, when it is first done."""
+        if number == 1 and self.mark("died"):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return number * number
+
+    def dies(self, number: int) -> int:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return number
+
+    def where(self, number: int) -> str:
+        """On which node."""
+        import ray
+
+        time.sleep(0.5)
+        return ray.get_runtime_context().get_node_id()
+
+    def waits(self, number: int) -> int:
+        """Takes long where it is done first."""
+        if self.mark(str(number)):
+            time.sleep(2.0)
+        return number + 1
+
+
+def test_results_are_in_the_order_of_items(workers: Workers) -> None:
+    done: list[int] = []
+    assert each(half, list(range(9)), workers, done=done.append) == [n / 2 for n in range(9)]
+    assert sum(done) == 9
+
+
+def test_all_nodes_work(workers: Workers, tmp_path: Path) -> None:
+    assert len(set(each(Steps(tmp_path).where, range(12), workers))) == 2
+
+
+def test_what_a_step_raises_is_raised(workers: Workers) -> None:
+    with pytest.raises(ValueError, match=r"^13 brings bad luck$"):
+        each(half, [12, 13, 14], workers)
+
+
+def test_a_step_whose_worker_dies_is_done_anew(workers: Workers, tmp_path: Path) -> None:
+    assert each(Steps(tmp_path).dies_once, range(4), workers) == [0, 1, 4, 9]
+    assert (tmp_path / "died").exists()
+
+
+def test_a_step_that_always_kills_its_worker_is_named(
+    workers: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ray_cluster, "RETRIES", 1)
+    with pytest.raises(ValueError, match=r"^--workers ray: step 7: .* lost 2 times; the same comm"):
+        each(Steps(tmp_path).dies, [7], workers, named=lambda number: f"step {number}")
+
+
+def test_a_node_that_is_lost_loses_nothing(
+    two_nodes: Any, workers: Workers, tmp_path: Path
+) -> None:
+    lost: list[int] = []
+
+    def look() -> None:
+        for node in list(two_nodes.worker_nodes):
+            if busy := busy_workers(node):
+                lost.extend(busy)
+                kill_node(two_nodes, node)
+
+    try:
+        found = each(Steps(tmp_path).waits, range(6), workers, look=look)
+    finally:
+        if not two_nodes.worker_nodes:
+            add_node(two_nodes)
+    assert found == [1, 2, 3, 4, 5, 6]
+    assert lost
+
+
+def test_a_node_with_another_failgym_is_refused(
+    workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(at_node, "_SOURCES", "another")
+    with pytest.raises(ValueError, match=r"^--workers ray: node \S+: has failgym of other sources"):
+        each(half, [1], workers)
+
+
+def test_a_node_with_other_packages_is_refused(
+    workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(at_node, "_versions", lambda: {"numpy": "1.0"})
+    with pytest.raises(ValueError, match=r"node \S+: has numpy \S+: expected 1\.0$"):
+        each(half, [1], workers)
+
+
+def test_a_node_that_does_not_see_the_folder_is_refused(
+    workers: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+
+    def of_another(path: Path) -> str:
+        return "the hash of a file that lies there under this name"
+
+    monkeypatch.setattr(ray_cluster, "_sha256", of_another)
+    with pytest.raises(ValueError, match=r"does not see \S+: expected a file system that all"):
+        each(half, [1], workers, folder=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_submission_is_the_same_whoever_plays(workers: Workers, tmp_path: Path) -> None:
+    crews = {"alone": Workers(), "processes": Workers(2), "nodes": workers}
+    for name, crew in crews.items():
+        submit(tmp_path / name, *map(baseline, POLICIES), workers=crew)
+    alone, *others = (submission_content(tmp_path / name) for name in crews)
+    assert all(other == alone for other in others)
+    players = Players(load, COMMAND)
+    found = verify(tmp_path / "nodes", players=players, workers=workers)
+    assert found.problems == ()
+    assert {proof.proof for proof in found.proofs} == {"verified"}
+
+
+def test_a_host_keeps_policies_apart_on_its_own_machine_only(workers: Workers) -> None:
+    with pytest.raises(ValueError, match="nobody has looked"):
+        check_apart(Players(load, COMMAND), [], workers)
+
+
+def test_an_address_where_nobody_listens_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--workers", "ray", "--ray-address", "127.0.0.1:1"]
+    import ray
+
+    ray.shutdown()
+    assert run([*SMOKE, "--out", str(tmp_path / "out"), *options]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("failgym: --ray-address 127.0.0.1:1: no cluster to work on: ")
+    assert said.count("\n") == 1
+
+
+@pytest.mark.campaign
+def test_the_smoke_suite_is_the_same_whoever_plays(two_nodes: Any, tmp_path: Path) -> None:
+    crews = {"1": ["1"], "2": ["2"], "ray": ["ray", "--ray-address", two_nodes.address]}
+    for name, words in crews.items():
+        assert run([*SMOKE, "--out", str(tmp_path / name), "--workers", *words]) == 0
+    alone, *others = (submission_content(tmp_path / name) for name in crews)
+    assert all(other == alone for other in others)
