@@ -78,6 +78,9 @@ def import_trace(
     unit: readers.Unit = None,
     merge_clusters: readers.MergeClusters = False,
     unit_ms: readers.UnitMs = None,
+    processes: Annotated[
+        int, typer.Option("--processes", help="google-2019: how many read it at once.")
+    ] = 1,
 ) -> None:
     """Read a published trace and store it."""
     from failgym.cli.imports import Reading
@@ -100,9 +103,10 @@ def import_trace(
         merge_clusters=merge_clusters or None,
         unit_ms=unit_ms,
     )
+    reading.check_processes(processes)
     check_out(out)
     begun = time.perf_counter()
-    reading.save(out, progress=interactive())
+    reading.save(out, progress=interactive(), processes=processes)
     _report(out, begun)
 
 

@@ -1,0 +1,199 @@
+"""Partitions of a trace, each in canonical order, joined into one that is.
+
+Jobs and machines are held. Tasks come range by range of their submission, with their attempts and
+placements; what is read of a partition is mapped into memory, not held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from failgym.arrow import pa, paipc
+from failgym.traces.order import in_order, rows_by_id
+from failgym.traces.readers.google_2019.machines import Machines
+from failgym.traces.schema import SCHEMAS, Table
+from failgym.traces.tables import Meta
+
+__all__ = ["KEPT", "SUBMIT", "Joining"]
+
+Ints = npt.NDArray[np.int64]
+
+KEPT = ("jobs", "tasks", "attempts", "placements", "machines")
+"""Tables of a partition that are joined."""
+SUBMIT = "submit"
+"""A column of tasks, beside the table's own: when they were submitted [ms]."""
+RANGE_TASKS = 1 << 20
+"""Tasks that are put in order at once; more, where more were submitted in one millisecond."""
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A partition, mapped into memory."""
+
+    tables: dict[str, Table]
+    job: Ints
+    """[jobs] their rows in the whole"""
+    machine: Ints
+    """[machines] their rows in the whole"""
+
+    def numbers(self, table: str, name: str) -> npt.NDArray[Any]:
+        """A column without missing values, not copied."""
+        return self.tables[table].column(name).chunk(0).to_numpy() if self.rows(table) else _NONE
+
+    def rows(self, table: str) -> int:
+        """How many rows a table has."""
+        rows: int = self.tables[table].num_rows
+        return rows
+
+    def tasks_until(self, time: int) -> int:
+        """How many tasks were submitted before a time [ms]."""
+        return int(np.searchsorted(self.numbers("tasks", SUBMIT), time))
+
+
+_NONE = np.zeros(0, dtype=np.int64)
+
+
+class Joining:
+    """The whole of the partitions in a folder.
+
+    Args:
+        folder: where they are, `part-<number>-<table>.arrow`.
+        partitions: how many.
+        known: the machines that the source tells of.
+        meta: of the whole.
+    """
+
+    def __init__(self, folder: Path, partitions: int, known: Machines, meta: Meta) -> None:
+        self.meta = meta
+        found = [
+            {name: _mapped(folder / f"part-{part}-{name}.arrow") for name in KEPT}
+            for part in range(partitions)
+        ]
+        self.jobs, jobs = _ranked([tables["jobs"] for tables in found], "submit")
+        names = [tables["machines"].column("original_id").to_numpy() for tables in found]
+        told = {*known.by_id, *(int(name) for of in names for name in of)}
+        ids = np.array(sorted(told), dtype=np.int64)
+        whole = in_order(meta, **known.tables(ids))
+        self.machines, self.outages = whole.table("machines"), whole.table("outages")
+        row = {name: at for at, name in enumerate(self.machines.column("original_id").to_pylist())}
+        self._parts = [
+            _Part(tables, job, np.array([row[name] for name in of], dtype=np.int64))
+            for tables, job, of in zip(found, jobs, names, strict=True)
+        ]
+
+    def pieces(self) -> Iterator[tuple[str, Table]]:
+        """Names of tables and their next rows."""
+        yield "jobs", self.jobs
+        yield "machines", self.machines
+        yield "outages", self.outages
+        tasks = attempts = 0
+        begin = [0] * len(self._parts)
+        for time in (*self._times, None):
+            end = [
+                part.rows("tasks") if time is None else part.tasks_until(time)
+                for part in self._parts
+            ]
+            made = _range(self._parts, begin, end, tasks, attempts)
+            yield from made.items()
+            tasks, attempts = tasks + made["tasks"].num_rows, attempts + made["attempts"].num_rows
+            begin = end
+
+    @cached_property
+    def _times(self) -> list[int]:
+        """Where ranges begin, but for the first [ms]: about `RANGE_TASKS` are between two."""
+        step = max(1, RANGE_TASKS // (4 * len(self._parts)))
+        submits = [part.numbers("tasks", SUBMIT)[::step] for part in self._parts]
+        sampled = np.sort(np.concatenate(submits))
+        times = np.unique(sampled[RANGE_TASKS // step :: max(1, RANGE_TASKS // step)])
+        return [int(time) for time in times]
+
+
+def _mapped(file: Path) -> Table:
+    return paipc.open_file(pa.memory_map(str(file))).read_all()
+
+
+def _ranked(tables: Sequence[Table], *before: str) -> tuple[Table, list[Ints]]:
+    """All rows in order of `before`, then of their ids, and where those of each table came."""
+    whole = pa.concat_tables(tables).combine_chunks()
+    order = rows_by_id(whole, *before)
+    row = np.empty(len(order), dtype=np.int64)
+    row[order] = np.arange(len(order))
+    ends = np.cumsum([table.num_rows for table in tables])[:-1]
+    return whole.take(pa.array(order)), np.split(row, ends)
+
+
+def _range(
+    parts: Sequence[_Part], begin: Sequence[int], end: Sequence[int], tasks: int, attempts: int
+) -> dict[str, Table]:
+    """The tasks of each partition from one row to another, their attempts and placements.
+
+    Args:
+        parts: the partitions.
+        begin: [parts] the first task of each.
+        end: [parts] the task behind the last of each.
+        tasks: how many were before.
+        attempts: how many were before.
+    """
+    held: dict[str, list[Table]] = {name: [] for name in ("tasks", "attempts", "placements")}
+    before_tasks = before_attempts = 0
+    for part, first, last in zip(parts, begin, end, strict=True):
+        a_first, a_last = np.searchsorted(part.numbers("attempts", "task"), (first, last)).tolist()
+        of_attempt = part.numbers("placements", "attempt")
+        p_first, p_last = np.searchsorted(of_attempt, (a_first, a_last)).tolist()
+        chosen = part.tables["tasks"].slice(first, last - first)
+        held["tasks"].append(_mapped_to(chosen, "job", part.job))
+        chosen = part.tables["attempts"].slice(a_first, a_last - a_first)
+        held["attempts"].append(_moved(chosen, "task", before_tasks - first))
+        chosen = part.tables["placements"].slice(p_first, p_last - p_first)
+        chosen = _mapped_to(chosen, "machine", part.machine)
+        held["placements"].append(_moved(chosen, "attempt", before_attempts - a_first))
+        before_tasks, before_attempts = (
+            before_tasks + last - first,
+            before_attempts + a_last - a_first,
+        )
+    joined = {name: pa.concat_tables(of).combine_chunks() for name, of in held.items()}
+    keys = [_numbers(joined["tasks"], name) for name in ("index", "job", SUBMIT)]
+    made: dict[str, Table] = {}
+    made["tasks"], task = _taken(joined["tasks"].drop_columns([SUBMIT]), np.lexsort(keys))
+    moved = _mapped_to(joined["attempts"], "task", task)
+    order = np.argsort(_numbers(moved, "task"), kind="stable")
+    moved, attempt = _taken(moved, order)
+    made["attempts"] = _moved(moved, "task", tasks)
+    placed = _mapped_to(joined["placements"], "attempt", attempt)
+    order = np.lexsort([_numbers(placed, name) for name in ("machine", "attempt")])
+    made["placements"] = _moved(_taken(placed, order)[0], "attempt", attempts)
+    return {name: table.cast(SCHEMAS[name]) for name, table in made.items()}
+
+
+def _taken(table: Table, order: Ints) -> tuple[Table, Ints]:
+    """The rows in an order, and where each of them came."""
+    row = np.empty(len(order), dtype=np.int64)
+    row[order] = np.arange(len(order))
+    return table.take(pa.array(order)), row
+
+
+def _numbers(table: Table, name: str) -> Ints:
+    return table.column(name).to_numpy().astype(np.int64)
+
+
+def _mapped_to(table: Table, name: str, rows: Ints) -> Table:
+    """The table with numbers of rows of another one as these are numbered now."""
+    return _with(table, name, rows[_numbers(table, name)])
+
+
+def _moved(table: Table, name: str, by: int) -> Table:
+    return _with(table, name, _numbers(table, name) + by)
+
+
+def _with(table: Table, name: str, values: Ints) -> Table:
+    place = table.schema.get_field_index(name)
+    return table.set_column(
+        place, table.schema.field(name), pa.array(values, table.schema.field(name).type)
+    )
