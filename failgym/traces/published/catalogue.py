@@ -24,8 +24,11 @@ GOOGLE_2011_PARTS = 500
 """Parts of each table of events and usage (`part-00000-of-00500`)."""
 CELLS = "abcdefgh"
 """Clusters of Google's traces of 2019."""
-READ_2019 = ("machine_events", "collection_events", "instance_events")
-"""The tables of 2019 that the reader reads; `instance_usage` is by far the largest."""
+EVENTS_2019, USAGE_2019 = (
+    ("machine_events", "collection_events", "instance_events"),
+    "instance_usage",
+)
+"""The tables of 2019 that the reader reads; usage is by far the largest."""
 WFINSTANCES = "f085867f2f9d0b266835295605a6db2c434fe69b"
 """The commit of WfInstances whose files are fetched."""
 LANL_COPY = "1a49d102b38680531cb1d79ca131510b11b64e06"
@@ -98,12 +101,14 @@ def _google_2011(known: Known) -> PublishedTrace:
     )
 
 
-def _google_2019(cell: str) -> PublishedTrace:
+def _google_2019(cell: str, *tables: str) -> PublishedTrace:
+    """The events of a cell, or its usage."""
     bucket = f"{GOOGLE}/clusterdata_2019_{cell}"
-    names = [f"{table}-{{:012d}}.json.gz" for table in READ_2019]
+    names = [f"{table}-{{:012d}}.json.gz" for table in tables]
+    usage = tables == (USAGE_2019,)
     return PublishedTrace(
-        f"google-2019-{cell}",
-        f"31 days of cell {cell}, May 2019 (ClusterData2019)",
+        f"google-2019-{cell}{'-usage' * usage}",
+        f"{'usage in ' * usage}31 days of cell {cell}, May 2019 (ClusterData2019)",
         "google-2019",
         "https://github.com/google/cluster-data/blob/master/ClusterData2019.md",
         CC_BY,
@@ -111,8 +116,8 @@ def _google_2019(cell: str) -> PublishedTrace:
         " Mor Harchol-Balter, John Wilkes: Borg: the Next Generation. EuroSys 2020",
         (),
         tuple(Shards(name, f"{bucket}/{name}") for name in names),
-        remark="files are numbered, and fetched until the server has no more; instance_usage is"
-        " not among them",
+        remark="files are numbered, and fetched until the server has no more; "
+        + ("import them together with the cell's events" if usage else "usage is apart"),
     )
 
 
@@ -196,7 +201,9 @@ def _by_name(traces: Iterable[PublishedTrace]) -> dict[str, PublishedTrace]:
 def _all() -> Iterable[PublishedTrace]:
     known = _known()
     yield _google_2011(known)
-    yield from map(_google_2019, CELLS)
+    for cell in CELLS:
+        yield _google_2019(cell, *EVENTS_2019)
+        yield _google_2019(cell, USAGE_2019)
     yield from (_log(known, folder, log) for folder, log in ARCHIVE_LOGS)
     yield _lanl(known)
     yield _philly(known)

@@ -65,7 +65,26 @@ def rows_of_a_cell(seed: int, jobs: int = 40) -> dict[str, list[Json]]:
     events += events[:3]  # told twice
     for rows in (told, events):
         draw.shuffle(rows)
-    return {"collection_events": told, "instance_events": events, "machine_events": machines}
+    usage = [_usage(draw, draw.choice(events)) for _ in range(4 * len(events))]
+    return {
+        "collection_events": told,
+        "instance_events": events,
+        "machine_events": machines,
+        "instance_usage": usage,
+    }
+
+
+def _usage(draw: random.Random, event: Json) -> Json:
+    """A record of an instance at about the time of an event; some are impossible, or of nobody."""
+    begun = event["time"] + draw.randrange(10**7)
+    return {
+        "start_time": begun,
+        "end_time": begun + draw.choice([-1, 0, 1000, 10**7]),
+        "collection_id": event["collection_id"] + draw.choice([0, 0, 0, 5000]),
+        "instance_index": event["instance_index"],
+        "average_usage": {"cpus": draw.random(), "memory": draw.random()},
+        "maximum_usage": {"cpus": draw.random(), "memory": draw.choice([None, draw.random()])},
+    }
 
 
 def _life(draw: random.Random, begun: int, own: Json) -> list[Json]:
@@ -123,6 +142,39 @@ def test_a_cell_is_the_same_in_however_many_parts(tmp_path: Path, seed: int) -> 
     made = check_equal(source, tmp_path / "t", partitions=1 + 3 * seed)
     assert made.rows("tasks") > 5 * joining.RANGE_TASKS
     assert len(set(made.column("attempts", "cause").tolist())) > 3
+    assert made.rows("windows") > 20
+    check_usage(made, source)
+
+
+def check_usage(made: Trace, source: Path) -> None:
+    """Windows, counted anew from the rows: each record is of the attempt that ran at its middle."""
+    ids = made.column("jobs", "original_id")[made.column("tasks", "job")].tolist()
+    index = made.column("tasks", "index").tolist()
+    times = [made.column("attempts", name).tolist() for name in ("task", "start", "end")]
+    runs: dict[tuple[str, int], list[tuple[int, int, int]]] = {}
+    for row, (task, start, end) in enumerate(zip(*times, strict=True)):
+        if start >= 0:
+            runs.setdefault((ids[task], index[task]), []).append((start, end, row))
+    expected: list[tuple[int, int]] = []
+    dropped = impossible = 0
+    for file in sorted(source.glob("instance_usage-*")):
+        for line in file.read_text().splitlines():
+            record = json.loads(line)
+            begun, over = record["start_time"], record["end_time"]
+            middle = (begun + (over - begun) // 2) // 1000
+            own = runs.get((str(record["collection_id"]), record["instance_index"]), [])
+            before = [run for run in own if run[0] <= middle]
+            if over < begun:
+                impossible += 1
+            elif before and max(before)[1] >= middle:
+                start, _, row = max(before)
+                expected.append((row, max(begun // 1000 - start, 0)))
+            else:
+                dropped += 1
+    found = [made.column("windows", name).tolist() for name in ("attempt", "offset")]
+    assert list(zip(*found, strict=True)) == sorted(expected)
+    assert made.meta.dropped["usage of no known attempt"] == dropped
+    assert made.meta.dropped["usage that ends before it begins"] == impossible
 
 
 @given(instances(), st.sampled_from(ENCODINGS), st.integers(1, 4))
@@ -203,7 +255,7 @@ def test_an_import_goes_on_after_every_step(
             break
         except KeyboardInterrupt:
             assert not out.exists()
-    assert len(done) == 6 + 4, "steps: files of events, then partitions"
+    assert len(done) == 9 + 4, "steps: files, then partitions"
     assert sorted(read) == sorted(set(read)), "no file was read twice"
     assert Trace.load(out).content_hash == read_google_2019(source).content_hash
 
@@ -211,7 +263,7 @@ def test_an_import_goes_on_after_every_step(
 def test_what_was_kept_of_other_files_is_not_used(tmp_path: Path) -> None:
     source, out = export(tmp_path / "cell", rows_of_a_cell(6)), tmp_path / "t"
     with pytest.raises(KeyboardInterrupt):
-        import_google_2019(source, out, partitions=4, each=counting([], 8))
+        import_google_2019(source, out, partitions=4, each=counting([], 11))
     file = source / "instance_events-000000000001.json"
     file.write_text("".join(file.read_text().splitlines(keepends=True)[:-5]))
     check_equal(source, out, partitions=4)
@@ -242,7 +294,7 @@ def test_a_killed_import_goes_on(tmp_path: Path) -> None:
     )
     assert process.stdin is not None
     assert process.stdout is not None
-    for _ in range(7):  # six files, one partition
+    for _ in range(10):  # nine files, one partition
         process.stdout.readline()
         process.stdin.write(b"\n")
         process.stdin.flush()

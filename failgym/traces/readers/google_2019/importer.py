@@ -21,7 +21,12 @@ import numpy as np
 from failgym.arrow import pa, paipc
 from failgym.traces.order import in_order
 from failgym.traces.readers.counts import Counts
-from failgym.traces.readers.google_2019.columns import COLLECTION_EVENTS, INSTANCE_EVENTS, Column
+from failgym.traces.readers.google_2019.columns import (
+    COLLECTION_EVENTS,
+    INSTANCE_EVENTS,
+    INSTANCE_USAGE,
+    Column,
+)
 from failgym.traces.readers.google_2019.joining import KEPT, SUBMIT, Joining
 from failgym.traces.readers.google_2019.machines import Machines, read_machines
 from failgym.traces.readers.google_2019.partitions import Split, load, split
@@ -49,13 +54,15 @@ __all__ = ["Each", "import_google_2019", "one_by_one"]
 T = TypeVar("T")
 R = TypeVar("R")
 
-EVENTS: dict[str, tuple[Column, ...]] = {
+PARTITIONED: dict[str, tuple[Column, ...]] = {
     "instance_events": INSTANCE_EVENTS,
     "collection_events": COLLECTION_EVENTS,
+    "instance_usage": INSTANCE_USAGE,
 }
 """The tables that are partitioned."""
 PARTITION_BYTES = 1 << 28
-"""Text of events in a partition [bytes], about: some 900,000 rows of JSON, which a worker holds."""
+"""Text of events and usage in a partition [bytes], about: some 900,000 rows of JSON, which a worker
+holds."""
 UNPACKED = {".gz": 12, ".bz2": 16, ".xz": 16, ".parquet": 8}
 """How much text a byte of a file stands for, by the end of its name; about, of Google's own 12."""
 MOST_PARTITIONS = 4096
@@ -63,7 +70,7 @@ MOST_PARTITIONS = 4096
 WORK = WorkFolder(
     "google-2019",
     version=1,
-    names=r"(split-[a-z]+_events-[0-9]+|part-[0-9]+(-[a-z]+)?|ends)\.(arrow|json|npy|partial)",
+    names=r"(split-[a-z]+_[a-z]+-[0-9]+|part-[0-9]+(-[a-z]+)?|ends)\.(arrow|json|npy|partial)",
 )
 
 
@@ -131,10 +138,10 @@ def import_google_2019(
 
 
 def _partitions(files: dict[str, list[Path]]) -> int:
-    """So many that each has about `PARTITION_BYTES` of events."""
+    """So many that each has about `PARTITION_BYTES`."""
     sizes = (
         file.stat().st_size * UNPACKED.get(file.suffix, 1)
-        for name in EVENTS
+        for name in PARTITIONED
         for file in files[name]
     )
     return min(max(1, -(-sum(sizes) // PARTITION_BYTES)), MOST_PARTITIONS)
@@ -149,7 +156,9 @@ class _Splitting:
 
     def __call__(self, item: tuple[str, int, Path]) -> Split:
         table, number, file = item
-        return split(file, EVENTS[table], self.partitions, _split_file(self.folder, table, number))
+        return split(
+            file, PARTITIONED[table], self.partitions, _split_file(self.folder, table, number)
+        )
 
 
 def _split_file(folder: Path, table: str, number: int) -> Path:
@@ -178,10 +187,10 @@ class _Reading:
             found: dict[str, Any] = json.loads(listed.read_text("utf-8"))
             return found
         count = Counts()
-        instances, told = (self._load(name, part) for name in EVENTS)
+        instances, told, usage = (self._load(name, part) for name in PARTITIONED)
         lives = Lives.of(instances, told, self.end, count)
         ids, times = np.load(self.folder / "ends.npy", mmap_mode="r")
-        columns = lives.columns((ids, times), self.machines, count)
+        columns = lives.columns((ids, times), self.machines, usage, count)
         trace = in_order(meta_of(self.end, count), **columns)
         for name in KEPT:
             _write(self.folder / f"part-{part}-{name}.arrow", _kept(trace, name))
@@ -192,7 +201,7 @@ class _Reading:
 
     def _load(self, table: str, part: int) -> Events:
         files = [_split_file(self.folder, table, n) for n in range(self.files[table])]
-        return load(files, EVENTS[table], part)
+        return load(files, PARTITIONED[table], part)
 
 
 def _kept(trace: Trace, name: str) -> Table:
@@ -229,7 +238,7 @@ class _Import:
             end = self._split()
             machines, last = self._machines(end, Counts())
             reading = _Reading(
-                self.folder, {name: len(self.files[name]) for name in EVENTS}, end, machines
+                self.folder, {name: len(self.files[name]) for name in PARTITIONED}, end, machines
             )
             read = self._read(reading)
         except OSError as error:
@@ -245,14 +254,14 @@ class _Import:
 
     def _split(self) -> int:
         """Step 1: the time of the last instance event [us]."""
-        items = [(name, n, file) for name in EVENTS for n, file in enumerate(self.files[name])]
+        items = [(name, n, file) for name in PARTITIONED for n, file in enumerate(self.files[name])]
 
         def ended(item: tuple[str, int, Path], _: Split) -> None:
             self.advance(item[2].stat().st_size)
 
         found = self._each(_Splitting(self.folder, self.partitions), items, ended=ended)
         end = 0
-        for name in EVENTS:
+        for name in PARTITIONED:
             mine = [made for (table, _, _), made in zip(items, found, strict=True) if table == name]
             rows, left = sum(made.rows for made in mine), sum(made.incomplete for made in mine)
             told_of_rows(name, rows, left, self.count)

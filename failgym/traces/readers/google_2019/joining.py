@@ -1,7 +1,7 @@
 """Partitions of a trace, each in canonical order, joined into one that is.
 
-Jobs and machines are held. Tasks come range by range of their submission, with their attempts and
-placements; what is read of a partition is mapped into memory, not held.
+Jobs and machines are held. Tasks come range by range of their submission, with their attempts,
+placements and windows; what is read of a partition is mapped into memory, not held.
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ __all__ = ["KEPT", "SUBMIT", "Joining"]
 
 Ints = npt.NDArray[np.int64]
 
-KEPT = ("jobs", "tasks", "attempts", "placements", "machines")
+KEPT = ("jobs", "tasks", "attempts", "placements", "windows", "machines")
 """Tables of a partition that are joined."""
+_OF_ATTEMPTS = {"placements": "machine", "windows": "offset"}
+"""Tables whose rows belong to attempts, and what those of one are in order of."""
 SUBMIT = "submit"
 """A column of tasks, beside the table's own: when they were submitted [ms]."""
 RANGE_TASKS = 1 << 20
@@ -132,7 +134,7 @@ def _ranked(tables: Sequence[Table], *before: str) -> tuple[Table, list[Ints]]:
 def _range(
     parts: Sequence[_Part], begin: Sequence[int], end: Sequence[int], tasks: int, attempts: int
 ) -> dict[str, Table]:
-    """The tasks of each partition from one row to another, their attempts and placements.
+    """The tasks of each partition from one row to another, their attempts and what these have.
 
     Args:
         parts: the partitions.
@@ -141,19 +143,21 @@ def _range(
         tasks: how many were before.
         attempts: how many were before.
     """
-    held: dict[str, list[Table]] = {name: [] for name in ("tasks", "attempts", "placements")}
+    held: dict[str, list[Table]] = {name: [] for name in ("tasks", "attempts", *_OF_ATTEMPTS)}
     before_tasks = before_attempts = 0
     for part, first, last in zip(parts, begin, end, strict=True):
         a_first, a_last = np.searchsorted(part.numbers("attempts", "task"), (first, last)).tolist()
-        of_attempt = part.numbers("placements", "attempt")
-        p_first, p_last = np.searchsorted(of_attempt, (a_first, a_last)).tolist()
         chosen = part.tables["tasks"].slice(first, last - first)
         held["tasks"].append(_mapped_to(chosen, "job", part.job))
         chosen = part.tables["attempts"].slice(a_first, a_last - a_first)
         held["attempts"].append(_moved(chosen, "task", before_tasks - first))
-        chosen = part.tables["placements"].slice(p_first, p_last - p_first)
-        chosen = _mapped_to(chosen, "machine", part.machine)
-        held["placements"].append(_moved(chosen, "attempt", before_attempts - a_first))
+        for name in _OF_ATTEMPTS:
+            rows = part.numbers(name, "attempt")
+            low, high = np.searchsorted(rows, (a_first, a_last)).tolist()
+            chosen = part.tables[name].slice(low, high - low)
+            if name == "placements":
+                chosen = _mapped_to(chosen, "machine", part.machine)
+            held[name].append(_moved(chosen, "attempt", before_attempts - a_first))
         before_tasks, before_attempts = (
             before_tasks + last - first,
             before_attempts + a_last - a_first,
@@ -166,9 +170,10 @@ def _range(
     order = np.argsort(_numbers(moved, "task"), kind="stable")
     moved, attempt = _taken(moved, order)
     made["attempts"] = _moved(moved, "task", tasks)
-    placed = _mapped_to(joined["placements"], "attempt", attempt)
-    order = np.lexsort([_numbers(placed, name) for name in ("machine", "attempt")])
-    made["placements"] = _moved(_taken(placed, order)[0], "attempt", attempts)
+    for name, key in _OF_ATTEMPTS.items():
+        moved = _mapped_to(joined[name], "attempt", attempt)
+        order = np.lexsort([_numbers(moved, each) for each in (key, "attempt")])
+        made[name] = _moved(_taken(moved, order)[0], "attempt", attempts)
     return {name: table.cast(SCHEMAS[name]) for name, table in made.items()}
 
 

@@ -1,7 +1,7 @@
 """Rows of Google's tables of 2019, sorted by job into partitions: what fits no memory at once.
 
 A file of the source becomes one Arrow file, whose batches hold rows of one partition each, in the
-order of the file; a list beside it says which. All events of a collection are in one partition, so
+order of the file; a list beside it says which. All rows of a collection are in one partition, so
 that each partition can be read by itself.
 """
 
@@ -40,7 +40,7 @@ class Split:
     incomplete: int
     """rows without a needed column, which are left out"""
     last: int
-    """the time of the last event within the trace [us]"""
+    """the time of the last event within the trace [us]; 0 of usage"""
     partitions: tuple[int, ...]
     """of each batch"""
 
@@ -73,9 +73,9 @@ def split(file: Path, columns: tuple[Column, ...], partitions: int, out: Path) -
     options = paipc.IpcWriteOptions(compression="lz4")
     with paipc.new_file(str(partial), _schema(columns), options=options) as writer:
         for read, chunk in _gathered(read_chunks(file, columns, codes, lambda _: None)):
-            rows, incomplete = rows + read, incomplete + read - len(chunk["time"])
-            within = chunk["time"] < AFTER_THE_TRACE
-            last = max(last, int(chunk["time"].max(initial=0, where=within)))
+            rows, incomplete = rows + read, incomplete + read - len(chunk["collection_id"])
+            times = chunk.get("time", chunk["collection_id"][:0])
+            last = max(last, int(times.max(initial=0, where=times < AFTER_THE_TRACE)))
             for part, batch in _batches(chunk, columns, codes, partitions):
                 writer.write_batch(batch)
                 found.append(part)
@@ -94,7 +94,7 @@ def _gathered(chunks: Iterator[tuple[int, Chunk]]) -> Iterator[tuple[int, Chunk]
     held, read, kept = list[Chunk](), 0, 0
     for rows, chunk in chunks:
         held.append(chunk)
-        read, kept = read + rows, kept + len(chunk["time"])
+        read, kept = read + rows, kept + len(chunk["collection_id"])
         if kept >= ROWS_AT_ONCE:
             yield read, _joined(held)
             held, read, kept = [], 0, 0
@@ -166,7 +166,7 @@ def load(files: Sequence[Path], columns: tuple[Column, ...], part: int) -> Table
         for column in columns
     }
     texts = {name: list(known) for name, known in codes.items()}
-    return Table(columns, values, texts, len(values["time"]), 0)
+    return Table(columns, values, texts, len(values["collection_id"]), 0)
 
 
 def _values(column: Column, batch: Any, codes: dict[str, dict[str, int]]) -> npt.NDArray[Any]:

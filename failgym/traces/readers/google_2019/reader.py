@@ -16,6 +16,7 @@ from failgym.traces.readers.counts import Counts
 from failgym.traces.readers.google_2019.columns import (
     COLLECTION_EVENTS,
     INSTANCE_EVENTS,
+    INSTANCE_USAGE,
     MACHINE_EVENTS,
     NONE,
 )
@@ -34,6 +35,7 @@ from failgym.traces.readers.google_2019.tasks import (
     live,
     tasks_table,
 )
+from failgym.traces.readers.google_2019.usage import UNKNOWN_ATTEMPT, windows_table
 from failgym.traces.readers.sources import Advance, Paths, find_files, naming_source, reading
 from failgym.traces.schema import TraceError
 from failgym.traces.tables import Meta
@@ -54,6 +56,7 @@ TABLES = {
     "machine_events": MACHINE_EVENTS,
     "instance_events": INSTANCE_EVENTS,
     "collection_events": COLLECTION_EVENTS,
+    "instance_usage": INSTANCE_USAGE,
 }
 REMARKS = {
     "priority": (
@@ -67,7 +70,7 @@ REMARKS = {
 
 @naming_source
 def read_google_2019(path: Paths, *, progress: bool = False) -> Trace:
-    """Read `machine_events`, `instance_events` and `collection_events`, or any of them.
+    """Read `machine_events`, `instance_events`, `collection_events` and `instance_usage`, or any.
 
     A file belongs to the table that its name holds (`instance_events-000000000000.json.gz`); in a
     folder, so do the files of a folder of that name, and the others are not looked at. Each may be
@@ -91,6 +94,8 @@ def read_google_2019(path: Paths, *, progress: bool = False) -> Trace:
     - Alloc sets are reservations, not jobs: their events are dropped.
     - Machines: the first capacity and switch (the failure domain) that are told; an outage lasts
       from REMOVE to the next ADD.
+    - A record of usage is a window of the attempt of its instance that ran at its middle: average
+      cpu and memory, maximum memory.
     - Without instance events, each collection is a job of one task; machine events alone make a
       trace of machines and outages.
 
@@ -108,7 +113,8 @@ def read_google_2019(path: Paths, *, progress: bool = False) -> Trace:
 
     Dropped and counted by reason: UPDATE events, events after the end of the trace, rows without a
     needed column, events that the state of their instance or machine does not allow, collection and
-    machine events after the last instance event, jobs without instances. Rows that Google made up
+    machine events after the last instance event, jobs without instances, usage of no known attempt
+    and usage that ends before it begins. Rows that Google made up
     for missing data (`missing_type`) are counted. Times are floored from microseconds, last.
 
     Raises TraceError, with file and line: a file of which the name does not say the table; not
@@ -202,7 +208,8 @@ def _columns(
     lives = Lives.of(instances, told, end, count, alone=alone)
     jobs = lives.life.events.rows > 0
     machines, last = read_machines(tables.pop("machine_events"), end if jobs else None, count)
-    return lives.columns(ends, machines, count), end if jobs else last
+    usage = tables.pop("instance_usage")
+    return lives.columns(ends, machines, usage, count), end if jobs else last
 
 
 @dataclass
@@ -211,6 +218,8 @@ class Lives:
 
     life: Life
     told: Table
+    alone: bool
+    """they are made of collection events: instances and their usage are not known"""
 
     @classmethod
     def of(
@@ -230,12 +239,18 @@ class Lives:
         clean(told, "collection event", end, count)
         if alone:
             instances = _collections_alone(told, count)
-        return cls(live(instances, end, count), told)
+        return cls(live(instances, end, count), told, alone)
 
-    def columns(self, ends: Ends, machines: Machines, count: Counts) -> dict[str, dict[str, Any]]:
+    def columns(
+        self, ends: Ends, machines: Machines, usage: Table, count: Counts
+    ) -> dict[str, dict[str, Any]]:
         """The columns of the trace; `ends` are those of all collections."""
         jobs = collections_of(self.told)
-        return _assemble(self.life, jobs, ends, self.told, machines, count)
+        columns = _assemble(self.life, jobs, ends, self.told, machines, count)
+        if self.alone:
+            count.drop(UNKNOWN_ATTEMPT, usage.rows)
+            return columns
+        return columns | {"windows": windows_table(usage, self.life, count)}
 
 
 def _leave_out_alloc_sets(instances: Table, told: Table) -> None:
