@@ -113,7 +113,7 @@ def export(folder: Path, tables: dict[str, list[Json]], shards: int = 3) -> Path
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """A few rows and tasks at a time, so that there are many times."""
     monkeypatch.setattr(partitions, "ROWS_AT_ONCE", 7)
-    monkeypatch.setattr(joining, "RANGE_TASKS", 5)
+    monkeypatch.setattr(joining, "RANGE_ROWS", 20)
 
 
 def check_equal(source: Path, out: Path, **options: Any) -> Trace:
@@ -140,7 +140,7 @@ def test_the_fixture_is_the_same_in_however_many_parts(
 def test_a_cell_is_the_same_in_however_many_parts(tmp_path: Path, seed: int) -> None:
     source = export(tmp_path / "cell", rows_of_a_cell(seed))
     made = check_equal(source, tmp_path / "t", partitions=1 + 3 * seed)
-    assert made.rows("tasks") > 5 * joining.RANGE_TASKS
+    assert made.rows("tasks") > joining.RANGE_ROWS
     assert len(set(made.column("attempts", "cause").tolist())) > 3
     assert made.rows("windows") > 20
     check_usage(made, source)
@@ -248,8 +248,9 @@ def test_an_import_goes_on_after_every_step(
         return real_chunks(file, *arguments)
 
     monkeypatch.setattr(partitions, "read_chunks", noted)
+    done = list[Any]()
     for stop in itertools.count():
-        done = list[Any]()
+        done.clear()
         try:
             import_google_2019(source, out, partitions=4, each=counting(done, stop))
             break

@@ -1,6 +1,6 @@
 """Partitions of a trace, each in canonical order, joined into one that is.
 
-Jobs and machines are held. Tasks come range by range of their submission, with their attempts,
+Jobs and machines are held. Tasks come range by range of submission and job, with their attempts,
 placements and windows; what is read of a partition is mapped into memory, not held.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -31,8 +31,8 @@ _OF_ATTEMPTS = {"placements": "machine", "windows": "offset"}
 """Tables whose rows belong to attempts, and what those of one are in order of."""
 SUBMIT = "submit"
 """A column of tasks, beside the table's own: when they were submitted [ms]."""
-RANGE_TASKS = 1 << 20
-"""Tasks that are put in order at once; more, where more were submitted in one millisecond."""
+RANGE_ROWS = 1 << 21
+"""Rows of all tables that are put in order at once; more, where one job has more."""
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,24 @@ class _Part:
         rows: int = self.tables[table].num_rows
         return rows
 
-    def tasks_until(self, time: int) -> int:
-        """How many tasks were submitted before a time [ms]."""
-        return int(np.searchsorted(self.numbers("tasks", SUBMIT), time))
+    def tasks_before(self, submit: int, job: int) -> int:
+        """How many tasks come before those of a job that were submitted at a time [ms]."""
+        submits = self.numbers("tasks", SUBMIT)
+        first, last = (int(np.searchsorted(submits, submit, side)) for side in SIDES)
+        jobs = self.job[self.numbers("tasks", "job")[first:last]]
+        return first + int(np.searchsorted(jobs, job))
+
+    def sampled(self, step: int) -> Ints:
+        """[samples, 2] submission and job of the task that every `step`-th row belongs to."""
+        task = self.numbers("attempts", "task")
+        window = self.numbers("windows", "attempt")[::step]
+        tasks = np.concatenate([np.arange(0, self.rows("tasks"), step), task[::step], task[window]])
+        submits, jobs = self.numbers("tasks", SUBMIT), self.job[self.numbers("tasks", "job")[tasks]]
+        return np.stack([submits[tasks], jobs], axis=1)
 
 
 _NONE = np.zeros(0, dtype=np.int64)
+SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
 
 
 class Joining:
@@ -97,9 +109,9 @@ class Joining:
         yield "outages", self.outages
         tasks = attempts = 0
         begin = [0] * len(self._parts)
-        for time in (*self._times, None):
+        for cut in (*self._cuts, None):
             end = [
-                part.rows("tasks") if time is None else part.tasks_until(time)
+                part.rows("tasks") if cut is None else part.tasks_before(*cut)
                 for part in self._parts
             ]
             made = _range(self._parts, begin, end, tasks, attempts)
@@ -108,13 +120,17 @@ class Joining:
             begin = end
 
     @cached_property
-    def _times(self) -> list[int]:
-        """Where ranges begin, but for the first [ms]: about `RANGE_TASKS` are between two."""
-        step = max(1, RANGE_TASKS // (4 * len(self._parts)))
-        submits = [part.numbers("tasks", SUBMIT)[::step] for part in self._parts]
-        sampled = np.sort(np.concatenate(submits))
-        times = np.unique(sampled[RANGE_TASKS // step :: max(1, RANGE_TASKS // step)])
-        return [int(time) for time in times]
+    def _cuts(self) -> list[tuple[int, int]]:
+        """Submission [ms] and job with which ranges begin, but for the first.
+
+        Between two are about `RANGE_ROWS` tasks, attempts and windows.
+        """
+        step = max(1, RANGE_ROWS // (4 * len(self._parts)))
+        samples = np.concatenate([part.sampled(step) for part in self._parts])
+        samples = samples[np.lexsort((samples[:, 1], samples[:, 0]))]
+        every = max(1, RANGE_ROWS // step)
+        cuts = np.unique(samples[every::every], axis=0)
+        return [(int(submit), int(job)) for submit, job in cuts]
 
 
 def _mapped(file: Path) -> Table:
