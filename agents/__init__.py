@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from failgym.agents.algorithms.registry import ALGORITHMS
     from failgym.agents.environments.masks import require_masks
     from failgym.agents.environments.vec_env import BatchedVecEnv, make_sb3_env
-    from failgym.agents.files.policy_file import load_agent, save_policy
+    from failgym.agents.files.policy_file import load_agent, read_manifest, save_policy
     from failgym.agents.training.train import train
     from failgym.agents.training.training_settings import TrainingSettings
 
@@ -25,6 +25,7 @@ __all__ = [
     "TrainingSettings",
     "load_agent",
     "make_sb3_env",
+    "read_manifest",
     "require_masks",
     "save_policy",
     "train",
@@ -35,6 +36,7 @@ _MODULES = {
     "BatchedVecEnv": "environments.vec_env",
     "load_agent": "files.policy_file",
     "make_sb3_env": "environments.vec_env",
+    "read_manifest": "files.policy_file",
     "require_masks": "environments.masks",
     "save_policy": "files.policy_file",
     "TrainingSettings": "training.training_settings",

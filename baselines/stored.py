@@ -15,7 +15,7 @@ from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 from failgym.baselines.base import Heuristic
 from failgym.files import replacing
 
-__all__ = ["built", "load_heuristic", "parameters", "save_heuristic"]
+__all__ = ["built", "described", "load_heuristic", "parameters", "save_heuristic"]
 
 _FORMAT = "failgym policy"
 _MOST_BYTES = 1 << 24
@@ -64,6 +64,20 @@ def load_heuristic(path: str | Path) -> Heuristic:
         return built(STORABLE[name], content.get("parameters"))
     except (OverflowError, TypeError, ValueError) as error:
         raise ValueError(f"{path}: {error}") from error
+
+
+def described(path: str | Path) -> dict[str, Any]:
+    """What such a file says: the heuristic, its parameters, and where these come from.
+
+    Raises:
+        ValueError: as `load_heuristic` does.
+    """
+    policy, about = load_heuristic(path), _content(Path(path)).get("about")
+    return {
+        "policy": policy.name,
+        "parameters": parameters(policy),
+        "about": cast(dict[str, Any], about) if isinstance(about, dict) else {},
+    }
 
 
 def parameters(policy: Heuristic) -> dict[str, Any]:

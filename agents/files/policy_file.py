@@ -51,7 +51,7 @@ from failgym.worlds.source import whole_trace
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
 
-__all__ = ["SUFFIX", "load_agent", "save_ensemble", "save_policy"]
+__all__ = ["SUFFIX", "load_agent", "read_manifest", "save_ensemble", "save_policy"]
 
 LEARNED_BY = {"Forest": "xgboost-cpu", "Perceptrons": "torch"}
 """The library that learns an ensemble, whose version its file records."""
@@ -224,6 +224,25 @@ def load_agent(path: str | Path, *, anywhere: bool = False) -> TrainedPolicy:
         raise ValueError(f"{path}: {' '.join(str(error).split())}") from error
 
 
+def read_manifest(path: str | Path) -> Manifest:
+    """What a policy file says of itself; its weights are not read.
+
+    Raises:
+        ValueError: in one line: no such file, no safetensors, no manifest or one that says
+            something else.
+    """
+    path = Path(path)
+    try:
+        _check_size(path)
+        opened: Any = safe_open
+        with opened(path, framework="np") as content:
+            return parse_manifest(_text(content))
+    except (OSError, SafetensorError) as error:
+        raise ValueError(f"{path}: {_kind(path)}: expected a safetensors file ({error})") from error
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"{path}: {' '.join(str(error).split())}") from error
+
+
 def _agent(manifest: Manifest, arrays: Arrays, anywhere: bool) -> TrainedPolicy:
     if manifest.algorithm == COUNTERFACTUAL:
         decider = _decider(manifest, arrays)
@@ -316,21 +335,30 @@ def _stored_moments(scaling: Scaling | None, arrays: Arrays, fields: int) -> Mom
 
 def _read(path: Path) -> tuple[str, Arrays]:
     """The manifest's text and the arrays of a file. Raises ValueError."""
-    if not path.is_file():
-        raise ValueError("no such file: expected a policy file")
-    if path.stat().st_size > MOST_BYTES:
-        raise ValueError(f"not a policy file: expected at most {MOST_BYTES} bytes")
+    _check_size(path)
     opened: Any = safe_open
     try:
         with opened(path, framework="np") as content:
-            metadata: dict[str, str] = content.metadata() or {}
-            manifest = metadata.get(KEY)
-            if manifest is None:
-                raise ValueError(f"not a policy file: no {KEY!r} in its metadata")
+            manifest = _text(content)
             names: list[str] = list(content.keys())
             return manifest, {name: _array(content, name) for name in names}
     except (OSError, SafetensorError) as error:
         raise ValueError(f"{_kind(path)}: expected a safetensors file ({error})") from error
+
+
+def _check_size(path: Path) -> None:
+    if not path.is_file():
+        raise ValueError("no such file: expected a policy file")
+    if path.stat().st_size > MOST_BYTES:
+        raise ValueError(f"not a policy file: expected at most {MOST_BYTES} bytes")
+
+
+def _text(opened: Any) -> str:
+    """The manifest's text in a file that was opened. Raises ValueError."""
+    metadata: dict[str, str] = opened.metadata() or {}
+    if KEY not in metadata:
+        raise ValueError(f"not a policy file: no {KEY!r} in its metadata")
+    return metadata[KEY]
 
 
 def _kind(path: Path) -> str:

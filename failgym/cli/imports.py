@@ -85,18 +85,44 @@ class Reading:
             align or "auto",
         )
 
-    def save(self, out: Path, *, progress: bool) -> None:
+    def check_processes(self, processes: int) -> None:
+        """Is it read by several processes, if these were asked for? Raises ValueError."""
+        from failgym.traces import FORMATS
+
+        if processes < 1:
+            raise ValueError(f"--processes: expected at least 1, got {processes}")
+        if processes > 1 and not self.source.form.in_steps:
+            takers = ", ".join(form.name for form in FORMATS.values() if form.in_steps)
+            name = self.source.form.name
+            raise ValueError(f"--processes: {name} is read by one, only {takers} by several")
+        if processes > 1 and self.outages is not None:
+            raise ValueError("--processes: with --outages a source is read by one")
+
+    def save(self, out: Path, *, progress: bool, processes: int = 1) -> None:
         """Read everything and save it as one trace. Raises TraceError."""
-        large = self.source.form.importer
-        if large is not None and self.outages is None and len(self.source.paths) == 1:
-            large(self.source.paths[0], out, **self.source.options, progress=progress)
-            return
+        form, paths = self.source.form, self.source.paths
+        if form.importer is not None and self.outages is None:
+            if form.in_steps:
+                form.importer(paths, out, progress=progress, each=_on_processes(processes))
+                return
+            if len(paths) == 1:
+                form.importer(paths[0], out, **self.source.options, progress=progress)
+                return
         made = self.source.read(progress=progress)
         if self.outages is not None:
             from failgym.traces import with_outages
 
             made = with_outages(made, self.outages.read(progress=progress), align=self.align)
         made.save(out)
+
+
+def _on_processes(processes: int) -> Callable[..., list[Any]]:
+    """What does the steps of an import, on as many processes."""
+    from functools import partial
+
+    from failgym.leaderboard.run.process_pool import each
+
+    return partial(each, processes=processes)
 
 
 def _format(name: str) -> Format:

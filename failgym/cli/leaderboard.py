@@ -1,4 +1,4 @@
-"""`failgym leaderboard`: run a suite, verify what others have run, join it, show it."""
+"""`failgym leaderboard`: run a suite, verify what others have run, join it, show it, publish it."""
 
 from __future__ import annotations
 
@@ -263,6 +263,50 @@ def page(
     with working("writing the page", interactive()):
         write_page(folders, out, verdicts=read_verdicts(verdict or []))
     print_line(f"written to {out}")
+
+
+@leaderboard.command()
+def site(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder of submissions.")],
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="The folder of the site.")
+    ] = Path("site"),
+    verdict: VerdictFiles = None,
+    policy_files: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="DIR",
+            help="Where files of policies lie: what they say of their training is shown."
+            " Repeatable.",
+        ),
+    ] = None,
+) -> None:
+    """Write a static site: the page, and a page with model cards for each submission.
+
+    Any web server can serve it, and a browser opens it from a disk. The same command brings it up
+    to date. What no --verdict vouches for is shown as claimed.
+    """
+    from failgym.cli.policy_facts import policy_facts
+    from failgym.evaluation.progress import progress_bar
+    from failgym.leaderboard.site import find_submissions, write_site
+    from failgym.leaderboard.verification.verdict_file import read_verdicts
+
+    check_name("DIR", folder)
+    _check_out(out)
+    folders = find_submissions(folder)
+    for one in folders:
+        check_name("DIR", one)
+    verdicts = read_verdicts(verdict or [])
+    with progress_bar("writing pages", len(folders) + 1, interactive()) as advance:
+        pages = write_site(
+            folders,
+            out,
+            policy_facts,
+            verdicts=verdicts,
+            policy_files=policy_files or [],
+            progress=advance,
+        )
+    print_line(f"{len(folders)} submissions, {len(pages)} pages: written to {out}")
 
 
 @leaderboard.command()

@@ -1,4 +1,6 @@
-"""`failgym trace`: import a trace, generate one, make a twin, look at one, compare, forecast."""
+"""`failgym trace`: fetch and import a trace, generate one, make a twin, look at one, compare,
+forecast.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +14,7 @@ from typer.core import TyperCommand
 
 from failgym.cli import reading as readers
 from failgym.cli.compare import compare
+from failgym.cli.fetch import fetch
 from failgym.cli.folders import check_name, check_out, holds_trace
 from failgym.cli.forecast import forecast
 from failgym.cli.options import Json, Seed
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["trace"]
 
-trace = typer.Typer(help="Import, generate, describe, compare and forecast traces.")
+trace = typer.Typer(help="Fetch, import, generate, describe, compare and forecast traces.")
 
 SUMMARY = (
     *("rows_read", "dropped", "noted", "rows", "task_outcomes", "attempt_outcomes", "gpu_requests"),
@@ -75,6 +78,9 @@ def import_trace(
     unit: readers.Unit = None,
     merge_clusters: readers.MergeClusters = False,
     unit_ms: readers.UnitMs = None,
+    processes: Annotated[
+        int, typer.Option("--processes", help="google-2019: how many read it at once.")
+    ] = 1,
 ) -> None:
     """Read a published trace and store it."""
     from failgym.cli.imports import Reading
@@ -97,9 +103,10 @@ def import_trace(
         merge_clusters=merge_clusters or None,
         unit_ms=unit_ms,
     )
+    reading.check_processes(processes)
     check_out(out)
     begun = time.perf_counter()
-    reading.save(out, progress=interactive())
+    reading.save(out, progress=interactive(), processes=processes)
     _report(out, begun)
 
 
@@ -172,6 +179,7 @@ def twin(
 
 
 trace.command()(compare)
+trace.command()(fetch)
 
 
 class _Forecast(TyperCommand):

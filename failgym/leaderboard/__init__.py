@@ -10,6 +10,7 @@
   the host's record of what was proven of each row.
 - `statistics`: scores over environments, and their intervals.
 - `page`: all of it as one HTML file.
+- `site`: the page, and a page with model cards for each submission, in a folder for a web server.
 
 The command gives it what makes a policy of a SPEC: this package imports no agent.
 """

@@ -20,6 +20,8 @@ class Format:
     name: str
     about: str
     options: tuple[str, ...] = ()
+    in_steps: bool = False
+    """does its importer take several sources, and `each`, which does its steps on processes?"""
 
     @property
     def module(self) -> str:
@@ -79,7 +81,7 @@ FORMATS: dict[str, Format] = {
     form.name: form
     for form in (
         Format("google-2011", "Google's cluster trace of 2011 (ClusterData2011)"),
-        Format("google-2019", "Google's cluster traces of 2019 (ClusterData2019)"),
+        Format("google-2019", "Google's cluster traces of 2019 (ClusterData2019)", in_steps=True),
         Format("swf", "Standard Workload Format 2.2", ("infer_attempts", "merge_clusters")),
         Format("rumen", "Hadoop job history as Rumen writes it (JSON)", ("topology",)),
         Format("torque", "accounting logs of TORQUE and PBS", ("timezone", "merge_clusters")),

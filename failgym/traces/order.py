@@ -14,7 +14,7 @@ from failgym.traces.submission import task_submits
 from failgym.traces.tables import Meta
 from failgym.traces.trace import Trace
 
-__all__ = ["in_order"]
+__all__ = ["in_order", "rows_by_id"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -28,8 +28,8 @@ def in_order(meta: Meta, **columns: Mapping[str, Any]) -> Trace:
     belong to. Raises TraceError for columns that do not make a trace.
     """
     tables = {name: make_table(name, columns.get(name)) for name in TABLES}
-    _arrange(tables, "jobs", _by_id(tables["jobs"], "submit"))
-    _arrange(tables, "machines", _by_id(tables["machines"]))
+    _arrange(tables, "jobs", rows_by_id(tables["jobs"], "submit"))
+    _arrange(tables, "machines", rows_by_id(tables["machines"]))
     stages = tables["stages"]
     _arrange(tables, "stages", np.lexsort((column(stages, "stage"), column(stages, "job"))))
     attempts = tables["attempts"]
@@ -69,7 +69,7 @@ def _arrange(tables: dict[str, Table], name: str, order: Ints) -> None:
             tables[other] = tables[other].set_column(place, tables[other].schema.field(key), new)
 
 
-def _by_id(table: Table, *before: str) -> Ints:
+def rows_by_id(table: Table, *before: str) -> Ints:
     """Rows by the columns `before`, then by original id."""
     length = pc.call_function("utf8_length", [table.column("original_id")])
     keys = [(name, "ascending") for name in (*before, "length", "original_id")]

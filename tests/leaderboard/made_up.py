@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from failgym.envs.spaces import TERMS
 from failgym.leaderboard.page.source import COLUMNS, PolicyRun, Source
-from failgym.leaderboard.submission.tables import ANCHOR_BLOCKS, BLOCKS
+from failgym.leaderboard.submission.records import file_sha256
+from failgym.leaderboard.submission.tables import ANCHOR_BLOCKS, BLOCKS, RESULTS
 from failgym.leaderboard.suite.suites import SUITES
 
-__all__ = ["ENVS", "entry", "results", "submission", "with_bound"]
+__all__ = ["ENVS", "entry", "results", "store", "submission", "with_bound"]
 
 ENVS = (
     "Cloning-v1",
@@ -148,3 +153,41 @@ def submission(rows: pd.DataFrame, entries: Sequence[PolicyRun], folder: str = "
         traces=tuple((env, 0, f"{at:02x}" * 32) for at, env in enumerate(ENVS)),
         folder=folder,
     )
+
+
+def store(made: Source, folder: Path, files: Mapping[str, dict[str, Any]] | None = None) -> Path:
+    """Write a made-up submission as the folder of one.
+
+    Args:
+        made: its results and policies.
+        folder: what to write; made here.
+        files: policy -> its files by environment, as `submission.json` has them.
+    """
+    folder.mkdir(parents=True)
+    rows = pa.Table.from_pandas(
+        made.results.assign(weight=1.0), schema=RESULTS, preserve_index=False
+    )
+    pq.write_table(rows, folder / "results.parquet")
+    policies = [
+        {
+            **vars(each),
+            "files": (files or {}).get(each.name, {}),
+            "specs": dict(each.specs),
+            "versions": dict(each.versions),
+        }
+        for each in made.entries
+    ]
+    manifest = {
+        "format": "failgym submission",
+        "format_version": 4,
+        "seconds": {"engine": 1.0, "policy": 1.0},
+        "files": {"results.parquet": file_sha256(folder / "results.parquet")},
+        "failgym": made.failgym,
+        "suite": {"name": "v2", "version": 1, "digest": made.digest},
+        "secret": None,
+        "left_out": [],
+        "traces": [{"env": env, "seed": at, "content_hash": of} for env, at, of in made.traces],
+        "policies": policies,
+    }
+    (folder / "submission.json").write_text(json.dumps(manifest), encoding="utf-8")
+    return folder

@@ -14,17 +14,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from failgym.leaderboard.page import Source, read_source, write_page
 from failgym.leaderboard.page.cells import Cell, Failure, fields_of
 from failgym.leaderboard.page.payload import pack, payload
 from failgym.leaderboard.statistics.bootstrap import Bootstrap
-from failgym.leaderboard.submission.records import file_sha256
-from failgym.leaderboard.submission.tables import RESULTS
-from tests.leaderboard.made_up import ENVS, entry, results, submission
+from tests.leaderboard.made_up import ENVS, entry, results, store, submission
 
 QUICK = Bootstrap(resamples=50)
 MOST_BYTES = 10_000_000
@@ -94,30 +90,8 @@ def test_a_page_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> Non
 
 
 def test_a_folder_is_read_as_a_submission(tmp_path: Path) -> None:
-    folder = tmp_path / "mine"
     made = replace(board("replay", folder="mine"), digest="5f" * 32)  # of another version
-    folder.mkdir()
-    rows = pa.Table.from_pandas(
-        made.results.assign(weight=1.0), schema=RESULTS, preserve_index=False
-    )
-    pq.write_table(rows, folder / "results.parquet")
-    policies = [
-        {**vars(each), "files": {}, "specs": dict(each.specs), "versions": dict(each.versions)}
-        for each in made.entries
-    ]
-    manifest = {
-        "format": "failgym submission",
-        "format_version": 4,
-        "seconds": {"engine": 1.0, "policy": 1.0},
-        "files": {"results.parquet": file_sha256(folder / "results.parquet")},
-        "failgym": made.failgym,
-        "suite": {"name": "v2", "version": 1, "digest": made.digest},
-        "secret": None,
-        "left_out": [],
-        "traces": [{"env": env, "seed": at, "content_hash": of} for env, at, of in made.traces],
-        "policies": policies,
-    }
-    (folder / "submission.json").write_text(json.dumps(manifest), encoding="utf-8")
+    folder = store(made, tmp_path / "mine")
     found = read_source(folder)
     assert replace(found, results=made.results) == made
     assert written(tmp_path / "a.html", folder) == written(tmp_path / "b.html", made)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterable
+from html import escape
 from importlib.resources import files
 from pathlib import Path
 
@@ -53,12 +54,26 @@ def write_page(
     read = [
         each if isinstance(each, Source) else read_source(each, verdicts) for each in submissions
     ]
-    text = _document(payload(read, bootstrap or Bootstrap()))
+    text = _document(payload(read, bootstrap or Bootstrap()), _submissions(read))
     with replacing(path) as partial:
         partial.write_text(text, encoding="utf-8")
 
 
-def _document(content: str) -> str:
+def _submissions(sources: Iterable[Source]) -> str:
+    """Links to the pages of submissions, which need no program; nothing where there are none."""
+    links = [
+        f'<li><a href="{escape(one.address)}"><bdi>{escape(one.folder)}</bdi></a></li>'
+        for one in sources
+        if one.address
+    ]
+    if not links:
+        return ""
+    title = '<h2 id="submissions-title">Submissions</h2>'
+    listed = "\n".join(links)
+    return f'<nav aria-labelledby="submissions-title">\n{title}\n<ul>\n{listed}\n</ul>\n</nav>'
+
+
+def _document(content: str, submissions: str) -> str:
     program = "(() => {\n'use strict';\n" + "\n".join(map(_web, PROGRAM)) + "\n})();"
     parts = {
         "policy": _security(program, _web(CHARTS)),
@@ -66,6 +81,7 @@ def _document(content: str) -> str:
         "content": content,
         "program": program,
         "charts": _web(CHARTS),
+        "submissions": submissions,  # the last: nothing is looked for in what others have named
     }
     text = _web("page.html")
     for name, part in parts.items():

@@ -142,6 +142,7 @@ def _joined(parts: Sequence[Floats]) -> Floats:
 def _provenance(submission: Source) -> dict[str, Any]:
     return {
         "folder": submission.folder,
+        "address": submission.address,
         "failgym": submission.failgym,
         "traces": submission.traces,
         "left_out": submission.left_out,

@@ -76,6 +76,8 @@ class Source:
     left_out: tuple[tuple[str, str, str], ...] = ()
     """environment, forecast and reason of what the traces do not allow"""
     folder: str = ""
+    address: str = ""
+    """of its own page, from the leaderboard's; "" if it has none (`failgym.leaderboard.site`)"""
     secret: str | None = None
     """SHA-256 of the host's secret seed, if the slices were drawn with one"""
     proofs: Mapping[Row, Proof] = field(default_factory=dict[Row, Proof])

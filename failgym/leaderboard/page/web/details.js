@@ -51,10 +51,11 @@ function runDetails(run) {
 
 // What it was run on.
 function submissionDetails(number) {
-  const { folder, traces, left_out: left, secret } = state.board.submissions[number];
+  const { folder, address, traces, left_out: left, secret } = state.board.submissions[number];
+  const named = element(address ? "a" : "span", address ? { href: address } : {}, element("bdi", {}, folder));
   const leftOut = left.map(([env, forecast, reason]) => `${env}, forecasts ${forecast}: ${reason}`);
   return facts([
-    ["Submission", folder || null],
+    ["Submission", folder ? named : null],
     ["Suite", `${state.board.suite}, digest ${state.board.digest}`],
     ["Traces", lines(traces.map(([env, seed, hash]) => `${env}, seed ${seed}: ${hash}`))],
     ["Left out", leftOut.length ? lines(leftOut) : null],

@@ -14,6 +14,7 @@ __all__ = [
     "COLLECTION_EVENTS",
     "EVENTS",
     "INSTANCE_EVENTS",
+    "INSTANCE_USAGE",
     "MACHINE_EVENTS",
     "MISSING_TYPES",
     "NONE",
@@ -139,5 +140,14 @@ COLLECTION_EVENTS = (
     Column("max_per_machine", least=-1, most=INT32),
     _codes("vertical_scaling", SCALINGS),
     _codes("missing_type", MISSING_TYPES),
+)
+INSTANCE_USAGE = (
+    Column("start_time", needed=True, most=LATEST * 1000, also=AFTER_THE_TRACE),
+    Column("end_time", needed=True, most=LATEST * 1000, also=AFTER_THE_TRACE),
+    Column("collection_id", needed=True),
+    Column("instance_index", needed=True, most=INT32),
+    Column("average_usage.cpus", "number"),
+    Column("average_usage.memory", "number"),
+    Column("maximum_usage.memory", "number"),
 )
 """The columns of each table; all but the needed may miss."""

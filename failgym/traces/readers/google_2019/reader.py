@@ -5,6 +5,7 @@ John Wilkes: Google cluster-usage traces v3. Google Inc., 2020.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from failgym.traces.readers.counts import Counts
 from failgym.traces.readers.google_2019.columns import (
     COLLECTION_EVENTS,
     INSTANCE_EVENTS,
+    INSTANCE_USAGE,
     MACHINE_EVENTS,
     NONE,
 )
@@ -33,12 +35,13 @@ from failgym.traces.readers.google_2019.tasks import (
     live,
     tasks_table,
 )
+from failgym.traces.readers.google_2019.usage import UNKNOWN_ATTEMPT, windows_table
 from failgym.traces.readers.sources import Advance, Paths, find_files, naming_source, reading
 from failgym.traces.schema import TraceError
 from failgym.traces.tables import Meta
 from failgym.traces.trace import Trace
 
-__all__ = ["read_google_2019"]
+__all__ = ["Lives", "find_sources", "meta_of", "read_google_2019", "read_whole", "told_of_rows"]
 
 LICENCE = "CC-BY 4.0"
 CITATION = (
@@ -53,6 +56,7 @@ TABLES = {
     "machine_events": MACHINE_EVENTS,
     "instance_events": INSTANCE_EVENTS,
     "collection_events": COLLECTION_EVENTS,
+    "instance_usage": INSTANCE_USAGE,
 }
 REMARKS = {
     "priority": (
@@ -66,7 +70,7 @@ REMARKS = {
 
 @naming_source
 def read_google_2019(path: Paths, *, progress: bool = False) -> Trace:
-    """Read `machine_events`, `instance_events` and `collection_events`, or any of them.
+    """Read `machine_events`, `instance_events`, `collection_events` and `instance_usage`, or any.
 
     A file belongs to the table that its name holds (`instance_events-000000000000.json.gz`); in a
     folder, so do the files of a folder of that name, and the others are not looked at. Each may be
@@ -90,6 +94,8 @@ def read_google_2019(path: Paths, *, progress: bool = False) -> Trace:
     - Alloc sets are reservations, not jobs: their events are dropped.
     - Machines: the first capacity and switch (the failure domain) that are told; an outage lasts
       from REMOVE to the next ADD.
+    - A record of usage is a window of the attempt of its instance that ran at its middle: average
+      cpu and memory, maximum memory.
     - Without instance events, each collection is a job of one task; machine events alone make a
       trace of machines and outages.
 
@@ -107,21 +113,27 @@ def read_google_2019(path: Paths, *, progress: bool = False) -> Trace:
 
     Dropped and counted by reason: UPDATE events, events after the end of the trace, rows without a
     needed column, events that the state of their instance or machine does not allow, collection and
-    machine events after the last instance event, jobs without instances. Rows that Google made up
+    machine events after the last instance event, jobs without instances, usage of no known attempt
+    and usage that ends before it begins. Rows that Google made up
     for missing data (`missing_type`) are counted. Times are floored from microseconds, last.
 
     Raises TraceError, with file and line: a file of which the name does not say the table; not
     JSON, CSV or Parquet; a field that is not what the format says; nothing that can be used.
     """
-    files = _sources(path)
+    files = find_sources(path)
     count = Counts()
     everything = [file for listed in files.values() for file in listed]
     with reading(everything, "google-2019", progress) as advance:
-        tables = {name: _read(name, listed, count, advance) for name, listed in files.items()}
+        tables = {name: read_whole(name, listed, count, advance) for name, listed in files.items()}
     columns, end = _columns(tables, not files["instance_events"], count)
     if not len(columns["attempts"]["task"]) and not len(columns["machines"]["speed"]):
         raise TraceError(f"{everything[0]}: no event that can be used")
-    meta = Meta(
+    return in_order(meta_of(end, count), **columns)
+
+
+def meta_of(end: int, count: Counts) -> Meta:
+    """The meta data of a trace that ends at a time [us]."""
+    return Meta(
         source="google-2019",
         licence=LICENCE,
         citation=CITATION,
@@ -133,10 +145,9 @@ def read_google_2019(path: Paths, *, progress: bool = False) -> Trace:
         remarks=REMARKS,
         unix_origin=UNIX_ORIGIN,
     )
-    return in_order(meta, **columns)
 
 
-def _sources(path: Paths) -> dict[str, list[Path]]:
+def find_sources(path: Paths) -> dict[str, list[Path]]:
     """The files of each table."""
     given = [Path(path)] if isinstance(path, str | Path) else [Path(one) for one in path]
     files: dict[str, list[Path]] = {name: [] for name in TABLES}
@@ -170,12 +181,18 @@ def _table(name: str) -> str | None:
     return next((table for table in TABLES if table in name), None)
 
 
-def _read(name: str, files: list[Path], count: Counts, advance: Advance) -> Table:
+def read_whole(name: str, files: list[Path], count: Counts, advance: Advance) -> Table:
+    """All rows of a table, counted."""
     table = read_table(files, TABLES[name], advance)
-    what = name.replace("_", " ")
-    count.read(what, table.rows + table.incomplete)
-    count.drop(f"{what.removesuffix('s')} without a time, a type or an id", table.incomplete)
+    told_of_rows(name, table.rows + table.incomplete, table.incomplete, count)
     return table
+
+
+def told_of_rows(name: str, rows: int, incomplete: int, count: Counts) -> None:
+    """Count the rows of a table, and those left out because a needed column is missing."""
+    what = name.replace("_", " ")
+    count.read(what, rows)
+    count.drop(f"{what.removesuffix('s')} without a time, a type or an id", incomplete)
 
 
 def _columns(
@@ -187,17 +204,53 @@ def _columns(
     """
     instances, told = tables.pop("instance_events"), tables.pop("collection_events")
     end = last_time(told if alone else instances)
-    _leave_out_alloc_sets(instances, told)
-    clean(instances, "instance event", end, count)
     ends = ends_of(told, end)
-    clean(told, "collection event", end, count)
-    if alone:
-        instances = _collections_alone(told, count)
-    life = live(instances, end, count)
-    jobs = instances.rows > 0
+    lives = Lives.of(instances, told, end, count, alone=alone)
+    jobs = lives.life.events.rows > 0
     machines, last = read_machines(tables.pop("machine_events"), end if jobs else None, count)
-    columns = _assemble(life, collections_of(told), ends, told, machines, count)
-    return columns, end if jobs else last
+    usage = tables.pop("instance_usage")
+    return lives.columns(ends, machines, usage, count), end if jobs else last
+
+
+@dataclass
+class Lives:
+    """What became of jobs, and what their own events say of them."""
+
+    life: Life
+    told: Table
+    alone: bool
+    """they are made of collection events: instances and their usage are not known"""
+
+    @classmethod
+    def of(
+        cls, instances: Table, told: Table, end: int, count: Counts, *, alone: bool = False
+    ) -> Lives:
+        """Follow jobs of which all events are there; the tables are changed.
+
+        Args:
+            instances: their instance events.
+            told: their collection events.
+            end: the time of the last instance event [us].
+            count: what is dropped and noted.
+            alone: there are no instance events at all.
+        """
+        _leave_out_alloc_sets(instances, told)
+        clean(instances, "instance event", end, count)
+        clean(told, "collection event", end, count)
+        if alone:
+            instances = _collections_alone(told, count)
+        return cls(live(instances, end, count), told, alone)
+
+    def columns(
+        self, ends: Ends, machines: Machines, usage: Table, count: Counts
+    ) -> dict[str, dict[str, Any]]:
+        """The columns of the trace; `ends` are those of all collections."""
+        jobs = collections_of(self.told)
+        columns = _assemble(self.life, jobs, ends, self.told, machines, count)
+        if self.alone:
+            count.drop(UNKNOWN_ATTEMPT, usage.rows)
+            return columns
+        return columns | {"windows": windows_table(usage, self.life, count)}
 
 
 def _leave_out_alloc_sets(instances: Table, told: Table) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -17,7 +17,7 @@ from failgym.traces.readers.google_2019.rows import read_rows
 from failgym.traces.readers.json_fields import Fields
 from failgym.traces.readers.sources import Advance
 
-__all__ = ["Table", "read_table"]
+__all__ = ["Table", "read_chunks", "read_table"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -99,26 +99,42 @@ class _Block:
 
 def read_table(files: Sequence[Path], columns: tuple[Column, ...], advance: Advance) -> Table:
     """All rows of the files of a table. Raises TraceError."""
-    names = ((c.name.partition(".")[0], *flat_names(c.name)) for c in columns)
-    wanted = tuple(dict.fromkeys(name for listed in names for name in listed))
     codes: dict[str, dict[str, int]] = {c.name: {} for c in columns if c.kind == "text"}
     grown = {c.name: bytearray() for c in columns}  # one copy of very many rows, not two
     read = 0
     for file in files:
-        for block in read_rows(file, wanted, advance):
-            chunk = None if block.told is None else arrow_columns(columns, block.told, codes)
-            if chunk is None:
-                chunk = _columns(columns, _Block(file, *block.rows(), codes))
-            complete = np.logical_and.reduce(
-                [chunk[c.name] != c.missing for c in columns if c.needed]
-            )
-            read += len(complete)
+        for rows, chunk in read_chunks(file, columns, codes, advance):
+            read += rows
             for name, values in chunk.items():
-                grown[name] += values[complete].data
+                grown[name] += values.data
     whole = {c.name: np.frombuffer(grown[c.name], dtype=c.dtype) for c in columns}
     rows_kept = len(whole[columns[0].name])
     texts = {name: list(known) for name, known in codes.items()}
     return Table(columns, whole, texts, rows_kept, read - rows_kept)
+
+
+def read_chunks(
+    file: Path, columns: tuple[Column, ...], codes: dict[str, dict[str, int]], advance: Advance
+) -> Iterator[tuple[int, dict[str, npt.NDArray[Any]]]]:
+    """The rows of a file, some at a time: how many there were, and the columns of complete ones.
+
+    Args:
+        file: of the table.
+        columns: which are read.
+        codes: of the texts of each text column; new texts get new codes.
+        advance: told of the bytes that are consumed.
+
+    Raises:
+        TraceError: with file and line, for what is not as the format says.
+    """
+    names = ((c.name.partition(".")[0], *flat_names(c.name)) for c in columns)
+    wanted = tuple(dict.fromkeys(name for listed in names for name in listed))
+    for block in read_rows(file, wanted, advance):
+        chunk = None if block.told is None else arrow_columns(columns, block.told, codes)
+        if chunk is None:
+            chunk = _columns(columns, _Block(file, *block.rows(), codes))
+        complete = np.logical_and.reduce([chunk[c.name] != c.missing for c in columns if c.needed])
+        yield len(complete), {name: values[complete] for name, values in chunk.items()}
 
 
 def _columns(columns: tuple[Column, ...], block: _Block) -> dict[str, npt.NDArray[Any]]:

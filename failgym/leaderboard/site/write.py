@@ -1,0 +1,84 @@
+"""A site of submissions: the leaderboard's page, and one of each submission with its cards."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from failgym.evaluation.progress import Advance, silent
+from failgym.leaderboard.page import rows_of, write_page
+from failgym.leaderboard.site.policy_files import Describe, PolicyFiles
+from failgym.leaderboard.site.site_folder import INDEX, known_files, write_files
+from failgym.leaderboard.site.submission_page import submission_page
+from failgym.leaderboard.site.submissions import SubmissionRead, read_submissions
+from failgym.leaderboard.statistics.bootstrap import Bootstrap
+from failgym.leaderboard.verification.verdict_file import Verdicts
+
+__all__ = ["write_site"]
+
+
+def write_site(
+    folders: Sequence[Path],
+    out: Path,
+    describe: Describe,
+    *,
+    bootstrap: Bootstrap | None = None,
+    verdicts: Verdicts | None = None,
+    policy_files: Sequence[Path] = (),
+    progress: Advance = silent,
+) -> list[str]:
+    """Write a leaderboard's site into a folder, for any web server, or none.
+
+    Args:
+        folders: of submissions to one suite, which are read but not verified.
+        out: the folder; that of an earlier site is brought up to date.
+        describe: reads what a policy's file says of its training.
+        bootstrap: of the intervals; the default's seed if None.
+        verdicts: of the host; what they do not know is shown as claimed.
+        policy_files: folders in which the files of policies are looked for.
+        progress: called after each page.
+
+    Returns:
+        The pages, from the top of the folder.
+
+    Raises:
+        ValueError: naming the file or policy, if submissions are malformed or do not belong
+            together, or `out` holds what failgym did not write.
+        OSError: if a file cannot be written.
+    """
+    known = known_files(out)
+    _check_apart(folders, out)
+    found = PolicyFiles(policy_files, describe)
+    submissions = read_submissions(folders, verdicts)
+    _check_names(submissions)
+    intervals = bootstrap or Bootstrap()
+    sources = [one.source for one in submissions]
+    rows = rows_of(sources, intervals)
+    pages: dict[str, str | Path] = {}
+    for one in submissions:
+        pages[one.address] = submission_page(one, rows, found, f"../{INDEX}")
+        progress(1)
+    with tempfile.TemporaryDirectory() as made:
+        index = Path(made) / INDEX
+        write_page(sources, index, intervals, verdicts)
+        write_files(out, {**pages, INDEX: index}, known)
+    progress(1)
+    return [INDEX, *pages]
+
+
+def _check_apart(folders: Sequence[Path], out: Path) -> None:
+    """Refuse to write into a submission, whose files are sealed. Raises ValueError."""
+    target = Path(os.path.realpath(out))
+    for folder in folders:
+        if target.is_relative_to(os.path.realpath(folder)):
+            raise ValueError(f"{out}: lies in the submission {folder}: not written")
+
+
+def _check_names(submissions: Sequence[SubmissionRead]) -> None:
+    """Refuse two submissions with one page. Raises ValueError."""
+    for address, count in Counter(one.address for one in submissions).items():
+        if count > 1:
+            raise ValueError(f"{address}: {count} submissions would have this page")

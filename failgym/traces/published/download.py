@@ -1,0 +1,343 @@
+"""One file, fetched: gone on with where it was left, checked, and only then there.
+
+What has come lies beside the file under a name with a dot, and with it what the server called the
+version of the file (`ETag`, else `Last-Modified`). The rest is asked for on condition that it is
+still that version (`Range`, `If-Range`); a server that sends all of it is listened to from the
+beginning.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import http.client
+import os
+import re
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from failgym.files import replacing
+from failgym.traces.published.client import Client, FetchError, Missing, Stopped
+from failgym.traces.published.records import PublishedFile
+
+if os.name == "posix":
+    import fcntl
+
+__all__ = ["Checked", "Digests", "FetchError", "Missing", "download"]
+
+CHUNK = 1 << 18
+"""How much is read at once [bytes]."""
+Advance = Callable[[int], None]
+"""Called with the number of bytes that came, or, below 0, that have to come again."""
+Checked = Literal["sha256", "server", "size", "nothing"]
+"""What a file was checked by: the hash of our table, one that the server stated, its length as the
+server stated it, or nothing at all."""
+Stated = dict[Literal["sha256", "md5"], str]
+"""Hashes of a whole file by their kinds [hexadecimal]."""
+_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
+_WHOLE = re.compile(r"bytes \*/(\d+)")
+
+
+@dataclass(frozen=True)
+class Digests:
+    """Hashes of a file [hexadecimal], and its length [bytes]."""
+
+    sha256: str
+    md5: str
+    size: int
+
+    @classmethod
+    def of(cls, path: Path) -> Digests:
+        """Those of a file. Raises OSError."""
+        sha256, md5, size = hashlib.sha256(), hashlib.md5(usedforsecurity=False), 0
+        with path.open("rb") as file:
+            while block := file.read(CHUNK):
+                sha256.update(block)
+                md5.update(block)
+                size += len(block)
+        return cls(sha256.hexdigest(), md5.hexdigest(), size)
+
+
+class _Notes(BaseModel):
+    """What is written down of a file that has not come whole."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    url: str
+    version: str = ""
+    total: int | None = None
+    stated: Stated = {}
+
+
+@dataclass
+class _Partial:
+    """What has come of a file, and what is known of the rest."""
+
+    path: Path
+    notes: Path
+    url: str
+    version: str = ""
+    """`ETag` or `Last-Modified` of what has come; "" if the server told none"""
+    total: int | None = None
+    """length of the whole file, as the server stated it [bytes]"""
+    stated: Stated = field(default_factory=dict[Literal["sha256", "md5"], str])
+    """hashes that the server stated"""
+
+    @property
+    def size(self) -> int:
+        """How much has come [bytes]."""
+        return self.path.stat().st_size
+
+    def recall(self, known: str | None) -> None:
+        """Go on with what an earlier run left, where it is certain what it is part of.
+
+        Args:
+            known: SHA-256 of the whole; with it a mistake is found out.
+        """
+        try:
+            notes = _Notes.model_validate_json(self.notes.read_bytes())
+        except (OSError, ValueError):
+            notes = _Notes(url="")
+        if notes.url == self.url and (notes.version or known):
+            self.version, self.total, self.stated = notes.version, notes.total, notes.stated
+        else:
+            self.clear()
+
+    def clear(self) -> None:
+        """Begin anew."""
+        self.path.write_bytes(b"")
+        self.version, self.total, self.stated = "", None, {}
+
+    def note(self) -> None:
+        """Write down what it is part of."""
+        with replacing(self.notes) as partial:
+            content = _Notes(
+                url=self.url, version=self.version, total=self.total, stated=self.stated
+            )
+            partial.write_text(content.model_dump_json(), encoding="utf-8")
+
+    def remove(self) -> None:
+        """Leave nothing."""
+        self.notes.unlink(missing_ok=True)
+        self.path.unlink(missing_ok=True)
+
+
+def download(
+    file: PublishedFile, path: Path, client: Client, advance: Advance
+) -> tuple[Digests, Checked]:
+    """Fetch a file. Nothing is there under its name until it was checked.
+
+    Args:
+        file: what and where from.
+        path: where to; in a folder that is there.
+        client: asks the server.
+        advance: told of progress.
+
+    Returns:
+        Its hashes, and what it was checked by.
+
+    Raises:
+        Missing: if the server has none.
+        FetchError: in a line with the address: another length or hash than stated, a refusal, or
+            nothing more after several tries. What has come is kept, unless its hash is wrong.
+        OSError: if it cannot be written.
+    """
+    with _partial(file, path) as partial:
+        begun_before = partial.size > 0
+        advance(partial.size)
+        _fetch(file, partial, client, advance)
+        try:
+            found = _check(file, partial)
+        except FetchError:
+            advance(-partial.size)
+            partial.clear()
+            if not begun_before:
+                partial.remove()
+                raise
+            _fetch(file, partial, client, advance)  # parts of two versions, perhaps: once more
+            found = _check_or_remove(file, partial)
+        partial.path.replace(path)
+        partial.notes.unlink(missing_ok=True)
+        return found
+
+
+@contextmanager
+def _partial(file: PublishedFile, path: Path) -> Generator[_Partial]:
+    """What has come of a file, held against other processes. Raises FetchError if one has it."""
+    made = path.with_name(f".{path.name}.part")
+    partial = _Partial(made, path.with_name(f".{path.name}.part.json"), file.url)
+    held = os.open(made, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        if os.name == "posix":
+            try:
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise FetchError(f"{path}: another process is fetching it") from None
+        partial.recall(file.sha256)
+        try:
+            yield partial
+        except Missing:
+            partial.remove()
+            raise
+    finally:
+        if made.exists() and not made.stat().st_size:
+            partial.remove()
+        os.close(held)
+
+
+def _fetch(file: PublishedFile, partial: _Partial, client: Client, advance: Advance) -> None:
+    """Ask until all has come. Raises FetchError."""
+    tried, furthest = 0, partial.size
+    while True:
+        try:
+            _ask(file, partial, client, advance)
+            return
+        except Stopped as stopped:
+            tried = 1 if partial.size > furthest else tried + 1
+            furthest = max(furthest, partial.size)
+            if tried >= client.tries:
+                said = f"{file.url}: {stopped}: given up after {tried} tries"
+                raise FetchError(f"{said}; {furthest:,} bytes are kept") from stopped
+            client.wait(stopped, tried)
+
+
+def _ask(file: PublishedFile, partial: _Partial, client: Client, advance: Advance) -> None:
+    """Ask once for what is missing. Raises Stopped or FetchError."""
+    start = partial.size
+    if file.size is not None and start == file.size and file.sha256 is not None:
+        return  # all of it: its hash will tell
+    headers = {"Accept-Encoding": "gzip" if file.url.endswith(".gz") else "identity"}
+    if start:
+        headers["Range"] = f"bytes={start}-"
+        if partial.version:
+            headers["If-Range"] = partial.version
+    with client.open(file.url, headers) as answer:
+        if answer.status == 416:
+            _satisfied(partial, answer, advance)
+            return
+        start = _begin(file, partial, answer, start, advance)
+        with partial.path.open("r+b") as out:
+            out.seek(start)
+            out.truncate()
+            for block in _blocks(answer):
+                out.write(block)
+                advance(len(block))
+    if partial.total is not None and partial.size < partial.total:
+        raise Stopped(f"the connection ended after {partial.size:,} of {partial.total:,} bytes")
+    if partial.total is not None and partial.size > partial.total:
+        raise FetchError(f"{file.url}: more came than the {partial.total:,} bytes that were stated")
+
+
+def _satisfied(partial: _Partial, answer: Any, advance: Advance) -> None:
+    """There is nothing behind what has come: it is whole, or of another version."""
+    whole = _WHOLE.fullmatch(answer.headers.get("Content-Range", ""))
+    if whole is not None and int(whole[1]) == partial.size:
+        partial.total = partial.size
+        return
+    advance(-partial.size)
+    partial.clear()
+    raise Stopped("what had come is no part of the file that is there now")
+
+
+def _begin(
+    file: PublishedFile, partial: _Partial, answer: Any, start: int, advance: Advance
+) -> int:
+    """Take note of what an answer says; where in the file it begins. Raises FetchError, Stopped."""
+    headers = answer.headers
+    coding = headers.get("Content-Encoding", "identity")
+    if coding != "identity" and not (coding == "gzip" and file.url.endswith(".gz")):
+        raise FetchError(f"{file.url}: comes as {coding}, expected the file as it is")
+    length = headers.get("Content-Length")
+    total = int(length) if length is not None and length.isdecimal() else None
+    if answer.status == 206:
+        part = _RANGE.fullmatch(headers.get("Content-Range", ""))
+        if part is None or int(part[1]) != start:
+            advance(-start)
+            partial.clear()
+            raise Stopped(f"another part came than that from byte {start:,} on")
+        total = int(part[2]) if part[2] != "*" else None
+    elif start:
+        advance(-start)
+        start = 0
+    if file.size is not None and total is not None and total != file.size:
+        raise FetchError(f"{file.url}: has {total:,} bytes, expected {file.size:,}: it was changed")
+    partial.total = total if total is not None else file.size
+    partial.version = _version(headers)
+    partial.stated = _stated(headers, whole=answer.status == 200)
+    partial.note()
+    return start
+
+
+def _version(headers: Any) -> str:
+    """What tells versions of a file apart: a strong `ETag`, else `Last-Modified`."""
+    tag: str = headers.get("ETag", "")
+    return tag if tag.startswith('"') else headers.get("Last-Modified", "")
+
+
+def _stated(headers: Any, *, whole: bool) -> Stated:
+    """Hashes of the whole file that the server states: Google's, `Repr-Digest`, `Content-MD5`."""
+    found: Stated = {}
+    for line in headers.get_all("x-goog-hash", []):
+        for text in line.split(","):
+            name, _, value = text.strip().partition("=")
+            if name == "md5":
+                found["md5"] = _hexadecimal(value)
+    for name, value in re.findall(r"([\w-]+)=:([^:]+):", headers.get("Repr-Digest", "")):
+        if name == "sha-256":
+            found["sha256"] = _hexadecimal(value)
+    if whole and "Content-MD5" in headers:
+        found.setdefault("md5", _hexadecimal(headers["Content-MD5"]))
+    return {name: value for name, value in found.items() if value}
+
+
+def _hexadecimal(text: str) -> str:
+    """A hash in base 64 as hexadecimal; "" if it is none."""
+    try:
+        return base64.b64decode(text, validate=True).hex()
+    except (binascii.Error, ValueError):
+        return ""
+
+
+def _blocks(answer: Any) -> Iterator[bytes]:
+    """What comes, until it ends or breaks off. Raises Stopped."""
+    try:
+        while block := answer.read(CHUNK):
+            yield block
+    except (http.client.HTTPException, OSError) as error:
+        raise Stopped(f"the connection broke off: {str(error) or type(error).__name__}") from error
+
+
+def _check(file: PublishedFile, partial: _Partial) -> tuple[Digests, Checked]:
+    """Is it what it should be? Raises FetchError."""
+    found = Digests.of(partial.path)
+    if file.size is not None and found.size != file.size:
+        raise FetchError(f"{file.url}: {found.size:,} bytes came, expected {file.size:,}")
+    if file.sha256 is not None:
+        if found.sha256 != file.sha256:
+            raise FetchError(
+                f"{file.url}: its SHA-256 is {found.sha256}, expected {file.sha256}: not kept"
+            )
+        return found, "sha256"
+    for name, stated in partial.stated.items():
+        if getattr(found, name) != stated:
+            raise FetchError(
+                f"{file.url}: its {name} is {getattr(found, name)}, the server states {stated}:"
+                " not kept"
+            )
+    if partial.stated:
+        return found, "server"
+    return found, "nothing" if partial.total is None else "size"
+
+
+def _check_or_remove(file: PublishedFile, partial: _Partial) -> tuple[Digests, Checked]:
+    try:
+        return _check(file, partial)
+    except FetchError:
+        partial.remove()
+        raise

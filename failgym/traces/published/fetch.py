@@ -1,0 +1,159 @@
+"""A published trace, fetched into a folder: one file after the other, each only once.
+
+`SHA256SUMS` lists what is there (`sha256sum --check SHA256SUMS` checks it again), `SOURCE.txt` says
+whose it is, what may be done with it, and who is to be cited.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from failgym.files import replacing
+from failgym.traces.published.client import Client, Missing
+from failgym.traces.published.download import Checked, Digests, FetchError, download
+from failgym.traces.published.records import (
+    MOST_SHARDS,
+    PublishedFile,
+    PublishedTrace,
+    Shards,
+    fits,
+)
+
+__all__ = ["SOURCE_FILE", "SUMS_FILE", "Fetched", "fetch"]
+
+SOURCE_FILE, SUMS_FILE = "SOURCE.txt", "SHA256SUMS"
+_LINE = re.compile(r"([0-9a-f]{64})  (.+)")
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """A file of a trace that is there."""
+
+    path: str
+    size: int
+    """[bytes]"""
+    sha256: str
+    checked: Checked | None
+    """what it was checked by as it came; None: it was there before"""
+
+
+def _silent(_: object) -> None:
+    """Say nothing of progress."""
+
+
+def fetch(
+    trace: PublishedTrace,
+    out: Path,
+    *,
+    only: Sequence[str] = (),
+    client: Client | None = None,
+    advance: Callable[[int], None] = _silent,
+    fetched: Callable[[Fetched], None] = _silent,
+) -> list[Fetched]:
+    """Fetch a published trace; what is there already is not asked for again.
+
+    Args:
+        trace: what to fetch.
+        out: the folder, made if it is not there; files of others in it stay.
+        only: patterns of paths (`*`, `?`, `[]`); all files, without any.
+        client: asks servers; the default waits as long as they ask for, up to a quarter of an hour.
+        advance: called with the bytes that came (below 0: that come again).
+        fetched: called with each file as soon as it is there.
+
+    Returns:
+        The files, in the order of the table.
+
+    Raises:
+        FetchError: in a line that names the address or file; what was fetched before it stays.
+        ValueError: for a pattern that no file fits.
+        OSError: if something cannot be written.
+    """
+    trace.check(only)
+    asks, found = client or Client(), list[Fetched]()
+    out.mkdir(parents=True, exist_ok=True)
+    sums = _read_sums(out)
+    _write_source(trace, out)
+    for source in (*trace.files, *trace.shards):
+        some = False
+        for file in _files(source, only):
+            try:
+                there = _one(file, out, sums, asks, advance)
+            except Missing:
+                if not some:
+                    raise
+                break  # that was all of them
+            some = True
+            found.append(there)
+            fetched(there)
+    return found
+
+
+def _files(source: PublishedFile | Shards, only: Sequence[str]) -> Iterator[PublishedFile]:
+    if isinstance(source, PublishedFile):
+        files = iter((source,))
+    else:
+        files = map(source.file, range(MOST_SHARDS))
+    return (file for file in files if fits(file.path, only))
+
+
+def _one(
+    file: PublishedFile,
+    out: Path,
+    sums: dict[str, str],
+    client: Client,
+    advance: Callable[[int], None],
+) -> Fetched:
+    path, known = out / file.path, sums.get(file.path)
+    if path.is_file():
+        if known is None:  # a kill came between the file and the list
+            known = Digests.of(path).sha256
+        _check_there(file, path, known)
+        _list(out, sums, file.path, known)
+        advance(path.stat().st_size)
+        return Fetched(file.path, path.stat().st_size, known, None)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    found, checked = download(file, path, client, advance)
+    _list(out, sums, file.path, found.sha256)
+    return Fetched(file.path, found.size, found.sha256, checked)
+
+
+def _check_there(file: PublishedFile, path: Path, known: str) -> None:
+    """Refuse a file of that name with other content: somebody put it there. Raises FetchError."""
+    size = path.stat().st_size
+    if file.size not in (None, size) or file.sha256 not in (None, known):
+        raise FetchError(f"{path}: is there, and is not the file of {file.url}: not replaced")
+
+
+def _list(out: Path, sums: dict[str, str], path: str, sha256: str) -> None:
+    """Add a file to the list of those that are there."""
+    if sums.get(path) == sha256:
+        return
+    sums[path] = sha256
+    with replacing(out / SUMS_FILE) as partial:
+        lines = (f"{of}  {name}\n" for name, of in sorted(sums.items()))
+        partial.write_text("".join(lines), encoding="utf-8")
+
+
+def _read_sums(out: Path) -> dict[str, str]:
+    """Path -> SHA-256 of what is there, as far as it is known."""
+    try:
+        text = (out / SUMS_FILE).read_text(encoding="utf-8")
+    except (FileNotFoundError, UnicodeDecodeError):
+        return {}
+    found = (_LINE.fullmatch(line) for line in text.splitlines())
+    return {line[2]: line[1] for line in found if line is not None}
+
+
+def _write_source(trace: PublishedTrace, out: Path) -> None:
+    lines = (
+        f"{trace.name}: {trace.about}",
+        f"published at: {trace.page}",
+        f"licence: {trace.licence}",
+        f"cite: {trace.citation}",
+        *([f"note: {trace.remark}"] if trace.remark else []),
+    )
+    with replacing(out / SOURCE_FILE) as partial:
+        partial.write_text("\n".join(lines) + "\n", encoding="utf-8")

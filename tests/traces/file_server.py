@@ -1,0 +1,127 @@
+"""A web server on this machine that serves files as well, or as badly, as a test wishes."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+__all__ = ["FileServer", "Served", "serving"]
+
+
+@dataclass
+class Served:
+    """A file, and how it is served."""
+
+    content: bytes
+    version: str = '"1"'
+    """its `ETag`; "" for none"""
+    ranges: bool = True
+    """does the server know `Range`?"""
+    lengths: bool = True
+    """does it state the length?"""
+    md5: bytes | None = None
+    """a hash that it states as Google does"""
+    first: list[tuple[int, dict[str, str]]] = field(default_factory=list[Any])
+    """status and headers of refusals, before it is served"""
+    cuts: list[int] = field(default_factory=list[int])
+    """after how many bytes answers break off, one after the other"""
+
+    @classmethod
+    def google(cls, content: bytes) -> Served:
+        """With its true hash."""
+        return cls(content, md5=hashlib.md5(content, usedforsecurity=False).digest())
+
+
+@dataclass
+class FileServer:
+    """Files by path, and what was asked for."""
+
+    address: str = ""
+    files: dict[str, Served] = field(default_factory=dict[str, Served])
+    asked: list[tuple[str, dict[str, str]]] = field(default_factory=list[Any])
+    at_once: int = 0
+    """the most requests that were answered at one time"""
+
+    def ranges(self) -> list[str | None]:
+        """The ranges that were asked for."""
+        return [headers.get("Range") for _, headers in self.asked]
+
+
+@contextmanager
+def serving() -> Generator[FileServer]:
+    """A server, in a thread of its own, until the block ends."""
+    found, lock, now = FileServer(), threading.Lock(), [0]
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+        def do_GET(self) -> None:
+            with lock:
+                now[0] += 1
+                found.at_once = max(found.at_once, now[0])
+                found.asked.append((self.path, dict(self.headers.items())))
+            try:
+                self._answer(found.files.get(self.path.removeprefix("/")))
+            finally:
+                self.close_connection = True
+                with lock:
+                    now[0] -= 1
+
+        def _answer(self, file: Served | None) -> None:
+            if file is None:
+                self.send_error(404)
+                return
+            if file.first:
+                status, headers = file.first.pop(0)
+                self._head(status, {"Content-Length": "0", **headers})
+                return
+            start, total = self._start(file), len(file.content)
+            if start >= total > 0:
+                self._head(416, {"Content-Range": f"bytes */{total}", "Content-Length": "0"})
+                return
+            headers = {"ETag": file.version} if file.version else {}
+            if file.lengths:
+                headers["Content-Length"] = str(total - start)
+            if file.md5 is not None:
+                headers["x-goog-hash"] = (
+                    f"crc32c=AAAAAA==,md5={base64.b64encode(file.md5).decode()}"
+                )
+            if start:
+                headers["Content-Range"] = f"bytes {start}-{total - 1}/{total}"
+            self._head(206 if start else 200, headers)
+            end = start + file.cuts.pop(0) if file.cuts else total
+            self.wfile.write(file.content[start:end])
+
+        def _start(self, file: Served) -> int:
+            asked = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
+            if not file.ranges or asked is None:
+                return 0
+            condition = self.headers.get("If-Range")
+            return int(asked[1]) if condition in (None, file.version) else 0
+
+        def _head(self, status: int, headers: dict[str, str]) -> None:
+            self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    found.address = f"http://127.0.0.1:{server.server_port}"
+    try:
+        yield found
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
