@@ -1,0 +1,178 @@
+"""What RLlib's PPO learns in a few minutes, beside the heuristic of the paper.
+
+    python -m experiments.rllib_ppo [--env ID ...] [--decisions 600000] [--traces 8]
+                                    [--first 8000] [--out DIR] [--json FILE]
+
+For each environment: PPO of RLlib's new API stack (`failgym.contrib.rllib`) on two env runners,
+with what `BUDGETS` says; it begins with nothing but the biases of its actions. The clock runs from
+the call until the policy file lies there. Two things are shown of it:
+
+* RLlib's own evaluation of the test split of the registered trace and `failgym.evaluate` of the
+  policy file, on the same slices: costs must be the same;
+* the policy file against the heuristic of the paper, as published, on the test splits of traces
+  that nobody has seen, paired (`experiments.agents_and_rules`).
+
+It needs RLlib: run it in the environment ``build/clients-rllib`` of ``make clients``.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import ray
+import typer
+
+from experiments.agents_and_rules import compared, places, text
+from experiments.three_minutes import PAPERS
+from failgym import evaluate
+from failgym.agents import load_agent
+from failgym.baselines import REGISTRY
+from failgym.cli.output import Cell, JsonFile, print_line, print_table
+from failgym.contrib.rllib import Shaping, evaluated_on, ppo_config, save_agent, settings_of
+from failgym.envs import resolve
+from failgym.evaluation.progress import silent
+from failgym.leaderboard.statistics.bootstrap import Estimate
+
+HIDDEN = ("system", "request", "usage")
+"""Fields that tell jobs of one trace apart and say nothing of the next, as in ``agents/settings``."""
+TRAINED_ON: dict[str, Any] = {"jobs": 60_000, "trace_seed": 100}
+"""The trace, as in ``agents/settings``."""
+UNSEEN_JOBS = 20_000
+"""Of each trace that nobody has seen."""
+PROCESSES = 4
+"""Of Ray: the learner, two env runners, one that evaluates."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How an agent is trained."""
+
+    shaping: Shaping
+    initial_bias: tuple[float, ...]
+    """of CONTINUE, CLONE, CHECKPOINT, KILL, RETRY"""
+
+
+BUDGETS = {
+    # A retry gains on most failures, and a clone on few: it begins with neither ruled out.
+    "Cloning-v1": Budget(
+        Shaping(reference="replay", stakes=("CLONE", "RETRY")), (0.0, -3.0, 0.0, -3.0, 0.0)
+    ),
+    "GracePeriod-v1": Budget(Shaping(stakes=("KILL",)), (0.0, 0.0, 0.0, -3.0, 0.0)),
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A training run."""
+
+    env: str
+    seed: int
+    decisions: int
+    seconds: float
+    """until the policy file was there, worlds and processes included"""
+    decisions_per_second: float
+    """of the iterations alone"""
+    slices: int
+    """of the test split of the registered trace"""
+    rllib_cost: float
+    """of all these slices, by RLlib's own evaluation"""
+    cost: float
+    """by `failgym.evaluate` of the policy file"""
+    score: float
+    """of the policy file on these slices"""
+    unseen_slices: int
+    agent: float
+    """score on unseen traces"""
+    rule: str
+    rule_score: Estimate
+    above: Estimate
+    """agent less rule, over the same slices"""
+
+
+def run(env: str, decisions: int, seed: int, traces: int, first: int, out: Path) -> Row:
+    """Train an agent, let RLlib and failgym evaluate it, and hold it against the heuristic."""
+    scenario, budget, begun = resolve(env), BUDGETS[resolve(env).name], time.perf_counter()
+    settings = settings_of(env, without=HIDDEN, shaping=budget.shaping, **TRAINED_ON)
+    config = ppo_config(
+        settings, decisions=decisions, initial_bias=budget.initial_bias, seed=seed
+    )
+    slices = evaluated_on(config, env)
+    algorithm = config.build_algo()
+    learning, sampled = time.perf_counter(), 0
+    while sampled < decisions:
+        result = algorithm.train()["env_runners"]
+        sampled = int(result["num_env_steps_sampled_lifetime"])
+        seconds = time.perf_counter() - learning
+        print_line(
+            f"{scenario.name}: {sampled:,} decisions, {seconds:.0f} s,"
+            f" return {result['episode_return_mean']:.3f}"
+        )
+    speed = sampled / (time.perf_counter() - learning)
+    file = out / f"{scenario.name}-{seed}.safetensors"
+    command = f"python -m experiments.rllib_ppo --env {env} --decisions {decisions}"
+    save_agent(algorithm, file, command=command)
+    seconds = time.perf_counter() - begun
+    theirs: Any = algorithm.evaluate()["env_runners"]
+    algorithm.stop()
+    agent, rule = load_agent(file), PAPERS[scenario.name]
+    ours = evaluate(agent, env)
+    unseen = places(scenario.override(jobs=UNSEEN_JOBS), traces, first)[-1]
+    found = compared(
+        unseen, {"agent": agent}, {rule: REGISTRY[rule]()}, silent
+    )
+    return Row(
+        *(scenario.name, seed, sampled, seconds, speed, slices),
+        *(-theirs["episode_return_mean"] * slices, ours.cost, ours.score),
+        *(found.slices, found.runs["agent"], rule, found.rule_score, found.above),
+    )
+
+
+def show(rows: list[Row]) -> None:
+    """Print the table."""
+    cells: list[tuple[Cell, ...]] = [
+        (
+            *(row.env, row.seed, f"{row.decisions:,}", round(row.seconds)),
+            *(f"{row.rllib_cost:.6f}", f"{row.cost:.6f}", round(row.agent, 1)),
+            *(row.rule, text(row.rule_score), text(row.above)),
+        )
+        for row in rows
+    ]
+    columns = (
+        *("environment", "seed", "decisions", "seconds", "cost by RLlib", "by evaluate"),
+        *("agent, unseen", "heuristic", "unseen", "above it"),
+    )
+    print_table("PPO of RLlib", columns, cells)
+
+
+def main(
+    env: Annotated[
+        list[str] | None, typer.Option("--env", metavar="ID", help="Repeatable; both by default.")
+    ] = None,
+    decisions: Annotated[int, typer.Option(min=1, help="To train on.")] = 600_000,
+    seed: Annotated[int, typer.Option(min=0, help="Of the training run.")] = 0,
+    traces: Annotated[int, typer.Option(min=1, help="Traces that nobody has seen.")] = 8,
+    first: Annotated[int, typer.Option(min=0, help="Seed of the first of them.")] = 8_000,
+    out: Annotated[Path, typer.Option(help="Folder of the policy files.")] = Path("rllib-agents"),
+    json_file: Annotated[Path | None, typer.Option("--json", help="Also write it there.")] = None,
+) -> None:
+    """Train with RLlib, and compare."""
+    file = JsonFile.at(json_file)
+    names = env or [f"failgym/{name}" for name in BUDGETS]
+    for name in names:
+        if resolve(name).name not in BUDGETS:
+            raise typer.BadParameter(f"expected one of {', '.join(BUDGETS)}", param_hint="--env")
+    out.mkdir(parents=True, exist_ok=True)
+    ray.init(address="local", num_cpus=PROCESSES, include_dashboard=False, log_to_driver=False)
+    rows: list[Row] = []
+    for name in names:
+        rows.append(run(name, decisions, seed, traces, first, out))
+        file.write([asdict(row) for row in rows])
+    ray.shutdown()
+    show(rows)
+
+
+if __name__ == "__main__":
+    typer.run(main)
