@@ -15,6 +15,10 @@ the call until the policy file lies there. Two things are shown of it:
 It needs RLlib: run it in the environment ``build/clients-rllib`` of ``make clients``.
 """
 
+# Ray annotates what it returns incompletely.
+# pyright: reportMissingImports=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+
 from __future__ import annotations
 
 import time
@@ -37,7 +41,7 @@ from failgym.evaluation.progress import silent
 from failgym.leaderboard.statistics.bootstrap import Estimate
 
 HIDDEN = ("system", "request", "usage")
-"""Fields that tell jobs of one trace apart and say nothing of the next, as in ``agents/settings``."""
+"""Fields that tell jobs of one trace apart, as in ``agents/settings``."""
 TRAINED_ON: dict[str, Any] = {"jobs": 60_000, "trace_seed": 100}
 """The trace, as in ``agents/settings``."""
 UNSEEN_JOBS = 20_000
@@ -96,9 +100,7 @@ def run(env: str, decisions: int, seed: int, traces: int, first: int, out: Path)
     """Train an agent, let RLlib and failgym evaluate it, and hold it against the heuristic."""
     scenario, budget, begun = resolve(env), BUDGETS[resolve(env).name], time.perf_counter()
     settings = settings_of(env, without=HIDDEN, shaping=budget.shaping, **TRAINED_ON)
-    config = ppo_config(
-        settings, decisions=decisions, initial_bias=budget.initial_bias, seed=seed
-    )
+    config = ppo_config(settings, decisions=decisions, initial_bias=budget.initial_bias, seed=seed)
     slices = evaluated_on(config, env)
     algorithm = config.build_algo()
     learning, sampled = time.perf_counter(), 0
@@ -120,9 +122,7 @@ def run(env: str, decisions: int, seed: int, traces: int, first: int, out: Path)
     agent, rule = load_agent(file), PAPERS[scenario.name]
     ours = evaluate(agent, env)
     unseen = places(scenario.override(jobs=UNSEEN_JOBS), traces, first)[-1]
-    found = compared(
-        unseen, {"agent": agent}, {rule: REGISTRY[rule]()}, silent
-    )
+    found = compared(unseen, {"agent": agent}, {rule: REGISTRY[rule]()}, silent)
     return Row(
         *(scenario.name, seed, sampled, seconds, speed, slices),
         *(-theirs["episode_return_mean"] * slices, ours.cost, ours.score),

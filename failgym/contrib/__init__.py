@@ -4,8 +4,8 @@
 |---|---|---|
 | `masks` | whoever expects masks in the observation: a Dict of both | nothing more |
 | `mo_gymnasium` | MO-Gymnasium: the reward as the vector of its terms | nothing more |
-| `minari` | Minari: data sets, with what every action would have cost beside each decision | minari |
-| `off_policy` | estimates of a policy's value from the decisions of another | scikit-learn |
+| `minari` | Minari: data sets, with the return of every action beside each decision | minari |
+| `off_policy` | estimates of a policy's value from the decisions of another | xgboost |
 | `rllib` | RLlib: environments with masks, PPO, its agent as a policy file | ray, torch |
 
 Each is imported by its name (``from failgym.contrib.masks import DictObservation``); ``import

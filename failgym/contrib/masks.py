@@ -36,7 +36,7 @@ def masked_space(space: spaces.Space[Any]) -> spaces.Dict:
     return spaces.Dict({OBSERVATIONS: space, MASK: mask})
 
 
-class DictObservation(gym.Wrapper[Masked, Any, Any, Any], RecordConstructorArgs):
+class DictObservation(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """Observe ``{"observations": ..., "action_mask": int8 [5]}``.
 
     Args:
@@ -46,7 +46,7 @@ class DictObservation(gym.Wrapper[Masked, Any, Any, Any], RecordConstructorArgs)
     def __init__(self, env: gym.Env[Any, Any]) -> None:
         RecordConstructorArgs.__init__(self)
         super().__init__(env)
-        self.observation_space = masked_space(env.observation_space)
+        self.observation_space: spaces.Space[Any] = masked_space(env.observation_space)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -86,7 +86,8 @@ class VectorDictObservation(AnyVectorWrapper):
                 " environments in DictObservation"
             )
         super().__init__(env)
-        self.single_observation_space = masked_space(env.single_observation_space)
+        batched: Any = env
+        self.single_observation_space = masked_space(batched.single_observation_space)
         self.observation_space = batch_space(self.single_observation_space, env.num_envs)
 
     def reset(

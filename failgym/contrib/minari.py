@@ -18,11 +18,14 @@ It needs Minari: ``pip install 'minari[create,hdf5]'``. A folder of data sets is
 from __future__ import annotations
 
 import math
+import os
 import re
-import shutil
+import tempfile
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -47,6 +50,8 @@ __all__ = ["CHANCES", "TARGETS", "decisions_of", "exact_value", "record"]
 CHANCES, TARGETS = "action_chances", "targets"
 """Entries of an info: chances of the actions, float64 [5], and for each target, by name, its
 ``action`` and the ``returns`` of all actions, float64 [5]."""
+FOLDER = "MINARI_DATASETS_PATH"
+"""Of the process: where Minari keeps data sets."""
 LANES = 256
 """Episodes that are played side by side."""
 NAME = re.compile(r"[a-z0-9_.+-]+", re.IGNORECASE)
@@ -131,7 +136,9 @@ def record(
     scenario, wanted = scenario_of_call(record, env, overrides), dict(targets or {})
     for name in wanted:
         if not NAME.fullmatch(name):
-            raise ValueError(f"targets: expected a name of letters, digits, ., _, +, -, got {name!r}")
+            raise ValueError(
+                f"targets: expected a name of letters, digits, ., _, +, -, got {name!r}"
+            )
     if dataset_id in minari.list_local_datasets():
         raise ValueError(f"{dataset_id}: there is such a data set already; delete it first")
     for one in (policy, *wanted.values()):
@@ -241,7 +248,10 @@ def _told(
 
 def _nothing(count: int) -> dict[str, Any]:
     """What targets have to say of ends."""
-    return {"action": np.zeros(count, dtype=np.int64), "returns": np.full((count, ACTIONS), math.nan)}
+    return {
+        "action": np.zeros(count, dtype=np.int64),
+        "returns": np.full((count, ACTIONS), math.nan),
+    }
 
 
 def _infos(out: Any, rows: Ints) -> dict[str, Any]:
@@ -273,17 +283,34 @@ def _stacked(infos: list[dict[str, Any]]) -> dict[str, Any]:
 def _written(
     minari: ModuleType, dataset_id: str, made: list[Any], env: gym.Env[Any, Any], **told: Any
 ) -> Any:
-    """The data set of some buffers; what is left of one that failed is removed."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of what nobody said
-        try:
-            return minari.create_dataset_from_buffers(
+    """The data set of some buffers, made beside the folder of data sets and then moved there."""
+    root = Path(minari.storage.datasets_root_dir.get_dataset_path())
+    with tempfile.TemporaryDirectory(".partial", ".failgym-", root.parent) as aside:
+        with _data_sets_in(aside), warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of what nobody said
+            minari.create_dataset_from_buffers(
                 dataset_id, made, env=env, data_format="hdf5", **told
             )
-        except BaseException:
-            left = minari.storage.datasets_root_dir.get_dataset_path(dataset_id)
-            shutil.rmtree(left, ignore_errors=True)
-            raise
+        namespace = dataset_id.rpartition("/")[0]
+        if namespace and namespace not in minari.list_local_namespaces():
+            minari.create_namespace(namespace)
+        (root / dataset_id).parent.mkdir(parents=True, exist_ok=True)
+        Path(aside, dataset_id).rename(root / dataset_id)
+    return minari.load_dataset(dataset_id)
+
+
+@contextmanager
+def _data_sets_in(folder: str) -> Generator[None]:
+    """Let Minari write elsewhere for a while: it asks the environment each time."""
+    before = os.environ.get(FOLDER)
+    os.environ[FOLDER] = folder
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[FOLDER]
+        else:
+            os.environ[FOLDER] = before
 
 
 def decisions_of(dataset: Any, target: str) -> Decisions:
@@ -335,7 +362,7 @@ def exact_value(policy: Predicts, env: str | Scenario, **overrides: Any) -> floa
     Raises:
         TypeError, ValueError: as `record` does.
     """
-    scenario = replace(scenario_of_call(exact_value, env, overrides))
+    scenario = scenario_of_call(exact_value, env, overrides)
     run = run_policy(build_world(scenario), scenario, policy, order=scenario.order)
     return 0.0 - float(run.costs.sum(axis=1).mean())
 
@@ -344,8 +371,8 @@ def _minari() -> ModuleType:
     """Minari. Raises ImportError, saying how to install it."""
     try:
         import minari
-        import minari.data_collector
-        import minari.storage.datasets_root_dir
+        import minari.data_collector  # pyright: ignore[reportUnusedImport]
+        import minari.storage.datasets_root_dir  # pyright: ignore[reportUnusedImport]
     except ImportError as error:
         raise ImportError(
             f"failgym.contrib.minari needs more: pip install 'minari[create,hdf5]' ({error})"

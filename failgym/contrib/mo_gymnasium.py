@@ -49,9 +49,7 @@ class RewardTermsEnv(MitigationEnv):
 
     def step(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, action: int | np.int64
-    ) -> tuple[
-        npt.NDArray[np.float32], npt.NDArray[np.float64], bool, bool, dict[str, Any]
-    ]:
+    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float64], bool, bool, dict[str, Any]]:
         """Answer the open decision; the reward is float64 [5]."""
         observation, _, terminated, truncated, info = super().step(action)
         return observation, info["reward_terms"].copy(), terminated, truncated, info

@@ -170,12 +170,12 @@ class FittedQ:
         ValueError: for counts below 1.
     """
 
-    rounds: int = 60
+    rounds: int = 30
     """regressions: rewards further away than that are not seen"""
-    trees: int = 60
+    trees: int = 40
     """of each regression"""
     depth: int = 5
-    learning_rate: float = 0.15
+    learning_rate: float = 0.2
     threads: int = 1
 
     def __post_init__(self) -> None:

@@ -143,9 +143,7 @@ class WithoutInfos(AnyVectorWrapper):
         return cast(Any, (*self.env.step(np.asarray(actions, dtype=np.int64))[:4], {}))
 
 
-def played_at_random(
-    settings: EnvSettings, decisions: int, seed: int
-) -> npt.NDArray[np.float32]:
+def played_at_random(settings: EnvSettings, decisions: int, seed: int) -> npt.NDArray[np.float32]:
     """Observations of random legal play, at least so many: [decisions, fields]."""
     count = min(decisions, 256)
     env: Any = VectorSelectFields(MitigationVectorEnv(settings.scenario, count), settings.fields)

@@ -64,7 +64,9 @@ class MaskedPPOModule(DefaultPPOTorchRLModule):
         logits = found[Columns.ACTION_DIST_INPUTS]
         return {
             **found,
-            Columns.ACTION_DIST_INPUTS: torch.where(legal, logits, torch.full_like(logits, ILLEGAL)),
+            Columns.ACTION_DIST_INPUTS: torch.where(
+                legal, logits, torch.full_like(logits, ILLEGAL)
+            ),
         }
 
     def _forward(self, batch: dict[str, Any], **more: Any) -> dict[str, Any]:

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
-from ray.rllib.algorithms import Algorithm
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
@@ -73,7 +72,7 @@ def ppo_config(
     learning_rate: tuple[float, float] = (1e-3, 5e-5),
     initial_bias: tuple[float, ...] = (0.0, -3.0, -3.0, -3.0, -3.0),
     seed: int = 0,
-) -> PPOConfig:
+) -> Any:
     """PPO on several env runners, each with a batch of episodes that one engine steps.
 
     Nothing is discounted, and advantages reach to the end of the episode. What it returns can be
@@ -92,11 +91,16 @@ def ppo_config(
             first, as most actions cannot be taken back.
         seed: of weights, episodes and minibatches.
 
+    Returns:
+        A ``ray.rllib.algorithms.ppo.PPOConfig``.
+
     Raises:
         ValueError: for counts below 1, or another number of biases.
     """
     counts = {"decisions": decisions, "episodes_at_once": episodes_at_once}
-    for name, value in (counts | {"batch": batch, "minibatch": minibatch, "epochs": epochs}).items():
+    for name, value in (
+        counts | {"batch": batch, "minibatch": minibatch, "epochs": epochs}
+    ).items():
         check_count(name, value, 1)
     if len(initial_bias) != ACTIONS:
         raise ValueError(f"initial_bias: expected {ACTIONS} numbers, got {len(initial_bias)}")
@@ -135,16 +139,12 @@ def ppo_config(
         grad_clip=0.5,
         grad_clip_by="global_norm",
     )
-    config.rl_module(
-        rl_module_spec=RLModuleSpec(module_class=MaskedPPOModule, model_config=model)
-    )
+    config.rl_module(rl_module_spec=RLModuleSpec(module_class=MaskedPPOModule, model_config=model))
     config.debugging(seed=seed, log_level="ERROR")
     return config
 
 
-def evaluated_on(
-    config: PPOConfig, env: str | Scenario, split: Split = "test", **overrides: Any
-) -> int:
+def evaluated_on(config: Any, env: str | Scenario, split: Split = "test", **overrides: Any) -> int:
     """Let ``Algorithm.evaluate`` play every slice of a split once, with the most likely actions.
 
     That is what `failgym.evaluate` plays with these arguments; ``episode_return_mean`` is minus the
@@ -183,7 +183,7 @@ def evaluated_on(
 
 
 def save_agent(
-    algorithm: Algorithm,
+    algorithm: Any,
     path: str | Path,
     *,
     command: str,
@@ -195,7 +195,7 @@ def save_agent(
     ``failgym evaluate --policy FILE`` plays it, without Ray.
 
     Args:
-        algorithm: made from a `ppo_config`.
+        algorithm: what ``build_algo`` of a `ppo_config` returned.
         path: the file, ``NAME.safetensors``.
         command: what trained it, for people.
         name: what tables call the agent.
@@ -211,10 +211,12 @@ def save_agent(
     spec = config.rl_module_spec
     if not isinstance(settings, EnvSettings) or spec.module_class is not MaskedPPOModule:
         raise ValueError("algorithm: expected one of a ppo_config")
-    model, group = spec.model_config, cast(Any, algorithm.learner_group)
-    weights = group.get_weights()[DEFAULT_MODULE_ID]
+    model = spec.model_config
+    weights = algorithm.learner_group.get_weights()[DEFAULT_MODULE_ID]
     scaling, hidden = model[SCALING], tuple(model["fcnet_hiddens"])
-    sampled = algorithm.metrics.peek((ENV_RUNNER_RESULTS, NUM_ENV_STEPS_SAMPLED_LIFETIME), default=0)
+    sampled = algorithm.metrics.peek(
+        (ENV_RUNNER_RESULTS, NUM_ENV_STEPS_SAMPLED_LIFETIME), default=0
+    )
     save_weights(
         _renamed(weights),
         path,
@@ -223,7 +225,10 @@ def save_agent(
         env=settings.scenario,
         fields=settings.fields,
         moments=Moments(
-            np.array(scaling["mean"]), np.array(scaling["variance"]), scaling["epsilon"], scaling["clip"]
+            np.array(scaling["mean"]),
+            np.array(scaling["variance"]),
+            scaling["epsilon"],
+            scaling["clip"],
         ),
         command=command,
         name=name,
