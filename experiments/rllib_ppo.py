@@ -26,7 +26,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import ray
 import typer
 
 from experiments.agents_and_rules import compared, places, text
@@ -35,7 +34,8 @@ from failgym import evaluate
 from failgym.agents import load_agent
 from failgym.baselines import REGISTRY
 from failgym.cli.output import Cell, JsonFile, print_line, print_table
-from failgym.contrib.rllib import Shaping, evaluated_on, ppo_config, save_agent, settings_of
+from failgym.contrib import rllib
+from failgym.contrib.rllib import Shaping, settings_of
 from failgym.envs import resolve
 from failgym.evaluation.progress import silent
 from failgym.leaderboard.statistics.bootstrap import Estimate
@@ -100,8 +100,10 @@ def run(env: str, decisions: int, seed: int, traces: int, first: int, out: Path)
     """Train an agent, let RLlib and failgym evaluate it, and hold it against the heuristic."""
     scenario, budget, begun = resolve(env), BUDGETS[resolve(env).name], time.perf_counter()
     settings = settings_of(env, without=HIDDEN, shaping=budget.shaping, **TRAINED_ON)
-    config = ppo_config(settings, decisions=decisions, initial_bias=budget.initial_bias, seed=seed)
-    slices = evaluated_on(config, env)
+    config = rllib.ppo_config(
+        settings, decisions=decisions, initial_bias=budget.initial_bias, seed=seed
+    )
+    slices = rllib.evaluated_on(config, env)
     algorithm = config.build_algo()
     learning, sampled = time.perf_counter(), 0
     while sampled < decisions:
@@ -115,7 +117,7 @@ def run(env: str, decisions: int, seed: int, traces: int, first: int, out: Path)
     speed = sampled / (time.perf_counter() - learning)
     file = out / f"{scenario.name}-{seed}.safetensors"
     command = f"python -m experiments.rllib_ppo --env {env} --decisions {decisions}"
-    save_agent(algorithm, file, command=command)
+    rllib.save_agent(algorithm, file, command=command)
     seconds = time.perf_counter() - begun
     theirs: Any = algorithm.evaluate()["env_runners"]
     algorithm.stop()
@@ -159,6 +161,8 @@ def main(
     json_file: Annotated[Path | None, typer.Option("--json", help="Also write it there.")] = None,
 ) -> None:
     """Train with RLlib, and compare."""
+    import ray
+
     file = JsonFile.at(json_file)
     names = env or [f"failgym/{name}" for name in BUDGETS]
     for name in names:

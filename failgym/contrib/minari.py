@@ -283,17 +283,17 @@ def _stacked(infos: list[dict[str, Any]]) -> dict[str, Any]:
 def _written(
     minari: ModuleType, dataset_id: str, made: list[Any], env: gym.Env[Any, Any], **told: Any
 ) -> Any:
-    """The data set of some buffers, made beside the folder of data sets and then moved there."""
+    """The data set of some buffers, made in a hidden folder and then moved to its place."""
     root = Path(minari.storage.datasets_root_dir.get_dataset_path())
-    with tempfile.TemporaryDirectory(".partial", ".failgym-", root.parent) as aside:
+    with tempfile.TemporaryDirectory(".partial", ".failgym-", root) as aside:
         with _data_sets_in(aside), warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of what nobody said
             minari.create_dataset_from_buffers(
                 dataset_id, made, env=env, data_format="hdf5", **told
             )
         namespace = dataset_id.rpartition("/")[0]
-        if namespace and namespace not in minari.list_local_namespaces():
-            minari.create_namespace(namespace)
+        if namespace and namespace not in minari.namespace.list_local_namespaces():
+            minari.namespace.create_namespace(namespace)
         (root / dataset_id).parent.mkdir(parents=True, exist_ok=True)
         Path(aside, dataset_id).rename(root / dataset_id)
     return minari.load_dataset(dataset_id)
@@ -372,6 +372,7 @@ def _minari() -> ModuleType:
     try:
         import minari
         import minari.data_collector  # pyright: ignore[reportUnusedImport]
+        import minari.namespace  # pyright: ignore[reportUnusedImport]
         import minari.storage.datasets_root_dir  # pyright: ignore[reportUnusedImport]
     except ImportError as error:
         raise ImportError(

@@ -501,8 +501,8 @@ def test_weights_of_another_library_answer_as_the_model_that_they_are_of(
     expected = answers(model, (shown, *seen[1:]), True)
     same([action for action, _ in answers(agent, seen, True)], [a for a, _ in expected])
     before = path.read_bytes()
+    wrong = {name: w for name, w in weights.items() if name != "action_net.bias"}
     with pytest.raises(ValueError, match=r"^weights: action_net.bias is missing"):
-        wrong = {name: w for name, w in weights.items() if name != "action_net.bias"}
         save_weights(wrong, path, moments=None, **given)
     with pytest.raises(ValueError, match=r"^unknown algorithm 'maskable_pp', did you mean"):
         save_weights(weights, path, moments=None, **given | {"algorithm": "maskable_pp"})

@@ -43,10 +43,10 @@ def test_gymnasiums_checker_passes() -> None:
 
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
 def test_a_batch_is_what_single_environments_are(mode: AutoresetMode) -> None:
-    fields = {"scenario": IDS[0], **small(IDS[0]), "slice_tasks": 1}
+    fields: dict[str, Any] = {**small(IDS[0]), "slice_tasks": 1}
 
     def one() -> gym.Env[Any, Any]:
-        return DictObservation(SelectFields(gym.make(IDS[0], **{**fields, "scenario": IDS[0]})))
+        return DictObservation(SelectFields(gym.make(IDS[0], **fields)))
 
     made: Any = gym.make_vec(
         IDS[0], 3, vectorization_mode="vector_entry_point", autoreset_mode=mode, **fields

@@ -118,7 +118,7 @@ def chain(episodes: int, seed: int = 0) -> Decisions:
         masks=np.array([[1, 0, 0, 1, 0]] * (2 * episodes), dtype=np.bool_),
         actions=actions.reshape(-1),
         chances=np.full(2 * episodes, 0.5),
-        rewards=rewards.reshape(-1),
+        rewards=rewards.reshape(-1).astype(np.float64),
         last=np.tile([False, True], episodes),
         target=np.zeros(2 * episodes, dtype=np.int64),
         returns=returns,
