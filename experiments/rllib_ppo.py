@@ -1,18 +1,19 @@
 """What RLlib's PPO learns in a few minutes, beside the heuristic of the paper.
 
-    python -m experiments.rllib_ppo [--env ID ...] [--decisions 600000] [--traces 8]
+    python -m experiments.rllib_ppo [--env ID ...] [--decisions 600000] [--traces 24]
                                     [--first 8000] [--out DIR] [--json FILE]
 
 For each environment: PPO of RLlib's new API stack (`failgym.contrib.rllib`) on two env runners,
 with what `BUDGETS` says; it begins with nothing but the biases of its actions. The clock runs from
 the call until the policy file lies there. Two things are shown of it:
 
-* RLlib's own evaluation of the test split of the registered trace and `failgym.evaluate` of the
-  policy file, on the same slices: costs must be the same;
+* RLlib's own evaluation of the test split and `failgym.evaluate` of the policy file, on the same
+  slices: costs must be the same;
 * the policy file against the heuristic of the paper, as published, on the test splits of traces
   that nobody has seen, paired (`experiments.agents_and_rules`).
 
-It needs RLlib: run it in the environment ``build/clients-rllib`` of ``make clients``.
+What stands in FILE already is not trained again; with other ``--traces`` its policy file in DIR is
+judged anew. It needs RLlib: run it in the environment ``build/clients-rllib`` of ``make clients``.
 """
 
 # Ray annotates what it returns incompletely.
@@ -21,14 +22,16 @@ It needs RLlib: run it in the environment ``build/clients-rllib`` of ``make clie
 
 from __future__ import annotations
 
+import json
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from experiments.agents_and_rules import compared, places, text
+from experiments.measured_worlds import world_of
 from experiments.three_minutes import PAPERS
 from failgym import evaluate
 from failgym.agents import load_agent
@@ -36,9 +39,10 @@ from failgym.baselines import REGISTRY
 from failgym.cli.output import Cell, JsonFile, print_line, print_table
 from failgym.contrib import rllib
 from failgym.contrib.rllib import Shaping, settings_of
-from failgym.envs import resolve
+from failgym.envs import Scenario, resolve
 from failgym.evaluation.progress import silent
 from failgym.leaderboard.statistics.bootstrap import Estimate
+from failgym.policy import Policy
 
 HIDDEN = ("system", "request", "usage")
 """Fields that tell jobs of one trace apart, as in ``agents/settings``."""
@@ -57,14 +61,17 @@ class Budget:
     shaping: Shaping
     initial_bias: tuple[float, ...]
     """of CONTINUE, CLONE, CHECKPOINT, KILL, RETRY"""
+    evaluated_jobs: int
+    """of the registered environment, with fewer jobs, that RLlib evaluates: it plays one episode at
+    a time, a thousand decisions a second"""
 
 
 BUDGETS = {
     # A retry gains on most failures, and a clone on few: it begins with neither ruled out.
     "Cloning-v1": Budget(
-        Shaping(reference="replay", stakes=("CLONE", "RETRY")), (0.0, -3.0, 0.0, -3.0, 0.0)
+        Shaping(reference="replay", stakes=("CLONE", "RETRY")), (0.0, -3.0, 0.0, -3.0, 0.0), 50_000
     ),
-    "GracePeriod-v1": Budget(Shaping(stakes=("KILL",)), (0.0, 0.0, 0.0, -3.0, 0.0)),
+    "GracePeriod-v1": Budget(Shaping(stakes=("KILL",)), (0.0, 0.0, 0.0, -3.0, 0.0), 5_000),
 }
 
 
@@ -73,6 +80,8 @@ class Row:
     """A training run."""
 
     env: str
+    world: str
+    """digest of the environment (`experiments.measured_worlds`)"""
     seed: int
     decisions: int
     seconds: float
@@ -80,13 +89,15 @@ class Row:
     decisions_per_second: float
     """of the iterations alone"""
     slices: int
-    """of the test split of the registered trace"""
+    """of the test split that RLlib evaluates"""
     rllib_cost: float
     """of all these slices, by RLlib's own evaluation"""
     cost: float
     """by `failgym.evaluate` of the policy file"""
     score: float
     """of the policy file on these slices"""
+    traces: int
+    """that nobody has seen"""
     unseen_slices: int
     agent: float
     """score on unseen traces"""
@@ -103,7 +114,7 @@ def run(env: str, decisions: int, seed: int, traces: int, first: int, out: Path)
     config = rllib.ppo_config(
         settings, decisions=decisions, initial_bias=budget.initial_bias, seed=seed
     )
-    slices = rllib.evaluated_on(config, env)
+    slices = rllib.evaluated_on(config, env, jobs=budget.evaluated_jobs)
     algorithm = config.build_algo()
     learning, sampled = time.perf_counter(), 0
     while sampled < decisions:
@@ -115,21 +126,57 @@ def run(env: str, decisions: int, seed: int, traces: int, first: int, out: Path)
             f" return {result['episode_return_mean']:.3f}"
         )
     speed = sampled / (time.perf_counter() - learning)
-    file = out / f"{scenario.name}-{seed}.safetensors"
+    file = policy_file(out, scenario, seed)
     command = f"python -m experiments.rllib_ppo --env {env} --decisions {decisions}"
     rllib.save_agent(algorithm, file, command=command)
     seconds = time.perf_counter() - begun
     theirs: Any = algorithm.evaluate()["env_runners"]
     algorithm.stop()
-    agent, rule = load_agent(file), PAPERS[scenario.name]
-    ours = evaluate(agent, env)
+    agent = load_agent(file)
+    ours = evaluate(agent, env, jobs=budget.evaluated_jobs)
+    return Row(
+        *(scenario.name, world_of(env), seed, sampled, seconds, speed, slices),
+        *(-theirs["episode_return_mean"] * slices, ours.cost, ours.score),
+        **judged(scenario, agent, traces, first),
+    )
+
+
+def judged(scenario: Scenario, agent: Policy, traces: int, first: int) -> dict[str, Any]:
+    """An agent against the heuristic of the paper, on traces that nobody has seen."""
+    rule = PAPERS[scenario.name]
     unseen = places(scenario.override(jobs=UNSEEN_JOBS), traces, first)[-1]
     found = compared(unseen, {"agent": agent}, {rule: REGISTRY[rule]()}, silent)
-    return Row(
-        *(scenario.name, seed, sampled, seconds, speed, slices),
-        *(-theirs["episode_return_mean"] * slices, ours.cost, ours.score),
-        *(found.slices, found.runs["agent"], rule, found.rule_score, found.above),
-    )
+    return {
+        "traces": traces,
+        "unseen_slices": found.slices,
+        "agent": found.runs["agent"],
+        "rule": rule,
+        "rule_score": found.rule_score,
+        "above": found.above,
+    }
+
+
+def policy_file(out: Path, scenario: Scenario, seed: int) -> Path:
+    """Where the agent of a training run is kept."""
+    return out / f"{scenario.name}-{seed}.safetensors"
+
+
+def begin_ray() -> bool:
+    """Begin a cluster of our own, which ends with this process; True."""
+    import ray
+
+    ray.init(address="local", num_cpus=PROCESSES, include_dashboard=False, log_to_driver=False)
+    return True
+
+
+def done_before(file: Path | None) -> list[Row]:
+    """Rows that stand in a file already. Raises ValueError if it holds something else."""
+    if file is None or not file.is_file() or not file.stat().st_size:
+        return []
+    try:
+        return [Row(**row) for row in json.loads(file.read_text("utf-8"))]
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{file}: expected what this experiment wrote: {error}") from error
 
 
 def show(rows: list[Row]) -> None:
@@ -155,26 +202,33 @@ def main(
     ] = None,
     decisions: Annotated[int, typer.Option(min=1, help="To train on.")] = 600_000,
     seed: Annotated[int, typer.Option(min=0, help="Of the training run.")] = 0,
-    traces: Annotated[int, typer.Option(min=1, help="Traces that nobody has seen.")] = 8,
+    traces: Annotated[int, typer.Option(min=1, help="Traces that nobody has seen.")] = 24,
     first: Annotated[int, typer.Option(min=0, help="Seed of the first of them.")] = 8_000,
     out: Annotated[Path, typer.Option(help="Folder of the policy files.")] = Path("rllib-agents"),
     json_file: Annotated[Path | None, typer.Option("--json", help="Also write it there.")] = None,
 ) -> None:
     """Train with RLlib, and compare."""
-    import ray
-
-    file = JsonFile.at(json_file)
+    file, rows = JsonFile.at(json_file), done_before(json_file)
     names = env or [f"failgym/{name}" for name in BUDGETS]
     for name in names:
         if resolve(name).name not in BUDGETS:
             raise typer.BadParameter(f"expected one of {', '.join(BUDGETS)}", param_hint="--env")
     out.mkdir(parents=True, exist_ok=True)
-    ray.init(address="local", num_cpus=PROCESSES, include_dashboard=False, log_to_driver=False)
-    rows: list[Row] = []
+    with_ray = False
     for name in names:
-        rows.append(run(name, decisions, seed, traces, first, out))
+        scenario, known = resolve(name), {(r.env, r.world, r.seed): r for r in rows}
+        row = known.get((scenario.name, world_of(name), seed))
+        if row is not None and row.traces == traces:
+            continue
+        if row is not None:
+            rows.remove(row)
+            agent = load_agent(policy_file(out, scenario, seed))
+            row = replace(row, **judged(scenario, agent, traces, first))
+        else:
+            with_ray = with_ray or begin_ray()
+            row = run(name, decisions, seed, traces, first, out)
+        rows.append(row)
         file.write([asdict(row) for row in rows])
-    ray.shutdown()
     show(rows)
 
 

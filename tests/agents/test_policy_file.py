@@ -504,8 +504,9 @@ def test_weights_of_another_library_answer_as_the_model_that_they_are_of(
     wrong = {name: w for name, w in weights.items() if name != "action_net.bias"}
     with pytest.raises(ValueError, match=r"^weights: action_net.bias is missing"):
         save_weights(wrong, path, moments=None, **given)
+    other: dict[str, Any] = {**given, "algorithm": "maskable_pp"}
     with pytest.raises(ValueError, match=r"^unknown algorithm 'maskable_pp', did you mean"):
-        save_weights(weights, path, moments=None, **given | {"algorithm": "maskable_pp"})
+        save_weights(weights, path, moments=None, **other)
     with pytest.raises(ValueError, match=r"expected a name that ends in \.safetensors"):
         save_weights(weights, tmp_path / "agent.pt", moments=None, **given)
     assert path.read_bytes() == before
