@@ -30,11 +30,10 @@ from failgym.cli.output import JsonFile, print_line, print_table
 
 IMPORT = """
 import json, multiprocessing, resource, sys, time
-from functools import partial
 from pathlib import Path
-from failgym.leaderboard.run.process_pool import each
 from failgym.traces import Trace
 from failgym.traces.readers.google_2019 import import_google_2019, read_google_2019
+from failgym.workers import Workers
 def main():
     source, out, warm = (Path(sys.argv[at]) for at in (1, 2, 4))
     processes = int(sys.argv[3])
@@ -43,7 +42,7 @@ def main():
     if processes == 0:
         read_google_2019(source).save(out / "t")
     else:
-        import_google_2019(source, out / "t", each=partial(each, processes=processes))
+        import_google_2019(source, out / "t", workers=Workers(processes))
     seconds = time.perf_counter() - begun
     for child in multiprocessing.active_children():  # what they took is known when they have ended
         child.join()

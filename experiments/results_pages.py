@@ -40,6 +40,10 @@
     python -m experiments.results_pages --from-generated real.json
     python -m experiments.generalisation --env ID --json generalisation.json
     python -m experiments.results_pages --generalisation generalisation.json
+    python -m experiments.rllib_ppo --json rllib.json
+    python -m experiments.results_pages --rllib rllib.json
+    python -m experiments.off_policy --json off_policy.json
+    python -m experiments.results_pages --off-policy off_policy.json
     python -m experiments.oracle_rows --suite NAME --json oracle.json
     python -m experiments.results_pages --leaderboard DIR --oracle oracle.json
 
@@ -64,6 +68,7 @@ from experiments.measured_worlds import note
 from experiments.result_tables.agents import agents
 from experiments.result_tables.baselines import measures, scores, tuned
 from experiments.result_tables.continued import continued, speculation
+from experiments.result_tables.contrib import off_policy, rllib
 from experiments.result_tables.generalisation import generalisation
 from experiments.result_tables.information import alarms, errors_of_jobs, information
 from experiments.result_tables.intervals import (
@@ -109,6 +114,8 @@ PAGES = {
     "verdicts": "docs/results/intervals.md",
     "from_generated": "docs/results/twins.md",
     "generalisation": "docs/results/generalisation.md",
+    "rllib": "docs/contrib.md",
+    "off_policy": "docs/results/off_policy.md",
 }
 """The page that each generated part stands in."""
 TEST_SPLIT = "test split"
@@ -155,6 +162,8 @@ def main(
     verdicts_file: Annotated[Path | None, typer.Option("--verdicts", **FILE)] = None,
     from_generated_file: Annotated[Path | None, typer.Option("--from-generated", **FILE)] = None,
     generalisation_file: Annotated[Path | None, typer.Option("--generalisation", **FILE)] = None,
+    rllib_file: Annotated[Path | None, typer.Option("--rllib", **FILE)] = None,
+    off_policy_file: Annotated[Path | None, typer.Option("--off-policy", **FILE)] = None,
     leaderboard: Annotated[
         Path | None, typer.Option("--leaderboard", metavar="DIR", exists=True, file_okay=False)
     ] = None,
@@ -184,6 +193,8 @@ def main(
         ("verdicts", verdicts_file, verdicts),
         ("from_generated", from_generated_file, from_generated),
         ("generalisation", generalisation_file, generalisation),
+        ("rllib", rllib_file, rllib),
+        ("off_policy", off_policy_file, off_policy),
     ]
     for name, file, written in given:
         if file is not None:

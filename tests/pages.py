@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 TOP = Path(__file__).parents[1]
+CLIENTS = ("minari", "mo_gymnasium", "ray")
+"""Libraries that pages show and that are not installed with failgym."""
 LEARNS = "model.learn("
 """In the code that trains an agent, which tests/test_readme.py runs."""
 
@@ -105,6 +107,11 @@ def run_as_printed(code: str) -> dict[str, Any]:
     names: dict[str, Any] = {"__name__": "__main__"}
     exec(compile(code, "page.md", "exec"), names)  # noqa: S102 - our own pages
     return names
+
+
+def clients_of(code: str) -> list[str]:
+    """Which of `CLIENTS` code of a page imports."""
+    return [name for name in CLIENTS if re.search(rf"^(import|from) {name}\b", code, re.MULTILINE)]
 
 
 def tables(text: str) -> list[list[list[str]]]:

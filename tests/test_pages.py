@@ -18,9 +18,14 @@ from failgym.cli.options import override
 from failgym.cli.patterns import ENV, pattern_files
 from failgym.cli.specs import load_policy
 from failgym.envs import SCENARIOS, resolve
-from tests.pages import LEARNS, PAGES, README, TOP, Page, run_as_printed
+from tests.pages import LEARNS, PAGES, README, TOP, Page, clients_of, run_as_printed
 
-CODE = [code for page in PAGES for code in page.blocks("python") if LEARNS not in code]
+CODE = [
+    code
+    for page in PAGES
+    for code in page.blocks("python")
+    if LEARNS not in code and not clients_of(code)  # tests/clients/test_pages.py runs these
+]
 COMMANDS = [words for page in PAGES for words in page.commands()]
 MADE = {out for words in COMMANDS for told, out in pairwise(words) if told == "--out"}
 """What commands of the pages write, and others of them read."""

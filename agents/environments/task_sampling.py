@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from gymnasium.vector import VectorEnv
 
 from failgym.agents.environments.task_costs import TaskCosts
 from failgym.agents.environments.vec_env import BatchedVecEnv
@@ -91,7 +92,9 @@ def stakes(
     return np.maximum(most, floor * most.mean()) ** power
 
 
-def draw_by_stakes(env: BatchedVecEnv, weights: Floats, seed: int) -> Floats:
+def draw_by_stakes(
+    env: BatchedVecEnv | VectorEnv[Any, Any, Any], weights: Floats, seed: int
+) -> Floats:
     """Let an environment draw its tasks in proportion to weights, from its next reset on.
 
     Args:
@@ -103,7 +106,7 @@ def draw_by_stakes(env: BatchedVecEnv, weights: Floats, seed: int) -> Floats:
         What the rewards of each task are to be divided by, by trace row: how often it is expected
         in the list over the mean of all tasks; 1 for tasks of no episode.
     """
-    inner: Any = env.env.unwrapped
+    inner: Any = (env.env if isinstance(env, BatchedVecEnv) else env).unwrapped
     batch: Any = inner.batch
     assert isinstance(batch, Batch)
     world, tasks = batch.world, batch.world.order

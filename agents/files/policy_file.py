@@ -45,13 +45,21 @@ from failgym.agents.networks.architectures import (
 from failgym.agents.networks.sizes import Network
 from failgym.envs import resolve
 from failgym.files import replacing
+from failgym.known_names import check_known
 from failgym.worlds.scenario import Scenario
 from failgym.worlds.source import whole_trace
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
 
-__all__ = ["SUFFIX", "load_agent", "read_manifest", "save_ensemble", "save_policy"]
+__all__ = [
+    "SUFFIX",
+    "load_agent",
+    "read_manifest",
+    "save_ensemble",
+    "save_policy",
+    "save_weights",
+]
 
 LEARNED_BY = {"Forest": "xgboost-cpu", "Perceptrons": "torch"}
 """The library that learns an ensemble, whose version its file records."""
@@ -129,6 +137,74 @@ def save_policy(
         scores=dict(scores or {}),
     )
     arrays = _weights(model, critic)
+    if moments is not None:
+        arrays |= {MEAN: moments.mean, VARIANCE: moments.variance}
+    with replacing(path) as partial:
+        partial.write_bytes(save(arrays, {KEY: manifest.model_dump_json()}))
+
+
+def save_weights(
+    weights: Mapping[str, torch.Tensor],
+    path: str | Path,
+    *,
+    network: Network,
+    algorithm: str,
+    env: str | Scenario,
+    fields: Sequence[str],
+    moments: Moments | None,
+    command: str,
+    steps: int,
+    seed: int | None,
+    libraries: Sequence[str],
+    name: str | None = None,
+    scores: Mapping[str, Any] | None = None,
+) -> None:
+    """Write a network that another library trained to a file, whole or not at all.
+
+    Args:
+        weights: actor and critic, by the names that stable-baselines3 gives them.
+        path: the file, `NAME.safetensors`.
+        network: its sizes.
+        algorithm: one of `ARCHITECTURES`, whose policies are like it.
+        env: the environment that it was trained in: an id, or the scenario.
+        fields: names of the fields that it is shown, in order.
+        moments: how these are normalised; None: not at all.
+        command: what trained it, for people.
+        steps: decisions that it has learned from.
+        seed: of all that was drawn.
+        libraries: packages whose versions are recorded, beside failgym's own.
+        name: what tables call the agent; the algorithm's name by default.
+        scores: numbers worth knowing, by name; JSON values.
+
+    Raises:
+        ValueError: for an unknown algorithm, weights that do not fit the sizes or are not finite,
+            scores that are no JSON values, or another suffix.
+        OSError: if the file cannot be written.
+    """
+    path = Path(path)
+    if path.suffix != SUFFIX:
+        raise ValueError(f"{path}: expected a name that ends in {SUFFIX}")
+    architecture = ARCHITECTURES[check_known("algorithm", algorithm, ARCHITECTURES)]
+    load_weights(build(network, architecture, fields), weights)
+    scenario = resolve(env)
+    manifest = Manifest(
+        name=name or algorithm,
+        environment=Environment.of(scenario),
+        observation=observation_fields(fields),
+        scaling=moments and Scaling(epsilon=moments.epsilon, clip=moments.clip),
+        actions=actions(),
+        algorithm=algorithm,
+        policy=architecture.policy.__name__,
+        network=network,
+        critic=True,
+        versions={"failgym": __version__, **{name: _version(name) for name in libraries}},
+        command=command,
+        trace_hash=whole_trace(scenario).content_hash,
+        steps=steps,
+        seed=seed,
+        scores=dict(scores or {}),
+    )
+    arrays: Arrays = {n: np.ascontiguousarray(t.numpy()) for n, t in weights.items()}
     if moments is not None:
         arrays |= {MEAN: moments.mean, VARIANCE: moments.variance}
     with replacing(path) as partial:

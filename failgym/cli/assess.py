@@ -246,11 +246,12 @@ def _imported(form: str | None, source: list[Path], out: Path, **options: Any) -
         check_name("TRACE", source[0])
         return source[0]
     from failgym.cli.imports import Reading
+    from failgym.workers import ALONE
 
     reading = Reading.of(form, source, None, None, **options)
     folder = out / IMPORTED
     out.mkdir(parents=True, exist_ok=True)
-    reading.save(folder, progress=interactive())
+    reading.save(folder, ALONE, progress=interactive())
     return folder
 
 

@@ -14,6 +14,7 @@ from failgym.known_names import unknown
 if TYPE_CHECKING:
     from failgym.traces import Trace
     from failgym.traces.formats import Format
+    from failgym.workers import Workers
 
 __all__ = ["Reading"]
 
@@ -85,25 +86,23 @@ class Reading:
             align or "auto",
         )
 
-    def check_processes(self, processes: int) -> None:
-        """Is it read by several processes, if these were asked for? Raises ValueError."""
+    def check_workers(self, workers: Workers) -> None:
+        """Is it read by several workers, if these were asked for? Raises ValueError."""
         from failgym.traces import FORMATS
 
-        if processes < 1:
-            raise ValueError(f"--processes: expected at least 1, got {processes}")
-        if processes > 1 and not self.source.form.in_steps:
+        if workers.several and not self.source.form.in_steps:
             takers = ", ".join(form.name for form in FORMATS.values() if form.in_steps)
             name = self.source.form.name
-            raise ValueError(f"--processes: {name} is read by one, only {takers} by several")
-        if processes > 1 and self.outages is not None:
-            raise ValueError("--processes: with --outages a source is read by one")
+            raise ValueError(f"--workers: {name} is read by one, only {takers} by several")
+        if workers.several and self.outages is not None:
+            raise ValueError("--workers: with --outages a source is read by one")
 
-    def save(self, out: Path, *, progress: bool, processes: int = 1) -> None:
+    def save(self, out: Path, workers: Workers, *, progress: bool) -> None:
         """Read everything and save it as one trace. Raises TraceError."""
         form, paths = self.source.form, self.source.paths
         if form.importer is not None and self.outages is None:
             if form.in_steps:
-                form.importer(paths, out, progress=progress, each=_on_processes(processes))
+                form.importer(paths, out, progress=progress, workers=workers)
                 return
             if len(paths) == 1:
                 form.importer(paths[0], out, **self.source.options, progress=progress)
@@ -114,15 +113,6 @@ class Reading:
 
             made = with_outages(made, self.outages.read(progress=progress), align=self.align)
         made.save(out)
-
-
-def _on_processes(processes: int) -> Callable[..., list[Any]]:
-    """What does the steps of an import, on as many processes."""
-    from functools import partial
-
-    from failgym.leaderboard.run.process_pool import each
-
-    return partial(each, processes=processes)
 
 
 def _format(name: str) -> Format:

@@ -17,7 +17,7 @@ from failgym.cli.compare import compare
 from failgym.cli.fetch import fetch
 from failgym.cli.folders import check_name, check_out, holds_trace
 from failgym.cli.forecast import forecast
-from failgym.cli.options import Json, Seed
+from failgym.cli.options import Json, RayAddress, Seed, WorkersOption, read_workers
 from failgym.cli.output import JsonFile, interactive, print_line, print_table
 
 if TYPE_CHECKING:
@@ -78,9 +78,8 @@ def import_trace(
     unit: readers.Unit = None,
     merge_clusters: readers.MergeClusters = False,
     unit_ms: readers.UnitMs = None,
-    processes: Annotated[
-        int, typer.Option("--processes", help="google-2019: how many read it at once.")
-    ] = 1,
+    workers: WorkersOption = "1",
+    ray_address: RayAddress = None,
 ) -> None:
     """Read a published trace and store it."""
     from failgym.cli.imports import Reading
@@ -103,10 +102,11 @@ def import_trace(
         merge_clusters=merge_clusters or None,
         unit_ms=unit_ms,
     )
-    reading.check_processes(processes)
+    asked = read_workers(workers, ray_address)
+    reading.check_workers(asked)
     check_out(out)
     begun = time.perf_counter()
-    reading.save(out, progress=interactive(), processes=processes)
+    reading.save(out, asked, progress=interactive())
     _report(out, begun)
 
 

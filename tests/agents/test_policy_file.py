@@ -24,9 +24,9 @@ from stable_baselines3.common.vec_env import VecNormalize
 
 import failgym
 from failgym.agents.environments.vec_env import BatchedVecEnv, make_sb3_env
-from failgym.agents.files.policy_file import load_agent, save_policy
-from failgym.agents.files.trained_policy import TrainedPolicy
-from failgym.agents.networks.architectures import ARCHITECTURES
+from failgym.agents.files.policy_file import load_agent, save_policy, save_weights
+from failgym.agents.files.trained_policy import Moments, TrainedPolicy
+from failgym.agents.networks.architectures import ARCHITECTURES, describe, kept_weights
 from failgym.cli import run
 from failgym.envs import FIELDS, resolve
 from failgym.worlds.source import whole_trace
@@ -474,3 +474,39 @@ def test_observations_that_are_no_numbers_are_refused(env: BatchedVecEnv, tmp_pa
     seen = np.full((2, len(FIELDS)), np.nan, dtype=np.float32)
     with pytest.raises(ValueError, match=r"^observation: expected finite numbers$"):
         load_agent(path).predict(seen)
+
+
+def test_weights_of_another_library_answer_as_the_model_that_they_are_of(
+    env: BatchedVecEnv, seen: Any, tmp_path: Path
+) -> None:
+    model, path = made("maskable_ppo", env, net_arch=[32]), tmp_path / "agent.safetensors"
+    names = tuple(field.name for field in FIELDS)
+    moments = Moments(np.full(len(names), 0.2), np.full(len(names), 1.5), 1e-8, 10.0)
+    given: dict[str, Any] = {
+        "network": describe(model.policy, ARCHITECTURES["maskable_ppo"]),
+        "algorithm": "maskable_ppo",
+        "env": SCENARIO,
+        "fields": names,
+        "command": "another library",
+        "steps": 12,
+        "seed": 3,
+        "libraries": ["numpy"],
+    }
+    weights = kept_weights(model.policy, critic=True)
+    save_weights(weights, path, moments=moments, **given)
+    agent = load_agent(path)
+    assert agent.manifest.steps == 12
+    assert agent.manifest.versions.keys() == {"failgym", "numpy"}
+    shown = [moments.normalised(observation) for observation in seen[0]]
+    expected = answers(model, (shown, *seen[1:]), True)
+    same([action for action, _ in answers(agent, seen, True)], [a for a, _ in expected])
+    before = path.read_bytes()
+    wrong = {name: w for name, w in weights.items() if name != "action_net.bias"}
+    with pytest.raises(ValueError, match=r"^weights: action_net.bias is missing"):
+        save_weights(wrong, path, moments=None, **given)
+    other: dict[str, Any] = {**given, "algorithm": "maskable_pp"}
+    with pytest.raises(ValueError, match=r"^unknown algorithm 'maskable_pp', did you mean"):
+        save_weights(weights, path, moments=None, **other)
+    with pytest.raises(ValueError, match=r"expected a name that ends in \.safetensors"):
+        save_weights(weights, tmp_path / "agent.pt", moments=None, **given)
+    assert path.read_bytes() == before

@@ -8,8 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+import failgym
+from failgym.baselines import Algorithm1, Replay, RetryCap
+from failgym.contrib.minari import CHANCES, decisions_of, exact_value, record
+from failgym.contrib.off_policy import corrected, importance_sampling, per_decision
 from tests.clients.installed import client
-from tests.clients.transitions import IDS, legal_actions, make, same_infos, stream
+from tests.clients.transitions import IDS, legal_actions, make, same_infos, small_fields, stream
 
 minari = client("minari")
 client("h5py")
@@ -19,6 +23,9 @@ pytestmark = pytest.mark.filterwarnings("default")
 
 CLIENT = "minari"
 EPISODES, SEED = 4, 7
+
+
+TARGETS = {"retry_cap": RetryCap(), "replay": Replay()}
 
 
 @pytest.fixture(autouse=True)
@@ -101,3 +108,112 @@ def test_seeds_are_not_made_up_where_none_are_wanted() -> None:
     env = minari.DataCollector(make(IDS[0]))
     found, _ = env.reset(seed=SEED, options={"minari_autoseed": False})
     assert found.tobytes() == make(IDS[0]).reset(seed=SEED)[0].tobytes()
+
+
+def recorded(otherwise: float = 0.3, policy: Any = None, **more: Any) -> Any:
+    """A small data set of `record`, of tasks of Cloning-v1."""
+    given: dict[str, Any] = {**small_fields(IDS[0]), "slice_tasks": 1, **more}
+    return record(
+        *("failgym/recorded-v0", policy or Algorithm1(), IDS[0]),
+        episodes=40,
+        otherwise=otherwise,
+        targets=TARGETS,
+        seed=SEED,
+        **given,
+    )
+
+
+def test_recorded_episodes_are_those_of_their_seeds(compare: Any) -> None:
+    """They are what a single environment returns, begun with the seed that the data set keeps."""
+    recorded(slice_tasks=3)
+    data = minari.load_dataset("failgym/recorded-v0")
+    told = list(data.storage.get_episode_metadata(data.episode_indices))
+    assert [episode["seed"] for episode in told] == list(range(SEED, SEED + 40))
+    for kept, episode in zip(told[:8], data.iterate_episodes(), strict=False):
+        stored = {
+            "obs": episode.observations[:-1],
+            "successor": episode.observations[1:],
+            "action": episode.actions,
+            "reward": episode.rewards,
+            "terminated": episode.terminations,
+            "truncated": episode.truncations,
+            "mask": episode.infos["action_mask"][:-1],
+        }
+        compare(stored, stream(IDS[0], episode.actions, seed=kept["seed"]))
+
+
+def test_recorded_environment_is_made_anew() -> None:
+    recorded()
+    data = minari.load_dataset("failgym/recorded-v0")
+    env, episode = data.recover_environment(), next(data.iterate_episodes())
+    observation, _ = env.reset(seed=SEED)
+    assert observation.tobytes() == episode.observations[0].tobytes()
+    assert env.spec.kwargs["slice_tasks"] == 1
+
+
+def test_chances_are_those_that_actions_were_drawn_by() -> None:
+    for episode in recorded().iterate_episodes():
+        count, chances = len(episode.rewards), episode.infos[CHANCES]
+        legal = episode.infos["action_mask"] == 1
+        assert chances.sum(axis=1) == pytest.approx(1.0)
+        assert (chances[~legal] == 0.0).all()
+        drawn = 0.3 / legal[:count].sum(axis=1)
+        assert chances[:count].max(axis=1) == pytest.approx(0.7 + drawn)
+        assert (chances[np.arange(count), episode.actions] > 0.0).all()
+
+
+def test_exact_returns_are_those_of_playing_on() -> None:
+    """Of every action that was taken last before a target would have gone on, by playing it."""
+    env = make(IDS[0], slice_tasks=1)
+    for number, episode in enumerate(recorded().iterate_episodes()):
+        returns = episode.infos["targets"]["retry_cap"]["returns"]
+        for step in range(len(episode.rewards)):
+            legal = episode.infos["action_mask"][step] == 1
+            assert np.isnan(returns[step]).tolist() == (~legal).tolist()
+            action = int(np.flatnonzero(legal)[-1])
+            env.reset(seed=SEED + number)
+            for before in episode.actions[:step]:
+                env.step(before)
+            obs, reward, ended, _, _ = env.step(action)
+            found = float(reward)
+            while not ended:
+                obs, reward, ended, _, _ = env.step(RetryCap().predict(obs)[0])
+                found += float(reward)
+            assert returns[step, action] == pytest.approx(found, abs=1e-9)
+        assert np.isnan(returns[-1]).all()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_estimates_are_exact_where_q_is(target: str) -> None:
+    """With the exact Q what is weighted is zero, whatever the weights are."""
+    d = decisions_of(recorded(), target)
+    assert d.last.sum() == 40
+    done, wanted = (d.returns[np.arange(len(d)), which] for which in (d.actions, d.target))
+    assert corrected(d, done, wanted) == pytest.approx(d.truth)
+    assert np.isfinite([importance_sampling(d), per_decision(d)]).all()
+
+
+def test_a_policy_that_is_followed_is_worth_what_it_got() -> None:
+    d = decisions_of(recorded(otherwise=0.0, policy=RetryCap()), "retry_cap")
+    assert (d.weights == 1.0).all()
+    got = d.rewards.sum() / 40
+    assert [d.truth, importance_sampling(d), per_decision(d)] == pytest.approx([got] * 3)
+
+
+def test_exact_value_is_that_of_evaluate() -> None:
+    fields: dict[str, Any] = {**small_fields(IDS[0]), "slice_tasks": 1}
+    found = exact_value(RetryCap(), IDS[0], split="test", **fields)
+    result = failgym.evaluate(RetryCap(), IDS[0], bound=None, **fields)
+    assert found == pytest.approx(-result.cost / result.episodes)
+
+
+def test_what_cannot_be_recorded_is_said_in_a_line() -> None:
+    recorded()
+    with pytest.raises(ValueError, match=r"^failgym/recorded-v0: there is such a data set"):
+        recorded()
+    with pytest.raises(ValueError, match=r"^otherwise: expected a chance from 0 to 1, got 2"):
+        recorded(otherwise=2)
+    data = minari.load_dataset("failgym/recorded-v0")
+    with pytest.raises(ValueError, match=r"target 'young': the data set has replay, retry_cap"):
+        decisions_of(data, "young")
+    assert list(minari.list_local_datasets()) == ["failgym/recorded-v0"]

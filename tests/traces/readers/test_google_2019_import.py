@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +18,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from failgym.cli import run
-from failgym.leaderboard.run import process_pool
 from failgym.traces import Trace, TraceError
 from failgym.traces.readers.google_2019 import (
     import_google_2019,
+    importer,
     joining,
     partitions,
     read_google_2019,
 )
-from failgym.traces.readers.google_2019.importer import one_by_one
+from failgym.workers import Workers, each
 from tests.traces.readers.test_google_2019 import ENCODINGS, FIXTURES, instances, write
 from tests.traces.real_data import REPOSITORY, real
 
@@ -189,19 +188,18 @@ def test_random_instances_are_the_same_in_parts(
 
 def test_two_processes_make_the_same_trace(tmp_path: Path) -> None:
     source = export(tmp_path / "cell", rows_of_a_cell(1))
-    each = partial(process_pool.each, processes=2)
-    check_equal(source, tmp_path / "t", partitions=3, each=each)
+    check_equal(source, tmp_path / "t", partitions=3, workers=Workers(2))
 
 
 def test_the_command_reads_on_several_processes(tmp_path: Path, capsys: Any) -> None:
     source = export(tmp_path / "cell", rows_of_a_cell(2))
     out = tmp_path / "t"
     command = ["trace", "import", "google-2019", str(source), "--out", str(out)]
-    assert run([*command, "--processes", "2"]) == 0
+    assert run([*command, "--workers", "2"]) == 0
     assert f"content {read_google_2019(source).content_hash}" in capsys.readouterr().out
-    assert run([*command, "--processes", "0"]) == 2
-    assert "--processes: expected at least 1, got 0" in capsys.readouterr().err
-    swf = ["trace", "import", "swf", "log.swf", "--out", str(tmp_path / "s"), "--processes", "2"]
+    assert run([*command, "--workers", "0"]) == 2
+    assert "--workers: expected a number, 1 to 1024, or ray, got 0" in capsys.readouterr().err
+    swf = ["trace", "import", "swf", "log.swf", "--out", str(tmp_path / "s"), "--workers", "2"]
     assert run(swf) == 2
     assert "swf is read by one, only google-2019 by several" in capsys.readouterr().err
 
@@ -224,16 +222,16 @@ def test_instances_of_alloc_sets_alone_leave_the_machines(tmp_path: Path) -> Non
 def counting(done: list[Any], stop: int) -> Callable[..., list[Any]]:
     """Does steps one by one, and is interrupted after some."""
 
-    def each(work: Any, items: Sequence[Any], *, ended: Any) -> list[Any]:
+    def counted(work: Any, items: Sequence[Any], *others: Any, **more: Any) -> list[Any]:
         def stopped(item: Any) -> Any:
             if len(done) == stop:
                 raise KeyboardInterrupt
             done.append(item)
             return work(item)
 
-        return one_by_one(stopped, items, ended=ended)
+        return each(stopped, items, *others, **more)
 
-    return each
+    return counted
 
 
 def test_an_import_goes_on_after_every_step(
@@ -251,8 +249,9 @@ def test_an_import_goes_on_after_every_step(
     done = list[Any]()
     for stop in itertools.count():
         done.clear()
+        monkeypatch.setattr(importer, "each", counting(done, stop))
         try:
-            import_google_2019(source, out, partitions=4, each=counting(done, stop))
+            import_google_2019(source, out, partitions=4)
             break
         except KeyboardInterrupt:
             assert not out.exists()
@@ -261,10 +260,14 @@ def test_an_import_goes_on_after_every_step(
     assert Trace.load(out).content_hash == read_google_2019(source).content_hash
 
 
-def test_what_was_kept_of_other_files_is_not_used(tmp_path: Path) -> None:
+def test_what_was_kept_of_other_files_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     source, out = export(tmp_path / "cell", rows_of_a_cell(6)), tmp_path / "t"
-    with pytest.raises(KeyboardInterrupt):
-        import_google_2019(source, out, partitions=4, each=counting([], 11))
+    with monkeypatch.context() as patched:
+        patched.setattr(importer, "each", counting([], 11))
+        with pytest.raises(KeyboardInterrupt):
+            import_google_2019(source, out, partitions=4)
     file = source / "instance_events-000000000001.json"
     file.write_text("".join(file.read_text().splitlines(keepends=True)[:-5]))
     check_equal(source, out, partitions=4)
@@ -273,16 +276,17 @@ def test_what_was_kept_of_other_files_is_not_used(tmp_path: Path) -> None:
 KILLED = """
 import sys
 from pathlib import Path
-from failgym.traces.readers.google_2019 import import_google_2019
-from failgym.traces.readers.google_2019.importer import one_by_one
-def each(work, items, *, ended):
+from failgym.traces.readers.google_2019 import import_google_2019, importer
+from failgym.workers import each
+def watched(work, items, *others, **more):
     def slow(item):
         made = work(item)
         print(item, flush=True)
         sys.stdin.readline()
         return made
-    return one_by_one(slow, items, ended=ended)
-import_google_2019(Path(sys.argv[1]), Path(sys.argv[2]), partitions=3, each=each)
+    return each(slow, items, *others, **more)
+importer.each = watched
+import_google_2019(Path(sys.argv[1]), Path(sys.argv[2]), partitions=3)
 """
 
 

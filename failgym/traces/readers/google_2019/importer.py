@@ -14,7 +14,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -48,8 +48,9 @@ from failgym.traces.submission import task_submits
 from failgym.traces.tables import Meta
 from failgym.traces.trace import Trace
 from failgym.traces.validate import Validator
+from failgym.workers import ALONE, Workers, each
 
-__all__ = ["Each", "import_google_2019", "one_by_one"]
+__all__ = ["import_google_2019"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -74,34 +75,13 @@ WORK = WorkFolder(
 )
 
 
-class Each(Protocol):
-    """Calls a function on every item, wherever, and returns the results in their order."""
-
-    def __call__(
-        self, work: Callable[[T], R], items: Sequence[T], *, ended: Callable[[T, R], None]
-    ) -> list[R]:
-        """Call `work` on each of `items`; `ended` as soon as one is done."""
-        ...
-
-
-def one_by_one(
-    work: Callable[[T], R], items: Sequence[T], *, ended: Callable[[T, R], None]
-) -> list[R]:
-    """In this process, in order."""
-    results: list[R] = []
-    for item in items:
-        results.append(work(item))
-        ended(item, results[-1])
-    return results
-
-
 @naming_source
 def import_google_2019(
     source: Paths,
     out: str | Path,
     *,
     progress: bool = False,
-    each: Each = one_by_one,
+    workers: Workers = ALONE,
     partitions: int | None = None,
 ) -> Meta:
     """Read a trace of 2019 and save it, in bounded memory: `read_google_2019(source).save(out)`.
@@ -115,7 +95,7 @@ def import_google_2019(
         source: files, or a folder.
         out: the folder of the trace.
         progress: show it.
-        each: does the steps; on several processes, if it likes.
+        workers: who does the steps.
         partitions: how many; by default as the size of the source asks for.
 
     Raises:
@@ -134,7 +114,7 @@ def import_google_2019(
         WORK.of(out, files, partitions=count) as folder,
         reading(everything, "google-2019", progress) as advance,
     ):
-        return _Import(files, folder, count, each, advance).save(out)
+        return _Import(files, folder, count, workers, advance).save(out)
 
 
 def _partitions(files: dict[str, list[Path]]) -> int:
@@ -228,7 +208,7 @@ class _Import:
     files: dict[str, list[Path]]
     folder: Path
     partitions: int
-    each: Each
+    workers: Workers
     advance: Callable[[int], None]
     count: Counts = field(default_factory=Counts)
 
@@ -243,13 +223,13 @@ class _Import:
             read = self._read(reading)
         except OSError as error:
             raise TraceError(f"{self.folder}: {error.strerror or error}") from error
-        jobs = any(each["events"] for each in read)
+        jobs = any(one["events"] for one in read)
         machines, last = self._machines(end if jobs else None, self.count)
-        for each in read:
-            self.count.add(Counts(**each["count"]))
+        for one in read:
+            self.count.add(Counts(**one["count"]))
         meta = meta_of(end if jobs else last, self.count)
         joining = Joining(self.folder, self.partitions, machines, meta)
-        rows = {name: sum(each["rows"][name] for each in read) for name in ("tasks", "attempts")}
+        rows = {name: sum(one["rows"][name] for one in read) for name in ("tasks", "attempts")}
         return self._join(joining, rows, out)
 
     def _split(self) -> int:
@@ -282,8 +262,8 @@ class _Import:
         self, work: Callable[[T], R], items: Sequence[T], *, ended: Callable[[T, R], None]
     ) -> list[R]:
         """One item alone is worth no other process."""
-        each = self.each if len(items) > 1 else one_by_one
-        return each(work, items, ended=ended)
+        workers = self.workers if len(items) > 1 else ALONE
+        return each(work, items, workers, ended=ended, folder=self.folder)
 
     def _machines(self, end: int | None, count: Counts) -> tuple[Machines, int]:
         events = read_whole("machine_events", self.files["machine_events"], count, lambda _: None)
