@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from failgym.cli.completion import policy_names
 from failgym.cli.folders import check_name, holds_trace
-from failgym.cli.options import Seed, Settings, override
+from failgym.cli.options import Env, Seed, Settings, override
 from failgym.cli.output import Cell, interactive, print_line, print_table
 
 if TYPE_CHECKING:
@@ -21,26 +22,30 @@ if TYPE_CHECKING:
 
 __all__ = ["tune"]
 
-Env = Annotated[str, typer.Option("--env", metavar="ID", help="The environment.")]
 Spec = Annotated[
     str,
     typer.Option(
         "--policy",
         metavar="NAME",
-        help="A baseline: name[:field=value,...]; fields that are given keep their value.",
+        help="The baseline: name[:field=value,...]. Fields that are given keep their value.",
+        autocompletion=policy_names,
     ),
 ]
 Trials = Annotated[
-    int, typer.Option(help="Sets of parameters to try, those of an earlier call included.")
+    int,
+    typer.Option(help="Number of parameter sets to try in all, earlier calls included."),
 ]
 Out = Annotated[
     Path,
     typer.Option(
-        "--out", metavar="FILE", help="The policy file to write; its trials go to FILE.trials."
+        "--out",
+        metavar="FILE",
+        help="The policy file to write. The trials are kept in FILE.trials.",
     ),
 ]
 Episodes = Annotated[
-    int | None, typer.Option(help="Slices to draw; all of the fit split by default.")
+    int | None,
+    typer.Option(help="Number of slices to draw. By default all of the fit split are played."),
 ]
 
 
@@ -53,11 +58,11 @@ def tune(
     seed: Seed = 0,
     settings: Settings = None,
 ) -> None:
-    """Search for parameters that are surely better than the given ones.
+    """Search for better parameters of a baseline.
 
-    They are sought on the earlier part of the train split (fit) and adopted if they are better on
-    the later part (validation) too; otherwise the given ones stay. The same command again goes on
-    where it was interrupted, or adds trials.
+    Parameters are sought on the earlier part of the train split (fit). They are adopted if they are
+    surely better on the later part (validation) too; otherwise the given ones stay. Run the same
+    command again to go on after an interruption, or with more trials to add some.
     """
     from failgym.cli.specs import load_policy
     from failgym.envs import resolve
