@@ -36,7 +36,9 @@ TOP = Path(__file__).parents[1]
 MEASURED = TOP / "experiments" / "measured"
 SHOWN = "failgym/GracePeriod-v1"
 """The environment whose table of the demo is shown."""
-COLUMNS = ("environment", "the question", "best published rule", "best agent")
+OVER_RULES = "agents above all rules"
+"""The column of the board that compares in pairs, with tuned and searched rules too."""
+COLUMNS = ("environment", "the question", "best published rule", "best agent", "above all rules")
 
 
 def question(name: str) -> str:
@@ -48,7 +50,8 @@ def question(name: str) -> str:
     stems = (file.stem for file in SCENARIO_FILES.glob("*.py"))
     stem = next(stem for stem in stems if environment_of(stem) == name)
     doc = import_module(f"failgym.envs.scenarios.{stem}").__doc__ or ""
-    return doc.partition("\n")[0].partition(": ")[2]
+    asked = doc.partition("\n")[0].partition(": ")[2]
+    return asked[:1].upper() + asked[1:]
 
 
 def decisions(scenario: Scenario) -> str:
@@ -69,15 +72,16 @@ def demo() -> str:
 def environments() -> str:
     """The environments that the board has: what they ask, and the best scores there."""
     head, *rows = tables(generated(TOP / "docs/results/README.md", "board"))[0]
-    rule, agent_at = head.index("best rule as published"), head.index("agents")
+    at = [head.index(name) for name in ("best rule as published", "agents", OVER_RULES)]
     shown = [
-        [row[0], question(row[0].strip("`").removeprefix("failgym/")), row[rule], row[agent_at]]
+        [row[0], question(row[0].strip("`").removeprefix("failgym/")), *(row[i] for i in at)]
         for row in rows
     ]
     lines = table(COLUMNS, shown)
     text = generated(TOP / "docs/results/README.md", "board")
     notes = [line for line in text.splitlines() if line.startswith("\\*")]
-    return "\n".join([lines[0], "| --- | --- | --- | --- |", *lines[2:], "", *notes])
+    rule = f"| {' | '.join('---' for _ in COLUMNS)} |"
+    return "\n".join([lines[0], rule, *lines[2:], "", *notes])
 
 
 def agent() -> str:

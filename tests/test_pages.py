@@ -21,7 +21,10 @@ from failgym.envs import SCENARIOS, resolve
 from tests.pages import LEARNS, PAGES, README, TOP, Page, run_as_printed
 
 CODE = [code for page in PAGES for code in page.blocks("python") if LEARNS not in code]
-COMMANDS = [words for page in PAGES for words in page.commands()]
+WRITTEN = [words for page in PAGES for words in page.commands()]
+COMMANDS = [words for words in WRITTEN if not words[0].startswith("-")]
+ALONE = sorted({words[0] for words in WRITTEN if words[0].startswith("-")})
+"""Options of the command itself, which do at once what they are for: one changes the shell."""
 MADE = {out for words in COMMANDS for told, out in pairwise(words) if told == "--out"}
 """What commands of the pages write, and others of them read."""
 LINKED = [*PAGES, Page("experiments/README.md")]
@@ -62,6 +65,12 @@ def test_command_exists(words: list[str]) -> None:
         elif "mine:" not in spec and spec != ALL_BASELINES and not MADE & {spec, parent(spec)}:
             load_policy(spec)
     override(resolve(given.get("env") or "Cloning-v1"), given.get("settings"))
+
+
+@pytest.mark.parametrize("option", ALONE)
+def test_option_without_a_command_exists(option: str) -> None:
+    command: Any = typer.main.get_command(app)
+    assert option in [name for parameter in command.params for name in parameter.opts]
 
 
 @pages

@@ -117,7 +117,7 @@ def _facts(name: str, scenario: Scenario) -> str:
         ["may decide", decisions(scenario)],
         ["module", f"`failgym.envs.scenarios.{module_of(name)}`"],
     ]
-    return "\n".join(_left(["", ""], rows))
+    return "\n".join(_left(["", "here"], rows))
 
 
 def _legal(scenario: Scenario) -> dict[tuple[str, str], bool]:

@@ -49,11 +49,11 @@ def draw(name: str) -> None:
         name: the environment, without ``failgym/``.
     """
     scenario = failgym.envs.resolve(name)
-    changed = SMALLER[scenario.world]
+    changed: dict[str, Any] = SMALLER[scenario.world]
     if scenario.slice_tasks > 64:
         changed = changed | {"slice_tasks": 48}
     policy = REGISTRY[best_rule(name)]()
-    env = gym.make(f"failgym/{name}", render_mode="rgb_array", **changed)
+    env: gym.Env[Any, Any] = gym.make(f"failgym/{name}", render_mode="rgb_array", **changed)
     seed = max(range(EPISODES), key=lambda seed: _acted(env, policy, seed))
     decisions = _played(env, policy, seed, frozenset())[0]
     shown = frozenset(np.linspace(1, decisions, FRAMES).astype(int).tolist())

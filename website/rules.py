@@ -23,6 +23,11 @@ TITLES = {
     "rules/pinned.md": "Rules of the pinned world",
     "rules/scheduled.md": "Rules of the scheduled world",
 }
+EXAMPLE_PAGES = {
+    "rules/pinned.md": "examples.md",
+    "rules/scheduled.md": "scheduled_examples.md",
+}
+"""Where the examples of each are listed, from there."""
 _LABELLED = re.compile(r"^([A-Z]\d+)\. ", re.MULTILINE)
 
 
@@ -38,8 +43,8 @@ def rules_page(place: str) -> str:
     first, _, rest = text.partition("\n")
     lead = (
         "This text is the definition. It stands in the code, above a slow implementation in plain"
-        " Python, and the compiled engine is tested against both. Every rule has"
-        " [worked examples with pictures](examples.md)."
+        " Python, and the compiled engine is tested against that. Every rule has"
+        f" [worked examples with pictures]({EXAMPLE_PAGES[place]})."
     )
     return f"# {TITLES[place]}\n\n{lead}\n\n{first}\n{_unlabelled(rest)}"
 

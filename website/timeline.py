@@ -16,14 +16,17 @@ LETTERS = {"CLONE": "C", "CHECKPOINT": "S", "KILL": "K", "RETRY": "R"}
 """What stands in the mark of a decision; S is for save."""
 
 
+Bar, Wait, Mark = tuple[int, int, str], tuple[int, int], tuple[int, str, str]
+
+
 @dataclass
 class Timeline:
     """What a log tells, by row: an attempt such as ``t0/1``, or a machine that fails."""
 
-    bars: dict[str, list[tuple[int, int, str]]] = field(default_factory=dict)
+    bars: dict[str, list[Bar]] = field(default_factory=dict[str, list[Bar]])
     """begin, end and colour"""
-    waits: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
-    marks: dict[str, list[tuple[int, str, str]]] = field(default_factory=dict)
+    waits: dict[str, list[Wait]] = field(default_factory=dict[str, list[Wait]])
+    marks: dict[str, list[Mark]] = field(default_factory=dict[str, list[Mark]])
     """time, letter and what it means"""
     end: int = 1
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import subprocess
@@ -14,7 +15,7 @@ import failgym
 from failgym.baselines import REGISTRY
 from failgym.cli import run
 from failgym.cli.completion import ALGORITHM_NAMES, environment_names, policy_names
-from failgym.cli.doctor import Extra, _looked_up, extras_of
+from failgym.cli.doctor import Extra, _looked_up, doctor, extras_of
 from failgym.envs import SCENARIOS, resolve
 from tests.envs.worlds import small
 
@@ -54,13 +55,14 @@ def test_doctor_names_what_is_missing_and_how_to_install_it(
     assert {extra.name for extra in extras} >= {"agents", "boosting", "plots", "render", "tuning"}
     assert not any(extra.name in ("all", "dev", "docs", "clients") for extra in extras)
     lacking = Extra("plots", [], ["matplotlib"])
-    monkeypatch.setattr("failgym.cli.doctor.extras_of", lambda: [core, lacking])
+    module = inspect.getmodule(doctor)
+    monkeypatch.setattr(module, "extras_of", lambda: [core, lacking])
     assert run(["doctor"]) == 0
     shown = capsys.readouterr().out
     assert "matplotlib: not installed" in shown
     assert "pip install 'failgym[plots]'" in shown
     broken = core._replace(missing=["numba"])
-    monkeypatch.setattr("failgym.cli.doctor.extras_of", lambda: [broken])
+    monkeypatch.setattr(module, "extras_of", lambda: [broken])
     assert run(["doctor"]) == 1
     assert "needed by every command: numba" in capsys.readouterr().out
     assert _looked_up("x", ["no-package-of-this-name"]).missing == ["no-package-of-this-name"]
