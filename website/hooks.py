@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -38,8 +39,16 @@ def made_pages() -> dict[str, str]:
 
 
 def on_config(config: Any) -> Any:
-    """Name the pages of environments and packages in the navigation: they are found, not listed."""
+    """Name pages in the navigation that are found, not listed: environments, packages, new guides.
+
+    A page of docs/ that mkdocs.yml does not name is a guide.
+    """
+    named = json.dumps(config.nav)
+    pages = sorted(path.name for path in (TOP / "docs").glob("*.md"))
+    new = [name for name in pages if f'"{name}"' not in named]
     for section in config.nav:
+        if "Guides" in section:
+            section["Guides"] = [*section["Guides"], *new]
         if "Environments" in section:
             pages = [{name: environments.place(name)} for name in SCENARIOS]
             section["Environments"] = [*section["Environments"], *pages]

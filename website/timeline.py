@@ -16,7 +16,9 @@ LETTERS = {"CLONE": "C", "CHECKPOINT": "S", "KILL": "K", "RETRY": "R"}
 """What stands in the mark of a decision; S is for save."""
 
 
-Bar, Wait, Mark = tuple[int, int, str], tuple[int, int], tuple[int, str, str]
+Bar = tuple[int, int, str]
+Wait = tuple[int, int]
+Mark = tuple[int, str, str]
 
 
 @dataclass

@@ -57,8 +57,7 @@ Drawn = Annotated[
     bool,
     typer.Option(
         "--drawn",
-        help="Let agents draw their actions by probability. By default they take the most likely"
-        " one.",
+        help="Let agents draw their actions by probability. By default they take the best one.",
     ),
 ]
 
