@@ -26,6 +26,8 @@ PACKAGES = {
     "failgym.vocabulary": "actions, events, outcomes, units of time",
 }
 """Packages with pages, and what each is for."""
+INHERITING = ("Scenario",)
+"""Classes that are shown with what they inherit: their fields."""
 
 
 def place(package: str) -> str:
@@ -54,7 +56,9 @@ def interface_page(package: str) -> str:
     for name in module.__all__:
         home = home_of(module, name)
         if home is not None and _shown_on(home) == package:
-            parts += [f"::: {home}\n    options:\n      heading: {name}\n      toc_label: {name}"]
+            more = "\n      inherited_members: true" if name in INHERITING else ""
+            options = f"      heading: {name}\n      toc_label: {name}{more}"
+            parts.append(f"::: {home}\n    options:\n{options}")
     return "\n\n".join(parts) + "\n"
 
 
