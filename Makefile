@@ -10,7 +10,7 @@ BIN = .venv/bin
 TESTS = OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 INSTALL = $(BIN)/python -m pip install --disable-pip-version-check --quiet --constraint constraints.txt
 
-.PHONY: demo test check check-long clients lowest newest format clean
+.PHONY: demo test check check-long clients lowest newest docs docs-serve format clean
 
 # What is left of a leaderboard may be of an earlier version.
 demo: .venv/demo.stamp  ## every baseline on the embedded default: tables, demo.json, and demo.html
@@ -57,12 +57,22 @@ lowest: build/lowest/venv.stamp  ## the quick tests with the lowest versions tha
 newest: build/newest/venv.stamp  ## the quick tests with the newest versions
 	build/newest/bin/python $(QUICK_TESTS)
 
+# The notice of Material's successor is not ours to print.
+MKDOCS = NO_MKDOCS_2_WARNING=1 OMP_NUM_THREADS=1 $(BIN)/python -m mkdocs
+
+docs: .venv/dev.stamp  ## the site, into site/; it needs no network, neither to be built nor to be read
+	$(MKDOCS) build --strict --clean
+	@echo "the site, to open in a browser: $(CURDIR)/site/index.html"
+
+docs-serve: .venv/dev.stamp  ## the site at http://127.0.0.1:8000, built anew when a page changes
+	$(MKDOCS) serve
+
 format: .venv/dev.stamp
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf .venv build dist demo.json demo.html demo-board
+	rm -rf .venv build dist site demo.json demo.html demo-board
 	rm -rf .hypothesis .import_linter_cache .pytest_cache .ruff_cache
 
 # The core, and XGBoost: the suite shows forecasts that are learned.

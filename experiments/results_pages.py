@@ -47,7 +47,8 @@
     python -m experiments.oracle_rows --suite NAME --json oracle.json
     python -m experiments.results_pages --leaderboard DIR --oracle oracle.json
 
-where DIR is what `failgym leaderboard run` or `merge` wrote.
+where DIR is what `failgym leaderboard run` or `merge` wrote. `experiments.readme` then writes the
+figures of the README from these pages.
 
 What is measured stands in a page of ``docs/results/`` between two comments, ``<!-- scores -->`` and
 ``<!-- /scores -->``, or the same with another of those names; nothing else of a page is touched.
@@ -95,7 +96,7 @@ PAGES = {
     "policies": "docs/results/leaderboard.md",
     "fingerprint": "docs/results/leaderboard.md",
     "told_apart": "docs/results/power.md",
-    "board": "README.md",
+    "board": "docs/results/README.md",
     "speed": "docs/results/speed.md",
     "sensitivity": "docs/results/sensitivity.md",
     "turns": "docs/results/README.md",

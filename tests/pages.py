@@ -64,6 +64,14 @@ class Page:
         found = re.findall(rf"^```{language}\n(.*?)^```$", self.text, re.DOTALL | re.MULTILINE)
         return found
 
+    def sentences(self) -> Iterator[str]:
+        """The sentences of its text, without tables, heads, pictures and what is generated."""
+        text = re.sub(r"<!-- (\w+) -->.*?<!-- /\1 -->", "", self.prose, flags=re.DOTALL)
+        text = re.sub(r"^(?:\||#|!\[|>).*$", "", text, flags=re.MULTILINE)
+        text = re.sub(r"`[^`\n]+`|\]\([^()\s]+\)", "x", text)
+        for block in re.split(r"\n\s*\n|\n(?=[-*\d] )", text):
+            yield from filter(None, re.split(r"(?<=[.?!:])\s+", " ".join(block.split())))
+
     def section(self, title: str) -> str:
         """What stands under a heading of the second level, until the next."""
         return self.text.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
@@ -72,8 +80,25 @@ class Page:
         """What stands between a pair of comments."""
         return self.text.partition(f"<!-- {name} -->")[2].partition(f"<!-- /{name} -->")[0]
 
+    @cached_property
+    def files(self) -> dict[str, str]:
+        """Name -> content of the files that it shows, as blocks with a title."""
+        shown: list[tuple[str, str]]
+        shown = re.findall(
+            r'^```\w+ title="(.+?)"\n(.*?)^```$', self.text, re.DOTALL | re.MULTILINE
+        )
+        return dict(shown)
+
+    @cached_property
+    def dialogues(self) -> list[tuple[str, str]]:
+        """Commands with the output that it shows for them."""
+        text = "\n".join(self.blocks("console"))
+        parts = re.split(r"^\$ (.*)$", text, flags=re.MULTILINE)
+        return list(zip(parts[1::2], parts[2::2], strict=True))
+
     def command_lines(self) -> Iterator[str]:
         """The lines of its shell blocks; one that goes on, by a quote or a backslash, is one."""
+        yield from (command for command, _ in self.dialogues)
         for block in self.blocks("sh"):
             command = ""
             for line in block.replace("\\\n", " ").splitlines():
@@ -92,7 +117,7 @@ class Page:
 
 README = Page("README.md")
 PAGES = [
-    README,
+    *(README, Page("CONTRIBUTING.md"), Page("SECURITY.md"), Page("CODE_OF_CONDUCT.md")),
     *(Page(str(path.relative_to(TOP))) for path in sorted((TOP / "docs").rglob("*.md"))),
 ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
@@ -26,10 +27,18 @@ CODE = [
     for code in page.blocks("python")
     if LEARNS not in code and not clients_of(code)  # tests/clients/test_pages.py runs these
 ]
-COMMANDS = [words for page in PAGES for words in page.commands()]
+WRITTEN = [words for page in PAGES for words in page.commands()]
+COMMANDS = [words for words in WRITTEN if not words[0].startswith("-")]
+SHOWN = [shlex.split(command)[1:] for page in PAGES for command, _ in page.dialogues]
+"""Commands that tests/test_console.py runs, with the files that their page has for them."""
+ALONE = sorted({words[0] for words in WRITTEN if words[0].startswith("-")})
+"""Options of the command itself, which do at once what they are for: one changes the shell."""
 MADE = {out for words in COMMANDS for told, out in pairwise(words) if told == "--out"}
 """What commands of the pages write, and others of them read."""
 LINKED = [*PAGES, Page("experiments/README.md")]
+FIRST_READ = [README, *(p for p in PAGES if p.name.startswith(("docs/start", "docs/tutorials/")))]
+LONGEST_SENTENCE = 35
+"""Words of a sentence where somebody new begins."""
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 
 
@@ -57,6 +66,8 @@ def test_python_runs(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_command_exists(words: list[str]) -> None:
     given = parse(words)
+    if words in SHOWN:
+        return
     policies = [given["policy"]] if isinstance(given.get("policy"), str) else given.get("policy")
     for spec in policies or []:
         if ENV in spec:
@@ -64,6 +75,12 @@ def test_command_exists(words: list[str]) -> None:
         elif "mine:" not in spec and spec != ALL_BASELINES and not MADE & {spec, parent(spec)}:
             load_policy(spec)
     override(resolve(given.get("env") or "Cloning-v1"), given.get("settings"))
+
+
+@pytest.mark.parametrize("option", ALONE)
+def test_option_without_a_command_exists(option: str) -> None:
+    command: Any = typer.main.get_command(app)
+    assert option in [name for parameter in command.params for name in parameter.opts]
 
 
 @pages
@@ -100,11 +117,17 @@ def test_links_lead_somewhere(page: Page) -> None:
 
 
 def test_the_readme_leads_to_every_page() -> None:
-    """Or the index of results does, for the pages of results."""
+    """Or the index of results does, for the pages of results; pictures stand on pages."""
     index = Page("docs/results/README.md")
     led = {(page.path.parent / link).resolve() for page in (README, index) for link in page.links}
-    assert {page.path for page in PAGES} - led == {README.path}
+    assert {page.path for page in PAGES if page.name.startswith("docs/")} <= led
 
 
 def test_the_readme_is_short() -> None:
-    assert len(README.text.splitlines()) <= 250
+    assert len(README.text.splitlines()) <= 180
+
+
+@pytest.mark.parametrize("page", FIRST_READ, ids=lambda page: page.name)
+def test_sentences_of_what_is_read_first_are_short(page: Page) -> None:
+    long = [words for words in page.sentences() if len(words.split()) > LONGEST_SENTENCE]
+    assert long == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,15 @@ from typing import Any
 import pytest
 
 import failgym
+from experiments.readme import MEASURED, question, written
+from experiments.readme_agent import training_code
 from failgym.baselines import GracePeriod
 from failgym.cli import run
 from failgym.cli.specs import load_policy
 from failgym.envs import SCENARIOS
+from failgym.leaderboard.suite.suites import RELEASED
 from failgym.worlds.decisions import DECISIONS
-from tests.pages import LEARNS, README, run_as_printed, table
+from tests.pages import README, page, run_as_printed, table
 
 SHORTER = {
     "learn(2_500_000)": "learn(20_000)",
@@ -43,11 +47,6 @@ def learned_as_printed(code: str, folder: Path, monkeypatch: pytest.MonkeyPatch)
     return result, paper
 
 
-def training_code() -> str:
-    (code,) = (code for code in README.blocks("python") if LEARNS in code)
-    return code
-
-
 @pytest.mark.campaign
 def test_an_agent_learns_more_than_the_rule_of_the_paper(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -71,19 +70,49 @@ def test_the_lines_train_an_agent_and_keep_it(
 
 
 def test_every_environment_is_listed_as_it_is() -> None:
-    listed = [row[:3] for row in table(README.section("Environments"))]
+    listed = [row[:3] for row in table(page("docs/environments.md").text)]
     assert listed == [
         [f"failgym/{name}", s.trace, ", ".join(d for d in DECISIONS if getattr(s, d))]
         for name, s in SCENARIOS.items()
     ]
 
 
+def test_every_released_environment_is_in_the_readme_with_its_question_and_scores() -> None:
+    listed = table(README.section("Environments"))
+    assert [row[0] for row in listed] == [f"failgym/{name}" for name in RELEASED]
+    assert [row[1] for row in listed] == [question(name) for name in RELEASED]
+    assert all(re.search(r"\d \[.+, .+\]", cell) for row in listed for cell in row[2:])
+
+
+def test_figures_are_what_is_written_from_what_is_stored() -> None:
+    assert written(README.text) == README.text, "python -m experiments.readme"
+
+
+def test_the_figures_of_the_agent_are_of_the_lines_that_are_printed() -> None:
+    stored = json.loads((MEASURED / "readme_agent.json").read_text("utf-8"))
+    assert stored["code"] == training_code()
+    assert [one["seed"] for one in stored["agents"]] == list(range(len(stored["agents"])))
+    assert len(stored["agents"]) >= 3
+
+
+@pytest.mark.campaign
+def test_the_demo_prints_the_table_that_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["demo"]) == 0
+    printed = [line.rstrip() for line in capsys.readouterr().out.splitlines() if line.strip()]
+    (shown,) = re.findall(r"^```text\n(.*?)^```", README.generated("demo"), re.M | re.S)
+    lines = shown.splitlines()
+    at = printed.index(lines[0])
+    assert printed[at : at + len(lines)] == lines
+
+
 def test_own_policy_is_scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    code = next(code for code in README.blocks("python") if "class Impatient" in code)
-    (tmp_path / "mine.py").write_text(code, "utf-8")
+    tutorial = page("docs/tutorials/policy.md")
+    assert "class Impatient" in tutorial.files["mine.py"]
+    (tmp_path / "mine.py").write_text(tutorial.files["mine.py"], "utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    words = next(words for words in README.commands() if any("mine:" in word for word in words))
+    words = next(words for words in tutorial.commands() if any("mine:" in word for word in words))
+    words = words[: words.index("--episodes")]
     assert run([*words, "--episodes", "1", "--set", "jobs=600"]) == 0
 
 

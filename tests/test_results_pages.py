@@ -167,6 +167,6 @@ def test_the_papers_figures_are_counted_as_on_the_page_of_experiments() -> None:
     assert f"Another {fitted} were fitted" in told
     front = " ".join(README.text.split())
     assert (
-        f"of {int(within) + int(outside)} figures that nothing was fitted to, {within} lie" in front
+        f"Of {int(within) + int(outside)} figures that nothing was fitted to, {within} lie" in front
     )
     assert f"and {outside} outside" in front

@@ -115,7 +115,10 @@ class RunFolder:
         for name in (*before, *now):
             if before.get(name) != now.get(name):
                 was, is_now = (_shown(flat.get(name)) for flat in (before, now))
-                raise ValueError(f"{self.path}: its {name} is {was}, not {is_now}")
+                raise ValueError(
+                    f"{self.path}: this run was started with {name}={was}, and now {is_now} is"
+                    " asked for: use the same options, or another folder"
+                )
 
 
 def described_run(

@@ -11,12 +11,14 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from typing import Annotated
 
 import typer
 
 from failgym.cli.assess import assess
 from failgym.cli.cache import cache
 from failgym.cli.demo import demo
+from failgym.cli.doctor import doctor
 from failgym.cli.envs import envs
 from failgym.cli.evaluate import evaluate
 from failgym.cli.leaderboard import leaderboard
@@ -36,9 +38,10 @@ _USAGE_ERROR: type[Exception] = typer.BadParameter.__bases__[0]
 """What Typer raises for a command line that it cannot parse: click's UsageError. Typer depends on
 click or bundles it, according to its version."""
 
-app = typer.Typer(name="failgym", add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(name="failgym", pretty_exceptions_enable=False)
 app.command()(demo)
 app.command()(assess)
+app.command()(doctor)
 app.command()(envs)
 app.command()(evaluate)
 app.command()(replay)
@@ -49,9 +52,25 @@ app.add_typer(leaderboard, name="leaderboard")
 app.add_typer(trace, name="trace")
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from failgym import __version__
+
+        print(f"failgym {__version__}")
+        raise typer.Exit
+
+
+Version = Annotated[
+    bool,
+    typer.Option(
+        "--version", help="Show the version and exit.", callback=_show_version, is_eager=True
+    ),
+]
+
+
 @app.callback()
-def describe() -> None:
-    """Replay cluster traces and compare policies that clone, checkpoint, kill and retry."""
+def describe(version: Version = False) -> None:
+    """Replay cluster traces and compare policies that clone, checkpoint, kill and retry tasks."""
 
 
 def main() -> None:

@@ -34,15 +34,17 @@ gap: from the beginning of an outage to that of the next"""
 
 def compare(
     reference: Annotated[
-        Path, typer.Argument(metavar="DIR", help="The trace that others are to be like.")
+        Path,
+        typer.Argument(metavar="DIR", help="The reference for the others."),
     ],
-    others: Annotated[list[Path], typer.Argument(metavar="DIR", help="The others.")],
+    others: Annotated[list[Path], typer.Argument(metavar="DIR", help="The traces to compare.")],
     predictors: Annotated[
         list[str] | None,
         typer.Option(
             "--predictors",
             metavar="NAME",
-            help="Also let this predictor learn each trace's past and tell its future; repeatable.",
+            help="Also fit this predictor to the past of each trace, and score it on the future."
+            " Repeatable.",
         ),
     ] = None,
     policies: Annotated[
@@ -50,19 +52,21 @@ def compare(
         typer.Option(
             "--policies",
             metavar="ID",
-            help="Also rank all rules in this environment on each trace; repeatable.",
+            help="Also rank all baselines in this environment on each trace. Repeatable.",
         ),
     ] = None,
     episodes: Annotated[
-        int | None, typer.Option(help="Slices of each that rules are ranked on; all by default.")
+        int | None,
+        typer.Option(help="Number of slices of each trace for --policies. By default all."),
     ] = None,
     seed: Seed = 0,
     json: Json = None,
     plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Also draw it: .png, .svg, .pdf.")
+        Path | None,
+        typer.Option("--plot", metavar="FILE", help="Also draw it: .png, .svg or .pdf."),
     ] = None,
 ) -> None:
-    """Compare traces: how jobs recur, how ends are foretold, outages; what tells them apart."""
+    """Compare traces: recurring jobs, how well ends can be predicted, outages, what differs."""
     from failgym.comparison import compare as measure
     from failgym.comparison import pictures
     from failgym.traces import Trace

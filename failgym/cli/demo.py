@@ -13,7 +13,8 @@ from failgym.cli.output import JsonFile, print_line
 __all__ = ["demo"]
 
 Episodes = Annotated[
-    int | None, typer.Option(help="Slices per environment; all of the test split by default.")
+    int | None,
+    typer.Option(help="Number of slices per environment. By default all of the test split."),
 ]
 
 

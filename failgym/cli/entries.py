@@ -19,7 +19,7 @@ import failgym
 from failgym.additions import additions
 from failgym.baselines import REGISTRY, Heuristic
 from failgym.cli.patterns import ENV, POLICY, SEED, PatternFile, pattern_files
-from failgym.cli.specs import load_policy
+from failgym.cli.specs import ALL_BASELINES, load_policy
 from failgym.evaluation.caller import made_for
 from failgym.leaderboard import Entry, SuiteWorlds
 from failgym.leaderboard.policy_process.players import Players
@@ -31,8 +31,6 @@ from failgym.worlds.scenario import Scenario
 __all__ = ["ALL_BASELINES", "Wanted", "read_entries"]
 
 _NAMED = re.compile(r"((?:[^=:/{}]|\{policy\})+)=(.+)")
-ALL_BASELINES = "all-baselines"
-"""Stands for every baseline that can play."""
 LONGEST_NAME = 200
 """Signs of a name."""
 AGENT, STORED = ".safetensors", ".json"

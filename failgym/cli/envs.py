@@ -12,7 +12,17 @@ if TYPE_CHECKING:
 
 __all__ = ["envs"]
 
-COLUMNS = ("id", "world", "trace", "decisions", "asked", "forecast", "episode")
+COLUMNS = ("id", "world", "may decide", "asked", "episode")
+FROM = ("", "trace", "forecast")
+NARROW = 80
+"""Columns that the tables fit into."""
+LEGEND = """\
+asked: when a running task is asked about; geometric: each time its age has
+  grown by this factor; every: in each monitoring window
+wasted, overhead, completion, forfeited, others: weights of the terms of a cost
+value: of a task that finishes, in multiples of its machine-time
+wait: machine-hours that an hour of waiting costs"""
+"""What the columns mean."""
 
 
 def envs(json: Json = None) -> None:
@@ -24,6 +34,7 @@ def envs(json: Json = None) -> None:
     file = JsonFile.at(json)
     scenarios = _scenarios()
     rows: list[tuple[Cell, ...]] = []
+    made_from: list[tuple[Cell, ...]] = []
     for name, scenario in scenarios.items():
         decisions = ", ".join(enabled(scenario))
         spacing = scenario.decide
@@ -36,13 +47,15 @@ def envs(json: Json = None) -> None:
         forecast = str(scenario.forecast)
         if scenario.node_forecast != "none":
             forecast = f"nodes: {scenario.node_forecast}"
-        world, trace = scenario.world, str(scenario.trace)
-        rows.append((f"failgym/{name}", world, trace, decisions, spacing, forecast, size))
-    print_table("Environments", COLUMNS, rows, unbroken=frozenset({"world", "trace"}))
-    charged = {f"failgym/{name}": _prices(scenario) for name, scenario in scenarios.items()}
+        rows.append((f"failgym/{name}", scenario.world, decisions, spacing, size))
+        made_from.append((name, str(scenario.trace), forecast))
+    print_table("Environments", COLUMNS, rows, texts=frozenset(COLUMNS), width=NARROW)
+    print_table("Made from", FROM, made_from, texts=frozenset(FROM), width=NARROW)
+    charged = {name: _prices(scenario) for name, scenario in scenarios.items()}
     columns = list(dict.fromkeys(what for prices in charged.values() for what in prices))
     prices = [(name, *(found.get(what) for what in columns)) for name, found in charged.items()]
-    print_table("Charged for, and the weight or price", ("id", *columns), prices)
+    print_table("Weights and prices", ("", *columns), prices, width=NARROW)
+    print_line(LEGEND)
     file.write({f"failgym/{name}": asdict(scenario) for name, scenario in scenarios.items()})
 
 
@@ -52,7 +65,7 @@ def _prices(scenario: Scenario) -> dict[str, float]:
 
     weights = {term: getattr(scenario, f"weight_{term}") for term in WEIGHTS}
     found = {term: weight for term, weight in weights.items() if weight}
-    named = {"task value": scenario.task_value, "an hour's wait": scenario.waiting_price}
+    named = {"value": scenario.task_value, "wait": scenario.waiting_price}
     found |= {name: price for name, price in named.items() if price is not None}
     return found | ({"others": 1.0} if scenario.charge == "episode" else {})
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from itertools import product
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from failgym.cli.completion import policy_names
 from failgym.cli.options import (
+    Env,
     Json,
     RayAddress,
     Seed,
@@ -22,36 +24,40 @@ from failgym.cli.output import JsonFile, print_line
 
 if TYPE_CHECKING:
     from failgym.evaluation import Evaluation
+    from failgym.policy import Policy
     from failgym.worlds.scenario import Scenario, Split
+    from failgym.worlds.world import World
 
 __all__ = ["evaluate"]
 
-Env = Annotated[str, typer.Option("--env", metavar="ID", help="The environment.")]
 Policies = Annotated[
     list[str],
     typer.Option(
         "--policy",
         metavar="SPEC",
-        help="name[:field=value,...], module:Class[:field=value,...] or a policy file; repeatable.",
+        help="A policy: name[:field=value,...], module:Class[:field=value,...], a policy file, or"
+        " all-baselines for every baseline that can play here. Repeatable.",
+        autocompletion=policy_names,
     ),
 ]
 Episodes = Annotated[
-    int | None, typer.Option(help="Slices to draw; all of the test split by default.")
+    int | None,
+    typer.Option(help="Number of slices to draw. By default all of the test split are played."),
 ]
 Traces = Annotated[
     int,
     typer.Option(
         metavar="K",
-        help="Generate K traces of the profile, from trace_seed on, and score their slices"
-        " together: intervals are then those of traces like these, not of this one.",
+        help="Generate K traces of the profile, with seeds from trace_seed on, and score their"
+        " slices together. Intervals then cover the differences between traces.",
     ),
 ]
 Forecast = Annotated[
     str | None,
     typer.Option(
         metavar="FORECAST",
-        help="A predictor's name, or the file of a forecast or of a stored predictor; short for"
-        " --set forecast=FORECAST.",
+        help="The forecast that policies see: the name of a predictor, or the file of a forecast"
+        " or of a stored predictor. Short for --set forecast=FORECAST.",
     ),
 ]
 
@@ -60,8 +66,7 @@ Drawn = Annotated[
     bool,
     typer.Option(
         "--drawn",
-        help="Policies draw actions by their probabilities, as trained agents can, instead of"
-        " taking the best one.",
+        help="Let agents draw their actions by probability. By default they take the best one.",
     ),
 ]
 
@@ -70,8 +75,8 @@ Oracle = Annotated[
     bool,
     typer.Option(
         "--oracle",
-        help="Show the bound too, and how far it was shown to be reached: the cheapest episodes"
-        " found by somebody who knows all fates. May take minutes the first time.",
+        help="Add two rows: the bound, and the oracle, which is the cheapest episode that a search"
+        " finds which knows how every attempt will end. May take minutes the first time.",
     ),
 ]
 
@@ -79,8 +84,8 @@ Prices = Annotated[
     bool,
     typer.Option(
         "--prices",
-        help="Show scores and ranks at other prices too: a quarter and four times the value of a"
-        " task (of what is forfeited), half and twice the price of waiting.",
+        help="Add scores and ranks at other prices: a quarter and four times the value of a task,"
+        " half and twice the price of waiting.",
     ),
 ]
 
@@ -100,7 +105,10 @@ def evaluate(
     ray_address: RayAddress = None,
     json: Json = None,
 ) -> None:
-    """Score policies between replay (0) and the clairvoyant, or a bound (100)."""
+    """Score policies in an environment.
+
+    0 is replay: what the cluster did without help. 100 is the bound: no policy can save more.
+    """
     from failgym.cli.priced import priced, print_priced
     from failgym.cli.scores import (
         LEGEND,
@@ -111,9 +119,7 @@ def evaluate(
         play_apart,
         print_scores,
     )
-    from failgym.cli.specs import load_policy
     from failgym.envs import resolve
-    from failgym.evaluation.caller import check_playable
     from failgym.evaluation.measuring import clairvoyant, measure
     from failgym.worlds.forecast import unattainable
 
@@ -121,16 +127,13 @@ def evaluate(
     if drawn and crew.several:
         raise ValueError(f"{crew}: --drawn draws one action after the other: expected --workers 1")
     file = JsonFile.at(json)
-    policies = [(spec, load_policy(spec)) for spec in policy]
     if forecast is not None:
         settings = [*(settings or []), f"forecast={forecast}"]
     scenario = override(resolve(env), settings)
-    for spec, loaded in policies:
-        check_playable(loaded, scenario, name=spec)
+    wanted = Wanted.of(policy, scenario)
     split = _split(settings, scenario)
     places = draw_traces(scenario, traces, episodes=episodes, seed=seed, split=split)
-    for (spec, loaded), place in product(policies, places):
-        check_playable(loaded, scenario, place.world, spec)
+    policies = wanted.playable(scenario, [place.world for place in places])
     note_unproven(places)
     if drawn and "torch" in sys.modules:  # which agents draw from
         sys.modules["torch"].manual_seed(seed)
@@ -151,6 +154,54 @@ def evaluate(
     content |= {"drawn": drawn, "policies": [each.to_json() for each in evaluations]}
     content |= {"prices": [each.to_json() for each in at_prices]} if prices else {}
     file.write(content)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The policies that are named, and the baselines that `all-baselines` stands for."""
+
+    named: list[tuple[str, Policy]]
+    baselines: list[tuple[str, Policy]]
+
+    @classmethod
+    def of(cls, specs: Sequence[str], scenario: Scenario) -> Wanted:
+        """Load policies. Raises ValueError, naming the first that cannot play in a scenario."""
+        from failgym.baselines import REGISTRY
+        from failgym.cli.specs import ALL_BASELINES, load_policy
+        from failgym.evaluation.caller import check_playable
+
+        named = [(spec, load_policy(spec)) for spec in specs if spec != ALL_BASELINES]
+        for spec, loaded in named:
+            check_playable(loaded, scenario, name=spec)
+        baselines: list[tuple[str, Policy]] = []
+        if ALL_BASELINES in specs:
+            fitting = {name: kind for name, kind in REGISTRY.items() if kind.compatible(scenario)}
+            baselines = [(name, fitting[name]()) for name in fitting if name not in specs]
+        return cls(named, baselines)
+
+    def playable(self, scenario: Scenario, worlds: Sequence[World]) -> list[tuple[str, Policy]]:
+        """Those that find in all worlds what they read.
+
+        A line says which baselines are left out.
+
+        Raises:
+            ValueError: naming the first policy that was named itself and cannot play.
+        """
+        from failgym.evaluation.caller import check_playable
+
+        for world in worlds:
+            for spec, loaded in self.named:
+                check_playable(loaded, scenario, world, spec)
+        left: list[tuple[str, Policy]] = []
+        for name, loaded in self.baselines:
+            try:
+                for world in worlds:
+                    check_playable(loaded, scenario, world, name)
+            except ValueError as error:
+                print_line(f"left out: {error}")
+            else:
+                left.append((name, loaded))
+        return [*self.named, *left]
 
 
 def _content(

@@ -29,19 +29,20 @@ THRESHOLDS = (0.1, 0.5, 0.9)
 
 Spec = Annotated[
     str,
-    typer.Option("--predictor", metavar="SPEC", help="name[:field=value,...], or a stored one."),
+    typer.Option("--predictor", metavar="SPEC", help="name[:field=value,...], or a file."),
 ]
-Out = Annotated[Path, typer.Option("--out", metavar="FILE", help="The file to write.")]
+Out = Annotated[Path, typer.Option("--out", metavar="FILE", help="The file of the forecast.")]
 Train = Annotated[
     Path | None,
-    typer.Option("--train", metavar="DIR", help="Learn from this trace instead, all of it."),
+    typer.Option("--train", metavar="DIR", help="Learn from all of this trace instead."),
 ]
 Boundary = Annotated[
     float | None,
-    typer.Option(help=f"Learn from this share of the jobs, by submission; {BOUNDARY}."),
+    typer.Option(help=f"Learn from this share of the jobs, the first ones; {BOUNDARY} by default."),
 ]
 Save = Annotated[
-    Path | None, typer.Option("--save", metavar="FILE", help="Also keep the fitted predictor.")
+    Path | None,
+    typer.Option("--save", metavar="FILE", help="Also store the fitted predictor."),
 ]
 
 
@@ -54,9 +55,9 @@ def forecast(
     save: Save = None,
     json: Json = None,
 ) -> None:
-    """Fit a predictor to the early part of a trace, and forecast all of it.
+    """Fit a predictor to the earlier part of a trace, and forecast all of it.
 
-    The file serves any split of the trace: `failgym evaluate --forecast FILE`.
+    `failgym evaluate --forecast FILE` reads the file, for any split of the trace.
     """
     from failgym.evaluation.progress import working
     from failgym.predictors import Learned, save_forecast, save_predictor
@@ -174,13 +175,15 @@ def _check_learning(
 
     for option, value in (("--train", train), ("--boundary", boundary), ("--save", save)):
         if value is not None and not chosen.learns:
-            raise ValueError(f"{option}: {chosen.name} has nothing to learn here")
+            raise ValueError(f"{option}: the predictor {chosen.name} does not learn: leave it out")
     if save is not None and not isinstance(chosen.predictor, Learned):
         raise ValueError(f"--save: {chosen.name} is of another package, which keeps its own files")
     if train is not None:
         check_name("--train", train)
         if boundary is not None:
-            raise ValueError("--boundary: means nothing with --train, all of which is learned from")
+            raise ValueError(
+                "--boundary: cannot be combined with --train, which is learned from whole"
+            )
     if boundary is not None and not 0.0 < boundary < 1.0:
         raise ValueError(f"--boundary: expected a share in (0, 1), got {boundary:g}")
 

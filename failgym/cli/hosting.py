@@ -23,13 +23,15 @@ MEMORY_LIMIT, PROCESS_LIMIT = 4096, 256
 MemoryLimit = Annotated[
     int,
     typer.Option(
-        "--memory-limit", metavar="MIB", help="Of a policy and all that it starts together."
+        "--memory-limit", metavar="MIB", help="Memory of a policy and all that it starts, together."
     ),
 ]
 ProcessLimit = Annotated[
     int,
     typer.Option(
-        "--process-limit", metavar="N", help="Of its processes and threads, the command's too."
+        "--process-limit",
+        metavar="N",
+        help="Processes and threads of a policy, its command's included.",
     ),
 ]
 PolicyCommand = Annotated[
@@ -37,7 +39,8 @@ PolicyCommand = Annotated[
     typer.Option(
         "--policy-command",
         metavar="CMD",
-        help="What policies run under: another user, a namespace, a container (docs/hosting.md).",
+        help="The command that starts policies as another user, in a namespace or in a container"
+        " (docs/hosting.md).",
     ),
 ]
 

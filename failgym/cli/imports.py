@@ -65,7 +65,7 @@ class Reading:
         if outages:
             check_name("--outages", outages[1])
         elif align is not None:
-            raise ValueError("--align: says how --outages meet the jobs, and there are none")
+            raise ValueError("--align: needs --outages, whose dates it is about")
         mine: dict[str, Any] = {}
         theirs: dict[str, Any] = {}
         for name, value in given.items():

@@ -37,16 +37,16 @@ leaderboard = typer.Typer(
 )
 
 SuiteName = Annotated[
-    str, typer.Option("--suite", metavar="S", help="smoke, v2-lite, v2 or v2-real.")
+    str, typer.Option("--suite", metavar="S", help="The suite: smoke, v2-lite, v2 or v2-real.")
 ]
 Policies = Annotated[
     list[str],
     typer.Option(
         "--policy",
         metavar="[NAME=]SPEC",
-        help="As for evaluate, repeatable; in the name of a file {env} stands for the environment,"
-        " {seed} for each training run of an agent, {policy} for a policy each;"
-        " all-baselines for all of them.",
+        help="A policy as for evaluate, or all-baselines. In the name of a file {env} stands for"
+        " the environment, {seed} for the training runs of an agent, and {policy} for several"
+        " policies. Repeatable.",
     ),
 ]
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder to write.")]
@@ -55,37 +55,49 @@ Folders = Annotated[list[Path], typer.Argument(metavar="DIR...", help="Folders o
 Limit = Annotated[
     float,
     typer.Option(
-        "--time-limit", metavar="S", help="Seconds for all answers of a policy to a batch."
+        "--time-limit",
+        metavar="S",
+        help="Seconds for a policy to answer a batch of decisions.",
     ),
 ]
 Secret = Annotated[
     Path | None,
-    typer.Option("--secret-seed-file", metavar="FILE", help="Slices that follow from a secret."),
+    typer.Option(
+        "--secret-seed-file",
+        metavar="FILE",
+        help="File with a secret seed of the slices.",
+    ),
 ]
 Traces = Annotated[
     list[str] | None,
     typer.Option(
         "--trace",
         metavar="[ENV=]DIR",
-        help="v2-real: the trace of an environment, or of all that need no workflows; repeatable.",
+        help="v2-real: the trace to play, for one environment or for all that need no workflows."
+        " Repeatable.",
     ),
 ]
 
 Refit = Annotated[
     bool,
-    typer.Option(help="Train predictors anew, where grace periods follow what they say."),
+    typer.Option(
+        help="Train predictors anew and compare, where grace periods follow from their forecasts."
+    ),
 ]
 
 Ask = Annotated[
     bool,
-    typer.Option(help="Ask baselines and policies whose files are here again, crashes too."),
+    typer.Option(
+        help="Ask policies again: baselines, and policies whose files are here, crashes included."
+    ),
 ]
 Work = Annotated[
     Path | None,
     typer.Option(
         "--work",
         metavar="DIR",
-        help="Where what is found is kept until the verdict is written; beside --json by default.",
+        help="Folder that keeps findings until the verdict is written, to go on after an"
+        " interruption. By default it is beside the file of --json.",
     ),
 ]
 VerdictFiles = Annotated[
@@ -93,14 +105,15 @@ VerdictFiles = Annotated[
     typer.Option(
         "--verdict",
         metavar="FILE",
-        help="What your own `verify --json` wrote; rows are shown as it found them. Repeatable.",
+        help="A verdict that `verify --json` wrote: rows are shown as it found them. Repeatable.",
     ),
 ]
 
 PredictorsOf = Annotated[
     Path | None,
     typer.Option(
-        metavar="DIR", help="A submission whose predictors are used, to be merged with it."
+        metavar="DIR",
+        help="Use the predictors of this submission, so that both can be merged.",
     ),
 ]
 
@@ -313,10 +326,10 @@ def site(
 def show(
     folders: Folders,
     env: Annotated[
-        str | None, typer.Option("--env", metavar="ENV", help="Of one environment only.")
+        str | None, typer.Option("--env", metavar="ENV", help="Show one environment only.")
     ] = None,
     forecast: Annotated[
-        str | None, typer.Option("--forecast", help="drawn, trained or none; all by default.")
+        str | None, typer.Option("--forecast", help="Show one kind only: drawn, trained or none.")
     ] = None,
     verdict: VerdictFiles = None,
     json: Json = None,
@@ -340,7 +353,9 @@ def show(
 
 
 @leaderboard.command()
-def commit(file: Annotated[Path, typer.Argument(metavar="FILE", help="The secret seed.")]) -> None:
+def commit(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The secret seed.")],
+) -> None:
     """Print the commitment to a secret seed: publish it first, and the file after the run."""
     from failgym.leaderboard.suite.secret_seed import commitment, read_secret
 

@@ -8,20 +8,43 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from failgym.cli.completion import environment_names
+
 if TYPE_CHECKING:
     from failgym.envs import Scenario
     from failgym.workers import Workers
 
-__all__ = ["Json", "RayAddress", "Seed", "Settings", "WorkersOption", "override", "read_workers"]
-
-Json = Annotated[
-    Path | None, typer.Option("--json", metavar="FILE", help="Also write the result to a file.")
+__all__ = [
+    "Env",
+    "Json",
+    "RayAddress",
+    "Seed",
+    "Settings",
+    "WorkersOption",
+    "override",
+    "read_workers",
 ]
-Seed = Annotated[int, typer.Option(help="Seed of all that is drawn.")]
+
+Env = Annotated[
+    str,
+    typer.Option(
+        "--env",
+        metavar="ID",
+        help="The environment, such as failgym/GracePeriod-v1 (`failgym envs` lists them).",
+        autocompletion=environment_names,
+    ),
+]
+Json = Annotated[
+    Path | None,
+    typer.Option("--json", metavar="FILE", help="Also write the result to this file, as JSON."),
+]
+Seed = Annotated[int, typer.Option(help="Seed of everything that is drawn.")]
 Settings = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="FIELD=VALUE", help="Change a field of the scenario; repeatable."
+        "--set",
+        metavar="FIELD=VALUE",
+        help="Change a field of the scenario, such as jobs=1000. Repeatable.",
     ),
 ]
 WorkersOption = Annotated[

@@ -146,10 +146,12 @@ def print_table(
     shares: frozenset[str] = frozenset(),
     unbroken: frozenset[str] = frozenset(),
     texts: frozenset[str] = frozenset(),
+    width: int = WIDTH,
 ) -> None:
     """Print a table: first column and ``texts`` to the left, numbers to the right, ``shares`` in %.
 
     Cells of the first column and of those in ``unbroken`` keep to one line; no cell is cut off.
+    Outside of a terminal the table takes up to ``width`` columns.
     """
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
@@ -172,10 +174,10 @@ def print_table(
     with _standard_output():
         console = Console(markup=False, emoji=False)
         if not sys.stdout.isatty():
-            console.width = WIDTH
+            console.width = width
             if all(column.no_wrap for column in table.columns):  # then nothing may be broken
                 whole = console.options.update(width=MOST_WIDTH)
-                console.width = max(WIDTH, console.measure(table, options=whole).maximum)
+                console.width = max(width, console.measure(table, options=whole).maximum)
         console.print(table)
         sys.stdout.flush()
 

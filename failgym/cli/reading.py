@@ -27,41 +27,62 @@ __all__ = [
 Outages = Annotated[
     tuple[str, Path] | None,
     typer.Option(
-        "--outages", metavar="FORMAT FILE", help="Add the machines and outages of this source."
+        "--outages",
+        metavar="FORMAT FILE",
+        help="Also read machines and outages, from this source, and join them to the jobs.",
     ),
 ]
 Align = Annotated[
-    str | None, typer.Option(help="How --outages meet the jobs in time: by date or start; auto.")
+    str | None,
+    typer.Option(
+        help="With --outages: keep their dates (date), move their first day to that of the jobs"
+        " (start), or choose whichever fits (auto, the default).",
+    ),
 ]
-System = Annotated[int | None, typer.Option(help="lanl: the system.")]
-Nodes = Annotated[str | None, typer.Option(metavar="A-B", help="lanl, fta: only these nodes.")]
-Since = Annotated[str | None, typer.Option(metavar="YYYY-MM-DD", help="lanl, fta: the first day.")]
-Until = Annotated[str | None, typer.Option(metavar="YYYY-MM-DD", help="lanl, fta: the last day.")]
-Topology = Annotated[Path | None, typer.Option(metavar="FILE", help="rumen: racks and machines.")]
+System = Annotated[int | None, typer.Option(help="lanl: number of the system to read.")]
+Nodes = Annotated[str | None, typer.Option(metavar="A-B", help="lanl, fta: read these nodes only.")]
+Since = Annotated[
+    str | None, typer.Option(metavar="YYYY-MM-DD", help="lanl, fta: the first day to read.")
+]
+Until = Annotated[
+    str | None, typer.Option(metavar="YYYY-MM-DD", help="lanl, fta: the last day to read.")
+]
+Topology = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="rumen: the file of racks and machines.")
+]
 InferAttempts = Annotated[
-    bool, typer.Option("--infer-attempts", help="swf: resubmissions of failed jobs are attempts.")
+    bool,
+    typer.Option(
+        "--infer-attempts", help="swf: read a resubmission of a failed job as its next attempt."
+    ),
 ]
 Timezone = Annotated[
-    str | None, typer.Option(help="torque, sacct, table: of the local times; UTC.")
+    str | None,
+    typer.Option(help="torque, sacct, table: time zone of the times in the log; UTC by default."),
 ]
 Columns = Annotated[
     str | None,
     typer.Option(
         metavar="JobID,State,... | FIELD=COLUMN,...",
-        help="sacct: of a log without a header; table: the columns of its fields.",
+        help="sacct: names of the columns, for a log without a header. table: which column holds"
+        " which field.",
     ),
 ]
 Outcomes = Annotated[
     str | None,
     typer.Option(
-        metavar="WORD=OUTCOME,...", help="table: what words of its own mean, as OK=finished."
+        metavar="WORD=OUTCOME,...",
+        help="table: what words for outcomes mean, such as OK=finished.",
     ),
 ]
 Unit = Annotated[
-    str | None, typer.Option(metavar="s|ms", help="table: of times that are numbers; s.")
+    str | None,
+    typer.Option(metavar="s|ms", help="table: unit of times that are numbers; s by default."),
 ]
 MergeClusters = Annotated[
     bool,
-    typer.Option("--merge-clusters", help="swf, torque, sacct: take several clusters for one."),
+    typer.Option("--merge-clusters", help="swf, torque, sacct: read several clusters as one."),
 ]
-UnitMs = Annotated[int | None, typer.Option(help="stg: milliseconds per unit; 1000.")]
+UnitMs = Annotated[
+    int | None, typer.Option(help="stg: milliseconds per unit of time; 1000 by default.")
+]

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 __all__ = ["replay"]
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a trace.")]
-Spec = Annotated[str, typer.Option("--policy", metavar="SPEC", help="As for evaluate.")]
+Spec = Annotated[str, typer.Option("--policy", metavar="SPEC", help="The policy, as for evaluate.")]
 Env = Annotated[
     str | None,
     typer.Option(
         "--env",
         metavar="ID",
-        help="Whose rules apply; by default the first environment that the policy is made for.",
+        help="The environment whose rules apply. By default the first that the policy is made for.",
     ),
 ]
 
@@ -45,9 +45,9 @@ def replay(
 ) -> None:
     """Run a policy over a whole trace and compare every task with the record.
 
-    The policy replay is asked nothing: all tasks, those of unknown fate included, happen as
-    recorded. Another policy is asked about every task of known fate under an environment's rules.
-    A run that is to be watched is served one task after the other, which takes longer.
+    By default nothing is decided: all tasks happen as recorded, and there must be no mismatch.
+    Another policy decides about every task whose end is known, under the rules of an environment.
+    With --video, --html or --perfetto tasks are played one after the other, which takes longer.
     """
     from failgym.cli.specs import load_policy
     from failgym.evaluation import Record, compare, run_policy, whole_trace_world

@@ -4,6 +4,7 @@ name[:field=value,...]              a baseline, or a policy that another package
 module:Class[:field=value,...]      a class of yours, importable from the current folder
 path/to/file.json                   a baseline with the parameters that `failgym tune` found
 path/to/file.safetensors            a trained agent
+all-baselines                       every baseline, where a command takes several policies
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ from failgym.cli.values import assignments, read_value
 from failgym.known_names import unknown
 from failgym.policy import Policy
 
-__all__ = ["load_policy"]
+__all__ = ["ALL_BASELINES", "load_policy"]
+
+ALL_BASELINES = "all-baselines"
+"""Stands for every baseline that can play."""
 
 
 def load_policy(spec: str) -> Policy:
@@ -36,6 +40,11 @@ def load_policy(spec: str) -> Policy:
     """
     parts = spec.split(":")
     head = parts[0]
+    if spec == ALL_BASELINES:
+        raise ValueError(
+            f"policy {spec!r}: expected one policy; `failgym evaluate` and `failgym leaderboard"
+            " run` take all of them"
+        )
     if not head:
         raise ValueError(f"policy {spec!r}: expected the name of a baseline, or module:Class")
     others = additions("policies", REGISTRY)

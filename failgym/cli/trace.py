@@ -59,9 +59,10 @@ class _Import(TyperCommand):
 
 @trace.command("import", cls=_Import)
 def import_trace(
-    form: Annotated[str, typer.Argument(metavar="FORMAT", help="The format of the source.")],
+    form: Annotated[str, typer.Argument(metavar="FORMAT", help="The format of the log.")],
     sources: Annotated[
-        list[Path], typer.Argument(metavar="SOURCE", help="The published files, or a folder.")
+        list[Path],
+        typer.Argument(metavar="SOURCE", help="The files of the log, or a folder."),
     ],
     out: Out,
     outages: readers.Outages = None,
@@ -81,7 +82,10 @@ def import_trace(
     workers: WorkersOption = "1",
     ray_address: RayAddress = None,
 ) -> None:
-    """Read a published trace and store it."""
+    """Read a log and store it as a trace.
+
+    It says how many rows were read, which were dropped or repaired, and why.
+    """
     from failgym.cli.imports import Reading
 
     reading = Reading.of(
@@ -124,12 +128,14 @@ class _Synth(TyperCommand):
 
 @trace.command(cls=_Synth)
 def synth(
-    profile: Annotated[str, typer.Argument(metavar="PROFILE", help="The statistics to follow.")],
+    profile: Annotated[str, typer.Argument(metavar="PROFILE", help="The profile of statistics.")],
     out: Out,
-    jobs: Annotated[int | None, typer.Option(help="Jobs; the profile's default.")] = None,
+    jobs: Annotated[
+        int | None, typer.Option(help="Number of jobs; the profile has a default.")
+    ] = None,
     seed: Seed = 0,
 ) -> None:
-    """Generate a trace after a profile and store it."""
+    """Generate a synthetic trace after published statistics, and store it."""
     from failgym.known_names import unknown
     from failgym.traces.synthetic import PROFILES, generate
 
@@ -146,24 +152,30 @@ def twin(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of the record.")],
     out: Out,
     jobs: Annotated[
-        int | None, typer.Option(help="Jobs; as many as what was learned from by default.")
+        int | None,
+        typer.Option(help="Number of jobs. By default as many as were learned from."),
     ] = None,
     days: Annotated[
         float | None,
-        typer.Option(help="Length of the twin of outages alone, without jobs; as learned from."),
+        typer.Option(help="Length in days, of a record that has outages and no jobs."),
     ] = None,
     seed: Seed = 0,
     whole: Annotated[
-        bool, typer.Option("--whole", help="Learn from all of the record, not its train part.")
+        bool,
+        typer.Option("--whole", help="Learn from all of the record."),
     ] = False,
     private: Annotated[
         int,
         typer.Option(
-            metavar="K", help="Mix applications with fewer than K jobs with K - 1 others."
+            metavar="K",
+            help="Mix an application that has fewer than K jobs with others, until they have K.",
         ),
     ] = 1,
 ) -> None:
-    """Generate a trace that behaves like a record, learned from its train part, and store it."""
+    """Generate a twin: a synthetic trace that behaves like a record. Store it.
+
+    It is learned from the train split of the record.
+    """
     from failgym.traces import Trace
     from failgym.traces import twin as make
 
@@ -205,10 +217,14 @@ def info(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a trace.")],
     json: Json = None,
     plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="DIR", help="Also draw them, into a folder.")
+        Path | None,
+        typer.Option("--plot", metavar="DIR", help="Also draw pictures, in a folder."),
     ] = None,
 ) -> None:
-    """Describe a stored trace: the tables of the papers, as far as its columns allow."""
+    """Describe a trace: how tasks end, what was wasted, machines, outages, workflows.
+
+    What the columns of the trace do not allow is named, with the reason.
+    """
     from failgym.traces import Trace
     from failgym.traces.describe import describe, plots
 

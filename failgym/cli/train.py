@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from failgym.cli.completion import ALGORITHM_NAMES, algorithm_names
 from failgym.cli.folders import check_name, holds_trace
-from failgym.cli.options import Seed, Settings, override
+from failgym.cli.options import Env, Seed, Settings, override
 from failgym.cli.output import Cell, interactive, print_line, print_table
 from failgym.cli.values import assignments
 
@@ -28,74 +29,104 @@ __all__ = ["train"]
 NEEDED = ("torch", "stable_baselines3", "sb3_contrib", "pydantic", "safetensors", "yaml")
 """What training imports and a core install has not."""
 
-Env = Annotated[str, typer.Option("--env", metavar="ID", help="The environment.")]
 Algo = Annotated[
     str,
     typer.Option(
-        metavar="ALGO", help="ppo, maskable_ppo, recurrent_ppo, a2c, dqn, qrdqn or counterfactual."
+        metavar="ALGO",
+        help=f"The algorithm: one of {', '.join(ALGORITHM_NAMES)}.",
+        autocompletion=algorithm_names,
     ),
 ]
 Steps = Annotated[
     int | None,
     typer.Option(
-        help="Decisions to train on, rounded up to whole rollouts; by default those of the"
-        " hyper-parameters."
+        help="Number of decisions to train on, rounded up to whole rollouts. The default is that of"
+        " the hyper-parameters."
     ),
 ]
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder of the run.")]
-Slots = Annotated[int | None, typer.Option("--n-envs", help="Episodes that run at once.")]
+Slots = Annotated[int | None, typer.Option("--n-envs", help="Number of parallel episodes.")]
 Hyper = Annotated[
     list[str] | None,
     typer.Option(
-        "--hyper", metavar="NAME=VALUE", help="Change a hyper-parameter; repeatable; YAML."
+        "--hyper",
+        metavar="NAME=VALUE",
+        help="Change a hyper-parameter. The value is read as YAML. Repeatable.",
     ),
 ]
 Config = Annotated[
     Path | None,
     typer.Option(
-        "--config", metavar="FILE", help="Hyper-parameters in YAML; failgym's own by default."
+        "--config",
+        metavar="FILE",
+        help="A YAML file of hyper-parameters. By default failgym's own for this environment.",
     ),
 ]
 Split = Annotated[
     Literal["fit", "train"],
-    typer.Option(help="Train on a part of the train split, or on all of it."),
+    typer.Option(
+        help="Train on the earlier part of the train split (fit), which leaves a validation split,"
+        " or on all of it (train)."
+    ),
 ]
 Keep = Annotated[
     Literal["deterministic", "stochastic"],
-    typer.Option(help="Which score the agent that is kept has the best of."),
+    typer.Option(
+        help="Keep the agent with the best score when it takes the most likely action"
+        " (deterministic) or draws one (stochastic)."
+    ),
 ]
 Fields = Annotated[
     Literal["varying", "all"],
-    typer.Option(help="Show the agent the fields that can vary in the scenario, or all."),
+    typer.Option(
+        help="What the agent observes: the fields that can vary in the scenario, or all fields."
+    ),
 ]
 ValidateEvery = Annotated[
-    int | None, typer.Option(help="Decisions between two scores; a tenth of all by default.")
+    int | None,
+    typer.Option(help="Number of decisions between two validations; a tenth of all by default."),
 ]
 Episodes = Annotated[
-    int | None, typer.Option(help="Slices (pinned: tasks) to score on; all by default.")
+    int | None,
+    typer.Option(
+        help="Number of slices to validate on (in pinned worlds, of tasks). By default all."
+    ),
 ]
 CheckpointEvery = Annotated[
-    int | None, typer.Option(help="Decisions between two checkpoints; a fiftieth by default.")
+    int | None,
+    typer.Option(help="Number of decisions between two checkpoints. The default is a fiftieth."),
 ]
 Resume = Annotated[
-    bool, typer.Option("--resume", help="Go on with the run in DIR, with the same options.")
+    bool,
+    typer.Option(
+        "--resume", help="Go on with the run in the folder. The other options must be the same."
+    ),
 ]
 Threads = Annotated[
-    int, typer.Option(help="0: as many as there are processors. With 1, runs repeat bit for bit.")
+    int,
+    typer.Option(
+        help="Number of threads; 0 takes one for each processor. With 1, runs repeat bit for bit."
+    ),
 ]
 RequireGain = Annotated[
     bool,
-    typer.Option("--require-gain", help="Exit with status 1 unless the verdict is to adopt it."),
+    typer.Option(
+        "--require-gain", help="Exit with status 1 unless the verdict is to adopt the agent."
+    ),
 ]
 Rolling = Annotated[
     bool,
     typer.Option(
         "--rolling",
-        help="Judge five more agents, each on a fold by time, trained on what was before it.",
+        help="Also train five agents, each on the past of a fold by time. The verdict is then based"
+        " on how they do on their folds.",
     ),
 ]
 TensorBoard = Annotated[
-    bool, typer.Option("--tensorboard", help="Write logs for TensorBoard to DIR/tensorboard.")
+    bool,
+    typer.Option(
+        "--tensorboard", help="Write logs for TensorBoard to the folder tensorboard of the run."
+    ),
 ]
 
 
@@ -121,10 +152,11 @@ def train(
     rolling: Rolling = False,
     require_gain: RequireGain = False,
 ) -> None:
-    """Train an agent; the best one is written to DIR/best.safetensors.
+    """Train an agent. The best one is written to best.safetensors in the folder of the run.
 
-    The agent is scored on a part of the train split that it is not trained on, which ends with a
-    verdict. The same command with --resume goes on after an interruption.
+    Agents are scored on a part of the train split that they do not learn from (validation). The run
+    ends with a verdict: adopt, no evidence, or harm. With --resume the same command goes on after
+    an interruption.
     """
     if any(find_spec(module) is None for module in NEEDED):
         raise ValueError("training needs stable-baselines3: pip install 'failgym[agents]'")

@@ -9,8 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from failgym.cli.completion import policy_names
 from failgym.cli.folders import check_name, holds_trace
-from failgym.cli.options import RayAddress, Seed, Settings, WorkersOption, override, read_workers
+from failgym.cli.options import (
+    Env,
+    RayAddress,
+    Seed,
+    Settings,
+    WorkersOption,
+    override,
+    read_workers,
+)
 from failgym.cli.output import Cell, interactive, print_line, print_table
 
 if TYPE_CHECKING:
@@ -21,26 +30,30 @@ if TYPE_CHECKING:
 
 __all__ = ["tune"]
 
-Env = Annotated[str, typer.Option("--env", metavar="ID", help="The environment.")]
 Spec = Annotated[
     str,
     typer.Option(
         "--policy",
         metavar="NAME",
-        help="A baseline: name[:field=value,...]; fields that are given keep their value.",
+        help="The baseline: name[:field=value,...]. Fields that are given keep their value.",
+        autocompletion=policy_names,
     ),
 ]
 Trials = Annotated[
-    int, typer.Option(help="Sets of parameters to try, those of an earlier call included.")
+    int,
+    typer.Option(help="Number of parameter sets to try in all, earlier calls included."),
 ]
 Out = Annotated[
     Path,
     typer.Option(
-        "--out", metavar="FILE", help="The policy file to write; its trials go to FILE.trials."
+        "--out",
+        metavar="FILE",
+        help="The policy file to write. The trials are kept in FILE.trials.",
     ),
 ]
 Episodes = Annotated[
-    int | None, typer.Option(help="Slices to draw; all of the fit split by default.")
+    int | None,
+    typer.Option(help="Number of slices to draw. By default all of the fit split are played."),
 ]
 Storage = Annotated[
     str | None,
@@ -65,12 +78,13 @@ def tune(
     workers: WorkersOption = "1",
     ray_address: RayAddress = None,
 ) -> None:
-    """Search for parameters that are surely better than the given ones.
+    """Search for better parameters of a baseline.
 
-    They are sought on the earlier part of the train split (fit) and adopted if they are better on
-    the later part (validation) too; otherwise the given ones stay. The same command again goes on
-    where it was interrupted, or adds trials. With --storage several commands, or --workers, share a
-    search; all of them end when so many trials are known.
+    Parameters are sought on the earlier part of the train split (fit). They are adopted if they are
+    surely better on the later part (validation) too; otherwise the given ones stay. Run the same
+    command again to go on after an interruption, or with more trials to add some. With
+    --storage several commands, or --workers, share a search; all of them end when so many trials
+    are known.
     """
     from failgym.cli.specs import load_policy
     from failgym.envs import resolve

@@ -25,15 +25,15 @@ __all__ = ["Html", "Perfetto", "Recorded", "Video", "Watch"]
 
 Video = Annotated[
     Path | None,
-    typer.Option("--video", metavar="FILE", help="Also write a film of the run (.mp4)."),
+    typer.Option("--video", metavar="FILE", help="Also write a film of the run, an .mp4 file."),
 ]
 Html = Annotated[
     Path | None,
-    typer.Option("--html", metavar="FILE", help="Also write its timeline as a page to explore."),
+    typer.Option("--html", metavar="FILE", help="Also write a page with a timeline to explore."),
 ]
 Perfetto = Annotated[
     Path | None,
-    typer.Option("--perfetto", metavar="FILE", help="Also write it as trace events, for Perfetto."),
+    typer.Option("--perfetto", metavar="FILE", help="Also write trace events for Perfetto."),
 ]
 MOST_ATTEMPTS = 200_000
 """Attempts that a browser still draws smoothly."""

@@ -25,7 +25,7 @@ Table: TypeAlias = Any
 
 
 VERSION = 2
-"""Of the format in which traces are stored."""
+"""Version of the format that traces are stored in."""
 LATEST = 2**46
 """Times and durations are at most this [ms], some 2,200 years: nothing real is later, and a sum of
 many of them still fits into int64."""

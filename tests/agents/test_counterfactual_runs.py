@@ -173,7 +173,7 @@ def test_a_run_that_was_stopped_ends_with_the_same_bytes(tmp_path: Path) -> None
         train("failgym/GracePeriod-v1", stopped, settings, resume=True, command="one")
         for name in ("best.safetensors", "round-1.safetensors", "round-2.safetensors"):
             assert (whole_run / name).read_bytes() == (stopped / name).read_bytes()
-    with pytest.raises(ValueError, match="its seed is 0, not 1"):
+    with pytest.raises(ValueError, match="seed=0, and now 1 is asked"):
         train("failgym/GracePeriod-v1", stopped, replace(settings, seed=1), resume=True)
     (stopped / "result.json").unlink()
     shown = replace(settings, fields="all")

@@ -91,7 +91,7 @@ def test_a_run_that_was_stopped_in_a_fold_ends_the_same(
     for left in ("result.json", "best.safetensors", "fold-1/result.json", "whole/result.json"):
         (stopped / left).unlink()
     shutil.rmtree(stopped / "fold-4")
-    with pytest.raises(ValueError, match="its folds is 5, not unset"):
+    with pytest.raises(ValueError, match="folds=5, and now unset is asked"):
         train(scenario, stopped, replace(SETTINGS, rolling=False), resume=True)
     result = train(scenario, stopped, SETTINGS, command="other words", resume=True)
     wanted = json.loads((whole / "result.json").read_text())

@@ -89,16 +89,16 @@ def test_a_finished_run_is_only_read(run: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        ({"steps": 640}, "its steps is 512, not 640"),
-        ({"seed": 1}, "its seed is 0, not 1"),
-        ({"n_envs": 16}, "its settings.n_envs is 8, not 16"),
-        ({"algo": "ppo"}, 'its algo is "maskable_ppo", not "ppo"'),
-        ({"env": "failgym/GracePeriod-v1"}, 'its env is "failgym/Cloning-v1", not'),
-        ({"split": "train"}, 'its fields.split is "fit", not'),
-        ({"keep": "stochastic"}, 'its keep is "deterministic", not "stochastic"'),
+        ({"steps": 640}, "steps=512, and now 640"),
+        ({"seed": 1}, "seed=0, and now 1"),
+        ({"n_envs": 16}, "settings.n_envs=8, and now 16"),
+        ({"algo": "ppo"}, 'algo="maskable_ppo", and now "ppo"'),
+        ({"env": "failgym/GracePeriod-v1"}, 'env="failgym/Cloning-v1", and now'),
+        ({"split": "train"}, 'fields.split="fit", and now'),
+        ({"keep": "stochastic"}, 'keep="deterministic", and now "stochastic"'),
         (
             {"hyper": {**SHORT["maskable_ppo"], "batch_size": 32, "policy.net_arch": [8]}},
-            "its settings.batch_size is 64, not 32",
+            "settings.batch_size=64, and now 32",
         ),
     ],
 )

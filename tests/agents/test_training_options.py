@@ -71,7 +71,7 @@ class TestFieldsOfTheScenario:
 
     def test_a_run_with_others_is_not_gone_on_with(self, tmp_path: Path) -> None:
         run(tmp_path / "run", hyper={"env": {"trace_seed": 7}})
-        with pytest.raises(ValueError, match=r"its fields\.trace_seed is 7, not 8"):
+        with pytest.raises(ValueError, match=r"fields\.trace_seed=7, and now 8 is asked"):
             run(tmp_path / "run", hyper={"env": {"trace_seed": 8}}, resume=True)
 
 
@@ -117,7 +117,7 @@ class TestFieldsThatAreShown:
 
     def test_a_run_with_others_is_not_gone_on_with(self, tmp_path: Path) -> None:
         run(tmp_path / "run")
-        with pytest.raises(ValueError, match='its fields_shown is "varying", not "all"'):
+        with pytest.raises(ValueError, match='fields_shown="varying", and now "all" is'):
             run(tmp_path / "run", fields="all", resume=True)
 
     def test_one_at_least_is_shown(self, tmp_path: Path) -> None:

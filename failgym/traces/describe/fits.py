@@ -15,7 +15,7 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 STEPS = 60
-"""Of Newton's method, at most; it takes about six."""
+"""Most steps of Newton's method; it takes about six."""
 PRECISION = 1e-12
 """Relative, at which an iteration stops."""
 GRID = 400

@@ -24,12 +24,12 @@ COLOURS = {
 }
 """The same outcome has the same colour everywhere."""
 SERIES = ("#2f6690", "#d0743c", "#6a994e", "#8a6aa0", "#5c6670")
-"""Of what is not an outcome."""
+"""Colours of curves that are not of an outcome."""
 
 DRAWN = (1e-50, 1e50)
 """What lies outside is drawn at the limit: a logarithmic axis bears no more."""
 POINTS = 400
-"""Of a curve, at most: a picture shows no more."""
+"""Most points of a curve: a picture shows no more."""
 
 TICKS = (
     (1, "1 ms"),

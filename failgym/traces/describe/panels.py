@@ -33,7 +33,7 @@ from failgym.traces.machine_time import attempt_times
 from failgym.vocabulary import DAY, Outcome
 
 BINS = 160
-"""Of the picture over time."""
+"""Number of bins of time in the picture over time."""
 FLAT = 100.0
 """Bars this much lower than others would not be seen on a linear scale."""
 

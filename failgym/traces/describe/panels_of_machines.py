@@ -28,7 +28,7 @@ from failgym.traces.describe.workflows import measure
 from failgym.vocabulary import DAY
 
 BINS = 60
-"""Of the picture over time."""
+"""Number of bins of time in the picture over time."""
 
 
 def panels_of_machines(facts: Facts) -> list[Panel]:

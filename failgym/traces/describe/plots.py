@@ -21,10 +21,10 @@ from failgym.traces.trace import Trace
 __all__ = ["check", "plot"]
 
 NAME = "trace"
-"""Of the files, before their endings."""
+"""Name of the files of pictures, before their endings."""
 FORMATS = ("png", "svg")
 WIDTH, HEIGHT, DPI = 4.3, 3.1, 130
-"""Of a picture [inch], and pixels per inch."""
+"""Width and height of a picture [inch], and its pixels per inch."""
 LONGEST_SOURCE = 80
 """So many characters of the source are in the page's title."""
 

@@ -16,7 +16,7 @@ TINY = 1e-9
 LEAST_LOG_POWER, MOST_LOG_POWER = -5.0, 7.0
 """Logarithms of the power of a job's rank by which it hangs."""
 HALVINGS = 20
-"""Of the intervals in which powers are looked for."""
+"""How often the interval is halved in which a power is sought."""
 
 
 def killed_shares(

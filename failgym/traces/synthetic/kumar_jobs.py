@@ -37,7 +37,7 @@ SYSTEM = MEMORY
 ROUNDS = 4
 """How often what depends on each other is corrected."""
 LEAST_FACTOR = 0.25
-"""Of run times scaled, at least."""
+"""Least factor that run times are scaled by."""
 LONG = 600.0
 """Only what runs take beyond this is scaled [s]."""
 

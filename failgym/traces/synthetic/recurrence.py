@@ -16,7 +16,7 @@ from failgym.vocabulary import DAY, HOUR
 WEEK = 7
 """Days; the first five are worked."""
 OPENS, CLOSES = 9, 17
-"""Office hours."""
+"""Office hours: from 9 to 17, Monday to Friday."""
 LEAST_GAP = 1e-9
 """Beside a mean gap of about 1."""
 

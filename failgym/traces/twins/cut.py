@@ -19,7 +19,7 @@ CAUSES = {
     Outcome.KILL: Cause.USER,
     Outcome.EVICT: Cause.PREEMPTION,
 }
-"""Of what ends after its donor's record did."""
+"""Cause of an attempt that ends after the record of its donor did, by outcome."""
 
 
 @dataclass(frozen=True)

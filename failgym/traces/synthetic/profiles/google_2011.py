@@ -122,7 +122,7 @@ class Google2011(BatchProfile):
     `ratio` of the record's first 6.6 hours; jobs that hang run longest (El-Sayed et al., section
     III-a)."""
     failed_factor: Factor = 1.0
-    """Chosen."""
+    """Chosen: no source states it."""
     late_share: Share = 0.5
     """Tasks of a job that are submitted after the job; chosen."""
     never_started: Share = 0.085

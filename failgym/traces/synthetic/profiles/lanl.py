@@ -202,7 +202,7 @@ class Exits:
     failed: Share
     """Failed by themselves, or with a node."""
     other: Share
-    """Of an end not known."""
+    """Share of jobs whose end is not known."""
 
     def faults(self) -> Iterator[tuple[str, str]]:
         """What does not fit in the shares."""
@@ -243,7 +243,7 @@ class Lanl20:
     jobs_per_day: Rate = 290_000 / 1_022
     """Arrivals of the whole system (El-Sayed et al., Table I)."""
     default_jobs: Count = 15_000
-    """Chosen."""
+    """Chosen: no source states it."""
     sampling: Sampling = 15_000 / 290_000
     """Share of the system's jobs in the trace; chosen: the default spans the 1,022 days."""
     users: Count = 446

@@ -133,7 +133,7 @@ class OpenCloud(BatchProfile):
     """Quartiles and 99th percentiles: El-Sayed et al., Table II. What is between and beyond is
     chosen so that jobs that do not finish take more than half of the machine-time (section II)."""
     width_correlation: Correlation = 0.85
-    """Chosen."""
+    """Chosen: no source states it."""
     longest: Span = 7 * DAY
     """Chosen: a longer task would hold a job for weeks."""
 
@@ -152,17 +152,17 @@ class OpenCloud(BatchProfile):
     waiting_reducers: Share = 0.7
     """Reducers of jobs whose maps do not finish that never started; chosen."""
     task_spread: Deviation = 0.7
-    """Chosen."""
+    """Chosen: no source states it."""
     hung_power: Power = 0.5
     """Chosen: most hang, so that their attempts take the time of the jobs that do not finish."""
     hung_factor: Factor = 40.0
-    """Chosen."""
+    """Chosen: no source states it."""
     cut_factor: Factor = 0.4
-    """Chosen."""
+    """Chosen: no source states it."""
     failed_factor: Factor = 10.0
     """Chosen, for the same: tasks time out, and are tried again."""
     late_share: Share = 0.5
-    """Chosen."""
+    """Chosen: no source states it."""
 
     # Failures.
     success_multi: tuple[Chance, Chance, Chance] = (0.97, 0.28, 0.11)
@@ -175,20 +175,20 @@ class OpenCloud(BatchProfile):
     more_attempts: Numbers = QuantileTable(((0.5, 7.0), (0.9, 25.0)), 5.0, 100.0)
     """Up to 100 (El-Sayed et al., section IV-C), the rest chosen."""
     killed_again: tuple[Share, Share] = (0.35, 0.1)
-    """Chosen."""
+    """Chosen: no source states it."""
     failed_with_failure: Share = 0.95
     """Failed jobs with a failed attempt (El-Sayed et al., section IV-C)."""
     finished_with_failure: Share = 0.247
     """Chosen so that 20 % of all finished jobs hold a failed attempt (El-Sayed et al., section
     IV-C): of those of one mapper 1 % do."""
     killed_with_failure: Share = 0.5
-    """Chosen."""
+    """Chosen: no source states it."""
     failure_weight: Factor = 0.8
     """Chosen, as for Google's cluster."""
 
     # What the cluster does.
     queue_delay: QuantileTable = QuantileTable(((0.1, 1.0), (0.5, 6.0), (0.9, 120.0)), 0.3, 7_200.0)
-    """Chosen."""
+    """Chosen: no source states it."""
     requeue_delay: tuple[QuantileTable, ...] = (
         QuantileTable(((0.1, 1.0), (0.5, 4.0), (0.9, 30.0)), 0.3, 3_600.0),
     )
@@ -196,7 +196,7 @@ class OpenCloud(BatchProfile):
     pending_minutes: QuantileTable = QuantileTable(
         ((0.1, 0.2), (0.5, 5.0), (0.9, 120.0)), 0.05, 1440.0
     )
-    """Chosen."""
+    """Chosen: no source states it."""
 
     # Configuration.
     no_speculation: tuple[Share, Share, Share] = (0.0002, 0.02, 0.005)

@@ -24,7 +24,7 @@ from failgym.traces.synthetic.ranges import (
 from failgym.vocabulary import MINUTE
 
 Scale = Annotated[int, Between(1, 1_000)]
-"""Of a run time."""
+"""A factor that a run time is multiplied by, 1 to 1,000."""
 
 
 @dataclass(frozen=True)

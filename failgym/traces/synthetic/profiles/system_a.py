@@ -213,7 +213,7 @@ class SystemA(Kumar):
     overestimate: QuantileTable = QuantileTable(((0.1, 1.6), (0.5, 9.0), (0.9, 60.0)), 1.1, 1e4)
     """9 at the median (Kumar et al., section V-E)."""
     beyond_end: Deviation = 0.7
-    """Chosen."""
+    """Chosen: no source states it."""
 
     # Failures of the system: relative hazards; each environment's factor follows from its exits.
     startup: Amount = 0.6
@@ -222,39 +222,39 @@ class SystemA(Kumar):
     startup_scale: Rate = 230.0
     """Chosen: a third of all failures come within a minute (Kumar et al., section V-E)."""
     machine: Amount = 1.0 / (40 * 86_400)
-    """Chosen."""
+    """Chosen: no source states it."""
     machine_nodes: Power = 0.5
-    """Chosen."""
+    """Chosen: no source states it."""
     burst_gap: Days = 3.3
     """Kumar et al., section V-C, of System B."""
     burst_gaps: Gaps | None = None
-    """Chosen."""
+    """Chosen: no source states it."""
     burst_seconds: Rate = 300.0
     """Kumar et al., section V-C."""
     burst_weight: Amount = 0.35
-    """Chosen."""
+    """Chosen: no source states it."""
     spell_gap: Days = 1.0
-    """Chosen."""
+    """Chosen: no source states it."""
     spell_hours: QuantileTable = QuantileTable(((0.1, 0.5), (0.5, 1.5), (0.9, 5.0)), 0.25, 12.0)
-    """Chosen."""
+    """Chosen: no source states it."""
     spell: Amount = 1.0 / 20_000
     """Chosen: mean time between failures of the order of hours."""
     calm: Amount = 1.0 / 2_000_000
-    """Chosen."""
+    """Chosen: no source states it."""
     requests_memory: bool = True
     """Chosen: jobs share nodes, and who shares one must ask for memory."""
     memory_slope: Amount = 2.0
     """Chosen: failures rise with memory above half of the capacity (Kumar et al., Fig. 2)."""
     most_requeues: Requeues = 40
-    """Chosen."""
+    """Chosen: no source states it."""
     requeue_minutes: QuantileTable = QuantileTable(
         ((0.1, 1.0), (0.5, 8.0), (0.9, 60.0)), 0.1, 720.0
     )
-    """Chosen."""
+    """Chosen: no source states it."""
     queue_minutes: QuantileTable = QuantileTable(
         ((0.1, 0.05), (0.5, 2.0), (0.9, 90.0)), 0.01, 2880.0
     )
-    """Chosen."""
+    """Chosen: no source states it."""
     exit_shared: ExitCode = 107
     """Jobs that lost their file system (Kumar et al., section V-C, of System B)."""
     exit_out_of_memory: ExitCode = 137

@@ -165,15 +165,15 @@ class SystemB(Kumar):
     overestimate: QuantileTable = QuantileTable(((0.1, 1.6), (0.5, 9.0), (0.9, 60.0)), 1.1, 1e4)
     """9 at the median (Kumar et al., section V-E)."""
     beyond_end: Deviation = 0.7
-    """Chosen."""
+    """Chosen: no source states it."""
 
     # Failures of the system: relative hazards; each environment's factor follows from its exits.
     startup: Amount = 0.3
-    """Chosen."""
+    """Chosen: no source states it."""
     startup_scale: Rate = 900.0
-    """Chosen."""
+    """Chosen: no source states it."""
     machine: Amount = 1.0 / (40 * 86_400)
-    """Chosen."""
+    """Chosen: no source states it."""
     machine_nodes: Power = 0.2
     """Chosen: failures rise with node-seconds (Kumar et al., Fig. 6b, r = .42) and take 1.4 % of
     them (Table IV)."""
@@ -198,15 +198,15 @@ class SystemB(Kumar):
     memory_slope: Amount = 0.0
     """Without effect: no memory is requested."""
     most_requeues: Requeues = 40
-    """Chosen."""
+    """Chosen: no source states it."""
     requeue_minutes: QuantileTable = QuantileTable(
         ((0.1, 1.0), (0.5, 8.0), (0.9, 60.0)), 0.1, 720.0
     )
-    """Chosen."""
+    """Chosen: no source states it."""
     queue_minutes: QuantileTable = QuantileTable(
         ((0.1, 0.1), (0.5, 5.0), (0.9, 180.0)), 0.01, 2880.0
     )
-    """Chosen."""
+    """Chosen: no source states it."""
     exit_shared: ExitCode = 107
     """Jobs that lost their file system (Kumar et al., section V-C)."""
     exit_out_of_memory: ExitCode = 137

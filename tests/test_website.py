@@ -1,0 +1,214 @@
+"""The site is whole: it builds without a warning, has no dead link, and needs no network."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+
+from experiments.readme import question
+from failgym.envs import FIELDS, SCENARIOS, varying_fields
+from tests.pages import PAGES, TOP
+from website import environments, interface, rules
+from website.links import HOMES, place_of, translated
+from website.timeline import drawn, read_log
+
+BUILDS = pytest.mark.skipif(
+    find_spec("mkdocs") is None or find_spec("material") is None, reason="needs the docs extra"
+)
+LOADED = {"script": "src", "img": "src", "link": "href", "video": "poster", "source": "src"}
+"""Elements that a browser loads something for, and the attribute that says what."""
+
+
+class Elements(HTMLParser):
+    """What a page links to and loads, and the ids that it has."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.loaded: list[str] = []
+        self.ids: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        self.ids |= {given[name] for name in ("id", "name") if name in given}
+        if tag == "a" and "href" in given:
+            self.links.append(given["href"])
+        if tag in LOADED and LOADED[tag] in given and given.get("rel") != "canonical":
+            self.loaded.append(given[LOADED[tag]])
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built as `make docs` does, apart from the place."""
+    folder = tmp_path_factory.mktemp("site")
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
+    done = subprocess.run(command, cwd=TOP, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def elements(site: Path) -> dict[Path, Elements]:
+    """Of every page."""
+    pages = (path for path in site.rglob("*.html") if path.name != "404.html")
+    return {path: Elements(path.read_text("utf-8")) for path in pages}
+
+
+@BUILDS
+def test_no_link_is_dead(site: Path, elements: dict[Path, Elements]) -> None:
+    dead: list[str] = []
+    for path, found in elements.items():
+        for link in (*found.links, *found.loaded):
+            name, _, anchor = link.partition("#")
+            if re.match(r"[a-z]+:", link):
+                continue
+            target = (path.parent / unquote(name)).resolve() if name else path
+            there = target.is_file() and target.is_relative_to(site.resolve() if name else site)
+            other = elements.get(target)
+            if not there or (anchor and other and unquote(anchor) not in other.ids):
+                dead.append(f"{path.relative_to(site)}: {link}")
+    assert dead == []
+
+
+@BUILDS
+def test_nothing_is_loaded_from_elsewhere(site: Path, elements: dict[Path, Elements]) -> None:
+    outside = {link for found in elements.values() for link in found.loaded if ":" in link}
+    assert {link for link in outside if not link.startswith("data:")} == set()
+
+
+@BUILDS
+def test_every_page_of_the_documentation_is_on_the_site(site: Path) -> None:
+    for page in PAGES:
+        place = place_of(page.name)
+        assert place is not None
+        name = re.sub(r"README\.md$", "index.md", place)
+        assert (site / name).with_suffix(".html").is_file(), page.name
+
+
+@BUILDS
+def test_the_search_knows_environments_fields_and_names(site: Path) -> None:
+    index = json.loads((site / "search" / "search_index.json").read_text("utf-8"))
+    text = " ".join(f"{entry['title']} {entry['text']}" for entry in index["docs"])
+    for word in (*SCENARIOS, "confidence_finish", "make_sb3_env", "read_swf", "forfeited"):
+        assert word in text
+    assert (site / "search" / "search_index.js").is_file()  # for pages that no server sends
+
+
+@BUILDS
+def test_a_browser_opens_pages_without_a_complaint_and_searches(site: Path, browser: Any) -> None:
+    """From the disk, on a desk in light and on a phone in dark."""
+    names = ("index.html", "start.html", "environments/cloning_v1.html", "rules/pinned.html")
+    for width, scheme in ((1200, "light"), (390, "dark")):
+        shown = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        said: list[Any] = []
+        shown.on("console", said.append)
+        shown.on("pageerror", said.append)
+        for name in names:
+            shown.goto((site / name).as_uri())
+            fits = "document.documentElement.scrollWidth <= window.innerWidth"
+            assert shown.evaluate(fits), name
+        assert [str(one) for one in said] == []
+        shown.close()
+    shown = browser.new_page()
+    shown.goto((site / "index.html").as_uri())
+    shown.fill("input.md-search__input", "confidence_finish")
+    shown.wait_for_selector(".md-search-result__item", timeout=60_000)
+    shown.close()
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_the_page_of_an_environment_says_all_of_it(name: str) -> None:
+    text = environments.environment_page(name)
+    assert question(name) in text
+    docstring = environments.sections(environments.docstring(name))
+    assert {"Description", "Decisions", "Rewards", "Fidelity", "Version History"} <= set(docstring)
+    for head, content in docstring.items():
+        told = content if head != "Version History" else content.partition(": ")[2]
+        assert " ".join(told.split())[:60] in " ".join(text.split())
+    varying = set(varying_fields(name))
+    rows = set(re.findall(r"^\| `(\w+)` \| \w+ \|", text, re.MULTILINE))
+    assert varying <= rows
+    assert all(f"`{field.name}`" in text for field in FIELDS)
+    assert re.search(r"^\| `replay` \| 1 \| 0\.0", text, re.MULTILINE), "scores of the suite"
+    assert (TOP / "docs" / "pictures" / f"{name}.png").is_file()
+    assert (TOP / "docs" / "pictures" / f"{name}.mp4").is_file()
+
+
+def test_actions_on_the_page_are_those_that_are_ever_legal() -> None:
+    for name, asked, none in (
+        ("GracePeriod-v1", ["0 CONTINUE", "3 KILL"], "FAILED"),
+        ("Cloning-v1", ["0 CONTINUE", "1 CLONE", "3 KILL", "4 RETRY"], "OUTPUT"),
+        ("Workflow-v1", ["0 CONTINUE", "4 RETRY"], "WINDOW"),
+    ):
+        part = environments.environment_page(name).partition("## Actions")[2].partition("## ")[0]
+        assert re.findall(r"^\| `(.+?)` \|", part, re.MULTILINE) == asked
+        assert f"| {none}" not in part
+
+
+def test_the_rules_are_on_their_pages_word_for_word() -> None:
+    for place, package in rules.REFERENCES.items():
+        shown = re.sub(r"[\s*]+", " ", rules.rules_page(place))
+        for line in filter(None, map(str.strip, (package.__doc__ or "").splitlines())):
+            if set(line) != {"-"}:
+                assert re.sub(r"[\s*]+", " ", line) in shown, line
+
+
+def test_every_worked_example_has_a_picture() -> None:
+    pages = rules.example_pages()
+    assert len(pages) == len(list(rules.EXAMPLES.rglob("*.toml")))
+    for text in pages.values():
+        assert text.count("<svg") == text.count("\n## ") > 0
+
+
+def test_a_timeline_shows_attempts_outages_and_decisions() -> None:
+    log = """
+    0 QUEUED t0/0
+    5 START t0/0 m0
+    20 DECISION t0/0 CHECKPOINT
+    25 DURABLE t0/0
+    40 MACHINE_DOWN m0
+    40 END t0/0 LOST      # with its machine
+    60 MACHINE_UP m0
+    60 START t0/1 m0
+    100 END t0/1 FINISH
+    """
+    made = read_log(log)
+    assert [bar[:2] for bar in made.bars["t0/0"]] == [(5, 40)]
+    assert [bar[:2] for bar in made.bars["t0/1"]] == [(60, 100)]
+    assert [bar[:2] for bar in made.bars["m0"]] == [(40, 60)]
+    assert made.waits == {"t0/0": [(0, 5)]}
+    assert [mark[:2] for mark in made.marks["t0/0"]] == [(20, "S"), (25, "|")]
+    assert made.end == 100
+    picture = drawn(made, "a < b")
+    assert picture.count("<rect") == 3
+    assert 'aria-label="a &lt; b"' in picture
+
+
+def test_links_lead_to_the_same_thing_on_the_site() -> None:
+    text = "[a](../README.md#environments) `[b](x.md)` [c](../baselines/late.py) [d](https://e.org)"
+    assert translated(text, "docs/extending.md", "extending.md") == (
+        "[a](index.md#environments) `[b](x.md)` [c](source/baselines/late.py.md) [d](https://e.org)"
+    )
+    assert translated("[a](docs/traces.md)", "README.md", HOMES["README.md"]) == "[a](traces.md)"
+
+
+def test_every_public_name_of_a_package_stands_on_one_page() -> None:
+    shown = [
+        home
+        for package in interface.PACKAGES
+        for home in re.findall(r"^::: (\S+)$", interface.interface_page(package), re.MULTILINE)
+    ]
+    assert len(shown) == len(set(shown)) > 100
+    assert "failgym.evaluation.anchors.evaluate" in shown
