@@ -88,12 +88,20 @@ def assess(
     price: Price = None,
     task_value: TaskValue = 4.0,
     forecasts: Forecasts = True,
+    outages: readers.Outages = None,
+    align: readers.Align = None,
+    system: readers.System = None,
+    nodes: readers.Nodes = None,
+    since: readers.Since = None,
+    until: readers.Until = None,
+    topology: readers.Topology = None,
+    infer_attempts: readers.InferAttempts = False,
     timezone: readers.Timezone = None,
     columns: readers.Columns = None,
     outcomes: readers.Outcomes = None,
     unit: readers.Unit = None,
-    infer_attempts: readers.InferAttempts = False,
     merge_clusters: readers.MergeClusters = False,
+    unit_ms: readers.UnitMs = None,
 ) -> None:
     """Say what would have been saved on a cluster, and whether a rule may be used there."""
     from failgym.assessment import MEASURES, save_adopted
@@ -114,12 +122,20 @@ def assess(
         form,
         source,
         out,
+        outages,
+        align,
+        system=system,
+        nodes=nodes,
+        since=since,
+        until=until,
+        topology=topology,
+        infer_attempts=infer_attempts or None,
         timezone=timezone,
         columns=columns,
         outcomes=outcomes,
         unit=unit,
-        infer_attempts=infer_attempts or None,
         merge_clusters=merge_clusters or None,
+        unit_ms=unit_ms,
     ).absolute()
     with working("loading", interactive()):
         trace = Trace.load(folder)
@@ -238,16 +254,24 @@ def _check_out(out: Path) -> None:
         raise ValueError(f"--out {out}: lies in the folder of a saved trace; use another folder")
 
 
-def _imported(form: str | None, source: list[Path], out: Path, **options: Any) -> Path:
+def _imported(
+    form: str | None,
+    source: list[Path],
+    out: Path,
+    outages: tuple[str, Path] | None,
+    align: str | None,
+    **options: Any,
+) -> Path:
     """The folder of the trace; a log is read into ``out`` first."""
     if form is None:
-        if len(source) > 1 or any(options.values()):
+        asked = [outages, align, *options.values()]
+        if len(source) > 1 or any(each is not None for each in asked):
             raise ValueError("assess: several sources, and options of readers, need --format")
         check_name("TRACE", source[0])
         return source[0]
     from failgym.cli.imports import Reading
 
-    reading = Reading.of(form, source, None, None, **options)
+    reading = Reading.of(form, source, outages, align, **options)
     folder = out / IMPORTED
     out.mkdir(parents=True, exist_ok=True)
     reading.save(folder, progress=interactive())

@@ -5,20 +5,28 @@ from __future__ import annotations
 import json
 import re
 from html.parser import HTMLParser
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from failgym.assessment import Assessment, assess
+from failgym.assessment.measures import MEASURES
 from failgym.assessment.page import page
 from failgym.baselines.stored import load_heuristic
 from failgym.cli import run
+from failgym.cli.assess import assess as assess_command
 from failgym.cli.specs import load_policy
-from failgym.traces import Trace
+from failgym.cli.trace import import_trace
+from failgym.metrics import OVERHEAD, WASTED
+from failgym.traces import FORMATS, Trace
+from failgym.vocabulary import HOUR
+from failgym.worlds.build import split_of
 from tests.assessment.records import doomed
 from tests.assessment.test_assess import RULES
 from tests.assessment.test_happened import of_censored_tasks
+from tests.traces.readers.test_lanl import HEADER, row
 
 QUICK = ("--no-forecasts", "--measures", "kill")
 
@@ -91,6 +99,32 @@ def test_what_is_made_of_the_past_is_made_of_the_record_to_be_used(
         assert load_policy(str(out / file)) is not None
 
 
+def test_savings_are_those_of_replay_to_the_millisecond(
+    record: Path, found: Assessment, tmp_path: Path
+) -> None:
+    """Each fold by itself is replayed, with the rule and without."""
+
+    def charged(folder: Path, policy: str) -> int:
+        rules = ("--env", "GracePeriod-v1", "--set", "forecast=none")
+        file = tmp_path / "replay.json"
+        assert invoke("replay", folder, "--policy", policy, *rules, "--json", file) == 0
+        work = json.loads(file.read_text("utf-8"))["work"]
+        return sum(work[account] for account in (*WASTED, *OVERHEAD))
+
+    saved = dict.fromkeys(("blind_kill", "optimal_stopping"), 0)
+    for fold in range(1, 6):
+        scenario = MEASURES["kill"].scenario(str(record), fold=fold, forecast="none")
+        folder = tmp_path / f"fold-{fold}"
+        split_of(scenario, "test").save(folder)
+        before = charged(folder, "replay")
+        for name in saved:
+            saved[name] += before - charged(folder, name)
+    for name, replayed in saved.items():
+        [judged] = [each for each in found.judged if each.policy == name]
+        assert judged.machine_hours * HOUR == pytest.approx(replayed, abs=0.4)
+        assert replayed != 0
+
+
 def test_advice_of_an_earlier_run_does_not_stay(record: Path, tmp_path: Path) -> None:
     out = tmp_path / "report"
     assert invoke("assess", record, "--out", out, *QUICK) == 0
@@ -151,6 +185,27 @@ def test_a_log_is_read_first(tmp_path: Path) -> None:
     assert again["happened"]["tasks"] == 36
 
 
+def test_it_takes_every_option_of_the_readers() -> None:
+    """Those of `trace import` and of `assess` are the same."""
+    taken = [set(signature(each).parameters) for each in (assess_command, import_trace)]
+    assert taken[1] - taken[0] == {"sources"}
+    used = {name for form in FORMATS.values() for name in form.options}
+    assert used | {"outages", "align"} <= taken[0]
+
+
+def test_a_log_is_joined_with_outages(tmp_path: Path) -> None:
+    swf, failures = tmp_path / "log.swf", tmp_path / "failures.csv"
+    lines = ["; UnixStartTime: 1054425600", "; MaxNodes: 8"]
+    lines += [f"{i} {3600 * i} 0 1800 1 -1 -1 1 -1 -1 1 1 1 -1 -1 -1 -1 -1" for i in range(60)]
+    swf.write_text("\n".join(lines) + "\n")
+    failures.write_text("\n".join([HEADER, row(), row(nodenum=1)]) + "\n")
+    arguments = ("assess", "--format", "swf", swf, "--quick", "--out", tmp_path / "report")
+    assert invoke(*arguments, "--outages", "lanl", failures, "--align", "start") == 0
+    joined = Trace.load(tmp_path / "report" / "trace")
+    assert joined.rows("outages") == 2
+    assert invoke(*arguments, "--outages", "lanl", failures, "--since", "soon") == 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
@@ -158,6 +213,8 @@ def test_a_log_is_read_first(tmp_path: Path) -> None:
         (["--measures", "kill,pray"], "--measures: expected some of kill, retry, .*, got 'pray'"),
         (["--policies", "optimal_stoping"], "did you mean optimal_stopping"),
         (["--timezone", "UTC"], "options of readers, need --format"),
+        (["--since", "2002-01-01"], "options of readers, need --format"),
+        (["--outages", "lanl", "x"], "options of readers, need --format"),
         (["--task-value", "-1"], "--task-value"),
         (["--task-value", "inf"], "--task-value: expected a finite number"),
     ],

@@ -11,10 +11,10 @@ from failgym.sim.pinned.clairvoyant.least import least_cost
 from failgym.sim.pinned.clairvoyant.records import ANY, KILL_AT_ONCE, NEARLY, OVER, REPLAY, WORTHY
 from failgym.sim.pinned.clairvoyant.sequences import follow_each_other
 from failgym.sim.pinned.clairvoyant.stages import next_stage, worth_trying
+from failgym.sim.pinned.clairvoyant.unfinished import cost_if_unfinished
 from failgym.sim.pinned.decisions import apply
 from failgym.sim.pinned.engine import advance, start_episode
 from failgym.sim.pinned.records import State, View, World
-from failgym.sim.pinned.clairvoyant.unfinished import cost_if_unfinished
 from failgym.sim.shared.jit import entry, held, kernel
 from failgym.vocabulary import TERMS, Action, Decision
 
