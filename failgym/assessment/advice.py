@@ -8,15 +8,16 @@ knowledge would hardly save anything, nothing is advised.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
+from failgym.assessment.closed_loop import ClosedLoop
 from failgym.assessment.judging import Judged
 from failgym.assessment.room import MeasureRoom
 from failgym.evaluation.room import LEAST_ROOM
 from failgym.vocabulary import HOUR
 
-__all__ = ["LEAST_UNITS", "Advice", "advice_of", "shown_hours"]
+__all__ = ["LEAST_UNITS", "Advice", "advice_of", "shown_hours", "with_closed_loop"]
 
 MOSTLY = 0.5
 """Share of a saving that rests on drawn attempts above which it is said first."""
@@ -84,6 +85,34 @@ def advice_of(
     return Advice("keep", f"{_KEEP}: no rule surely saves anything.", (*_unsure(best), *beside))
 
 
+def with_closed_loop(advice: Advice, closed: ClosedLoop, best: Judged) -> Advice:
+    """The same, and what becomes of the saving where tasks share the record's own machines.
+
+    Args:
+        advice: to adopt a policy.
+        closed: what it does there.
+        best: what it does where all else stays as recorded.
+    """
+    if closed.why_not is not None:
+        text = (
+            "How much of this is left where tasks wait for each other on your machines cannot be"
+            f" judged: {closed.why_not}."
+        )
+    else:
+        found = shown_hours(abs(closed.saved))
+        does = f"saves {found}" if closed.saved >= 0.0 else f"loses {found}"
+        sooner = "less" if closed.completion_hours >= 0.0 else "more"
+        text = (
+            f"Played on the record's own machines, where tasks wait for each other, it {does}"
+            f" machine-hours net on {closed.tasks:,} of the last tasks,"
+            f" {100 * closed.share:.1f} % of what these use (as recorded"
+            f" {100 * best.share:.1f} % of the later half), and takes"
+            f" {shown_hours(abs(closed.completion_hours))} hours {sooner} until they are done."
+        )
+    first, *rest = advice.evidence
+    return replace(advice, evidence=(first, text, *rest))
+
+
 def _surely_saves(each: Judged) -> bool:
     """Is it evidence, of enough jobs, and whatever a task is worth?"""
     if each.verdict.answer != "adopt" or each.verdict.units < LEAST_UNITS:
@@ -147,6 +176,11 @@ def _reservations(best: Judged, period: str) -> tuple[str, ...]:
             f"It loses in {best.losing} of {best.periods} {period}s,"
             f" {shown_hours(-best.worst)} machine-hours in the worst."
         )
+    if best.without_largest <= 0.0:
+        found.append(
+            "All of it comes from one block of jobs: without it, it would have lost"
+            f" {shown_hours(-best.without_largest)} machine-hours."
+        )
     if best.drawn is not None and best.drawn > MOSTLY:
         found.append(_drawn(best))
     if best.kind in MADE:
@@ -159,9 +193,6 @@ def _reservations(best: Judged, period: str) -> tuple[str, ...]:
             f"Periodic checkpoints go by the mean time between losses to the system, here"
             f" {shown_hours(best.mtbf / HOUR)} hours: --set mtbf={best.mtbf}."
         )
-    found.append(
-        "All else stays as recorded: who waits for the machines that become free is not counted."
-    )
     return tuple(found)
 
 

@@ -330,7 +330,7 @@ def _row(each: Judged, advised: bool) -> tuple[str, list[str]]:
         _signed(each.saved),
         interval,
         _percent(each.share),
-        "" if each.harm is None else _percent(each.harm),
+        "too few jobs" if each.harm is None else _percent(each.harm),
         _signed(each.worst),
         f"{each.losing} of {each.periods}",
         _signed(each.machine_hours),

@@ -26,6 +26,8 @@ __all__ = ["assess"]
 PUBLISHED, TUNED, LEARNED = "published", "tuned", "learned"
 PAGE, CONTENT, WORK, IMPORTED = "report.html", "report.json", ".work", "trace"
 POLICY = "policy"
+ENDINGS = (".json", ".safetensors")
+"""Of files that hold a policy."""
 SAID = 3
 """Sentences of evidence that are printed."""
 NEEDED = {TUNED: ("optuna", "tuning"), LEARNED: ("xgboost", "boosting")}
@@ -57,7 +59,8 @@ Policies = Annotated[
         "--policies",
         metavar="SPEC",
         help=f"{PUBLISHED}, all rules as their papers have them; {TUNED}, with parameters found on"
-        f" the past; {LEARNED}, an agent of the past; or as for evaluate. Repeatable; {PUBLISHED}.",
+        f" the past; {LEARNED}, an agent of the past; a folder of policies; or as for evaluate."
+        f" Repeatable; {PUBLISHED}.",
     ),
 ]
 Measures = Annotated[
@@ -159,7 +162,7 @@ def assess(
     with replacing(out / PAGE) as partial:
         partial.write_text(page(found), encoding="utf-8")
     print_line(f"written to {out / PAGE}")
-    for ending in (".json", ".safetensors"):  # none is left from before
+    for ending in ENDINGS:  # none is left from before
         (out / POLICY).with_suffix(ending).unlink(missing_ok=True)
     with working("making the policy to adopt", interactive()):
         file = save_adopted(found, candidates, str(folder), out / POLICY, out / WORK)
@@ -203,9 +206,27 @@ def _candidates(specs: list[str]) -> dict[str, Candidate]:
             found |= _tuned()
         elif spec == LEARNED:
             found[LEARNED] = Candidate(Learned(), LEARNED, LEARNED)
+        elif Path(spec).is_dir():
+            found |= _of_folder(Path(spec))
         else:
             found[spec] = Candidate(load_policy(spec), "given", _key(spec))
     return found
+
+
+def _of_folder(folder: Path) -> dict[str, Candidate]:
+    """The policies in the files of a folder, by where they lie in it. Raises ValueError."""
+    from failgym.assessment import Candidate
+    from failgym.cli.specs import load_policy
+
+    files = sorted(file for ending in ENDINGS for file in folder.rglob(f"*{ending}"))
+    if not files:
+        raise ValueError(f"--policies {folder}: expected files {' or '.join(ENDINGS)} in it")
+    return {
+        file.relative_to(folder).with_suffix("").as_posix(): Candidate(
+            load_policy(str(file)), "given", _key(str(file))
+        )
+        for file in files
+    }
 
 
 def _key(spec: str) -> list[str] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from html.parser import HTMLParser
 from inspect import signature
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from failgym.assessment import Assessment, assess
 from failgym.assessment.measures import MEASURES
 from failgym.assessment.page import page
-from failgym.baselines.stored import load_heuristic
+from failgym.baselines.stored import load_heuristic, save_heuristic
 from failgym.cli import run
 from failgym.cli.assess import assess as assess_command
 from failgym.cli.specs import load_policy
@@ -23,7 +24,7 @@ from failgym.metrics import OVERHEAD, WASTED
 from failgym.traces import FORMATS, Trace
 from failgym.vocabulary import HOUR
 from failgym.worlds.build import split_of
-from tests.assessment.records import doomed
+from tests.assessment.records import by_one_user, doomed
 from tests.assessment.test_assess import RULES
 from tests.assessment.test_happened import of_censored_tasks
 from tests.traces.readers.test_lanl import HEADER, row
@@ -149,6 +150,52 @@ def test_a_record_of_unknown_fates_has_no_share_that_is_no_number(
     of_censored_tasks().save(tmp_path / "cut")
     assert invoke("assess", tmp_path / "cut", "--out", tmp_path / "report", "--quick", *QUICK) == 0
     assert "nan" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("trace", "answers"),
+    [
+        pytest.param(lambda: doomed(1, long_ones_finish=False), {"nothing to gain"}, id="one job"),
+        pytest.param(of_censored_tasks, {"nothing to gain"}, id="only censored tasks"),
+        pytest.param(
+            lambda: by_one_user(doomed(400, long_ones_finish=False)), {"adopt"}, id="one user"
+        ),
+        pytest.param(
+            lambda: doomed(400, long_ones_finish=False, apart=24 * 60), {"adopt"}, id="a year"
+        ),
+    ],
+)
+def test_records_of_every_shape_give_a_report(
+    trace: Callable[[], Trace],
+    answers: set[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    trace().save(tmp_path / "record")
+    out = tmp_path / "report"
+    rules = ("--policies", "optimal_stopping", "--policies", "blind_kill")
+    assert invoke("assess", tmp_path / "record", "--out", out, *rules, *QUICK) == 0
+    assert "nan" not in capsys.readouterr().out
+    content = json.loads((out / "report.json").read_text("utf-8"))
+    assert content["advice"]["answer"] in answers
+    assert "nan" not in re.sub(r"<[^>]*>", " ", (out / "report.html").read_text("utf-8")).split()
+
+
+def test_a_folder_of_policies(
+    record: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "policies"
+    (folder / "mine").mkdir(parents=True)
+    save_heuristic(RULES["optimal_stopping"].who, folder / "mine" / "rule.json", about={})
+    out = tmp_path / "report"
+    assert invoke("assess", record, "--out", out, "--policies", folder, *QUICK) == 0
+    content = json.loads((out / "report.json").read_text("utf-8"))
+    assert content["advice"]["policy"] == "mine/rule"
+    assert load_heuristic(out / "policy.json").name == "optimal_stopping"
+    (folder / "mine" / "rule.json").unlink()
+    capsys.readouterr()
+    assert invoke("assess", record, "--out", out, "--policies", folder, *QUICK) == 2
+    assert "expected files .json or .safetensors in it" in capsys.readouterr().err
 
 
 def test_one_folder_after_the_other_advice(record: Path, tmp_path: Path) -> None:
