@@ -66,9 +66,19 @@ def advice_of(
     rules = [each for each in found if each.kind != "chosen" and each.measure in worth]
     if not rules:
         most = max(rooms, key=lambda room: room.share)
-        text = f"Perfect knowledge would save {shown_hours(most.hours)} machine-hours net at most"
+        text = f"At most {shown_hours(most.hours)} machine-hours could have been saved, net"
         tried = "; no rule that was asked for could be played." if left_out else "."
-        return Advice("not asked", f"{text}{tried}", (*left_out[:FEW_LINES], *beside))
+        return Advice(
+            "not asked",
+            f"{text}{tried}",
+            (
+                f"So much somebody saves who knows beforehand how every task ends:"
+                f" {100 * most.share:.1f} % of what the tasks of the later half of the record used."
+                " How much of it a rule saves that knows only the past has not been asked.",
+                *left_out[:FEW_LINES],
+                *beside,
+            ),
+        )
     good = [each for each in rules if _surely_saves(each)]
     if good:
         best = max(good, key=lambda each: each.low or 0.0)
@@ -176,11 +186,7 @@ def _reservations(best: Judged, period: str) -> tuple[str, ...]:
             f"It loses in {best.losing} of {best.periods} {period}s,"
             f" {shown_hours(-best.worst)} machine-hours in the worst."
         )
-    if best.without_largest <= 0.0:
-        found.append(
-            "All of it comes from one block of jobs: without it, it would have lost"
-            f" {shown_hours(-best.without_largest)} machine-hours."
-        )
+    found += _one_block(best)
     if best.drawn is not None and best.drawn > MOSTLY:
         found.append(_drawn(best))
     if best.kind in MADE:
@@ -194,6 +200,15 @@ def _reservations(best: Judged, period: str) -> tuple[str, ...]:
             f" {shown_hours(best.mtbf / HOUR)} hours: --set mtbf={best.mtbf}."
         )
     return tuple(found)
+
+
+def _one_block(best: Judged) -> tuple[str, ...]:
+    """Does one block of jobs hold all of a saving?"""
+    if best.without_largest > 0.0:
+        return ()
+    lost = shown_hours(-best.without_largest)
+    rest = "nothing would have been saved" if lost == "0" else f"{lost} machine-hours would be lost"
+    return (f"All of it comes from one block of jobs: without that, {rest}.",)
 
 
 def _drawn(best: Judged) -> str:
@@ -234,6 +249,7 @@ def _unsure(best: Judged) -> tuple[str, ...]:
     else:
         found.append(f"{text}.")
     found.append(f"{_apart(best)}.")
+    found += _one_block(best)
     if best.drawn is not None and best.drawn > MOSTLY:
         found.append(_drawn(best))
     return tuple(found)

@@ -333,7 +333,7 @@ def _print(found: Assessment) -> None:
         print_line(f"wasted most because {cause.name}: {cause.hours:,.0f} h")
     for room in found.rooms:
         print_line(
-            f"{room.measure}: perfect knowledge saves {room.hours:,.0f} h net"
+            f"{room.measure}: could have saved {room.hours:,.0f} h net at most"
             f" ({100 * room.share:.1f} %): {room.says}"
         )
     for line in (advice.text, *advice.evidence[:SAID]):
