@@ -8,15 +8,16 @@ knowledge would hardly save anything, nothing is advised.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
+from failgym.assessment.closed_loop import ClosedLoop
 from failgym.assessment.judging import Judged
 from failgym.assessment.room import MeasureRoom
 from failgym.evaluation.room import LEAST_ROOM
 from failgym.vocabulary import HOUR
 
-__all__ = ["LEAST_UNITS", "Advice", "advice_of", "shown_hours"]
+__all__ = ["LEAST_UNITS", "Advice", "advice_of", "shown_hours", "with_closed_loop"]
 
 MOSTLY = 0.5
 """Share of a saving that rests on drawn attempts above which it is said first."""
@@ -65,9 +66,19 @@ def advice_of(
     rules = [each for each in found if each.kind != "chosen" and each.measure in worth]
     if not rules:
         most = max(rooms, key=lambda room: room.share)
-        text = f"Perfect knowledge would save {shown_hours(most.hours)} machine-hours net at most"
+        text = f"At most {shown_hours(most.hours)} machine-hours could have been saved, net"
         tried = "; no rule that was asked for could be played." if left_out else "."
-        return Advice("not asked", f"{text}{tried}", (*left_out[:FEW_LINES], *beside))
+        return Advice(
+            "not asked",
+            f"{text}{tried}",
+            (
+                f"So much somebody saves who knows beforehand how every task ends:"
+                f" {100 * most.share:.1f} % of what the tasks of the later half of the record used."
+                " How much of it a rule saves that knows only the past has not been asked.",
+                *left_out[:FEW_LINES],
+                *beside,
+            ),
+        )
     good = [each for each in rules if _surely_saves(each)]
     if good:
         best = max(good, key=lambda each: each.low or 0.0)
@@ -82,6 +93,34 @@ def advice_of(
         return Advice("keep", f"{_KEEP}: no rule ever acts on this record.", beside)
     best = max(acting, key=lambda each: each.saved)
     return Advice("keep", f"{_KEEP}: no rule surely saves anything.", (*_unsure(best), *beside))
+
+
+def with_closed_loop(advice: Advice, closed: ClosedLoop, best: Judged) -> Advice:
+    """The same, and what becomes of the saving where tasks share the record's own machines.
+
+    Args:
+        advice: to adopt a policy.
+        closed: what it does there.
+        best: what it does where all else stays as recorded.
+    """
+    if closed.why_not is not None:
+        text = (
+            "How much of this is left where tasks wait for each other on your machines cannot be"
+            f" judged: {closed.why_not}."
+        )
+    else:
+        found = shown_hours(abs(closed.saved))
+        does = f"saves {found}" if closed.saved >= 0.0 else f"loses {found}"
+        sooner = "less" if closed.completion_hours >= 0.0 else "more"
+        text = (
+            f"Played on the record's own machines, where tasks wait for each other, it {does}"
+            f" machine-hours net on {closed.tasks:,} of the last tasks,"
+            f" {100 * closed.share:.1f} % of what these use (as recorded"
+            f" {100 * best.share:.1f} % of the later half), and takes"
+            f" {shown_hours(abs(closed.completion_hours))} hours {sooner} until they are done."
+        )
+    first, *rest = advice.evidence
+    return replace(advice, evidence=(first, text, *rest))
 
 
 def _surely_saves(each: Judged) -> bool:
@@ -147,6 +186,7 @@ def _reservations(best: Judged, period: str) -> tuple[str, ...]:
             f"It loses in {best.losing} of {best.periods} {period}s,"
             f" {shown_hours(-best.worst)} machine-hours in the worst."
         )
+    found += _one_block(best)
     if best.drawn is not None and best.drawn > MOSTLY:
         found.append(_drawn(best))
     if best.kind in MADE:
@@ -159,10 +199,16 @@ def _reservations(best: Judged, period: str) -> tuple[str, ...]:
             f"Periodic checkpoints go by the mean time between losses to the system, here"
             f" {shown_hours(best.mtbf / HOUR)} hours: --set mtbf={best.mtbf}."
         )
-    found.append(
-        "All else stays as recorded: who waits for the machines that become free is not counted."
-    )
     return tuple(found)
+
+
+def _one_block(best: Judged) -> tuple[str, ...]:
+    """Does one block of jobs hold all of a saving?"""
+    if best.without_largest > 0.0:
+        return ()
+    lost = shown_hours(-best.without_largest)
+    rest = "nothing would have been saved" if lost == "0" else f"{lost} machine-hours would be lost"
+    return (f"All of it comes from one block of jobs: without that, {rest}.",)
 
 
 def _drawn(best: Judged) -> str:
@@ -203,6 +249,7 @@ def _unsure(best: Judged) -> tuple[str, ...]:
     else:
         found.append(f"{text}.")
     found.append(f"{_apart(best)}.")
+    found += _one_block(best)
     if best.drawn is not None and best.drawn > MOSTLY:
         found.append(_drawn(best))
     return tuple(found)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from failgym.assessment.advice import Advice, advice_of
+from failgym.assessment.advice import Advice, advice_of, with_closed_loop
+from failgym.assessment.closed_loop import ClosedLoop, closed_loop
 from failgym.assessment.happened import PERIODS, Happened, happened
 from failgym.assessment.judging import (
     CHOSEN,
@@ -116,6 +118,8 @@ class Assessment:
     left_out: tuple[str, ...] = ()
     """what was asked for and could not be done, a sentence each"""
     advice: Advice | None = None
+    closed: ClosedLoop | None = None
+    """the policy that is advised, on the record's own machines; None if none is advised"""
     seconds: Mapping[str, float] = field(default_factory=dict[str, float])
     """step -> how long it took [s]"""
 
@@ -165,6 +169,13 @@ def assess(
     state = _State(source, task_value, clock, WorkFolder(work), _periods(found), candidates)
     rooms = state.run(able, tuple(forecasts) if candidates else (), why_not)
     results = state.judge()
+    advice = advice_of(rooms, results, why_not, found.period, state.left_out)
+    closed = None
+    if advice.policy is not None:
+        with clock("closed loop"):
+            closed = state.closed(trace, advice, rooms)
+        best = next(each for each in results if _is_of(advice, each))
+        advice = with_closed_loop(advice, closed, best)
     return Assessment(
         trace=name,
         happened=found,
@@ -175,7 +186,8 @@ def assess(
         judged=results,
         unjudged=why_not,
         left_out=tuple(state.left_out),
-        advice=advice_of(rooms, results, why_not, found.period, state.left_out),
+        advice=advice,
+        closed=closed,
         seconds=clock.seconds,
     )
 
@@ -208,13 +220,24 @@ def save_adopted(
     if advice is None or advice.policy is None or advice.measure is None:
         return None
     one = candidates[advice.policy]
-    judged = [MEASURES[room.measure] for room in found.rooms if room.measure in MEASURES]
-    measure = MEASURES.get(advice.measure) or together(judged)
+    measure = _advised(advice.measure, found.rooms)
     shown = {"forecast": "none"} if advice.forecast == "none" else {}
     scenario = with_mtbf(of_all(measure.scenario(source, found.task_value, **shown)))
     about = {"adopted": [advice.policy, one.key], "trace": found.happened.content}
     with WorkFolder(work).making({**about, "scenario": fields_of(scenario)}) as folder:
         return one.save(scenario, folder, path)
+
+
+def _advised(name: str, rooms: Sequence[MeasureRoom]) -> Measure:
+    """The measure of an advice: one by itself, or all that can be judged."""
+    judged = [MEASURES[room.measure] for room in rooms if room.measure in MEASURES]
+    return MEASURES.get(name) or together(judged)
+
+
+def _is_of(advice: Advice, each: Judged) -> bool:
+    return (each.policy, each.measure, each.forecast) == (
+        *(advice.policy, advice.measure, advice.forecast),
+    )
 
 
 def _measure(name: str) -> Measure:
@@ -333,9 +356,33 @@ class _State:
             chosen, names = chosen_on_the_past(ground, found)
             self._played.append(_PlayedBy(ground, CHOSEN, "chosen", CHOOSES, chosen, names))
 
+    def closed(self, trace: Trace, advice: Advice, rooms: Sequence[MeasureRoom]) -> ClosedLoop:
+        """The policy that is advised, on the record's own machines."""
+        assert advice.policy is not None, "a policy is advised"
+        assert advice.measure is not None, "it is advised for a measure"
+        one, measure = self._candidates[advice.policy], _advised(advice.measure, rooms)
+        about = {"closed": [advice.policy, one.key], "trace": trace.content_hash}
+        asked = {**about, "measure": repr(measure), "task_value": self._task_value}
+        with self._work.making({**asked, "forecast": advice.forecast}) as folder:
+            return closed_loop(
+                trace,
+                self._source,
+                measure,
+                *(advice.forecast or "none", advice.policy, one.who, folder, self._task_value),
+            )
+
     def judge(self) -> tuple[Judged, ...]:
-        """All that was played, with intervals for all that act at once."""
-        acting = sum(acted(each.ground, each.played) for each in self._played)
+        """All that was played, with intervals for all that act at once.
+
+        Those that do the same on the same tasks count once.
+        """
+        acting = len(
+            {
+                (each.ground.measure, sha256(each.played.terms.tobytes()).digest())
+                for each in self._played
+                if acted(each.ground, each.played)
+            }
+        )
         with self._clock("intervals"):
             return tuple(
                 judged(

@@ -300,7 +300,10 @@ class Judged:
     """net, of the machine-time of these tasks"""
     verdict: Verdict
     harm: float | None
-    """chance that jobs like these would have made it lose; None if it never acts"""
+    """chance that jobs like these would have made it lose; None if it never acts, or too few jobs
+    decide to tell"""
+    without_largest: float
+    """net saving without the block of jobs that saves most [machine-h]"""
     worst: float
     """net saving of the worst period [machine-h]"""
     losing: int
@@ -374,7 +377,8 @@ def judged(
         high=None if verdict.high is None else verdict.high * spent / 100.0,
         share=total / spent if spent > 0.0 else 0.0,
         verdict=verdict,
-        harm=_chance_of_loss(even, saved) if acts else None,
+        harm=_chance_of_loss(even, saved) if acts and verdict.low is not None else None,
+        without_largest=total - max(float(_by_unit(ground, saved).max(initial=0.0)), 0.0),
         worst=float(by_period.min()),
         losing=int((by_period < 0.0).sum()),
         periods=len(by_period),
@@ -396,6 +400,12 @@ def judged(
 def acted(ground: Ground, played: Played) -> bool:
     """Did a policy ever change what happens?"""
     return bool((played.terms != ground.replay).any())
+
+
+def _by_unit(ground: Ground, values: Floats) -> Floats:
+    """Sums over each block of jobs that is resampled [units]."""
+    units = ground.evidence.units
+    return np.bincount(units.of_row, values, units.count).astype(np.float64)
 
 
 def _even(ground: Ground) -> Evidence:

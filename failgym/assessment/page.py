@@ -17,6 +17,8 @@ __all__ = ["page"]
 
 MONEY = 5
 """Column of the table of rooms that needs a price."""
+OWN = 3
+"""Column of the table of groups that says how much of their own machine-time they wasted."""
 MANY = 100
 """Stretches of time from which on there is no room between them."""
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -83,21 +85,25 @@ def _tiles(found: Assessment) -> str:
     what = found.happened
     tiles = [
         (shown_hours(what.hours), "machine-hours recorded"),
-        (_percent(what.wasted_share), "of what is known led to nothing"),
+        (_percent(what.wasted_share), "of the machine-time of tasks whose end is known was wasted"),
     ]
     if found.rooms:
         most = max(found.rooms, key=lambda room: room.hours)
         value = f"{shown_hours(most.hours)} h"
-        tiles.append((value, "perfect knowledge would save on the later half, net"))
+        tiles.append(
+            (value, "could have been saved at most, net, by somebody who knew how every task ends")
+        )
     acting = [each for each in found.judged if each.acts and each.kind != "chosen"]
     if acting:
         best = max(acting, key=lambda each: each.saved)
         gains = best.saved > 0.0
         value = f"{shown_hours(best.saved)} h" if gains else "no rule"
-        what_of = f"{best.policy}, the best in hindsight, would have saved, net"
+        what_of = f"the rule {best.policy}, the best in hindsight, would have saved, net"
         tiles.append((value, what_of if gains else "that was tried would have saved anything"))
     shown = "".join(f'<div class="tile"><b>{a}</b>{escape(b)}</div>' for a, b in tiles)
-    return f'<div class="tiles">{shown}</div>'
+    net = _NET.format(value=f"{found.task_value:g}")
+    note = f'<p class="muted note">{net}</p>' if found.rooms else ""
+    return f'<div class="tiles">{shown}</div>{note}'
 
 
 def _happened(what: Happened) -> str:
@@ -108,7 +114,8 @@ def _happened(what: Happened) -> str:
         f"{_bar(parts)}{_key(parts)}{_gpus(what)}"
         f"<h3>Machine-time by {what.period}</h3>{_weeks(what)}"
         f"{_burst(what)}"
-        f"<h3>Why machine-time was wasted</h3>{_groups(what.causes, 'attempts ended because')}"
+        "<h3>Why machine-time was wasted</h3>"
+        f"{_groups(what.causes, 'attempts ended because', causes=True)}"
         f"{_tops(what)}</section>"
     )
 
@@ -191,7 +198,8 @@ def _burst(what: Happened) -> str:
     return f"<p>The busiest hour holds {share} of all attempts that failed or were evicted.</p>"
 
 
-def _groups(groups: Sequence[Group], title: str) -> str:
+def _groups(groups: Sequence[Group], title: str, *, causes: bool = False) -> str:
+    """What groups of attempts wasted; of a cause all is waste."""
     if not groups:
         return '<p class="muted">Nothing was wasted.</p>'
     rows = [
@@ -205,7 +213,8 @@ def _groups(groups: Sequence[Group], title: str) -> str:
         for each in groups
     ]
     head = (title, "wasted [h]", "of all waste", "of its own machine-time", "jobs")
-    return _table(head, rows)
+    kept = [i for i in range(len(head)) if not causes or i != OWN]
+    return _table([head[i] for i in kept], [[row[i] for i in kept] for row in rows])
 
 
 def _tops(what: Happened) -> str:
@@ -245,18 +254,18 @@ def _rooms(found: Assessment) -> str:
     )
     kept = [i for i in range(len(head)) if found.price is not None or i != MONEY]
     return (
-        "<section><h2>What perfect knowledge would save</h2>"
-        f"<p>{_NET.format(value=f'{found.task_value:g}')} Of the tasks of the later half of the"
-        " record that the measure is about. No rule can save more than this, and none knows as"
-        " much.</p>"
+        "<section><h2>What could have been saved at most</h2>"
+        "<p>By somebody who knew how every task ends, on the tasks of the later half of the record"
+        " that the measure is about. No rule can save more than this, and none knows as much.</p>"
         + _table([head[i] for i in kept], [[row[i] for i in kept] for row in rows])
         + "</section>"
     )
 
 
 _NET = (
-    "Net counts machine-time, and {value} times its machine-time for every task that does not"
-    " finish, since somebody wanted it."
+    "A machine-hour is one machine, or one core where the record counts cores, for an hour. Net is"
+    " machine-time saved, less {value} times its machine-time for every task that no longer"
+    " finishes, since somebody wanted it."
 )
 
 
@@ -330,7 +339,7 @@ def _row(each: Judged, advised: bool) -> tuple[str, list[str]]:
         _signed(each.saved),
         interval,
         _percent(each.share),
-        "" if each.harm is None else _percent(each.harm),
+        "too few jobs" if each.harm is None else _percent(each.harm),
         _signed(each.worst),
         f"{each.losing} of {each.periods}",
         _signed(each.machine_hours),

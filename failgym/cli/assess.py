@@ -26,6 +26,8 @@ __all__ = ["assess"]
 PUBLISHED, TUNED, LEARNED = "published", "tuned", "learned"
 PAGE, CONTENT, WORK, IMPORTED = "report.html", "report.json", ".work", "trace"
 POLICY = "policy"
+ENDINGS = (".json", ".safetensors")
+"""Of files that hold a policy."""
 SAID = 3
 """Sentences of evidence that are printed."""
 NEEDED = {TUNED: ("optuna", "tuning"), LEARNED: ("xgboost", "boosting")}
@@ -57,7 +59,8 @@ Policies = Annotated[
         "--policies",
         metavar="SPEC",
         help=f"{PUBLISHED}, all rules as their papers have them; {TUNED}, with parameters found on"
-        f" the past; {LEARNED}, an agent of the past; or as for evaluate. Repeatable; {PUBLISHED}.",
+        f" the past; {LEARNED}, an agent of the past; a folder of policies; or as for evaluate."
+        f" Repeatable; {PUBLISHED}.",
     ),
 ]
 Measures = Annotated[
@@ -88,12 +91,20 @@ def assess(
     price: Price = None,
     task_value: TaskValue = 4.0,
     forecasts: Forecasts = True,
+    outages: readers.Outages = None,
+    align: readers.Align = None,
+    system: readers.System = None,
+    nodes: readers.Nodes = None,
+    since: readers.Since = None,
+    until: readers.Until = None,
+    topology: readers.Topology = None,
+    infer_attempts: readers.InferAttempts = False,
     timezone: readers.Timezone = None,
     columns: readers.Columns = None,
     outcomes: readers.Outcomes = None,
     unit: readers.Unit = None,
-    infer_attempts: readers.InferAttempts = False,
     merge_clusters: readers.MergeClusters = False,
+    unit_ms: readers.UnitMs = None,
 ) -> None:
     """Say what would have been saved on a cluster, and whether a rule may be used there."""
     from failgym.assessment import MEASURES, save_adopted
@@ -114,12 +125,20 @@ def assess(
         form,
         source,
         out,
+        outages,
+        align,
+        system=system,
+        nodes=nodes,
+        since=since,
+        until=until,
+        topology=topology,
+        infer_attempts=infer_attempts or None,
         timezone=timezone,
         columns=columns,
         outcomes=outcomes,
         unit=unit,
-        infer_attempts=infer_attempts or None,
         merge_clusters=merge_clusters or None,
+        unit_ms=unit_ms,
     ).absolute()
     with working("loading", interactive()):
         trace = Trace.load(folder)
@@ -143,7 +162,7 @@ def assess(
     with replacing(out / PAGE) as partial:
         partial.write_text(page(found), encoding="utf-8")
     print_line(f"written to {out / PAGE}")
-    for ending in (".json", ".safetensors"):  # none is left from before
+    for ending in ENDINGS:  # none is left from before
         (out / POLICY).with_suffix(ending).unlink(missing_ok=True)
     with working("making the policy to adopt", interactive()):
         file = save_adopted(found, candidates, str(folder), out / POLICY, out / WORK)
@@ -187,9 +206,27 @@ def _candidates(specs: list[str]) -> dict[str, Candidate]:
             found |= _tuned()
         elif spec == LEARNED:
             found[LEARNED] = Candidate(Learned(), LEARNED, LEARNED)
+        elif Path(spec).is_dir():
+            found |= _of_folder(Path(spec))
         else:
             found[spec] = Candidate(load_policy(spec), "given", _key(spec))
     return found
+
+
+def _of_folder(folder: Path) -> dict[str, Candidate]:
+    """The policies in the files of a folder, by where they lie in it. Raises ValueError."""
+    from failgym.assessment import Candidate
+    from failgym.cli.specs import load_policy
+
+    files = sorted(file for ending in ENDINGS for file in folder.rglob(f"*{ending}"))
+    if not files:
+        raise ValueError(f"--policies {folder}: expected files {' or '.join(ENDINGS)} in it")
+    return {
+        file.relative_to(folder).with_suffix("").as_posix(): Candidate(
+            load_policy(str(file)), "given", _key(str(file))
+        )
+        for file in files
+    }
 
 
 def _key(spec: str) -> list[str] | None:
@@ -238,17 +275,25 @@ def _check_out(out: Path) -> None:
         raise ValueError(f"--out {out}: lies in the folder of a saved trace; use another folder")
 
 
-def _imported(form: str | None, source: list[Path], out: Path, **options: Any) -> Path:
+def _imported(
+    form: str | None,
+    source: list[Path],
+    out: Path,
+    outages: tuple[str, Path] | None,
+    align: str | None,
+    **options: Any,
+) -> Path:
     """The folder of the trace; a log is read into ``out`` first."""
     if form is None:
-        if len(source) > 1 or any(options.values()):
+        asked = [outages, align, *options.values()]
+        if len(source) > 1 or any(each is not None for each in asked):
             raise ValueError("assess: several sources, and options of readers, need --format")
         check_name("TRACE", source[0])
         return source[0]
     from failgym.cli.imports import Reading
     from failgym.workers import ALONE
 
-    reading = Reading.of(form, source, None, None, **options)
+    reading = Reading.of(form, source, outages, align, **options)
     folder = out / IMPORTED
     out.mkdir(parents=True, exist_ok=True)
     reading.save(folder, ALONE, progress=interactive())
@@ -289,7 +334,7 @@ def _print(found: Assessment) -> None:
         print_line(f"wasted most because {cause.name}: {cause.hours:,.0f} h")
     for room in found.rooms:
         print_line(
-            f"{room.measure}: perfect knowledge saves {room.hours:,.0f} h net"
+            f"{room.measure}: could have saved {room.hours:,.0f} h net at most"
             f" ({100 * room.share:.1f} %): {room.says}"
         )
     for line in (advice.text, *advice.evidence[:SAID]):

@@ -6,6 +6,7 @@ import numpy as np
 
 from failgym.traces import Meta, Trace
 from failgym.vocabulary import MINUTE, Cause, Outcome
+from failgym.worlds.tables import with_tables
 
 FINISH, FAIL, KILL = (int(Outcome[name]) for name in ("FINISH", "FAIL", "KILL"))
 
@@ -79,3 +80,33 @@ def failing(jobs: int, spared: tuple[int, int]) -> Trace:
             "cause": [int(Cause.INTRINSIC) if each else None for each in lost],
         },
     )
+
+
+def one_long_job(jobs: int) -> Trace:
+    """Jobs of ten minutes that finish, and one of a thousand hours that is killed."""
+    plain = doomed(jobs, long_ones_finish=True, lost=0.0)
+    long = np.arange(jobs) == 3 * jobs // 4
+    start, end = (plain.column("attempts", name) for name in ("start", "end"))
+    outcome = np.where(long, KILL, FINISH).astype(np.int8)
+    attempts = {
+        "task": np.arange(jobs),
+        "queued": start,
+        "start": start,
+        "end": np.where(long, start + 60_000 * MINUTE, end),
+        "outcome": outcome,
+        "cause": [int(Cause.USER) if each else None for each in long],
+    }
+    return with_tables(plain, attempts=attempts)
+
+
+def on_machines(trace: Trace, count: int) -> Trace:
+    """The same record, and so many machines of one slot."""
+    machines = {"original_id": [f"m{i}" for i in range(count)], "speed": 1.0, "slots": 1}
+    return with_tables(trace, machines=machines)
+
+
+def by_one_user(trace: Trace) -> Trace:
+    """The same record; one user submitted all of it."""
+    columns = ("original_id", "submit", "width", "outcome")
+    jobs = {name: trace.column("jobs", name) for name in columns}
+    return with_tables(trace, jobs={**jobs, "user": ["ann"] * trace.rows("jobs")})

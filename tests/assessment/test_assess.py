@@ -17,7 +17,7 @@ from failgym.envs import Scenario, resolve
 from failgym.policy import Policy
 from failgym.traces import Trace, generate
 from failgym.vocabulary import Action, Outcome
-from tests.assessment.records import doomed, failing
+from tests.assessment.records import doomed, failing, on_machines, one_long_job
 
 RULES: dict[str, Candidate] = {
     name: Candidate(REGISTRY[name](), "published", name)
@@ -297,3 +297,50 @@ class FromTheStart:
         action_masks: Any = None,
     ) -> tuple[Any, Any]:
         return np.where(action_masks[:, Action.KILL], Action.KILL, Action.CONTINUE), state
+
+
+def test_rules_that_do_the_same_count_once() -> None:
+    trace = doomed(300, long_ones_finish=False)
+    rules = {name: RULES[name] for name in ("optimal_stopping", "blind_kill")}
+    once = assessed(trace, rules, measures=["kill"])
+    twins = {f"{name} too": replace(each, key=[name, "too"]) for name, each in rules.items()}
+    twice = assessed(trace, {**rules, **twins}, measures=["kill"])
+    assert once.judged[0].verdict.candidates == twice.judged[0].verdict.candidates > 1
+    assert [each.low for each in once.judged[:2]] == [each.low for each in twice.judged[:2]]
+
+
+def test_what_one_job_decides_is_told() -> None:
+    """One job of a thousand hours is killed in the end, all others finish in ten minutes."""
+    trace = one_long_job(400)
+    found = assessed(trace, {"blind_kill": RULES["blind_kill"]}, measures=["kill"])
+    [each] = [one for one in found.judged if one.policy == "blind_kill"]
+    assert each.saved > 900.0
+    assert each.without_largest <= 0.0
+    assert each.harm is not None
+    assert each.harm > 0.1
+    assert found.advice is not None
+    assert found.advice.answer == "keep"
+    assert any("All of it comes from one block of jobs" in line for line in found.advice.evidence)
+
+
+def test_an_advised_rule_is_played_on_the_machines_of_the_record() -> None:
+    """Jobs that are killed in the end make room for others when they are killed sooner."""
+    trace = on_machines(doomed(600, long_ones_finish=False), 36)
+    rules = {"optimal_stopping": RULES["optimal_stopping"]}
+    found = assessed(trace, rules, measures=["kill"])
+    assert found.advice is not None
+    assert found.advice.answer == "adopt"
+    assert found.closed is not None
+    assert found.closed.why_not is None
+    assert found.closed.tasks > 0
+    assert found.closed.saved > 0.0
+    assert found.closed.completion_hours > 0.0
+    assert "on the record's own machines" in found.advice.evidence[1]
+
+
+def test_without_machines_nobody_knows_how_a_rule_does_there() -> None:
+    found = assessed(doomed(600, long_ones_finish=False), RULES, measures=["kill"])
+    assert found.closed is not None
+    assert found.closed.why_not == "the record names no machines"
+    assert found.advice is not None
+    assert "cannot be judged: the record names no machines." in found.advice.evidence[1]

@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from html.parser import HTMLParser
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from failgym.assessment import Assessment, assess
+from failgym.assessment.measures import MEASURES
 from failgym.assessment.page import page
-from failgym.baselines.stored import load_heuristic
+from failgym.baselines.stored import load_heuristic, save_heuristic
 from failgym.cli import run
+from failgym.cli.assess import assess as assess_command
 from failgym.cli.specs import load_policy
-from failgym.traces import Trace
-from tests.assessment.records import doomed
+from failgym.cli.trace import import_trace
+from failgym.metrics import OVERHEAD, WASTED
+from failgym.traces import FORMATS, Trace
+from failgym.vocabulary import HOUR
+from failgym.worlds.build import split_of
+from tests.assessment.records import by_one_user, doomed
 from tests.assessment.test_assess import RULES
 from tests.assessment.test_happened import of_censored_tasks
+from tests.traces.readers.test_lanl import HEADER, row
 
 QUICK = ("--no-forecasts", "--measures", "kill")
 
@@ -91,6 +100,32 @@ def test_what_is_made_of_the_past_is_made_of_the_record_to_be_used(
         assert load_policy(str(out / file)) is not None
 
 
+def test_savings_are_those_of_replay_to_the_millisecond(
+    record: Path, found: Assessment, tmp_path: Path
+) -> None:
+    """Each fold by itself is replayed, with the rule and without."""
+
+    def charged(folder: Path, policy: str) -> int:
+        rules = ("--env", "GracePeriod-v1", "--set", "forecast=none")
+        file = tmp_path / "replay.json"
+        assert invoke("replay", folder, "--policy", policy, *rules, "--json", file) == 0
+        work = json.loads(file.read_text("utf-8"))["work"]
+        return sum(work[account] for account in (*WASTED, *OVERHEAD))
+
+    saved = dict.fromkeys(("blind_kill", "optimal_stopping"), 0)
+    for fold in range(1, 6):
+        scenario = MEASURES["kill"].scenario(str(record), fold=fold, forecast="none")
+        folder = tmp_path / f"fold-{fold}"
+        split_of(scenario, "test").save(folder)
+        before = charged(folder, "replay")
+        for name in saved:
+            saved[name] += before - charged(folder, name)
+    for name, replayed in saved.items():
+        [judged] = [each for each in found.judged if each.policy == name]
+        assert judged.machine_hours * HOUR == pytest.approx(replayed, abs=0.4)
+        assert replayed != 0
+
+
 def test_advice_of_an_earlier_run_does_not_stay(record: Path, tmp_path: Path) -> None:
     out = tmp_path / "report"
     assert invoke("assess", record, "--out", out, *QUICK) == 0
@@ -115,6 +150,52 @@ def test_a_record_of_unknown_fates_has_no_share_that_is_no_number(
     of_censored_tasks().save(tmp_path / "cut")
     assert invoke("assess", tmp_path / "cut", "--out", tmp_path / "report", "--quick", *QUICK) == 0
     assert "nan" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("trace", "answers"),
+    [
+        pytest.param(lambda: doomed(1, long_ones_finish=False), {"nothing to gain"}, id="one job"),
+        pytest.param(of_censored_tasks, {"nothing to gain"}, id="only censored tasks"),
+        pytest.param(
+            lambda: by_one_user(doomed(400, long_ones_finish=False)), {"adopt"}, id="one user"
+        ),
+        pytest.param(
+            lambda: doomed(400, long_ones_finish=False, apart=24 * 60), {"adopt"}, id="a year"
+        ),
+    ],
+)
+def test_records_of_every_shape_give_a_report(
+    trace: Callable[[], Trace],
+    answers: set[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    trace().save(tmp_path / "record")
+    out = tmp_path / "report"
+    rules = ("--policies", "optimal_stopping", "--policies", "blind_kill")
+    assert invoke("assess", tmp_path / "record", "--out", out, *rules, *QUICK) == 0
+    assert "nan" not in capsys.readouterr().out
+    content = json.loads((out / "report.json").read_text("utf-8"))
+    assert content["advice"]["answer"] in answers
+    assert "nan" not in re.sub(r"<[^>]*>", " ", (out / "report.html").read_text("utf-8")).split()
+
+
+def test_a_folder_of_policies(
+    record: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "policies"
+    (folder / "mine").mkdir(parents=True)
+    save_heuristic(RULES["optimal_stopping"].who, folder / "mine" / "rule.json", about={})
+    out = tmp_path / "report"
+    assert invoke("assess", record, "--out", out, "--policies", folder, *QUICK) == 0
+    content = json.loads((out / "report.json").read_text("utf-8"))
+    assert content["advice"]["policy"] == "mine/rule"
+    assert load_heuristic(out / "policy.json").name == "optimal_stopping"
+    (folder / "mine" / "rule.json").unlink()
+    capsys.readouterr()
+    assert invoke("assess", record, "--out", out, "--policies", folder, *QUICK) == 2
+    assert "expected files .json or .safetensors in it" in capsys.readouterr().err
 
 
 def test_one_folder_after_the_other_advice(record: Path, tmp_path: Path) -> None:
@@ -151,6 +232,27 @@ def test_a_log_is_read_first(tmp_path: Path) -> None:
     assert again["happened"]["tasks"] == 36
 
 
+def test_it_takes_every_option_of_the_readers() -> None:
+    """Those of `trace import` and of `assess` are the same."""
+    taken = [set(signature(each).parameters) for each in (assess_command, import_trace)]
+    assert taken[1] - taken[0] == {"sources"}
+    used = {name for form in FORMATS.values() for name in form.options}
+    assert used | {"outages", "align"} <= taken[0]
+
+
+def test_a_log_is_joined_with_outages(tmp_path: Path) -> None:
+    swf, failures = tmp_path / "log.swf", tmp_path / "failures.csv"
+    lines = ["; UnixStartTime: 1054425600", "; MaxNodes: 8"]
+    lines += [f"{i} {3600 * i} 0 1800 1 -1 -1 1 -1 -1 1 1 1 -1 -1 -1 -1 -1" for i in range(60)]
+    swf.write_text("\n".join(lines) + "\n")
+    failures.write_text("\n".join([HEADER, row(), row(nodenum=1)]) + "\n")
+    arguments = ("assess", "--format", "swf", swf, "--quick", "--out", tmp_path / "report")
+    assert invoke(*arguments, "--outages", "lanl", failures, "--align", "start") == 0
+    joined = Trace.load(tmp_path / "report" / "trace")
+    assert joined.rows("outages") == 2
+    assert invoke(*arguments, "--outages", "lanl", failures, "--since", "soon") == 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
@@ -158,6 +260,8 @@ def test_a_log_is_read_first(tmp_path: Path) -> None:
         (["--measures", "kill,pray"], "--measures: expected some of kill, retry, .*, got 'pray'"),
         (["--policies", "optimal_stoping"], "did you mean optimal_stopping"),
         (["--timezone", "UTC"], "options of readers, need --format"),
+        (["--since", "2002-01-01"], "options of readers, need --format"),
+        (["--outages", "lanl", "x"], "options of readers, need --format"),
         (["--task-value", "-1"], "--task-value"),
         (["--task-value", "inf"], "--task-value: expected a finite number"),
     ],

@@ -254,7 +254,37 @@ def cheap_pauses(make: Maker) -> Maker:
     return made
 
 
-def failing_case(rng: np.random.Generator) -> Case:
+def unpriced(make: Maker) -> Maker:
+    """The same cases, but time until completion has no price."""
+
+    def made(rng: np.random.Generator) -> Case:
+        case = make(rng)
+        return case._replace(weights=replace(case.weights, completion=0.0))
+
+    made.__name__ = f"{make.__name__}_unpriced"
+    return made
+
+
+def together_case(rng: np.random.Generator) -> Case:
+    """Any record; tasks may be copied and saved, and mostly killed and tried again too."""
+    case = any_case(rng)
+    rules = replace(
+        case.rules,
+        **dict.fromkeys(("clone", "checkpoint"), True),
+        max_extra=int(rng.integers(1, 4)),
+        max_clones=int(rng.integers(1, 3)),
+        checkpoint_cost=int(rng.choice([0, 3, 10])),
+    )
+    weights = replace(case.weights, wasted=1.0, overhead=float(rng.choice([0.5, 1.0, 1.0])))
+    return case._replace(rules=rules, weights=weights)
+
+
+def waiting_case(rng: np.random.Generator) -> Case:
+    """Tasks as in `failing_case`; the user kills half of them while a row waits to be started."""
+    return failing_case(rng, waits=True)
+
+
+def failing_case(rng: np.random.Generator, waits: bool = False) -> Case:
     """Tasks that fail, are evicted or killed again and again, and hardly ever finish."""
     case = chain_case(rng)
     window = int(rng.choice([20, 30, 50]))
@@ -280,6 +310,9 @@ def failing_case(rng: np.random.Generator) -> Case:
             rows.append({"task": task, "start": start, "end": end, "outcome": outcome})
             rows[-1] |= {"cause": cause, "length": length}
             start = end + int(rng.choice([0, 0, 3, 20, 60]))
+        if waits and rng.random() < 0.5:
+            killed_at = {"task": task, "start": None, "end": start + int(rng.integers(1, 200))}
+            rows.append({**killed_at, "outcome": Outcome.KILL, "cause": Cause.USER, "length": None})
     trace = Trace.of(
         Meta("failing"),
         jobs={"original_id": ["a"], "submit": [0], "width": [tasks], "outcome": [1]},
@@ -360,13 +393,43 @@ def check_proven(case: Case) -> Iterator[str]:
             yield "exact" if bound.exact[0] else "cut"
 
 
-GIVEN_UP = (*MAKERS, continued(cheap_pauses(chain_case)), continued(failing_case))
+UNPRICED = (
+    unpriced(any_case),
+    unpriced(together_case),
+    *(continued(unpriced(make)) for make in (together_case, chain_case, failing_case)),
+    continued(unpriced(waiting_case)),
+)
 
 
 @pytest.mark.parametrize(
     ("make", "seeds"),
     [
-        *zip(GIVEN_UP, (6, 6, 6, 6, 6, 6, 20, 12, 30), strict=True),
+        *zip(UNPRICED, (6, 6, 12, 12, 12, 12), strict=True),
+        *(pytest.param(make, 400, marks=pytest.mark.campaign) for make in UNPRICED),
+    ],
+)
+def test_is_the_least_cost_where_time_has_no_price(make: Maker, seeds: int) -> None:
+    """Where some arguments hold that make the search short."""
+    results = Counter[str]()
+    for seed in range(seeds):
+        results.update(check(make(np.random.default_rng(5_000 + seed))))
+    assert results["equal"] >= seeds
+    assert results["inexact"] == 0
+
+
+GIVEN_UP = (
+    *MAKERS,
+    continued(cheap_pauses(chain_case)),
+    continued(unpriced(together_case)),
+    continued(unpriced(waiting_case)),
+    continued(failing_case),
+)
+
+
+@pytest.mark.parametrize(
+    ("make", "seeds"),
+    [
+        *zip(GIVEN_UP, (6, 6, 6, 6, 6, 6, 20, 12, 12, 20, 30), strict=True),
         *(pytest.param(make, 400, marks=pytest.mark.campaign) for make in GIVEN_UP),
     ],
 )
@@ -454,6 +517,45 @@ def test_no_heuristic_is_cheaper_on_any_task(scored: Any, one_in: int) -> None:
             run = run_policy(single, scenario, baseline(), chosen, threads=1)
             least = bound.costs[chosen].sum(axis=1)
             assert (run.costs.sum(axis=1) >= least - 1e-9).all(), baseline.name
+
+
+def test_it_finds_the_same_with_any_number_of_threads() -> None:
+    scenario = replace(resolve("Cloning-v1", {"jobs": 3_000}), split="test")
+    world = build_world(scenario).tables
+    one, three = (clairvoyant(world, scenario, world.order, 500, n) for n in (1, 3))
+    assert 0 < (~one.exact).sum() < len(world.order)
+    for name in ("costs", "exact", "lowest", "decisions", "choices", "searched"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(three, name))
+    assert [one.actions(i) for i in range(len(world.order))] == [
+        three.actions(i) for i in range(len(world.order))
+    ]
+
+
+def test_a_task_that_the_user_kills_is_best_left_alone() -> None:
+    """Five attempts of unknown length: each saves or fails, and the user kills the last."""
+    ends = [(Outcome.EVICT, Cause.MACHINE), (Outcome.FAIL, Cause.INTRINSIC)] * 2
+    rows = [
+        {"task": 0, "start": 1_000 * i, "end": 1_000 * i + 900, "outcome": outcome, "cause": cause}
+        for i, (outcome, cause) in enumerate([*ends, (Outcome.KILL, Cause.USER)])
+    ]
+    trace = Trace.of(
+        Meta("cancelled"),
+        jobs={"original_id": ["a"], "submit": [0], "width": [1], "outcome": [2]},
+        tasks={"job": [0], "index": [0], "width": [1]},
+        attempts={name: [row[name] for row in rows] for name in rows[0]},
+    )
+    rules = replace(
+        Rules(checkpoint=True, window=10, checkpoint_cost=10, restore_cost=10),
+        beyond_record="continued",
+        restarts="record",
+    )
+    rng = np.random.default_rng(0)
+    context, laws = random_context(rng, trace, rules), random_continuation(rng, trace)
+    weights = Weights(1.0, 1.0, 0.0, 1.0)
+    world = compile_world(trace, rules, context, weights, continuation=laws)
+    bound = clairvoyant(world, rules, np.array([0]), limit=1)
+    assert bound.exact[0]
+    assert (bound.choices[0], bound.costs[0].sum()) == (0, 5 * 900)
 
 
 def test_a_task_of_unknown_fate_has_no_bound() -> None:

@@ -31,6 +31,8 @@ Floats = npt.NDArray[np.float64]
 _EVENTS_OF_A_RUN, _EVENTS_OF_A_TASK = 5, 4
 """Entries of the log that one attempt, or one task beside its attempts, can make between two
 decisions."""
+_NO_CHOICE: dict[int, int] = {}
+"""The plan that leaves a task alone."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +137,7 @@ class PinnedWorld:
         else:
             found = clairvoyant(self.tables, rules, tasks)
             least, proven, lowest = found.costs, found.exact.astype(np.bool_), found.lowest
-            plans = [_plan(found, i) for i in range(len(tasks))]
+            plans = _plans(found)
         unproven = 0 if proven is None else int((~proven).sum())
         of_slices = np.add.reduceat(least, begin, axis=0)
         return LeastCosts(of_slices, unproven, least, plans, proven, lowest)
@@ -171,7 +173,10 @@ class PinnedWorld:
         )
 
 
-def _plan(found: Plans, task: int) -> dict[int, int]:
-    """Actions of a plan by the number of the decision, but for CONTINUE."""
-    choices = found.plans[task, : found.choices[task]]
-    return dict(zip(choices["at"].tolist(), choices["action"].tolist(), strict=True))
+def _plans(found: Plans) -> list[dict[int, int]]:
+    """Actions of each plan by the number of the decision, but for CONTINUE."""
+    plans = [_NO_CHOICE] * len(found.choices)
+    for i in np.flatnonzero(found.choices).tolist():
+        choices = found.plans[i, : found.choices[i]]
+        plans[i] = dict(zip(choices["at"].tolist(), choices["action"].tolist(), strict=True))
+    return plans

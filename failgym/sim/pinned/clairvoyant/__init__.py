@@ -14,8 +14,11 @@ record is continued, what is behind it meets fates of its own, and more saved wo
 
 - `stages`: a record that is one successful attempt is best left alone, or killed; and so is one
   of a single attempt, where it goes on, if only what is saved could serve what nobody starts;
+- `unfinished`: before the search it is known what a task must cost of which no attempt can finish;
 - `least`: what is sure to be charged is counted now; in a task of which no attempt can finish
   that is nearly all, where its attempts follow each other (`failing`);
+- `sequences.finishes_alone`: where time has no price, the one attempt that is alive and will finish
+  is left alone;
 - `sequences.worth_saving`: attempts that follow each other are saved once each at most, as late as
   it helps;
 - `stages.next_stage`: a task worth killing is worth killing at its first decision, at once; and

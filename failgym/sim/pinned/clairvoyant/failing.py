@@ -19,7 +19,7 @@ from failgym.sim.shared.continuation import COUNTS
 from failgym.sim.shared.jit import called, held, kernel
 from failgym.vocabulary import NEVER, Ending, Outcome
 
-__all__ = ["cost_of_failure"]
+__all__ = ["can_finish", "cost_of_failure", "most_saved", "soonest_failure"]
 
 _FINISH, _INTRINSIC = int(Ending.FINISH), int(Ending.INTRINSIC)
 _EXTERNAL, _USER = int(Ending.EXTERNAL), int(Ending.USER)
@@ -28,7 +28,7 @@ _FINISHED = int(Outcome.FINISH)
 
 
 @kernel
-def _can_finish(
+def can_finish(
     p: Any, work: float, reach: float, pace: float, length: float, fails: float, outside: float
 ) -> bool:
     """May an attempt finish that resumes from any work up to ``reach``? If in doubt, yes.
@@ -48,7 +48,7 @@ def _can_finish(
 
 
 @kernel
-def _soonest_failure(reach: float, pace: float, fails: float) -> float:
+def soonest_failure(reach: float, pace: float, fails: float) -> float:
     """The least time after which an attempt fails that resumes from any work up to ``reach``."""
     point = np.floor(fails * pace)
     if fails == np.inf or point == np.inf:
@@ -57,7 +57,7 @@ def _soonest_failure(reach: float, pace: float, fails: float) -> float:
 
 
 @kernel
-def _most_saved(p: Any, reach: float, pace: float, fails: float, outside: float) -> float:
+def most_saved(p: Any, reach: float, pace: float, fails: float, outside: float) -> float:
     """How much is saved at most behind an attempt that resumes from any work up to ``reach``.
 
     What ends it from outside comes no later for restores and checkpoints; a failure does.
@@ -169,16 +169,16 @@ def cost_of_failure(w: Any, ep: Any, task: Any, run: Any) -> float:
             if fails < np.inf and fails <= outside and fails <= length:
                 drawn_failures += 1
         pace = pace_of(c, length)
-        if _can_finish(p, c.work, reach, pace, length, fails, outside):
+        if can_finish(p, c.work, reach, pace, length, fails, outside):
             return 0.0
-        soonest, outside = _soonest_failure(reach, pace, fails), np.floor(outside)
+        soonest, outside = soonest_failure(reach, pace, fails), np.floor(outside)
         lasts = min(soonest, outside)
         if lasts == np.inf:
             break
         if starts:
             busy += min(lasts, float(max(record.kill_at - time, 0))) if user_kills else lasts
         external, intrinsic = soonest > outside, outside == np.inf
-        reach = max(reach, min(c.work, _most_saved(p, reach, pace, fails, outside)))
+        reach = max(reach, min(c.work, most_saved(p, reach, pace, fails, outside)))
         time += np.int64(lasts)
     saved = task.saved[0] + task.saved[1] + task.saved[2]
     least = p.wasted * saved + min(p.wasted, p.overhead) * busy * record.width

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from failgym.sim.pinned.accounts import costs
-from failgym.sim.pinned.attempts import own_outcome
+from failgym.sim.pinned.attempts import own_ending, own_outcome
 from failgym.sim.pinned.clairvoyant.failing import cost_of_failure
 from failgym.sim.pinned.clairvoyant.records import SEQUENCE, WORTHY
 from failgym.sim.pinned.records import State, View, World
@@ -24,9 +24,8 @@ _FINISHED = int(Outcome.FINISH)
 def least_cost(w: World, s: State, stage: int, saved: int, anew: bool) -> float:
     """A lower bound of what the task will have cost, at an open decision.
 
-    All that has been charged, and of the attempts that are alive: their pauses and restores so far;
-    and, where nothing can be saved, the work so far of those that will not finish, and of those
-    that will, all but the longest. Attempts that the data cut are never charged for their work.
+    All that has been charged, and of the attempts that are alive: their pauses and restores so far,
+    and of their work what is sure to be lost (`_work_lost`).
 
     It holds for the plans that are searched in a stage. The one that leaves the task alone was
     searched before, and so was the one that kills it at once, if no other is to be tried.
@@ -41,18 +40,12 @@ def least_cost(w: World, s: State, stage: int, saved: int, anew: bool) -> float:
     """
     p, ep, task, runs = w.parameters[0], s.episodes[0], s.tasks[0, 0], s.runs[0]
     terms = costs(w, View(s.episodes[0], s.tasks[0], s.runs[0], s.heap[0], s.log[0]))
-    overhead, wasted, longest = 0, 0, 0
+    overhead = 0
     i = task.first_run
     while i >= 0:
         run = runs[i]
         if run.alive:
-            work = work_of(run, ep.now)
-            row: Any = w.rows[run.row]
-            overhead += ep.now - run.start - work
-            if not p.checkpoint and row.ending != _CENSORED:
-                wasted += work
-                if own_outcome(w, run) == _FINISHED:
-                    longest = max(longest, work)
+            overhead += ep.now - run.start - work_of(run, ep.now)
         i = run.next
     record: Any = w.tasks[task.task]
     width = record.width
@@ -62,11 +55,57 @@ def least_cost(w: World, s: State, stage: int, saved: int, anew: bool) -> float:
     if anew and stage >= WORTHY:
         least = cost_of_failure(held(w), ep, task, run)
     if stage != WORTHY and stage != SEQUENCE:
-        return charged + max(width * (p.overhead * overhead + p.wasted * (wasted - longest)), least)
+        lost = p.overhead * overhead + _work_lost(w, s)
+        return charged + max(width * lost, least)
     ahead = p.overhead * overhead
     if saved == ep.run:
         ahead += p.wasted * _unsaved_at_end(w, task, run)
     return charged + max(width * ahead, _cost_if_repeated(w, ep, task, run), least)
+
+
+@kernel
+def _work_lost(w: World, s: State) -> float:
+    """What is sure to be charged for the work of the attempts that are alive, a machine each.
+
+    If one of them finishes the task, all the work of the others is lost but what it resumed from.
+    Else what is not saved is lost, or another checkpoint is made. The latter need not be thought of
+    where nothing can be saved, or nothing can start before one finishes. Attempts that the data cut
+    are never charged for their work.
+    """
+    p, task, now = w.parameters[0], s.tasks[0, 0], s.episodes[0].now
+    record: Any = w.tasks[task.task]
+    work_of_all, most_useful, unsaved = 0, 0, 0.0
+    more = not task.departed and task.next < record.rows
+    more = more or (p.clone and not task.given_up and task.clones < p.max_clones)
+    finishes = False
+    i = task.first_run
+    while i >= 0:
+        run: Any = s.runs[0, i]
+        row: Any = w.rows[run.row]
+        if run.alive and row.ending != _CENSORED:
+            work = work_of(run, now)
+            work_of_all += work
+            since = work - run.checkpoint_work
+            unsaved += min(p.wasted * since, p.overhead * p.checkpoint_cost)
+            if own_outcome(w, run) == _FINISHED:
+                most_useful = max(most_useful, work + _resumed_from(s, run))
+                finishes = finishes or (run.ext == NEVER and record.kill_at == NEVER)
+        if run.alive and (row.ending == _CENSORED or own_ending(run) == _INTRINSIC):
+            more = True
+        i = run.next
+    lost = p.wasted * (work_of_all - most_useful)
+    return min(lost, unsaved) if p.checkpoint and (more or not finishes) else lost
+
+
+@kernel
+def _resumed_from(s: State, run: Any) -> int:
+    """How much of the work that an attempt resumed from was done by others that are alive [ms]."""
+    found, amount, i = 0, run.parent_amount, run.parent
+    while i >= 0:
+        if s.runs[0, i].alive:
+            found += amount
+        amount, i = s.runs[0, i].parent_amount, s.runs[0, i].parent
+    return found
 
 
 @kernel

@@ -11,10 +11,11 @@ from failgym.sim.pinned.clairvoyant.least import least_cost
 from failgym.sim.pinned.clairvoyant.records import ANY, KILL_AT_ONCE, NEARLY, OVER, REPLAY, WORTHY
 from failgym.sim.pinned.clairvoyant.sequences import follow_each_other
 from failgym.sim.pinned.clairvoyant.stages import next_stage, worth_trying
+from failgym.sim.pinned.clairvoyant.unfinished import cost_if_unfinished
 from failgym.sim.pinned.decisions import apply
 from failgym.sim.pinned.engine import advance, start_episode
 from failgym.sim.pinned.records import State, View, World
-from failgym.sim.shared.jit import entry, kernel
+from failgym.sim.shared.jit import entry, held, kernel
 from failgym.vocabulary import TERMS, Action, Decision
 
 __all__ = ["search_all"]
@@ -70,6 +71,7 @@ def _search(
     kill: bool,
     stage: int,
     sequence: bool,
+    sure: float,
     limit: int,
 ) -> bool:
     """Search the plans of task number ``j`` of World.order; False if not all were searched.
@@ -83,6 +85,7 @@ def _search(
         kill: try kills at WINDOW decisions.
         stage: which plans to search.
         sequence: do the attempts follow each other, in a continued record?
+        sure: what every plan must cost that is searched.
         limit: decisions to answer before giving up.
     """
     x = View(s.episodes[0], s.tasks[0], s.runs[0], s.heap[0], s.log[0])
@@ -90,7 +93,7 @@ def _search(
     start_episode(w, x, w.order[j : j + 1])
     depth, answered, begun, complete = 0, 0, False, True
     action, skipped, saved = np.int64(_CONTINUE), np.int64(-1), np.int64(-1)
-    least, met = 0.0, np.int64(-1)
+    least, met = sure, np.int64(-1)
     found.lowest = np.inf
     while True:
         if not begun or not apply(w, x, action):
@@ -148,8 +151,10 @@ def search_all(w: World, s: State, path: Any, found: Any, plans: Any, limit: int
         sequence = w.parameters[0].continued and follow_each_other(w, w.tasks[w.order[j]])
         best.cost = np.inf
         while stage != OVER:
-            best.nodes = 0
-            best.exact = _search(w, s, path, best, plans[j], j, kill, stage, sequence, limit)
+            best.nodes, sure = 0, 0.0
+            if stage >= WORTHY and w.parameters[0].continued:
+                sure = cost_if_unfinished(held(w), w.order[j], kill)
+            best.exact = _search(w, s, path, best, plans[j], j, kill, stage, sequence, sure, limit)
             if stage == KILL_AT_ONCE:
                 kill = not best.exact
                 best.exact = True

@@ -9,7 +9,15 @@ from failgym.sim.pinned.records import State, World
 from failgym.sim.shared.jit import kernel
 from failgym.vocabulary import Ending, Outcome
 
-__all__ = ["follow_each_other", "is_regular", "is_sequence", "last_chance", "worth_saving"]
+__all__ = [
+    "finishes_alone",
+    "follow_each_other",
+    "in_turn",
+    "is_regular",
+    "is_sequence",
+    "last_chance",
+    "worth_saving",
+]
 
 _FINISH, _INTRINSIC = int(Ending.FINISH), int(Ending.INTRINSIC)
 _EXTERNAL, _CENSORED = int(Ending.EXTERNAL), int(Ending.CENSORED)
@@ -56,10 +64,14 @@ def follow_each_other(w: World, record: Any) -> bool:
     That is: only checkpoints (and kills) may be decided; the attempts do not overlap, none was cut
     by the end of the data, a FINISH comes last, and there is no row that never started.
     """
+    return record.pending_end < 0 and in_turn(w, record)
+
+
+@kernel
+def in_turn(w: World, record: Any) -> bool:
+    """The same, but for a row that never started: it is void once the task has left the record."""
     p = w.parameters[0]
-    if p.clone or p.give_up or p.retry:
-        return False
-    if record.pending_end >= 0 or record.rows == 0:
+    if p.clone or p.give_up or p.retry or record.rows == 0:
         return False
     last = record.rows_at + record.rows - 1
     for i in range(record.rows_at, last + 1):
@@ -136,3 +148,28 @@ def last_chance(w: World, s: State) -> bool:
     following = run.start + run.window * p.window
     durable = s.episodes[0].now + p.checkpoint_cost < run.end
     return durable and following + p.checkpoint_cost >= run.end
+
+
+@kernel
+def finishes_alone(w: World, s: State) -> bool:
+    """Is the attempt that is asked about best left alone from here on?
+
+    It is the only one alive, it will finish, nothing else will start, and all that was saved is on
+    its way to that: then nothing is charged any more but what is certain already, and no plan that
+    goes on from here costs less. Where time until completion has a price, a copy may be quicker.
+    """
+    ep, task = s.episodes[0], s.tasks[0, 0]
+    run: Any = s.runs[0, ep.run]
+    record: Any = w.tasks[task.task]
+    if w.parameters[0].completion > 0.0 or not run.alive or task.live != 1 or task.armed:
+        return False
+    if not task.departed and task.next < record.rows:
+        return False
+    if own_outcome(w, run) != _FINISHED or run.end >= record.kill_at:
+        return False
+    saved = task.saved[0] + task.saved[1] + task.saved[2]
+    amount, i = run.parent_amount, run.parent
+    while i >= 0:
+        saved -= amount * record.width
+        amount, i = s.runs[0, i].parent_amount, s.runs[0, i].parent
+    return saved == 0

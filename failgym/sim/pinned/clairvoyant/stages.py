@@ -14,6 +14,7 @@ from failgym.sim.pinned.clairvoyant.records import (
     WORTHY,
 )
 from failgym.sim.pinned.clairvoyant.sequences import (
+    finishes_alone,
     is_regular,
     is_sequence,
     last_chance,
@@ -39,6 +40,8 @@ def worth_trying(w: World, s: State, kill: bool, stage: int, saved: int) -> int:
         return 0
     if stage == KILL_AT_ONCE:
         return 1 << _KILL
+    if finishes_alone(w, s):
+        return 0
     wanted = ep.mask & ANY
     if ep.decision == _WINDOW:
         if not kill:
