@@ -15,12 +15,12 @@ from urllib.parse import unquote
 
 import pytest
 
+from docs.website import environments, interface, rules
+from docs.website.links import HOMES, place_of, translated
+from docs.website.timeline import drawn, read_log
 from experiments.readme import question
 from failgym.envs import FIELDS, SCENARIOS, varying_fields
 from tests.pages import PAGES, TOP
-from website import environments, interface, rules
-from website.links import HOMES, place_of, translated
-from website.timeline import drawn, read_log
 
 BUILDS = pytest.mark.skipif(
     find_spec("mkdocs") is None or find_spec("material") is None, reason="needs the docs extra"

@@ -119,6 +119,7 @@ def evaluate(
         play_apart,
         print_scores,
     )
+    from failgym.cli.specs import load_policy
     from failgym.envs import resolve
     from failgym.evaluation.measuring import clairvoyant, measure
     from failgym.worlds.forecast import unattainable
@@ -138,7 +139,7 @@ def evaluate(
     if drawn and "torch" in sys.modules:  # which agents draw from
         sys.modules["torch"].manual_seed(seed)
     if crew.several:
-        runs = play_apart(places, policy, load_policy, crew)
+        runs = play_apart(places, [spec for spec, _ in policies], load_policy, crew)
     else:
         runs = play_all(places, policies, deterministic=not drawn)
     evaluations = [measure(places, each) for each in runs]

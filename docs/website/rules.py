@@ -10,9 +10,9 @@ from typing import Any
 
 import failgym.sim.reference as pinned
 import failgym.sim.reference.scheduled as scheduled
+from docs.website.measured import TOP
+from docs.website.timeline import OUTAGE, drawn, read_log
 from failgym.envs.rendering.palette import FATES
-from website.measured import TOP
-from website.timeline import OUTAGE, drawn, read_log
 
 __all__ = ["EXAMPLES", "example_pages", "listed", "rules_page"]
 

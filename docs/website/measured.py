@@ -8,7 +8,7 @@ from experiments.markdown import generated, tables
 
 __all__ = ["BOARD", "TOP", "best_rule"]
 
-TOP = Path(__file__).parents[1]
+TOP = Path(__file__).parents[2]
 BOARD = TOP / "docs" / "results" / "README.md"
 """The page with the scores of the suite, a row for each environment."""
 

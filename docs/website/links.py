@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable
 from pathlib import PurePosixPath
 
-from website.measured import TOP
+from docs.website.measured import TOP
 
 __all__ = ["HOMES", "linked", "place_of", "shown_source", "text_parts", "translated"]
 

@@ -1,6 +1,6 @@
 """Draw a picture and a film of every environment, played by its best published rule.
 
-    python -m website.films [ID ...]
+    python -m docs.website.films [ID ...]
 
 They are written to ``docs/pictures/``, and need ``failgym[render]``. Look at them before they are
 committed.
@@ -18,14 +18,14 @@ import numpy as np
 import numpy.typing as npt
 
 import failgym
+from docs.website.measured import best_rule
 from failgym.baselines import REGISTRY
 from failgym.envs.rendering.video import film
 from failgym.files import replacing
-from website.measured import best_rule
 
 __all__ = ["PICTURES", "draw"]
 
-PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
+PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
 FRAMES = 90
 """Pictures of a film, of as many moments, evenly over the decisions of an episode."""
 FRAMES_PER_SECOND = 9

@@ -9,12 +9,12 @@ from typing import Any
 
 from mkdocs.structure.files import File, Files
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from docs.website import environments, interface, rules
+from docs.website.links import HOMES, shown_source, sources, translated
+from docs.website.measured import TOP
 from failgym.envs import SCENARIOS
-from website import environments, interface, rules
-from website.links import HOMES, shown_source, sources, translated
-from website.measured import TOP
 
 __all__ = ["on_config", "on_files", "on_page_markdown"]
 

@@ -9,11 +9,11 @@ from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 
+from docs.website.measured import TOP
 from experiments.markdown import generated, table, tables
 from experiments.readme import decisions, question
 from failgym.envs import FIELDS, SCENARIOS, MitigationEnv, Scenario, varying_fields
 from failgym.registration import environment_of
-from website.measured import TOP
 
 __all__ = ["docstring", "environment_page", "place", "sections", "with_links"]
 
