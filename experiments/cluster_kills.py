@@ -174,7 +174,8 @@ def main(
 ) -> None:
     """Run, kill, compare."""
     if find_spec("ray") is None:
-        raise SystemExit("nothing was killed: Ray is not installed")
+        print_line("nothing was killed: Ray is not installed")
+        return
     file = JsonFile.at(json_file)
     found: list[Killed] = []
     with TemporaryDirectory() as folder, cluster() as made:

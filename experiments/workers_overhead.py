@@ -4,18 +4,17 @@
 
 Each engine of `failgym.workers` does steps that do nothing, few and many of them: what more of them
 take is the overhead of a step, what few of them take is how long it takes to begin. Then it does
-steps that compute for a while, one worker and two: the efficiency of two is how much of twice as
-much they do. Ray's cluster is made on this machine, of nodes with one processor each; it is there
-before the clock runs, as a cluster would be. The last lines say what a cluster of 64 machines can
-do at most by these numbers: one process hands out all steps, one after the other.
+steps that compute for a while, by this process and by two workers: the efficiency of two is how
+much of twice as much they do. Ray's cluster is made on this machine, of two nodes with one
+processor each; it is there before the clock runs, as a cluster would be. The last lines say what a
+cluster of 64 machines can do at most by these numbers: one process hands out all steps, one after
+the other.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -29,6 +28,8 @@ from failgym.cli.output import JsonFile, print_line, print_table
 from failgym.workers import Workers, each
 
 FEW = 4
+COMPUTED = 40
+"""Steps that compute."""
 MACHINES, CORES = 64, 32
 """Of the cluster on paper."""
 
@@ -43,9 +44,9 @@ class Cost:
     overhead: float
     """of a step more [s]"""
     one: float
-    """steps that compute, by one worker [s]"""
+    """steps that compute, by this process [s]"""
     two: float
-    """the same, by two [s]"""
+    """the same, by two workers [s]"""
 
     @property
     def efficiency(self) -> float:
@@ -73,40 +74,25 @@ def seconds_of(workers: Workers, count: int, work: float | None = None) -> float
     return time.perf_counter() - begun
 
 
-def cost_of(engine: str, one: Workers, two: Workers, steps: int, work: float) -> Cost:
-    """What an engine costs; the work is for as many steps as take ten times as long to begin."""
-    begin = seconds_of(two, FEW)
-    begin = min(begin, seconds_of(two, FEW))
+def cost_of(engine: str, two: Workers, steps: int, work: float, alone: float) -> Cost:
+    """What an engine costs whose two workers do what one process did in so long [s]."""
+    begin = min(seconds_of(two, FEW), seconds_of(two, FEW))
     many = seconds_of(two, FEW + steps)
-    count = 40
     return Cost(
-        engine,
-        begin,
-        max(0.0, many - begin) / steps,
-        seconds_of(one, count, work),
-        seconds_of(two, count, work),
+        engine, begin, max(0.0, many - begin) / steps, alone, seconds_of(two, COMPUTED, work)
     )
 
 
-@contextmanager
-def ray_workers(nodes: int) -> Generator[Workers]:
-    """Workers of a cluster of so many nodes, which have done something already."""
+def ray_cost(steps: int, work: float, alone: float) -> Cost:
+    """What Ray costs; one worker is this process, which took so long [s]."""
     import ray
 
-    with cluster(nodes) as made:
+    with cluster(2) as made:
         workers = Workers(address=made.address)
-        seconds_of(workers, 4 * nodes, 0.2)
-        yield workers
-        ray.shutdown()
-
-
-def ray_cost(steps: int, work: float) -> Cost:
-    """What Ray costs."""
-    with ray_workers(1) as one:
-        alone = seconds_of(one, 40, work)
-    with ray_workers(2) as two:
-        cost = cost_of("Ray, two nodes", two, two, steps, work)
-    return Cost(cost.engine, cost.begin, cost.overhead, alone, cost.two)
+        seconds_of(workers, 8, 0.5)  # its processes begin
+        cost = cost_of("two nodes of Ray", workers, steps, work, alone)
+        ray.shutdown()  # pyright: ignore[reportUnknownMemberType]
+    return cost
 
 
 def main(
@@ -116,27 +102,24 @@ def main(
 ) -> None:
     """Measure, and print a table."""
     file = JsonFile.at(json_file)
-    found = [
-        cost_of("this process", Workers(), Workers(), steps, work),
-        cost_of("two processes", Workers(), Workers(2), steps, work),
-    ]
+    alone = seconds_of(Workers(), COMPUTED, work)
+    found = [cost_of("two processes", Workers(2), steps, work, alone)]
     if find_spec("ray") is not None:
-        found.append(ray_cost(steps, work))
+        found.append(ray_cost(steps, work, alone))
     load = os.getloadavg()[0]
     print_table(
-        f"{steps} steps that do nothing, 40 of {work:g} s; load of this machine {load:.1f}",
-        ("engine", "begins [s]", "a step [ms]", "one worker [s]", "two [s]", "efficiency of two"),
+        f"{steps} steps that do nothing, {COMPUTED} of {work:g} s; load of the machine {load:.1f}",
+        ("engine", "begins [s]", "a step [ms]", "one process [s]", "two [s]", "efficiency of two"),
         [
             (one.engine, one.begin, 1000.0 * one.overhead, one.one, one.two, one.efficiency)
-            for one in found[1:]
-        ]
-        + [(found[0].engine, found[0].begin, 1000.0 * found[0].overhead, found[0].one, "-", "-")],
+            for one in found
+        ],
     )
-    for one in found[2:]:
+    for one in found[1:]:
         rate = 1.0 / max(one.overhead, 1e-6)
         print_line(
-            f"{MACHINES} machines of {CORES} processors are busy, by the {rate:,.0f} steps that are"
-            f" handed out in a second, if a step takes {MACHINES * CORES / rate:.1f} s or more"
+            f"{rate:,.0f} steps are handed out in a second: {MACHINES} machines of {CORES}"
+            f" processors are busy if a step takes {MACHINES * CORES / rate:.1f} s or more"
         )
     file.write({"load": load, "costs": [asdict(one) for one in found]})
 

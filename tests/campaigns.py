@@ -57,6 +57,8 @@ CAMPAIGNS = {
     ),
     "commands": Campaign(10, ("tests.traces.readers.fuzz_commands", "--commands", "1000")),
     "kills": Campaign(60, ("experiments.kills", "--kills", "20")),
+    # Without Ray it says so, and has nothing to do.
+    "cluster": Campaign(60, ("experiments.cluster_kills", "--kills", "5")),
     # Whole logs, all slices, the environments as registered.
     "tests": Campaign(40, ("pytest", "-m", "campaign", "--numprocesses", "auto")),
 }

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
     from failgym.tuning.sampler import Numbered
 
-__all__ = ["Search", "done", "pruner"]
+__all__ = ["LOST", "Search", "done", "not_lost", "pruner"]
+
+LOST = "lost "
+"""Noted of a study, before the number of a trial that was given up."""
 
 DIGITS = 4
 """Significant digits of real parameters: more would say nothing, and read badly."""
@@ -104,9 +107,9 @@ class Search:
         same = next((t for t in done(study) if self.variant(t.params) == wanted), None)
         value = _repeated(trial, same) if same is not None else self._tried(trial, wanted)
         if value is None:
-            study.tell(trial, state=optuna.trial.TrialState.PRUNED)
+            study.tell(trial, state=optuna.trial.TrialState.PRUNED, skip_if_finished=True)
         else:
-            study.tell(trial, value)
+            study.tell(trial, value, skip_if_finished=True)
 
     def _tried(self, trial: Trial, wanted: Heuristic) -> float | None:
         """What a variant surely gains; None if it was given up before all slices were run."""
@@ -126,15 +129,26 @@ class Search:
         return replace(self.policy, **{name: _rounded(v) for name, v in values.items()})
 
     def best(self, trials: Sequence[FrozenTrial]) -> Heuristic:
-        """The best variant of trials that are over; the first of equal ones."""
+        """The best variant of trials that are over; the first of equal ones.
+
+        The given one, if nothing can be told of any.
+        """
         whole = [trial for trial in trials if trial.value is not None]
+        if not whole:
+            return self.policy
         chosen = max(whole, key=lambda trial: (trial.value or 0.0, -trial.number))
         return self.variant(chosen.params)
 
 
 def done(study: Study) -> list[FrozenTrial]:
-    """Trials that are over, and were not given up because their process was lost."""
-    return [trial for trial in study.trials if trial.state.name in ("COMPLETE", "PRUNED")]
+    """Trials that are over, and not lost with their process."""
+    return [trial for trial in not_lost(study) if trial.state.is_finished()]
+
+
+def not_lost(study: Study) -> list[FrozenTrial]:
+    """Trials but for those that were given up, for a reason that lies not in their parameters."""
+    trials, said = study.get_trials(deepcopy=False), study.user_attrs
+    return [t for t in trials if t.state.name != "FAIL" or f"{LOST}{t.number}" not in said]
 
 
 def pruner() -> MedianPruner:

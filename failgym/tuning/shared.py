@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from failgym.evaluation.progress import Advance, silent
-from failgym.tuning.search import Search, done
+from failgym.tuning.search import LOST, Search, done, not_lost
 from failgym.tuning.storage import shared_study
 
 if TYPE_CHECKING:
@@ -95,11 +95,12 @@ class SharedSearch:
 
     def _claimed(self) -> list[int]:
         """Numbers of the trials that are over, or at work, in order."""
-        return [t.number for t in self.study.get_trials(deepcopy=False) if t.state.name != "FAIL"]
+        return [trial.number for trial in not_lost(self.study)]
 
     def _give_up(self, number: int) -> None:
         from optuna.trial import TrialState
 
+        self.study.set_user_attr(f"{LOST}{number}", True)  # if it ends meanwhile, it counts
         self.study.tell(number, state=TrialState.FAIL, skip_if_finished=True)
 
     def _give_up_silent(self) -> None:

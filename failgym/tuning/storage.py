@@ -125,9 +125,10 @@ def _without_password(url: str) -> str:
 
 def _check(study: Study, path: str, identity: Mapping[str, Any]) -> None:
     """Write down whose trials these are, or refuse those of another search. Raises ValueError."""
+    begun = bool(study.trials)  # asked first: who begins writes down whose they are before
     known = study.user_attrs
     for name, value in identity.items():
-        if name not in known and study.trials:
+        if name not in known and begun:
             raise ValueError(f"{path}: keeps the trials of another search: its {name} is not known")
         if name in known and known[name] != value:
             raise ValueError(

@@ -13,7 +13,7 @@ import pytest
 from failgym.baselines.stored import load_heuristic
 from failgym.cli import run
 from failgym.tuning import Grounds, Tuned, shared, tune
-from failgym.tuning.search import Search
+from failgym.tuning.search import Search, not_lost
 from failgym.tuning.storage import shared_study
 from tests.tuning.test_study import HASTY, TRIALS, Interval, grounds, scenario, whole
 
@@ -21,7 +21,7 @@ pytest.importorskip("optuna", reason="needs failgym[tuning]")
 
 __all__ = ["grounds", "scenario", "whole"]  # fixtures
 URLS = ("journal:{}/trials.log", "sqlite:///{}/trials.db")
-CLONING = ("tune", "--env", "failgym/Cloning-v1", "--set", "jobs=300", "--policy", "algorithm_1")
+CLONING = ("tune", "--env", "failgym/Cloning-v1", "--set", "jobs=2000", "--policy", "algorithm_1")
 SHARED = 12
 COMMAND = "from failgym.cli import main; main()"
 
@@ -57,7 +57,7 @@ def test_two_commands_share_a_search(tmp_path: Path, form: str) -> None:
         for name in ("a.json", "b.json")
     ]
     assert [command.wait() for command in commands] == [0, 0]
-    there = [trial for trial in trials_at(url) if trial.state.name != "FAIL"]
+    there = not_lost(shared_study(url, {}))
     assert len(there) == len({trial.number for trial in there}) == SHARED
     assert all(trial.state.is_finished() for trial in there)
     assert load_heuristic(tmp_path / "a.json") == load_heuristic(tmp_path / "b.json")
@@ -113,7 +113,7 @@ def test_a_trial_of_a_process_that_is_at_work_is_waited_for(
     thread.start()
     tune(Interval(), grounds, trials=1, shared=url)
     thread.join()
-    assert [t.state.name for t in trials_at(url) if t.state.name != "FAIL"] == ["COMPLETE"]
+    assert [trial.state.name for trial in not_lost(shared_study(url, {}))] == ["COMPLETE"]
 
 
 def test_another_search_is_refused(grounds: Grounds, tmp_path: Path) -> None:
