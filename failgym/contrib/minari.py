@@ -42,6 +42,7 @@ from failgym.evaluation.arguments import MOST_SEED, check_count
 from failgym.evaluation.caller import Caller, Predicts, check_playable, playing_by, policy_name
 from failgym.evaluation.progress import Advance, silent
 from failgym.vocabulary import ACTIONS
+from failgym.worlds.batches import lanes_that_fit
 from failgym.worlds.build import build_world
 from failgym.worlds.scenario import Scenario
 
@@ -126,7 +127,8 @@ def record(
         ImportError: without Minari.
         TypeError: for an unknown field of a scenario, naming the nearest.
         ValueError: for counts or chances out of range, a name that is none, a policy that was made
-            for another environment, a data set that is there already.
+            for another environment, an id that is none, a data set that is there already, or a
+            field that the data set cannot keep.
     """
     minari = _minari()
     check_count("episodes", episodes, 1)
@@ -139,14 +141,14 @@ def record(
             raise ValueError(
                 f"targets: expected a name of letters, digits, ., _, +, -, got {name!r}"
             )
-    if dataset_id in minari.list_local_datasets():
-        raise ValueError(f"{dataset_id}: there is such a data set already; delete it first")
+    made_again = _made_again(minari, dataset_id, env, overrides)
     for one in (policy, *wanted.values()):
         check_playable(one, scenario)
     rng = np.random.default_rng(np.random.SeedSequence([seed, 1]))
     made: list[Any] = []
-    for first in range(0, episodes, LANES):
-        seeds = [seed + i for i in range(first, min(first + LANES, episodes))]
+    lanes = lanes_that_fit(build_world(scenario), scenario, LANES, scenario.order)
+    for first in range(0, episodes, lanes):
+        seeds = [seed + i for i in range(first, min(first + lanes, episodes))]
         played = _played(scenario, policy, wanted, otherwise, seeds, rng)
         made += [one.buffer(minari.data_collector.EpisodeBuffer) for one in played]
         progress(len(seeds))
@@ -154,11 +156,28 @@ def record(
         minari,
         dataset_id,
         made,
-        gym.make(env, **overrides),
+        made_again,
         algorithm_name=f"{policy_name(policy)}, {otherwise:g} otherwise",
         description=description,
         author=author,
     )
+
+
+def _made_again(
+    minari: ModuleType, dataset_id: str, env: str, overrides: Mapping[str, Any]
+) -> gym.Env[Any, Any]:
+    """The environment that a data set keeps. Raises ValueError, before anything is played."""
+    minari.dataset.minari_dataset.parse_dataset_id(dataset_id)
+    if dataset_id in minari.list_local_datasets():
+        raise ValueError(f"{dataset_id}: there is such a data set already; delete it first")
+    made: Any = gym.make(env, **overrides)
+    try:
+        made.spec.to_json()
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"overrides: expected plain values, which a data set can keep ({error})"
+        ) from error
+    return made
 
 
 def _played(
@@ -372,6 +391,7 @@ def _minari() -> ModuleType:
     try:
         import minari
         import minari.data_collector  # pyright: ignore[reportUnusedImport]
+        import minari.dataset.minari_dataset  # pyright: ignore[reportUnusedImport]
         import minari.namespace  # pyright: ignore[reportUnusedImport]
         import minari.storage.datasets_root_dir  # pyright: ignore[reportUnusedImport]
     except ImportError as error:

@@ -12,6 +12,7 @@ import failgym
 from failgym.baselines import Algorithm1, Replay, RetryCap
 from failgym.contrib.minari import CHANCES, decisions_of, exact_value, record
 from failgym.contrib.off_policy import corrected, importance_sampling, per_decision
+from failgym.traces.synthetic import generate
 from tests.clients.installed import client
 from tests.clients.transitions import IDS, legal_actions, make, same_infos, small_fields, stream
 
@@ -213,6 +214,11 @@ def test_what_cannot_be_recorded_is_said_in_a_line() -> None:
         recorded()
     with pytest.raises(ValueError, match=r"^otherwise: expected a chance from 0 to 1, got 2"):
         recorded(otherwise=2)
+    trace = generate("google-2011-applications-failing", jobs=200, seed=1)
+    with pytest.raises(ValueError, match=r"^overrides: expected plain values"):
+        record("failgym/other-v0", Replay(), IDS[0], episodes=1, trace=trace)
+    with pytest.raises(ValueError, match="dataset"):
+        record("no id-v0-", Replay(), IDS[0], episodes=1, **small_fields(IDS[0]))
     data = minari.load_dataset("failgym/recorded-v0")
     with pytest.raises(ValueError, match=r"target 'young': the data set has replay, retry_cap"):
         decisions_of(data, "young")
