@@ -322,6 +322,7 @@ def test_a_second_process_does_not_write_into_the_first_ones_file(
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(FetchError, match="another process is fetching it"):
             get(server, tmp_path)
+        assert (tmp_path / ".a.gz.part").exists()
     get(server, tmp_path)
     assert (tmp_path / "a.gz").read_bytes() == CONTENT
 

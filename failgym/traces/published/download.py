@@ -162,6 +162,8 @@ def download(
                 raise
             _fetch(file, partial, client, advance)  # parts of two versions, perhaps: once more
             found = _check_or_remove(file, partial)
+        with partial.path.open("rb") as whole:  # or a power cut may leave the name without content
+            os.fsync(whole.fileno())
         partial.path.replace(path)
         partial.notes.unlink(missing_ok=True)
         return found
@@ -185,9 +187,10 @@ def _partial(file: PublishedFile, path: Path) -> Generator[_Partial]:
         except Missing:
             partial.remove()
             raise
+        finally:
+            if made.exists() and not made.stat().st_size:
+                partial.remove()
     finally:
-        if made.exists() and not made.stat().st_size:
-            partial.remove()
         os.close(held)
 
 
