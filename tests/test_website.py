@@ -123,8 +123,10 @@ def test_a_browser_opens_pages_without_a_complaint_and_searches(site: Path, brow
         shown.close()
     shown = browser.new_page()
     shown.goto((site / "index.html").as_uri())
-    shown.fill("input.md-search__input", "confidence_finish")
-    shown.wait_for_selector(".md-search-result__item", timeout=60_000)
+    shown.click("input.md-search__input")
+    shown.wait_for_timeout(1_000)  # as who types later than a script
+    shown.keyboard.type("confidence_finish")
+    shown.wait_for_selector(".md-search-result__item", state="attached", timeout=60_000)
     shown.close()
 
 
