@@ -94,7 +94,8 @@ def agent() -> str:
     return (
         f"Seeds {seeds} came to {', '.join(scores[:-1])} and {scores[-1]} on these four traces.\n"
         f"The rule of the paper, `{rule['policy']}`, has {_figure(rule)}."
-        f" On one thread, beside other work, that took {min(minutes)} to {max(minutes)} minutes a seed."
+        f" Training took\n{min(minutes)} to {max(minutes)} minutes a seed, on one thread beside other"
+        " work."
     )
 
 
