@@ -93,9 +93,8 @@ def agent() -> str:
     minutes = [round(one["seconds"] / 60) for one in agents]
     return (
         f"Seeds {seeds} came to {', '.join(scores[:-1])} and {scores[-1]} on these four traces.\n"
-        f"The rule of the paper, `{rule['policy']}`, has {_figure(rule)}."
-        f" Training took\n{min(minutes)} to {max(minutes)} minutes a seed, on one thread beside other"
-        " work."
+        f"The rule of the paper, `{rule['policy']}`, has {_figure(rule)}. Training took\n"
+        f"{min(minutes)} to {max(minutes)} minutes a seed, on one thread beside other work."
     )
 
 
