@@ -106,25 +106,37 @@ def test_the_search_knows_environments_fields_and_names(site: Path) -> None:
     assert (site / "search" / "search_index.js").is_file()  # for pages that no server sends
 
 
+def complaints(shown: Any) -> list[str]:
+    """What a browser's page will say on its console, and errors of its code."""
+    said: list[str] = []
+
+    def hear(one: Any) -> None:
+        said.append(getattr(one, "text", str(one)))
+
+    shown.on("console", hear)
+    shown.on("pageerror", hear)
+    return said
+
+
 @BUILDS
 def test_a_browser_opens_pages_without_a_complaint_and_searches(site: Path, browser: Any) -> None:
     """From the disk, on a desk in light and on a phone in dark."""
     names = ("index.html", "start.html", "environments/cloning_v1.html", "rules/pinned.html")
     for width, scheme in ((1200, "light"), (390, "dark")):
         shown = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
-        said: list[Any] = []
-        shown.on("console", said.append)
-        shown.on("pageerror", said.append)
+        said = complaints(shown)
         for name in names:
             shown.goto((site / name).as_uri())
             fits = "document.documentElement.scrollWidth <= window.innerWidth"
             assert shown.evaluate(fits), name
-        assert [str(one) for one in said] == []
+        assert said == []
         shown.close()
     shown = browser.new_page()
     shown.goto((site / "index.html").as_uri())
-    shown.fill("input.md-search__input", "confidence_finish")
-    shown.wait_for_selector(".md-search-result__item", timeout=60_000)
+    shown.click("input.md-search__input")
+    shown.wait_for_timeout(1_000)  # as who types later than a script
+    shown.keyboard.type("confidence_finish")
+    shown.wait_for_selector(".md-search-result__item", state="attached", timeout=60_000)
     shown.close()
 
 

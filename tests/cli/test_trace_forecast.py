@@ -227,19 +227,19 @@ BAD: dict[str, tuple[list[str], str]] = {
     ),
     "training for nothing": (
         ["{trace}", "--predictor", "perfect", "--train", "{trace}", *OUT],
-        "--train: perfect has nothing to learn here",
+        "--train: the predictor perfect does not learn",
     ),
     "a boundary for nothing": (
         ["{trace}", "--predictor", "none", "--boundary", "0.5", *OUT],
-        "--boundary: none has nothing to learn here",
+        "--boundary: the predictor none does not learn",
     ),
     "saving for nothing": (
         ["{trace}", "--predictor", "elsayed", "--save", "{tmp}/p.npz", *OUT],
-        "--save: elsayed has nothing to learn here",
+        "--save: the predictor elsayed does not learn",
     ),
     "two parts": (
         ["{trace}", "--predictor", "frequencies", "--train", "{trace}", "--boundary", ".5", *OUT],
-        "--boundary: means nothing with --train",
+        "--boundary: cannot be combined with --train",
     ),
     "no share": (
         ["{trace}", "--predictor", "frequencies", "--boundary", "1", *OUT],
