@@ -15,6 +15,7 @@ import pytest
 from failgym.assessment import Assessment, assess
 from failgym.assessment.measures import MEASURES
 from failgym.assessment.page import page
+from failgym.baselines.optimal_stopping import OptimalStopping
 from failgym.baselines.stored import load_heuristic, save_heuristic
 from failgym.cli import run
 from failgym.cli.assess import assess as assess_command
@@ -186,7 +187,7 @@ def test_a_folder_of_policies(
 ) -> None:
     folder = tmp_path / "policies"
     (folder / "mine").mkdir(parents=True)
-    save_heuristic(RULES["optimal_stopping"].who, folder / "mine" / "rule.json", about={})
+    save_heuristic(OptimalStopping(), folder / "mine" / "rule.json", about={})
     out = tmp_path / "report"
     assert invoke("assess", record, "--out", out, "--policies", folder, *QUICK) == 0
     content = json.loads((out / "report.json").read_text("utf-8"))
