@@ -55,7 +55,7 @@ def test_the_command(record: Path, tmp_path: Path, capsys: pytest.CaptureFixture
     assert invoke("assess", record, "--out", out, "--price", ".9EUR/machine-hour", *QUICK) == 0
     said = capsys.readouterr().out.splitlines()
     assert len(said) <= 12
-    assert any("Adopt optimal_stopping" in line for line in said)
+    assert any("Adopt the rule optimal_stopping" in line for line in said)
     content = json.loads((out / "report.json").read_text("utf-8"))
     assert content["advice"]["policy"] == "optimal_stopping"
     assert (content["price"], content["currency"]) == (0.9, "EUR")
