@@ -84,15 +84,16 @@ def advice_of(
         best = max(good, key=lambda each: each.low or 0.0)
         return Advice(
             "adopt",
-            f"Adopt {best.policy} ({_measure(best, rooms)}).",
-            (*_saved(best), *_reservations(best, period), *beside),
+            f"Adopt the rule {best.policy} ({_measure(best, rooms)}).",
+            (*_saved(best), *_reservations(best, period), *_does(best), *beside),
             *(best.policy, best.measure, best.forecast),
         )
     acting = [each for each in rules if each.acts]
     if not acting:
         return Advice("keep", f"{_KEEP}: no rule ever acts on this record.", beside)
     best = max(acting, key=lambda each: each.saved)
-    return Advice("keep", f"{_KEEP}: no rule surely saves anything.", (*_unsure(best), *beside))
+    evidence = (*_unsure(best, rooms), *beside)
+    return Advice("keep", f"{_KEEP}: no rule surely saves anything.", evidence)
 
 
 def with_closed_loop(advice: Advice, closed: ClosedLoop, best: Judged) -> Advice:
@@ -153,10 +154,14 @@ def _nothing(rooms: Sequence[MeasureRoom]) -> str:
     )
 
 
+def _title(found: Judged, rooms: Sequence[MeasureRoom]) -> str:
+    """The measure of a policy in plain words."""
+    return next(room.title for room in rooms if room.measure == found.measure)
+
+
 def _measure(found: Judged, rooms: Sequence[MeasureRoom]) -> str:
-    title = next(room.title for room in rooms if room.measure == found.measure)
     shown = "no forecast" if found.forecast == "none" else "forecasts learned from the past"
-    return f"{title}; with {shown}"
+    return f"{_title(found, rooms)}; with {shown}"
 
 
 def _saved(best: Judged) -> tuple[str, ...]:
@@ -169,6 +174,11 @@ def _saved(best: Judged) -> tuple[str, ...]:
         f"{_apart(best)}; {best.false_kills_per_thousand:.1f} of 1,000 tasks would have been killed"
         " in error.",
     )
+
+
+def _does(best: Judged) -> tuple[str, ...]:
+    """What a rule does, where its class says so."""
+    return (f"What the rule does: {best.about}",) if best.about else ()
 
 
 def _apart(best: Judged) -> str:
@@ -219,15 +229,15 @@ def _drawn(best: Judged) -> str:
     )
 
 
-def _unsure(best: Judged) -> tuple[str, ...]:
-    name = f"{best.policy} ({best.measure})"
+def _unsure(best: Judged, rooms: Sequence[MeasureRoom]) -> tuple[str, ...]:
+    name = f"the rule {best.policy} ({_title(best, rooms)})"
     if best.low is None or best.high is None:
         interval = "too few jobs decide for an interval"
     else:
         ends = f"between {shown_hours(best.low)} and {shown_hours(best.high)}"
-        interval = f"{ends}, at 95 % for all rules at once"
+        interval = f"{ends} with 95 % confidence, all rules taken together"
     if best.saved <= 0.0:
-        text = f"Every rule that acts loses. The least harmful, {name}, loses"
+        text = f"Every rule that does anything loses. The least harmful, {name}, loses"
         return (f"{text} {shown_hours(-best.saved)} machine-hours net ({interval}).",)
     text = f"The best in hindsight, {name}, saves {shown_hours(best.saved)} machine-hours net"
     text += f" ({interval})"

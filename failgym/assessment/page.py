@@ -284,7 +284,10 @@ def _policies(found: Assessment) -> str:
         "<p>Each rule was played on five folds by time, the later half of the record. Intervals are"
         " of 95 % for all rules that act at once: blocks of jobs are resampled. One that lies above"
         " 0 is evidence; one that holds 0 is none. Net is not cash: it counts what tasks are"
-        " worth.</p>" + "".join(parts) + _abouts(found) + "</section>"
+        " worth. Tasks lost are those that finished in the record and would not have.</p>"
+        + "".join(parts)
+        + _abouts(found)
+        + "</section>"
     )
 
 
@@ -309,8 +312,8 @@ def _of(found: Assessment, rows: Sequence[Judged], measure: str) -> str:
             "completion [h]",
         ),
         *(
-            "tasks that do not finish, of 1,000 more",
-            "killed in error, of 1,000",
+            "tasks lost of 1,000",
+            "killed in error of 1,000",
             "rests on drawn attempts",
         ),
     )

@@ -15,6 +15,7 @@ import pytest
 from failgym.assessment import Assessment, assess
 from failgym.assessment.measures import MEASURES
 from failgym.assessment.page import page
+from failgym.baselines.optimal_stopping import OptimalStopping
 from failgym.baselines.stored import load_heuristic, save_heuristic
 from failgym.cli import run
 from failgym.cli.assess import assess as assess_command
@@ -54,7 +55,7 @@ def test_the_command(record: Path, tmp_path: Path, capsys: pytest.CaptureFixture
     assert invoke("assess", record, "--out", out, "--price", ".9EUR/machine-hour", *QUICK) == 0
     said = capsys.readouterr().out.splitlines()
     assert len(said) <= 12
-    assert any("Adopt optimal_stopping" in line for line in said)
+    assert any("Adopt the rule optimal_stopping" in line for line in said)
     content = json.loads((out / "report.json").read_text("utf-8"))
     assert content["advice"]["policy"] == "optimal_stopping"
     assert (content["price"], content["currency"]) == (0.9, "EUR")
@@ -186,7 +187,7 @@ def test_a_folder_of_policies(
 ) -> None:
     folder = tmp_path / "policies"
     (folder / "mine").mkdir(parents=True)
-    save_heuristic(RULES["optimal_stopping"].who, folder / "mine" / "rule.json", about={})
+    save_heuristic(OptimalStopping(), folder / "mine" / "rule.json", about={})
     out = tmp_path / "report"
     assert invoke("assess", record, "--out", out, "--policies", folder, *QUICK) == 0
     content = json.loads((out / "report.json").read_text("utf-8"))

@@ -11,13 +11,13 @@ from failgym.sim.pinned.clairvoyant.records import SEQUENCE, WORTHY
 from failgym.sim.pinned.records import State, View, World
 from failgym.sim.shared.accounts import work_of
 from failgym.sim.shared.jit import held, kernel
-from failgym.vocabulary import NEVER, Ending, Outcome
+from failgym.vocabulary import NEVER, Decision, Ending, Outcome
 
 __all__ = ["least_cost"]
 
 _INTRINSIC, _EXTERNAL = int(Ending.INTRINSIC), int(Ending.EXTERNAL)
 _CENSORED = int(Ending.CENSORED)
-_FINISHED = int(Outcome.FINISH)
+_FINISHED, _WINDOW = int(Outcome.FINISH), int(Decision.WINDOW)
 
 
 @kernel
@@ -72,10 +72,10 @@ def _work_lost(w: World, s: State) -> float:
     where nothing can be saved, or nothing can start before one finishes. Attempts that the data cut
     are never charged for their work.
     """
-    p, task, now = w.parameters[0], s.tasks[0, 0], s.episodes[0].now
+    p, ep, task = w.parameters[0], s.episodes[0], s.tasks[0, 0]
     record: Any = w.tasks[task.task]
     work_of_all, most_useful, unsaved = 0, 0, 0.0
-    more = not task.departed and task.next < record.rows
+    more = ep.decision != _WINDOW or (not task.departed and task.next < record.rows)
     more = more or (p.clone and not task.given_up and task.clones < p.max_clones)
     finishes = False
     i = task.first_run
@@ -83,7 +83,7 @@ def _work_lost(w: World, s: State) -> float:
         run: Any = s.runs[0, i]
         row: Any = w.rows[run.row]
         if run.alive and row.ending != _CENSORED:
-            work = work_of(run, now)
+            work = work_of(run, ep.now)
             work_of_all += work
             since = work - run.checkpoint_work
             unsaved += min(p.wasted * since, p.overhead * p.checkpoint_cost)

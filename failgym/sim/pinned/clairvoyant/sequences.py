@@ -154,9 +154,10 @@ def last_chance(w: World, s: State) -> bool:
 def finishes_alone(w: World, s: State) -> bool:
     """Is the attempt that is asked about best left alone from here on?
 
-    It is the only one alive, it will finish, nothing else will start, and all that was saved is on
-    its way to that: then nothing is charged any more but what is certain already, and no plan that
-    goes on from here costs less. Where time until completion has a price, a copy may be quicker.
+    It is the only one alive, it will finish, it works, nothing else will start, and all that was
+    saved is on its way to that: then nothing is charged any more, and no plan that goes on from
+    here costs less. Where time until completion has a price, or a pause is not over, a copy may be
+    quicker.
     """
     ep, task = s.episodes[0], s.tasks[0, 0]
     run: Any = s.runs[0, ep.run]
@@ -164,6 +165,8 @@ def finishes_alone(w: World, s: State) -> bool:
     if w.parameters[0].completion > 0.0 or not run.alive or task.live != 1 or task.armed:
         return False
     if not task.departed and task.next < record.rows:
+        return False
+    if ep.now < run.restored or run.pause_from >= 0:
         return False
     if own_outcome(w, run) != _FINISHED or run.end >= record.kill_at:
         return False

@@ -1,4 +1,15 @@
-"""What a task must cost at least of which no attempt can finish, before anything is decided."""
+"""What a task must cost at least of which no attempt can finish, before anything is decided.
+
+That no attempt can finish is clear if none would from anything that may have been saved before it:
+up to ``reach``, the most that those of lower numbers can save, which an attempt resumes from. What
+each meets depends on its number alone. Such a task is forfeited whatever is done.
+
+Where nothing may be done but to save attempts that come in turn, all of them are started by the
+cluster, and every millisecond of them is charged. Each lasts at least as long as from the best that
+may have been saved, the first as long as it did. Attempts are over when the cluster declines to go
+on, or when the user kills: the latter finds the machines busy for all the time since the first
+start but the gaps between them. The least of these is a bound of all.
+"""
 
 from __future__ import annotations
 
@@ -47,19 +58,33 @@ def _declines(
     return row.gap < 0
 
 
+@kernel
+def _meets(
+    w: Any, c: Any, row: Any, ghost: bool, number: int, past: int
+) -> tuple[float, float, float]:
+    """F, T_fail and T_ext of an attempt [ms], infinite for never (rules C3 to C5).
+
+    Args:
+        row: that it replays.
+        ghost: is it drawn?
+        number: of a drawn attempt.
+        past: failures before a drawn attempt.
+    """
+    if ghost:
+        return (
+            drawn_length(held(w.laws), c, number),
+            drawn_failure(held(w.laws), c, number, past),
+            drawn_outside(held(w.laws), c, number, past),
+        )
+    length = float(row.length) if row.length < NEVER else np.inf
+    fails = float(row.duration) if row.ending == _INTRINSIC else np.inf
+    outside = float(row.duration) if row.ending == _EXTERNAL else np.inf
+    return length, fails, outside
+
+
 @called
 def cost_if_unfinished(w: Any, task: int, kills: bool) -> float:
     """A lower bound of the cost of all plans that depart from the record, if none finishes; else 0.
-
-    That no attempt can finish is clear if none would from anything that may have been saved before
-    it: up to ``reach``, the most that those of lower numbers can save, which an attempt resumes
-    from. What each meets depends on its number alone. Such a task is forfeited whatever is done.
-
-    Where nothing may be done but to save attempts that come in turn, all of them are started by
-    the cluster, and every millisecond of them is charged. Each lasts at least as long as from the
-    best that may have been saved, the first as long as it did. Attempts end when the cluster
-    declines to go on, or when the user kills: the latter finds the machines busy for all the time
-    since the first start but the gaps between them. The least of these is a bound of all.
 
     Args:
         w: `World`, held.
@@ -75,26 +100,16 @@ def cost_if_unfinished(w: Any, task: int, kills: bool) -> float:
     reach, busy, gaps, least = 0.0, 0.0, 0.0, np.inf
     failures, drawn_failures, known = 0, 0, True
     for i in range(record.rows + p.drawn):
-        ghost, number, past = i >= record.rows, 0, 0
-        fails, outside = np.inf, np.inf
-        if not ghost:
-            row = w.rows[record.rows_at + i]
-            user = row.ending == _USER
-            if row.ending in (_FINISH, _CENSORED) or (user and c.work < np.inf):
-                return 0.0
-            length = float(row.length) if row.length < NEVER else np.inf
-            if row.ending == _INTRINSIC:
-                fails = float(row.duration)
-            elif not user:
-                outside = float(row.duration)
-        else:
-            user, number = False, record.numbers + i - record.rows
-            past = min(c.before + drawn_failures, COUNTS - 1)
-            length = drawn_length(held(w.laws), c, number)
-            fails = drawn_failure(held(w.laws), c, number, past)
-            outside = drawn_outside(held(w.laws), c, number, past)
-            if fails < np.inf and fails <= outside and fails <= length:
-                drawn_failures += 1
+        ghost = i >= record.rows
+        row = w.rows[record.rows_at + min(i, record.rows - 1)]
+        user = not ghost and row.ending == _USER
+        if not ghost and (row.ending in (_FINISH, _CENSORED) or (user and c.work < np.inf)):
+            return 0.0
+        number = record.numbers + i - record.rows
+        past = min(c.before + drawn_failures, COUNTS - 1)
+        length, fails, outside = _meets(w, c, row, ghost, number, past)
+        if ghost and fails < np.inf and fails <= outside and fails <= length:
+            drawn_failures += 1
         pace = pace_of(c, length)
         if can_finish(p, c.work, reach, pace, length, fails, outside):
             return 0.0
