@@ -1,5 +1,8 @@
 """Ray clusters of several nodes on this machine."""
 
+# pyright: reportMissingImports=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+
 from __future__ import annotations
 
 import os

@@ -11,6 +11,9 @@ cluster of 64 machines can do at most by these numbers: one process hands out al
 the other.
 """
 
+# pyright: reportMissingImports=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+
 from __future__ import annotations
 
 import os

@@ -6,6 +6,7 @@ Ray is imported here only, when a cluster is asked for. All steps are handed to 
 
 # pyright: reportMissingImports=false, reportUnknownMemberType=false
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 """Steps on two nodes of a Ray cluster: the same results, whoever dies."""
 
+# pyright: reportMissingImports=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+
 from __future__ import annotations
 
 import os
