@@ -165,7 +165,7 @@ def play_apart(
     load: Callable[[str], Policy],
     workers: Workers,
 ) -> list[list[Run]]:
-    """As `play_all`, each policy on each trace by itself, by whom ever of the workers.
+    """As `play_all`, but each policy on each trace by itself, by workers.
 
     Args:
         places: the traces.

@@ -53,6 +53,7 @@ class SharedSearch:
         self.study: Study = shared_study(url, search.identity)
         self.study.sampler = search.sampler
         self._name = secrets.token_hex(8)
+        self._told = 0
         self._heard: dict[str, tuple[Any, float]] = {}
         """who is at work -> the last beat, and when it was first seen"""
 
@@ -71,16 +72,19 @@ class SharedSearch:
 
     def all(self, progress: Advance = silent) -> None:
         """Try sets of parameters until all that are wanted are known, here or elsewhere."""
-        seen = 0
         while True:
-            over = min(len(done(self.study)), self.trials)
-            progress(over - seen)
-            seen = over
-            if over == self.trials:
+            self.report(progress)
+            if self._told == self.trials:
                 return
             if not self.one():
                 self._give_up_silent()
                 time.sleep(LOOK)
+
+    def report(self, progress: Advance) -> None:
+        """Tell how many more of the trials are over than were told before."""
+        over = len(self.known())
+        progress(over - self._told)
+        self._told = over
 
     def known(self) -> list[FrozenTrial]:
         """The trials that are wanted and over, in order."""

@@ -13,7 +13,7 @@ from failgym.files import replacing
 if TYPE_CHECKING:
     from optuna import Study
 
-__all__ = ["file_study", "shared_study"]
+__all__ = ["file_study", "folder_of", "shared_study"]
 
 JOURNAL = "journal:"
 """What the URL of a journal begins with; a path follows."""
@@ -88,24 +88,31 @@ def _storage(url: str, name: str) -> Any:
     import optuna
     from optuna.storages.journal import JournalFileBackend
 
-    path = Path(url.removeprefix(JOURNAL) if url.startswith(JOURNAL) else _sqlite_path(url) or ".")
-    if not path.parent.is_dir():
-        raise ValueError(f"--storage {name}: no such folder: {path.parent}")
+    folder = folder_of(url)
+    if folder is not None and not folder.is_dir():
+        raise ValueError(f"--storage {name}: no such folder: {folder}")
     if url.startswith(JOURNAL):
         try:
-            return optuna.storages.JournalStorage(JournalFileBackend(str(path)))
+            return optuna.storages.JournalStorage(JournalFileBackend(url.removeprefix(JOURNAL)))
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"--storage {name}: not a journal of trials") from error
     wait = {"connect_args": {"timeout": WAIT}} if url.startswith("sqlite") else {}
     return optuna.storages.RDBStorage(url, engine_kwargs=wait)
 
 
-def _sqlite_path(url: str) -> str | None:
-    """The path of a SQLite file; None of another database. Raises SQLAlchemyError for no URL."""
+def folder_of(url: str) -> Path | None:
+    """The folder of the file at a URL; None of a database elsewhere.
+
+    Raises:
+        SQLAlchemyError: for what is no URL.
+    """
     from sqlalchemy import make_url
 
+    if url.startswith(JOURNAL):
+        return Path(url.removeprefix(JOURNAL)).parent
     parts = make_url(url)
-    return parts.database if parts.get_backend_name() == "sqlite" else None
+    file = parts.get_backend_name() == "sqlite" and parts.database
+    return Path(file).parent if file else None
 
 
 def _without_password(url: str) -> str:

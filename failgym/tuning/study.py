@@ -18,6 +18,7 @@ from failgym.evaluation.progress import Advance, silent
 from failgym.tuning.objective import ADOPTED, Comparison
 from failgym.tuning.search import Search, done
 from failgym.tuning.shared import SharedSearch
+from failgym.tuning.storage import folder_of
 from failgym.workers import ALONE, Workers, each
 
 __all__ = ["Grounds", "Tuned", "tune"]
@@ -137,7 +138,14 @@ def tune(
         part = SharedSearch(search, shared, trials)
         if workers.several and not isinstance(env, Grounds):
             taking = _Part(policy, scenario, episodes, seed, ranges, shared, trials)
-            each(taking.one, range(trials - len(part.known())), workers)
+            each(
+                taking.one,
+                range(trials - len(part.known())),
+                workers,
+                look=lambda: part.report(progress),
+                named=lambda number: f"trial {number + 1} of those left",
+                folder=folder_of(shared),
+            )
         part.all(progress)
         return _judged(policy, search.best(part.known()), fit, later, trials)
     study = search.opened(storage)

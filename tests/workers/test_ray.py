@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from experiments.kills import submission_content
+from experiments.kills import json_content, submission_content
 from experiments.ray_clusters import add_node, busy_workers, cluster, kill_node
 from failgym.cli import run
 from failgym.leaderboard import verify
@@ -29,7 +29,17 @@ pytest.importorskip("ray", reason="Ray is not installed")
 pytestmark = pytest.mark.filterwarnings("default")  # Ray warns of itself
 
 POLICIES = ("replay", "random", "blind_kill")
+EVALUATE = (
+    *("evaluate", "--env", "failgym/GracePeriod-v1", "--traces", "2", "--episodes", "5"),
+    *("--set", "jobs=300", "--set", "slice_tasks=16", "--policy", "grace_period"),
+)
+CLONING = ("tune", "--env", "failgym/Cloning-v1", "--set", "jobs=2000", "--policy", "algorithm_1")
 SMOKE = ("leaderboard", "run", "--suite", "smoke", "--policy", "algorithm_1", "--policy", "random")
+
+
+def ways(made: Any) -> dict[str, list[str]]:
+    """What follows `--workers`."""
+    return {"alone": ["1"], "nodes": ["ray", "--ray-address", made.address]}
 
 
 @pytest.fixture(scope="module")
@@ -174,6 +184,28 @@ def test_a_submission_is_the_same_whoever_plays(workers: Workers, tmp_path: Path
     found = verify(tmp_path / "nodes", players=players, workers=workers)
     assert found.problems == ()
     assert {proof.proof for proof in found.proofs} == {"verified"}
+
+
+def test_evaluate_writes_the_same_whoever_plays(two_nodes: Any, tmp_path: Path) -> None:
+    found: list[object] = []
+    for name, words in ways(two_nodes).items():
+        file = tmp_path / f"{name}.json"
+        assert run([*EVALUATE, "--workers", *words, "--json", str(file)]) == 0
+        found.append(list(json_content(file).values()))
+    assert found[0] == found[1]
+
+
+def test_nodes_share_a_search(two_nodes: Any, tmp_path: Path) -> None:
+    pytest.importorskip("optuna", reason="needs failgym[tuning]")
+    from failgym.tuning.search import not_lost
+    from failgym.tuning.storage import shared_study
+
+    url = f"journal:{tmp_path / 'trials.log'}"
+    words = ["--trials", "5", "--storage", url, "--out", str(tmp_path / "tuned.json")]
+    assert run([*CLONING, *words, "--workers", *ways(two_nodes)["nodes"]]) == 0
+    there = not_lost(shared_study(url, {}))
+    assert len(there) == 5
+    assert all(trial.state.is_finished() for trial in there)
 
 
 def test_a_host_keeps_policies_apart_on_its_own_machine_only(workers: Workers) -> None:
