@@ -174,9 +174,14 @@ def done_before(file: Path | None) -> list[Row]:
     if file is None or not file.is_file() or not file.stat().st_size:
         return []
     try:
-        return [Row(**row) for row in json.loads(file.read_text("utf-8"))]
+        return [of_json(row) for row in json.loads(file.read_text("utf-8"))]
     except (TypeError, ValueError) as error:
         raise ValueError(f"{file}: expected what this experiment wrote: {error}") from error
+
+
+def of_json(row: dict[str, Any]) -> Row:
+    """A row as `asdict` and JSON have left it."""
+    return Row(**{n: Estimate(*v) if n in ("rule_score", "above") else v for n, v in row.items()})
 
 
 def show(rows: list[Row]) -> None:

@@ -16,7 +16,7 @@ __all__ = ["off_policy", "rllib"]
 def rllib(rows: Sequence[dict[str, Any]]) -> str:
     """Agents of RLlib beside the heuristic of the paper, as `experiments.rllib_ppo` wrote them."""
     columns = [
-        *("", "decisions", "time", "cost by RLlib", "by `evaluate`", "agent"),
+        *("", "decisions", "time", "cost by RLlib", "by `evaluate`", "unseen traces", "agent"),
         *("heuristic of the paper", "agents above it"),
     ]
     cells = [
@@ -26,6 +26,7 @@ def rllib(rows: Sequence[dict[str, Any]]) -> str:
             f"{row['seconds']:.0f} s",
             f"{row['rllib_cost']:.6f}",
             f"{row['cost']:.6f}",
+            f"{row['traces']}",
             f"{row['agent']:.1f}",
             f"`{row['rule']}` {estimate(row['rule_score'])}",
             estimate(row["above"]),
@@ -37,11 +38,12 @@ def rllib(rows: Sequence[dict[str, Any]]) -> str:
 
 def off_policy(rows: Sequence[dict[str, Any]]) -> str:
     """Errors of estimators, as `experiments.off_policy` wrote them."""
-    columns = ["", "policy", "agrees", "exact value", "mean return", *ESTIMATORS]
+    columns = ["", "policy", "data sets", "agrees", "exact value", "mean return", *ESTIMATORS]
     cells = [
         [
             f"`failgym/{env}`",
             f"`{target}`",
+            f"{len(some)}",
             f"{100 * sum(row.agreement for row in some) / len(some):.0f} %",
             f"{some[0].exact:.3f}",
             f"{error(some, None):.3f}",

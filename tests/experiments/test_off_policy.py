@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from experiments import rllib_ppo
 from experiments.off_policy import QUESTIONS, Row, done_before, error
 from experiments.result_tables.contrib import off_policy, rllib
 from failgym.baselines import REGISTRY
 from failgym.contrib.off_policy import ESTIMATORS
 from failgym.envs import SCENARIOS
+from failgym.leaderboard.statistics.bootstrap import Estimate
 from tests.pages import table
 
 
@@ -35,7 +37,7 @@ def test_the_table_has_a_row_for_each_policy() -> None:
     shown = table(
         off_policy([asdict(made_up(0, -1.0, -4.0)), asdict(made_up(1, -3.0, -7.0))]) + "\n"
     )
-    numbers = ["75 %", "-2.000", "0.500", *(["3.536"] * len(ESTIMATORS))]
+    numbers = ["2", "75 %", "-2.000", "0.500", *(["3.536"] * len(ESTIMATORS))]
     assert shown == [["failgym/Cloning-v1", "replay", *numbers]]
 
 
@@ -46,6 +48,7 @@ def test_the_table_of_agents_has_a_row_for_each_run() -> None:
         "seconds": 61.4,
         "rllib_cost": 12.25,
         "cost": 12.25,
+        "traces": 8,
         "agent": 70.04,
         "rule": "algorithm_1",
         "rule_score": [60.0, 50.0, 70.0],
@@ -53,7 +56,7 @@ def test_the_table_of_agents_has_a_row_for_each_run() -> None:
     }
     (cells,) = table(rllib([row]) + "\n")
     assert cells[:6] == [
-        *("failgym/Cloning-v1", "600,000", "61 s", "12.250000", "12.250000", "70.0"),
+        *("failgym/Cloning-v1", "600,000", "61 s", "12.250000", "12.250000", "8"),
     ]
 
 
@@ -71,3 +74,18 @@ def test_policies_are_those_of_their_environments() -> None:
     for env, question in QUESTIONS.items():
         for name in (question.behaviour, *question.targets):
             assert REGISTRY[name].compatible(SCENARIOS[env])
+
+
+def test_a_training_run_that_stands_in_a_file_is_shown_again(tmp_path: Path) -> None:
+    file, estimate = tmp_path / "rows.json", [60.0, 50.0, 70.0]
+    numbers = dict.fromkeys(("seconds", "decisions_per_second", "rllib_cost", "cost", "score"), 1.5)
+    counts = dict.fromkeys(("seed", "decisions", "slices", "traces", "unseen_slices"), 3)
+    names = {"env": "Cloning-v1", "world": "0", "rule": "algorithm_1", "agent": 70.0}
+    row = {**names, **numbers, **counts, "rule_score": estimate, "above": estimate}
+    file.write_text(json.dumps([row]))
+    (found,) = rllib_ppo.done_before(file)
+    assert found.above == Estimate(60.0, 50.0, 70.0)
+    rllib_ppo.show([found])
+    file.write_text('[{"env": "Cloning-v1"}]')
+    with pytest.raises(ValueError, match="expected what this experiment wrote"):
+        rllib_ppo.done_before(file)
