@@ -175,13 +175,16 @@ def done_before(file: Path | None) -> list[Row]:
         return []
     try:
         return [of_json(row) for row in json.loads(file.read_text("utf-8"))]
-    except (TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{file}: expected what this experiment wrote: {error}") from error
 
 
 def of_json(row: dict[str, Any]) -> Row:
     """A row as `asdict` and JSON have left it."""
-    return Row(**{n: Estimate(*v) if n in ("rule_score", "above") else v for n, v in row.items()})
+    known: dict[str, Any] = dict(row)
+    for name in ("rule_score", "above"):
+        known[name] = Estimate(*known[name])
+    return Row(**known)
 
 
 def show(rows: list[Row]) -> None:

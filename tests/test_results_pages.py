@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from experiments.measures_alone import offered
+from experiments.off_policy import QUESTIONS
 from experiments.results_pages import PAGES, TEST_SPLIT
+from experiments.rllib_ppo import BUDGETS
 from experiments.tuned import APART
 from experiments.tuned import OUT as TUNED
 from failgym.baselines import REGISTRY
@@ -170,3 +172,14 @@ def test_the_papers_figures_are_counted_as_on_the_page_of_experiments() -> None:
         f"Of {int(within) + int(outside)} figures that nothing was fitted to, {within} lie" in front
     )
     assert f"and {outside} outside" in front
+
+
+def test_off_policy_estimates_are_given_for_every_policy_that_is_asked_about() -> None:
+    asked = [[f"failgym/{env}", name] for env, q in QUESTIONS.items() for name in q.targets]
+    assert [row[:2] for row in table(generated("off_policy"))] == asked
+
+
+def test_rllib_and_evaluate_agree_on_what_its_agents_cost() -> None:
+    shown = table(generated("rllib"))
+    assert [row[0] for row in shown] == [f"failgym/{env}" for env in BUDGETS]
+    assert all(row[3] == row[4] for row in shown)
