@@ -96,13 +96,13 @@ def advice_of(
     return Advice("keep", f"{_KEEP}: no rule surely saves anything.", evidence)
 
 
-def with_closed_loop(advice: Advice, closed: ClosedLoop, best: Judged) -> Advice:
+def with_closed_loop(advice: Advice, closed: ClosedLoop, as_recorded: float) -> Advice:
     """The same, and what becomes of the saving where tasks share the record's own machines.
 
     Args:
         advice: to adopt a policy.
         closed: what it does there.
-        best: what it does where all else stays as recorded.
+        as_recorded: what it saves a task where all else stays as recorded [machine-h].
     """
     if closed.why_not is not None:
         text = (
@@ -110,15 +110,15 @@ def with_closed_loop(advice: Advice, closed: ClosedLoop, best: Judged) -> Advice
             f" judged: {closed.why_not}."
         )
     else:
-        found = shown_hours(abs(closed.saved))
+        found = shown_hours(abs(closed.saved) / closed.tasks)
         does = f"saves {found}" if closed.saved >= 0.0 else f"loses {found}"
         sooner = "less" if closed.completion_hours >= 0.0 else "more"
+        waits = shown_hours(abs(closed.completion_hours) / closed.tasks)
         text = (
             f"Played on the record's own machines, where tasks wait for each other, it {does}"
-            f" machine-hours net on {closed.tasks:,} of the last tasks,"
-            f" {100 * closed.share:.1f} % of what these use (as recorded"
-            f" {100 * best.share:.1f} % of the later half), and takes"
-            f" {shown_hours(abs(closed.completion_hours))} hours {sooner} until they are done."
+            f" machine-hours net a task, on {closed.tasks:,} of the last tasks and what ran beside"
+            f" them (as recorded {shown_hours(as_recorded)} a task on the later half), and it takes"
+            f" {waits} hours {sooner} a task until all are done."
         )
     first, *rest = advice.evidence
     return replace(advice, evidence=(first, text, *rest))
@@ -169,8 +169,8 @@ def _saved(best: Judged) -> tuple[str, ...]:
     return (
         f"On the later half of the record it would have saved {shown_hours(best.saved)}"
         f" machine-hours net, {100 * best.share:.1f} % of what these tasks used: between"
-        f" {shown_hours(low)} and {shown_hours(high)}, at 95 % for all"
-        f" {best.verdict.candidates} rules that act at once.",
+        f" {shown_hours(low)} and {shown_hours(high)} with 95 % confidence, all"
+        f" {best.verdict.candidates} rules that do anything taken together.",
         f"{_apart(best)}; {best.false_kills_per_thousand:.1f} of 1,000 tasks would have been killed"
         " in error.",
     )

@@ -175,7 +175,8 @@ def assess(
         with clock("closed loop"):
             closed = state.closed(trace, advice, rooms)
         best = next(each for each in results if _is_of(advice, each))
-        advice = with_closed_loop(advice, closed, best)
+        tasks = next(room.tasks for room in rooms if room.measure == best.measure)
+        advice = with_closed_loop(advice, closed, best.saved / tasks)
     return Assessment(
         trace=name,
         happened=found,

@@ -47,12 +47,10 @@ class ClosedLoop:
     """that were asked about"""
     saved: float = 0.0
     """net, of all that was in the cluster with them [machine-h]"""
-    share: float = 0.0
-    """of the machine-time that these tasks take without it"""
     machine_hours: float = 0.0
     """machine-time alone [machine-h]"""
     completion_hours: float = 0.0
-    """completion time of these tasks, their waits included [h]"""
+    """completion time of the same, waits included [h]"""
 
 
 def closed_loop(
@@ -93,12 +91,11 @@ def _played(scenario: Scenario, policy: Policy, name: str) -> ClosedLoop:
     place = Anchors.of(scenario, episodes=SLICES, split="test")
     check_playable(policy, place.scenario, place.world, name)
     run = place.run(policy, name=name)
-    saved, spent = float((place.replay.costs - run.costs).sum()), float(place.spent.sum())
+    saved = float((place.replay.costs - run.costs).sum())
     return ClosedLoop(
         why_not=None,
         tasks=int(place.world.own_sizes[run.slices].sum()),
         saved=saved / place.machine_hour,
-        share=saved / spent if spent > 0.0 else 0.0,
         machine_hours=hours_saved([place], [run]),
         completion_hours=completion_hours_saved([place], [run]),
     )
