@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from failgym.evaluation.progress import Advance, silent
@@ -57,7 +58,7 @@ class RunTasks:
             look=look,
             named=_named,
             folder=self.work.folder,
-            shared=self.worlds.trace_files,
+            shared=[*self.worlds.trace_files, *_policy_files(tasks)],
         )
 
     def do(self, task: _Task) -> str | None:
@@ -88,6 +89,13 @@ class RunTasks:
     def _reference(self, cell: Cell) -> None:
         if not self.work.reference_file(cell).is_file():
             self.work.save_reference(cell, self.worlds.reference(cell))
+
+
+def _policy_files(tasks: Sequence[_Task]) -> list[Path]:
+    """The files of the policies that play."""
+    plays = [play for kind, about in tasks if kind == "cells" for play in about]
+    specs = dict.fromkeys(spec for entry, _ in plays for spec in entry.specs.values())
+    return [path for path in map(Path, specs) if path.is_file()]
 
 
 def _named(task: _Task) -> str:
