@@ -181,10 +181,8 @@ def done_before(file: Path | None) -> list[Row]:
 
 def of_json(row: dict[str, Any]) -> Row:
     """A row as `asdict` and JSON have left it."""
-    known: dict[str, Any] = dict(row)
-    for name in ("rule_score", "above"):
-        known[name] = Estimate(*known[name])
-    return Row(**known)
+    estimates: dict[str, Any] = {n: Estimate(*row[n]) for n in ("rule_score", "above")}
+    return Row(**{**row, **estimates})
 
 
 def show(rows: list[Row]) -> None:
