@@ -117,8 +117,10 @@ class Networks:
             (models, self.units),
             (models,),
         )
+        taught = lesson.weights.any(axis=1)  # a model that drew no job of these says nothing
         return [
-            one.detach().reshape(shape).numpy() for one, shape in zip(learned, shapes, strict=True)
+            np.where(taught.reshape(-1, *[1] * (len(shape) - 1)), one.detach().reshape(shape), 0.0)
+            for one, shape in zip(learned, shapes, strict=True)
         ]
 
     def nothing(self, models: int, columns: int) -> Perceptrons:

@@ -39,8 +39,11 @@ def _elsewhere(values: dict[str, Any]) -> dict[str, Any]:
 
 
 Visited = Annotated[ScenarioFields, AfterValidator(_elsewhere)]
-NOT_OF_SITUATIONS = (*(field.name for field in fields(Splitting)), "trace_seed", "twin", "world")
-"""Fields that say which jobs are learned from, and in which world."""
+NOT_OF_SITUATIONS = (
+    *(field.name for field in fields(Splitting)),
+    *("trace_seed", "twin", "world", "window", "decide", "every"),
+)
+"""Fields that say which jobs are learned from, in which world, and when an agent is asked."""
 
 
 def _situation(values: dict[str, Any]) -> dict[str, Any]:
@@ -66,7 +69,8 @@ class CounterfactualSettings(Hyper):
         default_factory=list[dict[str, Any]]
     )
     """fields of the scenario, by trace, in turn: forecasts, profiles, loads or prices, under each
-    of which the agent shall be good; ``{}`` is the scenario as it is, no list only that"""
+    of which the agent shall be good; ``{}`` is the scenario as it is, no list only that. Traces
+    are generated: of a record the same jobs would count several times"""
     episodes: Count | None = None
     """of each trace (tasks in the pinned world), drawn anew in each round; all, if None"""
     decisions: Share = 0.25
@@ -139,13 +143,21 @@ class CounterfactualSettings(Hyper):
     def check(self) -> None:
         """Raise ValueError for settings that do not go together.
 
-        Rules are to be chosen among that there are not, or again, or a situation has no trace to be
-        met in.
+        Rules are to be chosen among that there are not, or again; a situation has no trace to be met
+        in, or is changed again where it is visited; or trees are given the sizes of networks.
         """
         if self.tries == "rules" and len(self.advice) < 2:
             raise ValueError(f"advice: expected two rules or more, got {len(self.advice)}")
         if self.tries == "rules" and self.rounds > 1:
             raise ValueError("rounds: expected 1 where rules are chosen among")
+        for name in sorted(
+            {name for one in self.situations for name in one} & set(self.visit or {})
+        ):
+            raise ValueError(f"situations: {name}: expected none that visit changes")
+        for name in ("units", "updates", "step_size"):
+            default = type(self).model_fields[name].default
+            if self.learns == "trees" and getattr(self, name) != default:
+                raise ValueError(f"{name}: expected none: trees are learned (learns: network)")
         for name in ("traces", "chosen_on"):
             traces = getattr(self, name)
             if traces is not None and traces < len(self.situations):

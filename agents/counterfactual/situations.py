@@ -36,6 +36,11 @@ def scenarios_of(scenario: Scenario, hyper: CounterfactualSettings) -> list[Scen
             raise ValueError("situations: expected fields that leave what may be decided as it is")
         if generated(one.trace):
             one = replace(one, trace_seed=one.trace_seed + number)
+        elif hyper.situations:
+            raise ValueError(
+                "situations: expected generated traces: of a record the same jobs would count"
+                " several times"
+            )
         found.append(one)
     return found
 

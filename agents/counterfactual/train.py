@@ -375,7 +375,7 @@ def hyper_of(scenario: Scenario, settings: TrainingSettings) -> CounterfactualSe
     hyper = settings_of(LEARNER, scenario.name, file=settings.config, hyper=settings.hyper)
     if generated(scenario_of(scenario, hyper.env).trace):
         return hyper
-    return hyper.model_copy(update={"traces": max(len(hyper.situations), 1), "chosen_on": None})
+    return hyper.model_copy(update={"traces": 1, "chosen_on": None})
 
 
 def _plan(env: str | Scenario, settings: TrainingSettings, asked_for: Collection[str]) -> _Run:

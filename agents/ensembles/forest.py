@@ -88,7 +88,7 @@ class Forest(NamedTuple):
         )
 
     def rounded(self) -> Forest:
-        """Its leaves in half precision (a part in 2,000): files of it are smaller by a third."""
+        """Its leaves in half precision: a part in 2,000, or 3e-8, whichever is more."""
         most = float(np.finfo(np.float16).max)
         leaves = np.clip(self.leaves, -most, most).astype(np.float16).astype(np.float32)
         return self._replace(leaves=leaves)

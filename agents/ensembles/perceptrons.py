@@ -91,7 +91,7 @@ class Perceptrons(NamedTuple):
         return cls(*(np.zeros(shape, dtype=np.float32) for shape in shapes))
 
     def rounded(self) -> Perceptrons:
-        """Its weights in half precision (a part in 2,000): files of it are half as large."""
+        """Its weights in half precision: a part in 2,000, or 3e-8, whichever is more."""
         return self._replace(
             hidden=self.hidden.astype(np.float16).astype(np.float32),
             last=self.last.astype(np.float16).astype(np.float32),

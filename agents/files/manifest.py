@@ -69,7 +69,11 @@ _TOLD_BY = {"trees": TREES, "units": PERCEPTRONS}
 
 
 def _kind(sizes: Any) -> str:
-    stated = cast(Mapping[str, Any], sizes if isinstance(sizes, Mapping) else vars(sizes))
+    if isinstance(sizes, Record):
+        sizes = vars(sizes)
+    if not isinstance(sizes, Mapping):
+        return NETWORK
+    stated = cast(Mapping[str, Any], sizes)
     return next((kind for field, kind in _TOLD_BY.items() if field in stated), NETWORK)
 
 
@@ -200,7 +204,8 @@ def parse_manifest(text: str) -> Manifest:
         manifest = Manifest.model_validate_json(text)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"] if part not in (NETWORK, TREES))
+        hidden = (NETWORK, TREES, PERCEPTRONS)
+        where = ".".join(str(part) for part in first["loc"] if part not in hidden)
         reason = f"{where}: {first['msg']}" if where else first["msg"]
         raise ValueError(f"manifest: {reason}") from error
     manifest.check_readable()

@@ -70,7 +70,7 @@ KEY = "failgym"
 """The manifest's key in the header of the file."""
 MEAN, VARIANCE = "observation.mean", "observation.variance"
 """Tensors of the normalisation of observations, if there is one."""
-MOST_BYTES = 1 << 30
+MOST_BYTES = 1 << 28
 """A policy file that is read has at most so many."""
 PICKLE_PROTOCOLS = 5
 """The protocols of pickle up to now; its files begin with a mark and the protocol."""

@@ -30,7 +30,7 @@ from failgym.predictors.models import holds_predictor, is_fitted, packages_of
 from failgym.predictors.others import OtherPredictor, other_predictors
 from failgym.predictors.store import check_shapes, read_forecast
 from failgym.traces import Trace
-from failgym.worlds.cross_fitting import BLOCKS, cross_fitted, learned_jobs
+from failgym.worlds.cross_fitting import cross_fitted, learned_jobs
 from failgym.worlds.scenario import Scenario
 from failgym.worlds.selection import shown_tasks
 from failgym.worlds.settings.source import generated
@@ -203,7 +203,7 @@ def forecast_of(scenario: Scenario, part: Part, known: Part) -> Forecast:
     if wanted == "auto":
         return _of_auto(scenario, part, known)
     if wanted in PREDICTORS:
-        return _predicted(PREDICTORS[wanted](scenario), scenario, part, known)
+        return _predicted(PREDICTORS[wanted](scenario), scenario, part, known, named=True)
     if not Path(wanted).is_file():
         names = ", ".join(PREDICTORS)
         raise ValueError(f"forecast: expected one of {names} or a file, got {wanted!r}")
@@ -219,7 +219,7 @@ def forecast_of(scenario: Scenario, part: Part, known: Part) -> Forecast:
 def _of_auto(scenario: Scenario, part: Part, known: Part) -> Forecast:
     """What `auto` says. Raises ValueError, naming the field that perhaps nobody has set."""
     try:
-        return _predicted(_auto(scenario), scenario, part, known)
+        return _predicted(_auto(scenario), scenario, part, known, named=True)
     except ValueError as error:
         raise ValueError(f"forecast=auto: {error}; set forecast=none") from error
 
@@ -260,20 +260,33 @@ def stored_predictor(file: str) -> Learned:
 
 
 def _predicted(
-    predictor: Predictor | Learned, scenario: Scenario, part: Part, known: Part
+    predictor: Predictor | Learned,
+    scenario: Scenario,
+    part: Part,
+    known: Part,
+    *,
+    named: bool = False,
 ) -> Forecast:
-    """What a predictor says of a part; it is fitted before, unless it has learned already."""
+    """What a predictor says of a part.
+
+    It is fitted before, unless somebody gave it fitted; one that has a name is shared, and whether
+    somebody has fitted it is nothing to go by.
+    """
     trace = part.trace
     if isinstance(predictor, Alarms):
         shown = shown_tasks(scenario, trace) & part.own_tasks
         return predictor.predict(trace, Shown(shown, part.tasks, part.jobs))
-    if not isinstance(predictor, Learned):
+    if isinstance(predictor, NoForecast | Perfect | Calibrated):  # they learn nothing
         return predictor.fit(known.trace).predict(trace)
+    learned = learned_jobs(part, known)
+    if not isinstance(predictor, Learned):  # of another package, or an object of one's own
+        if not learned.any():
+            return predictor.fit(known.trace).predict(trace)
+        return cross_fitted(lambda t: copy(predictor).fit(t).predict(trace), part, known, learned)
     with packages_of(predictor.name):
-        if is_fitted(predictor):
+        if is_fitted(predictor) and not named:
             return predictor.predict(trace)
         given = _Unfitted(predictor, repr(predictor))
-        learned = learned_jobs(part, known)
         if not learned.any():
             return _fitted(given, _content(known.trace)).predict(trace)
         return _cross_fitted(given, part, known)
@@ -284,7 +297,9 @@ def _cross_fitted(given: _Unfitted, part: Part, known: Part) -> Forecast:
     """Made once for the worlds of a split."""
 
     def said_by(trace: Trace) -> Forecast:
-        return _fitted(given, _content(trace)).predict(part.trace)
+        if trace is known.trace:
+            return _fitted(given, _content(trace)).predict(part.trace)
+        return copy(given.predictor).fit(trace).predict(part.trace)
 
     return cross_fitted(said_by, part, known, learned_jobs(part, known))
 
@@ -309,7 +324,7 @@ def _content(trace: Trace) -> _Content:
     return _Content(trace.content_hash, trace)
 
 
-@lru_cache(maxsize=2 * (1 + BLOCKS))
+@lru_cache(maxsize=4)
 def _fitted(given: _Unfitted, train: _Content) -> Learned:
     """A fitted copy of a predictor, made once for the worlds of all splits."""
     return copy(given.predictor).fit(train.trace)

@@ -308,6 +308,15 @@ def test_where_jobs_contradict_each_other_caution_does_little(learner: Learner) 
 
 
 @by_each
+def test_a_member_that_drew_none_of_the_jobs_says_nothing(learner: Learner) -> None:
+    one_job = made_up(np.random.default_rng(3), 1, agree=1.0)
+    found = fitted(one_job, decided_actions(one_job), learner, models=40, job_share=1.0, seed=0)
+    margins = found.margins(one_job.observations)
+    silent = ~margins.any(axis=(0, 1))
+    assert 0.2 < silent.mean() < 0.6, "a Poisson number of mean 1 is 0 in 37 %"
+
+
+@by_each
 def test_one_job_cannot_decide_alone(learner: Learner) -> None:
     visits = made_up(np.random.default_rng(2), 200, agree=1.0)
     gains = visits.gains.copy()

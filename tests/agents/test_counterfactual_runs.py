@@ -79,6 +79,19 @@ def test_an_agent_meets_every_situation_and_is_shown_what_varies_in_any(tmp_path
     assert shown[0] < shown[1]
 
 
+def test_situations_of_a_record_are_refused(tmp_path: Path) -> None:
+    """The same jobs would count several times, and intervals be too narrow."""
+    record = resolve("failgym/GracePeriod-v1").override(jobs=300)
+    from failgym.worlds.source import whole_trace
+
+    settings = TrainingSettings(
+        "counterfactual",
+        hyper={**QUICK, "env": None, "traces": 2, "chosen_on": 2, "situations": [{}, {"seed": 1}]},
+    )
+    with pytest.raises(ValueError, match="situations: expected generated traces"):
+        train(record.override(trace=whole_trace(record)), tmp_path / "run", settings)
+
+
 def test_networks_learn_in_place_of_trees(tmp_path: Path) -> None:
     sizes: dict[str, Any] = {"learns": "network", "units": 8, "updates": 200}
     result = trained(tmp_path / "run", **sizes)
@@ -269,6 +282,16 @@ def test_a_run_whose_first_round_cannot_be_leaves_nothing(tmp_path: Path) -> Non
             "failgym/GracePeriod-v1",
             {"hyper": {"situations": [{"fold": 1}]}},
             "situations.0: fold: expected none: situations leave it as it is",
+        ),
+        (
+            "failgym/GracePeriod-v1",
+            {"hyper": {"situations": [{"forecast": "none"}], "visit": {"forecast": "perfect"}}},
+            "situations: forecast: expected none that visit changes",
+        ),
+        (
+            "failgym/GracePeriod-v1",
+            {"hyper": {"units": 64}},
+            "units: expected none: trees are learned",
         ),
         (
             "failgym/GracePeriod-v1",

@@ -356,6 +356,16 @@ EDITS: dict[str, tuple[Edit, str]] = {
     "a huge layer": (lambda m, w: m["network"].update(actor=[10**9]), "manifest: network.actor"),
     "very many layers": (lambda m, w: m["network"].update(actor=[1] * 99), "manifest: network.act"),
     "a layer of nothing": (lambda m, w: m["network"].update(actor=[0]), "manifest: network.actor"),
+    "a number for a network": (lambda m, w: m.update(network=5), "manifest: network: Input should"),
+    "nothing for a network": (
+        lambda m, w: m.update(network=None),
+        "manifest: network: Input should",
+    ),
+    "a list for a network": (lambda m, w: m.update(network=[1]), "manifest: network: Input should"),
+    "sizes of small networks": (
+        lambda m, w: m["network"].update(units=3),
+        "manifest: network.decides: Field required",
+    ),
     "another size": (
         lambda m, w: m["network"].update(actor=[64, 32]),
         r"weights: action_net.weight is torch.float32 \[5, 64\], expected torch.float32 \[5, 32\]",

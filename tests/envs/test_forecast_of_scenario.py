@@ -30,6 +30,7 @@ from failgym.predictors.base import window_offsets
 from failgym.traces import Trace, generate
 from failgym.traces.split import jobs_of
 from failgym.worlds.build import build_world, part_of, split_of
+from failgym.worlds.cross_fitting import cross_fitted, learned_jobs
 from failgym.worlds.forecast import (
     ALARMS,
     BY_JOB,
@@ -224,6 +225,20 @@ class Counting(Frequencies):
 COUNTED: list[str] = []
 
 
+class OfOnesOwn:
+    """Says what `Frequencies` says, and is no `Learned`."""
+
+    def __init__(self) -> None:
+        self.inner = Frequencies()
+
+    def fit(self, trace: Trace) -> Self:
+        self.inner = Frequencies().fit(trace)
+        return self
+
+    def predict(self, trace: Trace) -> Forecast:
+        return self.inner.predict(trace)
+
+
 def without_blocks(trace: Trace) -> list[Any]:
     """The jobs that are left without the first, the second and the last third of them, in turn."""
     rank = np.argsort(np.argsort(trace.column("jobs", "submit"), kind="stable"), kind="stable")
@@ -251,7 +266,8 @@ class TestPredictorsThatLearn:
             for split in ("train", "fit"):
                 learned = split_of(scenario(name), split)
                 hashes.append(learned.content_hash)
-                hashes += [jobs_of(learned, rest).content_hash for rest in without_blocks(learned)]
+                blocks = [jobs_of(learned, rest).content_hash for rest in without_blocks(learned)]
+                hashes += blocks * (2 if split == "train" else 1)  # "all" holds them too
         assert sorted(COUNTED) == sorted(hashes)
 
     @pytest.mark.parametrize("name", ["GracePeriod-v1", "Mitigation-v1"])
@@ -273,6 +289,49 @@ class TestPredictorsThatLearn:
             ):
                 assert mine.any()
                 np.testing.assert_array_equal(got[mine], wanted[mine])
+
+    def test_say_nothing_of_a_block_without_which_nothing_is_to_be_learned(self) -> None:
+        s = scenario("GracePeriod-v1", split="train", forecast=Frequencies())
+        trace, told = split_of(s, "train"), asked(s)
+        first, second, third = without_blocks(trace)
+
+        def only_of_the_last(learned: Trace) -> Forecast:
+            if learned.rows("jobs") == third.sum() and (
+                learned.content_hash == jobs_of(trace, third).content_hash
+            ):
+                raise ValueError("nothing to learn from")
+            return Frequencies().fit(learned).predict(trace)
+
+        part = part_of(s, "train")
+        said = cross_fitted(only_of_the_last, part, part, learned_jobs(part, part))
+        job = trace.column("tasks", "job")
+        assert not said.confidence[~third[job]].any()
+        assert not said.job_confidence[~third].any()
+        np.testing.assert_array_equal(said.confidence[third[job]], told.confidence[third[job]])
+        assert (~first).any()
+        assert (~second).any()
+
+        def never(learned: Trace) -> Forecast:
+            raise ValueError("nothing to learn from")
+
+        with pytest.raises(ValueError, match="nothing to learn from"):
+            cross_fitted(never, part, part, learned_jobs(part, part))
+
+    def test_of_ones_own_are_cross_fitted_too(self) -> None:
+        """An object with `fit` and `predict` that failgym knows nothing of."""
+        s = scenario("GracePeriod-v1", split="train", forecast=OfOnesOwn())
+        whole = OfOnesOwn().fit(split_of(s, "train")).predict(split_of(s, "train"))
+        said = asked(s)
+        known = asked(replace(s, forecast=Frequencies()))
+        np.testing.assert_array_equal(said.confidence, known.confidence)
+        assert not np.array_equal(said.confidence, whole.confidence)
+
+    def test_whether_somebody_has_fitted_a_named_one_is_nothing_to_go_by(self) -> None:
+        pytest.importorskip("xgboost")
+        s = scenario("GracePeriod-v1", split="train", forecast="trained", jobs=400)
+        before = asked(s)
+        PREDICTORS["trained"](s).fit(split_of(s, "train"))
+        np.testing.assert_array_equal(asked(replace(s, seed=s.seed)).confidence, before.confidence)
 
     @pytest.mark.parametrize("split", ["validation", "test"])
     def test_learn_from_all_earlier_jobs_where_none_is_spoken_of(self, split: Any) -> None:
