@@ -143,8 +143,8 @@ class CounterfactualSettings(Hyper):
     def check(self) -> None:
         """Raise ValueError for settings that do not go together.
 
-        Rules are to be chosen among that there are not, or again; a situation has no trace to be met
-        in, or is changed again where it is visited; or trees are given the sizes of networks.
+        Rules are to be chosen among that there are not, or again; a situation has no trace to be
+        met in, or is changed again where it is visited; or trees are given the sizes of networks.
         """
         if self.tries == "rules" and len(self.advice) < 2:
             raise ValueError(f"advice: expected two rules or more, got {len(self.advice)}")
