@@ -10,7 +10,7 @@ BIN = .venv/bin
 TESTS = OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 INSTALL = $(BIN)/python -m pip install --disable-pip-version-check --quiet --constraint constraints.txt
 
-.PHONY: demo test check check-long clients lowest newest docs docs-serve format clean
+.PHONY: demo test check check-long clients lowest newest docs docs-serve release-check dist-check format clean
 
 # What is left of a leaderboard may be of an earlier version.
 demo: .venv/demo.stamp  ## every baseline on the embedded default: tables, demo.json, and demo.html
@@ -66,6 +66,11 @@ docs: .venv/dev.stamp  ## the site, into site/; it needs no network, neither to 
 
 docs-serve: .venv/dev.stamp  ## the site at http://127.0.0.1:8000, built anew when a page changes
 	$(MKDOCS) serve
+
+release-check: check docs dist-check  ## all that can be known before a release; it uploads nothing
+
+dist-check: .venv/dev.stamp  ## build sdist and wheel into dist/, look into them, install each into an empty environment
+	$(BIN)/python -m tests.release
 
 format: .venv/dev.stamp
 	$(BIN)/ruff format .
