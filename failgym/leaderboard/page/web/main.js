@@ -88,29 +88,29 @@ function renderChosen() {
   byId("chosen").replaceChildren(element("span", {}, hint), ...marks);
 }
 
-// Where somebody is surely first: over all environments if most policies have a score there, or else
-// in the first such environment. If nobody is: over all, or where most policies were made for one.
+// Over all environments, if most policies have a score there and one is surely first. Or else where
+// one is; or, if most were not made for all, where the fewest may be first.
 function chooseEnvironment() {
   const { board } = state;
   const scored = (score) => board.policies.filter((_, p) => Number.isFinite(score(p).value)).length;
   const most = 2 * scored((p) => board.overall(state.forecast, p, 0)) >= board.policies.length;
-  if (most && surelyFirst((p) => board.overallRank(state.forecast, p))) return;
-  const sure = shownFields().find((f) => trusted(f) && surelyFirst((p) => board.rank(f, p)));
-  if (sure !== undefined) {
-    state.environment = board.fields[sure].env;
-    const where = shortEnvironment(state.environment);
-    state.opened = `The page opens on ${where}, where the first rank is sure. `;
+  if (most && perhapsFirst((p) => board.overallRank(state.forecast, p)) === 1) return;
+  const doubt = shownFields().map((f) => (trusted(f) ? perhapsFirst((p) => board.rank(f, p)) : Infinity));
+  const least = Math.min(...doubt);
+  if (least === 1 || (!most && Number.isFinite(least))) {
+    state.environment = board.fields[shownFields()[doubt.indexOf(least)]].env;
+    const why = least === 1 ? "one policy is surely first" : `the fewest, ${least}, may be first`;
+    state.opened = `The page opens on ${shortEnvironment(state.environment)}, where ${why}. `;
   } else if (!most) {
-    const counts = shownFields().map((f) => [scored((p) => board.score(f, p)), board.fields[f].env]);
-    const largest = Math.max(...counts.map(([count]) => count));
-    state.environment = counts.find(([count]) => count === largest)[1];
+    const counts = shownFields().map((f) => scored((p) => board.score(f, p)));
+    state.environment = board.fields[shownFields()[counts.indexOf(Math.max(...counts))]].env;
   }
 }
 
-// Is somebody first for sure, and nobody else?
-function surelyFirst(rank) {
-  const ranks = state.board.policies.map((_, p) => rank(p)).filter(({ value }) => Number.isFinite(value));
-  return ranks.length > 1 && ranks.some(({ value, high }) => value === 1 && high === 1);
+// How many policies may be the first of several; Infinity if nobody knows.
+function perhapsFirst(rank) {
+  const ranks = state.board.policies.map((_, p) => rank(p)).filter(({ low }) => Number.isFinite(low));
+  return ranks.length > 1 ? ranks.filter(({ low }) => low === 1).length : Infinity;
 }
 
 // Is there something to gain, over units that are not few?
