@@ -38,7 +38,7 @@ leaderboard = typer.Typer(
 
 SuiteName = Annotated[
     str,
-    typer.Option("--suite", metavar="S", help="The suite: demo, smoke, v2-lite, v2 or v2-real."),
+    typer.Option("--suite", metavar="S", help="The suite: smoke, v2-lite, v2 or v2-real."),
 ]
 Policies = Annotated[
     list[str],

@@ -217,11 +217,6 @@ _DRAWN = {
     "Mitigation-v1": "elsayed_and_rosa",
 }
 """What ``forecast="auto"`` is on generated traces: on a record it is a learned one."""
-_DEMO = tuple(
-    Course(env, seeds=tuple(range(_FIRST, _FIRST + 12)), slices=_ALL, changes={"jobs": jobs})
-    for env, jobs in (("Cloning-v1", 1_000), ("GracePeriod-v1", 400), ("Checkpoint-v1", 600))
-)
-"""Many small traces of the environments whose rules can be told apart on them; nothing learns."""
 _REAL = tuple(
     Course(
         env,
@@ -241,13 +236,11 @@ SUITES: dict[str, Suite] = {
         Suite("v2", 1, _v2(1.0)),
         Suite("v2-lite", 1, _v2(0.1)),
         Suite("v2-real", 1, _REAL, real=True),
-        Suite("demo", 1, _DEMO),
     )
 }
 """By name: `smoke` takes seconds a policy and says nothing, `v2` is the one to publish, `v2-lite`
 has a tenth of its traces, `v2-real` plays traces that the user has imported: five folds by time
-(`Scenario.fold`), 64 drawn slices of each. `demo`, that of `make demo`, takes a minute for all
-rules: it has twelve small traces of three environments, without learned forecasts."""
+(`Scenario.fold`), 64 drawn slices of each."""
 RELEASED: tuple[str, ...] = tuple(
     dict.fromkeys(course.env for suite in SUITES.values() for course in suite.courses)
 )

@@ -75,7 +75,10 @@ function writeAddress() {
 // Takes the state from the address; what it does not say is as the page opens by itself.
 function readAddress() {
   const said = new URLSearchParams(location.hash.slice(1));
-  for (const [name, { read }] of Object.entries(ADDRESSED)) read(said.get(name) ?? plainState[name]);
+  for (const [name, { read }] of Object.entries(ADDRESSED)) {
+    read(plainState[name]);
+    if (said.has(name)) read(said.get(name));
+  }
 }
 
 function setUpAddress() {

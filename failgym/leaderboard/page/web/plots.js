@@ -121,7 +121,7 @@ function setUpPrinting() {
   const fit = (width) => {
     document.body.style.width = width;
     drawings.forEach(refresh);
-    for (const box of document.querySelectorAll(".plot")) Plotly.Plots.resize(box);
+    for (const box of document.querySelectorAll(".plot")) Plotly.relayout(box, { autosize: true });
   };
   addEventListener("beforeprint", () => fit(PAPER));
   addEventListener("afterprint", () => fit(""));
