@@ -38,9 +38,12 @@ def demo(
     """Compare all baselines on the built-in traces: one table per environment."""
     from failgym.cli.scores import LEGEND, print_scores
     from failgym.envs import SCENARIOS
+    from failgym.evaluation.arguments import check_count
     from failgym.evaluation.progress import progress_bar
 
     file = JsonFile.at(json)
+    if episodes is not None:
+        check_count("episodes", episodes, 1)
     chosen = dict.fromkeys(_named(name) for name in env) if env else dict.fromkeys(SCENARIOS)
     begun = time.perf_counter()
     results: dict[str, list[dict[str, object]]] = {}
