@@ -39,7 +39,7 @@ __all__ = [
     "evaluate",
 ]
 
-__version__ = "0.1.0"
+__version__ = "1.0.0rc1"
 
 ENVIRONMENTS = environments_of(SCENARIO_FILES)
 """Names of the registered scenarios (`failgym.envs.SCENARIOS`)."""

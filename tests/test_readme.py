@@ -10,13 +10,15 @@ from typing import Any
 import pytest
 
 import failgym
-from experiments.readme import MEASURED, question, written
+from experiments.leaderboard_tables import fingerprint
+from experiments.readme import MEASURED, SHOWN, question, written
 from experiments.readme_agent import training_code
 from failgym.baselines import GracePeriod
 from failgym.cli import run
 from failgym.cli.specs import load_policy
 from failgym.envs import SCENARIOS
-from failgym.leaderboard.suite.suites import RELEASED
+from failgym.leaderboard.page.source import read_source
+from failgym.leaderboard.suite.suites import RELEASED, SUITES
 from failgym.worlds.decisions import DECISIONS
 from tests.pages import README, page, run_as_printed, table
 
@@ -97,12 +99,26 @@ def test_the_figures_of_the_agent_are_of_the_lines_that_are_printed() -> None:
 
 @pytest.mark.campaign
 def test_the_demo_prints_the_table_that_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["demo"]) == 0
+    assert run(["demo", "--env", SHOWN]) == 0
     printed = [line.rstrip() for line in capsys.readouterr().out.splitlines() if line.strip()]
     (shown,) = re.findall(r"^```text\n(.*?)^```", README.generated("demo"), re.M | re.S)
     lines = shown.splitlines()
     at = printed.index(lines[0])
     assert printed[at : at + len(lines)] == lines
+
+
+def test_the_page_of_the_demo_is_of_the_published_run() -> None:
+    """`make demo` shows what the tables tell, and the suite is still the one that was played."""
+    stored = read_source(MEASURED / "v2")
+    told = page("docs/results/leaderboard.md").generated("fingerprint")
+    assert fingerprint(stored.results) in told
+    about = read_submission_file(MEASURED / "v2")
+    assert about["suite"]["digest"] == SUITES["v2"].digest
+
+
+def read_submission_file(folder: Path) -> dict[str, Any]:
+    """What a submission says of itself."""
+    return json.loads((folder / "submission.json").read_text("utf-8"))
 
 
 def test_own_policy_is_scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

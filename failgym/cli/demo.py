@@ -2,42 +2,98 @@
 
 from __future__ import annotations
 
+import sys
 import time
-from typing import Annotated
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from failgym.cli.options import Json, Seed
-from failgym.cli.output import JsonFile, print_line
+from failgym.cli.output import JsonFile, interactive, print_line
+
+if TYPE_CHECKING:
+    from failgym.baselines import Heuristic
+    from failgym.envs import Scenario
+    from failgym.evaluation import Evaluation
+    from failgym.evaluation.progress import Advance
 
 __all__ = ["demo"]
 
+Environments = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--env", metavar="ENV", help="Only this environment, by default every one. Repeatable."
+    ),
+]
 Episodes = Annotated[
     int | None,
     typer.Option(help="Number of slices per environment. By default all of the test split."),
 ]
 
 
-def demo(json: Json = None, episodes: Episodes = None, seed: Seed = 0) -> None:
+def demo(
+    env: Environments = None, json: Json = None, episodes: Episodes = None, seed: Seed = 0
+) -> None:
     """Compare all baselines on the built-in traces: one table per environment."""
-    from failgym.baselines import REGISTRY, Replay
-    from failgym.cli.scores import LEGEND, draw, measure, print_scores
+    from failgym.cli.scores import LEGEND, print_scores
     from failgym.envs import SCENARIOS
+    from failgym.evaluation.arguments import check_count
+    from failgym.evaluation.progress import progress_bar
 
     file = JsonFile.at(json)
+    if episodes is not None:
+        check_count("episodes", episodes, 1)
+    chosen = dict.fromkeys(_named(name) for name in env) if env else dict.fromkeys(SCENARIOS)
     begun = time.perf_counter()
     results: dict[str, list[dict[str, object]]] = {}
-    for name, scenario in SCENARIOS.items():
-        anchors = draw(scenario, episodes=episodes, seed=seed)
-        chosen = [b for b in REGISTRY.values() if b.compatible(scenario) and b is not Replay]
-        evaluations = [
-            anchors.clairvoyant(),
-            anchors.measure(anchors.replay),
-            *measure(anchors, [(baseline.name, baseline()) for baseline in chosen]),
-        ]
+    for name in chosen:
+        scenario = SCENARIOS[name]
+        told = not interactive()  # in a terminal each step shows itself
+        if told:
+            print(f"{name}: a trace, replay and the bound", file=sys.stderr, flush=True)
+        with progress_bar(f"{name}: steps", _steps(scenario), shown=False, lines=told) as advance:
+            evaluations = list(_evaluated(scenario, episodes, seed, advance))
         print_scores(evaluations)
         results[f"failgym/{name}"] = [e.to_json() for e in evaluations]
     print_line(LEGEND)
     seconds = time.perf_counter() - begun
     print_line(f"{seconds:.1f} s")
     file.write({"seed": seed, "seconds": seconds, "environments": results})
+
+
+def _named(name: str) -> str:
+    """The registered environment of a name, with or without "failgym/". Raises ValueError."""
+    from failgym.envs import SCENARIOS
+
+    short = name.removeprefix("failgym/")
+    if short not in SCENARIOS:
+        raise ValueError(f"--env {name}: expected one of {', '.join(SCENARIOS)}")
+    return short
+
+
+def _players(scenario: Scenario) -> list[type[Heuristic]]:
+    """The baselines that the environment is made for, without replay, which is an anchor."""
+    from failgym.baselines import REGISTRY, Replay
+
+    return [b for b in REGISTRY.values() if b.compatible(scenario) and b is not Replay]
+
+
+def _steps(scenario: Scenario) -> int:
+    """Replay, the bound, and each policy."""
+    return 2 + len(_players(scenario))
+
+
+def _evaluated(
+    scenario: Scenario, episodes: int | None, seed: int, advance: Advance
+) -> Iterator[Evaluation]:
+    """The bound, replay and all baselines on the same slices, one after another."""
+    from failgym.cli.scores import draw, measure
+
+    anchors = draw(scenario, episodes=episodes, seed=seed)
+    advance(2)
+    yield anchors.clairvoyant()
+    yield anchors.measure(anchors.replay)
+    for baseline in _players(scenario):
+        yield from measure(anchors, [(baseline.name, baseline())])
+        advance(1)

@@ -37,7 +37,8 @@ leaderboard = typer.Typer(
 )
 
 SuiteName = Annotated[
-    str, typer.Option("--suite", metavar="S", help="The suite: smoke, v2-lite, v2 or v2-real.")
+    str,
+    typer.Option("--suite", metavar="S", help="The suite: smoke, v2-lite, v2 or v2-real."),
 ]
 Policies = Annotated[
     list[str],
@@ -164,7 +165,8 @@ def run(
         entries, notes = read_entries(policy, worlds, players)
     for note in notes:
         print_line(note)
-    with progress_bar(suite, count_steps(worlds, entries), interactive()) as advance:
+    steps = count_steps(worlds, entries)
+    with progress_bar(suite, steps, interactive(), lines=True) as advance:
         submission = run_suite(
             worlds,
             entries,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
@@ -9,6 +11,10 @@ __all__ = ["Advance", "progress_bar", "silent", "working"]
 
 Advance = Callable[[int], None]
 """Called with the number of items done since the last call."""
+
+
+LINE_EVERY = 5.0
+"""Seconds between two lines of progress where there is no terminal."""
 
 
 def silent(done: int) -> None:
@@ -28,10 +34,19 @@ def working(label: str, shown: bool = True) -> Generator[None]:
 
 
 @contextmanager
-def progress_bar(label: str, total: int, shown: bool = True) -> Generator[Advance]:
-    """Show a bar over ``total`` items while the block runs; it disappears at the end."""
+def progress_bar(
+    label: str, total: int, shown: bool = True, lines: bool = False
+) -> Generator[Advance]:
+    """Show a bar over ``total`` items while the block runs; it disappears at the end.
+
+    Args:
+        label: what is being done.
+        total: number of items.
+        shown: is there a terminal to show a bar in?
+        lines: if there is none, write a line to standard error every `LINE_EVERY` seconds.
+    """
     if not shown:
-        yield silent
+        yield _in_lines(label, total) if lines else silent
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -41,3 +56,23 @@ def progress_bar(label: str, total: int, shown: bool = True) -> Generator[Advanc
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=total)
         yield lambda done: bar.advance(task, done)
+
+
+def _in_lines(label: str, total: int) -> Advance:
+    """Tell of progress in a line now and then, so that whoever reads a log knows it goes on."""
+    begun = said = time.monotonic()
+    finished = 0
+
+    def advance(done: int) -> None:
+        nonlocal said, finished
+        finished += done
+        now = time.monotonic()
+        if now - said >= LINE_EVERY:
+            said = now
+            print(
+                f"{label}: {finished:,} of {total:,}, {now - begun:.0f} s",
+                file=sys.stderr,
+                flush=True,
+            )
+
+    return advance

@@ -304,7 +304,8 @@ def assert_demo_shows_every_baseline(
 ) -> None:
     assert invoke("demo", "--episodes", episodes, "--json", tmp_path / "demo.json") == 0
     shown = capsys.readouterr()
-    assert shown.err == ""
+    told = [line.partition(":")[0] for line in shown.err.splitlines()]
+    assert list(dict.fromkeys(told)) == list(SCENARIOS), "progress, though it is no terminal"
     environments = load(tmp_path / "demo.json")["environments"]
     assert list(environments) == [f"failgym/{name}" for name in SCENARIOS]
     for name, scenario in SCENARIOS.items():
@@ -317,6 +318,20 @@ def assert_demo_shows_every_baseline(
         assert all(row["score"] <= 100.0 + 1e-6 for row in rows.values())
         for policy in rows:
             assert policy in shown.out
+
+
+def test_demo_of_one_environment(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = resolve("Cloning-v1", {"jobs": 1500, "slice_tasks": 16, "trace_seed": 4})
+    monkeypatch.setitem(SCENARIOS, "Cloning-v1", few)
+    file = tmp_path / "demo.json"
+    for name in ("failgym/Cloning-v1", "Cloning-v1"):
+        assert invoke("demo", "--env", name, "--episodes", 4, "--json", file) == 0
+        assert list(load(file)["environments"]) == ["failgym/Cloning-v1"]
+    capsys.readouterr()
+    assert invoke("demo", "--env", "Nowhere-v1") == 2
+    assert "--env Nowhere-v1: expected one of Cloning-v1," in capsys.readouterr().err
 
 
 def test_replay_compares_every_task(stored: Path, tmp_path: Path) -> None:

@@ -588,3 +588,100 @@ def test_a_page_that_is_broken_says_so(browser: Any, address: str, tmp_path: Pat
         "document.getElementById('notice').textContent.includes('cannot be read')"
     )
     tab.close()
+
+
+def test_all_charts_are_there_without_being_scrolled_to(page: Any) -> None:
+    """So a picture of the whole page has them."""
+    assert page.evaluate("scrollY") == 0
+    for name, plots in CHARTS.items():
+        assert page.locator(f"#{name} .plot:has(.main-svg)").count() == plots
+    page.get_by_role("button", name="Remove ppo from the charts").click()
+    label = page.locator("#slices .ytick").get_by_text("ppo", exact=True)
+    label.wait_for(state="detached")
+
+
+def test_charts_fit_the_paper_while_it_is_printed(page: Any) -> None:
+    widths = "[...document.querySelectorAll('.plot .main-svg')].map((svg) => svg.clientWidth)"
+    body = "document.body.clientWidth"
+    page.evaluate(f"addEventListener('beforeprint', () => (window.printed = [{widths}, {body}]))")
+    before = page.evaluate(widths)
+    page.pdf()
+    printed, paper = page.evaluate("printed")
+    assert 0 < min(printed) <= max(printed) <= paper < 1_000
+    assert page.evaluate(widths) == before, "afterwards they fit the window again"
+
+
+def test_what_is_chosen_stands_in_the_address(browser: Any, page: Any, address: str) -> None:
+    assert page.url == address, "as it opens there is nothing to say"
+    page.get_by_label("none", exact=True).check(force=True)
+    page.locator("#environment").select_option(ENVS[1])
+    page.locator("#view").select_option("robust")
+    page.locator("#filter").fill("o")
+    page.locator("#table thead").get_by_role("button", name="Policy").click()
+    page.get_by_role("button", name="Remove ppo from the charts").click()
+    page.locator("#pair-a").select_option(label="young")
+    chips = page.locator("#chosen button").all_inner_texts()
+    assert page.url.startswith(f"{address}#")
+    for other in opened(browser, page.url):
+        assert names(other) == names(page)
+        assert other.locator("#chosen button").all_inner_texts() == chips
+        assert other.get_by_label("none", exact=True).is_checked()
+        for control in ("environment", "view", "filter", "pair-a", "pair-b"):
+            there, here = (tab.locator(f"#{control}").input_value() for tab in (other, page))
+            assert there == here
+        heads = [tab.locator("#table thead th[aria-sort=ascending]") for tab in (other, page)]
+        assert heads[0].inner_text() == heads[1].inner_text()
+        assert other.locator("#verdict").inner_text() == page.locator("#verdict").inner_text()
+
+
+def test_an_address_that_is_pasted_is_followed_and_nonsense_in_it_is_left_out(page: Any) -> None:
+    page.evaluate(f"location.hash = 'env={ENVS[2]}&find=young'")
+    page.wait_for_function("document.querySelector('#filter').value === 'young'")
+    assert names(page) == ["young"]
+    assert page.locator("#environment").input_value() == ENVS[2]
+    nonsense = "env=Nowhere-v9&forecast=x&view=constructor&pair=1+99&charts=0+a+-1&sort=%3C"
+    page.evaluate(f"location.hash = '{nonsense}'")
+    page.wait_for_function("document.querySelector('#filter').value === ''")
+    assert page.locator("#environment").input_value() == ""
+    assert len(names(page)) == len({name for name, _ in SKILLS})
+    page.evaluate("location.hash = 'table'")
+    assert page.locator("#filter").input_value() == ""
+
+
+def test_it_opens_where_one_policy_is_surely_first(browser: Any, tmp_path: Path) -> None:
+    """Each of two is far ahead in one environment; of all together nobody knows which is first."""
+    skills: dict[tuple[str, int | None], float] = dict.fromkeys(
+        [("replay", None), ("young", None), ("daly", None)], 0.5
+    )
+    skills["replay", None] = 0.0
+    parts: list[pd.DataFrame] = []
+    for seed in range(5):  # of one trace there are fewer than ten blocks, which say little
+        for env in ENVS:
+            ahead = {ENVS[1]: {("young", None): 0.9}, ENVS[2]: {("daly", None): 0.9}}.get(env, {})
+            there = results({**skills, **ahead}, slices=30, seed=seed)
+            parts.append(there[there["env"] == env].assign(seed=seed))
+    rows = pd.concat(parts)
+    rows = rows.reset_index(drop=True)
+    write_page([submission(rows, [entry(name) for name, _ in skills])], tmp_path / "page.html")
+    for page in opened(browser, (tmp_path / "page.html").as_uri()):
+        assert page.locator("#environment").input_value() == ENVS[1]
+        assert (names(page)[0], column(page, "Rank", line=1)[0]) == ("young", "surely")
+        assert "where one policy is surely first" in page.locator("#meaning").inner_text()
+        page.locator("#environment").select_option("")
+        assert "surely first" not in page.locator("#meaning").inner_text()
+        assert column(page, "Rank", line=1)[0] == "1 to 2"
+
+
+def test_all_says_of_how_many_environments_it_is(browser: Any, tmp_path: Path) -> None:
+    rows = results({("replay", None): 0.0, ("young", None): 0.5}, slices=12)
+    rows = rows[(rows["env"] != ENVS[0]) | (rows["forecast"] != "drawn")].reset_index(drop=True)
+    write_page([submission(rows, [entry("replay"), entry("young")])], tmp_path / "page.html")
+    for page in opened(browser, (tmp_path / "page.html").as_uri()):
+        label = page.locator("#environment option").first
+        page.get_by_label("drawn", exact=True).check(force=True)
+        page.locator("#environment").select_option("")
+        assert label.inner_text() == "5 of 6: all with these forecasts"
+        assert f"Without {ENVS[0]}: not played" in page.locator("#meaning").inner_text()
+        page.get_by_label("none", exact=True).check(force=True)
+        assert label.inner_text() == "All 6"
+        assert "Without" not in page.locator("#meaning").inner_text()

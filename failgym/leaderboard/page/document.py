@@ -27,7 +27,7 @@ PROGRAM = (
     *("payload.js", "spread.js", "statistics.js", "state.js", "dom.js"),
     *("columns.js", "table.js", "details.js", "room.js", "plots.js", "pareto.js"),
     *("tradeoff.js", "prices.js"),
-    *("profiles.js", "slices.js", "pair.js", "main.js"),
+    *("profiles.js", "slices.js", "pair.js", "address.js", "main.js"),
 )
 """Files of the program, in the order in which they are joined."""
 CHARTS = "plotly-basic.min.js"

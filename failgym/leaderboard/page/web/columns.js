@@ -47,6 +47,14 @@ function scoreCell(f, p) {
   return cell;
 }
 
+const environments = () => [...new Set(state.board.fields.map(({ env }) => env))];
+
+// What is meant by all environments: those that are played with the forecasts that are shown.
+function allLabel() {
+  const [shown, all] = [shownFields().length, environments().length];
+  return shown === all ? `All ${all}` : `${shown} of ${all}: all with these forecasts`;
+}
+
 function columns() {
   return state.environment ? oneEnvironment() : allEnvironments();
 }

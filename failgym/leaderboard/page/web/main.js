@@ -8,25 +8,37 @@ function setUpControls() {
   const forecasts = board.forecasts.map((name, at) => {
     const choose = () => {
       state.forecast = at;
+      state.opened = "";
       changed("forecast", "table");
     };
     const input = element("input", { type: "radio", name: "forecast", value: name, onchange: choose });
-    input.checked = at === state.forecast;
     return element("label", {}, input, element("span", {}, name));
   });
   byId("forecasts").append(...forecasts);
-  const envs = [...new Set(board.fields.map(({ env }) => env))];
+  const envs = environments();
   const kinds = [...new Set(board.policies.map(({ kind }) => kind))];
-  fill("environment", [["", "All"], ...envs.map((env) => [env, shortEnvironment(env)])]);
+  fill("environment", [["", ""], ...envs.map((env) => [env, shortEnvironment(env)])]);
   fill("kind", [["", "All"], ...kinds.map((kind) => [kind, kind])]);
   fill("view", Object.entries(VIEWS).map(([name, { label }]) => [name, label]));
-  on(["environment"], () => (byId("view").parentElement.hidden = !state.environment));
-  byId("view").parentElement.hidden = !state.environment;
+  on(["forecast", "environment"], showControls);
   byId("filter").addEventListener("input", ({ target }) => {
     state.text = target.value.trim();
     changed("filter", "table");
   });
   byId("controls").addEventListener("submit", (event) => event.preventDefault());
+  showControls();
+}
+
+// What the controls say, from the state.
+function showControls() {
+  const { board, environment } = state;
+  for (const input of document.querySelectorAll("#forecasts input")) {
+    input.checked = input.value === board.forecasts[state.forecast];
+  }
+  for (const name of ["environment", "kind", "view"]) byId(name).value = state[name];
+  byId("environment").options[0].textContent = allLabel();
+  byId("filter").value = state.text;
+  byId("view").parentElement.hidden = !environment;
 }
 
 function fill(name, choices) {
@@ -34,6 +46,7 @@ function fill(name, choices) {
   select.append(...choices.map(([value, label]) => option(value, label, value === state[name])));
   select.addEventListener("change", () => {
     state[name] = select.value;
+    state.opened = "";
     changed(name === "kind" ? "filter" : name, "table");
   });
 }
@@ -75,14 +88,35 @@ function renderChosen() {
   byId("chosen").replaceChildren(element("span", {}, hint), ...marks);
 }
 
-// Over all environments, unless most policies were made for one: then that of most policies.
+// Over all environments, if most policies have a score there and one is surely first. Or else where
+// one is; or, if most were not made for all, where the fewest may be first.
 function chooseEnvironment() {
   const { board } = state;
   const scored = (score) => board.policies.filter((_, p) => Number.isFinite(score(p).value)).length;
-  if (2 * scored((p) => board.overall(state.forecast, p, 0)) >= board.policies.length) return;
-  const counts = shownFields().map((f) => [scored((p) => board.score(f, p)), board.fields[f].env]);
-  const most = Math.max(...counts.map(([count]) => count));
-  state.environment = counts.find(([count]) => count === most)[1];
+  const most = 2 * scored((p) => board.overall(state.forecast, p, 0)) >= board.policies.length;
+  if (most && perhapsFirst((p) => board.overallRank(state.forecast, p)) === 1) return;
+  const doubt = shownFields().map((f) => (trusted(f) ? perhapsFirst((p) => board.rank(f, p)) : Infinity));
+  const least = Math.min(...doubt);
+  if (least === 1 || (!most && Number.isFinite(least))) {
+    state.environment = board.fields[shownFields()[doubt.indexOf(least)]].env;
+    const why = least === 1 ? "one policy is surely first" : `the fewest, ${least}, may be first`;
+    state.opened = `The page opens on ${shortEnvironment(state.environment)}, where ${why}. `;
+  } else if (!most) {
+    const counts = shownFields().map((f) => scored((p) => board.score(f, p)));
+    state.environment = board.fields[shownFields()[counts.indexOf(Math.max(...counts))]].env;
+  }
+}
+
+// How many policies may be the first of several; Infinity if nobody knows.
+function perhapsFirst(rank) {
+  const ranks = state.board.policies.map((_, p) => rank(p)).filter(({ low }) => Number.isFinite(low));
+  return ranks.length > 1 ? ranks.filter(({ low }) => low === 1).length : Infinity;
+}
+
+// Is there something to gain, over units that are not few?
+function trusted(f) {
+  const { nothing, little, block_traces } = state.board.fields[f];
+  return !nothing && !little && block_traces.length >= FEW;
 }
 
 // The best of the first view go into the charts, and meet as a pair.
@@ -99,7 +133,7 @@ function chooseFirst() {
 function summary() {
   const { board } = state;
   const count = (number, one, many) => `${whole(number)} ${number === 1 ? one : many}`;
-  const envs = new Set(board.fields.map(({ env }) => env)).size;
+  const envs = environments().length;
   return [
     `Suite ${board.suite}`,
     count(board.policies.length, "policy", "policies"),
@@ -120,12 +154,18 @@ async function open() {
     return;
   }
   chooseFirst();
+  plainState = written();
+  if (location.hash.includes("=")) {
+    state.opened = "";
+    readAddress();
+  }
   byId("summary").textContent = summary();
   setUpTheme();
   setUpControls();
   on(["table", "chosen"], renderTable);
   on(["table"], renderRoom);
   on(["chosen", "theme"], renderChosen);
+  setUpAddress();
   renderTable();
   renderRoom();
   renderChosen();
@@ -138,7 +178,8 @@ async function open() {
 
 function setUpCharts() {
   for (const setUp of [setUpTradeoff, setUpPrices, setUpProfiles, setUpSlices, setUpPair]) setUp();
-  document.documentElement.dataset.ready = "yes";
+  setUpPrinting();
+  drawSoon(() => (document.documentElement.dataset.ready = "yes"));
 }
 
 open();

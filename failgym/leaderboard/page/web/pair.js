@@ -15,17 +15,18 @@ function setUpPair() {
   });
   byId("swap").addEventListener("click", () => {
     state.pair.reverse();
-    selects.forEach((select, side) => (select.value = String(state.pair[side])));
     changed("pair");
   });
+  const showTable = () => renderPairTable(pairRows());
   const render = () => {
-    const rows = pairRows();
-    renderPairTable(rows);
     const [forest, scatter] = boxes(section, 2);
-    drawForest(forest, rows);
+    drawForest(forest, pairRows());
     drawSlicePairs(scatter, choice.fields()[0]);
   };
-  lazily(section, render, ["forecast", "environment", "pair", "theme"]);
+  on(["forecast", "pair"], showTable);
+  on(["pair"], () => selects.forEach((select, side) => (select.value = String(state.pair[side]))));
+  showTable();
+  drawWhenChanged(section, render, ["forecast", "environment", "pair", "theme"]);
 }
 
 // One for each environment in which both have a score, and one for all of them.

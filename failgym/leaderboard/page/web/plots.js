@@ -1,4 +1,4 @@
-// What charts have in common: colours, layout, and that they are drawn once they are in view.
+// What charts have in common: colours, layout, and when they are drawn.
 
 const LIGHT = ["#0067b1", "#c94a00", "#00805a", "#a83e86", "#8a6d00", "#5b48c9", "#b3202c", "#4c5966"];
 const DARK = ["#58b0f5", "#ff9a57", "#3fcf9f", "#ee8fcb", "#e3c04f", "#aa9dff", "#ff7b81", "#b3bfcc"];
@@ -6,7 +6,7 @@ const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "cross", "x", "st
 const DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "solid", "dash", "dot"];
 // Only buttons that stay on this page: Plotly has others, which would send the data elsewhere.
 const BUTTONS = [["toImage", "zoom2d", "pan2d", "resetScale2d"]];
-const seen = new WeakSet();
+const drawings = []; // one for each section with charts
 
 function dark() {
   const chosen = document.documentElement.dataset.theme;
@@ -78,27 +78,53 @@ function boxes(section, count) {
   return [...grid.children];
 }
 
-// Draws a section when it comes into view, and again when what it shows has changed since.
-function lazily(section, render, topics) {
-  let stale = true;
-  const refresh = () => {
-    if (!stale || !seen.has(section) || typeof Plotly === "undefined") return;
-    stale = false;
-    render();
-  };
-  new IntersectionObserver(
-    (entries) => {
-      const visible = entries.some((entry) => entry.isIntersecting);
-      if (visible) seen.add(section);
-      else seen.delete(section);
-      refresh();
-    },
-    { rootMargin: "200px" },
-  ).observe(section);
+// Draws the charts of a section, and again when what they show has changed: at once if they are in
+// view, soon if they are not. So they are there whenever the page is printed or captured whole.
+function drawWhenChanged(section, render, topics) {
+  const drawing = { section, render, stale: true };
+  drawings.push(drawing);
   on(topics, () => {
-    stale = true;
-    refresh();
+    drawing.stale = true;
+    if (inView(section)) refresh(drawing);
+    else drawSoon();
   });
+}
+
+function refresh(drawing) {
+  if (!drawing.stale) return;
+  drawing.stale = false;
+  drawing.render();
+}
+
+function inView(section) {
+  const { top, bottom } = section.getBoundingClientRect();
+  return bottom > 0 && top < innerHeight;
+}
+
+// One section after another, so that the page answers in between.
+let waiting = false;
+function drawSoon(then = () => {}) {
+  if (waiting) return;
+  waiting = true;
+  setTimeout(() => {
+    waiting = false;
+    const next = drawings.find(({ stale }) => stale);
+    if (!next) return then();
+    refresh(next);
+    drawSoon(then);
+  });
+}
+
+// Paper has a width of its own: charts are drawn for it, and for the window again.
+const PAPER = "60rem";
+function setUpPrinting() {
+  const fit = (width) => {
+    document.body.style.width = width;
+    drawings.forEach(refresh);
+    for (const box of document.querySelectorAll(".plot")) Plotly.relayout(box, { autosize: true });
+  };
+  addEventListener("beforeprint", () => fit(PAPER));
+  addEventListener("afterprint", () => fit(""));
 }
 
 // A choice of environment of a section's own; it follows that of the table.
@@ -110,7 +136,7 @@ function environmentChoice(section, all, changedHere) {
     const names = all ? ["", ...envs] : envs;
     const value = names.includes(before) ? before : names[0];
     select.replaceChildren(
-      ...names.map((env) => option(env, env ? shortEnvironment(env) : "All environments", env === value)),
+      ...names.map((env) => option(env, env ? shortEnvironment(env) : allLabel(), env === value)),
     );
   };
   select.addEventListener("change", changedHere);

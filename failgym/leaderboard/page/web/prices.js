@@ -4,7 +4,7 @@ function setUpPrices() {
   const section = byId("prices");
   const choice = environmentChoice(section, false, () => render());
   const render = () => drawPrices(boxes(section, 1)[0], choice.fields()[0]);
-  lazily(section, render, ["forecast", "environment", "chosen", "theme"]);
+  drawWhenChanged(section, render, ["forecast", "environment", "chosen", "theme"]);
 }
 
 function drawPrices(box, f) {

@@ -20,7 +20,7 @@ function setUpProfiles() {
       yaxis: axis("Share of slices with a score above τ", { range: [0, 1.01], tickformat: ".0%" }),
     });
   };
-  lazily(section, render, ["forecast", "environment", "chosen", "theme"]);
+  drawWhenChanged(section, render, ["forecast", "environment", "chosen", "theme"]);
 }
 
 function profileLines(p, place, { value, low, high }) {

@@ -25,7 +25,7 @@ function setUpSlices() {
       shapes: chosen.flatMap(([p, place], at) => quartileBox(state.board.fields[f].cells[p], place, at)),
     });
   };
-  lazily(section, render, ["forecast", "environment", "chosen", "theme"]);
+  drawWhenChanged(section, render, ["forecast", "environment", "chosen", "theme"]);
 }
 
 const strip = (f) => ([p, place], at) => {

@@ -15,6 +15,7 @@ const state = {
   open: new Set(), // policies whose provenance is shown
   chosen: Array(PLACES).fill(null), // policy by place
   pair: [0, 0],
+  opened: "", // why it opened where it did, until the reader chooses
 };
 const listeners = [];
 

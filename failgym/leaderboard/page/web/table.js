@@ -193,6 +193,15 @@ function renderMore(count, limit) {
   byId("more").replaceChildren(...more);
 }
 
+// Environments that "all" leaves out: they are not played with such forecasts.
+function leftOut() {
+  const shown = shownFields().map((f) => state.board.fields[f].env);
+  const others = environments().filter((env) => !shown.includes(env)).map(shortEnvironment);
+  if (!others.length) return "";
+  const kind = state.board.forecasts[state.forecast];
+  return ` Without ${others.join(", ")}: not played with forecast "${kind}".`;
+}
+
 function meaning() {
   const { fields } = state.board;
   const shown = fieldsInView().map((f) => fields[f]);
@@ -206,11 +215,11 @@ function meaning() {
     : "";
   const none = `${state.environment} has no such forecasts. `;
   const all =
-    `IQM, mean, median and gap are over ${view.length} environments (${view.join(", ")}), ` +
-    "of policies that were played in each. ";
+    `IQM, mean, median, gap and rank are over ${view.length} environments (${view.join(", ")}), ` +
+    `of policies that were played in each.${leftOut()} `;
   const start = state.environment ? (shown.length ? "" : none) : all;
   return (
-    `${start}${nothing}${little}A score is 100 (replay − policy) / (replay − bound), a ratio of sums of costs over slices: ` +
+    `${state.opened}${start}${nothing}${little}A score is 100 (replay − policy) / (replay − bound), a ratio of sums of costs over slices: ` +
     "0 is doing nothing, 100 the bound of a clairvoyant. Below: 95 % bootstrap intervals over " +
     "traces, then units (blocks of jobs that follow each other, wherever their tasks lie; of " +
     "neighbouring slices where tasks share machines) and training runs, which end at 100. One trace " +

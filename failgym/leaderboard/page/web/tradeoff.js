@@ -13,7 +13,7 @@ function setUpTradeoff() {
     terms.forEach((term, t) => drawTradeoff(all[GIVEN_UP.length + t], f, term, t));
     for (const box of all) if (!box.dataset.listens) listen(box);
   };
-  lazily(section, render, ["forecast", "environment", "chosen", "theme", "filter"]);
+  drawWhenChanged(section, render, ["forecast", "environment", "chosen", "theme", "filter"]);
 }
 
 function listen(box) {
