@@ -43,6 +43,7 @@ CONTENT = random.Random(1).randbytes(1_000_003)
 OTHER = random.Random(2).randbytes(1_000_003)
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
 SIZE = len(CONTENT)
+DOCS = Path(__file__).parents[2] / "docs" / "traces.md"
 
 
 @pytest.fixture
@@ -428,9 +429,32 @@ def test_the_table_is_sound() -> None:
         assert trace.citation
         assert trace.licence
         assert len({file.path for file in trace.files}) == len(trace.files)
-    known = sum(file.sha256 is not None for file in files)
     listed = Path(fetch.__code__.co_filename).with_name("known_files.csv").read_text()
-    assert known == len(listed.splitlines()) - 1, "each known file is one of the table"
+    known = [line for line in listed.splitlines()[1:] if not line.endswith(",,")]
+    assert sum(file.sha256 is not None for file in files) == len(known), "each is of the table"
+
+
+def test_no_file_is_known_to_be_empty() -> None:
+    """The hash of nothing is that of a file which was absent where it was hashed."""
+    files = [file for trace in PUBLISHED.values() for file in trace.files]
+    assert all((file.size is None) == (file.sha256 is None) for file in files)
+    assert all(file.size is None or file.size > 0 for file in files)
+    assert hashlib.sha256().hexdigest() not in {file.sha256 for file in files}
+    unknown = [file.path for file in PUBLISHED["wfcommons"].files if file.sha256 is None]
+    assert len(unknown) == 15
+    assert f"of {135 - len(unknown)}, which have 108 MB" in DOCS.read_text()
+    sizes = [file.size for file in PUBLISHED["wfcommons"].files if file.size is not None]
+    assert round(sum(sizes) / 1e6) == 108
+    with pytest.raises(ValueError, match="0 bytes, expected some"):
+        PublishedFile("a", "https://a", 0, hashlib.sha256().hexdigest())
+
+
+def test_a_file_of_which_nothing_is_known_is_asked_for(server: FileServer, tmp_path: Path) -> None:
+    [file] = (f for f in PUBLISHED["wfcommons"].files if f.path.endswith("2mass-20d-001.json"))
+    server.files["a.json"] = Served(CONTENT)
+    found = get(server, tmp_path, ("a.json", file.size, file.sha256))
+    assert found == [Fetched("a.json", SIZE, SHA256, "size")]
+    assert len(server.asked) == 1
 
 
 @pytest.mark.parametrize(

@@ -213,7 +213,7 @@ def _fetch(file: PublishedFile, partial: _Partial, client: Client, advance: Adva
 def _ask(file: PublishedFile, partial: _Partial, client: Client, advance: Advance) -> None:
     """Ask once for what is missing. Raises Stopped or FetchError."""
     start = partial.size
-    if file.size is not None and start == file.size and file.sha256 is not None:
+    if start and start == file.size and file.sha256 is not None:
         return  # all of it: its hash will tell
     headers = {"Accept-Encoding": "gzip" if file.url.endswith(".gz") else "identity"}
     if start:
