@@ -46,6 +46,8 @@ class FileServer:
     address: str = ""
     files: dict[str, Served] = field(default_factory=dict[str, Served])
     asked: list[tuple[str, dict[str, str]]] = field(default_factory=list[Any])
+    methods: list[str] = field(default_factory=list[str])
+    """of what was asked for"""
     at_once: int = 0
     """the most requests that were answered at one time"""
 
@@ -65,11 +67,15 @@ def serving() -> Generator[FileServer]:
         def log_message(self, format: str, *args: Any) -> None:
             pass
 
+        def do_HEAD(self) -> None:
+            self.do_GET()
+
         def do_GET(self) -> None:
             with lock:
                 now[0] += 1
                 found.at_once = max(found.at_once, now[0])
                 found.asked.append((self.path, dict(self.headers.items())))
+                found.methods.append(self.command)
             try:
                 self._answer(found.files.get(self.path.removeprefix("/")))
             finally:
@@ -99,6 +105,8 @@ def serving() -> Generator[FileServer]:
             if start:
                 headers["Content-Range"] = f"bytes {start}-{total - 1}/{total}"
             self._head(206 if start else 200, headers)
+            if self.command == "HEAD":
+                return
             end = start + file.cuts.pop(0) if file.cuts else total
             self.wfile.write(file.content[start:end])
 

@@ -314,6 +314,52 @@ def test_files_of_others_stay(server: FileServer, tmp_path: Path) -> None:
     assert server.asked == []
 
 
+def test_a_file_that_was_there_is_read(server: FileServer, tmp_path: Path) -> None:
+    """By the hash of the table, else by the list of what was fetched: its own bytes, each time."""
+    for known in (("a.gz", SIZE, SHA256), ("a.gz", None, None)):
+        out = tmp_path / str(known[1])
+        server.files["a.gz"] = Served(CONTENT)
+        get(server, out, known)
+        for now in (OTHER, CONTENT[:-1], b""):
+            (out / "a.gz").write_bytes(now)
+            before = content(out)
+            server.asked.clear()
+            with pytest.raises(FetchError, match=r"a\.gz: is there, and is not .*: not replaced"):
+                get(server, out, known)
+            assert (content(out), server.asked) == (before, [])
+
+
+def test_a_file_of_which_nothing_is_known_is_checked_with_the_server(
+    server: FileServer, tmp_path: Path
+) -> None:
+    known = ("a.gz", None, None)
+    path = tmp_path / "a.gz"
+    for served, now in (
+        (Served(CONTENT), CONTENT[:10]),
+        (Served.google(CONTENT), OTHER),
+        (Served(CONTENT, lengths=False), CONTENT),
+    ):
+        server.files["a.gz"] = served
+        path.write_bytes(now)
+        with pytest.raises(FetchError, match=r"a\.gz: is there, and .*: not replaced"):
+            get(server, tmp_path, known)
+        assert names(tmp_path) == ["SOURCE.txt", "a.gz"]
+        assert path.read_bytes() == now
+    path.write_bytes(CONTENT)
+    for served, by in ((Served(CONTENT), "size"), (Served.google(CONTENT), "server")):
+        server.files["a.gz"] = replace(served, first=[(503, {"Retry-After": "1"})])
+        (tmp_path / "SHA256SUMS").unlink(missing_ok=True)
+        assert get(server, tmp_path, known) == [Fetched("a.gz", SIZE, SHA256, by)]
+    assert set(server.methods) == {"HEAD"}, "it is not fetched for that"
+
+
+def test_a_folder_of_a_files_name_is_a_line(server: FileServer, tmp_path: Path) -> None:
+    (tmp_path / "a.gz").mkdir()
+    with pytest.raises(FetchError, match=r"a\.gz: expected a file, or nothing"):
+        get(server, tmp_path)
+    assert server.asked == []
+
+
 def test_a_second_process_does_not_write_into_the_first_ones_file(
     server: FileServer, tmp_path: Path
 ) -> None:

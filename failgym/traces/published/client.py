@@ -83,15 +83,21 @@ class Client:
     most_wait: float = 900.0
     sleep: Callable[[float], None] = time.sleep
 
-    def open(self, url: str, headers: Mapping[str, str]) -> Any:
+    def open(self, url: str, headers: Mapping[str, str], method: str = "GET") -> Any:
         """The answer to a request, whose status is 200, 206 or 416; to be closed.
+
+        Args:
+            url: whom to ask.
+            headers: of the request, beside our name.
+            method: `HEAD` asks for what is said of a file, without it.
 
         Raises:
             Missing: if there is no such file.
             FetchError: for any other answer that will not change.
             Stopped: if it is worth asking again.
         """
-        request = urllib.request.Request(url, headers={"User-Agent": self.agent, **headers})
+        named = {"User-Agent": self.agent, **headers}
+        request = urllib.request.Request(url, headers=named, method=method)
         opener = urllib.request.build_opener(_Redirects)
         try:
             return opener.open(request, timeout=self.timeout)

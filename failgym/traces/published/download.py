@@ -29,7 +29,7 @@ from failgym.traces.published.records import PublishedFile
 if os.name == "posix":
     import fcntl
 
-__all__ = ["Checked", "Digests", "FetchError", "Missing", "download"]
+__all__ = ["Checked", "Digests", "FetchError", "Missing", "check_there", "download"]
 
 CHUNK = 1 << 18
 """How much is read at once [bytes]."""
@@ -169,6 +169,48 @@ def download(
         return found
 
 
+def check_there(file: PublishedFile, found: Digests, client: Client) -> Checked:
+    """Check a file that nobody is known to have checked, by what the server says of it now.
+
+    Args:
+        file: what it should be.
+        found: hashes and length of what is there.
+        client: asks the server, for what it says of the file only.
+
+    Raises:
+        Missing: if the server has none.
+        FetchError: if it is another file, as the server says, or the server does not say.
+    """
+    size, stated = _told(file, client)
+    if not stated and size is None:
+        raise FetchError(f"the server states neither length nor hash of {file.url}")
+    if size not in (None, found.size):
+        raise FetchError(f"it has {found.size:,} bytes, and {file.url} {size:,}")
+    for name, of in stated.items():
+        if getattr(found, name) != of:
+            raise FetchError(f"its {name} is not the one that the server states of {file.url}")
+    return "server" if stated else "size"
+
+
+def _told(file: PublishedFile, client: Client) -> tuple[int | None, Stated]:
+    """Length and hashes of a file as the server states them. Raises FetchError."""
+    tried = 0
+    while True:
+        try:
+            with client.open(file.url, _accepted(file), "HEAD") as answer:
+                whole = answer.headers.get("Content-Encoding", "identity") == "identity"
+                whole = whole or file.url.endswith(".gz")
+                length = answer.headers.get("Content-Length", "") if whole else ""
+                size = int(length) if length.isdecimal() else None
+                return size, _stated(answer.headers, whole=whole)
+        except Stopped as stopped:
+            tried += 1
+            if tried >= client.tries:
+                said = f"{file.url}: {stopped}: given up after {tried} tries"
+                raise FetchError(said) from stopped
+            client.wait(stopped, tried)
+
+
 @contextmanager
 def _partial(file: PublishedFile, path: Path) -> Generator[_Partial]:
     """What has come of a file, held against other processes. Raises FetchError if one has it."""
@@ -215,7 +257,7 @@ def _ask(file: PublishedFile, partial: _Partial, client: Client, advance: Advanc
     start = partial.size
     if start and start == file.size and file.sha256 is not None:
         return  # all of it: its hash will tell
-    headers = {"Accept-Encoding": "gzip" if file.url.endswith(".gz") else "identity"}
+    headers = _accepted(file)
     if start:
         headers["Range"] = f"bytes={start}-"
         if partial.version:
@@ -235,6 +277,11 @@ def _ask(file: PublishedFile, partial: _Partial, client: Client, advance: Advanc
         raise Stopped(f"the connection ended after {partial.size:,} of {partial.total:,} bytes")
     if partial.total is not None and partial.size > partial.total:
         raise FetchError(f"{file.url}: more came than the {partial.total:,} bytes that were stated")
+
+
+def _accepted(file: PublishedFile) -> dict[str, str]:
+    """Headers that ask for a file as it is: of one that is packed, not unpacked on the way."""
+    return {"Accept-Encoding": "gzip" if file.url.endswith(".gz") else "identity"}
 
 
 def _satisfied(partial: _Partial, answer: Any, advance: Advance) -> None:

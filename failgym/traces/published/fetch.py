@@ -13,7 +13,13 @@ from pathlib import Path
 
 from failgym.files import replacing
 from failgym.traces.published.client import Client, Missing
-from failgym.traces.published.download import Checked, Digests, FetchError, download
+from failgym.traces.published.download import (
+    Checked,
+    Digests,
+    FetchError,
+    check_there,
+    download,
+)
 from failgym.traces.published.records import (
     MOST_SHARDS,
     PublishedFile,
@@ -37,7 +43,7 @@ class Fetched:
     """[bytes]"""
     sha256: str
     checked: Checked | None
-    """what it was checked by as it came; None: it was there before"""
+    """what it was checked by now; None: it was there, and is what it was known to be"""
 
 
 def _silent(_: object) -> None:
@@ -53,7 +59,7 @@ def fetch(
     advance: Callable[[int], None] = _silent,
     fetched: Callable[[Fetched], None] = _silent,
 ) -> list[Fetched]:
-    """Fetch a published trace; what is there already is not asked for again.
+    """Fetch a published trace; what is there already is read and compared, and not fetched again.
 
     Args:
         trace: what to fetch.
@@ -106,25 +112,46 @@ def _one(
     client: Client,
     advance: Callable[[int], None],
 ) -> Fetched:
-    path, known = out / file.path, sums.get(file.path)
+    path = out / file.path
     if path.is_file():
-        if known is None:  # a kill came between the file and the list
-            known = Digests.of(path).sha256
-        _check_there(file, path, known)
-        _list(out, sums, file.path, known)
-        advance(path.stat().st_size)
-        return Fetched(file.path, path.stat().st_size, known, None)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    found, checked = download(file, path, client, advance)
+        found = Digests.of(path)
+        checked = _check_there(file, path, found, sums.get(file.path), client)
+        advance(found.size)
+    elif path.exists():
+        raise FetchError(f"{path}: expected a file, or nothing")
+    else:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        found, checked = download(file, path, client, advance)
     _list(out, sums, file.path, found.sha256)
     return Fetched(file.path, found.size, found.sha256, checked)
 
 
-def _check_there(file: PublishedFile, path: Path, known: str) -> None:
-    """Refuse a file of that name with other content: somebody put it there. Raises FetchError."""
-    size = path.stat().st_size
-    if file.size not in (None, size) or file.sha256 not in (None, known):
-        raise FetchError(f"{path}: is there, and is not the file of {file.url}: not replaced")
+def _check_there(
+    file: PublishedFile, path: Path, found: Digests, listed: str | None, client: Client
+) -> Checked | None:
+    """Refuse a file of that name with other content: somebody put it there, or cut it off.
+
+    It is compared with what the table knows of it, else with what it was when it was fetched, else
+    (a kill came between the file and the list, or it is somebody's) with what the server says.
+
+    Raises:
+        FetchError: in a line with its name.
+    """
+    left = "not replaced: move it away to fetch it"
+    if file.size not in (None, found.size) or file.sha256 not in (None, found.sha256):
+        raise FetchError(f"{path}: is there, and is not the file of {file.url}: {left}")
+    if file.sha256 is not None:
+        return None
+    if listed is not None:
+        if found.sha256 != listed:
+            raise FetchError(f"{path}: is there, and is not what {SUMS_FILE} lists: {left}")
+        return None
+    try:
+        return check_there(file, found, client)
+    except Missing:
+        raise
+    except FetchError as error:
+        raise FetchError(f"{path}: is there, and {error}: {left}") from error
 
 
 def _list(out: Path, sums: dict[str, str], path: str, sha256: str) -> None:
