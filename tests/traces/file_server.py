@@ -24,6 +24,8 @@ class Served:
     """its `ETag`; "" for none"""
     ranges: bool = True
     """does the server know `Range`?"""
+    heeds: bool = True
+    """does it heed `If-Range`?"""
     lengths: bool = True
     """does it state the length?"""
     md5: bytes | None = None
@@ -93,7 +95,9 @@ def serving() -> Generator[FileServer]:
                 return
             start, total = self._start(file), len(file.content)
             if start >= total > 0:
-                self._head(416, {"Content-Range": f"bytes */{total}", "Content-Length": "0"})
+                told = {"ETag": file.version} if file.version else {}
+                whole = {"Content-Range": f"bytes */{total}", "Content-Length": "0"}
+                self._head(416, whole | told)
                 return
             headers = {"ETag": file.version} if file.version else {}
             if file.lengths:
@@ -115,7 +119,8 @@ def serving() -> Generator[FileServer]:
             if not file.ranges or asked is None:
                 return 0
             condition = self.headers.get("If-Range")
-            return int(asked[1]) if condition in (None, file.version) else 0
+            same = condition in (None, file.version) or not file.heeds
+            return int(asked[1]) if same else 0
 
         def _head(self, status: int, headers: dict[str, str]) -> None:
             self.send_response(status)

@@ -148,6 +148,30 @@ def test_a_file_that_was_changed_meanwhile_is_not_mixed(server: FileServer, tmp_
     assert found.checked == "size"
 
 
+@pytest.mark.parametrize(
+    "now",
+    [
+        Served(OTHER, version='"2"', heeds=False),
+        Served(OTHER[:-9], heeds=False),
+        Served(OTHER, version="", heeds=False),
+        Served(OTHER[:400_000], heeds=False),  # as long as what has come of the first
+        Served(OTHER[:400_000], version='"2"', heeds=False),
+    ],
+)
+def test_a_server_that_pays_no_heed_to_the_condition_mixes_nothing(
+    server: FileServer, tmp_path: Path, now: Served
+) -> None:
+    server.files["a.gz"] = Served(CONTENT, cuts=[400_000, *[0] * 9])
+    with pytest.raises(FetchError, match="given up"):
+        get(server, tmp_path, ("a.gz", None, None))
+    server.files["a.gz"] = now
+    came = list[int]()
+    get(server, tmp_path, ("a.gz", None, None), advance=came.append)
+    assert server.ranges()[-2:] == ["bytes=400000-", None]
+    assert (tmp_path / "a.gz").read_bytes() == now.content
+    assert sum(came) == len(now.content)
+
+
 def test_a_part_without_a_version_is_not_gone_on_with(server: FileServer, tmp_path: Path) -> None:
     server.files["a.gz"] = Served(CONTENT, version="", cuts=[400_000, *[0] * 9])
     with pytest.raises(FetchError, match="given up"):

@@ -3,7 +3,8 @@
 What has come lies beside the file under a name with a dot, and with it what the server called the
 version of the file (`ETag`, else `Last-Modified`). The rest is asked for on condition that it is
 still that version (`Range`, `If-Range`); a server that sends all of it is listened to from the
-beginning.
+beginning. A rest that is of another version or length than what was begun, as a server sends that
+pays no heed to the condition, is not joined to it: the file is begun anew.
 """
 
 from __future__ import annotations
@@ -108,6 +109,11 @@ class _Partial:
             self.version, self.total, self.stated = notes.version, notes.total, notes.stated
         else:
             self.clear()
+
+    def goes_on_with(self, version: str, total: int | None) -> bool:
+        """Is what has come of the file of that version and length, as far as both are known?"""
+        same = not self.version or version == self.version
+        return same and (self.total is None or total in (None, self.total))
 
     def clear(self) -> None:
         """Begin anew."""
@@ -287,7 +293,9 @@ def _accepted(file: PublishedFile) -> dict[str, str]:
 def _satisfied(partial: _Partial, answer: Any, advance: Advance) -> None:
     """There is nothing behind what has come: it is whole, or of another version."""
     whole = _WHOLE.fullmatch(answer.headers.get("Content-Range", ""))
-    if whole is not None and int(whole[1]) == partial.size:
+    version = _version(answer.headers) or partial.version  # such an answer need not tell it
+    has_come = whole is not None and int(whole[1]) == partial.size
+    if has_come and partial.goes_on_with(version, partial.size):
         partial.total = partial.size
         return
     advance(-partial.size)
@@ -312,6 +320,10 @@ def _begin(
             partial.clear()
             raise Stopped(f"another part came than that from byte {start:,} on")
         total = int(part[2]) if part[2] != "*" else None
+        if not partial.goes_on_with(_version(headers), total):
+            advance(-start)
+            partial.clear()
+            raise Stopped("the file was changed since it was begun")
     elif start:
         advance(-start)
         start = 0
