@@ -16,8 +16,8 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -375,6 +375,91 @@ def test_a_file_of_which_nothing_is_known_is_checked_with_the_server(
         (tmp_path / "SHA256SUMS").unlink(missing_ok=True)
         assert get(server, tmp_path, known) == [Fetched("a.gz", SIZE, SHA256, by)]
     assert set(server.methods) == {"HEAD"}, "it is not fetched for that"
+
+
+def test_traces_in_one_folder_are_each_cited(server: FileServer, tmp_path: Path) -> None:
+    server.files["a.gz"] = server.files["b.gz"] = Served(CONTENT)
+    get(server, tmp_path)
+    second = replace(
+        published(server, ("b.gz", None, None)),
+        name="second",
+        licence="of the second",
+        citation="the second",
+        remark="of two",
+    )
+    for _ in range(2):
+        fetch(second, tmp_path, client=Waits().client)
+        get(server, tmp_path)
+    said = (tmp_path / "SOURCE.txt").read_text()
+    for line in (
+        "licence: of the test",
+        "cite: the test",
+        "licence: of the second",
+        "note: of two",
+    ):
+        assert said.count(f"{line}\n") == 1
+    assert (tmp_path / "SHA256SUMS").read_text() == f"{SHA256}  a.gz\n{SHA256}  b.gz\n"
+
+
+def test_traces_whose_files_have_one_name_do_not_share_a_folder(
+    server: FileServer, tmp_path: Path
+) -> None:
+    """A file of the first would be taken for one of the second: nobody knows its hash."""
+    cells = [replace(PUBLISHED[f"google-2019-{cell}"], files=()) for cell in "ab"]
+    with pytest.raises(FetchError, match="404"):
+        fetch(cells[0], tmp_path, client=Elsewhere(server=server))
+    asked = len(server.asked)
+    with pytest.raises(FetchError, match=r"holds google-2019-a, whose files have the names"):
+        fetch(cells[1], tmp_path, client=Elsewhere(server=server))
+    assert len(server.asked) == asked
+    usage = PUBLISHED["google-2019-a-usage"]
+    with pytest.raises(FetchError, match="404"):
+        fetch(usage, tmp_path, client=Elsewhere(server=server))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Elsewhere(Client):
+    """Asks the test's server whomever it should ask."""
+
+    server: FileServer
+    sleep: Callable[[float], None] = lambda _: None
+
+    def open(self, url: str, headers: Mapping[str, str], method: str = "GET") -> Any:
+        return super().open(f"{self.server.address}/{url.split('/', 3)[3]}", headers, method)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("SOURCE.txt", "my notes\n"),
+        ("SOURCE.txt", "a: b\npublished at: c\nlicence: d\ncite: e\n\nmy notes\n"),
+        ("SHA256SUMS", f"{SHA256} *b.bin\n# mine\n"),
+        ("SHA256SUMS", f"{SHA256}  a.gz\n"),
+    ],
+)
+def test_lists_of_others_are_not_replaced(
+    server: FileServer, tmp_path: Path, name: str, text: str
+) -> None:
+    server.files["a.gz"] = Served(CONTENT)
+    (tmp_path / name).write_text(text)
+    with pytest.raises(FetchError, match=rf"{name}: is not of failgym trace fetch: not replaced"):
+        get(server, tmp_path)
+    assert content(tmp_path) == {name: text.encode()}
+    assert server.asked == []
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no links and pipes here")
+@pytest.mark.parametrize("make", [os.symlink, os.link, lambda _, at: os.mkfifo(at)])
+def test_a_part_is_never_written_through_a_link(
+    server: FileServer, tmp_path: Path, make: Any
+) -> None:
+    server.files["a.gz"] = Served(CONTENT)
+    (tmp_path / "victim").write_text("precious")
+    make(tmp_path / "victim", tmp_path / ".a.gz.part")
+    with pytest.raises(FetchError, match=r"\.a\.gz\.part: expected a file of failgym's own"):
+        get(server, tmp_path)
+    assert (tmp_path / "victim").read_text() == "precious"
+    assert server.asked == []
 
 
 def test_a_folder_of_a_files_name_is_a_line(server: FileServer, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import hashlib
 import http.client
 import os
 import re
+import stat
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -41,6 +42,8 @@ Checked = Literal["sha256", "server", "size", "nothing"]
 server stated it, or nothing at all."""
 Stated = dict[Literal["sha256", "md5"], str]
 """Hashes of a whole file by their kinds [hexadecimal]."""
+_NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+"""Follow no link, and do not wait for a reader of a pipe; where a system has neither, nothing."""
 _RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
 _WHOLE = re.compile(r"bytes \*/(\d+)")
 
@@ -222,7 +225,7 @@ def _partial(file: PublishedFile, path: Path) -> Generator[_Partial]:
     """What has come of a file, held against other processes. Raises FetchError if one has it."""
     made = path.with_name(f".{path.name}.part")
     partial = _Partial(made, path.with_name(f".{path.name}.part.json"), file.url)
-    held = os.open(made, os.O_RDWR | os.O_CREAT, 0o666)
+    held = _open(made)
     try:
         if os.name == "posix":
             try:
@@ -240,6 +243,22 @@ def _partial(file: PublishedFile, path: Path) -> Generator[_Partial]:
                 partial.remove()
     finally:
         os.close(held)
+
+
+def _open(made: Path) -> int:
+    """A descriptor of a file that is there or made now. Raises FetchError for anything else."""
+    never = f"{made}: expected a file of failgym's own: not written through"
+    try:
+        held = os.open(made, os.O_RDWR | os.O_CREAT | _NO_LINKS, 0o666)
+    except OSError as error:
+        if made.is_symlink():
+            raise FetchError(never) from error
+        raise
+    found = os.fstat(held)
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+        os.close(held)
+        raise FetchError(never)
+    return held
 
 
 def _fetch(file: PublishedFile, partial: _Partial, client: Client, advance: Advance) -> None:
